@@ -1,0 +1,2 @@
+//! The `raidloom` binary.
+fn main() {}

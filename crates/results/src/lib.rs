@@ -1,0 +1,10 @@
+//! Plain types of what was measured, and the statistics over them. No I/O.
+//!
+//! ```text
+//! Plan (what was meant) + Host (where) + Trial, Trial, … (what was measured)  =  Run
+//! Run -> analysis::analyse -> Analysis (ratios, intervals, verdicts, best sets)  -> report
+//! ```
+
+pub mod types;
+
+pub use types::*;

@@ -1,0 +1,189 @@
+//! The plain types that the lab writes and the report reads.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Which clock a trial's times come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// Modelled time: figures are predictions and are labelled so.
+    Virtual,
+    /// Real time on this machine.
+    Wall,
+}
+
+/// Bytes that one member moved during a trial, as counted at the leaf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberTraffic {
+    /// Bytes read from the member.
+    pub read_bytes: u64,
+    /// Bytes written to the member.
+    pub written_bytes: u64,
+}
+
+/// One line of `trials.jsonl`: one workload, run once on one configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// [`cell_id`] of `settings` and `workload`.
+    pub cell: String,
+    /// Axis name to value, as in the plan.
+    pub settings: BTreeMap<String, String>,
+    /// Name of the workload within the plan, for example `random read 512`.
+    pub workload: String,
+    /// Number of the block, from 0.
+    pub block: u32,
+    /// Position within the block, from 0.
+    pub order: u32,
+    /// Which clock the figures come from.
+    pub clock: Clock,
+    /// Metric name to figure; names end in their base unit.
+    pub metrics: BTreeMap<String, f64>,
+    /// What each member moved, in member order.
+    pub members: Vec<MemberTraffic>,
+    /// What is doubtful about the trial, in words; empty when nothing is.
+    pub flags: Vec<String>,
+}
+
+/// What kind of access a workload makes; the verdict gives one answer for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// Ascending, adjacent requests.
+    Sequential,
+    /// Uniformly placed requests.
+    Random,
+    /// Reads and writes together.
+    Mixed,
+}
+
+/// Which direction of a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better (throughput).
+    Higher,
+    /// Less is better (latency).
+    Lower,
+}
+
+/// One axis of the plan's matrix, values in the plan's order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Axis {
+    /// Name, for example `chunk`.
+    pub name: String,
+    /// Values in the order of the plan.
+    pub values: Vec<String>,
+}
+
+/// One configuration: the settings of every axis and the stack they mean.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Configuration {
+    /// [`configuration_id`] of `settings`.
+    pub id: String,
+    /// Axis name to value; an axis that does not apply is absent.
+    pub settings: BTreeMap<String, String>,
+    /// Stack text; `{members}` stands for the folder of file members.
+    pub stack: String,
+    /// Which clock it runs on.
+    pub clock: Clock,
+    /// Identity of the configuration it is compared with; its own when it is the baseline.
+    pub baseline: String,
+}
+
+/// One workload of the plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Unique name within the plan.
+    pub name: String,
+    /// Suite it belongs to.
+    pub suite: String,
+    /// Kind of access.
+    pub group: Group,
+    /// The metric that verdicts are about, for example `throughput_bytes_per_second`.
+    pub metric: String,
+    /// Which direction of that metric is better.
+    pub better: Better,
+    /// Weight in its group's score.
+    pub weight: f64,
+}
+
+/// `plan.resolved.json`: the plan with every default filled in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Version of this layout; 1.
+    pub schema: u32,
+    /// Name, for people.
+    pub name: String,
+    /// Everything random in the run comes from here.
+    pub seed: u64,
+    /// Number of blocks asked for.
+    pub blocks: u32,
+    /// Half-width of `same` as a fraction (0.02 is 2 %).
+    pub margin: f64,
+    /// The axes, in the plan's order.
+    pub axes: Vec<Axis>,
+    /// Every configuration, in the plan's order.
+    pub configurations: Vec<Configuration>,
+    /// Every workload, in the suite's order.
+    pub workloads: Vec<Workload>,
+    /// Settings handed to the suites, for people and for resuming.
+    pub suite_settings: BTreeMap<String, String>,
+}
+
+/// One fact about the machine a run was made on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    /// Short name, for example `kernel`.
+    pub name: String,
+    /// Value as text.
+    pub value: String,
+    /// Whether a resumed run must find the same value.
+    pub must_match: bool,
+}
+
+/// `host.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// Version of this layout; 1.
+    pub schema: u32,
+    /// RFC 3339 UTC time at which the run began.
+    pub started: String,
+    /// The facts, in the order they are shown.
+    pub facts: Vec<Fact>,
+}
+
+/// A whole run as read back from its folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// The plan as it was resolved.
+    pub plan: Plan,
+    /// The machine.
+    pub host: Host,
+    /// All trials, in the order they were finished.
+    pub trials: Vec<Trial>,
+    /// What happened to the run that its reader should know (a torn line dropped, still incomplete), in words.
+    pub notes: Vec<String>,
+}
+
+fn hash(settings: &BTreeMap<String, String>, workload: Option<&str>) -> u64 {
+    // Length-prefixed, so that no two settings share a text.
+    let mut text = String::new();
+    for part in settings.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]).chain(workload) {
+        text.push_str(&format!("{}:{part};", part.len()));
+    }
+    xxhash_rust::xxh3::xxh3_64(text.as_bytes())
+}
+
+/// Identity of a configuration: the hash of its own settings, so that it survives changes elsewhere in the plan.
+#[must_use]
+pub fn configuration_id(settings: &BTreeMap<String, String>) -> String {
+    format!("{:012x}", hash(settings, None) >> 16)
+}
+
+/// Identity of a cell: one configuration with one workload.
+#[must_use]
+pub fn cell_id(settings: &BTreeMap<String, String>, workload: &str) -> String {
+    format!("{:012x}", hash(settings, Some(workload)) >> 16)
+}
