@@ -5,6 +5,10 @@
 //! Run -> analysis::analyse -> Analysis (ratios, intervals, verdicts, best sets)  -> report
 //! ```
 
+pub mod statistics;
 pub mod types;
+
+#[cfg(test)]
+mod random;
 
 pub use types::*;
