@@ -1,1 +1,494 @@
-//! (being written)
+//! Time, waiting and kernel I/O for everything that raidloom does.
+//!
+//! ```text
+//!            owner: submit, poll, wait
+//!              |
+//!           Reactor ---- timers (one queue)        now()  at()  wait()
+//!            /    \
+//!        wall      virtual
+//!      io_uring    the clock jumps to the next timer
+//! ```
+//!
+//! A [`Reactor`] belongs to one thread and clones of it are the same reactor. Whoever waits for something makes a
+//! [`Source`]: timers and kernel I/O are started through it and their [`Event`]s are taken from it. The owner of the
+//! outermost channel is the one who calls [`Reactor::wait`]; nothing that was started moves before `wait` or
+//! [`Reactor::turn`] is called.
+//!
+//! On the virtual clock there is no kernel I/O and no waiting: `wait` moves the clock to the next timer.
+
+mod buffer;
+mod ring;
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+use std::ops::{Add, Sub};
+use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use buffer::{ALIGNMENT_BYTES, Buf, BufMut};
+use ring::Operation;
+pub use ring::RingFile;
+
+/// A moment, in nanoseconds since its reactor was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// The moment the reactor was made.
+    pub const ZERO: Time = Time(0);
+
+    /// Nanoseconds since the reactor was made.
+    #[must_use]
+    pub fn nanoseconds(self) -> u64 {
+        self.0
+    }
+
+    /// Time passed since `earlier`, or zero when it lies ahead.
+    #[must_use]
+    pub fn since(self, earlier: Time) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Time;
+    fn add(self, duration: Duration) -> Time {
+        Time(self.0.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl Sub for Time {
+    type Output = Duration;
+    fn sub(self, earlier: Time) -> Duration {
+        self.since(earlier)
+    }
+}
+
+/// Which clock a reactor runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// Real time and kernel I/O.
+    Wall,
+    /// Modelled time: it moves only when the owner waits.
+    Virtual,
+}
+
+/// Something that a source was waiting for.
+#[derive(Debug)]
+pub struct Event {
+    /// The token given when it was started.
+    pub token: u64,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a timer or an operation.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The time has come.
+    Timer,
+    /// A read ended; `result` is the count of bytes, fewer than asked for at the end of a file.
+    Read {
+        /// The buffer that was lent.
+        buffer: BufMut,
+        /// Bytes read, from the start of the buffer.
+        result: io::Result<u32>,
+    },
+    /// A write ended; `result` is the count of bytes.
+    Written {
+        /// The buffer that was lent.
+        buffer: Buf,
+        /// Bytes written, from the start of the buffer.
+        result: io::Result<u32>,
+    },
+    /// An operation without data ended.
+    Done {
+        /// Whether it succeeded.
+        result: io::Result<()>,
+    },
+}
+
+/// Why [`Reactor::wait`] came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// A source has an event: poll the channels.
+    Events,
+    /// The deadline passed.
+    Deadline,
+    /// A [`Ringer`] rang, or a signal came.
+    Rung,
+    /// Virtual clock only: nothing is under way and no deadline was given, so nothing would ever happen.
+    Idle,
+}
+
+#[derive(Default)]
+pub(crate) struct Mailbox {
+    events: RefCell<VecDeque<Event>>,
+    /// The source is gone: what it had started ends unseen.
+    closed: Cell<bool>,
+}
+
+struct Timer {
+    time: Time,
+    // Timers of one moment go off in the order in which they were set, so that a seed replays.
+    order: u64,
+    token: u64,
+    mailbox: Rc<Mailbox>,
+}
+
+impl PartialEq for Timer {
+    fn eq(&self, other: &Timer) -> bool {
+        (self.time, self.order) == (other.time, other.order)
+    }
+}
+impl Eq for Timer {}
+impl PartialOrd for Timer {
+    fn partial_cmp(&self, other: &Timer) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Timer {
+    fn cmp(&self, other: &Timer) -> std::cmp::Ordering {
+        (self.time, self.order).cmp(&(other.time, other.order))
+    }
+}
+
+enum Kind {
+    Wall(Box<Wall>),
+    Virtual { now: Cell<Time> },
+}
+
+struct Wall {
+    start: Instant,
+    ring: RefCell<ring::Ring>,
+    bell: RefCell<Option<Bell>>,
+    rung: Cell<bool>,
+}
+
+struct Bell {
+    file: RingFile,
+    descriptor: Arc<OwnedFd>,
+}
+
+struct Inner {
+    kind: Kind,
+    timers: RefCell<BinaryHeap<Reverse<Timer>>>,
+    timers_set: Cell<u64>,
+    /// Events that lie in mailboxes.
+    pending: Cell<usize>,
+}
+
+/// Time, waiting and kernel I/O for one thread. Clones are the same reactor.
+#[derive(Clone)]
+pub struct Reactor(Rc<Inner>);
+
+impl Reactor {
+    /// A reactor on real time with an io_uring of its own.
+    ///
+    /// # Errors
+    /// What the kernel says where io_uring is missing or forbidden (`kernel.io_uring_disabled`, a container's filter).
+    pub fn wall() -> io::Result<Reactor> {
+        let ring = RefCell::new(ring::Ring::new()?);
+        let wall = Wall { start: Instant::now(), ring, bell: RefCell::new(None), rung: Cell::new(false) };
+        Ok(Reactor::of(Kind::Wall(Box::new(wall))))
+    }
+
+    /// A reactor on a clock of its own, which starts at zero and moves only in [`Reactor::wait`].
+    #[must_use]
+    pub fn virtual_clock() -> Reactor {
+        Reactor::of(Kind::Virtual { now: Cell::new(Time::ZERO) })
+    }
+
+    fn of(kind: Kind) -> Reactor {
+        let inner = Inner { kind, timers: RefCell::default(), timers_set: Cell::new(0), pending: Cell::new(0) };
+        Reactor(Rc::new(inner))
+    }
+
+    /// Which clock this reactor runs on.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        match self.0.kind {
+            Kind::Wall(_) => Clock::Wall,
+            Kind::Virtual { .. } => Clock::Virtual,
+        }
+    }
+
+    /// The time now.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        match &self.0.kind {
+            Kind::Wall(wall) => Time::ZERO + wall.start.elapsed(),
+            Kind::Virtual { now } => now.get(),
+        }
+    }
+
+    /// A new mailbox on this reactor.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        Source { reactor: self.clone(), mailbox: Rc::default() }
+    }
+
+    /// Makes a file known to this reactor.
+    ///
+    /// # Errors
+    /// `Unsupported` on the virtual clock, where no kernel I/O exists.
+    pub fn register(&self, descriptor: Arc<OwnedFd>) -> io::Result<RingFile> {
+        match &self.0.kind {
+            Kind::Wall(wall) => Ok(wall.ring.borrow().register_file(descriptor)),
+            Kind::Virtual { .. } => Err(no_kernel()),
+        }
+    }
+
+    /// A zeroed buffer at a 4 KiB boundary, registered with the ring where there is one and it has room, which saves the
+    /// kernel looking its pages up for each operation.
+    #[must_use]
+    pub fn allocate(&self, length: usize) -> BufMut {
+        match &self.0.kind {
+            Kind::Wall(wall) => wall.ring.borrow().allocate(length),
+            Kind::Virtual { .. } => BufMut::zeroed(length),
+        }
+    }
+
+    /// A bell with which other threads wake this reactor.
+    ///
+    /// # Errors
+    /// `Unsupported` on the virtual clock; what the kernel says otherwise.
+    pub fn ringer(&self) -> io::Result<Ringer> {
+        let Kind::Wall(wall) = &self.0.kind else { return Err(no_kernel()) };
+        let mut bell = wall.bell.borrow_mut();
+        if bell.is_none() {
+            let descriptor = Arc::new(rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?);
+            let mut ring = wall.ring.borrow_mut();
+            let file = ring.register_file(Arc::clone(&descriptor));
+            listen(&mut ring, &file)?;
+            *bell = Some(Bell { file, descriptor });
+        }
+        Ok(Ringer { descriptor: Arc::clone(&bell.as_ref().expect("made above").descriptor) })
+    }
+
+    /// Hands over what was started, takes what is ready, and never sleeps.
+    ///
+    /// An owner that always finds something in `poll` calls this now and then, so that slower devices get their share.
+    ///
+    /// # Errors
+    /// What the kernel says when the ring itself fails; operations report their own failures as events.
+    pub fn turn(&self) -> io::Result<()> {
+        if let Kind::Wall(wall) = &self.0.kind {
+            wall.hand_over()?;
+            self.reap(wall)?;
+        }
+        self.fire_due_timers();
+        Ok(())
+    }
+
+    /// Sleeps (or moves the virtual clock) until something is ready for one of the sources, a bell rings, or `deadline`.
+    /// Returns at once while events lie in mailboxes.
+    ///
+    /// # Errors
+    /// What the kernel says when the ring itself fails; operations report their own failures as events.
+    pub fn wait(&self, deadline: Option<Time>) -> io::Result<Woken> {
+        match &self.0.kind {
+            Kind::Wall(wall) => self.wait_for_kernel(wall, deadline),
+            Kind::Virtual { now } => Ok(self.jump(now, deadline)),
+        }
+    }
+
+    fn wait_for_kernel(&self, wall: &Wall, deadline: Option<Time>) -> io::Result<Woken> {
+        loop {
+            self.reap(wall)?;
+            self.fire_due_timers();
+            if self.0.pending.get() > 0 {
+                wall.hand_over()?;
+                return Ok(Woken::Events);
+            }
+            if wall.rung.take() {
+                return Ok(Woken::Rung);
+            }
+            let now = self.now();
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                wall.hand_over()?;
+                return Ok(Woken::Deadline);
+            }
+            let until = [deadline, self.next_timer()].into_iter().flatten().min();
+            let slept = wall.ring.borrow_mut().enter(1, until.map(|until| until - now))?;
+            let in_time = until.is_none_or(|until| self.now() < until);
+            if !slept && in_time {
+                // A signal: the owner may want to know, and nothing is lost by asking it to come again.
+                return Ok(Woken::Rung);
+            }
+        }
+    }
+
+    fn jump(&self, now: &Cell<Time>, deadline: Option<Time>) -> Woken {
+        if self.0.pending.get() > 0 {
+            return Woken::Events;
+        }
+        match (self.next_timer(), deadline) {
+            (None, None) => Woken::Idle,
+            (Some(time), deadline) if deadline.is_none_or(|deadline| time <= deadline) => {
+                now.set(now.get().max(time));
+                self.fire_due_timers();
+                Woken::Events
+            }
+            (_, deadline) => {
+                now.set(now.get().max(deadline.expect("one of the two is given")));
+                Woken::Deadline
+            }
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.0.timers.borrow().peek().map(|Reverse(timer)| timer.time)
+    }
+
+    fn fire_due_timers(&self) {
+        let mut timers = self.0.timers.borrow_mut();
+        if timers.is_empty() {
+            return;
+        }
+        let now = self.now();
+        while timers.peek().is_some_and(|Reverse(timer)| timer.time <= now) {
+            let Some(Reverse(timer)) = timers.pop() else { unreachable!("just seen") };
+            self.deliver(&timer.mailbox, Event { token: timer.token, outcome: Outcome::Timer });
+        }
+    }
+
+    fn deliver(&self, mailbox: &Rc<Mailbox>, event: Event) {
+        if mailbox.closed.get() {
+            return;
+        }
+        mailbox.events.borrow_mut().push_back(event);
+        self.0.pending.set(self.0.pending.get() + 1);
+    }
+
+    fn reap(&self, wall: &Wall) -> io::Result<()> {
+        let mut bell_rang = false;
+        wall.ring.borrow_mut().reap(|mailbox, event| match mailbox {
+            Some(mailbox) => self.deliver(&mailbox, event),
+            None => bell_rang = true,
+        });
+        if bell_rang {
+            wall.rung.set(true);
+            if let Some(bell) = &*wall.bell.borrow() {
+                listen(&mut wall.ring.borrow_mut(), &bell.file)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&self, file: &RingFile, operation: Operation, mailbox: &Rc<Mailbox>, token: u64) {
+        let Kind::Wall(wall) = &self.0.kind else { unreachable!("a RingFile exists only on the wall clock") };
+        if let Err(event) = wall.ring.borrow_mut().push(file, operation, Some(Rc::clone(mailbox)), token) {
+            self.deliver(mailbox, event);
+        }
+    }
+}
+
+impl Wall {
+    fn hand_over(&self) -> io::Result<()> {
+        let mut ring = self.ring.borrow_mut();
+        if ring.has_queued() {
+            ring.enter(0, None)?;
+        }
+        Ok(())
+    }
+}
+
+/// Keeps one read of the bell's eventfd under way; it ends when somebody rings.
+fn listen(ring: &mut ring::Ring, bell: &RingFile) -> io::Result<()> {
+    match ring.push(bell, Operation::Bell { into: BufMut::zeroed(8) }, None, 0) {
+        Err(Event { outcome: Outcome::Read { result: Err(error), .. }, .. }) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn no_kernel() -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, "there is no kernel I/O on the virtual clock")
+}
+
+/// One owner's timers and operations, and the mailbox in which they end.
+pub struct Source {
+    reactor: Reactor,
+    mailbox: Rc<Mailbox>,
+}
+
+impl Source {
+    /// The reactor this source belongs to.
+    #[must_use]
+    pub fn reactor(&self) -> &Reactor {
+        &self.reactor
+    }
+
+    /// Sets a timer: an event with `token` at `time`, or at once when that has passed.
+    pub fn at(&self, time: Time, token: u64) {
+        let inner = &self.reactor.0;
+        let order = inner.timers_set.get();
+        inner.timers_set.set(order + 1);
+        inner.timers.borrow_mut().push(Reverse(Timer { time, order, token, mailbox: Rc::clone(&self.mailbox) }));
+    }
+
+    /// The oldest event that has not been taken.
+    #[must_use]
+    pub fn take(&self) -> Option<Event> {
+        let event = self.mailbox.events.borrow_mut().pop_front()?;
+        let pending = &self.reactor.0.pending;
+        pending.set(pending.get() - 1);
+        Some(event)
+    }
+
+    /// Starts reading `into.len()` bytes at `offset`.
+    pub fn read(&self, file: &RingFile, offset: u64, into: BufMut, token: u64) {
+        self.reactor.start(file, Operation::Read { offset, into }, &self.mailbox, token);
+    }
+
+    /// Starts writing `from` at `offset`; with `durable` it is on stable storage when it ends.
+    pub fn write(&self, file: &RingFile, offset: u64, from: Buf, durable: bool, token: u64) {
+        self.reactor.start(file, Operation::Write { offset, from, durable }, &self.mailbox, token);
+    }
+
+    /// Starts making the file's data durable (fdatasync).
+    pub fn sync_data(&self, file: &RingFile, token: u64) {
+        self.reactor.start(file, Operation::SyncData, &self.mailbox, token);
+    }
+
+    /// Starts a fallocate with the kernel's `mode` bits.
+    pub fn allocate(&self, file: &RingFile, offset: u64, length: u64, mode: i32, token: u64) {
+        self.reactor.start(file, Operation::Allocate { offset, length, mode }, &self.mailbox, token);
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        self.mailbox.closed.set(true);
+        let inner = &self.reactor.0;
+        inner.pending.set(inner.pending.get() - self.mailbox.events.borrow().len());
+    }
+}
+
+/// Wakes a reactor from any thread.
+#[derive(Clone, Debug)]
+pub struct Ringer {
+    descriptor: Arc<OwnedFd>,
+}
+
+impl Ringer {
+    /// Makes the reactor's current or next [`Reactor::wait`] return [`Woken::Rung`]; rings before that are one.
+    pub fn ring(&self) {
+        // It can only fail when 2^64 rings are outstanding, and then it is rung already.
+        let _ = rustix::io::write(self.descriptor.as_fd(), &1_u64.to_ne_bytes());
+    }
+}
+
+/// Random numbers from a seed: the only kind below the command line.
+pub use fastrand::Rng as Random;
+
+/// A seed for one purpose, derived from another seed: equal inputs give equal seeds, and different labels or numbers
+/// unrelated ones.
+#[must_use]
+pub fn derive_seed(seed: u64, label: &str, number: u64) -> u64 {
+    xxhash_rust::xxh3::xxh3_64_with_seed(label.as_bytes(), seed ^ xxhash_rust::xxh3::xxh3_64(&number.to_le_bytes()))
+}

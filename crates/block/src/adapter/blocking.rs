@@ -1,0 +1,107 @@
+//! A channel used one request at a time, for work that is not the data path: preparing, reading back, headers.
+
+use std::time::Duration;
+
+use reactor::{Buf, BufMut, Reactor, Woken};
+
+use crate::{Channel, Completion, Device, Error, ErrorKind, Op, Request, Returned};
+
+/// One channel whose calls return when the request has completed.
+pub struct Blocking {
+    channel: Box<dyn Channel>,
+    reactor: Reactor,
+    done: Vec<Completion>,
+    /// Requests are cut to this, in bytes.
+    max_request_bytes: usize,
+}
+
+/// How much one request of `write_slice` and `read_slice` carries.
+const PIECE_BYTES: usize = 1 << 20;
+/// A device that has not answered for this long is reported instead of waited for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Blocking {
+    /// Opens a channel of depth 1 onto `device`.
+    ///
+    /// # Errors
+    /// As [`Device::open`].
+    pub fn open(device: &dyn Device, reactor: &Reactor) -> Result<Blocking, Error> {
+        let channel = device.open(1, reactor)?;
+        let longest = device.info().max_request_bytes as usize;
+        Ok(Blocking { channel, reactor: reactor.clone(), done: Vec::new(), max_request_bytes: longest.min(PIECE_BYTES) })
+    }
+
+    /// Submits one operation and waits for its end.
+    ///
+    /// # Errors
+    /// The request's own, or [`ErrorKind::TimedOut`] when nothing is under way any more or nothing came for two minutes.
+    pub fn run(&mut self, op: Op) -> Result<Returned, Error> {
+        let name = op.name();
+        self.channel.submit(Request::new(0, op));
+        let deadline = self.reactor.now() + PATIENCE;
+        loop {
+            self.channel.poll(&mut self.done);
+            if let Some(completion) = self.done.pop() {
+                return completion.result.map(|()| completion.buffer);
+            }
+            match self.reactor.wait(Some(deadline)) {
+                Ok(Woken::Events | Woken::Rung) => (),
+                Ok(Woken::Deadline | Woken::Idle) => {
+                    return Err(Error::new(ErrorKind::TimedOut, format!("no answer to a {name} for {} s", PATIENCE.as_secs())));
+                }
+                Err(error) => return Err(Error::from_io("waiting for the device", error)),
+            }
+        }
+    }
+
+    /// Reads into a buffer.
+    ///
+    /// # Errors
+    /// As [`Blocking::run`].
+    pub fn read(&mut self, offset: u64, into: BufMut) -> Result<BufMut, Error> {
+        self.run(Op::Read { offset, into }).map(Returned::read)
+    }
+
+    /// Writes a buffer.
+    ///
+    /// # Errors
+    /// As [`Blocking::run`].
+    pub fn write(&mut self, offset: u64, from: Buf) -> Result<(), Error> {
+        self.run(Op::Write { offset, from, fua: false }).map(drop)
+    }
+
+    /// Makes everything written durable.
+    ///
+    /// # Errors
+    /// As [`Blocking::run`].
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.run(Op::Flush).map(drop)
+    }
+
+    /// Reads a slice of any length of whole blocks, in pieces.
+    ///
+    /// # Errors
+    /// As [`Blocking::run`].
+    pub fn read_slice(&mut self, mut offset: u64, target: &mut [u8]) -> Result<(), Error> {
+        for piece in target.chunks_mut(self.max_request_bytes) {
+            let buffer = self.read(offset, BufMut::zeroed(piece.len()))?;
+            buffer.copy_to_slice(piece);
+            offset += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Writes a slice of any length of whole blocks, in pieces.
+    ///
+    /// # Errors
+    /// As [`Blocking::run`].
+    pub fn write_slice(&mut self, mut offset: u64, source: &[u8]) -> Result<(), Error> {
+        for piece in source.chunks(self.max_request_bytes) {
+            let mut buffer = BufMut::zeroed(piece.len());
+            buffer.copy_from_slice(piece);
+            self.write(offset, buffer.freeze())?;
+            offset += piece.len() as u64;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,98 @@
+//! Checks every hop: what an owner may not ask and what a device may not answer. Tests put it between all layers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use reactor::Reactor;
+
+use crate::{Channel, Completion, Device, Error, Info, Node, Request, Returned};
+
+/// A device that panics when the layer above or the one below breaks the rules: ranges whole blocks and inside the
+/// device, no more than `depth` in flight, tags used once, every request answered once and with its own buffer back.
+pub struct Checked {
+    below: Arc<dyn Device>,
+}
+
+impl Checked {
+    /// Puts the checks on top of `below`.
+    pub fn over(below: Arc<dyn Device>) -> Arc<dyn Device> {
+        let info = below.info();
+        assert!(info.block_bytes >= 512 && info.block_bytes.is_power_of_two(), "block of {} bytes", info.block_bytes);
+        assert_eq!(info.size_bytes % u64::from(info.block_bytes), 0, "the size is whole blocks");
+        assert!(info.max_request_bytes >= info.block_bytes && info.optimal_bytes >= info.block_bytes, "limits below a block");
+        Arc::new(Checked { below })
+    }
+}
+
+impl Device for Checked {
+    fn info(&self) -> &Info {
+        self.below.info()
+    }
+
+    fn describe(&self) -> Node {
+        self.below.describe()
+    }
+
+    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        assert!(depth > 0, "a channel of depth 0 takes no request");
+        let below = self.below.open(depth, reactor)?;
+        Ok(Box::new(CheckedChannel { below, info: self.info().clone(), depth, open: HashMap::new() }))
+    }
+}
+
+/// What the completion of a request has to bring back.
+#[derive(Debug, PartialEq, Eq)]
+enum Owed {
+    Nothing,
+    Read(usize),
+    Written(usize),
+}
+
+impl Owed {
+    fn of(buffer: &Returned) -> Owed {
+        match buffer {
+            Returned::Nothing => Owed::Nothing,
+            Returned::Read(buffer) => Owed::Read(buffer.len()),
+            Returned::Written(buffer) => Owed::Written(buffer.len()),
+        }
+    }
+}
+
+struct CheckedChannel {
+    below: Box<dyn Channel>,
+    info: Info,
+    depth: u32,
+    open: HashMap<u64, Owed>,
+}
+
+impl Channel for CheckedChannel {
+    fn submit(&mut self, request: Request) {
+        if let Err(error) = self.info.check(&request.op) {
+            panic!("a request that breaks the rules came from above: {} {:?}: {error}", request.op.name(), request.op.range());
+        }
+        assert!(self.open.len() < self.depth as usize, "more than {} requests in flight", self.depth);
+        let owed = match &request.op {
+            crate::Op::Read { into, .. } => Owed::Read(into.len()),
+            crate::Op::Write { from, .. } => Owed::Written(from.len()),
+            _ => Owed::Nothing,
+        };
+        assert!(self.open.insert(request.tag, owed).is_none(), "tag {} is in flight already", request.tag);
+        self.below.submit(request);
+        assert_eq!(self.below.in_flight() as usize, self.open.len(), "the count in flight is wrong after a submit");
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        let first = done.len();
+        self.below.poll(done);
+        for completion in &done[first..] {
+            let owed = self.open.remove(&completion.tag);
+            let returned = Owed::of(&completion.buffer);
+            assert_eq!(owed, Some(returned), "tag {} came back twice, unasked, or with another buffer", completion.tag);
+        }
+        assert_eq!(self.below.in_flight() as usize, self.open.len(), "the count in flight is wrong after a poll");
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.below.in_flight()
+    }
+}

@@ -1,0 +1,158 @@
+//! The one place where abilities that a device lacks are made from those it has.
+//!
+//! ```text
+//! write with FUA   =  write, then flush
+//! write zeroes     =  writes of a zero buffer (with FUA: then flush)
+//! ```
+
+use std::sync::Arc;
+
+use reactor::{Buf, BufMut, Reactor};
+
+use crate::{Channel, Completion, Device, Error, Info, Node, Op, Request, Returned, Support};
+
+/// Longest write of zeroes, in bytes.
+const ZEROES_BYTES: u64 = 256 << 10;
+
+/// A device with FUA and write-zeroes: native where the one below has them, emulated where not.
+pub struct Emulated {
+    below: Arc<dyn Device>,
+    info: Info,
+}
+
+impl Emulated {
+    /// Adds what is missing to `below`; hands `below` back where nothing is.
+    pub fn over(below: Arc<dyn Device>) -> Arc<dyn Device> {
+        let mut info = below.info().clone();
+        if info.fua != Support::None && info.zeroes != Support::None {
+            return below;
+        }
+        for ability in [&mut info.fua, &mut info.zeroes] {
+            if *ability == Support::None {
+                *ability = Support::Emulated;
+            }
+        }
+        Arc::new(Emulated { below, info })
+    }
+}
+
+impl Device for Emulated {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn describe(&self) -> Node {
+        self.below.describe()
+    }
+
+    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        let below = self.below.open(depth, reactor)?;
+        let info = self.below.info();
+        let zeroes = BufMut::zeroed(ZEROES_BYTES.min(u64::from(info.max_request_bytes)) as usize).freeze();
+        Ok(Box::new(EmulatedChannel {
+            below,
+            native_fua: info.fua != Support::None,
+            native_zeroes: info.zeroes != Support::None,
+            zeroes,
+            running: Vec::new(),
+            free: Vec::new(),
+            raw: Vec::new(),
+        }))
+    }
+}
+
+/// A request of the owner and what is left to do for it.
+struct Running {
+    tag: u64,
+    buffer: Returned,
+    owners_buffer: bool,
+    zeroes: Option<(u64, u64)>,
+    flush: bool,
+}
+
+struct EmulatedChannel {
+    below: Box<dyn Channel>,
+    native_fua: bool,
+    native_zeroes: bool,
+    zeroes: Buf,
+    /// Requests below carry the index of their entry here as tag, so each has at most one below at a time.
+    running: Vec<Option<Running>>,
+    free: Vec<usize>,
+    raw: Vec<Completion>,
+}
+
+impl EmulatedChannel {
+    fn start(&mut self, running: Running, op: Op) {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.running.push(None);
+            self.running.len() - 1
+        });
+        self.running[index] = Some(running);
+        self.below.submit(Request::new(index as u64, op));
+    }
+
+    /// The next request below for an entry, or `None` when it is done.
+    fn next_step(zeroes: &Buf, running: &mut Running) -> Option<Op> {
+        if let Some((offset, length)) = running.zeroes.take() {
+            let now = length.min(zeroes.len() as u64);
+            if length > now {
+                running.zeroes = Some((offset + now, length - now));
+            }
+            return Some(Op::Write { offset, from: zeroes.clone().split_to(now as usize), fua: false });
+        }
+        std::mem::take(&mut running.flush).then_some(Op::Flush)
+    }
+}
+
+impl Channel for EmulatedChannel {
+    fn submit(&mut self, request: Request) {
+        let tag = request.tag;
+        let plain = Running { tag, buffer: Returned::Nothing, owners_buffer: true, zeroes: None, flush: false };
+        match request.op {
+            Op::Write { offset, from, fua } => {
+                let flush = fua && !self.native_fua;
+                self.start(Running { flush, ..plain }, Op::Write { offset, from, fua: fua && self.native_fua });
+            }
+            Op::WriteZeroes { offset, length, fua } if !self.native_zeroes => {
+                let mut running = Running { owners_buffer: false, zeroes: Some((offset, length)), flush: fua, ..plain };
+                if let Some(op) = EmulatedChannel::next_step(&self.zeroes, &mut running) {
+                    self.start(running, op);
+                }
+            }
+            Op::WriteZeroes { offset, length, fua } => {
+                let flush = fua && !self.native_fua;
+                self.start(Running { flush, ..plain }, Op::WriteZeroes { offset, length, fua: fua && self.native_fua });
+            }
+            op => self.start(plain, op),
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        self.below.poll(&mut self.raw);
+        let mut raw = std::mem::take(&mut self.raw);
+        for completion in raw.drain(..) {
+            let index = completion.tag as usize;
+            let mut running = self.running[index].take().expect("one request below for each entry");
+            // The owner's own buffer comes back with the first step; our zeroes are not the owner's.
+            if std::mem::take(&mut running.owners_buffer) {
+                running.buffer = completion.buffer;
+            }
+            let next = if completion.result.is_ok() { EmulatedChannel::next_step(&self.zeroes, &mut running) } else { None };
+            match next {
+                Some(op) => {
+                    self.running[index] = Some(running);
+                    self.below.submit(Request::new(index as u64, op));
+                }
+                None => {
+                    self.free.push(index);
+                    done.push(Completion { tag: running.tag, buffer: running.buffer, result: completion.result });
+                }
+            }
+        }
+        self.raw = raw;
+    }
+
+    fn in_flight(&self) -> u32 {
+        (self.running.len() - self.free.len()) as u32
+    }
+}

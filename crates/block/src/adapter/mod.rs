@@ -1,0 +1,11 @@
+//! Devices over one other device that add a rule and no I/O of their own, and a blocking front for one channel.
+
+mod blocking;
+mod checked;
+mod counted;
+mod emulated;
+
+pub use blocking::Blocking;
+pub use checked::Checked;
+pub use counted::{Counted, Counters, Traffic};
+pub use emulated::Emulated;

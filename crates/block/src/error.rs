@@ -1,0 +1,136 @@
+//! One error type for every layer: kind, context, source. errno appears only at the edge.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+
+/// What went wrong, as far as a caller may have to tell cases apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The request or the configuration makes no sense.
+    Invalid,
+    /// The request reaches past the end of the device.
+    OutOfRange,
+    /// Offset or length is no multiple of the block size.
+    Misaligned,
+    /// The device takes no writes.
+    ReadOnly,
+    /// The device cannot do this.
+    Unsupported,
+    /// The medium gave an error for these blocks (EIO).
+    Media,
+    /// The device is gone.
+    Gone,
+    /// No space left under a file.
+    NoSpace,
+    /// No answer in time.
+    TimedOut,
+    /// There is no such file or device.
+    NotFound,
+    /// The system does not permit it.
+    Permission,
+    /// Somebody else uses it.
+    Busy,
+    /// Opening it for this purpose was refused for safety's sake.
+    Refused,
+    /// Data are not what was written.
+    Corrupt,
+    /// Anything else.
+    Other,
+}
+
+/// An error: what kind, in which place, and what was behind it.
+pub struct Error(Box<Body>);
+
+struct Body {
+    kind: ErrorKind,
+    context: String,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of `kind`; `context` is the line a person reads.
+    #[must_use]
+    pub fn new(kind: ErrorKind, context: impl Into<String>) -> Error {
+        Error(Box::new(Body { kind, context: context.into(), source: None }))
+    }
+
+    /// The same with what was behind it.
+    #[must_use]
+    pub fn with_source(kind: ErrorKind, context: impl Into<String>, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        Error(Box::new(Body { kind, context: context.into(), source: Some(source.into()) }))
+    }
+
+    /// From an error of the system, with the place where it came up.
+    #[must_use]
+    pub fn from_io(context: impl Into<String>, error: io::Error) -> Error {
+        Error::with_source(kind_of(&error), context, error)
+    }
+
+    /// What kind of error it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The same error, seen from one layer further up: `place: what it was`.
+    #[must_use]
+    pub fn at(mut self, place: impl fmt::Display) -> Error {
+        self.0.context = format!("{place}: {}", self.0.context);
+        self
+    }
+
+    /// Another error that tells the same, for each of several requests that one failure ends.
+    #[must_use]
+    pub fn repeat(&self) -> Error {
+        Error::new(self.kind(), self.to_string())
+    }
+}
+
+/// Which kind an error of the system is.
+fn kind_of(error: &io::Error) -> ErrorKind {
+    // Numbers of <errno.h> on Linux that the standard library has no stable kind for.
+    const EIO: i32 = 5;
+    const ENXIO: i32 = 6;
+    const ENODEV: i32 = 19;
+    const EDQUOT: i32 = 122;
+    match error.raw_os_error() {
+        Some(EIO) => return ErrorKind::Media,
+        Some(ENXIO | ENODEV) => return ErrorKind::Gone,
+        Some(EDQUOT) => return ErrorKind::NoSpace,
+        _ => (),
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => ErrorKind::NotFound,
+        io::ErrorKind::PermissionDenied => ErrorKind::Permission,
+        io::ErrorKind::InvalidInput => ErrorKind::Invalid,
+        io::ErrorKind::Unsupported => ErrorKind::Unsupported,
+        io::ErrorKind::TimedOut => ErrorKind::TimedOut,
+        io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge => ErrorKind::NoSpace,
+        io::ErrorKind::ReadOnlyFilesystem => ErrorKind::ReadOnly,
+        io::ErrorKind::ResourceBusy | io::ErrorKind::WouldBlock => ErrorKind::Busy,
+        _ => ErrorKind::Other,
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.context)?;
+        match &self.0.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}({self})", self.0.kind)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}

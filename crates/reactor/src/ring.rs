@@ -1,0 +1,399 @@
+//! Kernel I/O through one io_uring.
+//!
+//! Every operation owns what the kernel uses (buffer, file, vector of addresses) in a slot of this module until its
+//! completion is reaped, so dropping a channel, or the reactor, with operations under way frees nothing too early.
+//! All of the `unsafe` that io_uring needs is in this file.
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use io_uring::{IoUring, opcode, squeue, types};
+
+use crate::buffer::{Buf, BufMut, RawSpan, Registration};
+use crate::{Event, Mailbox, Outcome};
+
+const ENTRIES: u32 = 256;
+/// Completions the kernel keeps for us before it has to allocate.
+const COMPLETION_ENTRIES: u32 = 4096;
+const FILE_SLOTS: u32 = 256;
+const BUFFER_SLOTS: u16 = 1024;
+/// Durable when it completes, without a flush of its own (RWF_DSYNC of <linux/fs.h>).
+const RWF_DSYNC: i32 = 0x2;
+
+/// What a submission asks of the kernel.
+pub(crate) enum Operation {
+    Read {
+        offset: u64,
+        into: BufMut,
+    },
+    Write {
+        offset: u64,
+        from: Buf,
+        durable: bool,
+    },
+    SyncData,
+    Allocate {
+        offset: u64,
+        length: u64,
+        mode: i32,
+    },
+    /// Eight bytes from an eventfd: the bell of [`crate::Ringer`].
+    Bell {
+        into: BufMut,
+    },
+}
+
+enum Held {
+    Read(BufMut),
+    Write(Buf),
+    Nothing,
+}
+
+struct InFlight {
+    held: Held,
+    mailbox: Option<Rc<Mailbox>>,
+    token: u64,
+    _file: RingFile,
+    // Boxed slices stay where they are while the table of slots grows.
+    _vectors: Box<[Vector]>,
+}
+
+impl InFlight {
+    fn ended(self, result: io::Result<u32>) -> Event {
+        let outcome = match self.held {
+            Held::Read(buffer) => Outcome::Read { buffer, result },
+            Held::Write(buffer) => Outcome::Written { buffer, result },
+            Held::Nothing => Outcome::Done { result: result.map(drop) },
+        };
+        Event { token: self.token, outcome }
+    }
+}
+
+/// `struct iovec`: address and length, as readv and writev take them.
+#[repr(C)]
+struct Vector {
+    pointer: *mut u8,
+    length: usize,
+}
+
+/// A file that a ring knows; cheaper to use than a descriptor, and kept open as long as this lives.
+#[derive(Clone)]
+pub struct RingFile(Rc<FileEntry>);
+
+struct FileEntry {
+    descriptor: Arc<OwnedFd>,
+    fixed: Option<(u32, Rc<RefCell<Vec<u32>>>)>,
+}
+
+impl Drop for FileEntry {
+    fn drop(&mut self) {
+        // Operations hold their file's entry, so no queued one can meet the table's next tenant. The kernel keeps the
+        // file open until then.
+        if let Some((slot, free)) = &self.fixed {
+            free.borrow_mut().push(*slot);
+        }
+    }
+}
+
+pub(crate) struct Ring {
+    // Before `slots`: a ring that is gone uses no memory of theirs.
+    uring: IoUring,
+    identity: u64,
+    slots: Vec<Option<InFlight>>,
+    free: Vec<u32>,
+    queued: u32,
+    in_flight: u32,
+    free_files: Option<Rc<RefCell<Vec<u32>>>>,
+    free_buffers: Option<Arc<Mutex<Vec<u16>>>>,
+}
+
+impl Ring {
+    pub(crate) fn new() -> io::Result<Ring> {
+        static IDENTITIES: AtomicU64 = AtomicU64::new(0);
+        let uring = IoUring::builder()
+            .setup_cqsize(COMPLETION_ENTRIES)
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .build(ENTRIES)
+            // Kernels before 6.1 know neither flag.
+            .or_else(|_| IoUring::builder().setup_cqsize(COMPLETION_ENTRIES).build(ENTRIES))?;
+        // Both tables only save time; a kernel or a memory limit that refuses them costs nothing else.
+        let free_files =
+            uring.submitter().register_files_sparse(FILE_SLOTS).is_ok().then(|| Rc::new(RefCell::new((0..FILE_SLOTS).rev().collect())));
+        let free_buffers = uring
+            .submitter()
+            .register_buffers_sparse(u32::from(BUFFER_SLOTS))
+            .is_ok()
+            .then(|| Arc::new(Mutex::new((0..BUFFER_SLOTS).rev().collect())));
+        Ok(Ring {
+            uring,
+            identity: IDENTITIES.fetch_add(1, Ordering::Relaxed),
+            slots: Vec::new(),
+            free: Vec::new(),
+            queued: 0,
+            in_flight: 0,
+            free_files,
+            free_buffers,
+        })
+    }
+
+    pub(crate) fn register_file(&self, descriptor: Arc<OwnedFd>) -> RingFile {
+        let fixed = self.free_files.as_ref().and_then(|free| {
+            let slot = free.borrow_mut().pop()?;
+            if self.uring.submitter().register_files_update(slot, &[descriptor.as_raw_fd()]).is_ok() {
+                Some((slot, Rc::clone(free)))
+            } else {
+                free.borrow_mut().push(slot);
+                None
+            }
+        });
+        RingFile(Rc::new(FileEntry { descriptor, fixed }))
+    }
+
+    pub(crate) fn allocate(&self, length: usize) -> BufMut {
+        BufMut::registered(length, |pointer, length| {
+            let free = self.free_buffers.as_ref()?;
+            let index = free.lock().ok()?.pop()?;
+            let registration = Registration { ring: self.identity, index, free: Arc::downgrade(free) };
+            let vector = [libc_iovec(pointer, length)];
+            // SAFETY: the bytes live as long as the allocation that holds the registration. An entry that outlives it
+            // pins the pages it was made of and is never used again before it is replaced.
+            let done = unsafe { self.uring.submitter().register_buffers_update(u32::from(index), &vector, None) };
+            done.is_ok().then_some(registration)
+        })
+    }
+
+    /// Queues an operation; one that the ring cannot take ends at once with the error as its result.
+    pub(crate) fn push(&mut self, file: &RingFile, operation: Operation, mailbox: Option<Rc<Mailbox>>, token: u64) -> Result<(), Event> {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 operations")
+        });
+        let identity = self.identity;
+        let mut vectors: Box<[Vector]> = Box::default();
+        // Fixed files and plain descriptors are different types to the crate.
+        macro_rules! on_file {
+            ($make:expr) => {
+                match &file.0.fixed {
+                    Some((slot, _)) => $make(types::Fixed(*slot).into()),
+                    None => $make(types::Fd(file.0.descriptor.as_raw_fd()).into()),
+                }
+            };
+        }
+        let (entry, held): (squeue::Entry, Held) = match operation {
+            Operation::Read { offset, into } => {
+                let entry = match Shape::of(into.raw_spans(), identity) {
+                    Shape::Registered(pointer, length, index) => {
+                        on_file!(|f: Target| f.read_fixed(pointer, length, index, offset))
+                    }
+                    Shape::Plain(pointer, length) => on_file!(|f: Target| f.read(pointer, length, offset)),
+                    Shape::Vector(list) => {
+                        vectors = list;
+                        on_file!(|f: Target| f.readv(&vectors, offset))
+                    }
+                };
+                (entry, Held::Read(into))
+            }
+            Operation::Write { offset, from, durable } => {
+                let flags = if durable { RWF_DSYNC } else { 0 };
+                let entry = match Shape::of(from.raw_spans(), identity) {
+                    Shape::Registered(pointer, length, index) => {
+                        on_file!(|f: Target| f.write_fixed(pointer, length, index, offset, flags))
+                    }
+                    Shape::Plain(pointer, length) => on_file!(|f: Target| f.write(pointer, length, offset, flags)),
+                    Shape::Vector(list) => {
+                        vectors = list;
+                        on_file!(|f: Target| f.writev(&vectors, offset, flags))
+                    }
+                };
+                (entry, Held::Write(from))
+            }
+            Operation::SyncData => (on_file!(|f: Target| f.sync_data()), Held::Nothing),
+            Operation::Allocate { offset, length, mode } => (on_file!(|f: Target| f.allocate(offset, length, mode)), Held::Nothing),
+            Operation::Bell { into } => {
+                let span = into.raw_spans().next().expect("a buffer has a span");
+                (on_file!(|f: Target| f.read(span.pointer, 8, 0)), Held::Read(into))
+            }
+        };
+        let entry = entry.user_data(u64::from(slot));
+        let in_flight = InFlight { held, mailbox, token, _file: file.clone(), _vectors: vectors };
+        self.slots[slot as usize] = Some(in_flight);
+        let full = self.uring.submission().is_full();
+        let room = if full { self.enter(0, None).map(drop) } else { Ok(()) };
+        // SAFETY: everything the entry points to is held in the slot until its completion is reaped.
+        let pushed = room.and_then(|()| unsafe { self.uring.submission().push(&entry) }.map_err(io::Error::other));
+        if let Err(error) = pushed {
+            // The entry never reached the kernel, so the slot may go.
+            let lost = self.slots[slot as usize].take().expect("filled above");
+            self.free.push(slot);
+            return Err(lost.ended(Err(error)));
+        }
+        self.queued += 1;
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    /// Whether submissions wait for the next [`Ring::enter`].
+    pub(crate) fn has_queued(&self) -> bool {
+        self.queued > 0
+    }
+
+    /// Hands what is queued to the kernel and waits for `want` completions, at most for `timeout`.
+    /// Returns false when the time ran out or a signal came first.
+    pub(crate) fn enter(&mut self, want: usize, timeout: Option<Duration>) -> io::Result<bool> {
+        let submitter = self.uring.submitter();
+        let result = match timeout {
+            Some(timeout) if want > 0 => {
+                let timespec = types::Timespec::from(timeout);
+                submitter.submit_with_args(want, &types::SubmitArgs::new().timespec(&timespec))
+            }
+            _ => submitter.submit_and_wait(want),
+        };
+        // What the kernel has not consumed stays in the queue, whatever the call returned.
+        self.queued = u32::try_from(self.uring.submission().len()).expect("a queue of at most 2^15");
+        match result {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.raw_os_error(), Some(ETIME | EINTR)) => Ok(false),
+            // Completions are waiting to be reaped first; the caller reaps and comes again.
+            Err(error) if matches!(error.raw_os_error(), Some(EAGAIN | EBUSY)) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes finished operations; each becomes an event for `deliver`, or, without a mailbox, a ring of the bell.
+    pub(crate) fn reap(&mut self, mut deliver: impl FnMut(Option<Rc<Mailbox>>, Event)) {
+        let mut completions = self.uring.completion();
+        completions.sync();
+        for completion in &mut completions {
+            let slot = u32::try_from(completion.user_data()).expect("our own slot number");
+            let Some(done) = self.slots[slot as usize].take() else { continue };
+            self.free.push(slot);
+            self.in_flight -= 1;
+            let result = match completion.result() {
+                count @ 0.. => Ok(count.unsigned_abs()),
+                errno => Err(io::Error::from_raw_os_error(-errno)),
+            };
+            let mailbox = done.mailbox.clone();
+            deliver(mailbox, done.ended(result));
+        }
+    }
+}
+
+const EINTR: i32 = 4;
+const EAGAIN: i32 = 11;
+const EBUSY: i32 = 16;
+const ETIME: i32 = 62;
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // The kernel may still write into buffers that the slots hold: ask it to stop, then wait until it has.
+        let _ = self.uring.submitter().register_sync_cancel(None, types::CancelBuilder::any());
+        while self.in_flight > 0 {
+            if self.enter(1, None).is_err() {
+                // Leaking is the one safe answer left.
+                std::mem::forget(std::mem::take(&mut self.slots));
+                return;
+            }
+            self.reap(|_, _| ());
+        }
+    }
+}
+
+fn libc_iovec(pointer: *mut u8, length: usize) -> libc::iovec {
+    libc::iovec { iov_base: pointer.cast(), iov_len: length }
+}
+
+/// How an operation's bytes are handed to the kernel.
+enum Shape {
+    Registered(*mut u8, u32, u16),
+    Plain(*mut u8, u32),
+    Vector(Box<[Vector]>),
+}
+
+impl Shape {
+    fn of(mut spans: impl Iterator<Item = RawSpan>, ring: u64) -> Shape {
+        let first = spans.next().expect("a buffer has a span");
+        match (spans.next(), u32::try_from(first.length)) {
+            (None, Ok(length)) => match first.registered {
+                Some((owner, index)) if owner == ring => Shape::Registered(first.pointer, length, index),
+                _ => Shape::Plain(first.pointer, length),
+            },
+            (second, _) => Shape::Vector(
+                std::iter::once(first)
+                    .chain(second)
+                    .chain(spans)
+                    .map(|span| Vector { pointer: span.pointer, length: span.length })
+                    .collect(),
+            ),
+        }
+    }
+}
+
+/// A file in the form that the crate's operations take.
+enum Target {
+    Fixed(types::Fixed),
+    Descriptor(types::Fd),
+}
+
+impl From<types::Fixed> for Target {
+    fn from(file: types::Fixed) -> Target {
+        Target::Fixed(file)
+    }
+}
+
+impl From<types::Fd> for Target {
+    fn from(file: types::Fd) -> Target {
+        Target::Descriptor(file)
+    }
+}
+
+macro_rules! operation {
+    ($self:ident, $file:ident => $make:expr) => {
+        match $self {
+            Target::Fixed($file) => $make.build(),
+            Target::Descriptor($file) => $make.build(),
+        }
+    };
+}
+
+impl Target {
+    fn read(self, pointer: *mut u8, length: u32, offset: u64) -> squeue::Entry {
+        operation!(self, file => opcode::Read::new(file, pointer, length).offset(offset))
+    }
+
+    fn read_fixed(self, pointer: *mut u8, length: u32, index: u16, offset: u64) -> squeue::Entry {
+        operation!(self, file => opcode::ReadFixed::new(file, pointer, length, index).offset(offset))
+    }
+
+    fn readv(self, vectors: &[Vector], offset: u64) -> squeue::Entry {
+        let count = u32::try_from(vectors.len()).expect("fewer than 2^32 pieces");
+        operation!(self, file => opcode::Readv::new(file, vectors.as_ptr().cast(), count).offset(offset))
+    }
+
+    fn write(self, pointer: *mut u8, length: u32, offset: u64, flags: i32) -> squeue::Entry {
+        operation!(self, file => opcode::Write::new(file, pointer, length).offset(offset).rw_flags(flags))
+    }
+
+    fn write_fixed(self, pointer: *mut u8, length: u32, index: u16, offset: u64, flags: i32) -> squeue::Entry {
+        operation!(self, file => opcode::WriteFixed::new(file, pointer, length, index).offset(offset).rw_flags(flags))
+    }
+
+    fn writev(self, vectors: &[Vector], offset: u64, flags: i32) -> squeue::Entry {
+        let count = u32::try_from(vectors.len()).expect("fewer than 2^32 pieces");
+        operation!(self, file => opcode::Writev::new(file, vectors.as_ptr().cast(), count).offset(offset).rw_flags(flags))
+    }
+
+    fn sync_data(self) -> squeue::Entry {
+        operation!(self, file => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC))
+    }
+
+    fn allocate(self, offset: u64, length: u64, mode: i32) -> squeue::Entry {
+        operation!(self, file => opcode::Fallocate::new(file, length).offset(offset).mode(mode))
+    }
+}
