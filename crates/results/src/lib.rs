@@ -5,10 +5,12 @@
 //! Run -> analysis::analyse -> Analysis (ratios, intervals, verdicts, best sets)  -> report
 //! ```
 
+pub mod analysis;
 pub mod statistics;
 pub mod types;
 
 #[cfg(test)]
 mod random;
 
+pub use analysis::analyse;
 pub use types::*;
