@@ -22,20 +22,20 @@ use std::sync::{Arc, Mutex, Weak};
 /// Every allocation starts at a multiple of this, which satisfies O_DIRECT on any device with blocks up to 4 KiB.
 pub const ALIGNMENT_BYTES: usize = 4096;
 
-/// A place in a ring's table of registered buffers; goes back to the table with the allocation.
+/// A place in a ring's table of registered buffers; the ring is told when the allocation is gone.
 #[derive(Debug)]
 pub(crate) struct Registration {
     pub(crate) ring: u64,
     pub(crate) index: u16,
-    pub(crate) free: Weak<Mutex<Vec<u16>>>,
+    pub(crate) retired: Weak<Mutex<Vec<u16>>>,
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        if let Some(free) = self.free.upgrade()
-            && let Ok(mut free) = free.lock()
+        if let Some(retired) = self.retired.upgrade()
+            && let Ok(mut retired) = retired.lock()
         {
-            free.push(self.index);
+            retired.push(self.index);
         }
     }
 }

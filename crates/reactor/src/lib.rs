@@ -11,7 +11,7 @@
 //!
 //! A [`Reactor`] belongs to one thread and clones of it are the same reactor. Whoever waits for something makes a
 //! [`Source`]: timers and kernel I/O are started through it and their [`Event`]s are taken from it. The owner of the
-//! outermost channel is the one who calls [`Reactor::wait`]; nothing that was started moves before `wait` or
+//! outermost channel is the one who calls [`Reactor::wait`]; what was started need not move before `wait` or
 //! [`Reactor::turn`] is called.
 //!
 //! On the virtual clock there is no kernel I/O and no waiting: `wait` moves the clock to the next timer.
@@ -91,14 +91,16 @@ pub struct Event {
 pub enum Outcome {
     /// The time has come.
     Timer,
-    /// A read ended; `result` is the count of bytes, fewer than asked for at the end of a file.
+    /// A read ended; `result` is the count of bytes, fewer than asked for at the end of a file and for buffers of more
+    /// than 1024 pieces, of which the kernel takes the first 1024.
     Read {
         /// The buffer that was lent.
         buffer: BufMut,
         /// Bytes read, from the start of the buffer.
         result: io::Result<u32>,
     },
-    /// A write ended; `result` is the count of bytes.
+    /// A write ended; `result` is the count of bytes, fewer than asked for on a full disk and for buffers of more than
+    /// 1024 pieces, of which the kernel takes the first 1024.
     Written {
         /// The buffer that was lent.
         buffer: Buf,
@@ -238,7 +240,7 @@ impl Reactor {
     /// `Unsupported` on the virtual clock, where no kernel I/O exists.
     pub fn register(&self, descriptor: Arc<OwnedFd>) -> io::Result<RingFile> {
         match &self.0.kind {
-            Kind::Wall(wall) => Ok(wall.ring.borrow().register_file(descriptor)),
+            Kind::Wall(wall) => Ok(wall.ring.borrow_mut().register_file(descriptor)),
             Kind::Virtual { .. } => Err(no_kernel()),
         }
     }
@@ -248,7 +250,7 @@ impl Reactor {
     #[must_use]
     pub fn allocate(&self, length: usize) -> BufMut {
         match &self.0.kind {
-            Kind::Wall(wall) => wall.ring.borrow().allocate(length),
+            Kind::Wall(wall) => wall.ring.borrow_mut().allocate(length),
             Kind::Virtual { .. } => BufMut::zeroed(length),
         }
     }
@@ -298,6 +300,7 @@ impl Reactor {
     }
 
     fn wait_for_kernel(&self, wall: &Wall, deadline: Option<Time>) -> io::Result<Woken> {
+        let mut looked = false;
         loop {
             self.reap(wall)?;
             self.fire_due_timers();
@@ -306,12 +309,17 @@ impl Reactor {
                 return Ok(Woken::Events);
             }
             if wall.rung.take() {
+                wall.hand_over()?;
                 return Ok(Woken::Rung);
             }
             let now = self.now();
             if deadline.is_some_and(|deadline| deadline <= now) {
-                wall.hand_over()?;
-                return Ok(Woken::Deadline);
+                // What the kernel can finish at once is still in time.
+                if looked || !wall.hand_over()? {
+                    return Ok(Woken::Deadline);
+                }
+                looked = true;
+                continue;
             }
             let until = [deadline, self.next_timer()].into_iter().flatten().min();
             let slept = wall.ring.borrow_mut().enter(1, until.map(|until| until - now))?;
@@ -329,7 +337,7 @@ impl Reactor {
         }
         match (self.next_timer(), deadline) {
             (None, None) => Woken::Idle,
-            (Some(time), deadline) if deadline.is_none_or(|deadline| time <= deadline) => {
+            (Some(time), deadline) if deadline.is_none_or(|deadline| time <= deadline.max(now.get())) => {
                 now.set(now.get().max(time));
                 self.fire_due_timers();
                 Woken::Events
@@ -341,8 +349,13 @@ impl Reactor {
         }
     }
 
+    /// When the next timer goes off that somebody still waits for.
     fn next_timer(&self) -> Option<Time> {
-        self.0.timers.borrow().peek().map(|Reverse(timer)| timer.time)
+        let mut timers = self.0.timers.borrow_mut();
+        while timers.peek().is_some_and(|Reverse(timer)| timer.mailbox.closed.get()) {
+            timers.pop();
+        }
+        timers.peek().map(|Reverse(timer)| timer.time)
     }
 
     fn fire_due_timers(&self) {
@@ -389,12 +402,14 @@ impl Reactor {
 }
 
 impl Wall {
-    fn hand_over(&self) -> io::Result<()> {
+    /// Gives the kernel what is queued and lets it bring out what it keeps back; says whether there was either.
+    fn hand_over(&self) -> io::Result<bool> {
         let mut ring = self.ring.borrow_mut();
-        if ring.has_queued() {
+        let needed = ring.has_queued() || ring.has_hidden();
+        if needed {
             ring.enter(0, None)?;
         }
-        Ok(())
+        Ok(needed)
     }
 }
 
