@@ -1,2 +1,48 @@
-//! What developers and CI run.
-fn main() {}
+//! What developers and CI run: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask bench`.
+
+mod ci;
+mod tidy;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND
+
+Commands:
+  ci [STEP…]     everything CI runs: format, clippy, test, docs, tidy, miri; or only the steps named
+  tidy           the rules of the project that no compiler knows
+  bench [CASE…]  speed against fio and against itself; all cases together write docs/benchmarks.md
+
+Exit code 0: all is well; 1: something failed; 2: the command line is wrong.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((command, rest)) = arguments.split_first() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let outcome = match command.as_str() {
+        "ci" => ci::run(&root(), rest),
+        "tidy" if rest.is_empty() => tidy::run(&root()),
+        "help" | "--help" | "-h" => {
+            println!("{USAGE}");
+            Ok(true)
+        }
+        _ => Err(format!("no such command: {}\n{USAGE}", arguments.join(" "))),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The workspace's root: the parent of this package.
+fn root() -> PathBuf {
+    let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    package.parent().map_or(package.clone(), PathBuf::from)
+}

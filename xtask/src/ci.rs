@@ -1,0 +1,204 @@
+//! `cargo xtask ci`: all that CI runs, one step after the other, with a summary at the end.
+//!
+//! A step that cannot run here says so and why; it is never left out in silence.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::tidy;
+
+/// How a step ended.
+#[derive(Debug, PartialEq, Eq)]
+enum Ending {
+    Passed,
+    Failed(String),
+    Skipped(String),
+}
+
+/// Tests counted over all crates.
+#[derive(Debug, Default, PartialEq, Eq, Clone, Copy)]
+struct Counts {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+}
+
+impl Counts {
+    /// Adds what a closing line of the test runner says; other lines say nothing.
+    fn add_line(&mut self, line: &str) {
+        let Some(rest) = line.strip_prefix("test result: ") else { return };
+        // After "ok." or "FAILED." come the parts "12 passed; 0 failed; 1 ignored; …".
+        let Some((_, parts)) = rest.split_once(". ") else { return };
+        for part in parts.split(';') {
+            let mut words = part.split_whitespace();
+            let (Some(Ok(count)), Some(what)) = (words.next().map(str::parse::<u64>), words.next()) else { continue };
+            match what {
+                "passed" => self.passed += count,
+                "failed" => self.failed += count,
+                "ignored" => self.ignored += count,
+                _ => (),
+            }
+        }
+    }
+}
+
+struct Ci {
+    root: PathBuf,
+    counts: Counts,
+}
+
+type Step = fn(&mut Ci) -> Ending;
+
+const STEPS: &[(&str, Step)] =
+    &[("format", Ci::format), ("clippy", Ci::clippy), ("test", Ci::test), ("docs", Ci::docs), ("tidy", Ci::tidy), ("miri", Ci::miri)];
+
+/// Runs the steps named, or all of them; whether all of them passed or were skipped with a reason.
+///
+/// # Errors
+/// A step that does not exist.
+pub(crate) fn run(root: &Path, only: &[String]) -> Result<bool, String> {
+    if let Some(unknown) = only.iter().find(|name| !STEPS.iter().any(|(step, _)| step == name)) {
+        let known: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("no such step: {unknown}; the steps are {}", known.join(", ")));
+    }
+    let mut ci = Ci { root: root.to_path_buf(), counts: Counts::default() };
+    let mut endings = Vec::new();
+    for (name, step) in STEPS.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name)) {
+        println!("== {name}");
+        let start = Instant::now();
+        let ending = step(&mut ci);
+        let seconds = start.elapsed().as_secs_f64();
+        println!("== {name}: {} in {seconds:.1} s\n", describe(&ending));
+        endings.push((*name, ending, seconds));
+    }
+    println!("step      seconds  result");
+    for (name, ending, seconds) in &endings {
+        println!("{name:<8} {seconds:>8.1}  {}", describe(ending));
+    }
+    let tests_ran = endings.iter().any(|(name, ..)| *name == "test");
+    if tests_ran {
+        let Counts { passed, failed, ignored } = ci.counts;
+        println!("\n{passed} passed, {failed} failed, {ignored} skipped");
+    }
+    Ok(!endings.iter().any(|(_, ending, _)| matches!(ending, Ending::Failed(_))))
+}
+
+fn describe(ending: &Ending) -> String {
+    match ending {
+        Ending::Passed => "passed".to_owned(),
+        Ending::Failed(why) => format!("FAILED: {why}"),
+        Ending::Skipped(why) => format!("skipped: {why}"),
+    }
+}
+
+impl Ci {
+    fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("cargo");
+        command.args(arguments).current_dir(&self.root).stdin(Stdio::null());
+        command
+    }
+
+    fn format(&mut self) -> Ending {
+        ended(&mut self.cargo(&["fmt", "--all", "--check"]))
+    }
+
+    fn clippy(&mut self) -> Ending {
+        ended(&mut self.cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
+    }
+
+    fn test(&mut self) -> Ending {
+        let mut command = self.cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+        let mut child = match command.stdout(Stdio::piped()).spawn() {
+            Ok(child) => child,
+            Err(error) => return Ending::Failed(format!("cargo cannot be started: {error}")),
+        };
+        let output = child.stdout.take().expect("stdout was piped");
+        let mut screen = std::io::stdout().lock();
+        for line in BufReader::new(output).split(b'\n') {
+            let Ok(line) = line else { break };
+            let text = String::from_utf8_lossy(&line);
+            self.counts.add_line(&text);
+            // A screen that is gone is no reason to stop testing.
+            let _ = writeln!(screen, "{text}");
+        }
+        drop(screen);
+        match child.wait() {
+            Ok(status) if status.success() && self.counts.failed == 0 && self.counts.passed > 0 => Ending::Passed,
+            Ok(status) if status.success() => Ending::Failed("no test ran".to_owned()),
+            Ok(_) if self.counts.failed > 0 => Ending::Failed(format!("{} tests", self.counts.failed)),
+            Ok(status) => Ending::Failed(format!("cargo test: {status}")),
+            Err(error) => Ending::Failed(format!("cargo test: {error}")),
+        }
+    }
+
+    fn docs(&mut self) -> Ending {
+        ended(self.cargo(&["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings"))
+    }
+
+    fn tidy(&mut self) -> Ending {
+        match tidy::run(&self.root) {
+            Ok(true) => Ending::Passed,
+            Ok(false) => Ending::Failed("rules broken, see above".to_owned()),
+            Err(message) => Ending::Failed(message),
+        }
+    }
+
+    /// The buffers hold all pointer work that is ours alone; Miri watches their tests.
+    fn miri(&mut self) -> Ending {
+        // Looking must not make rustup fetch anything.
+        let look = self.cargo(&["+nightly", "miri", "--version"]).env("RUSTUP_AUTO_INSTALL", "0").output();
+        match look {
+            Ok(output) if output.status.success() => ended(
+                self.cargo(&["+nightly", "miri", "test", "--package", "reactor", "--lib", "buffer::"]).env("RUSTUP_AUTO_INSTALL", "0"),
+            ),
+            Ok(output) => {
+                let text = String::from_utf8_lossy(&output.stderr);
+                let why = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("cargo +nightly miri does not run");
+                Ending::Skipped(why.trim_start_matches("error: ").to_owned())
+            }
+            Err(error) => Ending::Skipped(format!("cargo cannot be started: {error}")),
+        }
+    }
+}
+
+fn ended(command: &mut Command) -> Ending {
+    match command.status() {
+        Ok(status) if status.success() => Ending::Passed,
+        Ok(status) => Ending::Failed(status.to_string()),
+        Err(error) => Ending::Failed(format!("cargo cannot be started: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_summed_over_crates() {
+        let mut counts = Counts::default();
+        for line in [
+            "running 3 tests",
+            "test buffer::splits ... ok",
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+            "test result: FAILED. 10 passed; 2 failed; 0 ignored; 0 measured; 5 filtered out; finished in 1.20s",
+        ] {
+            counts.add_line(line);
+        }
+        assert_eq!(counts, Counts { passed: 13, failed: 2, ignored: 1 });
+    }
+
+    #[test]
+    fn a_step_that_does_not_exist_is_named() {
+        let error = run(Path::new("."), &["format".to_owned(), "clipy".to_owned()]).expect_err("no such step");
+        assert!(error.contains("clipy") && error.contains("clippy"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_fails_fails_its_step() {
+        assert_eq!(ended(&mut Command::new("true")), Ending::Passed);
+        assert!(matches!(ended(&mut Command::new("false")), Ending::Failed(_)));
+        assert!(matches!(ended(&mut Command::new("no-such-program-anywhere")), Ending::Failed(_)));
+    }
+}

@@ -1,0 +1,129 @@
+//! Who may see whom: the table of `docs/architecture.md`, held against every `Cargo.toml`.
+//!
+//! ```text
+//!   cli -> lab -> stack -> {device, array, cache} -> block -> reactor
+//!          lab -> {bench, export, results}   bench -> {block, results}   report -> results
+//! ```
+//!
+//! A crate may see those that its row names and nothing else: `array` never sees `device`, `bench` never sees `stack`.
+
+use super::{Finding, Tree};
+
+const RULE: &str = "layers";
+
+/// Crate and the crates of this workspace that it may depend on.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("reactor", &[]),
+    ("block", &["reactor"]),
+    ("device", &["block", "reactor"]),
+    ("array", &["block", "reactor"]),
+    ("cache", &["block", "reactor"]),
+    ("stack", &["array", "block", "cache", "device", "reactor"]),
+    ("export", &["block", "reactor"]),
+    ("results", &[]),
+    ("bench", &["block", "reactor", "results"]),
+    ("lab", &["bench", "block", "device", "export", "reactor", "results", "stack"]),
+    ("report", &["results"]),
+    ("cli", &["bench", "block", "device", "export", "lab", "reactor", "report", "results", "stack"]),
+    ("testkit", &["block", "reactor"]),
+    ("xtask", &[]),
+    ("probe", &["array", "bench", "block", "device", "reactor", "results", "stack", "testkit"]),
+];
+
+/// Crates that tests may use on top of their row.
+const FOR_TESTS: &[&str] = &["testkit"];
+
+/// An executor belongs to `export` alone.
+const ASYNC_RUNTIMES: &[&str] = &["tokio", "async-std", "smol", "monoio", "glommio", "compio", "futures"];
+
+/// Dependencies that a crate's row does not name.
+pub(crate) fn dependencies(tree: &Tree) -> Vec<Finding> {
+    let manifests = tree.texts().filter(|(path, _)| path.ends_with("/Cargo.toml"));
+    manifests.flat_map(|(path, text)| check(path, text)).collect()
+}
+
+fn check(path: &str, text: &str) -> Vec<Finding> {
+    let folder = path.trim_end_matches("/Cargo.toml");
+    let name = folder.rsplit('/').next().unwrap_or(folder);
+    let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
+        let message = format!("crate {name} has no row in the table of who may see whom; add it there and to docs/architecture.md");
+        return vec![Finding::error(RULE, path, 0, message)];
+    };
+    let manifest: toml::Table = match text.parse() {
+        Ok(manifest) => manifest,
+        Err(error) => return vec![Finding::error(RULE, path, 0, format!("not TOML: {}", error.message()))],
+    };
+    let mut findings = Vec::new();
+    for (section, tests) in [("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)] {
+        let Some(entries) = manifest.get(section).and_then(toml::Value::as_table) else { continue };
+        for (key, entry) in entries {
+            // `name = { package = "other" }` is a dependency on `other`.
+            let dependency = entry.get("package").and_then(toml::Value::as_str).unwrap_or(key);
+            let line = 1 + text.lines().take_while(|line| !line.trim_start().starts_with(key.as_str())).count();
+            let ours = ALLOWED.iter().any(|(known, _)| *known == dependency) || dependency == "raidloom";
+            let permitted = allowed.contains(&dependency) || (tests && FOR_TESTS.contains(&dependency));
+            if ours && !permitted {
+                let mut message = format!("{name} may not depend on {dependency}");
+                if !allowed.is_empty() {
+                    message += &format!("; it may see {}", allowed.join(", "));
+                }
+                findings.push(Finding::error(RULE, path, line, message));
+            }
+            if ASYNC_RUNTIMES.contains(&dependency) && name != "export" {
+                findings.push(Finding::error(RULE, path, line, format!("no async runtime below export: {dependency}")));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(path: &str, text: &str) -> Vec<String> {
+        dependencies(&Tree::of(&[(path, text)])).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_array_that_sees_a_device_is_found() {
+        let found = messages("crates/array/Cargo.toml", "[dependencies]\nblock.workspace = true\ndevice.workspace = true\n");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("crates/array/Cargo.toml:3: error: array may not depend on device"), "{found:?}");
+    }
+
+    #[test]
+    fn planted_edges_are_found() {
+        for (name, dependency) in [
+            ("bench", "stack"),
+            ("report", "lab"),
+            ("results", "block"),
+            ("reactor", "block"),
+            ("block", "testkit"),
+            ("lab", "cli"),
+            ("cli", "testkit"),
+        ] {
+            let found = messages(&format!("crates/{name}/Cargo.toml"), &format!("[dependencies]\n{dependency} = {{ path = \"..\" }}\n"));
+            assert_eq!(found.len(), 1, "{name} -> {dependency}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn another_name_hides_nothing() {
+        let found = messages("crates/bench/Cargo.toml", "[dependencies]\nheap = { path = \"../stack\", package = \"stack\" }\n");
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+
+    #[test]
+    fn tests_may_use_the_testkit_and_no_more() {
+        assert!(messages("crates/array/Cargo.toml", "[dev-dependencies]\ntestkit.workspace = true\n").is_empty());
+        assert_eq!(messages("crates/array/Cargo.toml", "[dev-dependencies]\ndevice.workspace = true\n").len(), 1);
+    }
+
+    #[test]
+    fn a_crate_without_a_row_and_a_runtime_are_found() {
+        assert_eq!(messages("crates/novelty/Cargo.toml", "[package]\n").len(), 1);
+        assert_eq!(messages("crates/lab/Cargo.toml", "[dependencies]\ntokio = \"1\"\n").len(), 1);
+        assert!(messages("crates/export/Cargo.toml", "[dependencies]\ntokio = \"1\"\n").is_empty());
+    }
+}

@@ -1,0 +1,201 @@
+//! Rules about Rust source: words that must not stand in it, how a file opens, how long things are.
+
+use super::scrub::{Scrubbed, block_end};
+use super::{Finding, Tree};
+
+/// A word that may stand in some places only.
+struct Word {
+    rule: &'static str,
+    token: &'static str,
+    /// Beginnings of the paths where it may stand; empty: nowhere.
+    allowed: &'static [&'static str],
+    /// Whether tests in those places may use it too.
+    tests: bool,
+    why: &'static str,
+}
+
+const CLOCK: &[&str] = &["crates/reactor/", "crates/lab/src/host", "crates/cli/", "xtask/"];
+const SLEEP: &[&str] = &["crates/reactor/src/", "crates/cli/src/", "xtask/src/", "xtask/probe/src/"];
+
+const WORDS: &[Word] = &[
+    Word {
+        rule: "unsafe",
+        token: "unsafe",
+        allowed: &["crates/reactor/src/buffer.rs", "crates/reactor/src/ring.rs"],
+        tests: true,
+        why: "unsafe stands only in the reactor's buffer.rs and ring.rs",
+    },
+    Word {
+        rule: "unsafe",
+        token: "unsafe_code",
+        allowed: &["crates/reactor/src/"],
+        tests: true,
+        why: "only the reactor may lift the ban on unsafe",
+    },
+    Word { rule: "leftover", token: "todo!", allowed: &[], tests: false, why: "finish it or file an issue" },
+    Word { rule: "leftover", token: "unimplemented!", allowed: &[], tests: false, why: "finish it or answer with an error" },
+    Word { rule: "leftover", token: "dbg!", allowed: &[], tests: false, why: "remove it" },
+    Word { rule: "clock", token: "Instant::now", allowed: CLOCK, tests: true, why: "ask the reactor for the time" },
+    Word {
+        rule: "clock",
+        token: "SystemTime::now",
+        allowed: CLOCK,
+        tests: true,
+        why: "ask the reactor, or lab's host facts, for the time",
+    },
+    Word { rule: "sleep", token: "thread::sleep", allowed: SLEEP, tests: false, why: "wait for what is awaited, not for time to pass" },
+    Word { rule: "seed", token: "Rng::new", allowed: &[], tests: false, why: "take a seed, so that a failure can be replayed" },
+];
+
+/// Words that stand where they must not.
+pub(crate) fn words(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.rust() {
+        let scrubbed = Scrubbed::new(text);
+        for word in WORDS {
+            let here = word.allowed.iter().any(|start| path.starts_with(start));
+            for position in scrubbed.find(word.token) {
+                let test = is_test_file(path) || scrubbed.is_test(position);
+                if !here || (test && !word.tests) {
+                    let message = format!("`{}`: {}", word.token, word.why);
+                    findings.push(Finding::error(word.rule, path, scrubbed.line(position), message));
+                }
+            }
+        }
+    }
+    findings
+}
+
+fn is_test_file(path: &str) -> bool {
+    path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs")
+}
+
+/// Files that do not open with what they are for.
+pub(crate) fn opening(tree: &Tree) -> Vec<Finding> {
+    tree.rust()
+        .filter(|(path, text)| !path.ends_with("/tests.rs") && !text.starts_with("//!"))
+        .map(|(path, _)| Finding::error("opening", path, 1, "a file opens with `//!` and what it is for"))
+        .collect()
+}
+
+const FUNCTION_LINES: usize = 100;
+const FILE_LINES: usize = 900;
+
+/// Functions and files so long that they may be doing two things.
+pub(crate) fn lengths(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.rust() {
+        let lines = text.lines().count();
+        if lines > FILE_LINES {
+            findings.push(Finding::warning("length", path, 0, format!("{lines} lines; more than {FILE_LINES} in a file")));
+        }
+        let scrubbed = Scrubbed::new(text);
+        for position in scrubbed.find("fn") {
+            let Some((name, open)) = body(&scrubbed.code, position) else { continue };
+            let first = scrubbed.line(position);
+            let length = scrubbed.line(block_end(&scrubbed.code, open) - 1) - first + 1;
+            if length > FUNCTION_LINES {
+                let message = format!("function {name} has {length} lines; more than {FUNCTION_LINES}");
+                findings.push(Finding::warning("length", path, first, message));
+            }
+        }
+    }
+    findings
+}
+
+/// The name of the function whose `fn` is at `position`, and where its body opens; a type or a declaration has none.
+fn body(code: &str, position: usize) -> Option<(&str, usize)> {
+    let rest = &code[position + 2..];
+    let name = rest.trim_start();
+    let name = &name[..name.find(|letter: char| !letter.is_alphanumeric() && letter != '_')?];
+    if name.is_empty() {
+        return None;
+    }
+    let mut depth = 0_i32;
+    for (index, byte) in rest.bytes().enumerate() {
+        match byte {
+            b'(' | b'[' => depth += 1,
+            b')' | b']' => depth -= 1,
+            b'{' if depth == 0 => return Some((name, position + 2 + index)),
+            b';' if depth == 0 => return None,
+            _ => (),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(rule: fn(&Tree) -> Vec<Finding>, path: &str, text: &str) -> Vec<String> {
+        rule(&Tree::of(&[(path, text)])).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn unsafe_outside_its_two_files_is_found() {
+        let planted = "//! P.\nfn f(p: *const u8) -> u8 {\n    unsafe { *p }\n}\n";
+        let errors = found(words, "crates/array/src/execute.rs", planted);
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        assert!(errors[0].starts_with("crates/array/src/execute.rs:3: error: `unsafe`"), "{errors:?}");
+        assert!(found(words, "crates/reactor/src/ring.rs", planted).is_empty());
+        assert_eq!(found(words, "crates/reactor/src/lib.rs", planted).len(), 1);
+    }
+
+    #[test]
+    fn lifting_the_ban_on_unsafe_is_found() {
+        let planted = "//! P.\n#![allow(unsafe_code)]\n";
+        assert_eq!(found(words, "crates/device/src/lib.rs", planted).len(), 1);
+        assert!(found(words, "crates/reactor/src/ring.rs", planted).is_empty());
+    }
+
+    #[test]
+    fn leftovers_are_found_in_code_and_nowhere_else() {
+        let planted = "//! P.\nfn f() { todo!() }\nfn g() { unimplemented!() }\nfn h() { dbg!(1); }\n";
+        assert_eq!(found(words, "crates/lab/src/plan.rs", planted).len(), 3);
+        assert!(found(words, "crates/lab/src/plan.rs", "//! todo!() dbg!\n// unimplemented!\nconst S: &str = \"todo!\";\n").is_empty());
+    }
+
+    #[test]
+    fn reading_the_clock_outside_the_reactor_is_found() {
+        for planted in ["std::time::Instant::now()", "SystemTime::now()"] {
+            let text = format!("//! P.\nfn f() {{ {planted}; }}\n");
+            assert_eq!(found(words, "crates/bench/src/load.rs", &text).len(), 1, "{planted}");
+            assert_eq!(found(words, "crates/bench/tests/load.rs", &text).len(), 1, "{planted}");
+            assert!(found(words, "crates/reactor/src/lib.rs", &text).is_empty(), "{planted}");
+            assert!(found(words, "crates/lab/src/host.rs", &text).is_empty(), "{planted}");
+        }
+    }
+
+    #[test]
+    fn a_sleep_in_a_test_is_found_wherever_it_is() {
+        let planted = "//! P.\n#[cfg(test)]\nmod tests {\n    fn f() { std::thread::sleep(d); }\n}\n";
+        assert_eq!(found(words, "crates/reactor/src/lib.rs", planted).len(), 1);
+        assert_eq!(found(words, "crates/cli/tests/run.rs", "//! P.\nfn f() { thread::sleep(d); }\n").len(), 1);
+        assert_eq!(found(words, "crates/device/src/file.rs", "//! P.\nfn f() { thread::sleep(d); }\n").len(), 1);
+        assert!(found(words, "crates/cli/src/main.rs", "//! P.\nfn f() { thread::sleep(d); }\n").is_empty());
+    }
+
+    #[test]
+    fn chance_without_a_seed_is_found() {
+        assert_eq!(found(words, "crates/lab/src/order.rs", "//! P.\nfn f() { let r = fastrand::Rng::new(); }\n").len(), 1);
+        assert!(found(words, "crates/lab/src/order.rs", "//! P.\nfn f() { let r = fastrand::Rng::with_seed(1); }\n").is_empty());
+    }
+
+    #[test]
+    fn a_file_without_an_opening_is_found() {
+        assert_eq!(found(opening, "crates/array/src/lib.rs", "pub fn f() {}\n").len(), 1);
+        assert!(found(opening, "crates/array/src/lib.rs", "//! Arrays.\n").is_empty());
+    }
+
+    #[test]
+    fn long_functions_and_files_are_found() {
+        let long = format!("//! P.\nfn short() {{}}\nfn long<const N: usize>(a: [u8; 4]) {{\n{}}}\n", "    f();\n".repeat(FUNCTION_LINES));
+        let warnings = found(lengths, "crates/array/src/lib.rs", &long);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].starts_with("crates/array/src/lib.rs:3: warning: function long"), "{warnings:?}");
+        let exactly = format!("//! P.\nfn fits() {{\n{}}}\n", "    f();\n".repeat(FUNCTION_LINES - 2));
+        assert!(found(lengths, "crates/array/src/lib.rs", &exactly).is_empty());
+        assert_eq!(found(lengths, "crates/array/src/lib.rs", &"// P.\n".repeat(FILE_LINES + 1)).len(), 1);
+    }
+}
