@@ -1,0 +1,324 @@
+//! The write-back cache: extents of unwritten data, in order of arrival.
+//!
+//! ```text
+//!   arrival order:   [ window: the oldest few ][ backlog ............ ]
+//!                       |
+//!                       +-- the drive chooses among these, and carves a piece off the one it takes:
+//!
+//!   extent  |=====piece=====|---------- rest ----------|
+//!            being written      stays where it is
+//! ```
+//!
+//! A write that touches extents joins them, so extents never overlap. Room is taken before the data crosses the link and given back when it is on
+//! the media, so that `bytes` never exceeds the size.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound::{Excluded, Included};
+
+/// Cached data that goes to the media in one sweep.
+#[derive(Clone, Debug)]
+struct Extent {
+    start: u64,
+    end: u64,
+    /// Position of `start` along the spiral.
+    revolutions: f64,
+}
+
+/// A piece of an extent on its way to the media.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Piece {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) revolutions: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct WriteCache {
+    size: u64,
+    bytes: u64,
+    window_extents: usize,
+    extents: Vec<Extent>,
+    free: Vec<u32>,
+    by_start: BTreeMap<u64, u32>,
+    window: Vec<u32>,
+    backlog: VecDeque<u32>,
+    writing: Option<Piece>,
+    /// The extent last written to: sequential writes find it without a search.
+    last: Option<u32>,
+}
+
+impl WriteCache {
+    pub(super) fn new(size: u64, window_extents: usize) -> Self {
+        WriteCache {
+            size,
+            bytes: 0,
+            window_extents,
+            extents: Vec::new(),
+            free: Vec::new(),
+            by_start: BTreeMap::new(),
+            window: Vec::with_capacity(window_extents),
+            backlog: VecDeque::new(),
+            writing: None,
+            last: None,
+        }
+    }
+
+    /// Bytes that are taken: reserved, cached, or being written.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Whether data waits to be written (a piece being written not counted).
+    pub(super) fn has_extents(&self) -> bool {
+        !self.window.is_empty()
+    }
+
+    /// Whether nothing is left to write at all.
+    pub(super) fn is_clean(&self) -> bool {
+        self.window.is_empty() && self.writing.is_none()
+    }
+
+    /// Takes room; false when there is not enough.
+    pub(super) fn reserve(&mut self, bytes: u64) -> bool {
+        if self.bytes + bytes > self.size {
+            return false;
+        }
+        self.bytes += bytes;
+        true
+    }
+
+    pub(super) fn release(&mut self, bytes: u64) {
+        self.bytes -= bytes;
+    }
+
+    /// Whether all of start..end is in the cache.
+    pub(super) fn covers(&self, start: u64, end: u64) -> bool {
+        if self.writing.is_some_and(|piece| piece.start <= start && end <= piece.end) {
+            return true;
+        }
+        if self.by_start.is_empty() {
+            return false;
+        }
+        self.by_start.range(..=start).next_back().is_some_and(|(_, &slot)| self.extents[slot as usize].end >= end)
+    }
+
+    /// Files data that has arrived. Its room was reserved; what turns out to be an overwrite is given back.
+    pub(super) fn insert(&mut self, start: u64, end: u64, revolutions: impl Fn(u64) -> f64) {
+        let reserved = end - start;
+        let grown = self.join(start, end, &revolutions).unwrap_or_else(|| {
+            let extent = Extent { start, end, revolutions: revolutions(start) };
+            let slot = match self.free.pop() {
+                Some(slot) => {
+                    self.extents[slot as usize] = extent;
+                    slot
+                }
+                None => {
+                    self.extents.push(extent);
+                    u32::try_from(self.extents.len() - 1).expect("fewer extents than sectors in a cache")
+                }
+            };
+            self.by_start.insert(start, slot);
+            self.last = Some(slot);
+            if self.window.len() < self.window_extents {
+                self.window.push(slot)
+            } else {
+                self.backlog.push_back(slot)
+            }
+            reserved
+        });
+        self.bytes -= reserved - grown;
+    }
+
+    /// Adds start..end to the extents that it touches, which become one; by how much they grew.
+    fn join(&mut self, start: u64, end: u64, revolutions: &impl Fn(u64) -> f64) -> Option<u64> {
+        let slot = self.last.filter(|&last| self.extents[last as usize].end == start).or_else(|| {
+            let before = self.by_start.range(..=start).next_back().filter(|&(_, &slot)| self.extents[slot as usize].end >= start);
+            before.or_else(|| self.by_start.range(start..=end).next()).map(|(_, &slot)| slot)
+        })?;
+        self.last = Some(slot);
+        let extent = &mut self.extents[slot as usize];
+        let mut counted = extent.end - extent.start;
+        let mut joined_end = extent.end.max(end);
+        if start < extent.start {
+            self.by_start.remove(&extent.start);
+            self.by_start.insert(start, slot);
+            extent.start = start;
+            extent.revolutions = revolutions(start);
+        }
+        let joined_start = extent.start;
+        while let Some((&key, &other)) = self.by_start.range((Excluded(joined_start), Included(joined_end))).next() {
+            let absorbed = &self.extents[other as usize];
+            counted += absorbed.end - absorbed.start;
+            joined_end = joined_end.max(absorbed.end);
+            self.by_start.remove(&key);
+            self.drop_extent(other);
+        }
+        self.extents[slot as usize].end = joined_end;
+        Some(joined_end - joined_start - counted)
+    }
+
+    /// Carves off the piece to write next: of the extents in the window the one that costs least to reach.
+    pub(super) fn take_cheapest(&mut self, cost: impl Fn(f64) -> f64, piece_bytes: u64, revolutions: impl Fn(u64) -> f64) -> Option<Piece> {
+        let mut best: Option<(f64, usize)> = None;
+        for (place, &slot) in self.window.iter().enumerate() {
+            let cost = cost(self.extents[slot as usize].revolutions);
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, place));
+            }
+        }
+        let (_, place) = best?;
+        Some(self.carve(self.window[place], piece_bytes, revolutions))
+    }
+
+    /// Carves off the piece that begins at an address, if there is one: writing goes on without positioning.
+    pub(super) fn take_at(&mut self, address: u64, piece_bytes: u64, revolutions: impl Fn(u64) -> f64) -> Option<Piece> {
+        let slot = *self.by_start.get(&address)?;
+        Some(self.carve(slot, piece_bytes, revolutions))
+    }
+
+    fn carve(&mut self, slot: u32, piece_bytes: u64, revolutions: impl Fn(u64) -> f64) -> Piece {
+        debug_assert!(self.writing.is_none(), "one piece at a time");
+        let extent = &mut self.extents[slot as usize];
+        let end = extent.end.min(extent.start + piece_bytes);
+        let piece = Piece { start: extent.start, end, revolutions: extent.revolutions };
+        self.by_start.remove(&extent.start);
+        extent.start = end;
+        if extent.start < extent.end {
+            extent.revolutions = revolutions(end);
+            self.by_start.insert(end, slot);
+        } else {
+            self.drop_extent(slot);
+        }
+        self.writing = Some(piece);
+        piece
+    }
+
+    /// Takes an emptied extent out of the window; in the backlog it is skipped when its turn comes.
+    fn drop_extent(&mut self, slot: u32) {
+        let extent = &mut self.extents[slot as usize];
+        extent.start = extent.end;
+        if self.last == Some(slot) {
+            self.last = None;
+        }
+        let Some(place) = self.window.iter().position(|&other| other == slot) else { return };
+        self.window.remove(place);
+        self.free.push(slot);
+        while let Some(next) = self.backlog.pop_front() {
+            let extent = &self.extents[next as usize];
+            if extent.start < extent.end {
+                self.window.push(next);
+                break;
+            }
+            self.free.push(next);
+        }
+    }
+
+    /// The piece is on the media: its room is free. Returns where it ended.
+    pub(super) fn written(&mut self) -> u64 {
+        let piece = self.writing.take().expect("a piece was being written");
+        self.bytes -= piece.end - piece.start;
+        piece.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::Random;
+    use super::*;
+
+    fn position(address: u64) -> f64 {
+        address as f64
+    }
+
+    fn insert(cache: &mut WriteCache, start: u64, end: u64) {
+        assert!(cache.reserve(end - start));
+        cache.insert(start, end, position);
+    }
+
+    #[test]
+    fn contiguous_writes_become_one_extent_whichever_side_they_join() {
+        let mut cache = WriteCache::new(1000, 4);
+        insert(&mut cache, 100, 200);
+        insert(&mut cache, 200, 300);
+        insert(&mut cache, 50, 100);
+        assert_eq!(cache.bytes(), 250);
+        assert!(cache.covers(50, 300) && !cache.covers(49, 60) && !cache.covers(250, 301));
+        assert_eq!(cache.take_cheapest(|at| at, 1000, position), Some(Piece { start: 50, end: 300, revolutions: 50.0 }));
+        assert!(!cache.has_extents() && !cache.is_clean());
+        assert_eq!(cache.written(), 300);
+        assert!(cache.is_clean());
+        assert_eq!(cache.bytes(), 0);
+    }
+
+    #[test]
+    fn an_overwrite_takes_no_room_twice() {
+        let mut cache = WriteCache::new(1000, 4);
+        insert(&mut cache, 100, 200);
+        insert(&mut cache, 120, 180);
+        insert(&mut cache, 150, 250);
+        assert_eq!(cache.bytes(), 150);
+    }
+
+    #[test]
+    fn the_drive_chooses_among_the_oldest_only() {
+        let mut cache = WriteCache::new(1000, 2);
+        for start in [500, 400, 300, 100] {
+            insert(&mut cache, start, start + 10);
+        }
+        let mut order = Vec::new();
+        while let Some(piece) = cache.take_cheapest(|at| at, 1000, position) {
+            order.push(piece.start);
+            cache.written();
+        }
+        assert_eq!(order, [400, 300, 100, 500]);
+    }
+
+    #[test]
+    fn a_long_extent_leaves_in_pieces_that_follow_each_other() {
+        let mut cache = WriteCache::new(1000, 2);
+        insert(&mut cache, 0, 250);
+        assert_eq!(cache.take_cheapest(|at| at, 100, position).map(|piece| piece.end), Some(100));
+        let mut ends = Vec::new();
+        loop {
+            let end = cache.written();
+            ends.push((end, cache.bytes()));
+            if cache.take_at(end, 100, position).is_none() {
+                break;
+            }
+        }
+        assert_eq!(ends, [(100, 150), (200, 50), (250, 0)]);
+    }
+
+    #[test]
+    fn room_is_neither_lost_nor_made_by_any_mix_of_writes() {
+        for seed in 0..20 {
+            let mut random = Random::new(seed);
+            let mut cache = WriteCache::new(4000, 3);
+            let mut busy = false;
+            for _ in 0..5000 {
+                let (start, length) = (random.below(3000), 1 + random.below(200));
+                if cache.reserve(length) {
+                    cache.insert(start, start + length, position);
+                    assert!(cache.covers(start, start + length) || busy, "seed {seed}: what was written is not found");
+                } else if busy {
+                    let end = cache.written();
+                    busy = random.below(2) == 0 && cache.take_at(end, 64, position).is_some();
+                } else {
+                    busy = cache.take_cheapest(|at| (at - 1500.0).abs(), 64, position).is_some();
+                }
+                assert!(cache.bytes() <= cache.size(), "seed {seed}: overfull");
+            }
+            if busy {
+                cache.written();
+            }
+            while cache.take_cheapest(|at| at, 64, position).is_some() {
+                cache.written();
+            }
+            assert_eq!((cache.bytes(), cache.is_clean()), (0, true), "seed {seed}: room lost");
+        }
+    }
+}

@@ -1,0 +1,611 @@
+//! Parameters of a disk from published figures of that disk alone.
+//!
+//! ```text
+//!   facts (spec, assumed) --+
+//!                           +--> stage 1  rates            sequential reads of large requests
+//!   rows (sequential,       |    stage 2  interface        sequential writes that are slower than the media
+//!         random)        ---+    stage 3  overheads        sequential rows that are slower than the media
+//!                                stage 4  seek_root        random reads
+//!                                stage 5  window, settle   random writes, against the model itself
+//!                                         |
+//!   check rows (mixed) ------------------ | ---------->  never read by the fit, only predicted
+//!                                         v
+//!                                model file + error of every row
+//! ```
+//!
+//! Each stage is a closed form over rows that no later stage touches; only the last one bisects, because what a drive gains
+//! by choosing among cached writes has no closed form. The type [`FitRow`] cannot hold a mixed row, so a check row cannot
+//! get into the fit.
+//!
+//! Closed forms, with a request of S bytes, c the link's time a command, L the slower of interface and link, R0 and R1 the
+//! rates at start and end, T the revolution:
+//!
+//! ```text
+//!   sequential, overhead-bound   t = overhead + c + S / L
+//!   random read                  t = overhead + E[seek] + T / 2 + S * 2 / (R0 + R1) + 512 / L
+//!   E[seek]                      = base + root * (8/15 - 8/135 * ((R0 - R1) / (R0 + R1))^2)
+//! ```
+//!
+//! 2 / (R0 + R1) is the mean of 1 / R over all addresses, and the last line the mean of the square root of the distance
+//! between two addresses drawn uniformly, the density over the stroke being proportional to the rate.
+
+use serde::Deserialize;
+
+use super::parameters::{DiskFacts, DiskParameters, LinkParameters, ModelError, Origin, Parameters, Quantity};
+use super::replay::{Pattern, Rate, Test, mixed, random, replay, span};
+
+/// The seed of every replay of the fit.
+const SEED: u64 = 1;
+/// Requests below this are bound by overheads, never by the media.
+const LARGE_REQUEST_BYTES: u64 = 16 << 10;
+/// A sequential row slower than this share of the media rate is bound by overhead and link.
+const MEDIA_BOUND_SHARE: f64 = 0.97;
+/// Random writes counted in one replay of the last stage.
+const BISECTION_REQUESTS: u64 = 20_000;
+/// Windows that are tried: no drive's figures ask for more.
+const WINDOW_LIMIT: u64 = 64;
+
+/// Known of the drive, and of how its figures were taken, before they are read: a `NAME.facts.toml`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownFacts {
+    /// What the model will be called.
+    pub name: String,
+    /// Maker and product.
+    pub title: String,
+    /// What the figures are.
+    pub published: Published,
+    /// Stated and assumed parameters.
+    pub disk: DiskFacts,
+    /// What the disk hung on when it was measured.
+    pub link: LinkParameters,
+    /// For figures of bonnie++: how it was run.
+    pub bonnie: Option<BonnieFacts>,
+}
+
+/// What the figures are.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Which suite they come from.
+    pub kind: Kind,
+    /// How many bytes their kB or K is.
+    pub kilobyte: Quantity<u64>,
+}
+
+/// Suites whose figures can be fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Rows of the suite `devtest`.
+    Devtest,
+    /// A row of bonnie++.
+    Bonnie,
+}
+
+/// How bonnie++ was run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BonnieFacts {
+    /// Size of the file, in bytes.
+    pub file_size: Quantity<u64>,
+    /// Memory of the machine, in bytes.
+    pub memory: Quantity<u64>,
+    /// Which share of it held pages of the file.
+    pub memory_share: Quantity<f64>,
+    /// What one seek reads, in bytes.
+    pub seek_bytes: Quantity<u64>,
+    /// Which share of the seeks writes it back.
+    pub seek_write_share: Quantity<f64>,
+}
+
+impl KnownFacts {
+    /// Facts from the text of their file.
+    ///
+    /// # Errors
+    /// When a key is unknown or missing: which.
+    pub fn parse(text: &str) -> Result<Self, ModelError> {
+        let facts: KnownFacts = toml::from_str(text).map_err(|error| ModelError(error.to_string().trim_end().to_owned()))?;
+        facts.link.check()?;
+        Ok(facts)
+    }
+}
+
+/// A published figure that the fit may read: sequential or random, one direction, one request size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FitRow {
+    /// What was measured.
+    pub test: Test,
+    /// The figure, in bytes a second.
+    pub bytes_per_second: f64,
+}
+
+impl FitRow {
+    /// Time of one request, in nanoseconds.
+    fn request_nanoseconds(&self) -> f64 {
+        self.test.request_bytes as f64 / self.bytes_per_second * 1e9
+    }
+}
+
+/// A published figure that the fit never sees: one direction of a mixed test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckRow {
+    /// Its name in the table.
+    pub name: String,
+    /// Reads among the requests.
+    pub read_share: f64,
+    /// Whether it is the writes' figure.
+    pub write: bool,
+    /// The figure, in bytes a second.
+    pub bytes_per_second: f64,
+}
+
+/// A row of the fit's report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ErrorRow {
+    /// The row's name in the published table.
+    pub test: String,
+    /// Its request size as published, such as `512` or `512-65536`.
+    pub request_bytes: String,
+    /// What `published` and `model` are given in.
+    pub unit: &'static str,
+    /// The published figure.
+    pub published: f64,
+    /// What the model does.
+    pub model: f64,
+    /// Model over published, less 1.
+    pub relative_error: f64,
+    /// The fit did not read this row.
+    pub check: bool,
+}
+
+/// A fitted model, and how well it fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FitReport {
+    /// The fitted model; [`Parameters::to_toml`] is its file.
+    pub parameters: Parameters,
+    /// One row for every published figure.
+    pub rows: Vec<ErrorRow>,
+}
+
+/// Figures and facts that are part of the binary: name, CSV, facts.
+const BUILT_IN: [(&str, &str, &str); 2] = [
+    (
+        "maxtor-6y200p0",
+        include_str!("../../../../models/data/maxtor-6y200p0.csv"),
+        include_str!("../../../../models/data/maxtor-6y200p0.facts.toml"),
+    ),
+    ("st340015a", include_str!("../../../../models/data/st340015a.csv"), include_str!("../../../../models/data/st340015a.facts.toml")),
+];
+
+/// The CSV and the facts that a built-in model was fitted to.
+#[must_use]
+pub fn built_in_data(name: &str) -> Option<(&'static str, &'static str)> {
+    BUILT_IN.iter().find(|(known, ..)| *known == name).map(|(_, csv, facts)| (*csv, *facts))
+}
+
+/// Fits a model to the text of a CSV file, with the text of the facts beside it.
+///
+/// # Errors
+/// When the table cannot be read, a row that is needed is missing, or the result makes no disk.
+pub fn fit_csv(csv_text: &str, facts_text: &str) -> Result<FitReport, ModelError> {
+    let facts = KnownFacts::parse(facts_text)?;
+    let parameters = match facts.published.kind {
+        Kind::Devtest => fit(&DevtestTable::parse(csv_text, facts.published.kilobyte.value)?.rows, &facts)?,
+        Kind::Bonnie => fit_bonnie(&BonnieRow::parse(csv_text, facts.published.kilobyte.value)?, &facts)?,
+    };
+    let rows = errors_csv(&parameters, csv_text, facts_text)?;
+    Ok(FitReport { parameters, rows })
+}
+
+/// What a model does for every published figure of a CSV file.
+///
+/// # Errors
+/// When the table or the facts cannot be read.
+pub fn errors_csv(parameters: &Parameters, csv_text: &str, facts_text: &str) -> Result<Vec<ErrorRow>, ModelError> {
+    let facts = KnownFacts::parse(facts_text)?;
+    let kilobyte = facts.published.kilobyte.value;
+    match facts.published.kind {
+        Kind::Devtest => Ok(DevtestTable::parse(csv_text, kilobyte)?.errors(parameters, kilobyte)),
+        Kind::Bonnie => BonnieRow::parse(csv_text, kilobyte)?.errors(parameters, &facts),
+    }
+}
+
+/// The published error rows of a built-in model, or none for a model without published figures.
+///
+/// # Errors
+/// When the built-in table cannot be read.
+pub fn errors_built_in(parameters: &Parameters) -> Result<Vec<ErrorRow>, ModelError> {
+    built_in_data(&parameters.name).map_or(Ok(Vec::new()), |(csv, facts)| errors_csv(parameters, csv, facts))
+}
+
+// ---- tables --------------------------------------------------------------------------------------------------------
+
+/// Figures of the suite `devtest`, those to fit apart from those to check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DevtestTable {
+    /// Sequential and random rows.
+    pub rows: Vec<FitRow>,
+    /// Mixed rows.
+    pub checks: Vec<CheckRow>,
+}
+
+const SINGLE_NAMES: [(&str, Pattern, bool); 6] = [
+    ("sequential read at start", Pattern::SequentialAtStart, false),
+    ("sequential read at end", Pattern::SequentialAtEnd, false),
+    ("random read", Pattern::Random, false),
+    ("sequential write at start", Pattern::SequentialAtStart, true),
+    ("sequential write at end", Pattern::SequentialAtEnd, true),
+    ("random write", Pattern::Random, true),
+];
+
+/// A line's fields, and a message that names the line.
+fn fields(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
+    text.lines()
+        .enumerate()
+        .skip(1)
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(number, line)| (number + 1, line.split(',').map(str::trim).collect()))
+}
+
+fn number(line: usize, field: Option<&&str>, what: &str) -> Result<f64, ModelError> {
+    let text = field.copied().unwrap_or("");
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => Err(ModelError(format!("line {line} of the table: {what} is \"{text}\", it must be a number above 0"))),
+    }
+}
+
+impl DevtestTable {
+    /// Reads `test,request_bytes,kB_per_s,io_per_s`.
+    ///
+    /// # Errors
+    /// When a line is not of that form: which line, and what was expected.
+    pub fn parse(text: &str, kilobyte_bytes: u64) -> Result<Self, ModelError> {
+        let mut table = DevtestTable { rows: Vec::new(), checks: Vec::new() };
+        for (line, fields) in fields(text) {
+            let name = fields[0];
+            let bytes_per_second = number(line, fields.get(2), "kB_per_s")? * kilobyte_bytes as f64;
+            if let Some(&(_, pattern, write)) = SINGLE_NAMES.iter().find(|(known, ..)| *known == name) {
+                let request_bytes = number(line, fields.get(1), "request_bytes")? as u64;
+                table.rows.push(FitRow { test: Test { pattern, write, request_bytes }, bytes_per_second });
+                continue;
+            }
+            let mix = name.strip_prefix("mixed ").and_then(|rest| {
+                let (share, direction) = rest.split_once(' ')?;
+                let (reads, writes) = share.split_once(':')?;
+                let (reads, writes) = (reads.parse::<f64>().ok()?, writes.parse::<f64>().ok()?);
+                matches!(direction, "read" | "write").then_some((reads / (reads + writes), direction == "write"))
+            });
+            let Some((read_share, write)) = mix else {
+                return Err(ModelError(format!("line {line} of the table: \"{name}\" is no test of devtest")));
+            };
+            table.checks.push(CheckRow { name: name.to_owned(), read_share, write, bytes_per_second });
+        }
+        Ok(table)
+    }
+
+    /// What a model does for every row.
+    #[must_use]
+    pub fn errors(&self, parameters: &Parameters, kilobyte_bytes: u64) -> Vec<ErrorRow> {
+        let kilobyte = kilobyte_bytes as f64;
+        let mut errors = Vec::new();
+        let mut push = |test: String, request_bytes: String, published: f64, model: &Rate, check: bool| {
+            let relative_error = model.bytes_per_second / published - 1.0;
+            let (published, model) = (published / kilobyte, model.bytes_per_second / kilobyte);
+            errors.push(ErrorRow { test, request_bytes, unit: "KiB/s", published, model, relative_error, check });
+        };
+        for row in &self.rows {
+            let (name, ..) = SINGLE_NAMES
+                .iter()
+                .find(|(_, pattern, write)| (*pattern, *write) == (row.test.pattern, row.test.write))
+                .expect("a listed test");
+            push((*name).to_owned(), row.test.request_bytes.to_string(), row.bytes_per_second, &replay(parameters, row.test, SEED), false);
+        }
+        let mut last: Option<(f64, (Rate, Rate))> = None;
+        for row in &self.checks {
+            let rates = match last {
+                Some((share, rates)) if share == row.read_share => rates,
+                _ => mixed(parameters, row.read_share, SEED),
+            };
+            last = Some((row.read_share, rates));
+            let model = if row.write { rates.1 } else { rates.0 };
+            push(row.name.clone(), "512-65536".to_owned(), row.bytes_per_second, &model, true);
+        }
+        errors
+    }
+}
+
+/// The figures of one run of bonnie++, in bytes a second and seeks a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BonnieRow {
+    /// Block output.
+    pub output: f64,
+    /// Block input.
+    pub input: f64,
+    /// Random seeks.
+    pub seeks: f64,
+}
+
+impl BonnieRow {
+    /// Reads the first line of `configuration,block_output_K_per_s,...,seeks_per_s,...`.
+    ///
+    /// # Errors
+    /// When a column is missing or holds no number: which.
+    pub fn parse(text: &str, kilobyte_bytes: u64) -> Result<Self, ModelError> {
+        let header: Vec<&str> = text.lines().next().unwrap_or("").split(',').map(str::trim).collect();
+        let Some((line, fields)) = fields(text).next() else { return Err(ModelError("the table has no row".to_owned())) };
+        let column = |name: &str| number(line, header.iter().position(|known| *known == name).and_then(|place| fields.get(place)), name);
+        let kilobyte = kilobyte_bytes as f64;
+        Ok(BonnieRow {
+            output: column("block_output_K_per_s")? * kilobyte,
+            input: column("block_input_K_per_s")? * kilobyte,
+            seeks: column("seeks_per_s")?,
+        })
+    }
+
+    fn errors(&self, parameters: &Parameters, facts: &KnownFacts) -> Result<Vec<ErrorRow>, ModelError> {
+        let bonnie = facts.bonnie.as_ref().ok_or_else(missing_bonnie)?;
+        let sequential =
+            |write| replay(parameters, Test { pattern: Pattern::SequentialAtStart, write, request_bytes: 64 << 10 }, SEED).bytes_per_second;
+        let (write_share, operations) = bonnie_operations(bonnie);
+        let disk = span(parameters, bonnie.file_size.value, bonnie.seek_bytes.value, write_share / operations, SEED).io_per_second;
+        let row = |test: &str, request_bytes: String, unit, published: f64, model: f64, check| ErrorRow {
+            test: test.to_owned(),
+            request_bytes,
+            unit,
+            published,
+            model,
+            relative_error: model / published - 1.0,
+            check,
+        };
+        let kilobyte = facts.published.kilobyte.value as f64;
+        Ok(vec![
+            row("block output", "65536".to_owned(), "KiB/s", self.output / kilobyte, sequential(true) / kilobyte, true),
+            row("block input", "65536".to_owned(), "KiB/s", self.input / kilobyte, sequential(false) / kilobyte, false),
+            row("seeks", bonnie.seek_bytes.value.to_string(), "seeks/s", self.seeks, disk / operations, false),
+        ])
+    }
+}
+
+fn missing_bonnie() -> ModelError {
+    ModelError("the facts have no table [bonnie]: how it was run is needed to read its figures".to_owned())
+}
+
+/// What one of bonnie++'s seeks costs the disk: writes, and operations in all. The rest is answered from memory.
+fn bonnie_operations(bonnie: &BonnieFacts) -> (f64, f64) {
+    let cached = (bonnie.memory.value as f64 * bonnie.memory_share.value / bonnie.file_size.value as f64).min(0.95);
+    (bonnie.seek_write_share.value, 1.0 - cached + bonnie.seek_write_share.value)
+}
+
+// ---- the stages ----------------------------------------------------------------------------------------------------
+
+fn measured<T>(value: T, unit: &str, note: String) -> Option<Quantity<T>> {
+    Some(Quantity { value, unit: unit.to_owned(), origin: Origin::Measured, note })
+}
+
+fn needed<'a, T>(quantity: Option<&'a Quantity<T>>, name: &str) -> Result<&'a Quantity<T>, ModelError> {
+    quantity.ok_or_else(|| ModelError(format!("the facts lack disk.{name}, which the fit needs")))
+}
+
+/// To so many places after the point: what stands in the file is what was fitted with.
+fn rounded(value: f64, places: i32) -> f64 {
+    let scale = 10f64.powi(places);
+    (value * scale).round() / scale
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// E[sqrt(distance)] over uniform pairs of addresses, as a share of the stroke.
+fn mean_root_distance(rate_at_start: f64, rate_at_end: f64) -> f64 {
+    let taper = (rate_at_start - rate_at_end) / (rate_at_start + rate_at_end);
+    8.0 / 15.0 - 8.0 / 135.0 * taper * taper
+}
+
+/// The mean seek over uniform pairs of addresses, in milliseconds (for two rates and no linear tail).
+#[must_use]
+pub fn mean_seek_ms(disk: &DiskParameters) -> f64 {
+    disk.seek_base.value + disk.seek_root.value * mean_root_distance(disk.rate_at_start.value, disk.rate_at_end.value)
+}
+
+/// Fits a model to the sequential and random rows of one drive.
+///
+/// # Errors
+/// When rows or facts that a stage needs are missing, or the result makes no disk.
+pub fn fit(rows: &[FitRow], facts: &KnownFacts) -> Result<Parameters, ModelError> {
+    let mut disk = facts.disk.clone();
+    let link = &facts.link;
+    let select = |pattern: Pattern, write: bool| rows.iter().filter(move |row| row.test.pattern == pattern && row.test.write == write);
+    let lacking = |what: &str| ModelError(format!("the table lacks {what}"));
+
+    // Stage 1: rates.
+    let media_rate = |pattern: Pattern, place: &str| {
+        let rates: Vec<f64> =
+            select(pattern, false).filter(|row| row.test.request_bytes >= LARGE_REQUEST_BYTES).map(|row| row.bytes_per_second).collect();
+        let fastest = rates.iter().copied().fold(0.0, f64::max);
+        let bound: Vec<f64> = rates.into_iter().filter(|rate| *rate >= fastest * MEDIA_BOUND_SHARE).collect();
+        mean(&bound)
+            .map(|rate| rounded(rate, -3))
+            .ok_or_else(|| lacking(&format!("sequential reads {place} with requests of at least 16384 bytes")))
+    };
+    let (outer, inner) = (media_rate(Pattern::SequentialAtStart, "at start")?, media_rate(Pattern::SequentialAtEnd, "at end")?);
+    let note = |place: &str| format!("stage 1: mean of the sequential reads {place} with large requests");
+    disk.rate_at_start = measured(outer, "bytes/s", note("at start"));
+    disk.rate_at_end = measured(inner, "bytes/s", note("at end"));
+
+    // Stages 2 and 3: sequential rows that the media does not bound.
+    let overhead_bound = |write: bool| -> Vec<FitRow> {
+        let at = |pattern, media: f64| select(pattern, write).filter(move |row| row.bytes_per_second < media * MEDIA_BOUND_SHARE).copied();
+        at(Pattern::SequentialAtStart, outer).chain(at(Pattern::SequentialAtEnd, inner)).collect()
+    };
+    let smallest = rows.iter().map(|row| row.test.request_bytes).min().unwrap_or(0);
+    for write in [false, true] {
+        let bound = overhead_bound(write);
+        let times = |small: bool| {
+            bound.iter().filter(|row| (row.test.request_bytes == smallest) == small).map(FitRow::request_nanoseconds).collect::<Vec<_>>()
+        };
+        let small = mean(&times(true)).ok_or_else(|| lacking("sequential rows of small requests"))?;
+        let name = if write { "link_rate_write" } else { "link_rate_read" };
+        let interface = needed(if write { disk.link_rate_write.as_ref() } else { disk.link_rate_read.as_ref() }, name)?.clone();
+        let slopes: Vec<f64> = bound
+            .iter()
+            .filter(|row| row.test.request_bytes > smallest)
+            .map(|row| (row.test.request_bytes - smallest) as f64 * 1e9 / (row.request_nanoseconds() - small))
+            .collect();
+        let mut rate = interface;
+        if let Some(slope) = mean(&slopes) {
+            let stated = rate.value.min(link.bandwidth.value);
+            if slope > 0.0 && slope < stated {
+                rate = Quantity {
+                    value: rounded(slope, -4),
+                    unit: rate.unit,
+                    origin: Origin::Measured,
+                    note: "stage 2: what larger overhead-bound sequential rows add to the smallest".to_owned(),
+                };
+            } else {
+                rate.note =
+                    format!("{}; stage 2: the rows give {:.1}e6, more than the link lets through, so it stands", rate.note, slope / 1e6);
+            }
+        }
+        let per_byte = 1e9 / rate.value.min(link.bandwidth.value);
+        let overheads: Vec<f64> = bound
+            .iter()
+            .map(|row| row.request_nanoseconds() - row.test.request_bytes as f64 * per_byte - link.command_time.value * 1e3)
+            .collect();
+        let overhead = mean(&overheads).ok_or_else(|| lacking("sequential rows that are bound by overhead"))?;
+        let note = format!("stage 3: mean of the {} overhead-bound sequential rows, less link and command time", overheads.len());
+        let overhead = measured(rounded(overhead.max(0.0) / 1e3, 1), "us", note);
+        if write {
+            (disk.link_rate_write, disk.write_overhead) = (Some(rate), overhead);
+        } else {
+            (disk.link_rate_read, disk.read_overhead) = (Some(rate), overhead);
+        }
+    }
+
+    // Stage 4: the seek curve.
+    let base_ms = needed(disk.seek_base.as_ref(), "seek_base")?.value;
+    let revolution_ms = needed(disk.revolution.as_ref(), "revolution")?.value;
+    let read_overhead_ms = needed(disk.read_overhead.as_ref(), "read_overhead")?.value / 1e3;
+    let link_rate = needed(disk.link_rate_read.as_ref(), "link_rate_read")?.value.min(link.bandwidth.value);
+    let roots: Vec<f64> = select(Pattern::Random, false)
+        .map(|row| {
+            let media_ms = row.test.request_bytes as f64 * 2e3 / (outer + inner);
+            let seek_ms = row.request_nanoseconds() / 1e6 - read_overhead_ms - revolution_ms / 2.0 - media_ms - 512e3 / link_rate;
+            (seek_ms - base_ms) / mean_root_distance(outer, inner)
+        })
+        .collect();
+    let root = mean(&roots).ok_or_else(|| lacking("random reads"))?;
+    if root <= 0.0 {
+        return Err(ModelError(format!(
+            "random reads leave {root:.3} ms for seek_root: they are too fast for this revolution and seek_base; check their unit"
+        )));
+    }
+    disk.seek_root = measured(rounded(root, 3), "ms", format!("stage 4: mean over the {} random reads, with seek_base given", roots.len()));
+
+    // Stage 5: what the drive gains by choosing, and what settling costs.
+    let writes: Vec<FitRow> = select(Pattern::Random, true).copied().collect();
+    if writes.is_empty() {
+        return Err(lacking("random writes"));
+    }
+    let nominal = needed(disk.settle.as_ref(), "settle")?.value;
+    disk.write_window = measured(1, "extents", String::new());
+    let complete = disk.complete()?;
+    let mut parameters = Parameters { name: facts.name.clone(), title: facts.title.clone(), disk: complete, link: facts.link.clone() };
+    parameters.check()?;
+    // How much longer the model takes than the rows say, on the mean over their request sizes.
+    let excess = |parameters: &Parameters| -> f64 {
+        let ratio = |row: &FitRow| row.bytes_per_second / random(parameters, row.test, BISECTION_REQUESTS, SEED).bytes_per_second;
+        writes.iter().map(ratio).sum::<f64>() / writes.len() as f64 - 1.0
+    };
+    let (window, settle) = fit_writes(&mut parameters, nominal, excess);
+    parameters.disk.write_window = Quantity {
+        value: window,
+        unit: "extents".to_owned(),
+        origin: Origin::Measured,
+        note: format!(
+            "stage 5: the window for which random writes fit best with a settle of {nominal:?} ms; the two trade against each other"
+        ),
+    };
+    parameters.disk.settle = Quantity {
+        value: settle,
+        unit: "ms".to_owned(),
+        origin: Origin::Measured,
+        note: format!("stage 5: bisected on random writes from the {nominal:?} ms assumed, with that window"),
+    };
+    parameters.check()?;
+    Ok(parameters)
+}
+
+/// The window that fits best at the nominal settle, then the settle that fits with that window.
+fn fit_writes(parameters: &mut Parameters, nominal_ms: f64, excess: impl Fn(&Parameters) -> f64) -> (u64, f64) {
+    let unit = parameters.disk.settle.clone();
+    let mut excess_at = |window: u64, settle: f64| {
+        parameters.disk.write_window.value = window;
+        parameters.disk.settle = unit.with(settle);
+        excess(parameters)
+    };
+    // The time falls as the window grows: find the first window that is fast enough.
+    let (mut slow, mut fast) = (0, WINDOW_LIMIT);
+    while fast - slow > 1 {
+        let middle = slow.midpoint(fast);
+        if excess_at(middle, nominal_ms) > 0.0 { slow = middle } else { fast = middle }
+    }
+    let window = if slow > 0 && excess_at(slow, nominal_ms).abs() < excess_at(fast, nominal_ms).abs() { slow } else { fast };
+    // The time grows with settling.
+    let (mut low, mut high) = (0.0, 4.0 * nominal_ms.max(0.5));
+    for _ in 0..14 {
+        let middle = f64::midpoint(low, high);
+        if excess_at(window, middle) > 0.0 { high = middle } else { low = middle }
+    }
+    (window, rounded(f64::midpoint(low, high), 3))
+}
+
+/// Fits what little a run of bonnie++ on a file system tells of its disk: the rate at the start, and from the seeks what a
+/// full stroke adds. A seek of bonnie++ reads a chunk of a file at the start of the disk, which memory holds in part, and
+/// changes every tenth one:
+///
+/// ```text
+///   operations a seek   k = 1 - cached + written          cached = memory * share / file
+///   time an operation   t = 1 / (seeks * k) = overhead + base + root * 8/15 * sqrt(span) + T / 2 + S / R0
+///   span                    = file / capacity * (R0 + R1) / (2 * R0), the file's share of the stroke
+/// ```
+///
+/// Weak, because `cached` is assumed, the file system's own reads count as seeks, and the kernel sorted what three
+/// processes asked for.
+///
+/// # Errors
+/// When the facts lack what is needed, or leave nothing for the seek.
+pub fn fit_bonnie(row: &BonnieRow, facts: &KnownFacts) -> Result<Parameters, ModelError> {
+    let bonnie = facts.bonnie.as_ref().ok_or_else(missing_bonnie)?;
+    let mut disk = facts.disk.clone();
+    let outer = rounded(row.input, -3);
+    disk.rate_at_start =
+        measured(outer, "bytes/s", "block input of a file at the start of the disk; the file system's share is in it".to_owned());
+    let inner = needed(disk.rate_at_end.as_ref(), "rate_at_end")?.value;
+    let capacity = needed(disk.capacity.as_ref(), "capacity")?.value as f64;
+    let stroke = bonnie.file_size.value as f64 / capacity * (outer + inner) / (2.0 * outer);
+    let (write_share, operations) = bonnie_operations(bonnie);
+    let operation_ms = 1e3 / (row.seeks * operations);
+    let reads = 1.0 - write_share / operations;
+    let overhead_ms = (reads * needed(disk.read_overhead.as_ref(), "read_overhead")?.value
+        + (1.0 - reads) * needed(disk.write_overhead.as_ref(), "write_overhead")?.value)
+        / 1e3;
+    let rest_ms = overhead_ms
+        + needed(disk.seek_base.as_ref(), "seek_base")?.value
+        + needed(disk.revolution.as_ref(), "revolution")?.value / 2.0
+        + bonnie.seek_bytes.value as f64 * 1e3 / outer;
+    let root = (operation_ms - rest_ms) / (8.0 / 15.0 * stroke.sqrt());
+    if root <= 0.0 {
+        return Err(ModelError(format!("{} seeks a second leave {root:.3} ms for seek_root: check memory_share", row.seeks)));
+    }
+    disk.seek_root = measured(
+        rounded(root, 3),
+        "ms",
+        "from bonnie++'s seeks within the first gigabyte, by the closed form of docs/models.md: weak".to_owned(),
+    );
+    let parameters = Parameters { name: facts.name.clone(), title: facts.title.clone(), disk: disk.complete()?, link: facts.link.clone() };
+    parameters.check()?;
+    Ok(parameters)
+}

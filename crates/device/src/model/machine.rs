@@ -1,0 +1,155 @@
+//! Disks on one link, simulated together: what one disk's data costs the link delays the others, so they share one clock.
+//!
+//! ```text
+//!   submit(now, disk, ...) --> [ disk 0 ] --+
+//!                              [ disk 1 ] --+-- [ link ]        next() = the earliest of all timers
+//!   advance(now) <-- answers   [ disk 2 ] --+
+//! ```
+//!
+//! A machine moves only when it is called: everything up to `now` happens in order of time, disks before the link and lower
+//! numbers first where times are equal, so that the same calls give the same answers. It does no I/O and keeps no data.
+
+use std::collections::VecDeque;
+
+use super::disk::{Disk, NEVER};
+use super::link::Link;
+use super::parameters::Parameters;
+
+/// What a host asks of a disk; offsets and lengths in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Read `length` bytes.
+    Read {
+        /// First byte.
+        offset: u64,
+        /// How many.
+        length: u64,
+    },
+    /// Write `length` bytes.
+    Write {
+        /// First byte.
+        offset: u64,
+        /// How many.
+        length: u64,
+        /// Answer only when the data is on the media.
+        fua: bool,
+    },
+    /// Answer when everything written before is on the media.
+    Flush,
+}
+
+/// A request is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Who had asked.
+    pub client: u32,
+    /// The client's name for the request.
+    pub tag: u64,
+    /// When it was done, in nanoseconds.
+    pub time: u64,
+}
+
+/// Disks on one link.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    disks: Vec<Disk>,
+    /// When each disk next does something.
+    times: Vec<u64>,
+    link: Link,
+    now: u64,
+    answers: VecDeque<Answer>,
+}
+
+impl Machine {
+    /// A machine without disks, with the link that these parameters describe.
+    #[must_use]
+    pub fn new(parameters: &Parameters) -> Self {
+        Machine { disks: Vec::new(), times: Vec::new(), link: Link::new(parameters), now: 0, answers: VecDeque::new() }
+    }
+
+    /// Adds a disk, whose spindle's speed and phase come from the seed; its number.
+    pub fn add_disk(&mut self, parameters: &Parameters, seed: u64) -> usize {
+        let index = self.disks.len();
+        self.disks.push(Disk::new(index, parameters, seed));
+        self.times.push(NEVER);
+        self.link.add_disk();
+        index
+    }
+
+    /// Size of a disk in bytes.
+    #[must_use]
+    pub fn capacity(&self, disk: usize) -> u64 {
+        self.disks[disk].capacity()
+    }
+
+    /// Bytes that a disk holds in its write cache, reserved room included.
+    #[must_use]
+    pub fn dirty_bytes(&self, disk: usize) -> u64 {
+        self.disks[disk].dirty_bytes()
+    }
+
+    /// How long the link has been used so far if every transfer had had it alone, in nanoseconds.
+    #[must_use]
+    pub fn link_used_nanoseconds(&self) -> f64 {
+        self.link.used_nanoseconds
+    }
+
+    /// Asks something of a disk at a time, which is taken to be no earlier than that of the last call.
+    ///
+    /// # Panics
+    /// When the request is empty or reaches beyond the end of the disk: the caller has checked that.
+    pub fn submit(&mut self, now: u64, disk: usize, client: u32, tag: u64, operation: Operation) {
+        if let Operation::Read { offset, length } | Operation::Write { offset, length, .. } = operation {
+            let end = offset.checked_add(length).expect("a request ends below 2^64");
+            assert!(length > 0 && end <= self.disks[disk].capacity(), "a request lies within its disk");
+        }
+        self.run(now);
+        self.disks[disk].submit(self.now, client, tag, operation, &mut self.link);
+        self.times[disk] = self.disks[disk].next();
+    }
+
+    /// Lets everything up to `now` happen and hands over what is done, in order of time.
+    pub fn advance(&mut self, now: u64, done: &mut impl FnMut(Answer)) {
+        self.run(now);
+        while let Some(answer) = self.answers.pop_front() {
+            done(answer);
+        }
+    }
+
+    /// When something next happens: the time to call [`Machine::advance`]. `None` when nothing will.
+    #[must_use]
+    pub fn next(&self) -> Option<u64> {
+        if !self.answers.is_empty() {
+            return Some(self.now);
+        }
+        let next = self.times.iter().fold(self.link.next(), |next, &time| next.min(time));
+        (next != NEVER).then_some(next)
+    }
+
+    fn run(&mut self, now: u64) {
+        loop {
+            let (mut next, mut who) = (self.link.next(), usize::MAX);
+            for (disk, &time) in self.times.iter().enumerate() {
+                if time < next || (time == next && who == usize::MAX && time != NEVER) {
+                    (next, who) = (time, disk);
+                }
+            }
+            if next > now || next == NEVER {
+                break;
+            }
+            self.now = self.now.max(next);
+            if who == usize::MAX {
+                who = self.link.finish(next);
+                self.disks[who].transfer_done(next, &mut self.link, &mut self.answers);
+            } else {
+                self.disks[who].step(next, &mut self.link, &mut self.answers);
+            }
+            self.times[who] = self.disks[who].next();
+            while let Some(owner) = self.link.take_granted() {
+                self.disks[owner].accept(self.now, &mut self.link);
+                self.times[owner] = self.disks[owner].next();
+            }
+        }
+        self.now = self.now.max(now);
+    }
+}

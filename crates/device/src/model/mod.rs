@@ -1,0 +1,35 @@
+//! The modelled disk: answers as a given drive would, in modelled time.
+//!
+//! ```text
+//!   parameters  models/NAME.toml: every value with unit, origin and note
+//!       |
+//!   geometry    where a byte lies, how fast it passes, how long the arm takes      (pure)
+//!   cache       the write-back cache and what is written out next                  (pure)
+//!   link        the bus that several disks share                                   (pure)
+//!       |
+//!   disk        one drive's electronics, data phase and mechanism as timers
+//!   machine     disks on one link, moved from event to event: submit, advance, next
+//!       |
+//!   replay      the access patterns of the suite `devtest`, one request at a time
+//!   fit         parameters from published figures of a single drive, and the error of every row
+//! ```
+//!
+//! Nothing here reads a clock: time is a number of nanoseconds that the caller hands in. `docs/models.md` states what is
+//! modelled, what is not, and how well it fits.
+
+mod cache;
+mod disk;
+pub mod fit;
+mod geometry;
+mod link;
+mod machine;
+pub mod parameters;
+pub mod random;
+pub mod replay;
+
+pub use geometry::Geometry;
+pub use machine::{Answer, Machine, Operation};
+pub use parameters::{ModelError, Parameters};
+
+#[cfg(test)]
+mod tests;

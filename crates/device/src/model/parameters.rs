@@ -1,0 +1,536 @@
+//! What a modelled disk is made of: every parameter with its unit, where its value comes from, and a note.
+//!
+//! ```text
+//!   models/NAME.toml                      [disk]  capacity, revolution, rates, seeks, overheads, cache, ...
+//!   fitted by `raidloom model fit`        [link]  what it hangs on, and shares with disks on a link of the same name
+//! ```
+//!
+//! The parameters are listed once, in [`parameter_table!`]; reading, writing, checking of units and `model show` follow
+//! from that list. A key that is not in it is refused.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Fitted to published or own measurements.
+    Measured,
+    /// Stated by the maker, or by the standard the part follows.
+    Spec,
+    /// Neither measured nor stated: a usual value for drives of its kind.
+    Assumed,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Origin::Measured => "measured",
+            Origin::Spec => "spec",
+            Origin::Assumed => "assumed",
+        })
+    }
+}
+
+/// A value with its unit, its origin and what there is to say about it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantity<T> {
+    /// The number, in `unit`.
+    pub value: T,
+    /// The unit; for every parameter there is just one that is accepted.
+    pub unit: String,
+    /// Where the value comes from.
+    pub origin: Origin,
+    /// How it was found, or why it was assumed.
+    pub note: String,
+}
+
+impl<T: Clone> Quantity<T> {
+    /// The same quantity with another value.
+    #[must_use]
+    pub fn with(&self, value: T) -> Self {
+        Quantity { value, unit: self.unit.clone(), origin: self.origin, note: self.note.clone() }
+    }
+}
+
+/// When cached writes go to the media. One operation cannot be interrupted, and reads go before further ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum DestageRule {
+    /// As soon as the mechanism is free.
+    #[serde(rename = "at once")]
+    AtOnce,
+    /// When the host has asked for nothing for a while, or room is needed.
+    #[serde(rename = "when idle")]
+    WhenIdle,
+    /// When the cache is filled to a mark, when the host has asked for nothing for a while, or room is needed.
+    #[serde(rename = "at a watermark")]
+    AtWatermark,
+}
+
+/// How long a disk keeps a shared link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hold {
+    /// Only while data moves.
+    Burst,
+    /// From the start of a command to its end.
+    Command,
+}
+
+/// How values are written to a model file and shown.
+trait Value: Clone {
+    fn text(&self) -> String;
+    /// What is wrong with it, if anything.
+    fn fault(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+impl Value for u64 {
+    fn text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for f64 {
+    fn text(&self) -> String {
+        format!("{self:?}")
+    }
+    fn fault(&self) -> Option<&'static str> {
+        (!self.is_finite() || *self < 0.0).then_some("must be a number that is not negative")
+    }
+}
+
+impl Value for Vec<[f64; 2]> {
+    fn text(&self) -> String {
+        let knots: Vec<String> = self.iter().map(|[at, rate]| format!("[{at:?}, {rate:?}]")).collect();
+        format!("[{}]", knots.join(", "))
+    }
+}
+
+impl Value for DestageRule {
+    fn text(&self) -> String {
+        let rule = match self {
+            DestageRule::AtOnce => "at once",
+            DestageRule::WhenIdle => "when idle",
+            DestageRule::AtWatermark => "at a watermark",
+        };
+        format!("\"{rule}\"")
+    }
+}
+
+impl Value for Hold {
+    fn text(&self) -> String {
+        let hold = match self {
+            Hold::Burst => "burst",
+            Hold::Command => "command",
+        };
+        format!("\"{hold}\"")
+    }
+}
+
+/// One parameter as `raidloom model show` prints it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterRow {
+    /// Table and key, as in the file: `disk.seek_root`.
+    pub name: String,
+    /// The value as it stands in the file.
+    pub value: String,
+    /// Its unit.
+    pub unit: String,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// How it was found, or why it was assumed.
+    pub note: String,
+}
+
+/// A model that cannot be used, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelError(pub String);
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ModelError {}
+
+macro_rules! parameter_table {
+    (
+        required { $($(#[$required_doc:meta])* $required:ident: $required_type:ty, $required_unit:literal;)* }
+        optional { $($(#[$optional_doc:meta])* $optional:ident: $optional_type:ty, $optional_unit:literal;)* }
+    ) => {
+        /// A hard disk.
+        #[derive(Clone, Debug, PartialEq, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct DiskParameters {
+            $($(#[$required_doc])* pub $required: Quantity<$required_type>,)*
+            $($(#[$optional_doc])* pub $optional: Option<Quantity<$optional_type>>,)*
+        }
+
+        /// What is known of a hard disk before its measurements are read.
+        #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct DiskFacts {
+            $($(#[$required_doc])* pub $required: Option<Quantity<$required_type>>,)*
+            $($(#[$optional_doc])* pub $optional: Option<Quantity<$optional_type>>,)*
+        }
+
+        impl DiskParameters {
+            fn check(&self) -> Result<(), ModelError> {
+                $(check_quantity(concat!("disk.", stringify!($required)), &self.$required, $required_unit)?;)*
+                $(if let Some(quantity) = &self.$optional {
+                    check_quantity(concat!("disk.", stringify!($optional)), quantity, $optional_unit)?;
+                })*
+                Ok(())
+            }
+
+            fn rows(&self) -> Vec<ParameterRow> {
+                let mut rows = Vec::new();
+                $(rows.push(row(concat!("disk.", stringify!($required)), &self.$required));)*
+                $(if let Some(quantity) = &self.$optional {
+                    rows.push(row(concat!("disk.", stringify!($optional)), quantity));
+                })*
+                rows
+            }
+        }
+
+        impl DiskFacts {
+            /// A whole disk.
+            ///
+            /// # Errors
+            /// When a parameter is still missing: its name.
+            pub fn complete(self) -> Result<DiskParameters, ModelError> {
+                Ok(DiskParameters {
+                    $($required: self.$required.ok_or_else(|| ModelError(format!(
+                        "disk.{} is neither among the facts nor in what was measured: add it to the facts", stringify!($required)
+                    )))?,)*
+                    $($optional: self.$optional,)*
+                })
+            }
+        }
+    };
+}
+
+parameter_table! {
+    required {
+        /// Size.
+        capacity: u64, "bytes";
+        /// Spindle period.
+        revolution: f64, "ms";
+        /// Spindles run free: each disk's period differs by up to this share, drawn from its seed.
+        spindle_tolerance: f64, "share";
+        /// Media rate at the first byte.
+        rate_at_start: f64, "bytes/s";
+        /// Media rate at the last byte.
+        rate_at_end: f64, "bytes/s";
+        /// Seek time is `seek_base + seek_root * sqrt(distance)`, distance as a share of the stroke.
+        seek_base: f64, "ms";
+        /// The other half of the seek time: what a full stroke adds to `seek_base`.
+        seek_root: f64, "ms";
+        /// Paid once by every read command.
+        read_overhead: f64, "us";
+        /// Paid once by every write command.
+        write_overhead: f64, "us";
+        /// The drive's own interface, from drive to host.
+        link_rate_read: f64, "bytes/s";
+        /// The drive's own interface, from host to drive.
+        link_rate_write: f64, "bytes/s";
+        /// Buffer: unwritten data and read-ahead together.
+        cache_size: u64, "bytes";
+        /// How many of the oldest cached extents the drive chooses among when it writes one out.
+        write_window: u64, "extents";
+        /// Added to the positioning of a write.
+        settle: f64, "ms";
+        /// When cached writes go to the media.
+        destage_rule: DestageRule, "rule";
+        /// After a read the drive reads on for this much.
+        read_ahead_length: u64, "bytes";
+        /// How long read-ahead once begun keeps the mechanism.
+        read_ahead_hold: f64, "ms";
+        /// Commands the drive takes at a time; above 1 it serves the one next in reach first.
+        queue_depth: u64, "requests";
+    }
+    optional {
+        /// 3 to 8 measured rates instead of the two: `[share of the capacity, bytes/s]`.
+        rate_knots: Vec<[f64; 2]>, "bytes/s";
+        /// From this distance on the arm moves at its top speed, and the seek time grows in a straight line.
+        seek_linear_from: f64, "share";
+        /// For the rule "at a watermark": the share of the cache.
+        destage_watermark: f64, "share";
+        /// For the rules "when idle" and "at a watermark": how long the host must have asked for nothing.
+        destage_idle_after: f64, "ms";
+    }
+}
+
+/// What disks hang on; disks that name the same link share it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkParameters {
+    /// The link a disk is on unless the stack text names another.
+    pub name: String,
+    /// How long a disk keeps it.
+    pub hold: Hold,
+    /// What all disks on it can move together, in bytes a second.
+    pub bandwidth: Quantity<f64>,
+    /// What every transfer costs the link beside its data, in microseconds.
+    pub command_time: Quantity<f64>,
+    /// What it costs when the next transfer is for another disk, in milliseconds.
+    pub switch_penalty: Quantity<f64>,
+}
+
+/// A modelled disk and the link it hangs on.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// What the model is called in stack text.
+    pub name: String,
+    /// Maker and product.
+    pub title: String,
+    /// The disk.
+    pub disk: DiskParameters,
+    /// What it hangs on.
+    pub link: LinkParameters,
+}
+
+fn check_quantity<T: Value>(name: &str, quantity: &Quantity<T>, unit: &str) -> Result<(), ModelError> {
+    if quantity.unit != unit {
+        return Err(ModelError(format!("{name} has the unit \"{}\": it must be given in \"{unit}\"", quantity.unit)));
+    }
+    match quantity.value.fault() {
+        Some(fault) => Err(ModelError(format!("{name} is {}: it {fault}", quantity.value.text()))),
+        None => Ok(()),
+    }
+}
+
+fn row<T: Value>(name: &str, quantity: &Quantity<T>) -> ParameterRow {
+    ParameterRow {
+        name: name.to_owned(),
+        value: quantity.value.text(),
+        unit: quantity.unit.clone(),
+        origin: quantity.origin,
+        note: quantity.note.clone(),
+    }
+}
+
+const LINK_UNITS: [(&str, &str); 3] = [("bandwidth", "bytes/s"), ("command_time", "us"), ("switch_penalty", "ms")];
+
+impl LinkParameters {
+    fn quantities(&self) -> [&Quantity<f64>; 3] {
+        [&self.bandwidth, &self.command_time, &self.switch_penalty]
+    }
+
+    pub(super) fn check(&self) -> Result<(), ModelError> {
+        for ((name, unit), quantity) in LINK_UNITS.iter().zip(self.quantities()) {
+            check_quantity(&format!("link.{name}"), quantity, unit)?;
+        }
+        if self.bandwidth.value <= 0.0 {
+            return Err(ModelError("link.bandwidth is 0: nothing would ever cross the link".to_owned()));
+        }
+        if self.name.is_empty() {
+            return Err(ModelError("link.name is empty: give the link a name, such as \"pci\"".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// Models that are part of the binary: name and text.
+const BUILT_IN: [(&str, &str); 2] = [
+    ("maxtor-6y200p0", include_str!("../../../../models/maxtor-6y200p0.toml")),
+    ("st340015a", include_str!("../../../../models/st340015a.toml")),
+];
+
+/// The folder, under the current one, whose models are found by name before the built-in ones.
+pub const MODELS_FOLDER: &str = "models";
+
+impl Parameters {
+    /// Names of the models that are part of the binary.
+    #[must_use]
+    pub fn built_in_names() -> Vec<&'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name).collect()
+    }
+
+    /// A model by name (`models/NAME.toml` under the current folder, else built in) or by the path of its file (it ends in
+    /// `.toml` or holds a `/`).
+    ///
+    /// # Errors
+    /// When there is no such model, or its file cannot be used: what and where.
+    pub fn load(name_or_path: &str) -> Result<Self, ModelError> {
+        if name_or_path.contains('/') || Path::new(name_or_path).extension().is_some_and(|extension| extension == "toml") {
+            return Self::read(Path::new(name_or_path));
+        }
+        let local = Path::new(MODELS_FOLDER).join(format!("{name_or_path}.toml"));
+        if local.is_file() {
+            return Self::read(&local);
+        }
+        match BUILT_IN.iter().find(|(name, _)| *name == name_or_path) {
+            Some((name, text)) => Self::parse(text).map_err(|error| ModelError(format!("built-in model {name}: {error}"))),
+            None => Err(ModelError(format!(
+                "no model \"{name_or_path}\": known are {}; or give the path of a model file (./NAME.toml)",
+                Self::built_in_names().join(", ")
+            ))),
+        }
+    }
+
+    fn read(path: &Path) -> Result<Self, ModelError> {
+        let text = fs::read_to_string(path).map_err(|error| ModelError(format!("model file {}: {error}", path.display())))?;
+        Self::parse(&text).map_err(|error| ModelError(format!("model file {}: {error}", path.display())))
+    }
+
+    /// A model from the text of its file.
+    ///
+    /// # Errors
+    /// When a key is unknown or missing, or a value makes no sense: which.
+    pub fn parse(text: &str) -> Result<Self, ModelError> {
+        let parameters: Parameters = toml::from_str(text).map_err(|error| ModelError(error.to_string().trim_end().to_owned()))?;
+        parameters.check()?;
+        Ok(parameters)
+    }
+
+    /// Whether the values make a disk.
+    ///
+    /// # Errors
+    /// The first parameter that does not: what is wrong with it.
+    pub fn check(&self) -> Result<(), ModelError> {
+        self.disk.check()?;
+        self.link.check()?;
+        let disk = &self.disk;
+        let refuse = |condition: bool, text: &str| if condition { Err(ModelError(text.to_owned())) } else { Ok(()) };
+        refuse(
+            disk.capacity.value < 1 << 20 || disk.capacity.value % 512 != 0,
+            "disk.capacity must be a multiple of 512 bytes, at least 1 MiB",
+        )?;
+        refuse(disk.revolution.value <= 0.0, "disk.revolution must be above 0 ms")?;
+        refuse(disk.spindle_tolerance.value > 0.05, "disk.spindle_tolerance is a share, such as 0.0005; it must be at most 0.05")?;
+        refuse(
+            disk.rate_at_start.value <= 0.0 || disk.rate_at_end.value <= 0.0,
+            "disk.rate_at_start and disk.rate_at_end must be above 0 bytes/s",
+        )?;
+        refuse(
+            disk.link_rate_read.value <= 0.0 || disk.link_rate_write.value <= 0.0,
+            "disk.link_rate_read and disk.link_rate_write must be above 0 bytes/s",
+        )?;
+        refuse(
+            disk.cache_size.value < 64 << 10 || disk.cache_size.value % 512 != 0,
+            "disk.cache_size must be a multiple of 512 bytes, at least 64 KiB",
+        )?;
+        refuse(disk.read_ahead_length.value > disk.cache_size.value, "disk.read_ahead_length must fit into disk.cache_size")?;
+        refuse(disk.read_ahead_length.value % 512 != 0, "disk.read_ahead_length must be a multiple of 512 bytes")?;
+        refuse(!(1..=4096).contains(&disk.write_window.value), "disk.write_window must be 1 to 4096 extents")?;
+        refuse(!(1..=256).contains(&disk.queue_depth.value), "disk.queue_depth must be 1 to 256 requests")?;
+        if let Some(knots) = &disk.rate_knots {
+            let knots = &knots.value;
+            refuse(!(3..=8).contains(&knots.len()), "disk.rate_knots needs 3 to 8 knots")?;
+            let ends = (knots[0][0], knots[knots.len() - 1][0]);
+            refuse(ends != (0.0, 1.0), "disk.rate_knots must begin at 0.0 and end at 1.0")?;
+            refuse(!knots.windows(2).all(|pair| pair[0][0] < pair[1][0]), "disk.rate_knots must be in rising order of their places")?;
+            refuse(!knots.iter().all(|[_, rate]| rate.is_finite() && *rate > 0.0), "disk.rate_knots: every rate must be above 0 bytes/s")?;
+        }
+        if let Some(from) = &disk.seek_linear_from {
+            refuse(from.value <= 0.0 || from.value > 1.0, "disk.seek_linear_from is a share of the stroke: above 0, at most 1")?;
+        }
+        if disk.destage_rule.value != DestageRule::AtOnce {
+            refuse(disk.destage_idle_after.is_none(), "disk.destage_idle_after is missing: this disk.destage_rule needs it")?;
+        }
+        if disk.destage_rule.value == DestageRule::AtWatermark {
+            let fits = disk.destage_watermark.as_ref().is_some_and(|mark| mark.value > 0.0 && mark.value <= 1.0);
+            refuse(!fits, "disk.destage_watermark is missing or not above 0 and at most 1: this disk.destage_rule needs it")?;
+        }
+        Ok(())
+    }
+
+    /// Every parameter, in the order of the file.
+    #[must_use]
+    pub fn rows(&self) -> Vec<ParameterRow> {
+        let mut rows = self.disk.rows();
+        for ((name, _), quantity) in LINK_UNITS.iter().zip(self.link.quantities()) {
+            rows.push(row(&format!("link.{name}"), quantity));
+        }
+        rows
+    }
+
+    /// The text of the model's file.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let mut text = format!(
+            "# Written by `raidloom model fit {name}`; a test fits it again and compares every byte. Do not edit:\n\
+             # change models/data/{name}.facts.toml or the measurements beside it.\n\
+             name = {}\ntitle = {}\n\n[disk]\n",
+            quoted(&self.name),
+            quoted(&self.title),
+            name = self.name,
+        );
+        let mut table = "disk";
+        let rows = self.rows();
+        for row in &rows {
+            let (of, key) = row.name.split_once('.').expect("a row names its table");
+            if of != table {
+                table = of;
+                text += &format!("\n[link]\nname = {}\nhold = {}\n", quoted(&self.link.name), self.link.hold.text());
+            }
+            text += &format!(
+                "{key} = {{ value = {}, unit = {}, origin = \"{}\", note = {} }}\n",
+                row.value,
+                quoted(&row.unit),
+                row.origin,
+                quoted(&row.note)
+            );
+        }
+        text
+    }
+}
+
+/// A TOML basic string.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{parameters, with_knots};
+    use super::*;
+
+    #[test]
+    fn a_model_survives_its_file() {
+        for parameters in [parameters(), with_knots()] {
+            assert_eq!(Parameters::parse(&parameters.to_toml()).expect("its own text"), parameters);
+        }
+    }
+
+    #[test]
+    fn every_built_in_model_loads_and_is_written_back_unchanged() {
+        for (name, text) in BUILT_IN {
+            let parameters = Parameters::load(name).expect("a built-in model");
+            assert_eq!(parameters.name, name);
+            assert_eq!(parameters.to_toml(), text);
+        }
+    }
+
+    #[test]
+    fn bad_files_are_refused_with_the_name_of_the_parameter() {
+        let good = parameters().to_toml();
+        let cases = [
+            (good.replace("seek_root =", "seek_rot ="), "seek_rot"),
+            (good.replace("unit = \"us\"", "unit = \"ms\""), "disk.read_overhead"),
+            (good.replace("queue_depth = { value = 1,", "queue_depth = { value = 0,"), "disk.queue_depth"),
+            (good.replace("\"at once\"", "\"at will\""), "at will"),
+            (good.replace("\"at once\"", "\"when idle\""), "disk.destage_idle_after"),
+            (good.replace("[link]", "[bus]"), "bus"),
+        ];
+        for (text, expected) in cases {
+            assert_ne!(text, good);
+            let error = Parameters::parse(&text).expect_err("a bad file").to_string();
+            assert!(error.contains(expected), "{error:?} does not name {expected}");
+        }
+        let error = Parameters::load("maxtor-6y200p1").expect_err("no such model").to_string();
+        assert!(error.contains("maxtor-6y200p0"), "{error}");
+        let error = Parameters::load("./none.toml").expect_err("no such file").to_string();
+        assert!(error.contains("./none.toml"), "{error}");
+    }
+}
