@@ -1,0 +1,149 @@
+//! The virtual clock: it moves only in `wait`, jumps to the next timer, and does the same on every run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reactor::{Clock, Outcome, Random, Reactor, Source, Time, Woken, derive_seed};
+
+fn tokens(source: &Source) -> Vec<u64> {
+    std::iter::from_fn(|| source.take())
+        .map(|event| {
+            assert!(matches!(event.outcome, Outcome::Timer), "only timers were set");
+            event.token
+        })
+        .collect()
+}
+
+#[test]
+fn the_clock_jumps_to_the_next_timer_and_only_in_wait() {
+    let reactor = Reactor::virtual_clock();
+    assert_eq!((reactor.clock(), reactor.now()), (Clock::Virtual, Time::ZERO));
+    let source = reactor.source();
+    source.at(Time(3_600_000_000_000), 2);
+    source.at(Time(5), 1);
+    reactor.turn().unwrap();
+    assert_eq!((reactor.now(), tokens(&source)), (Time::ZERO, vec![]));
+    assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
+    assert_eq!((reactor.now(), tokens(&source)), (Time(5), vec![1]));
+    assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
+    assert_eq!((reactor.now(), tokens(&source)), (Time(3_600_000_000_000), vec![2]));
+    assert_eq!(reactor.wait(None).unwrap(), Woken::Idle);
+}
+
+#[test]
+fn timers_of_one_moment_go_off_in_the_order_they_were_set_across_sources() {
+    let reactor = Reactor::virtual_clock();
+    let source = reactor.source();
+    for token in [7, 3, 9, 1] {
+        source.at(Time(100), token);
+    }
+    reactor.wait(None).unwrap();
+    assert_eq!(tokens(&source), [7, 3, 9, 1]);
+}
+
+#[test]
+fn a_thousand_random_timers_go_off_in_order_of_time_then_of_setting() {
+    let seed = 20;
+    let mut random = Random::with_seed(seed);
+    let reactor = Reactor::virtual_clock();
+    let source = reactor.source();
+    let mut expected: Vec<(u64, u64)> = (0..1000).map(|token| (random.u64(0..50), token)).collect();
+    expected.iter().for_each(|&(time, token)| source.at(Time(time), token));
+    expected.sort_unstable();
+    let mut seen = Vec::new();
+    while reactor.wait(None).unwrap() == Woken::Events {
+        seen.extend(tokens(&source).into_iter().map(|token| (reactor.now().nanoseconds(), token)));
+    }
+    assert_eq!(seen, expected, "seed {seed}");
+}
+
+#[test]
+fn a_deadline_moves_the_clock_there_and_no_further() {
+    let reactor = Reactor::virtual_clock();
+    let source = reactor.source();
+    source.at(Time(1000), 1);
+    assert_eq!(reactor.wait(Some(Time(400))).unwrap(), Woken::Deadline);
+    assert_eq!(reactor.now(), Time(400));
+    // A deadline that has passed already does not turn the clock back.
+    assert_eq!(reactor.wait(Some(Time(10))).unwrap(), Woken::Deadline);
+    assert_eq!(reactor.now(), Time(400));
+    // A timer at the deadline itself is in time.
+    assert_eq!(reactor.wait(Some(Time(1000))).unwrap(), Woken::Events);
+    assert_eq!(tokens(&source), [1]);
+    // Without timers a deadline is still something to wait for.
+    assert_eq!(reactor.wait(Some(Time(1500))).unwrap(), Woken::Deadline);
+    assert_eq!(reactor.now(), Time(1500));
+    // A timer of the past goes off now, whatever the deadline.
+    source.at(Time(3), 2);
+    assert_eq!(reactor.wait(Some(Time(1))).unwrap(), Woken::Events);
+    assert_eq!((reactor.now(), tokens(&source)), (Time(1500), vec![2]));
+}
+
+#[test]
+fn the_clock_stands_still_while_events_lie_in_a_mailbox() {
+    let reactor = Reactor::virtual_clock();
+    let (first, second) = (reactor.source(), reactor.source());
+    first.at(Time(1), 1);
+    second.at(Time(2), 2);
+    reactor.wait(None).unwrap();
+    for _ in 0..3 {
+        assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
+        assert_eq!(reactor.now(), Time(1));
+    }
+    assert_eq!(tokens(&first), [1]);
+    reactor.wait(None).unwrap();
+    assert_eq!((reactor.now(), tokens(&second)), (Time(2), vec![2]));
+}
+
+#[test]
+fn what_a_dropped_source_waited_for_does_not_exist_any_more() {
+    let reactor = Reactor::virtual_clock();
+    let source = reactor.source();
+    source.at(Time(1), 1);
+    source.at(Time(1_000_000), 2);
+    reactor.wait(None).unwrap();
+    // One event lies in its mailbox, one timer is still set.
+    drop(source);
+    assert_eq!(reactor.wait(None).unwrap(), Woken::Idle);
+    assert_eq!(reactor.now(), Time(1), "nobody waits for the later timer, so the clock does not go there");
+}
+
+#[test]
+fn clones_are_the_same_reactor() {
+    let reactor = Reactor::virtual_clock();
+    let twin = reactor.clone();
+    let source = twin.source();
+    source.at(Time(9), 4);
+    reactor.wait(None).unwrap();
+    assert_eq!((twin.now(), tokens(&source)), (Time(9), vec![4]));
+    assert_eq!(source.reactor().now(), Time(9));
+}
+
+#[test]
+fn there_is_no_kernel_on_the_virtual_clock() {
+    let reactor = Reactor::virtual_clock();
+    let null = Arc::new(std::fs::File::open("/dev/null").unwrap().into());
+    assert_eq!(reactor.register(null).err().unwrap().kind(), std::io::ErrorKind::Unsupported);
+    assert_eq!(reactor.ringer().err().unwrap().kind(), std::io::ErrorKind::Unsupported);
+    assert_eq!(reactor.allocate(8192).len(), 8192);
+}
+
+#[test]
+fn time_saturates_instead_of_wrapping() {
+    assert_eq!(Time(u64::MAX) + Duration::from_secs(1), Time(u64::MAX));
+    assert_eq!(Time(3) - Time(5), Duration::ZERO);
+    assert_eq!(Time(5).since(Time(3)), Duration::from_nanos(2));
+    assert_eq!(Time(1) + Duration::MAX, Time(u64::MAX));
+}
+
+#[test]
+fn derived_seeds_are_the_same_every_time_and_differ_by_label_and_number() {
+    let mut seeds: Vec<u64> = ["member", "model", ""]
+        .iter()
+        .flat_map(|label| (0..50).flat_map(move |number| [derive_seed(1, label, number), derive_seed(2, label, number)]))
+        .collect();
+    assert_eq!(derive_seed(1, "member", 0), seeds[0]);
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), 300, "all different");
+}
