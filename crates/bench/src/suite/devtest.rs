@@ -1,0 +1,617 @@
+//! The raw-device test of 2004: sequential at the start and at the end, random, and mixed.
+//!
+//! ```text
+//! device   |=======>                                                              =======>|
+//!           at start                                                                at end      512, 16384, 65536 bytes
+//!          |    <=>   <=>       <=>  <=>             <=>     <=>            <=>            |
+//!           random: uniform over the whole device                                              512, 16384, 65536 bytes
+//!           mixed 50:50, 90:10, 10:90 (reads : writes by number)                        k x 512 bytes, k from 1 to 128
+//! ```
+//!
+//! * One request is outstanding unless told otherwise.
+//! * Sequential tests run in a region at one end of the device, ascending, and begin again when it is used up. The region
+//!   is at most half the device, so that the two never meet; the one at the end ends with the device.
+//! * Random places are multiples of the device's block, not of the request: as in 2004 every place is possible.
+//! * Every test starts from a flushed, idle device. The rate is that of acknowledged writes; `durable_` metrics count the
+//!   flush that follows as well.
+//! * A write test begins with empty write caches, and a short one may measure little else. In 2004 each test ran long
+//!   enough for that not to matter; [`Settings::ramp`] cuts off the beginning.
+//!
+//! ## What is verified
+//!
+//! [`prepare`] fills what the tests will read with data that name their place ([`crate::pattern`]). Every read is held
+//! against the last write to each of its sectors at once; every place that a test wrote is read back after it, outside its
+//! time. A device that keeps no data (`null:`, modelled disks) is only measured.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use block::{Blocking, Device, Error, Info, Reactor, SECTOR_BYTES};
+use reactor::derive_seed;
+use results::{Better, Group};
+use serde::{Serialize, Serializer};
+
+use crate::known::{Cover, Known, Verified, joined};
+use crate::latency::Latency;
+use crate::load::{self, Access, Content, Direction, Hooks, Load, Mixed, Requests, Sample, Sequential, Side, Uniform, Unverified};
+
+/// Name of the suite.
+pub const NAME: &str = "devtest";
+/// Largest size of the mixed tests, in sectors of 512 bytes.
+const MIXED_SECTORS_MAX: u32 = 128;
+/// Request size while preparing and reading back, in bytes.
+const PIECE_BYTES: u32 = 1 << 20;
+/// Requests outstanding while preparing and reading back.
+const PIECES_DEPTH: u32 = 4;
+
+/// Which end of the device a sequential test works at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// From offset 0 on.
+    Start,
+    /// Up to the last byte.
+    End,
+}
+
+/// What a test does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Adjacent ascending requests.
+    Sequential {
+        /// Which way.
+        direction: Direction,
+        /// At which end.
+        place: Place,
+        /// Size of a request in bytes.
+        request_bytes: u32,
+    },
+    /// Uniformly placed requests.
+    Random {
+        /// Which way.
+        direction: Direction,
+        /// Size of a request in bytes.
+        request_bytes: u32,
+    },
+    /// Uniformly placed requests of random sizes, reads and writes.
+    Mixed {
+        /// How many of 100 requests are reads.
+        read_percent: u32,
+    },
+}
+
+/// Size of a test's requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestBytes {
+    /// All of one size.
+    Fixed(u32),
+    /// From the first to the second.
+    Range(u32, u32),
+}
+
+impl Serialize for RequestBytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            RequestBytes::Fixed(bytes) => serializer.serialize_u32(*bytes),
+            RequestBytes::Range(..) => serializer.collect_str(self),
+        }
+    }
+}
+
+impl std::fmt::Display for RequestBytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RequestBytes::Fixed(bytes) => write!(f, "{bytes}"),
+            RequestBytes::Range(from, to) => write!(f, "{from}-{to}"),
+        }
+    }
+}
+
+/// One test of the suite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Test {
+    /// Name without the request size, for example `sequential read at start`.
+    pub name: String,
+    /// Name within a plan, unique in the suite: `sequential read at start 512`, `mixed 50:50`.
+    pub workload: String,
+    /// Size of its requests.
+    pub request_bytes: RequestBytes,
+    /// Kind of access.
+    pub group: Group,
+    /// The metric that verdicts are about.
+    pub metric: &'static str,
+    /// Which direction of that metric is better.
+    pub better: Better,
+    /// What it does.
+    pub kind: Kind,
+}
+
+impl Test {
+    fn new(kind: Kind) -> Test {
+        let name = match kind {
+            Kind::Sequential { direction, place: Place::Start, .. } => format!("sequential {} at start", direction.name()),
+            Kind::Sequential { direction, place: Place::End, .. } => format!("sequential {} at end", direction.name()),
+            Kind::Random { direction, .. } => format!("random {}", direction.name()),
+            Kind::Mixed { read_percent } => format!("mixed {read_percent}:{}", 100 - read_percent),
+        };
+        let (group, request_bytes) = match kind {
+            Kind::Sequential { request_bytes, .. } => (Group::Sequential, RequestBytes::Fixed(request_bytes)),
+            Kind::Random { request_bytes, .. } => (Group::Random, RequestBytes::Fixed(request_bytes)),
+            Kind::Mixed { .. } => {
+                let sector = SECTOR_BYTES as u32;
+                (Group::Mixed, RequestBytes::Range(sector, MIXED_SECTORS_MAX * sector))
+            }
+        };
+        let workload = match request_bytes {
+            RequestBytes::Fixed(bytes) => format!("{name} {bytes}"),
+            RequestBytes::Range(..) => name.clone(),
+        };
+        Test { name, workload, request_bytes, group, metric: "throughput_bytes_per_second", better: Better::Higher, kind }
+    }
+
+    /// Whether it writes.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        match self.kind {
+            Kind::Sequential { direction, .. } | Kind::Random { direction, .. } => direction == Direction::Write,
+            Kind::Mixed { read_percent } => read_percent < 100,
+        }
+    }
+
+    /// Why it cannot run on a device, if it cannot.
+    fn impossible(&self, info: &Info, settings: &Settings) -> Option<String> {
+        if self.writes() && settings.read_only {
+            return Some("it writes, and only reading was asked for".to_owned());
+        }
+        if self.writes() && info.read_only {
+            return Some("it writes, and the device is read-only".to_owned());
+        }
+        let longest = match self.request_bytes {
+            RequestBytes::Fixed(bytes) if !bytes.is_multiple_of(info.block_bytes) => {
+                return Some(format!("not possible on this device: its block is {} bytes", info.block_bytes));
+            }
+            RequestBytes::Fixed(bytes) => bytes,
+            RequestBytes::Range(_, to) => to.next_multiple_of(info.block_bytes),
+        };
+        if longest > info.max_request_bytes {
+            return Some(format!("not possible on this device: it takes at most {} bytes in one request", info.max_request_bytes));
+        }
+        if u64::from(longest) > info.size_bytes / 2 {
+            return Some(format!("not possible on this device: it has only {} bytes", info.size_bytes));
+        }
+        None
+    }
+}
+
+/// The tests in the order of 2004.
+#[must_use]
+pub fn tests() -> Vec<Test> {
+    const SIZES_BYTES: [u32; 3] = [512, 16384, 65536];
+    let mut tests = Vec::new();
+    for direction in [Direction::Read, Direction::Write] {
+        for place in [Place::Start, Place::End] {
+            tests.extend(SIZES_BYTES.map(|request_bytes| Test::new(Kind::Sequential { direction, place, request_bytes })));
+        }
+        tests.extend(SIZES_BYTES.map(|request_bytes| Test::new(Kind::Random { direction, request_bytes })));
+    }
+    tests.extend([50, 90, 10].map(|read_percent| Test::new(Kind::Mixed { read_percent })));
+    tests
+}
+
+/// How much of what is read is checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// Nothing; writes carry data made once.
+    Off,
+    /// The mark in every 512 bytes: finds lost, misdirected and torn requests.
+    #[default]
+    Words,
+    /// Every byte.
+    Full,
+}
+
+/// How the suite is run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Requests outstanding; 1 in 2004.
+    pub depth: u32,
+    /// How long a test issues requests, on the reactor's clock.
+    pub time_per_test: Duration,
+    /// How many requests a test issues at most.
+    pub max_operations_per_test: Option<u64>,
+    /// Time at the start of each test that is not counted.
+    pub ramp: Duration,
+    /// What is checked.
+    pub verify: Verify,
+    /// Only the tests that read, and nothing that writes is ever sent; the content is not known beforehand.
+    pub read_only: bool,
+    /// Where random requests go.
+    pub seed: u64,
+    /// What the data say of themselves. With the seed of an earlier run on the same device a write lost in preparing could
+    /// be hidden by that run's equal data, so real runs should draw one.
+    pub data_seed: u64,
+    /// The longest region of a sequential test in bytes.
+    pub region_bytes: u64,
+    /// Devices up to this size are filled before the reads; of larger ones the regions and the first random places are.
+    pub prepare_bytes: u64,
+    /// How many random places of each test are prepared on a larger device.
+    pub prepare_places: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            depth: 1,
+            time_per_test: Duration::from_secs(3),
+            max_operations_per_test: None,
+            ramp: Duration::ZERO,
+            verify: Verify::Words,
+            read_only: false,
+            seed: 1,
+            data_seed: 1,
+            region_bytes: 512 << 20,
+            prepare_bytes: 1 << 30,
+            prepare_places: 1024,
+        }
+    }
+}
+
+impl Settings {
+    fn region_bytes(&self, info: &Info) -> u64 {
+        let region = self.region_bytes.min(info.size_bytes / 2).max(u64::from(PIECE_BYTES).min(info.size_bytes / 2));
+        region - region % u64::from(info.block_bytes)
+    }
+
+    fn random_seed(&self, test: &Test) -> u64 {
+        derive_seed(self.seed, &test.workload, 0)
+    }
+
+    fn sequential(&self, info: &Info, direction: Direction, place: Place, request_bytes: u32) -> Sequential {
+        let region = self.region_bytes(info);
+        let whole = region - region % u64::from(request_bytes);
+        let start = match place {
+            Place::Start => 0,
+            Place::End => info.size_bytes - whole,
+        };
+        Sequential::new(direction, start, whole, request_bytes)
+    }
+
+    fn uniform(&self, info: &Info, test: &Test, direction: Direction, request_bytes: u32) -> Uniform {
+        Uniform::new(direction, info.size_bytes, info.block_bytes, request_bytes, self.random_seed(test))
+    }
+
+    fn mixed(&self, info: &Info, test: &Test, read_percent: u32) -> Mixed {
+        let share = f64::from(read_percent) / 100.0;
+        Mixed::new(share, MIXED_SECTORS_MAX, info.size_bytes, info.block_bytes, self.random_seed(test))
+    }
+}
+
+/// What is known of a device's content before a test, and after it.
+#[derive(Debug)]
+pub struct Prepared {
+    known: Known,
+    size_bytes: u64,
+    /// Bytes that were written for the tests to read.
+    pub written_bytes: u64,
+}
+
+/// Fills what the tests will read, and flushes.
+///
+/// Nothing is written with `read_only`, to a read-only device, or to one that keeps no data. When the caller stops it, the
+/// rest stays unknown, which is no error.
+///
+/// # Errors
+/// The first write that failed, or the flush.
+pub fn prepare(device: &dyn Device, reactor: &Reactor, settings: &Settings, hooks: &mut Hooks<'_>) -> Result<Prepared, Error> {
+    let info = device.info();
+    // A device without content needs no memory of it.
+    let size_bytes = if info.stores_data { info.size_bytes } else { 0 };
+    let mut prepared = Prepared { known: Known::new(size_bytes, settings.data_seed), size_bytes: info.size_bytes, written_bytes: 0 };
+    if settings.read_only || info.read_only || !info.stores_data {
+        return Ok(prepared);
+    }
+    let ranges = if info.size_bytes <= settings.prepare_bytes { vec![(0, info.size_bytes)] } else { read_places(info, settings) };
+    let mut cover = Cover::new(Direction::Write, ranges, piece_bytes(info));
+    let load = Load { depth: PIECES_DEPTH, ..Load::default() };
+    let mut content = Verified::new(&mut prepared.known, false);
+    let written = load::run(device, reactor, &load, &mut cover, &mut content, hooks);
+    let flushed = written.and_then(|sample| flush(device, reactor).map(|()| sample));
+    prepared.written_bytes = flushed.map_err(|error| error.at("preparing the device"))?.write.bytes;
+    Ok(prepared)
+}
+
+fn piece_bytes(info: &Info) -> u32 {
+    let piece = PIECE_BYTES.min(info.max_request_bytes);
+    (piece - piece % info.block_bytes).max(info.block_bytes)
+}
+
+fn flush(device: &dyn Device, reactor: &Reactor) -> Result<(), Error> {
+    Blocking::open(device, reactor)?.flush().map_err(|error| error.at("flush"))
+}
+
+/// Where the tests read: both regions, and the first places of every random test.
+fn read_places(info: &Info, settings: &Settings) -> Vec<(u64, u64)> {
+    fn first(mut requests: impl Requests, count: u64) -> impl Iterator<Item = (u64, u64)> {
+        (0..count)
+            .map_while(move |_| requests.next())
+            .filter(|access| access.direction == Direction::Read)
+            .map(|Access { offset, length, .. }| (offset, offset + u64::from(length)))
+    }
+    let region = settings.region_bytes(info);
+    let mut ranges = vec![(0, region), (info.size_bytes - region, info.size_bytes)];
+    for test in tests().iter().filter(|test| test.impossible(info, settings).is_none()) {
+        match test.kind {
+            Kind::Random { direction: Direction::Read, request_bytes } => {
+                ranges.extend(first(settings.uniform(info, test, Direction::Read, request_bytes), settings.prepare_places));
+            }
+            Kind::Mixed { read_percent } => {
+                ranges.extend(first(settings.mixed(info, test, read_percent), settings.prepare_places));
+            }
+            _ => (),
+        }
+    }
+    joined(ranges)
+}
+
+/// What came of a test.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was measured.
+    Measured(Box<Measured>),
+    /// It was not run, for this reason.
+    Skipped(String),
+    /// The caller stopped it: there is no figure.
+    Stopped,
+}
+
+/// The figures of one test.
+#[derive(Debug)]
+pub struct Measured {
+    /// Counts and latencies.
+    pub sample: Sample,
+    /// How long the flush after a test that writes took.
+    pub flush: Option<Duration>,
+    /// Bytes read during the test that were checked.
+    pub checked_bytes: u64,
+    /// Bytes read back after the test and checked.
+    pub read_back_bytes: u64,
+    /// What its reader should know, in words.
+    pub notes: Vec<String>,
+}
+
+/// A test and what came of it.
+#[derive(Debug)]
+pub struct TestResult {
+    /// The test.
+    pub test: Test,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// Runs one test.
+///
+/// # Errors
+/// The first request that failed, or data that are not what was written
+/// ([`ErrorKind::Corrupt`](block::ErrorKind::Corrupt)), with the test's name, the request and the offset.
+///
+/// # Panics
+/// When `prepared` comes from a device of another size.
+pub fn run_test(
+    device: &dyn Device,
+    reactor: &Reactor,
+    test: &Test,
+    settings: &Settings,
+    prepared: &mut Prepared,
+    hooks: &mut Hooks<'_>,
+) -> Result<TestResult, Error> {
+    let info = device.info();
+    assert_eq!(prepared.size_bytes, info.size_bytes, "the device was prepared");
+    let outcome = match test.impossible(info, settings) {
+        Some(reason) => Outcome::Skipped(reason),
+        None => {
+            let mut running = Running { device, reactor, info, test, settings, notes: Vec::new() };
+            running.measure(prepared, hooks).map_err(|error| error.at(&test.workload))?
+        }
+    };
+    Ok(TestResult { test: test.clone(), outcome })
+}
+
+struct Running<'a> {
+    device: &'a dyn Device,
+    reactor: &'a Reactor,
+    info: &'a Info,
+    test: &'a Test,
+    settings: &'a Settings,
+    notes: Vec<String>,
+}
+
+impl Running<'_> {
+    fn measure(&mut self, prepared: &mut Prepared, hooks: &mut Hooks<'_>) -> Result<Outcome, Error> {
+        let writes = self.test.writes();
+        let verify = self.verify();
+        let mut control = Blocking::open(self.device, self.reactor)?;
+        if !self.settings.read_only {
+            control.flush().map_err(|error| error.at("flush before the test"))?;
+        }
+        let before = prepared.known.last_generation();
+        let mut checked_bytes = 0;
+        let sample = if verify == Verify::Off {
+            if writes {
+                prepared.known.clear();
+            }
+            self.load(u64::MAX, &mut Unverified, hooks)?
+        } else {
+            let writes_left = prepared.known.writes_left();
+            let mut content = Verified::new(&mut prepared.known, verify == Verify::Full);
+            let sample = self.load(if writes { writes_left } else { u64::MAX }, &mut content, hooks)?;
+            checked_bytes = content.checked_bytes;
+            self.note_unchecked(content.checked_bytes, content.unknown_bytes);
+            if writes && sample.operations() >= writes_left {
+                self.notes.push(format!("ended after {writes_left} requests: no more writes can be kept track of"));
+            }
+            sample
+        };
+        if sample.stopped {
+            return Ok(Outcome::Stopped);
+        }
+        let mut flush = None;
+        let mut read_back_bytes = 0;
+        if writes {
+            let start = self.reactor.now();
+            control.flush().map_err(|error| error.at("flush after the test"))?;
+            flush = Some(self.reactor.now().since(start));
+            if verify != Verify::Off {
+                let ranges = prepared.known.written_after(before);
+                let mut cover = Cover::new(Direction::Read, ranges, piece_bytes(self.info));
+                let mut content = Verified::new(&mut prepared.known, verify == Verify::Full);
+                let load = Load { depth: PIECES_DEPTH, ..Load::default() };
+                let mut quiet = Hooks { stop: hooks.stop, progress: None };
+                let read_back = load::run(self.device, self.reactor, &load, &mut cover, &mut content, &mut quiet);
+                if read_back.map_err(|error| error.at("reading back what was written"))?.stopped {
+                    return Ok(Outcome::Stopped);
+                }
+                read_back_bytes = content.checked_bytes;
+            }
+        }
+        let notes = std::mem::take(&mut self.notes);
+        Ok(Outcome::Measured(Box::new(Measured { sample, flush, checked_bytes, read_back_bytes, notes })))
+    }
+
+    fn verify(&mut self) -> Verify {
+        if let Kind::Mixed { .. } = self.test.kind
+            && u64::from(self.info.block_bytes) > SECTOR_BYTES
+        {
+            self.notes.push(format!("sizes are rounded up to the device's block of {} bytes", self.info.block_bytes));
+        }
+        if self.info.stores_data || self.settings.verify == Verify::Off {
+            return self.settings.verify;
+        }
+        let who = if self.info.modelled { "a modelled disk" } else { "the device" };
+        self.notes.push(format!("{who} keeps no data: nothing was verified"));
+        Verify::Off
+    }
+
+    fn note_unchecked(&mut self, checked_bytes: u64, unknown_bytes: u64) {
+        if unknown_bytes > 0 {
+            let share = 100.0 * unknown_bytes as f64 / (checked_bytes + unknown_bytes) as f64;
+            self.notes.push(format!("{share:.1} % of the bytes read were not checked: nobody knew what was there"));
+        }
+    }
+
+    fn load<C: Content>(&self, operations_max: u64, content: &mut C, hooks: &mut Hooks<'_>) -> Result<Sample, Error> {
+        let Running { device, reactor, info, test, settings, .. } = self;
+        let load = Load {
+            depth: settings.depth,
+            ramp: settings.ramp,
+            time: Some(settings.time_per_test),
+            operations: Some(settings.max_operations_per_test.unwrap_or(u64::MAX).min(operations_max)),
+            ..Load::default()
+        };
+        match test.kind {
+            Kind::Sequential { direction, place, request_bytes } => {
+                load::run(*device, reactor, &load, &mut settings.sequential(info, direction, place, request_bytes), content, hooks)
+            }
+            Kind::Random { direction, request_bytes } => {
+                load::run(*device, reactor, &load, &mut settings.uniform(info, test, direction, request_bytes), content, hooks)
+            }
+            Kind::Mixed { read_percent } => {
+                load::run(*device, reactor, &load, &mut settings.mixed(info, test, read_percent), content, hooks)
+            }
+        }
+    }
+}
+
+/// A line of the output, named as in the figures of 2004. KiB are 1024 bytes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Name of the test; mixed tests have one row for each direction.
+    pub test: String,
+    /// Size of the requests: a number, or the text `512-65536`.
+    pub request_bytes: RequestBytes,
+    /// Throughput in KiB/s.
+    pub kib_per_second: f64,
+    /// Requests per second.
+    pub io_per_second: f64,
+    /// Mean latency in seconds.
+    pub latency_mean_seconds: f64,
+    /// 99th percentile of the latency in seconds.
+    pub latency_p99_seconds: f64,
+}
+
+/// The rows of all tests that were measured, in order.
+#[must_use]
+pub fn rows(results: &[TestResult]) -> Vec<Row> {
+    results.iter().flat_map(TestResult::rows).collect()
+}
+
+fn per_second(amount: u64, time: Duration) -> f64 {
+    if time.is_zero() { 0.0 } else { amount as f64 / time.as_secs_f64() }
+}
+
+impl TestResult {
+    /// The figures, if it was measured.
+    #[must_use]
+    pub fn measured(&self) -> Option<&Measured> {
+        match &self.outcome {
+            Outcome::Measured(measured) => Some(measured),
+            Outcome::Skipped(_) | Outcome::Stopped => None,
+        }
+    }
+
+    /// One row, two for a mixed test, none when it was not measured.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        let Some(Measured { sample, .. }) = self.measured() else { return Vec::new() };
+        let row = |test: String, side: &Side| Row {
+            test,
+            request_bytes: self.test.request_bytes,
+            kib_per_second: per_second(side.bytes, sample.elapsed) / 1024.0,
+            io_per_second: per_second(side.operations, sample.elapsed),
+            latency_mean_seconds: side.latency.mean_seconds(),
+            latency_p99_seconds: side.latency.quantile_seconds(0.99),
+        };
+        let name = &self.test.name;
+        match self.test.kind {
+            Kind::Mixed { .. } => vec![row(format!("{name} read"), &sample.read), row(format!("{name} write"), &sample.write)],
+            _ if self.test.writes() => vec![row(name.clone(), &sample.write)],
+            _ => vec![row(name.clone(), &sample.read)],
+        }
+    }
+
+    /// The figures for a trial, name to value; empty when it was not measured.
+    ///
+    /// `latency_p99_seconds` is always there; with fewer than 10 000 requests (`operations_count`) chance moves it. Mixed
+    /// tests have every figure for both together and, as `read_…` and `write_…`, for each direction. Tests that write have
+    /// `durable_throughput_bytes_per_second`, the flush included.
+    #[must_use]
+    pub fn metrics(&self) -> BTreeMap<String, f64> {
+        let mut metrics = BTreeMap::new();
+        let Some(Measured { sample, flush, .. }) = self.measured() else { return metrics };
+        let mut put = |prefix: &str, operations: u64, bytes: u64, latency: &Latency| {
+            let figures = [
+                ("throughput_bytes_per_second", per_second(bytes, sample.elapsed)),
+                ("io_per_second", per_second(operations, sample.elapsed)),
+                ("latency_mean_seconds", latency.mean_seconds()),
+                ("latency_p50_seconds", latency.quantile_seconds(0.5)),
+                ("latency_p99_seconds", latency.quantile_seconds(0.99)),
+                ("latency_max_seconds", latency.max_seconds()),
+                ("operations_count", operations as f64),
+            ];
+            metrics.extend(figures.map(|(name, figure)| (format!("{prefix}{name}"), figure)));
+        };
+        put("", sample.operations(), sample.bytes(), &sample.latency());
+        if let Kind::Mixed { .. } = self.test.kind {
+            put("read_", sample.read.operations, sample.read.bytes, &sample.read.latency);
+            put("write_", sample.write.operations, sample.write.bytes, &sample.write.latency);
+        }
+        if let Some(flush) = flush {
+            let durable = per_second(sample.bytes(), sample.elapsed + *flush);
+            metrics.insert("durable_throughput_bytes_per_second".to_owned(), durable);
+        }
+        if let Some(cpu_seconds) = sample.cpu_seconds
+            && sample.operations() > 0
+        {
+            metrics.insert("cpu_seconds_per_operation".to_owned(), cpu_seconds / sample.operations() as f64);
+        }
+        metrics
+    }
+}

@@ -1,0 +1,3 @@
+//! The suites: named sets of tests.
+
+pub mod devtest;
