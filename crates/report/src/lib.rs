@@ -1,1 +1,26 @@
-//! (being written)
+//! What people read: text, Markdown, CSV, JSON and one HTML page, all made from a [`results::Run`] and its [`results::analysis::Analysis`].
+//!
+//! ```text
+//! Run + Analysis ─┬─ sentences, numbers ──┬─ text, markdown, html        for people: verdict, warnings, tables, details
+//!                 ├─ tables ──────────────┘     └─ svg                   charts, each with its table after it
+//!                 └─ summary rows ────────── csv, json, data in the page   for programs: base units, unit in the name
+//! ```
+//!
+//! Every number in prose goes through the same function, from the same value, as the number in the chart and the table.
+//! Names, labels and facts are foreign text and are escaped wherever they go.
+
+mod csv;
+mod html;
+mod json;
+mod markdown;
+mod numbers;
+mod sentences;
+mod svg;
+mod table;
+mod text;
+
+pub use csv::csv;
+pub use html::html;
+pub use json::json;
+pub use markdown::markdown;
+pub use text::{Style, text};

@@ -60,7 +60,9 @@ pub struct Comparison {
     pub modelled: bool,
     /// Identity of the baseline.
     pub baseline: String,
-    /// Names of the axes that differ within it, in the plan's order.
+    /// The axis values that all but the baseline share, in the plan's order.
+    pub shared: Vec<String>,
+    /// Names of the axes that differ among its configurations other than the baseline, in the plan's order.
     pub axes: Vec<String>,
     /// Its configurations, baseline included, in the plan's order.
     pub configurations: Vec<Member>,
@@ -81,7 +83,7 @@ pub struct Comparison {
 pub struct Member {
     /// Identity.
     pub id: String,
-    /// The values of the axes that differ within the comparison; unique within it.
+    /// The values by which it differs: a baseline from all others, another configuration from those beside it. Unique within it.
     pub label: String,
     /// Axis name to value.
     pub settings: BTreeMap<String, String>,
@@ -462,13 +464,15 @@ fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
     let configurations: Vec<&Configuration> = members.iter().map(|index| &plan.configurations[*index]).collect();
     let baseline_id = configurations.first().map_or("", |configuration| configuration.baseline.as_str());
     let baseline = members.iter().copied().find(|index| plan.configurations[*index].id == baseline_id);
-    let value = |configuration: &Configuration, axis: &str| configuration.settings.get(axis).cloned();
-    let axes: Vec<String> = plan
-        .axes
-        .iter()
-        .filter(|axis| configurations.iter().any(|configuration| value(configuration, &axis.name) != value(configurations[0], &axis.name)))
-        .map(|axis| axis.name.clone())
-        .collect();
+    let differing = |among: &[&Configuration]| -> Vec<String> {
+        let differs = |axis: &str| among.iter().any(|configuration| configuration.settings.get(axis) != among[0].settings.get(axis));
+        plan.axes.iter().filter(|axis| differs(&axis.name)).map(|axis| axis.name.clone()).collect()
+    };
+    let others: Vec<&Configuration> = configurations.iter().copied().filter(|configuration| configuration.id != baseline_id).collect();
+    let all_axes = differing(&configurations);
+    let axes = Some(differing(&others)).filter(|axes| !axes.is_empty()).unwrap_or_else(|| all_axes.clone());
+    let dropped = all_axes.iter().filter(|axis| !axes.contains(axis));
+    let shared = dropped.filter_map(|axis| others.first()?.settings.get(axis).cloned()).collect();
 
     let mut cells = Vec::new();
     for member in members {
@@ -499,11 +503,12 @@ fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
             .iter()
             .map(|configuration| Member {
                 id: configuration.id.clone(),
-                label: label(&axes, configuration),
+                label: label(if configuration.id == baseline_id { &all_axes } else { &axes }, configuration),
                 settings: configuration.settings.clone(),
                 stack: configuration.stack.clone(),
             })
             .collect(),
+        shared,
         axes,
         cells,
         kinds,

@@ -108,8 +108,18 @@ fn comparisons_are_named_by_what_only_they_share() {
     let names: Vec<_> = analysis.comparisons.iter().map(|comparison| (comparison.name.as_str(), comparison.modelled)).collect();
     assert_eq!(names, [("files", false), ("maxtor", true)]);
     let labels: Vec<_> = analysis.comparisons[1].configurations.iter().map(|member| member.label.as_str()).collect();
-    assert_eq!(labels, ["single", "raid0 16KiB", "raid0 64KiB", "raid0 256KiB"]);
-    assert_eq!(analysis.comparisons[0].axes, ["layout", "chunk"]);
+    assert_eq!(labels, ["single", "16KiB", "64KiB", "256KiB"]);
+    assert_eq!(
+        (analysis.comparisons[0].shared.as_slice(), analysis.comparisons[0].axes.as_slice()),
+        (&["raid0".into()][..], &["chunk".into()][..])
+    );
+
+    // With a single other configuration there is nothing to leave out.
+    let mut run = empty_run(6);
+    run.plan.configurations.truncate(2);
+    let comparison = &analyse(&run).comparisons[0];
+    let labels: Vec<_> = comparison.configurations.iter().map(|member| member.label.as_str()).collect();
+    assert_eq!((comparison.name.as_str(), labels), ("", vec!["single", "raid0 16KiB"]));
 }
 
 #[test]

@@ -1,0 +1,71 @@
+//! `summary.csv`: one row for each cell and metric, as RFC 4180 has it. Figures are in base units with nine significant digits:
+//! more than any measurement has, and the same on every machine. The raw figures are in `trials.jsonl`.
+
+use results::analysis::{Analysis, Cell, Comparison, Metric};
+use results::types::Run;
+
+/// One row for each cell and metric: the axes, then
+/// `workload,metric,trials,median,low,high,ratio,ratio_low,ratio_high,verdict`. A field without a value is empty.
+#[must_use]
+pub fn csv(run: &Run, analysis: &Analysis) -> String {
+    let mut text = String::new();
+    let axes = run.plan.axes.iter().map(|axis| axis.name.clone());
+    let fixed = ["workload", "metric", "trials", "median", "low", "high", "ratio", "ratio_low", "ratio_high", "verdict"];
+    line(&mut text, axes.chain(fixed.map(String::from)));
+    for (comparison, cell, metric) in rows(analysis) {
+        let member = comparison.configurations.iter().find(|member| member.id == cell.configuration);
+        let axes = run.plan.axes.iter().map(|axis| member.and_then(|member| member.settings.get(&axis.name)).cloned().unwrap_or_default());
+        let named = [cell.workload.clone(), metric.name.clone(), metric.trials.to_string()];
+        let figures = figures(metric).map(|figure| figure.map_or_else(String::new, |figure| significant(figure, 9).to_string()));
+        line(&mut text, axes.chain(named).chain(figures).chain([word(metric).to_string()]));
+    }
+    text
+}
+
+/// Every metric of every cell that has trials, in the plan's order.
+pub(crate) fn rows(analysis: &Analysis) -> impl Iterator<Item = (&Comparison, &Cell, &Metric)> {
+    let cells = analysis.comparisons.iter().flat_map(|comparison| comparison.cells.iter().map(move |cell| (comparison, cell)));
+    cells.flat_map(|(comparison, cell)| cell.metrics.iter().map(move |metric| (comparison, cell, metric)))
+}
+
+/// Median, its interval, ratio, its interval.
+pub(crate) fn figures(metric: &Metric) -> [Option<f64>; 6] {
+    let versus = metric.versus_baseline;
+    let ratio = versus.and_then(|versus| versus.interval);
+    [
+        Some(metric.median),
+        metric.interval.map(|interval| interval.low),
+        metric.interval.map(|interval| interval.high),
+        versus.map(|versus| versus.ratio),
+        ratio.map(|interval| interval.low),
+        ratio.map(|interval| interval.high),
+    ]
+}
+
+/// A figure rounded to a number of significant digits, of which there must be at least one.
+pub(crate) fn significant(figure: f64, digits: usize) -> f64 {
+    format!("{figure:.*e}", digits - 1).parse().unwrap_or(figure)
+}
+
+/// The bare verdict word: empty where there is none.
+pub(crate) fn word(metric: &Metric) -> &'static str {
+    metric.versus_baseline.map_or("baseline", |versus| versus.verdict.map_or("", |verdict| verdict.word()))
+}
+
+fn line(text: &mut String, fields: impl Iterator<Item = String>) {
+    let quoted = |field: String| {
+        if field.contains([',', '"', '\r', '\n']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
+    };
+    text.push_str(&fields.map(quoted).collect::<Vec<_>>().join(","));
+    text.push_str("\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn awkward_fields_are_quoted() {
+        let mut text = String::new();
+        super::line(&mut text, ["plain", "a,b", "say \"no\"", "two\nlines", ""].into_iter().map(String::from));
+        assert_eq!(text, "plain,\"a,b\",\"say \"\"no\"\"\",\"two\nlines\",\r\n");
+    }
+}

@@ -1,0 +1,265 @@
+//! The report as one self-contained page: nothing is fetched, no script is needed to read it.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use results::analysis::{Analysis, Comparison};
+use results::types::Run;
+use serde_json::{Value, json};
+
+use crate::table::{self, Table};
+use crate::{csv, numbers, sentences, svg};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page. Text from plans and machines is escaped wherever it goes.
+#[must_use]
+pub fn html(run: &Run, analysis: &Analysis) -> String {
+    let name = &run.plan.name;
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                // The browser itself now holds us to fetching nothing.
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content="raidloom";
+                title { (name) " – raidloom report" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    p.over { "raidloom report" }
+                    h1 { (name) }
+                    p.scope { (sentences::scope(run, analysis)) }
+                }
+                main {
+                    (verdict(analysis))
+                    (warnings(analysis))
+                    (scores(analysis))
+                    (ratios(run, analysis))
+                    (order(run, analysis))
+                    (machine(run, analysis))
+                }
+                footer {
+                    p {
+                        "Figures are medians; MB/s are 10" sup { "6" } " bytes per second, KiB and MiB are binary. "
+                        span #save hidden {
+                            "Save the summary as " button type="button" data-save="csv" { "CSV" } " or " button type="button" data-save="json" { "JSON" } "."
+                        }
+                    }
+                }
+                script #data type="application/json" { (PreEscaped(embedded(&data(run, analysis)))) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// JSON that cannot end the element it stands in, whatever its texts say.
+fn embedded(data: &Value) -> String {
+    data.to_string().replace('<', "\\u003c")
+}
+
+/// The rows of `summary.csv` with names by index and six significant digits, so that a large run stays a small page.
+fn data(run: &Run, analysis: &Analysis) -> Value {
+    let plan = &run.plan;
+    let mut metrics: Vec<&str> = csv::rows(analysis).map(|(.., metric)| metric.name.as_str()).collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    let short = |figure: Option<f64>| figure.map(|figure| csv::significant(figure, 6));
+    let rows: Vec<Value> = csv::rows(analysis)
+        .map(|(_, cell, metric)| {
+            let configuration = plan.configurations.iter().position(|known| known.id == cell.configuration);
+            let workload = plan.workloads.iter().position(|known| known.name == cell.workload);
+            let mut row =
+                vec![json!(configuration), json!(workload), json!(metrics.binary_search(&metric.name.as_str()).ok()), json!(metric.trials)];
+            row.extend(csv::figures(metric).map(|figure| json!(short(figure))));
+            row.push(json!(csv::word(metric)));
+            Value::Array(row)
+        })
+        .collect();
+    let axes: Vec<&str> = plan.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let configurations: Vec<Vec<Option<&String>>> =
+        plan.configurations.iter().map(|known| axes.iter().map(|axis| known.settings.get(*axis)).collect()).collect();
+    json!({
+        "schema": "raidloom/report-data/1",
+        "name": plan.name,
+        "axes": axes,
+        "configurations": configurations,
+        "workloads": plan.workloads.iter().map(|workload| &workload.name).collect::<Vec<_>>(),
+        "metrics": metrics,
+        "rows": rows,
+    })
+}
+
+fn title(comparison: &Comparison) -> Markup {
+    let name = numbers::spaced_sizes(&comparison.name);
+    html! {
+        @if name.is_empty() { "All configurations" } @else { (name) }
+        @if comparison.modelled { " " span.tag { "modelled" } }
+    }
+}
+
+fn verdict(analysis: &Analysis) -> Markup {
+    html! {
+        section.verdict aria-labelledby="verdict" {
+            h2 #verdict { "Verdict" }
+            @for comparison in &analysis.comparisons {
+                article {
+                    h3 { (title(comparison)) span.against { (table::comparison_subject(comparison)) } }
+                    div.answers {
+                        @for kind in &comparison.kinds {
+                            @let answer = sentences::answer(comparison, kind);
+                            div.answer {
+                                p.kind { (answer.kind) }
+                                p.pick { (answer.pick) }
+                                p.score { (answer.score) }
+                                @for detail in &answer.details { p.detail { (detail) } }
+                            }
+                        }
+                    }
+                    @if let Some(sentence) = sentences::for_all(comparison) { p.all { (sentence) } }
+                }
+            }
+        }
+    }
+}
+
+fn warnings(analysis: &Analysis) -> Markup {
+    html! {
+        @if !analysis.warnings.is_empty() {
+            section.warnings aria-labelledby="warnings" {
+                h2 #warnings { "Before believing it" }
+                ul { @for warning in &analysis.warnings { li { (sentences::warning(analysis, warning)) } } }
+            }
+        }
+    }
+}
+
+fn scores(analysis: &Analysis) -> Markup {
+    html! {
+        section aria-labelledby="scores" {
+            h2 #scores { "Scores against the baseline" }
+            p.note {
+                "Geometric mean of the ratios of all workloads of a kind, with its interval of 95 %, on a log axis. Right of 1 is faster. "
+                span.key-best { "Marked rows" } " are the best set; the recommended one is bold. "
+                "● a sure difference, ○ none, ◆ the baseline; the band is “same”, ±" (numbers::percent(analysis.margin)) "."
+            }
+            @for comparison in &analysis.comparisons {
+                h3 { (title(comparison)) }
+                div.forests {
+                    @for kind in comparison.kinds.iter().filter(|kind| !kind.scores.is_empty()) {
+                        figure {
+                            figcaption { (numbers::kind(kind.group)) }
+                            (svg::forest(comparison, kind, analysis.margin))
+                            (folded(&table::scores(comparison, kind)))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn ratios(run: &Run, analysis: &Analysis) -> Markup {
+    html! {
+        section aria-labelledby="ratios" {
+            h2 #ratios { "Every workload" }
+            p.note {
+                "Ratio to the baseline; above 1 is faster. The same tints in every map. After the number: = the same within "
+                (numbers::percent(analysis.margin)) ", ? undecided, ! doubtful trials. A row shows its figures when pointed at or focused."
+            }
+            figure {
+                (svg::heat_key())
+                (folded(&Table {
+                    caption: "Key of the tints".into(),
+                    columns: vec![table::Column { name: "tint".into(), number: false }, table::Column { name: "ratio".into(), number: false }],
+                    rows: vec![
+                        vec!["slower, full".into(), "0.5 or less".into()],
+                        vec!["none".into(), "1".into()],
+                        vec!["faster, full".into(), "2 or more".into()],
+                    ],
+                }))
+            }
+            @for comparison in &analysis.comparisons {
+                h3 { (title(comparison)) span.against { (table::comparison_subject(comparison)) } }
+                @for panel in table::panels(comparison) {
+                    figure {
+                        div.scroll { (svg::heat(run, comparison, &panel)) }
+                        (folded(&table::heat(run, comparison, &panel)))
+                    }
+                }
+                (folded(&table::cells(run, comparison)))
+            }
+        }
+    }
+}
+
+fn order(run: &Run, analysis: &Analysis) -> Markup {
+    html! {
+        section aria-labelledby="order" {
+            h2 #order { "Trials in run order" }
+            p.note { "Each dot is a trial, as distance from the median of its cell. A slope or a step here is the machine, not a configuration." }
+            @for comparison in &analysis.comparisons {
+                h3 { (title(comparison)) }
+                figure {
+                    div.scroll { (svg::strip(run, comparison)) }
+                    (folded(&table::block_effects(comparison)))
+                }
+            }
+        }
+    }
+}
+
+fn machine(run: &Run, analysis: &Analysis) -> Markup {
+    html! {
+        section aria-labelledby="machine" {
+            h2 #machine { "Machine and plan" }
+            (shown(&table::facts(run)))
+            (folded(&table::configurations(analysis)))
+            details {
+                summary { "How to read this" }
+                div.prose { @for paragraph in sentences::method(analysis) { p { (paragraph) } } }
+            }
+        }
+    }
+}
+
+/// A table behind a line that opens it.
+fn folded(table: &Table) -> Markup {
+    html! {
+        details {
+            summary { "Table: " (table.caption) }
+            (shown(table))
+        }
+    }
+}
+
+fn shown(table: &Table) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead { tr { @for column in &table.columns { th.n[column.number] scope="col" { (column.name) } } } }
+                tbody {
+                    @for row in &table.rows {
+                        tr { @for (cell, column) in row.iter().zip(&table.columns) { td.n[column.number] { (cell) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn embedded_data_cannot_end_its_element() {
+        let text = super::embedded(&serde_json::json!({ "name": "</script><script>alert(1)</script><!--" }));
+        assert!(!text.contains('<'), "{text}");
+        let back: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(back["name"], "</script><script>alert(1)</script><!--");
+    }
+}

@@ -1,0 +1,87 @@
+//! The report as Markdown, for wikis and issues: tables in GitHub's form.
+
+use std::fmt::Write as _;
+
+use results::analysis::Analysis;
+use results::types::Run;
+
+use crate::sentences;
+use crate::table::{self, Table};
+
+/// The report: verdict, warnings, scores, ratios, machine.
+#[must_use]
+pub fn markdown(run: &Run, analysis: &Analysis) -> String {
+    let mut text = format!("# {}\n\n{}\n\n## Verdict\n", escaped(&run.plan.name), escaped(&sentences::scope(run, analysis)));
+    for comparison in &analysis.comparisons {
+        let subject = table::comparison_subject(comparison);
+        let _ = write!(text, "\n### {}: {}\n\n", escaped(&table::comparison_title(comparison)), escaped(&subject));
+        for kind in &comparison.kinds {
+            let answer = sentences::answer(comparison, kind);
+            let details = answer.details.join(" ");
+            let _ = writeln!(text, "* **{}: {}** {}. {}", answer.kind, escaped(&answer.pick), answer.score, escaped(&details));
+        }
+        if let Some(sentence) = sentences::for_all(comparison) {
+            let _ = write!(text, "\n{}\n", escaped(&sentence));
+        }
+    }
+    if !analysis.warnings.is_empty() {
+        text.push_str("\n## Warnings\n\n");
+        for warning in &analysis.warnings {
+            let _ = writeln!(text, "* {}", escaped(&sentences::warning(analysis, warning)));
+        }
+    }
+    text.push_str("\n## Scores\n");
+    for comparison in &analysis.comparisons {
+        for kind in comparison.kinds.iter().filter(|kind| !kind.scores.is_empty()) {
+            put_table(&mut text, &table::scores(comparison, kind));
+        }
+    }
+    text.push_str("\n## Ratios by workload\n");
+    for comparison in &analysis.comparisons {
+        for panel in table::panels(comparison) {
+            put_table(&mut text, &table::heat(run, comparison, &panel));
+        }
+    }
+    text.push_str("\n## Machine and plan\n");
+    put_table(&mut text, &table::configurations(analysis));
+    put_table(&mut text, &table::facts(run));
+    text.push_str("\n## How to read this\n");
+    for paragraph in sentences::method(analysis) {
+        let _ = write!(text, "\n{paragraph}\n");
+    }
+    text
+}
+
+fn put_table(text: &mut String, table: &Table) {
+    let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let _ = write!(text, "\n**{}**\n\n", escaped(&table.caption));
+    text.push_str(&row(table.columns.iter().map(|column| escaped(&column.name)).collect()));
+    text.push_str(&row(table.columns.iter().map(|column| if column.number { "---:".into() } else { "---".into() }).collect()));
+    for cells in &table.rows {
+        text.push_str(&row(cells.iter().map(|cell| escaped(cell)).collect()));
+    }
+}
+
+/// Foreign text as text: what Markdown or HTML in it would mean is taken away.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => escaped.extend(['\\', character]),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '\n' | '\r' => escaped.push(' '),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn foreign_text_stays_text() {
+        assert_eq!(super::escaped("a|b <script> *x* [y](z)\n# c"), "a\\|b &lt;script&gt; \\*x\\* \\[y\\](z) \\# c");
+    }
+}

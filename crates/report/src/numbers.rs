@@ -1,0 +1,223 @@
+//! Numbers as people read them: at most four significant digits, and no digit that the interval does not support.
+
+use results::analysis::{Metric, Score, Versus};
+use results::statistics::{Interval, Verdict};
+use results::types::{Group, Plan};
+
+/// A figure's unit for people, and what to multiply the base unit by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Unit {
+    /// As printed in the head of a column.
+    pub(crate) name: &'static str,
+    /// Figure in this unit / figure in the base unit.
+    factor: f64,
+}
+
+/// The unit that a metric is printed in, by the base unit its name ends in. Throughput is in MB/s of 10^6 bytes.
+pub(crate) fn unit(metric: &str) -> Unit {
+    let known = [
+        ("bytes_per_second", "MB/s", 1e-6),
+        ("io_per_second", "IO/s", 1.0),
+        ("per_second", "/s", 1.0),
+        ("seconds", "ms", 1e3),
+        ("bytes", "MB", 1e-6),
+        ("ratio", "%", 1e2),
+    ];
+    let found = known.iter().find(|(ending, ..)| metric.ends_with(ending));
+    found.map_or(Unit { name: "", factor: 1.0 }, |(_, name, factor)| Unit { name, factor: *factor })
+}
+
+/// How many decimals a value deserves: two digits of the half-width when that begins with 1, one otherwise; never more than four
+/// significant digits, and three where there is no interval to go by. Negative for tens, hundreds, and so on.
+fn decimals(value: f64, interval: Option<Interval>) -> i32 {
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let Some(interval) = interval else { return 2 - magnitude };
+    let half = (interval.high - interval.low) / 2.0;
+    // Just below 1 a fourth digit would claim more than the same width just above 1.
+    let most = 3 - if magnitude == -1 { 0 } else { magnitude };
+    if half <= 0.0 || !half.is_finite() {
+        return most;
+    }
+    let place = half.log10().floor();
+    let leading = half / 10f64.powf(place);
+    (if leading < 2.0 { 1 } else { 0 } - place as i32).min(most)
+}
+
+fn rounded(value: f64, decimals: i32) -> String {
+    if decimals >= 0 {
+        return format!("{value:.*}", decimals as usize);
+    }
+    let step = 10f64.powi(-decimals);
+    format!("{:.0}", (value / step).round() * step)
+}
+
+/// A figure in a unit, without the unit.
+pub(crate) fn figure(value: f64, interval: Option<Interval>, unit: Unit) -> String {
+    let scaled = |value: f64| value * unit.factor;
+    let interval = interval.map(|interval| Interval { low: scaled(interval.low), high: scaled(interval.high) });
+    rounded(scaled(value), decimals(scaled(value), interval))
+}
+
+/// `low to high` with the digits of the figure they belong to; empty without an interval.
+pub(crate) fn figure_interval(value: f64, interval: Option<Interval>, unit: Unit) -> String {
+    let Some(interval) = interval else { return String::new() };
+    let scaled = Interval { low: interval.low * unit.factor, high: interval.high * unit.factor };
+    let decimals = decimals(value * unit.factor, Some(scaled));
+    format!("{} to {}", rounded(scaled.low, decimals), rounded(scaled.high, decimals))
+}
+
+/// Ratios keep a decimal below 10, so that they are not mistaken for counts.
+fn ratio_decimals(ratio: f64, interval: Option<Interval>) -> i32 {
+    decimals(ratio, interval).max(i32::from(ratio < 10.0))
+}
+
+/// A ratio, without a sign: `1.86`.
+pub(crate) fn ratio(ratio: f64, interval: Option<Interval>) -> String {
+    rounded(ratio, ratio_decimals(ratio, interval).max(0))
+}
+
+/// `1.83 to 1.89` with the digits of the ratio; empty without an interval.
+pub(crate) fn ratio_interval(value: f64, interval: Option<Interval>) -> String {
+    let Some(ends) = interval else { return String::new() };
+    let decimals = ratio_decimals(value, interval).max(0);
+    format!("{} to {}", rounded(ends.low, decimals), rounded(ends.high, decimals))
+}
+
+/// `1.86× (1.83 to 1.89)`, or `1.86×` without an interval.
+pub(crate) fn ratio_whole(value: f64, interval: Option<Interval>) -> String {
+    let ends = ratio_interval(value, interval);
+    if ends.is_empty() { format!("{}×", ratio(value, interval)) } else { format!("{}× ({ends})", ratio(value, interval)) }
+}
+
+/// [`ratio_whole`] of a score.
+pub(crate) fn score_whole(score: &Score) -> String {
+    ratio_whole(score.ratio, score.interval)
+}
+
+/// A share as per cent with one digit: `3 %`, `0.4 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() >= 1.0 || percent == 0.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+}
+
+/// A p-value; below 0.001 only that.
+pub(crate) fn p_value(p: Option<f64>) -> String {
+    match p {
+        None => String::new(),
+        Some(p) if p < 0.001 => "<0.001".into(),
+        Some(p) => format!("{p:.3}"),
+    }
+}
+
+/// The verdict in full: undecided says how many blocks more.
+pub(crate) fn verdict(verdict: Option<Verdict>, few: bool) -> String {
+    let Some(verdict) = verdict else { return "too few trials".into() };
+    let text = match verdict {
+        Verdict::Undecided { more_blocks } if more_blocks >= 1000 => "undecided: over 1000 more blocks".to_string(),
+        Verdict::Undecided { more_blocks: 1 } => "undecided: about 1 more block".to_string(),
+        Verdict::Undecided { more_blocks } => format!("undecided: about {more_blocks} more blocks"),
+        known => known.word().to_string(),
+    };
+    if few { format!("{text} (few trials)") } else { text }
+}
+
+/// A mark after a ratio where there is no real difference: `=` same, `?` undecided or too few trials; else a space as wide as a digit,
+/// which keeps the numbers of a column aligned.
+pub(crate) fn mark(versus: &Versus) -> &'static str {
+    match versus.verdict {
+        Some(Verdict::Same) => "=",
+        Some(Verdict::Undecided { .. }) | None => "?",
+        Some(_) => "\u{2007}",
+    }
+}
+
+/// The verdict of a metric: `baseline` for the baseline's own cell, empty where the direction of the metric is not known.
+pub(crate) fn metric_verdict(metric: &Metric) -> String {
+    match &metric.versus_baseline {
+        None => "baseline".into(),
+        Some(versus) if versus.better.is_none() => String::new(),
+        Some(versus) => verdict(versus.verdict, versus.few),
+    }
+}
+
+/// Name of a kind of access.
+pub(crate) fn kind(group: Group) -> &'static str {
+    match group {
+        Group::Sequential => "sequential",
+        Group::Random => "random",
+        Group::Mixed => "mixed",
+    }
+}
+
+/// The metric that a workload's verdicts are about, and its unit.
+pub(crate) fn workload_unit(plan: &Plan, workload: &str) -> Unit {
+    let metric = plan.workloads.iter().find(|known| known.name == workload).map_or("", |known| known.metric.as_str());
+    unit(metric)
+}
+
+/// Puts a narrow no-break space between the number and the unit of sizes such as `64KiB`, anywhere in a text.
+pub(crate) fn spaced_sizes(text: &str) -> String {
+    let spaced = |word: &str| {
+        let digits = word.len() - word.trim_start_matches(|character: char| character.is_ascii_digit()).len();
+        let (number, unit) = word.split_at(digits);
+        let known = ["B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB"].contains(&unit);
+        if digits > 0 && known { format!("{number}\u{202f}{unit}") } else { word.to_string() }
+    };
+    text.split(' ').map(spaced).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn between(low: f64, high: f64) -> Option<Interval> {
+        Some(Interval { low, high })
+    }
+
+    #[test]
+    fn the_interval_decides_the_digits() {
+        for (value, interval, text) in [
+            (1.8642, between(1.83, 1.89), "1.86"),
+            (1.8642, between(1.852, 1.876), "1.864"),
+            (1.8642, between(1.5, 2.3), "1.9"),
+            (1.8642, between(0.2, 9.0), "1.9"),
+            (1.8642, between(1.8642, 1.8642), "1.864"),
+            (0.95, between(0.95, 0.95), "0.950"),
+            (12.345, between(12.345, 12.345), "12.35"),
+            (1.8642, None, "1.86"),
+            (0.043_21, None, "0.0432"),
+            (123.4, between(90.0, 160.0), "123"),
+        ] {
+            assert_eq!(ratio(value, interval), text, "{value} {interval:?}");
+        }
+    }
+
+    #[test]
+    fn figures_are_scaled_and_rounded_together_with_their_interval() {
+        let unit = unit("throughput_bytes_per_second");
+        let interval = between(496_897_000.0, 520_897_000.0);
+        assert_eq!(figure(508_897_000.0, interval, unit), "509");
+        assert_eq!(figure_interval(508_897_000.0, interval, unit), "497 to 521");
+        assert_eq!(figure(508_897_000.0, between(450e6, 560e6), unit), "510");
+        assert_eq!(figure(51_234.0, None, unit), "0.0512");
+        assert_eq!(figure(0.0, None, unit), "0");
+    }
+
+    #[test]
+    fn units_follow_from_the_metrics_name() {
+        for (metric, name) in
+            [("read_throughput_bytes_per_second", "MB/s"), ("io_per_second", "IO/s"), ("latency_p99_seconds", "ms"), ("unheard_of", "")]
+        {
+            assert_eq!(unit(metric).name, name);
+        }
+    }
+
+    #[test]
+    fn sizes_get_a_space_and_other_words_do_not() {
+        assert_eq!(spaced_sizes("raid0 64KiB"), "raid0 64\u{202f}KiB");
+        assert_eq!(spaced_sizes("single 6y200p0 KiB 50:50"), "single 6y200p0 KiB 50:50");
+    }
+}

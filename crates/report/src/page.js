@@ -1,0 +1,26 @@
+// Saving the summary is all that this does; the page reads the same without it.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const fixed = ["workload", "metric", "trials", "median", "low", "high", "ratio", "ratio_low", "ratio_high", "verdict"];
+  const head = data.axes.concat(fixed);
+  const rows = () => data.rows.map(([c, w, m, ...rest]) => [...data.configurations[c], data.workloads[w], data.metrics[m], ...rest]);
+  const field = (value) => {
+    const text = value === null ? "" : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const kinds = {
+    csv: () => [head, ...rows()].map((row) => row.map(field).join(",") + "\r\n").join(""),
+    json: () => JSON.stringify(rows().map((row) => Object.fromEntries(head.map((name, index) => [name, row[index]]))), null, 1),
+  };
+  for (const button of document.querySelectorAll("[data-save]")) {
+    button.addEventListener("click", () => {
+      const kind = button.dataset.save;
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([kinds[kind]()], { type: kind === "csv" ? "text/csv" : "application/json" }));
+      link.download = `summary.${kind}`;
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+  }
+  document.getElementById("save").hidden = false;
+})();

@@ -1,0 +1,348 @@
+//! The charts: a forest plot, a heat map and a strip of trials in run order, as inline SVG.
+//!
+//! Shapes are written as `rect {}`, not `rect;`: in SVG nothing is void, and an unclosed shape would swallow what follows.
+//! Coordinates are CSS pixels at the chart's own size. Colours and fonts come from the page's style sheet through classes, so that one
+//! chart serves light, dark and print. Every chart has a title; the page puts the same numbers in a table after it.
+
+use maud::{Markup, html};
+use results::analysis::{Comparison, KindResult, Score};
+use results::statistics::Verdict;
+use results::types::{Group, Run};
+
+use crate::numbers;
+use crate::table::{self, Panel};
+
+/// Position of positive values on a logarithmic axis that always shows 1.
+pub(crate) struct LogScale {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+/// Smallest range of an axis, as a ratio to either side of 1: less would show noise as mountains.
+const RANGE_MIN: f64 = 1.05;
+
+impl LogScale {
+    /// A scale that holds all `values` and 1, drawn from `from` to `to`.
+    pub(crate) fn new(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+        let (low, high) = values
+            .filter(|value| value.is_finite() && *value > 0.0)
+            .fold((1.0 / RANGE_MIN, RANGE_MIN), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+        let spare = (high / low).powf(0.04);
+        Self { low: low / spare, high: high * spare, from, to }
+    }
+
+    /// Where a value lies; values outside lie at the ends.
+    pub(crate) fn place(&self, value: f64) -> f64 {
+        let share = (value / self.low).ln() / (self.high / self.low).ln();
+        self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
+    }
+
+    /// Round values at least `distance` apart; 1 is always among them, then rounder ones come first.
+    pub(crate) fn ticks(&self, distance: f64) -> Vec<f64> {
+        let rounder_first: [&[f64]; 6] = [
+            &[1.0, 2.0, 0.5, 4.0, 0.25, 10.0, 0.1, 100.0, 0.01, 1000.0, 0.001],
+            &[8.0, 0.125, 20.0, 50.0, 0.05, 0.02],
+            &[1.5, 3.0, 0.75],
+            &[1.2, 0.8, 1.25, 5.0, 6.0, 0.6, 0.4, 0.2],
+            &[1.1, 0.9, 1.3, 0.7, 1.4, 1.6, 1.75, 2.5, 0.3],
+            &[1.05, 0.95, 1.02, 0.98, 1.01, 0.99],
+        ];
+        let mut ticks: Vec<f64> = Vec::new();
+        for value in rounder_first.into_iter().flatten().copied().filter(|value| self.low <= *value && *value <= self.high) {
+            if ticks.iter().all(|tick| (self.place(*tick) - self.place(value)).abs() >= distance) {
+                ticks.push(value);
+            }
+        }
+        ticks.sort_by(f64::total_cmp);
+        ticks
+    }
+}
+
+/// A coordinate with a tenth of a pixel.
+fn px(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map(String::from).unwrap_or(text)
+}
+
+/// Text that fits into `columns` characters; the whole is in the row's title.
+fn shortened(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns { text.to_string() } else { text.chars().take(columns - 1).chain(['…']).collect() }
+}
+
+const ROW: f64 = 24.0;
+
+/// Longest label of a forest plot's row, in characters.
+const LABEL_MAX: usize = 18;
+
+/// Scores of one kind of access with their intervals against the baseline, on the scale that all kinds of the comparison share.
+pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) -> Markup {
+    const PLOT: f64 = 118.0;
+    const VALUES: f64 = 136.0;
+    const TOP: f64 = 6.0;
+    let longest = comparison.configurations.iter().map(|member| table::label(comparison, &member.id).chars().count()).max().unwrap_or(0);
+    let left = 24.0 + 6.8 * longest.min(LABEL_MAX) as f64;
+    let right = left + PLOT;
+    let width = right + VALUES;
+    let ends =
+        |score: &Score| [Some(score.ratio), score.interval.map(|interval| interval.low), score.interval.map(|interval| interval.high)];
+    let all = comparison.kinds.iter().flat_map(|kind| &kind.scores).flat_map(ends).flatten();
+    let scale = LogScale::new(all, left, right);
+    let bottom = TOP + ROW * kind.scores.len() as f64;
+    let height = bottom + 44.0;
+    let title = format!(
+        "Forest plot: score of {} work against {}, {}",
+        numbers::kind(kind.group),
+        table::label(comparison, &comparison.baseline),
+        table::comparison_title(comparison)
+    );
+    let (band_low, band_high) = (scale.place(1.0 - margin), scale.place(1.0 + margin));
+    html! {
+        svg.forest role="img" viewBox=(format!("0 0 {} {}", px(width), px(height))) {
+            title { (title) }
+            rect.band x=(px(band_low)) y=(px(TOP)) width=(px(band_high - band_low)) height=(px(bottom - TOP)) {}
+            @for tick in scale.ticks(26.0) {
+                line.one[tick == 1.0].grid[tick != 1.0] x1=(px(scale.place(tick))) x2=(px(scale.place(tick))) y1=(px(TOP)) y2=(px(bottom + 4.0)) {}
+                text.tick x=(px(scale.place(tick))) y=(px(bottom + 17.0)) text-anchor="middle" { (tick) }
+            }
+            @for (row, score) in kind.scores.iter().enumerate() {
+                (forest_row(comparison, kind, score, &scale, TOP + ROW * row as f64, [right, width, bottom + 38.0]))
+            }
+        }
+    }
+}
+
+fn forest_row(comparison: &Comparison, kind: &KindResult, score: &Score, scale: &LogScale, top: f64, edges: [f64; 3]) -> Markup {
+    let [right, width, tip] = edges;
+    let middle = top + ROW / 2.0;
+    let label = table::label(comparison, &score.configuration);
+    let baseline = score.configuration == comparison.baseline;
+    let best = kind.best_set.contains(&score.configuration);
+    let recommended = kind.recommended.as_ref() == Some(&score.configuration);
+    let verdict = if baseline { "baseline".to_string() } else { numbers::verdict(score.verdict, score.few) };
+    let interval = numbers::ratio_interval(score.ratio, score.interval);
+    let ratio = if baseline { "1".into() } else { numbers::ratio(score.ratio, score.interval) };
+    let class = verdict_class(score.verdict);
+    let at = px(scale.place(score.ratio));
+    html! {
+        g.row tabindex="0" {
+            rect.hit x="0" y=(px(top)) width=(px(width)) height=(px(ROW)) rx="3" {}
+            @if best { rect.best x="0" y=(px(top + 4.0)) width="3" height=(px(ROW - 8.0)) {} }
+            text.pick[recommended] x="9" y=(px(middle + 4.0)) { (shortened(&label, LABEL_MAX)) }
+            g class=(class) {
+                @if let Some(interval) = score.interval {
+                    line.reach x1=(px(scale.place(interval.low))) x2=(px(scale.place(interval.high))) y1=(px(middle)) y2=(px(middle)) {}
+                }
+                @if baseline {
+                    rect.dot x=(px(scale.place(1.0) - 3.5)) y=(px(middle - 3.5)) width="7" height="7" transform=(format!("rotate(45 {at} {})", px(middle))) {}
+                } @else if score.differs().is_some() {
+                    circle.dot cx=(at) cy=(px(middle)) r="4.2" {}
+                } @else {
+                    circle.dot.open cx=(at) cy=(px(middle)) r="3.8" {}
+                }
+            }
+            text.value x=(px(right + 12.0)) y=(px(middle + 4.0)) {
+                (ratio)
+                @if !interval.is_empty() { tspan.soft dx="5" { (interval) } }
+            }
+            text.tip x="9" y=(px(tip)) { (label) ": " (verdict) @if best { ", in the best set" } }
+        }
+    }
+}
+
+/// Class of the mark for a verdict: `f` faster, `s` slower, `n` neither.
+fn verdict_class(verdict: Option<Verdict>) -> &'static str {
+    match verdict {
+        Some(Verdict::Faster | Verdict::SlightlyFaster) => "f",
+        Some(Verdict::Slower | Verdict::SlightlySlower) => "s",
+        _ => "n",
+    }
+}
+
+/// A ratio this far from 1, either way, has the full colour in every heat map, so that maps can be compared.
+const HEAT_FULL: f64 = 2.0;
+
+/// Ratio of each workload in each configuration of a panel; the tint says how far from 1, the number says the same.
+pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup {
+    const LEFT: f64 = 224.0;
+    const CELL: f64 = 62.0;
+    const HEIGHT: f64 = 22.0;
+    const TOP: f64 = 46.0;
+    let right = LEFT + CELL * panel.columns.len() as f64;
+    let mut y = TOP;
+    let mut rows = Vec::new();
+    for group in [Group::Sequential, Group::Random, Group::Mixed] {
+        let workloads: Vec<_> = run.plan.workloads.iter().filter(|workload| workload.group == group).collect();
+        for (place, workload) in workloads.iter().enumerate() {
+            rows.push((y, (place == 0).then(|| numbers::kind(group)), *workload));
+            y += HEIGHT;
+        }
+        y += if workloads.is_empty() { 0.0 } else { 8.0 };
+    }
+    let height = y + 22.0;
+    let title = format!(
+        "Heat map: ratio to {} by workload and {}{}, {}",
+        table::label(comparison, &comparison.baseline),
+        panel.axis,
+        if panel.name.is_empty() { String::new() } else { format!(", {}", panel.name) },
+        table::comparison_title(comparison)
+    );
+    html! {
+        svg.heat role="img" viewBox=(format!("0 0 {} {}", px(right + 1.0), px(height))) width=(px(right + 1.0)) height=(px(height)) {
+            title { (title) }
+            text.axis x=(px(LEFT + 2.0)) y="14" { (panel.axis) @if !panel.name.is_empty() { ", " (panel.name) } }
+            @for (column, (_, head)) in panel.columns.iter().enumerate() {
+                text.head x=(px(LEFT + CELL * (column as f64 + 0.5))) y="36" text-anchor="middle" { (shortened(head, 9)) }
+            }
+            @for (y, group, workload) in rows {
+                g.row tabindex="0" {
+                    rect.hit x="0" y=(px(y)) width=(px(right)) height=(px(HEIGHT)) rx="2" {}
+                    @if group.is_some() { line.grid x1="0" x2=(px(right)) y1=(px(y - 4.0)) y2=(px(y - 4.0)) {} }
+                    text x="6" y=(px(y + 15.0)) { (shortened(&workload.name, 36)) }
+                    @for (column, (configuration, _)) in panel.columns.iter().enumerate() {
+                        (heat_cell(comparison, configuration, &workload.name, LEFT + CELL * column as f64, y, [CELL, HEIGHT]))
+                    }
+                    text.tip x="6" y=(px(height - 5.0)) { (heat_tip(run, comparison, panel, &workload.name)) }
+                }
+            }
+        }
+    }
+}
+
+fn heat_cell(comparison: &Comparison, configuration: &str, workload: &str, x: f64, y: f64, size: [f64; 2]) -> Markup {
+    let cell = comparison.cell(configuration, workload);
+    let versus = cell.and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
+    let flagged = cell.is_some_and(|cell| !cell.flags.is_empty());
+    let gain = versus.map_or(1.0, |versus| versus.gain());
+    // Tint grows with the logarithm; it stops where the number would no longer be readable on it.
+    let tint = (gain.ln().abs() / HEAT_FULL.ln()).min(1.0) * 0.55;
+    let class = if gain >= 1.0 { "f" } else { "s" };
+    html! {
+        @if tint >= 0.005 {
+            rect class=(class) x=(px(x + 0.5)) y=(px(y + 0.5)) width=(px(size[0] - 1.0)) height=(px(size[1] - 1.0)) fill-opacity=(format!("{tint:.2}")) {}
+        }
+        text.num x=(px(x + size[0] / 2.0)) y=(px(y + 15.0)) { (table::heat_text(comparison, configuration, workload)) @if flagged { "!" } }
+    }
+}
+
+/// The best cell of a row with its interval, and the baseline's figure.
+fn heat_tip(run: &Run, comparison: &Comparison, panel: &Panel, workload: &str) -> String {
+    let unit = numbers::workload_unit(&run.plan, workload);
+    let versus = |configuration: &str| comparison.cell(configuration, workload)?.metrics.first()?.versus_baseline;
+    let best = panel
+        .columns
+        .iter()
+        .filter_map(|(configuration, _)| Some((configuration, versus(configuration)?)))
+        .max_by(|(_, left), (_, right)| left.gain().total_cmp(&right.gain()));
+    let highest = best.map_or_else(String::new, |(configuration, versus)| {
+        let ratio = numbers::ratio_whole(versus.gain(), versus.gain_interval());
+        format!("highest {ratio}, {}; ", table::label(comparison, configuration))
+    });
+    let metric = comparison.cell(&comparison.baseline, workload).and_then(|cell| cell.metrics.first());
+    let baseline = metric.map_or_else(
+        || "no trial".to_string(),
+        |metric| format!("{} {}", numbers::figure(metric.median, metric.interval, unit), unit.name),
+    );
+    format!("{highest}{} {baseline}", table::label(comparison, &comparison.baseline))
+}
+
+/// The key of every heat map's tint.
+pub(crate) fn heat_key() -> Markup {
+    let steps = [0.5, 0.67, 0.8, 0.9, 1.0, 1.11, 1.25, 1.5, 2.0];
+    html! {
+        svg.key role="img" viewBox="0 0 300 34" width="300" height="34" {
+            title { "Tint by ratio: below 1 slower, above 1 faster" }
+            @for (step, ratio) in steps.iter().enumerate() {
+                @let tint = (f64::ln(*ratio).abs() / HEAT_FULL.ln()).min(1.0) * 0.55;
+                rect class=(if *ratio >= 1.0 { "f" } else { "s" }) x=(step * 33) y="0" width="32" height="14" fill-opacity=(format!("{tint:.2}")) {}
+                text.tick x=(step * 33 + 16) y="28" text-anchor="middle" { (ratio) }
+            }
+        }
+    }
+}
+
+/// Every trial of a comparison in the order it was run, as distance from the median of its cell.
+pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
+    const WIDTH: f64 = 760.0;
+    const LEFT: f64 = 52.0;
+    const TOP: f64 = 8.0;
+    const BOTTOM: f64 = 128.0;
+    let medians: std::collections::BTreeMap<_, _> = comparison
+        .cells
+        .iter()
+        .filter_map(|cell| {
+            let settings = &comparison.configurations.iter().find(|member| member.id == cell.configuration)?.settings;
+            let metric = cell.metrics.first()?;
+            Some(((settings, cell.workload.as_str()), metric))
+        })
+        .collect();
+    // Place in the run, block, ratio to the cell's median, doubtful.
+    let points: Vec<(usize, u32, f64, bool)> = run
+        .trials
+        .iter()
+        .filter_map(|trial| Some((trial, *medians.get(&(&trial.settings, trial.workload.as_str()))?)))
+        .enumerate()
+        .filter_map(|(place, (trial, metric))| {
+            let ratio = trial.metrics.get(&metric.name)? / metric.median;
+            (ratio.is_finite() && ratio > 0.0).then_some((place, trial.block, ratio, !trial.flags.is_empty()))
+        })
+        .collect();
+    let scale = LogScale::new(points.iter().map(|(_, _, ratio, _)| *ratio), BOTTOM, TOP);
+    let last = points.last().map_or(1, |(place, ..)| (*place).max(1)) as f64;
+    let x = |place: usize| LEFT + 6.0 + (WIDTH - LEFT - 12.0) * place as f64 / last;
+    let path = |doubtful: bool| {
+        let chosen = points.iter().filter(|(.., flagged)| *flagged == doubtful);
+        chosen.map(|(place, _, ratio, _)| format!("M{} {}h0", px(x(*place)), px(scale.place(*ratio)))).collect::<String>()
+    };
+    let mut starts: Vec<(usize, u32)> = Vec::new();
+    for (place, block, ..) in &points {
+        if starts.last().is_none_or(|(_, known)| known != block) {
+            starts.push((*place, *block));
+        }
+    }
+    let percent = |tick: f64| format!("{:+.0} %", (tick - 1.0) * 100.0);
+    html! {
+        svg.strip role="img" viewBox=(format!("0 0 {WIDTH} 154")) width=(WIDTH) height="154" {
+            title { "Trials in run order: distance of each from the median of its cell, " (table::comparison_title(comparison)) }
+            @for tick in scale.ticks(20.0) {
+                line.one[tick == 1.0].grid[tick != 1.0] x1=(px(LEFT)) x2=(px(WIDTH)) y1=(px(scale.place(tick))) y2=(px(scale.place(tick))) {}
+                text.tick x=(px(LEFT - 6.0)) y=(px(scale.place(tick) + 4.0)) text-anchor="end" { @if tick == 1.0 { "median" } @else { (percent(tick)) } }
+            }
+            @for (place, block) in &starts {
+                line.grid x1=(px(x(*place) - 3.0)) x2=(px(x(*place) - 3.0)) y1=(px(TOP)) y2=(px(BOTTOM + 6.0)) {}
+                @if starts.len() <= 24 { text.tick x=(px(x(*place))) y="148" { @if *place == 0 { "block " } (block + 1) } }
+            }
+            path.trials d=(path(false)) {}
+            path.doubtful d=(path(true)) {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_scale_holds_its_values_and_mirrors_inverses() {
+        let scale = LogScale::new([0.5, 2.0].into_iter(), 0.0, 100.0);
+        assert!((scale.place(1.0) - 50.0).abs() < 1e-9);
+        assert!((scale.place(0.5) + scale.place(2.0) - 100.0).abs() < 1e-9);
+        assert!(scale.place(0.5) > 0.0 && scale.place(1e9) == 100.0);
+    }
+
+    #[test]
+    fn ticks_keep_their_distance_and_include_one() {
+        for high in [1.01_f64, 1.2, 3.0, 40.0, 5000.0] {
+            let scale = LogScale::new([high, 1.0 / high.sqrt(), f64::NAN].into_iter(), 0.0, 130.0);
+            let ticks = scale.ticks(26.0);
+            assert!(ticks.contains(&1.0) && ticks.len() >= 2, "{high}: {ticks:?}");
+            assert!(ticks.windows(2).all(|pair| scale.place(pair[1]) - scale.place(pair[0]) >= 26.0), "{high}: {ticks:?}");
+        }
+    }
+
+    #[test]
+    fn coordinates_are_short() {
+        assert_eq!((px(12.04), px(12.06), px(3.0)), ("12".to_string(), "12.1".to_string(), "3".to_string()));
+    }
+}

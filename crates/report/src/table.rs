@@ -1,0 +1,246 @@
+//! One table model behind the terminal, Markdown and the page.
+
+use results::analysis::{Analysis, Comparison, KindResult};
+use results::types::{Run, Workload};
+
+use crate::numbers;
+
+/// A table of text with one head row.
+pub(crate) struct Table {
+    /// What it shows, as a caption.
+    pub(crate) caption: String,
+    /// Heads of the columns.
+    pub(crate) columns: Vec<Column>,
+    /// Cells, row by row, as many as there are columns.
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// Head of a column.
+pub(crate) struct Column {
+    /// Name, with the unit where the figures have one.
+    pub(crate) name: String,
+    /// Whether it holds numbers, which stand right.
+    pub(crate) number: bool,
+}
+
+fn words(name: impl Into<String>) -> Column {
+    Column { name: name.into(), number: false }
+}
+
+fn number(name: impl Into<String>) -> Column {
+    Column { name: name.into(), number: true }
+}
+
+/// Title of a comparison: what its members share, the baseline, and whether it is modelled.
+pub(crate) fn comparison_title(comparison: &Comparison) -> String {
+    let name = numbers::spaced_sizes(&comparison.name);
+    let modelled = if comparison.modelled { "modelled" } else { "" };
+    let parts: Vec<&str> = [name.as_str(), modelled].into_iter().filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { "all configurations".into() } else { parts.join(", ") }
+}
+
+/// What is compared with what: `raid0 by chunk, against single`.
+pub(crate) fn comparison_subject(comparison: &Comparison) -> String {
+    let shared = comparison.shared.iter().map(|value| numbers::spaced_sizes(value)).collect::<Vec<_>>().join(" ");
+    let by = if comparison.axes.is_empty() { String::new() } else { format!("by {}", comparison.axes.join(" and ")) };
+    let against = format!("against {}", label(comparison, &comparison.baseline));
+    let parts: Vec<&str> = [shared.as_str(), by.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { against } else { format!("{}, {against}", parts.join(" ")) }
+}
+
+/// Label of a configuration, for people.
+pub(crate) fn label(comparison: &Comparison, configuration: &str) -> String {
+    numbers::spaced_sizes(comparison.label(configuration))
+}
+
+/// Scores of one kind of access.
+pub(crate) fn scores(comparison: &Comparison, kind: &KindResult) -> Table {
+    let apart = |configuration: &str| {
+        let other = |(first, second): &(String, String)| {
+            let other = if first == configuration { second } else { first };
+            (first == configuration || second == configuration).then(|| label(comparison, other))
+        };
+        kind.not_told_apart.iter().filter_map(other).collect::<Vec<_>>().join(", ")
+    };
+    let rows = kind.scores.iter().map(|score| {
+        let baseline = score.configuration == comparison.baseline;
+        let verdict = if baseline { "baseline".to_string() } else { numbers::verdict(score.verdict, score.few) };
+        let best = kind.best_set.contains(&score.configuration);
+        vec![
+            label(comparison, &score.configuration),
+            if baseline { "1".into() } else { numbers::ratio(score.ratio, score.interval) },
+            numbers::ratio_interval(score.ratio, score.interval),
+            verdict,
+            if baseline { String::new() } else { yes_no(score.holds_jointly) },
+            yes_no(best),
+            apart(&score.configuration),
+        ]
+    });
+    Table {
+        caption: format!("Score of {} work, {}", numbers::kind(kind.group), comparison_title(comparison)),
+        rows: rows.collect(),
+        columns: vec![
+            words("configuration"),
+            number("score, ×"),
+            number("95 % interval"),
+            words("verdict"),
+            words("holds jointly"),
+            words("best set"),
+            words("not told apart from"),
+        ],
+    }
+}
+
+fn yes_no(value: bool) -> String {
+    if value { "yes".into() } else { "no".into() }
+}
+
+/// Columns of a heat map: configurations that differ only in the comparison's last axis.
+pub(crate) struct Panel {
+    /// What its configurations share; empty when there is only one panel and they share nothing worth saying.
+    pub(crate) name: String,
+    /// Name of the axis that runs along the columns.
+    pub(crate) axis: String,
+    /// Configuration and the head of its column.
+    pub(crate) columns: Vec<(String, String)>,
+}
+
+/// Splits a comparison's configurations, without the baseline, into panels.
+pub(crate) fn panels(comparison: &Comparison) -> Vec<Panel> {
+    let Some((last, others)) = comparison.axes.split_last() else { return Vec::new() };
+    let mut panels: Vec<(Vec<Option<&String>>, Panel)> = Vec::new();
+    for member in comparison.configurations.iter().filter(|member| member.id != comparison.baseline) {
+        let shared: Vec<Option<&String>> = others.iter().map(|axis| member.settings.get(axis)).collect();
+        let head = member.settings.get(last).map_or_else(|| "–".to_string(), |value| numbers::spaced_sizes(value));
+        let column = (member.id.clone(), head);
+        match panels.iter_mut().find(|(known, _)| *known == shared) {
+            Some((_, panel)) => panel.columns.push(column),
+            None => {
+                let name = shared.iter().flatten().map(|value| numbers::spaced_sizes(value)).collect::<Vec<_>>().join(" ");
+                panels.push((shared, Panel { name, axis: last.clone(), columns: vec![column] }));
+            }
+        }
+    }
+    panels.into_iter().map(|(_, panel)| panel).collect()
+}
+
+/// The ratio of a cell with its mark, or a dash when there is none.
+pub(crate) fn heat_text(comparison: &Comparison, configuration: &str, workload: &str) -> String {
+    let versus = comparison.cell(configuration, workload).and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
+    versus.map_or_else(
+        || "–\u{2007}".into(),
+        |versus| format!("{}{}", numbers::ratio(versus.gain(), versus.gain_interval()), numbers::mark(&versus)),
+    )
+}
+
+/// Ratio of each workload in each configuration of a panel.
+pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
+    let row = |workload: &Workload| {
+        let ratios = panel.columns.iter().map(|(configuration, _)| heat_text(comparison, configuration, &workload.name));
+        std::iter::once(workload.name.clone()).chain(ratios).collect()
+    };
+    let shared = if panel.name.is_empty() { String::new() } else { format!("{}, ", panel.name) };
+    Table {
+        caption: format!(
+            "Ratio to {} by {}, {shared}{} (= same, ? undecided)",
+            label(comparison, &comparison.baseline),
+            panel.axis,
+            comparison_title(comparison)
+        ),
+        columns: std::iter::once(words("workload")).chain(panel.columns.iter().map(|(_, head)| number(head.clone()))).collect(),
+        rows: run.plan.workloads.iter().map(row).collect(),
+    }
+}
+
+/// Every cell of a comparison by its workload's own metric.
+pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
+    let mut rows = Vec::new();
+    for workload in &run.plan.workloads {
+        let unit = numbers::workload_unit(&run.plan, &workload.name);
+        for member in &comparison.configurations {
+            let Some(cell) = comparison.cell(&member.id, &workload.name) else { continue };
+            let Some(metric) = cell.metrics.first() else { continue };
+            let versus = metric.versus_baseline;
+            let flags = cell.flags.iter().map(|flag| format!("{} ({} of {})", flag.text, flag.trials, metric.trials));
+            rows.push(vec![
+                workload.name.clone(),
+                label(comparison, &member.id),
+                metric.trials.to_string(),
+                format!("{} {}", numbers::figure(metric.median, metric.interval, unit), unit.name),
+                numbers::figure_interval(metric.median, metric.interval, unit),
+                versus.map_or_else(String::new, |versus| numbers::ratio(versus.ratio, versus.interval)),
+                versus.map_or_else(String::new, |versus| numbers::ratio_interval(versus.ratio, versus.interval)),
+                numbers::p_value(versus.and_then(|versus| versus.p)),
+                numbers::metric_verdict(metric),
+                flags.collect::<Vec<_>>().join("; "),
+            ]);
+        }
+    }
+    let columns = vec![
+        words("workload"),
+        words("configuration"),
+        number("trials"),
+        number("median"),
+        number("95 % interval"),
+        number("ratio, ×"),
+        number("95 % interval"),
+        number("p, adjusted"),
+        words("verdict"),
+        words("flags"),
+    ];
+    Table { caption: format!("Every cell, {}", comparison_title(comparison)), columns, rows }
+}
+
+/// How far each block lay from the run's median.
+pub(crate) fn block_effects(comparison: &Comparison) -> Table {
+    Table {
+        caption: format!("Median distance of each block from the run, {}", comparison_title(comparison)),
+        columns: vec![number("block"), number("change, %")],
+        rows: comparison
+            .block_effects
+            .iter()
+            .map(|effect| vec![(effect.block + 1).to_string(), format!("{:+.2}", effect.change * 100.0)])
+            .collect(),
+    }
+}
+
+/// What was compared: every configuration's stack.
+pub(crate) fn configurations(analysis: &Analysis) -> Table {
+    let mut rows = Vec::new();
+    for comparison in &analysis.comparisons {
+        for member in &comparison.configurations {
+            let role = if member.id == comparison.baseline { "baseline" } else { "" };
+            let figures = if comparison.modelled { "modelled" } else { "measured" };
+            rows.push(vec![
+                numbers::spaced_sizes(&comparison.name),
+                label(comparison, &member.id),
+                figures.to_string(),
+                role.to_string(),
+                member.stack.clone(),
+            ]);
+        }
+    }
+    Table {
+        caption: "Configurations".into(),
+        columns: vec![words("comparison"), words("configuration"), words("figures"), words("role"), words("stack")],
+        rows,
+    }
+}
+
+/// The plan and the machine, as facts.
+pub(crate) fn facts(run: &Run) -> Table {
+    let plan = &run.plan;
+    let own = [
+        ("run started".to_string(), run.host.started.clone()),
+        ("seed".to_string(), plan.seed.to_string()),
+        ("blocks".to_string(), plan.blocks.to_string()),
+        ("margin of same".to_string(), format!("±{}", numbers::percent(plan.margin))),
+    ];
+    let settings = plan.suite_settings.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let facts = run.host.facts.iter().map(|fact| (fact.name.clone(), fact.value.clone()));
+    Table {
+        caption: "Machine and plan".into(),
+        columns: vec![words("fact"), words("value")],
+        rows: own.into_iter().chain(settings).chain(facts).map(|(name, value)| vec![name, value]).collect(),
+    }
+}

@@ -1,0 +1,229 @@
+//! The report for a terminal: verdict first, then warnings, scores with a small forest plot, and the ratios.
+
+use results::analysis::{Analysis, Comparison, KindResult, Score};
+use results::statistics::Verdict;
+use results::types::Run;
+
+use crate::numbers;
+use crate::sentences;
+use crate::svg::LogScale;
+use crate::table::{self, Table};
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to colour with ANSI sequences. Nothing is said by colour alone.
+    pub color: bool,
+    /// Columns of the terminal; below 60 counts as 60.
+    pub width: usize,
+}
+
+const BOLD: &str = "1";
+const GREEN: &str = "32";
+const RED: &str = "31";
+const YELLOW: &str = "33";
+const WIDTH_MIN: usize = 60;
+
+impl Style {
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.color && !text.trim().is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+    }
+}
+
+/// The report as text, lines ended by `\n`.
+#[must_use]
+pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
+    let style = Style { width: style.width.max(WIDTH_MIN), ..style };
+    let mut out = Out { style, text: String::new() };
+    out.line(&style.paint(BOLD, &printable(&run.plan.name)));
+    out.wrapped(0, &sentences::scope(run, analysis));
+    out.heading("VERDICT");
+    for comparison in &analysis.comparisons {
+        let title = format!("{}: {}", table::comparison_title(comparison), table::comparison_subject(comparison));
+        out.line(&style.paint(BOLD, &printable(&title)));
+        for kind in &comparison.kinds {
+            let answer = sentences::answer(comparison, kind);
+            let lead = format!("  {:<11} {}  {}", answer.kind, style.paint(BOLD, &printable(&answer.pick)), answer.score);
+            out.line(lead.trim_end());
+            out.wrapped(14, &answer.details.join(" "));
+        }
+        if let Some(sentence) = sentences::for_all(comparison) {
+            out.wrapped(2, &sentence);
+        }
+        out.line("");
+    }
+    if !analysis.warnings.is_empty() {
+        out.heading("WARNINGS");
+        for warning in &analysis.warnings {
+            let start = out.text.len();
+            out.wrapped(2, &sentences::warning(analysis, warning));
+            out.text.replace_range(start..=start, &style.paint(YELLOW, "!"));
+        }
+    }
+    out.heading("SCORES");
+    for comparison in &analysis.comparisons {
+        for kind in comparison.kinds.iter().filter(|kind| !kind.scores.is_empty()) {
+            out.forest(comparison, kind);
+        }
+    }
+    out.heading("RATIOS");
+    for comparison in &analysis.comparisons {
+        for panel in table::panels(comparison) {
+            out.table(&table::heat(run, comparison, &panel));
+        }
+    }
+    out.text
+}
+
+/// Foreign text without control characters, which could otherwise steer the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
+
+/// Width in columns; every character that reports print is one wide.
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+struct Out {
+    style: Style,
+    text: String,
+}
+
+impl Out {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn heading(&mut self, heading: &str) {
+        if !self.text.ends_with("\n\n") {
+            self.line("");
+        }
+        let heading = self.style.paint(BOLD, heading);
+        self.line(&heading);
+    }
+
+    /// A paragraph, indented, broken at spaces.
+    fn wrapped(&mut self, indent: usize, paragraph: &str) {
+        let mut line = " ".repeat(indent);
+        for word in printable(paragraph).split(' ').filter(|word| !word.is_empty()) {
+            if width(&line) > indent && width(&line) + 1 + width(word) > self.style.width {
+                self.line(line.trim_end());
+                line = " ".repeat(indent);
+            }
+            if width(&line) > indent {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        if width(&line) > indent {
+            self.line(&line);
+        }
+    }
+
+    /// Scores as rows with their interval drawn on a log axis, where there is room for it.
+    fn forest(&mut self, comparison: &Comparison, kind: &KindResult) {
+        let title = format!("{}, {}", table::comparison_title(comparison), numbers::kind(kind.group));
+        self.wrapped(0, &title);
+        let rows: Vec<(&Score, [String; 3])> = kind
+            .scores
+            .iter()
+            .map(|score| {
+                let best = if kind.best_set.contains(&score.configuration) { "*" } else { " " };
+                let label = format!("{best} {}", printable(&table::label(comparison, &score.configuration)));
+                if score.configuration == comparison.baseline {
+                    return (score, [label, "1×".into(), "baseline".into()]);
+                }
+                (score, [label, numbers::score_whole(score), numbers::verdict(score.verdict, score.few)])
+            })
+            .collect();
+        let widths = [0, 1, 2].map(|column| rows.iter().map(|(_, cells)| width(&cells[column])).max().unwrap_or(0));
+        let room = self.style.width.saturating_sub(widths.iter().sum::<usize>() + 6).min(41);
+        let ends = rows.iter().flat_map(|(score, _)| [Some(score.ratio), score.interval.map(|i| i.low), score.interval.map(|i| i.high)]);
+        let scale = LogScale::new(ends.flatten(), 0.0, room.saturating_sub(1) as f64);
+        for (score, [label, ratio, verdict]) in rows {
+            let plot = if room < 15 { String::new() } else { drawn(&scale, score, room) + "  " };
+            let label = format!("{label:<0$}", widths[0]);
+            let ratio = format!("{ratio:<0$}", widths[1]);
+            let code = match score.verdict {
+                Some(Verdict::Faster | Verdict::SlightlyFaster) => GREEN,
+                Some(Verdict::Slower | Verdict::SlightlySlower) => RED,
+                _ => "0",
+            };
+            let verdict = if code == "0" { verdict } else { self.style.paint(code, &verdict) };
+            self.line(format!("{label}  {plot}{ratio}  {verdict}").trim_end());
+        }
+        self.line("");
+    }
+
+    /// A table; columns that do not fit go into a further one below, each with the first column again.
+    fn table(&mut self, table: &Table) {
+        self.wrapped(0, &table.caption);
+        let cells = |column: usize| {
+            std::iter::once(printable(&table.columns[column].name)).chain(table.rows.iter().map(move |row| printable(&row[column])))
+        };
+        let widths: Vec<usize> = (0..table.columns.len()).map(|column| cells(column).map(|cell| width(&cell)).max().unwrap_or(0)).collect();
+        let mut first = 1;
+        while first < table.columns.len() {
+            let mut after = first;
+            let mut used = widths[0];
+            while after < table.columns.len() && (after == first || used + 2 + widths[after] <= self.style.width) {
+                used += 2 + widths[after];
+                after += 1;
+            }
+            let shown: Vec<usize> = std::iter::once(0).chain(first..after).collect();
+            let columns: Vec<Vec<String>> = shown.iter().map(|column| cells(*column).collect()).collect();
+            for row in 0..=table.rows.len() {
+                let padded = shown.iter().zip(&columns).map(|(column, cells)| {
+                    let (cell, width) = (&cells[row], widths[*column]);
+                    if table.columns[*column].number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+                });
+                self.line(padded.collect::<Vec<_>>().join("  ").trim_end());
+            }
+            self.line("");
+            first = after;
+        }
+    }
+}
+
+/// `·····|··├─●─┤···`: the axis line of 1 as `|`, the interval and the score.
+fn drawn(scale: &LogScale, score: &Score, room: usize) -> String {
+    let place = |value: f64| (scale.place(value).round() as usize).min(room - 1);
+    let mut cells = vec![' '; room];
+    cells[place(1.0)] = '│';
+    if let Some(interval) = score.interval {
+        let (low, high) = (place(interval.low), place(interval.high));
+        cells[low..=high].fill('─');
+        if high > low {
+            cells[low] = '├';
+            cells[high] = '┤';
+        }
+    }
+    cells[place(score.ratio)] = if score.differs().is_some() { '●' } else { '○' };
+    cells.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_break_at_the_width() {
+        let mut out = Out { style: Style { color: false, width: 20 }, text: String::new() };
+        out.wrapped(2, "one two three four five \x1b[31msix");
+        assert_eq!(out.text, "  one two three four\n  five  [31msix\n".replace("five  ", "five "));
+    }
+
+    #[test]
+    fn wide_tables_are_continued_below() {
+        let mut out = Out { style: Style { color: false, width: 12 }, text: String::new() };
+        let column = |name: &str, number| table::Column { name: name.into(), number };
+        out.table(&Table {
+            caption: String::new(),
+            columns: vec![column("name", false), column("a", true), column("bb", true)],
+            rows: vec![vec!["x".into(), "1.25".into(), "2".into()]],
+        });
+        assert_eq!(out.text, "name     a\nx     1.25\n\nname  bb\nx      2\n\n");
+    }
+}

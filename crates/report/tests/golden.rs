@@ -1,0 +1,119 @@
+//! Text, Markdown and CSV of a small run, held against files. `RAIDLOOM_BLESS=1 cargo test -p report` writes them anew: read the
+//! difference before committing it.
+
+mod fixture;
+
+use std::path::Path;
+
+use report::Style;
+use results::analyse;
+use results::types::Run;
+
+fn check(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("RAIDLOOM_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    let first = text.split('\n').zip(expected.split('\n')).position(|(left, right)| left != right);
+    let line = first.unwrap_or_else(|| text.split('\n').count().min(expected.split('\n').count()));
+    assert!(
+        text == expected,
+        "{name} differs from line {} on:\n  expected {:?}\n  found    {:?}\nRAIDLOOM_BLESS=1 accepts the new text.",
+        line + 1,
+        expected.split('\n').nth(line),
+        text.split('\n').nth(line)
+    );
+}
+
+fn plain(width: usize) -> Style {
+    Style { color: false, width }
+}
+
+#[test]
+fn text_at_two_widths() {
+    let run = fixture::small();
+    let analysis = analyse(&run);
+    check("report-100.txt", &report::text(&run, &analysis, plain(100)));
+    check("report-60.txt", &report::text(&run, &analysis, plain(60)));
+}
+
+#[test]
+fn markdown_and_csv() {
+    let run = fixture::small();
+    let analysis = analyse(&run);
+    check("report.md", &report::markdown(&run, &analysis));
+    check("summary.csv", &report::csv(&run, &analysis));
+}
+
+#[test]
+fn text_of_a_run_that_has_hardly_begun() {
+    let mut run = fixture::small();
+    run.trials.truncate(30);
+    run.notes.push("interrupted; `raidloom run --resume` goes on".into());
+    check("begun.txt", &report::text(&run, &analyse(&run), plain(80)));
+}
+
+#[test]
+fn text_keeps_to_its_width_and_color_only_adds_escapes() {
+    let run = fixture::whole();
+    let analysis = analyse(&run);
+    for width in [60, 80, 132] {
+        for line in report::text(&run, &analysis, plain(width)).lines() {
+            assert!(line.chars().count() <= width, "{} columns at width {width}: {line}", line.chars().count());
+        }
+    }
+    let colored = report::text(&run, &analysis, Style { color: true, width: 80 });
+    assert!(colored.contains("\x1b[1m"));
+    let mut stripped = String::new();
+    for (index, part) in colored.split('\x1b').enumerate() {
+        stripped.push_str(if index == 0 { part } else { part.split_once('m').map_or("", |(_, rest)| rest) });
+    }
+    assert_eq!(stripped, report::text(&run, &analysis, plain(80)));
+}
+
+#[test]
+fn csv_has_the_documented_columns_and_one_row_a_cell_and_metric() {
+    let run = fixture::small();
+    let text = report::csv(&run, &analyse(&run));
+    let mut lines = text.split("\r\n");
+    assert_eq!(lines.next(), Some("members,layout,chunk,workload,metric,trials,median,low,high,ratio,ratio_low,ratio_high,verdict"));
+    // 8 configurations x (6 workloads with 5 metrics + 3 mixed ones with 9), and the empty text after the last line's end.
+    assert_eq!(lines.count(), 8 * (6 * 5 + 3 * 9) + 1);
+}
+
+#[test]
+fn json_says_its_schema_and_holds_no_missing_number() {
+    let run = fixture::small();
+    let analysis = analyse(&run);
+    let document: serde_json::Value = serde_json::from_str(&report::json(&run, &analysis)).unwrap();
+    assert_eq!(document["schema"], "raidloom/report/1");
+    let score = &document["analysis"]["comparisons"][0]["kinds"][0]["scores"][1];
+    assert!(score["ratio"].is_number() && score["interval"]["low"].is_number() && score["verdict"]["word"].is_string(), "{score}");
+}
+
+/// Plans and machines may hold anything; none of it may act.
+#[test]
+fn foreign_text_stays_text_everywhere() {
+    let evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\n|,\"";
+    let mut run: Run = fixture::small();
+    run.plan.name = evil.into();
+    run.host.facts[0].value = evil.into();
+    run.notes.push(evil.into());
+    for workload in &mut run.plan.workloads {
+        workload.name.push_str(evil);
+    }
+    for trial in &mut run.trials {
+        trial.workload.push_str(evil);
+        trial.flags.push(evil.into());
+    }
+    let analysis = analyse(&run);
+    assert_eq!(analysis.trials_finished, analysis.trials_planned);
+    let page = report::html(&run, &analysis);
+    assert_eq!(page.matches("<script").count(), 2);
+    assert_eq!(page.matches("</script").count(), 2);
+    assert!(!page.contains("<img"));
+    assert!(!report::markdown(&run, &analysis).contains('<'));
+    let text = report::text(&run, &analysis, plain(100));
+    assert!(!text.contains('\x1b'), "control characters reached the terminal");
+}

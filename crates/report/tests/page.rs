@@ -1,0 +1,199 @@
+//! The page, rendered by Chromium at 1080 and 480 CSS pixels, and its size.
+//!
+//! Without Chromium the rendering tests say so and pass, except where `CI=true`: there it must be installed.
+
+mod fixture;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use results::analyse;
+
+/// Checks itself once loaded and tells its parent window. Every promise about the page that needs a browser is in here.
+const PROBE: &str = r#"<script>
+const errors = [];
+addEventListener("error", (event) => errors.push(String(event.message)));
+addEventListener("securitypolicyviolation", (event) => errors.push("fetch of " + event.blockedURI));
+addEventListener("load", () => {
+  const problems = errors.map((error) => "error: " + error);
+  const root = document.documentElement;
+  if (root.scrollWidth > innerWidth) problems.push(`page is ${root.scrollWidth} wide in ${innerWidth}`);
+  if (performance.getEntriesByType("resource").length) problems.push("something was fetched");
+  for (const svg of document.querySelectorAll("svg")) {
+    const title = svg.querySelector("title")?.textContent ?? "";
+    if (!title) problems.push("a chart without a title");
+    if (svg.getAttribute("role") !== "img") problems.push(`no role: ${title}`);
+    if (!(svg.compareDocumentPosition(svg.closest("figure")?.querySelector("table") ?? svg) & 4)) problems.push(`no table after: ${title}`);
+    const box = svg.getBoundingClientRect();
+    const texts = [...svg.querySelectorAll("text")].map((text) => [text, text.getBoundingClientRect()]);
+    for (const [text, at] of texts) {
+      if (at.left < box.left - 1 || at.right > box.right + 1 || at.bottom > box.bottom + 1) problems.push(`cut off in ${title}: ${text.textContent}`);
+      if (at.height < 9) problems.push(`${at.height} pixels high in ${title}: ${text.textContent}`);
+    }
+    const shown = texts.filter(([text]) => getComputedStyle(text).visibility === "visible");
+    for (let i = 0; i + 1 < shown.length; i++) {
+      const [[a, left], [b, right]] = [shown[i], shown[i + 1]];
+      if (left.right > right.left + .5 && right.right > left.left + .5 && left.bottom > right.top + 5 && right.bottom > left.top + 5)
+        problems.push(`overlap in ${title}: ${a.textContent} | ${b.textContent}`);
+    }
+  }
+  if (document.getElementById("save")?.hidden !== false) problems.push("the script did not run to its end");
+  parent.postMessage({ width: innerWidth, charts: document.querySelectorAll("svg").length, height: root.scrollHeight, problems: problems.slice(0, 20) }, "*");
+});
+</script>"#;
+
+fn chromium() -> Option<PathBuf> {
+    let found = ["chromium", "chromium-browser", "google-chrome"]
+        .iter()
+        .flat_map(|name| {
+            std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).map(|folder| folder.join(name)).collect::<Vec<_>>()
+        })
+        .find(|path| path.is_file());
+    if found.is_none() {
+        let message = "no Chromium to render the page with: apt-get install -y chromium";
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
+        println!("skipped: {message}");
+    }
+    found
+}
+
+/// `target/screenshots`, whatever the target folder is.
+fn screenshots() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Runs Chromium on a file and returns what it prints.
+fn browse(chromium: &Path, file: &Path, width: u32, height: u32, more: &[&str]) -> String {
+    let profile = file.with_extension("profile");
+    let output = Command::new(chromium)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--virtual-time-budget=4000"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("--window-size={width},{height}"))
+        .args(more)
+        .arg(format!("file://{}", file.display()))
+        .output()
+        .unwrap();
+    let _ = std::fs::remove_dir_all(profile);
+    assert!(output.status.success(), "chromium: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Renders a page at a width in CSS pixels and returns what the probe told, as JSON. With `dark` the reader prefers dark.
+///
+/// The page stands in a frame, because a headless window is never narrower than about 500 pixels; and within the frame's own document,
+/// because a frame from another file is not laid out until it is drawn.
+fn render(chromium: &Path, page: &str, name: &str, width: u32, dark: bool) -> serde_json::Value {
+    let folder = screenshots();
+    let probed = page.replacen("<head>", &format!("<head>{PROBE}"), 1);
+    assert_ne!(probed, page, "the page has no head");
+    let source = probed.replace('&', "&amp;").replace('"', "&quot;");
+    let wrapper = |height: u32| {
+        let text = format!(
+            "<!doctype html><meta charset=utf-8><meta name=color-scheme content='light dark'><body style='margin:0'>\
+             <script>addEventListener('message', (event) => document.body.append(Object.assign(document.createElement('pre'), \
+             {{ hidden: true, textContent: 'PROBE' + JSON.stringify(event.data) + 'END' }})))</script>\
+             <iframe srcdoc=\"{source}\" width={width} height={height} style='border:0;display:block'></iframe>"
+        );
+        let path = folder.join(format!("{name}-{width}.html"));
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let scheme = if dark { "--blink-settings=preferredColorScheme=0" } else { "--blink-settings=preferredColorScheme=1" };
+    let dom = browse(chromium, &wrapper(2000), width.max(500), 2000, &[scheme, "--dump-dom"]);
+    let told = dom.rsplit_once("PROBE{").and_then(|(_, rest)| rest.split_once("}END")).map(|(told, _)| format!("{{{told}}}"));
+    let told = told.unwrap_or_else(|| panic!("the page told nothing:\n{}", &dom[..dom.len().min(2000)]));
+    let told: serde_json::Value = serde_json::from_str(&told.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")).unwrap();
+    let height = told["height"].as_u64().unwrap() as u32;
+    let picture = format!("--screenshot={}", folder.join(format!("{name}-{width}.png")).display());
+    let path = wrapper(height);
+    browse(chromium, &path, width.max(500), height, &[scheme, &picture]);
+    let _ = std::fs::remove_file(path);
+    told
+}
+
+#[test]
+fn page_is_whole_at_every_width() {
+    let Some(chromium) = chromium() else { return };
+    let run = fixture::whole();
+    let page = report::html(&run, &analyse(&run));
+    for (width, dark, name) in [
+        (1080, false, "light"),
+        (1080, true, "dark"),
+        (480, false, "light"),
+        (480, true, "dark"),
+        (360, false, "light"),
+        (1600, false, "light"),
+    ] {
+        let told = render(&chromium, &page, name, width, dark);
+        assert_eq!(told["width"], width, "rendered at another width");
+        assert_eq!(told["problems"], serde_json::json!([]), "{name} at {width}");
+        // The tint's key; 3 forest plots, a heat map and a strip for each comparison.
+        assert_eq!(told["charts"], 1 + 2 * 5);
+    }
+}
+
+/// Long names, many axes, flags everywhere, too few blocks: nothing may break the page.
+#[test]
+fn page_bears_awkward_runs() {
+    let Some(chromium) = chromium() else { return };
+    let mut run = fixture::run(5, &[4, 1024], &[512, 1_048_576], 2);
+    run.plan.name = "a-very-long-name-without-any-space-".repeat(6);
+    run.host.facts[0].value = "0123456789abcdef".repeat(20);
+    let long = " with a name that goes on and on and would not fit";
+    for workload in &mut run.plan.workloads {
+        workload.name.push_str(long);
+    }
+    for trial in &mut run.trials {
+        trial.workload.push_str(long);
+        trial.flags.push("machine not quiet".into());
+    }
+    let page = report::html(&run, &analyse(&run));
+    for width in [1080, 360] {
+        let told = render(&chromium, &page, "awkward", width, false);
+        assert_eq!(told["problems"], serde_json::json!([]), "at {width}");
+    }
+}
+
+#[test]
+fn broken_pages_are_caught() {
+    let Some(chromium) = chromium() else { return };
+    let run = fixture::small();
+    let page = report::html(&run, &analyse(&run));
+    let planted = "<div style='width:2000px'>wide</div><svg viewBox='0 0 9 9'><text x='900'>out</text></svg>\
+                   <img src='http://127.0.0.1:9/x.png'><script>undefinedFunction()</script></main>";
+    let told = render(&chromium, &page.replace("</main>", planted), "broken", 1080, false);
+    let problems = told["problems"].to_string();
+    for expected in ["page is", "without a title", "no role", "no table", "cut off", "undefinedFunction", "fetch of http"] {
+        assert!(problems.contains(expected), "{expected} was not caught: {problems}");
+    }
+}
+
+#[test]
+fn page_fetches_nothing_and_stays_small() {
+    let run = fixture::whole();
+    let page = report::html(&run, &analyse(&run));
+    for banned in ["src=", "http://", "https://", "@import", "url(", "<link", "<img", "<iframe"] {
+        assert!(!page.contains(banned), "{banned} in the page");
+    }
+    assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">"));
+    assert_eq!(page.matches("type=\"application/json\"").count(), 1);
+    let cells = run.plan.configurations.len() * run.plan.workloads.len();
+    println!("{} bytes for {cells} cells", page.len());
+    assert!(page.len() <= 2_000_000, "{} bytes for {cells} cells", page.len());
+    assert!(page.len() <= 2_000 * cells, "{} bytes for {cells} cells: more than 400 KB for 200", page.len());
+}
+
+#[test]
+fn modelled_figures_are_labelled_in_every_section() {
+    let run = fixture::small();
+    let page = report::html(&run, &analyse(&run));
+    // A tag at the comparison's name in verdict, scores, ratios and run order; and each chart's title and table's caption.
+    assert!(page.matches("class=\"tag\">modelled").count() >= 4);
+    let titles = page.split("<title>").skip(2).filter_map(|rest| rest.split("</title>").next());
+    for title in titles.filter(|title| title.contains("maxtor")) {
+        assert!(title.contains("modelled"), "{title}");
+    }
+}
