@@ -1,5 +1,6 @@
 //! What developers and CI run: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask bench`.
 
+mod bench;
 mod ci;
 mod tidy;
 
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let outcome = match command.as_str() {
         "ci" => ci::run(&root(), rest),
         "tidy" if rest.is_empty() => tidy::run(&root()),
+        "bench" => bench::run(&root(), rest),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
             Ok(true)

@@ -1,0 +1,122 @@
+//! `cargo xtask bench`: speed against fio and against itself, measured side by side in one run.
+//!
+//! Every measured load runs in a child process of its own (`xtask/probe` for raidloom, `fio` for fio), the two sides take
+//! turns, and who goes first changes from round to round. A table shows medians with the smallest and the largest round, what
+//! was aimed at, and what holds a missed aim back. Nothing is pinned, and nothing is dropped between rounds.
+
+mod child;
+mod demo;
+mod fio;
+mod host;
+mod probe;
+mod table;
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use table::Section;
+
+/// How much to measure.
+pub(crate) struct Effort {
+    /// Rounds, each with every side once.
+    rounds: u32,
+    /// Length of one load, in seconds.
+    seconds: u32,
+    /// Requests of one modelled load.
+    requests: u64,
+}
+
+const FULL: Effort = Effort { rounds: 5, seconds: 4, requests: 2_000_000 };
+const QUICK: Effort = Effort { rounds: 1, seconds: 1, requests: 200_000 };
+
+/// What a case needs to run.
+pub(crate) struct Bench {
+    root: PathBuf,
+    /// Where cargo puts what it builds, and where files to measure on are made.
+    target: PathBuf,
+    effort: Effort,
+}
+
+type Case = fn(&Bench) -> Result<Section, String>;
+
+const CASES: &[(&str, Case)] =
+    &[("fio", fio::compare), ("layers", probe::layers), ("virtual", probe::virtual_clock), ("demo", demo::measure)];
+
+/// Runs the cases named, or all of them; all of them together write `docs/benchmarks.md`.
+///
+/// # Errors
+/// A case that does not exist, or something that could not be measured. A missed aim is no error: it stands in the table.
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    let only: Vec<&String> = arguments.iter().filter(|argument| *argument != "--quick").collect();
+    if let Some(unknown) = only.iter().find(|name| !CASES.iter().any(|(case, _)| case == **name)) {
+        let known: Vec<&str> = CASES.iter().map(|(name, _)| *name).collect();
+        return Err(format!("no such case: {unknown}; the cases are {} and the only flag is --quick", known.join(", ")));
+    }
+    let bench = Bench { root: root.to_path_buf(), target: target_folder(root)?, effort: if quick { QUICK } else { FULL } };
+    bench.build()?;
+    let mut page = head(&bench.effort);
+    page += &host::facts(root);
+    for (name, case) in CASES.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name)) {
+        eprintln!("== {name}");
+        let section = case(&bench).map_err(|error| format!("{name}: {error}"))?;
+        let text = section.markdown();
+        println!("{text}");
+        // Writing to a string does not fail.
+        let _ = write!(page, "\n{text}");
+    }
+    if only.is_empty() && !quick {
+        let path = root.join("docs/benchmarks.md");
+        fs::write(&path, page).map_err(|error| format!("{}: {error}", path.display()))?;
+        println!("written: {}", path.display());
+    }
+    Ok(true)
+}
+
+fn head(effort: &Effort) -> String {
+    format!(
+        "# Benchmarks\n\nWritten by `cargo xtask bench` (or `make bench`) and never by hand: run it again to get the numbers of your machine. \
+        Each number is the median of {} rounds, with the smallest and the largest in brackets; the two sides of a ratio take turns within one run, \
+        and the ratio is the median of the rounds' own ratios.\n\n",
+        effort.rounds
+    )
+}
+
+/// Where cargo builds, whatever set it.
+fn target_folder(root: &Path) -> Result<PathBuf, String> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]).current_dir(root);
+    let output = cargo.output().map_err(|error| format!("cargo metadata: {error}"))?;
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))?;
+    metadata["target_directory"].as_str().map(PathBuf::from).ok_or_else(|| "cargo metadata names no target directory".to_owned())
+}
+
+impl Bench {
+    fn build(&self) -> Result<(), String> {
+        let mut cargo = Command::new("cargo");
+        cargo.args(["build", "--release", "--locked", "--package", "probe", "--package", "raidloom"]).current_dir(&self.root);
+        match cargo.status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("cargo build: {status}")),
+            Err(error) => Err(format!("cargo build: {error}")),
+        }
+    }
+
+    /// A program that was built.
+    fn program(&self, name: &str) -> Command {
+        Command::new(self.target.join("release").join(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_that_does_not_exist_is_named() {
+        let error = run(Path::new("."), &["--quick".to_owned(), "fioo".to_owned()]).expect_err("no such case");
+        assert!(error.contains("fioo") && error.contains("virtual"), "{error}");
+    }
+}

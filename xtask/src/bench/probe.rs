@@ -1,0 +1,141 @@
+//! Our own side: loads that `xtask/probe` runs in a process of its own.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::fio::{Done, Limit, Work};
+use super::table::{Aim, Row, Section};
+use super::{Bench, child};
+
+impl Bench {
+    fn probe(&self, arguments: &[String]) -> Result<Done, String> {
+        let mut command: Command = self.program("probe");
+        let finished = child::succeed(command.args(arguments))?;
+        let json: serde_json::Value = serde_json::from_str(&finished.output).map_err(|error| format!("the probe's JSON: {error}"))?;
+        match (json["operations"].as_f64(), json["seconds"].as_f64()) {
+            (Some(operations), Some(seconds)) => Ok(Done { operations, seconds, cpu_seconds: finished.cpu_seconds }),
+            _ => Err(format!("the probe printed {}", finished.output.trim())),
+        }
+    }
+
+    /// Reads a file as fio does.
+    ///
+    /// # Errors
+    /// When the probe fails.
+    pub(crate) fn probe_file(&self, work: &Work, path: &Path, direct: bool, limit: Limit) -> Result<Done, String> {
+        let target = format!("file:\"{}\"?direct={}", path.display(), if direct { "on" } else { "off" });
+        let limit = match limit {
+            Limit::Seconds(seconds) => format!("--seconds={seconds}"),
+            Limit::OneRequest => "--requests=1".to_owned(),
+        };
+        self.probe(&[target, work.pattern.to_owned(), format!("--bytes={}", work.request_bytes), format!("--depth={}", work.depth), limit])
+    }
+}
+
+fn ratio_row(bench: &Bench, load: &str, ours: &[String], other: &[String]) -> Result<Row, String> {
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for round in 0..bench.effort.rounds {
+        if round % 2 == 0 {
+            a.push(bench.probe(ours)?);
+            b.push(bench.probe(other)?);
+        } else {
+            b.push(bench.probe(other)?);
+            a.push(bench.probe(ours)?);
+        }
+    }
+    let rate = |done: &Done| done.operations / done.seconds;
+    Ok(Row {
+        load: load.to_owned(),
+        measure: "io/s",
+        ours: a.iter().map(rate).collect(),
+        other: Some(b.iter().map(rate).collect()),
+        aim: Aim::AtLeast(0.9),
+    })
+}
+
+const EMPTY_LAYERS: u32 = 8;
+
+/// What striping and an empty layer cost.
+///
+/// # Errors
+/// When the probe fails.
+pub(crate) fn layers(bench: &Bench) -> Result<Section, String> {
+    let seconds = format!("--seconds={}", bench.effort.seconds);
+    let load = |target: &str, depth: u32, more: &[String]| {
+        let mut arguments =
+            vec![target.to_owned(), "random-read".to_owned(), "--bytes=4096".to_owned(), format!("--depth={depth}"), seconds.clone()];
+        arguments.extend_from_slice(more);
+        arguments
+    };
+    let fill = ["--fill".to_owned()];
+    let mut rows = Vec::new();
+    for depth in [1, 32] {
+        eprintln!("   raid0 over ram, depth {depth}");
+        let ours = load("raid0(chunk=64KiB, ram:128MiB, ram:128MiB)", depth, &fill);
+        let other = load("ram:256MiB", depth, &fill);
+        rows.push(ratio_row(bench, &format!("random read 4 KiB, depth {depth}: raid0 over two `ram:` / one `ram:`"), &ours, &other)?);
+    }
+    for depth in [1, 32] {
+        eprintln!("   empty layers, depth {depth}");
+        let mut costs = Vec::new();
+        for round in 0..bench.effort.rounds {
+            // One after the other, in turns: bare first in even rounds.
+            let order = if round % 2 == 0 { [0, EMPTY_LAYERS] } else { [EMPTY_LAYERS, 0] };
+            let mut nanoseconds = [0.0; 2];
+            for count in order {
+                let done = bench.probe(&load("null:1GiB", depth, &[format!("--layers={count}")]))?;
+                nanoseconds[usize::from(count > 0)] = done.seconds * 1e9 / done.operations;
+            }
+            costs.push((nanoseconds[1] - nanoseconds[0]) / f64::from(EMPTY_LAYERS));
+        }
+        rows.push(Row {
+            load: format!("random read 4 KiB, depth {depth}: one empty layer over `null:`"),
+            measure: "ns/request",
+            ours: costs,
+            other: None,
+            aim: Aim::AtMost(25.0),
+        });
+    }
+    let how = format!(
+        "4 KiB random reads for {} s a round, on one core, over 256 MiB of filled memory. An empty layer hands every request and every completion on; its \
+        cost is the time of a request through {EMPTY_LAYERS} of them less that through none, divided by {EMPTY_LAYERS}.",
+        bench.effort.seconds
+    );
+    Ok(Section { title: "Layers", how, sides: ("raidloom", "one `ram:`"), rows })
+}
+
+/// How many modelled requests a second of real time gets through.
+///
+/// # Errors
+/// When the probe fails.
+pub(crate) fn virtual_clock(bench: &Bench) -> Result<Section, String> {
+    let works: &[(&str, &str, u32)] = &[
+        ("random read 4 KiB", "random-read", 4096),
+        ("sequential read 64 KiB", "sequential-read", 65536),
+        ("random write 4 KiB", "random-write", 4096),
+        ("sequential write 64 KiB", "sequential-write", 65536),
+    ];
+    let mut rows = Vec::new();
+    for (name, pattern, bytes) in works {
+        eprintln!("   {name}");
+        let arguments = [
+            "raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)".to_owned(),
+            (*pattern).to_owned(),
+            format!("--bytes={bytes}"),
+            "--depth=1".to_owned(),
+            format!("--requests={}", bench.effort.requests),
+        ];
+        let mut rates = Vec::new();
+        for _ in 0..bench.effort.rounds {
+            let done = bench.probe(&arguments)?;
+            rates.push(done.operations / done.seconds / 1e6);
+        }
+        rows.push(Row { load: (*name).to_owned(), measure: "million requests/s", ours: rates, other: None, aim: Aim::AtLeast(2.0) });
+    }
+    let how = format!(
+        "`raid0` with 64 KiB chunks over two modelled disks `maxtor-6y200p0`, {} requests a round, one outstanding, on one core: requests given to the array \
+        for each second of real time. What the array makes of them (a request over a chunk's end becomes two) is not counted.",
+        bench.effort.requests
+    );
+    Ok(Section { title: "Virtual clock", how, sides: ("raidloom", ""), rows })
+}

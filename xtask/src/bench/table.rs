@@ -1,0 +1,221 @@
+//! Medians, aims and the Markdown they are printed as.
+
+use std::fmt::Write;
+
+/// Several rounds of one number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    median: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Spread {
+    /// The median of `rounds` with the smallest and the largest.
+    ///
+    /// # Panics
+    /// Without any round.
+    pub(crate) fn of(rounds: &[f64]) -> Spread {
+        let mut sorted = rounds.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        let median = if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
+        Spread { median, low: sorted[0], high: sorted[sorted.len() - 1] }
+    }
+}
+
+/// What was aimed at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Aim {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+/// One line of a table.
+pub(crate) struct Row {
+    /// What was done, for example `random read 4 KiB, depth 1`.
+    pub(crate) load: String,
+    /// What was measured, with its unit.
+    pub(crate) measure: &'static str,
+    /// Our rounds.
+    pub(crate) ours: Vec<f64>,
+    /// The other side's rounds, in the same order; without them the aim is at our own number.
+    pub(crate) other: Option<Vec<f64>>,
+    /// What the ratio ours / other, or our number, should be.
+    pub(crate) aim: Aim,
+}
+
+/// What is known about why an aim was missed: the beginning of the load, the measure, the reason.
+///
+/// Kept by hand, printed below the table for missed aims only, and removed when the aim is met.
+const HELD_BACK: &[(&str, &str, &str)] = &[];
+
+impl Row {
+    fn judged(&self) -> Spread {
+        match &self.other {
+            Some(other) => Spread::of(&self.ours.iter().zip(other).map(|(ours, other)| ours / other).collect::<Vec<_>>()),
+            None => Spread::of(&self.ours),
+        }
+    }
+
+    fn met(&self) -> bool {
+        let Spread { median, .. } = self.judged();
+        match self.aim {
+            Aim::AtLeast(limit) => median >= limit,
+            Aim::AtMost(limit) => median <= limit,
+        }
+    }
+
+    fn aim_text(&self) -> String {
+        match self.aim {
+            Aim::AtLeast(limit) => format!("at least {}", number(limit)),
+            Aim::AtMost(limit) => format!("at most {}", number(limit)),
+        }
+    }
+
+    fn verdict(&self) -> &'static str {
+        if self.met() { "met" } else { "missed" }
+    }
+
+    fn held_back(&self) -> &'static str {
+        let known = HELD_BACK.iter().find(|(load, measure, _)| self.load.starts_with(load) && self.measure == *measure);
+        known.map_or("not looked into yet", |(_, _, why)| why)
+    }
+}
+
+/// A heading, how it was measured, and a table.
+pub(crate) struct Section {
+    pub(crate) title: &'static str,
+    /// How it was measured, in a paragraph or two.
+    pub(crate) how: String,
+    /// What the two sides are called.
+    pub(crate) sides: (&'static str, &'static str),
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Section {
+    /// The section as Markdown.
+    pub(crate) fn markdown(&self) -> String {
+        let compared = self.rows.iter().any(|row| row.other.is_some());
+        let (ours, other) = self.sides;
+        let mut text = format!("## {}\n\n{}\n\n", self.title, self.how);
+        text += &if compared {
+            format!("| load | measure | {ours} | {other} | ratio | aim | |\n|---|---|---|---|---|---|---|\n")
+        } else {
+            format!("| load | measure | {ours} | aim | |\n|---|---|---|---|---|\n")
+        };
+        for row in &self.rows {
+            let mut cells = vec![row.load.clone(), row.measure.to_owned(), spread(Spread::of(&row.ours))];
+            if compared {
+                cells.push(row.other.as_ref().map_or("-".to_owned(), |other| spread(Spread::of(other))));
+                cells.push(if row.other.is_some() { spread(row.judged()) } else { "-".to_owned() });
+            }
+            cells.extend([row.aim_text(), row.verdict().to_owned()]);
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "| {} |", cells.join(" | "));
+        }
+        let missed: Vec<&Row> = self.rows.iter().filter(|row| !row.met()).collect();
+        if !missed.is_empty() {
+            text += "\nWhat holds the missed ones back:\n\n";
+            for row in missed {
+                let _ = writeln!(text, "* {}, {}: {}.", row.load, row.measure, row.held_back());
+            }
+        }
+        text
+    }
+}
+
+fn spread(spread: Spread) -> String {
+    format!("{} ({} – {})", number(spread.median), number(spread.low), number(spread.high))
+}
+
+/// Three significant digits, thousands set apart.
+pub(crate) fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    // From the third digit on, zeroes in front of the point and nothing behind it.
+    let step = 10_f64.powi(magnitude - 2);
+    let rounded = (value / step).round() * step;
+    let digits = usize::try_from(2 - magnitude).unwrap_or(0);
+    group(&format!("{rounded:.digits$}"))
+}
+
+fn group(text: &str) -> String {
+    let (whole, rest) = text.split_once('.').map_or((text, None), |(whole, rest)| (whole, Some(rest)));
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) && whole.len() > 4 && digit != '-' {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    if let Some(rest) = rest {
+        grouped.push('.');
+        grouped.push_str(rest);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(ours: &[f64], other: Option<&[f64]>, aim: Aim) -> Row {
+        Row { load: "load".to_owned(), measure: "io/s", ours: ours.to_vec(), other: other.map(<[f64]>::to_vec), aim }
+    }
+
+    #[test]
+    fn the_median_is_shown_with_the_rounds_around_it() {
+        assert_eq!(Spread::of(&[3.0, 1.0, 2.0]), Spread { median: 2.0, low: 1.0, high: 3.0 });
+        assert_eq!(Spread::of(&[4.0, 1.0, 2.0, 3.0]), Spread { median: 2.5, low: 1.0, high: 4.0 });
+    }
+
+    #[test]
+    fn a_ratio_is_that_of_the_rounds_and_not_of_the_medians() {
+        let row = row(&[10.0, 30.0, 20.0], Some(&[10.0, 10.0, 40.0]), Aim::AtLeast(1.0));
+        assert_eq!(row.judged(), Spread { median: 1.0, low: 0.5, high: 3.0 });
+        assert!(row.met());
+    }
+
+    #[test]
+    fn an_aim_just_missed_is_missed() {
+        assert!(!row(&[0.999_999], Some(&[1.0]), Aim::AtLeast(1.0)).met());
+        assert!(!row(&[25.000_01], None, Aim::AtMost(25.0)).met());
+        assert!(row(&[25.0], None, Aim::AtMost(25.0)).met());
+    }
+
+    #[test]
+    fn a_missed_aim_is_explained_or_said_to_be_unexplained() {
+        let section = Section {
+            title: "T",
+            how: "How.".to_owned(),
+            sides: ("raidloom", "fio"),
+            rows: vec![row(&[1.0], Some(&[2.0]), Aim::AtLeast(1.0))],
+        };
+        let text = section.markdown();
+        assert!(
+            text.contains("| load | io/s | 1.00 (1.00 – 1.00) | 2.00 (2.00 – 2.00) | 0.500 (0.500 – 0.500) | at least 1.00 | missed |"),
+            "{text}"
+        );
+        assert!(text.contains("* load, io/s: not looked into yet."), "{text}");
+    }
+
+    #[test]
+    fn numbers_have_three_digits_and_thousands_set_apart() {
+        for (value, text) in [
+            (1.0, "1.00"),
+            (0.985_4, "0.985"),
+            (12.345, "12.3"),
+            (123.6, "124"),
+            (9_999.0, "10 000"),
+            (1_234.0, "1230"),
+            (123_456.0, "123 000"),
+            (2_345_678.0, "2 350 000"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+    }
+}
