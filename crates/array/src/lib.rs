@@ -1,1 +1,29 @@
-//! (being written)
+//! Arrays: several devices that answer as one.
+//!
+//! ```text
+//!   request ──> pieces ──> a plan each ──> commands ──> members
+//!               level: pure                executor
+//!
+//!   geometry  where each byte of the array lies
+//!   level     a table of answers for one kind of array: pieces and plans, no I/O
+//!   plan      what to lock, read, compute and write, as plain data
+//!   execute   runs any plan; a member's failure means planning again
+//!   health    which members still count
+//! ```
+//!
+//! A level never does I/O and the executor knows no level: a new level is one more implementation of [`Level`].
+
+mod device;
+mod execute;
+pub mod geometry;
+mod health;
+mod level;
+mod memory;
+mod plan;
+mod rows;
+
+pub use device::ArrayDevice;
+pub use geometry::Raid0Layout;
+pub use health::MemberSet;
+pub use level::{Action, Level, LinearLevel, Lost, Part, Raid0Level, Spot};
+pub use plan::{Access, Place, Plan, Step};

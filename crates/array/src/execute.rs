@@ -1,0 +1,722 @@
+//! Runs plans: the one place of an array that submits to members.
+//!
+//! ```text
+//!   host request ──┬─ one access, nothing to lock or compute ──────────────> direct: straight through
+//!                  └─ else: pieces ─> plan ─> lock ─> read ─> compute ─> write ─> next part or end
+//!                                      ^                |                  |
+//!                                      └── a member failed: plan again ────┘
+//! ```
+//!
+//! In steady state nothing is allocated here: requests, pieces and their plans are kept and used again. Only ropes (a
+//! member's command over several places of the host's buffer) allocate.
+
+use std::sync::Arc;
+
+use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Request, Returned};
+use reactor::{Reactor, Source};
+
+use crate::device::Shared;
+use crate::health::{Verdict, judge};
+use crate::memory::{HostBuffer, Memory, NO_FRAGMENT};
+use crate::rows::Waiter;
+use crate::{Action, Level, MemberSet, Part, Place, Plan};
+
+/// Set in the tag of a command that belongs to a plan; then come 31 bits of piece and 32 of command.
+const PLANNED: u64 = 1 << 63;
+/// Scratch buffers kept for later plans.
+const SCRATCH_POOL: usize = 64;
+/// No command of the phase goes to the member yet.
+const NO_COMMAND: u32 = u32::MAX;
+/// In the place of a member: the array itself says so.
+const NO_MEMBER: usize = usize::MAX;
+
+struct MemberQueue {
+    channel: Box<dyn Channel>,
+    max_request_bytes: u64,
+    in_flight: u32,
+    /// The last command of the phase that is being sent out.
+    last_command: u32,
+}
+
+/// A request that went straight to one member.
+struct Direct {
+    tag: u64,
+    /// Of the array, for planning after all when the member fails.
+    offset: u64,
+    length: u64,
+    action: Action,
+    fua: bool,
+}
+
+/// A request of the host that is carried out by plans.
+#[derive(Default)]
+struct Planned {
+    tag: u64,
+    /// `None` is a flush.
+    part: Option<Part>,
+    fua: bool,
+    /// How far pieces have been made.
+    cursor: u64,
+    /// What of a read's buffer no piece has got yet.
+    rest: Option<BufMut>,
+    /// A write's buffer.
+    from: Option<Buf>,
+    /// The pieces' parts of a read's buffer, in order.
+    parts: Vec<Option<BufMut>>,
+    running: u32,
+    /// Members not to be asked again, and what the first of them said.
+    avoid: MemberSet,
+    cause: Option<Error>,
+    error: Option<Error>,
+    more_errors: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Planning,
+    WaitingForRow,
+    Reading,
+    Writing,
+}
+
+/// A part of a request under way.
+struct Piece {
+    request: u32,
+    /// Which of the request's pieces.
+    number: u32,
+    /// `None` is a flush.
+    part: Option<Part>,
+    fua: bool,
+    /// How much of it is done, and how much the plan covers.
+    done: u64,
+    planned: u64,
+    phase: Phase,
+    /// The array's health when it was planned.
+    generation: u64,
+    avoid: MemberSet,
+    plan: Plan,
+    held_row: Option<u64>,
+    memory: Memory,
+    commands: Vec<Command>,
+    outstanding: u32,
+    failures: Vec<(usize, Error)>,
+}
+
+struct Command {
+    member: usize,
+    offset: u64,
+    length: u64,
+    work: Work,
+    first_fragment: u32,
+    last_fragment: u32,
+}
+
+enum Work {
+    Sent,
+    Read(BufMut),
+    Write(Buf),
+    Zeroes,
+    Discard,
+    Flush,
+}
+
+pub(crate) struct ArrayChannel<L: Level> {
+    shared: Arc<Shared<L>>,
+    members: Vec<MemberQueue>,
+    direct: Vec<Direct>,
+    free_direct: Vec<u32>,
+    requests: Vec<Planned>,
+    free_requests: Vec<u32>,
+    // A box moves in and out of its slot cheaply while the rest of the channel is in use.
+    pieces: Vec<Option<Box<Piece>>>,
+    free_pieces: Vec<u32>,
+    #[allow(clippy::vec_box, reason = "the boxes move between here and `pieces`")]
+    spare_pieces: Vec<Box<Piece>>,
+    scratch: Vec<BufMut>,
+    ready: Vec<Completion>,
+    in_flight: u32,
+    /// Commands sent so far, to see whether polling made new ones.
+    sent: u64,
+    absent: MemberSet,
+    generation: u64,
+    waiter: Arc<Waiter>,
+    granted: Vec<u32>,
+    source: Source,
+}
+
+impl<L: Level> ArrayChannel<L> {
+    pub(crate) fn new(shared: Arc<Shared<L>>, members: Vec<(Box<dyn Channel>, u32)>, waiter: Arc<Waiter>, reactor: &Reactor) -> Self {
+        let members = members.into_iter().map(|(channel, max_request_bytes)| MemberQueue {
+            channel,
+            max_request_bytes: u64::from(max_request_bytes),
+            in_flight: 0,
+            last_command: NO_COMMAND,
+        });
+        let generation = shared.health.generation();
+        ArrayChannel {
+            members: members.collect(),
+            direct: Vec::new(),
+            free_direct: Vec::new(),
+            requests: Vec::new(),
+            free_requests: Vec::new(),
+            pieces: Vec::new(),
+            free_pieces: Vec::new(),
+            spare_pieces: Vec::new(),
+            scratch: Vec::new(),
+            ready: Vec::new(),
+            in_flight: 0,
+            sent: 0,
+            absent: shared.health.failed(),
+            generation,
+            waiter,
+            granted: Vec::new(),
+            source: reactor.source(),
+            shared,
+        }
+    }
+
+    fn refresh_health(&mut self) {
+        let generation = self.shared.health.generation();
+        if generation != self.generation {
+            self.generation = generation;
+            self.absent = self.shared.health.failed();
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, member: usize, tag: u64, op: Op) {
+        let queue = &mut self.members[member];
+        queue.in_flight += 1;
+        self.sent += 1;
+        queue.channel.submit(Request::new(tag, op));
+    }
+
+    /// Takes the request if it is one access to one member.
+    #[inline]
+    fn submit_direct(&mut self, request: Request, part: Part) -> Option<Request> {
+        let Some(spot) = self.shared.level.whole(part, &self.absent) else { return Some(request) };
+        let mut op = request.op;
+        let fua = match &mut op {
+            Op::Read { offset, .. } | Op::Discard { offset, .. } => {
+                *offset = spot.offset;
+                false
+            }
+            Op::Write { offset, fua, .. } | Op::WriteZeroes { offset, fua, .. } => {
+                *offset = spot.offset;
+                *fua
+            }
+            Op::Flush => unreachable!("a flush is no part"),
+        };
+        let entry = Direct { tag: request.tag, offset: part.offset, length: part.length, action: part.action, fua };
+        let slot = match self.free_direct.pop() {
+            Some(slot) => {
+                self.direct[slot as usize] = entry;
+                slot
+            }
+            None => {
+                self.direct.push(entry);
+                (self.direct.len() - 1) as u32
+            }
+        };
+        self.send(spot.member, u64::from(slot), op);
+        None
+    }
+
+    fn submit_planned(&mut self, tag: u64, part: Option<Part>, fua: bool, buffer: Returned, failed: Option<(usize, Error)>) {
+        let slot = self.free_requests.pop().unwrap_or_else(|| {
+            self.requests.push(Planned::default());
+            (self.requests.len() - 1) as u32
+        });
+        let request = &mut self.requests[slot as usize];
+        let (rest, from) = match buffer {
+            Returned::Nothing => (None, None),
+            Returned::Read(buffer) => (Some(buffer), None),
+            Returned::Written(buffer) => (None, Some(buffer)),
+        };
+        let parts = std::mem::take(&mut request.parts);
+        *request = Planned { tag, part, fua, rest, from, parts, ..Planned::default() };
+        if let Some((member, error)) = failed {
+            request.avoid.insert(member);
+            request.cause = Some(error);
+        }
+        self.start_pieces(slot);
+    }
+
+    /// Makes pieces while the request has some left and fewer under way than run at a time.
+    fn start_pieces(&mut self, slot: u32) {
+        loop {
+            let request = &mut self.requests[slot as usize];
+            let whole = request.part.map_or(0, |part| part.length);
+            let all_made = if request.part.is_some() { request.cursor == whole } else { request.cursor == 1 };
+            if all_made || request.error.is_some() || request.running >= self.shared.level.pieces_at_once() {
+                break;
+            }
+            let (part, buffer) = match request.part {
+                None => {
+                    request.cursor = 1;
+                    (None, HostBuffer::Nothing)
+                }
+                Some(part) => {
+                    let absent = self.absent.union(&request.avoid);
+                    let left = Part { offset: part.offset + request.cursor, length: whole - request.cursor, ..part };
+                    let length = self.shared.level.piece_bytes(left, &absent);
+                    debug_assert!(length > 0 && length <= left.length, "a piece is a part of what is left");
+                    let buffer = if let Some(mut rest) = request.rest.take() {
+                        if length < left.length {
+                            let now = rest.split_to(length as usize);
+                            request.rest = Some(rest);
+                            HostBuffer::Read(now)
+                        } else {
+                            HostBuffer::Read(rest)
+                        }
+                    } else if let Some(from) = &request.from {
+                        let mut from = from.clone();
+                        if length < whole {
+                            let _ = from.split_to(request.cursor as usize);
+                            from = from.split_to(length as usize);
+                        }
+                        HostBuffer::Write(from)
+                    } else {
+                        HostBuffer::Nothing
+                    };
+                    request.cursor += length;
+                    (Some(Part { length, ..left }), buffer)
+                }
+            };
+            let number = request.parts.len() as u32;
+            request.parts.push(None);
+            request.running += 1;
+            let (fua, avoid) = (request.fua, request.avoid);
+            let mut piece = self.spare_pieces.pop().unwrap_or_default();
+            piece.request = slot;
+            piece.number = number;
+            piece.part = part;
+            piece.fua = fua;
+            piece.done = 0;
+            piece.avoid = avoid;
+            piece.memory.start(buffer);
+            self.plan(&mut piece);
+            let index = self.free_pieces.pop().unwrap_or_else(|| {
+                self.pieces.push(None);
+                (self.pieces.len() - 1) as u32
+            });
+            self.advance(index, piece);
+        }
+    }
+
+    /// Plans what is left of the piece, or as much of it as one plan takes.
+    fn plan(&mut self, piece: &mut Piece) {
+        self.refresh_health();
+        let absent = self.absent.union(&piece.avoid);
+        piece.plan.clear();
+        piece.phase = Phase::Planning;
+        piece.generation = self.generation;
+        let Some(part) = piece.part else {
+            piece.plan.flush_all(self.members.len(), &absent);
+            return;
+        };
+        let left = Part { offset: part.offset + piece.done, length: part.length - piece.done, ..part };
+        piece.planned = self.shared.level.piece_bytes(left, &absent);
+        debug_assert!(piece.planned > 0 && piece.planned <= left.length, "a plan covers a part of what is left");
+        piece.memory.host_start = piece.done;
+        let now = Part { length: piece.planned, ..left };
+        if let Err(lost) = self.shared.level.plan(now, &absent, &mut piece.plan) {
+            let error = match &self.requests[piece.request as usize].cause {
+                Some(cause) => Error::new(cause.kind(), format!("{cause}; {lost}")),
+                None => Error::new(ErrorKind::Gone, lost.to_string()),
+            };
+            piece.failures.push((NO_MEMBER, error));
+        }
+    }
+
+    /// Takes a piece as far as it goes without waiting for a member or a row.
+    fn advance(&mut self, index: u32, mut piece: Box<Piece>) {
+        loop {
+            match piece.phase {
+                Phase::Planning => {
+                    if !piece.failures.is_empty() {
+                        // Without enough members there is no plan.
+                        return self.end_piece(index, piece);
+                    }
+                    if piece.held_row != piece.plan.lock {
+                        self.release_row(&mut piece);
+                    }
+                    piece.phase = Phase::WaitingForRow;
+                    if let Some(row) = piece.plan.lock
+                        && piece.held_row.is_none()
+                    {
+                        piece.held_row = Some(row);
+                        if !self.shared.rows.lock(row, &self.waiter, index) {
+                            self.pieces[index as usize] = Some(piece);
+                            return;
+                        }
+                    }
+                }
+                Phase::WaitingForRow => {
+                    if piece.generation != self.shared.health.generation() {
+                        // A member failed while we waited.
+                        self.plan(&mut piece);
+                        continue;
+                    }
+                    piece.memory.add_scratch(&piece.plan.scratch, &mut self.scratch);
+                    piece.phase = Phase::Reading;
+                    if self.send_phase(index, &mut piece) {
+                        self.pieces[index as usize] = Some(piece);
+                        return;
+                    }
+                }
+                Phase::Reading if piece.failures.is_empty() => {
+                    piece.memory.rejoin();
+                    for step in &piece.plan.compute {
+                        piece.memory.compute(*step);
+                    }
+                    piece.memory.freeze_scratch();
+                    piece.phase = Phase::Writing;
+                    if self.send_phase(index, &mut piece) {
+                        self.pieces[index as usize] = Some(piece);
+                        return;
+                    }
+                }
+                Phase::Writing if piece.failures.is_empty() => {
+                    piece.memory.drop_scratch(&mut self.scratch, SCRATCH_POOL);
+                    piece.done += piece.planned;
+                    if piece.part.is_none_or(|part| piece.done == part.length) {
+                        return self.end_piece(index, piece);
+                    }
+                    self.plan(&mut piece);
+                }
+                Phase::Reading | Phase::Writing => {
+                    piece.memory.rejoin();
+                    piece.memory.drop_scratch(&mut self.scratch, SCRATCH_POOL);
+                    if !self.can_plan_again(&mut piece) {
+                        return self.end_piece(index, piece);
+                    }
+                    self.plan(&mut piece);
+                }
+            }
+        }
+    }
+
+    /// Books the failures of a phase on the members. False when they are the request's end.
+    fn can_plan_again(&mut self, piece: &mut Piece) -> bool {
+        if !L::REDUNDANT {
+            return false;
+        }
+        let reading = piece.phase == Phase::Reading;
+        for (member, error) in &piece.failures {
+            match judge(error.kind(), reading) {
+                Verdict::Request => return false,
+                Verdict::Blocks => (),
+                Verdict::Member => self.shared.health.fail(*member),
+            }
+            piece.avoid.insert(*member);
+        }
+        let request = &mut self.requests[piece.request as usize];
+        for (member, error) in piece.failures.drain(..) {
+            request.avoid.insert(member);
+            request.cause.get_or_insert_with(|| error.at(&self.shared.members[member].name));
+        }
+        true
+    }
+
+    fn release_row(&mut self, piece: &mut Piece) {
+        if let Some(row) = piece.held_row.take() {
+            let others = self.shared.rows.release(row, &self.waiter);
+            if others.0 {
+                // On the virtual clock nobody else would make the reactor go round; on the wall clock it costs nothing.
+                self.source.at(self.source.reactor().now(), 0);
+            }
+        }
+    }
+
+    /// Sends the accesses of the piece's phase, neighbours on a member as one command. False when there are none.
+    fn send_phase(&mut self, index: u32, piece: &mut Piece) -> bool {
+        let reading = piece.phase == Phase::Reading;
+        let accesses = if reading { &piece.plan.read } else { &piece.plan.write };
+        if accesses.is_empty() {
+            return false;
+        }
+        piece.commands.clear();
+        for access in accesses {
+            let queue = &mut self.members[access.member];
+            let last = piece.commands.get_mut(queue.last_command as usize);
+            let (work, fragment) = match access.place {
+                Place::Host { .. } | Place::Scratch { .. } if reading => {
+                    let joins = last.filter(|last| last.joins(access.offset, access.length, queue.max_request_bytes));
+                    let after = joins.as_ref().map_or(NO_FRAGMENT, |last| last.last_fragment);
+                    let (buffer, fragment) = piece.memory.lend(access.place, access.length, after);
+                    if let Some(last) = joins {
+                        if let Work::Read(rope) = &mut last.work {
+                            rope.append(buffer);
+                        }
+                        last.length += access.length;
+                        last.last_fragment = fragment;
+                        continue;
+                    }
+                    (Work::Read(buffer), fragment)
+                }
+                Place::Host { .. } | Place::Scratch { .. } => {
+                    let buffer = piece.memory.share(access.place, access.length);
+                    if let Some(last) = last.filter(|last| last.joins(access.offset, access.length, queue.max_request_bytes))
+                        && let Work::Write(rope) = &mut last.work
+                    {
+                        rope.append(buffer);
+                        last.length += access.length;
+                        continue;
+                    }
+                    (Work::Write(buffer), NO_FRAGMENT)
+                }
+                Place::Zeroes => (Work::Zeroes, NO_FRAGMENT),
+                Place::Discard => (Work::Discard, NO_FRAGMENT),
+                Place::Flush => (Work::Flush, NO_FRAGMENT),
+            };
+            queue.last_command = piece.commands.len() as u32;
+            piece.commands.push(Command {
+                member: access.member,
+                offset: access.offset,
+                length: access.length,
+                work,
+                first_fragment: fragment,
+                last_fragment: fragment,
+            });
+        }
+        piece.outstanding = piece.commands.len() as u32;
+        for (number, command) in piece.commands.iter_mut().enumerate() {
+            self.members[command.member].last_command = NO_COMMAND;
+            let (offset, length, fua) = (command.offset, command.length, piece.fua);
+            let op = match std::mem::replace(&mut command.work, Work::Sent) {
+                Work::Read(into) => Op::Read { offset, into },
+                Work::Write(from) => Op::Write { offset, from, fua },
+                Work::Zeroes => Op::WriteZeroes { offset, length, fua },
+                Work::Discard => Op::Discard { offset, length },
+                Work::Flush => Op::Flush,
+                Work::Sent => unreachable!("sent once"),
+            };
+            self.send(command.member, PLANNED | u64::from(index) << 32 | number as u64, op);
+        }
+        true
+    }
+
+    /// A command of a plan has ended.
+    fn end_command(&mut self, member: usize, completion: Completion) {
+        let index = (completion.tag >> 32 & 0x7fff_ffff) as u32;
+        let number = completion.tag as u32 as usize;
+        let mut piece = self.pieces[index as usize].take().expect("a command's piece is under way");
+        if let Returned::Read(buffer) = completion.buffer {
+            piece.memory.give_back(piece.commands[number].first_fragment, buffer);
+        }
+        if let Err(error) = completion.result {
+            piece.failures.push((member, error));
+        }
+        piece.outstanding -= 1;
+        if piece.outstanding == 0 {
+            self.advance(index, piece);
+        } else {
+            self.pieces[index as usize] = Some(piece);
+        }
+    }
+
+    fn end_piece(&mut self, index: u32, mut piece: Box<Piece>) {
+        self.release_row(&mut piece);
+        let slot = piece.request;
+        let request = &mut self.requests[slot as usize];
+        if let HostBuffer::Read(buffer) = piece.memory.finish() {
+            request.parts[piece.number as usize] = Some(buffer);
+        }
+        for (member, error) in piece.failures.drain(..) {
+            match request.error {
+                Some(_) => request.more_errors += 1,
+                None if member == NO_MEMBER => request.error = Some(error),
+                None => request.error = Some(error.at(&self.shared.members[member].name)),
+            }
+        }
+        request.running -= 1;
+        self.free_pieces.push(index);
+        self.spare_pieces.push(piece);
+        self.start_pieces(slot);
+        if self.requests[slot as usize].running == 0 {
+            self.end_request(slot);
+        }
+    }
+
+    fn end_request(&mut self, slot: u32) {
+        let request = &mut self.requests[slot as usize];
+        let buffer = match (request.part.map(|part| part.action), request.from.take()) {
+            (_, Some(from)) => Returned::Written(from),
+            (Some(Action::Read), None) => {
+                let parts = request.parts.drain(..).flatten().chain(request.rest.take());
+                let joined = parts.reduce(|mut joined, part| {
+                    joined.append(part);
+                    joined
+                });
+                Returned::Read(joined.expect("a read has a buffer"))
+            }
+            _ => Returned::Nothing,
+        };
+        request.parts.clear();
+        let result = match (request.error.take(), request.more_errors) {
+            (None, _) => Ok(()),
+            (Some(error), 0) => Err(error),
+            (Some(error), 1) => Err(Error::new(error.kind(), format!("{error} (and 1 more part of the request failed)"))),
+            (Some(error), more) => Err(Error::new(error.kind(), format!("{error} (and {more} more parts of the request failed)"))),
+        };
+        self.ready.push(Completion { tag: request.tag, buffer, result });
+        self.free_requests.push(slot);
+    }
+
+    /// A direct request whose member failed, planned without that member.
+    fn replan_direct(&mut self, slot: u32, member: usize, buffer: Returned, error: Error) {
+        let entry = &self.direct[slot as usize];
+        let (tag, fua) = (entry.tag, entry.fua);
+        let part = Part { action: entry.action, offset: entry.offset, length: entry.length };
+        if judge(error.kind(), part.action == Action::Read) == Verdict::Member {
+            self.shared.health.fail(member);
+        }
+        let error = error.at(&self.shared.members[member].name);
+        self.submit_planned(tag, Some(part), fua, buffer, Some((member, error)));
+    }
+
+    /// Takes what one member has completed. Direct requests end in place in `done`, unmoved.
+    fn poll_member(&mut self, member: usize, done: &mut Vec<Completion>) {
+        let mut at = done.len();
+        self.members[member].channel.poll(done);
+        self.members[member].in_flight -= (done.len() - at) as u32;
+        while at < done.len() {
+            let tag = done[at].tag;
+            if tag & PLANNED != 0 {
+                let completion = done.swap_remove(at);
+                self.end_command(member, completion);
+                continue;
+            }
+            let slot = tag as u32;
+            let completion = &mut done[at];
+            completion.tag = self.direct[slot as usize].tag;
+            if completion.result.is_err() {
+                let completion = done.swap_remove(at);
+                self.fail_direct(slot, member, completion);
+            } else {
+                self.in_flight -= 1;
+                at += 1;
+            }
+            self.free_direct.push(slot);
+        }
+    }
+
+    #[cold]
+    fn fail_direct(&mut self, slot: u32, member: usize, completion: Completion) {
+        let Completion { tag, buffer, result } = completion;
+        let Err(error) = result else { unreachable!("it failed") };
+        let reading = self.direct[slot as usize].action == Action::Read;
+        if L::REDUNDANT && judge(error.kind(), reading) != Verdict::Request {
+            self.replan_direct(slot, member, buffer, error);
+        } else {
+            self.ready.push(Completion { tag, buffer, result: Err(error.at(&self.shared.members[member].name)) });
+        }
+    }
+
+    /// Goes on with the pieces that were handed their rows. True when there were some.
+    fn take_rows(&mut self) -> bool {
+        let mut granted = std::mem::take(&mut self.granted);
+        self.waiter.take_granted(&mut granted);
+        let some = !granted.is_empty();
+        for index in granted.drain(..) {
+            let piece = self.pieces[index as usize].take().expect("a waiting piece is under way");
+            self.advance(index, piece);
+        }
+        self.granted = granted;
+        some
+    }
+}
+
+impl Command {
+    /// Whether an access may be part of this command too.
+    fn joins(&self, offset: u64, length: u64, max_request_bytes: u64) -> bool {
+        matches!(self.work, Work::Read(_) | Work::Write(_))
+            && self.offset + self.length == offset
+            && self.length + length <= max_request_bytes
+    }
+}
+
+impl Default for Piece {
+    fn default() -> Piece {
+        Piece {
+            request: 0,
+            number: 0,
+            part: None,
+            fua: false,
+            done: 0,
+            planned: 0,
+            phase: Phase::Planning,
+            generation: 0,
+            avoid: MemberSet::EMPTY,
+            plan: Plan::default(),
+            held_row: None,
+            memory: Memory::default(),
+            commands: Vec::new(),
+            outstanding: 0,
+            failures: Vec::new(),
+        }
+    }
+}
+
+impl<L: Level> Channel for ArrayChannel<L> {
+    fn submit(&mut self, request: Request) {
+        self.in_flight += 1;
+        if let Err(error) = self.shared.info.check(&request.op) {
+            self.ready.push(request.complete(Err(error)));
+            return;
+        }
+        if L::REDUNDANT {
+            self.refresh_health();
+        }
+        let (part, fua) = match &request.op {
+            Op::Read { offset, into } => (Part { action: Action::Read, offset: *offset, length: into.len() as u64 }, false),
+            Op::Write { offset, from, fua } => (Part { action: Action::Write, offset: *offset, length: from.len() as u64 }, *fua),
+            Op::WriteZeroes { offset, length, fua } => (Part { action: Action::Zeroes, offset: *offset, length: *length }, *fua),
+            Op::Discard { offset, length } => (Part { action: Action::Discard, offset: *offset, length: *length }, false),
+            Op::Flush => return self.submit_planned(request.tag, None, false, Returned::Nothing, None),
+        };
+        if let Some(request) = self.submit_direct(request, part) {
+            self.submit_planned(request.tag, Some(part), fua, request.op.into_buffer(), None);
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        if L::LOCKS_ROWS {
+            while self.source.take().is_some() {}
+        }
+        // A phase sent out from here may have ended already, with no event to say so: go round until nothing new is sent.
+        loop {
+            let sent = self.sent;
+            for member in 0..self.members.len() {
+                if self.members[member].in_flight > 0 {
+                    self.poll_member(member, done);
+                }
+            }
+            let woken = L::LOCKS_ROWS && self.take_rows();
+            if self.sent == sent && !woken {
+                break;
+            }
+        }
+        self.in_flight -= self.ready.len() as u32;
+        done.append(&mut self.ready);
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+}
+
+impl<L: Level> Drop for ArrayChannel<L> {
+    fn drop(&mut self) {
+        // Rows must not stay locked for the other channels of the array.
+        for (index, piece) in self.pieces.iter_mut().enumerate() {
+            let Some(piece) = piece else { continue };
+            let Some(row) = piece.held_row.take() else { continue };
+            let waiting = piece.phase == Phase::WaitingForRow && self.shared.rows.cancel(row, &self.waiter, index as u32);
+            if !waiting && self.shared.rows.release(row, &self.waiter).0 {
+                self.source.at(self.source.reactor().now(), 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Members one behind the other.
+
+use block::Info;
+
+use super::{Action, Level, Lost, Part, Spot, place_of};
+use crate::geometry::Linear;
+use crate::{Access, MemberSet, Plan};
+
+/// The concatenation of its members.
+#[derive(Debug)]
+pub struct LinearLevel {
+    geometry: Linear,
+}
+
+impl LinearLevel {
+    pub(crate) fn new(geometry: Linear) -> LinearLevel {
+        LinearLevel { geometry }
+    }
+}
+
+impl Level for LinearLevel {
+    const REDUNDANT: bool = false;
+    const LOCKS_ROWS: bool = false;
+
+    fn name(&self) -> &'static str {
+        "linear"
+    }
+
+    fn options(&self) -> Vec<(String, String)> {
+        vec![("metadata".to_owned(), "none".to_owned())]
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.geometry.size_bytes()
+    }
+
+    fn refine(&self, _info: &mut Info) {}
+
+    #[inline]
+    fn whole(&self, part: Part, _absent: &MemberSet) -> Option<Spot> {
+        let extent = self.geometry.locate(part.offset, part.length);
+        (extent.length == part.length).then_some(Spot { member: extent.member, offset: extent.offset })
+    }
+
+    fn piece_bytes(&self, part: Part, _absent: &MemberSet) -> u64 {
+        part.length
+    }
+
+    fn plan(&self, piece: Part, _absent: &MemberSet, plan: &mut Plan) -> Result<(), Lost> {
+        let list = if piece.action == Action::Read { &mut plan.read } else { &mut plan.write };
+        let mut start = 0;
+        while start < piece.length {
+            let extent = self.geometry.locate(piece.offset + start, piece.length - start);
+            let place = place_of(piece.action, start);
+            list.push(Access { member: extent.member, offset: extent.offset, length: extent.length, place });
+            start += extent.length;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! What one kind of array has to answer; everything else is the same for all.
+
+mod linear;
+mod raid0;
+
+use std::fmt;
+
+use block::Info;
+
+use crate::{MemberSet, Plan};
+pub use linear::LinearLevel;
+pub use raid0::Raid0Level;
+
+/// What a request with a range wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Fill the host's buffer.
+    Read,
+    /// Write the host's buffer.
+    Write,
+    /// Make the range read as zeroes.
+    Zeroes,
+    /// Give the range back.
+    Discard,
+}
+
+/// A part of a request, in bytes of the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What is wanted.
+    pub action: Action,
+    /// Where in the array.
+    pub offset: u64,
+    /// How much; never 0.
+    pub length: u64,
+}
+
+/// A place on a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// Which member.
+    pub member: usize,
+    /// Where on it, in bytes.
+    pub offset: u64,
+}
+
+/// Too many members are absent for what is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The members that are missed.
+    pub members: MemberSet,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members: Vec<String> = self.members.iter().map(|member| member.to_string()).collect();
+        let (noun, verb) = if members.len() == 1 { ("member", "is") } else { ("members", "are") };
+        write!(f, "{noun} {} {verb} not there, and the rest does not make up for it", members.join(", "))
+    }
+}
+
+/// One kind of array as a table of answers: pure functions over sizes fixed at its making, no I/O.
+///
+/// `absent` are the members that may not be used: failed ones, and those that failed this very piece.
+pub trait Level: Send + Sync + 'static {
+    /// Whether the array goes on without some of its members. If not, a member's error is the request's error.
+    const REDUNDANT: bool;
+    /// Whether plans ever lock a row.
+    const LOCKS_ROWS: bool;
+
+    /// Name in stack text, for example `raid0`.
+    fn name(&self) -> &'static str;
+
+    /// Options in stack text that make this array again.
+    fn options(&self) -> Vec<(String, String)>;
+
+    /// Size of the array in bytes.
+    fn size_bytes(&self) -> u64;
+
+    /// Changes what the executor worked out from the members (their weakest answers) where the level knows better.
+    fn refine(&self, info: &mut Info);
+
+    /// How many commands one phase of one plan sends to one member at most.
+    fn commands_per_member(&self) -> u32 {
+        1
+    }
+
+    /// How many pieces of one request run at a time at most.
+    fn pieces_at_once(&self) -> u32 {
+        1
+    }
+
+    /// Where the part lies, if it is one command to one member and needs neither lock nor computation: the fast path.
+    fn whole(&self, part: Part, absent: &MemberSet) -> Option<Spot>;
+
+    /// How much of the part, from its start, one plan takes: whole blocks, at least one.
+    fn piece_bytes(&self, part: Part, absent: &MemberSet) -> u64;
+
+    /// Plans a piece into an empty plan.
+    ///
+    /// # Errors
+    /// When too many members are absent.
+    fn plan(&self, piece: Part, absent: &MemberSet, plan: &mut Plan) -> Result<(), Lost>;
+}
+
+/// What an access of a part moves, `start` bytes from the part's beginning.
+fn place_of(action: Action, start: u64) -> crate::Place {
+    match action {
+        Action::Read | Action::Write => crate::Place::Host { start },
+        Action::Zeroes => crate::Place::Zeroes,
+        Action::Discard => crate::Place::Discard,
+    }
+}

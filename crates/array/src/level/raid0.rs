@@ -1,0 +1,80 @@
+//! Chunks dealt out in turn.
+
+use block::Info;
+
+use super::{Action, Level, Lost, Part, Spot, place_of};
+use crate::geometry::{Raid0, Raid0Layout};
+use crate::{Access, MemberSet, Plan};
+
+/// The striped array.
+#[derive(Debug)]
+pub struct Raid0Level {
+    geometry: Raid0,
+    layout: Raid0Layout,
+    member_count: usize,
+}
+
+impl Raid0Level {
+    pub(crate) fn new(geometry: Raid0, layout: Raid0Layout, member_count: usize) -> Raid0Level {
+        Raid0Level { geometry, layout, member_count }
+    }
+}
+
+impl Level for Raid0Level {
+    const REDUNDANT: bool = false;
+    const LOCKS_ROWS: bool = false;
+
+    fn name(&self) -> &'static str {
+        "raid0"
+    }
+
+    fn options(&self) -> Vec<(String, String)> {
+        let mut options = vec![("chunk".to_owned(), crate::device::size_text(self.geometry.chunk_bytes()))];
+        if !self.geometry.layouts_agree() {
+            options.push(("layout".to_owned(), self.layout.name().to_owned()));
+        }
+        options.push(("metadata".to_owned(), "none".to_owned()));
+        options
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.geometry.size_bytes()
+    }
+
+    fn refine(&self, info: &mut Info) {
+        let stripe = self.geometry.chunk_bytes().saturating_mul(self.member_count as u64);
+        info.optimal_bytes = u32::try_from(stripe).unwrap_or(u32::MAX - u32::MAX % info.block_bytes);
+    }
+
+    #[inline]
+    fn whole(&self, part: Part, _absent: &MemberSet) -> Option<Spot> {
+        let extent = self.geometry.locate(part.offset, part.length);
+        (extent.length == part.length).then_some(Spot { member: extent.member, offset: extent.offset })
+    }
+
+    fn piece_bytes(&self, part: Part, _absent: &MemberSet) -> u64 {
+        part.length
+    }
+
+    fn plan(&self, piece: Part, _absent: &MemberSet, plan: &mut Plan) -> Result<(), Lost> {
+        match piece.action {
+            Action::Read | Action::Write => {
+                let list = if piece.action == Action::Read { &mut plan.read } else { &mut plan.write };
+                let mut start = 0;
+                while start < piece.length {
+                    let extent = self.geometry.locate(piece.offset + start, piece.length - start);
+                    let place = place_of(piece.action, start);
+                    list.push(Access { member: extent.member, offset: extent.offset, length: extent.length, place });
+                    start += extent.length;
+                }
+            }
+            // These may span the whole array: listing its chunks would take longer than the members do.
+            Action::Zeroes | Action::Discard => {
+                let shares = (0..self.member_count).filter_map(|member| self.geometry.share(piece.offset, piece.length, member));
+                let place = place_of(piece.action, 0);
+                plan.write.extend(shares.map(|share| Access { member: share.member, offset: share.offset, length: share.length, place }));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,385 @@
+//! The buffers of one piece under way: the host's part and the scratch buffers of its plan.
+//!
+//! For a read, ranges are lent to commands and come back in any order; put together again they are the buffer as it was:
+//!
+//! ```text
+//!   store      |==========================|
+//!   fragments  |kept|--lent--|--lent--|kept|
+//! ```
+
+use block::{Buf, BufMut};
+
+use crate::{Place, Step};
+
+/// The end of a chain of fragments.
+pub(crate) const NO_FRAGMENT: u32 = u32::MAX;
+
+/// One buffer, in whatever state it is.
+enum Held {
+    Nothing,
+    Own(BufMut),
+    Frozen(Buf),
+}
+
+struct Store {
+    held: Held,
+    length: u64,
+    /// Where `held` begins; what is before it lies in fragments.
+    position: u64,
+    /// What was never lent, while the rest is put together.
+    tail: Held,
+}
+
+impl Store {
+    fn new(held: Held, length: u64) -> Store {
+        Store { held, length, position: 0, tail: Held::Nothing }
+    }
+
+    fn append(&mut self, data: BufMut) {
+        match &mut self.held {
+            Held::Own(joined) => joined.append(data),
+            held => *held = Held::Own(data),
+        }
+    }
+}
+
+struct Fragment {
+    store: usize,
+    data: Option<BufMut>,
+    length: u64,
+    /// The next fragment of the same command.
+    next: u32,
+}
+
+/// All buffers of a piece. Store 0 is the host's, the others are scratch.
+#[derive(Default)]
+pub(crate) struct Memory {
+    stores: Vec<Store>,
+    fragments: Vec<Fragment>,
+    /// Where the part that is planned now starts in the host's buffer, in bytes.
+    pub(crate) host_start: u64,
+}
+
+impl Memory {
+    /// Starts with the host's buffer for this piece.
+    pub(crate) fn start(&mut self, buffer: HostBuffer) {
+        let (held, length) = match buffer {
+            HostBuffer::Nothing => (Held::Nothing, 0),
+            HostBuffer::Read(buffer) => {
+                let length = buffer.len() as u64;
+                (Held::Own(buffer), length)
+            }
+            HostBuffer::Write(buffer) => {
+                let length = buffer.len() as u64;
+                (Held::Frozen(buffer), length)
+            }
+        };
+        self.stores.clear();
+        self.stores.push(Store::new(held, length));
+        self.host_start = 0;
+    }
+
+    /// The host's buffer again, at the end of the piece.
+    pub(crate) fn finish(&mut self) -> HostBuffer {
+        match std::mem::replace(&mut self.stores[0].held, Held::Nothing) {
+            Held::Nothing => HostBuffer::Nothing,
+            Held::Own(buffer) => HostBuffer::Read(buffer),
+            Held::Frozen(buffer) => HostBuffer::Write(buffer),
+        }
+    }
+
+    /// Makes the scratch buffers of a plan, from `pool` where it has one of the length.
+    pub(crate) fn add_scratch(&mut self, lengths: &[u64], pool: &mut Vec<BufMut>) {
+        for &length in lengths {
+            let pooled = pool.iter().position(|buffer| buffer.len() as u64 == length);
+            let buffer = match pooled {
+                Some(index) => pool.swap_remove(index),
+                None => BufMut::zeroed(usize::try_from(length).expect("scratch fits in memory")),
+            };
+            self.stores.push(Store::new(Held::Own(buffer), length));
+        }
+    }
+
+    /// Gives the scratch buffers to the pool.
+    pub(crate) fn drop_scratch(&mut self, pool: &mut Vec<BufMut>, pool_size: usize) {
+        for store in self.stores.drain(1..) {
+            let own = match store.held {
+                Held::Own(buffer) => Some(buffer),
+                Held::Frozen(buffer) => buffer.try_mut().ok(),
+                Held::Nothing => None,
+            };
+            pool.extend(own.filter(|_| pool.len() < pool_size));
+        }
+    }
+
+    fn spot(&self, place: Place) -> (usize, u64) {
+        match place {
+            Place::Host { start } => (0, self.host_start + start),
+            Place::Scratch { slot, start } => (slot + 1, start),
+            Place::Zeroes | Place::Discard | Place::Flush => unreachable!("an access without data has no buffer"),
+        }
+    }
+
+    /// Lends a range to a command that fills it. `after` is the command's last fragment so far.
+    pub(crate) fn lend(&mut self, place: Place, length: u64, after: u32) -> (BufMut, u32) {
+        let (index, start) = self.spot(place);
+        let store = &mut self.stores[index];
+        let Held::Own(mut rest) = std::mem::replace(&mut store.held, Held::Nothing) else {
+            panic!("a plan reads into a write's buffer, or twice into the same bytes")
+        };
+        assert!(start >= store.position, "a plan's reads go into a buffer in ascending order");
+        let gap = start - store.position;
+        if gap > 0 {
+            let data = Some(rest.split_to(gap as usize));
+            self.fragments.push(Fragment { store: index, data, length: gap, next: NO_FRAGMENT });
+        }
+        store.position = start + length;
+        let data = if store.position < store.length {
+            let data = rest.split_to(length as usize);
+            store.held = Held::Own(rest);
+            data
+        } else {
+            rest
+        };
+        let fragment = u32::try_from(self.fragments.len()).expect("a request has fewer than 2^32 parts");
+        self.fragments.push(Fragment { store: index, data: None, length, next: NO_FRAGMENT });
+        if after != NO_FRAGMENT {
+            self.fragments[after as usize].next = fragment;
+        }
+        (data, fragment)
+    }
+
+    /// Takes a command's buffer back; `first` is its first fragment.
+    pub(crate) fn give_back(&mut self, first: u32, mut buffer: BufMut) {
+        let mut at = first;
+        while at != NO_FRAGMENT {
+            let fragment = &mut self.fragments[at as usize];
+            at = fragment.next;
+            if at == NO_FRAGMENT {
+                fragment.data = Some(buffer);
+                return;
+            }
+            fragment.data = Some(buffer.split_to(fragment.length as usize));
+        }
+    }
+
+    /// Puts all buffers together again once nothing is lent any more.
+    pub(crate) fn rejoin(&mut self) {
+        if self.fragments.is_empty() {
+            return;
+        }
+        for store in &mut self.stores {
+            if store.position > 0 {
+                store.position = 0;
+                store.tail = std::mem::replace(&mut store.held, Held::Nothing);
+            }
+        }
+        for fragment in self.fragments.drain(..) {
+            self.stores[fragment.store].append(fragment.data.expect("nothing is lent any more"));
+        }
+        for store in &mut self.stores {
+            if let Held::Own(tail) = std::mem::replace(&mut store.tail, Held::Nothing) {
+                store.append(tail);
+            }
+        }
+    }
+
+    /// No computation changes the scratch buffers any more.
+    pub(crate) fn freeze_scratch(&mut self) {
+        for store in &mut self.stores[1..] {
+            if let Held::Own(buffer) = std::mem::replace(&mut store.held, Held::Nothing) {
+                store.held = Held::Frozen(buffer.freeze());
+            }
+        }
+    }
+
+    /// The bytes of a range, to be written.
+    pub(crate) fn share(&self, place: Place, length: u64) -> Buf {
+        let (index, start) = self.spot(place);
+        let store = &self.stores[index];
+        let Held::Frozen(buffer) = &store.held else { panic!("a plan writes from a read's buffer") };
+        let mut range = buffer.clone();
+        if start > 0 {
+            let _ = range.split_to(start as usize);
+        }
+        if start + length < store.length { range.split_to(length as usize) } else { range }
+    }
+
+    /// Runs one step of a plan.
+    pub(crate) fn compute(&mut self, step: Step) {
+        match step {
+            Step::Zero { into, length } => self.on_target(into, length, |_, target| target.fill(0)),
+            Step::Copy { from, into, length } => self.with_source(from, into, length, |source, target| target.copy_from_slice(source)),
+            Step::Xor { from, into, length } => self.with_source(from, into, length, |source, target| {
+                target.iter_mut().zip(source).for_each(|(byte, more)| *byte ^= more);
+            }),
+        }
+    }
+
+    /// Cuts the target out of its buffer, so that the rest can be read meanwhile.
+    fn on_target(&mut self, into: Place, length: u64, work: impl FnOnce(&Cut<'_>, &mut BufMut)) {
+        let (index, start) = self.spot(into);
+        let Held::Own(mut back) = std::mem::replace(&mut self.stores[index].held, Held::Nothing) else {
+            panic!("a plan computes into a write's buffer")
+        };
+        let mut front = back.split_to(start as usize);
+        let mut target = back.split_to(length as usize);
+        work(&Cut { memory: self, index, start, front: &front, back: &back }, &mut target);
+        front.append(target);
+        front.append(back);
+        self.stores[index].held = Held::Own(front);
+    }
+
+    fn with_source(&mut self, from: Place, into: Place, length: u64, work: impl Fn(&[u8], &mut [u8])) {
+        let (source_index, source_start) = self.spot(from);
+        self.on_target(into, length, |cut, target| {
+            let mut targets = target.slices_mut();
+            let mut target: &mut [u8] = &mut [];
+            cut.each_slice(source_index, source_start, length, |mut source| {
+                while !source.is_empty() {
+                    if target.is_empty() {
+                        target = targets.next().expect("source and target are of one length");
+                    }
+                    let now = source.len().min(target.len());
+                    let (done, left) = std::mem::take(&mut target).split_at_mut(now);
+                    work(&source[..now], done);
+                    target = left;
+                    source = &source[now..];
+                }
+            });
+        });
+    }
+}
+
+/// The buffers while a target is cut out of one of them.
+struct Cut<'a> {
+    memory: &'a Memory,
+    index: usize,
+    start: u64,
+    front: &'a BufMut,
+    back: &'a BufMut,
+}
+
+impl Cut<'_> {
+    /// Visits the bytes of a range, in order, as the slices they lie in.
+    fn each_slice(&self, index: usize, start: u64, length: u64, visit: impl FnMut(&[u8])) {
+        let store = &self.memory.stores[index];
+        if index != self.index {
+            match &store.held {
+                Held::Own(buffer) => window(buffer.slices(), start, length, visit),
+                Held::Frozen(buffer) => window(buffer.slices(), start, length, visit),
+                Held::Nothing => panic!("a plan computes from a buffer that it has not got"),
+            }
+        } else if start + length <= self.start {
+            window(self.front.slices(), start, length, visit);
+        } else {
+            let back_start = store.length - self.back.len() as u64;
+            assert!(start >= back_start, "a source does not overlap its target");
+            window(self.back.slices(), start - back_start, length, visit);
+        }
+    }
+}
+
+/// Visits `length` bytes from `start` of bytes that lie in several slices.
+fn window<'a>(slices: impl Iterator<Item = &'a [u8]>, start: u64, length: u64, mut visit: impl FnMut(&[u8])) {
+    let (mut skip, mut left) = (start as usize, length as usize);
+    for slice in slices {
+        let from = skip.min(slice.len());
+        let to = (from + left).min(slice.len());
+        skip -= from;
+        left -= to - from;
+        if to > from {
+            visit(&slice[from..to]);
+        }
+        if left == 0 {
+            return;
+        }
+    }
+    panic!("a plan's range is past the end of its buffer");
+}
+
+/// The host's part of a piece.
+pub(crate) enum HostBuffer {
+    Nothing,
+    Read(BufMut),
+    Write(Buf),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(length: usize) -> BufMut {
+        let mut buffer = BufMut::zeroed(length);
+        buffer.slices_mut().flatten().enumerate().for_each(|(index, byte)| *byte = index as u8);
+        buffer
+    }
+
+    fn bytes(buffer: HostBuffer) -> Vec<u8> {
+        let HostBuffer::Read(buffer) = buffer else { panic!("a read's buffer") };
+        buffer.as_slice().expect("in one piece").to_vec()
+    }
+
+    #[test]
+    fn lent_ranges_come_back_in_any_order_and_the_buffer_is_whole_again() {
+        let mut random = reactor::Random::with_seed(3);
+        for _ in 0..300 {
+            let length = random.u64(1..64);
+            let mut memory = Memory::default();
+            memory.start(HostBuffer::Read(numbered(length as usize)));
+            memory.add_scratch(&[8], &mut Vec::new());
+            let mut lent = Vec::new();
+            let (scratch, fragment) = memory.lend(Place::Scratch { slot: 0, start: 2 }, 3, NO_FRAGMENT);
+            lent.push((fragment, scratch));
+            let mut at = 0;
+            while at < length {
+                let start = random.u64(at..length);
+                let end = random.u64(start + 1..=length);
+                let (mut data, first) = memory.lend(Place::Host { start }, end - start, NO_FRAGMENT);
+                // Sometimes a command takes a second range along.
+                at = end;
+                if at < length && random.bool() {
+                    let (more, _) = memory.lend(Place::Host { start: at }, length - at, first);
+                    data.append(more);
+                    at = length;
+                }
+                lent.push((first, data));
+                if random.bool() {
+                    break;
+                }
+            }
+            random.shuffle(&mut lent);
+            lent.into_iter().for_each(|(first, data)| memory.give_back(first, data));
+            memory.rejoin();
+            assert_eq!(bytes(memory.finish()), numbered(length as usize).as_slice().expect("one piece"));
+            let mut pool = Vec::new();
+            memory.drop_scratch(&mut pool, 4);
+            assert_eq!(pool[0].as_slice().map(<[u8]>::len), Some(8));
+        }
+    }
+
+    #[test]
+    fn steps_work_across_and_within_buffers() {
+        let mut memory = Memory::default();
+        memory.start(HostBuffer::Read(numbered(12)));
+        let mut scratch = BufMut::zeroed(4);
+        scratch.copy_from_slice(&[1, 1, 2, 2]);
+        memory.add_scratch(&[4], &mut vec![scratch]);
+        let host = |start| Place::Host { start };
+        memory.compute(Step::Xor { from: Place::Scratch { slot: 0, start: 0 }, into: host(4), length: 4 });
+        memory.compute(Step::Xor { from: host(0), into: host(4), length: 4 });
+        memory.compute(Step::Copy { from: host(10), into: host(0), length: 2 });
+        memory.compute(Step::Zero { into: host(11), length: 1 });
+        memory.compute(Step::Copy { from: host(8), into: Place::Scratch { slot: 0, start: 1 }, length: 2 });
+        memory.compute(Step::Copy { from: Place::Scratch { slot: 0, start: 1 }, into: host(2), length: 2 });
+        assert_eq!(bytes(memory.finish()), [10, 11, 8, 9, 4 ^ 1, 5 ^ 1 ^ 1, 6 ^ 2 ^ 2, 7 ^ 2 ^ 3, 8, 9, 10, 0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "does not overlap")]
+    fn a_step_from_its_own_target_is_our_mistake() {
+        let mut memory = Memory::default();
+        memory.start(HostBuffer::Read(numbered(8)));
+        memory.compute(Step::Copy { from: Place::Host { start: 1 }, into: Place::Host { start: 0 }, length: 4 });
+    }
+}

@@ -1,0 +1,108 @@
+//! What has to be done for one piece of a request, as plain data.
+//!
+//! ```text
+//!   lock a row ──> read all ──> compute, step by step ──> write all ──> unlock
+//! ```
+//!
+//! Bytes are in the request's own buffer (`Host`) or in scratch buffers that live as long as the plan. Accesses of one
+//! phase run at the same time; neighbours on a member go out as one command.
+
+use crate::MemberSet;
+
+/// Where the bytes of an access or a step are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the request's buffer, `start` bytes from the beginning of the planned part.
+    Host {
+        /// In bytes.
+        start: u64,
+    },
+    /// In scratch buffer `slot` (its length is `Plan::scratch[slot]`), `start` bytes from its beginning.
+    Scratch {
+        /// Which buffer.
+        slot: usize,
+        /// In bytes.
+        start: u64,
+    },
+    /// Zeroes that nobody sends (an access of the write phase only).
+    Zeroes,
+    /// Nothing: the blocks are given back (an access of the write phase only).
+    Discard,
+    /// Nothing: the member is flushed (an access of the write phase only; it has no range).
+    Flush,
+}
+
+/// One run of bytes on one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Which member.
+    pub member: usize,
+    /// Where on it, in bytes.
+    pub offset: u64,
+    /// How much, in bytes.
+    pub length: u64,
+    /// Where the bytes go to (read) or come from (write).
+    pub place: Place,
+}
+
+/// One computation between the phases. A step's two ranges do not overlap; a write's host buffer is never a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// `into` becomes zero.
+    Zero {
+        /// Target.
+        into: Place,
+        /// In bytes.
+        length: u64,
+    },
+    /// `into` becomes `from`.
+    Copy {
+        /// Source.
+        from: Place,
+        /// Target.
+        into: Place,
+        /// In bytes.
+        length: u64,
+    },
+    /// `into` becomes `into XOR from`.
+    Xor {
+        /// Source.
+        from: Place,
+        /// Target.
+        into: Place,
+        /// In bytes.
+        length: u64,
+    },
+}
+
+/// What to do for one piece. Made by a level, run by the executor, used again and again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The row that nobody else may work on meanwhile.
+    pub lock: Option<u64>,
+    /// Lengths of the scratch buffers in bytes; their contents are unspecified at first.
+    pub scratch: Vec<u64>,
+    /// What to read first. Accesses that go to the same buffer are in ascending order of their place and do not overlap.
+    pub read: Vec<Access>,
+    /// What to compute then, in this order.
+    pub compute: Vec<Step>,
+    /// What to write then.
+    pub write: Vec<Access>,
+}
+
+impl Plan {
+    /// Empties the plan and keeps its memory.
+    pub fn clear(&mut self) {
+        self.lock = None;
+        self.scratch.clear();
+        self.read.clear();
+        self.compute.clear();
+        self.write.clear();
+    }
+
+    /// Flushes every member that is not absent: the plan of a flush at every level.
+    pub(crate) fn flush_all(&mut self, members: usize, absent: &MemberSet) {
+        let present = (0..members).filter(|&member| !absent.contains(member));
+        self.write.extend(present.map(|member| Access { member, offset: 0, length: 0, place: Place::Flush }));
+    }
+}
