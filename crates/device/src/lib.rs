@@ -1,1 +1,22 @@
-//! (being written)
+//! Leaves of a stack, and the layer that breaks them.
+//!
+//! | stack text | here | what |
+//! | --- | --- | --- |
+//! | `file:PATH`, a bare path | [`FileDevice`] | a regular file or a block device, through io_uring |
+//! | `ram:SIZE` | [`RamDevice`] | memory, shared by all threads, allocated when written |
+//! | `null:SIZE` | [`NullDevice`] | takes everything, keeps nothing |
+//! | `model:NAME` | [`model`] | a disk that is computed, with the times of a real one |
+//!
+//! `ram` and `null` answer while a request is submitted, and any device answers so what it refuses. So an owner polls
+//! after it submits and before it waits: the reactor knows nothing of answers that no event brought.
+
+mod file;
+mod immediate;
+pub mod model;
+mod null;
+mod ram;
+mod size;
+
+pub use file::{Direct, FileDevice, FileOptions, Identity};
+pub use null::NullDevice;
+pub use ram::RamDevice;

@@ -1,0 +1,389 @@
+//! One owner's requests on a file: each is one operation of the ring, or several when the kernel does it by halves.
+
+use std::io;
+use std::sync::Arc;
+
+use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Request, Returned};
+use reactor::{Event, Outcome, RingFile, Source};
+
+use super::Shared;
+
+/// FALLOC_FL_* of <linux/falloc.h>.
+const KEEP_SIZE: i32 = 0x01;
+const PUNCH_HOLE: i32 = 0x02;
+const ZERO_RANGE: i32 = 0x10;
+/// The most pieces of memory one operation takes (UIO_MAXIOV).
+const MAX_PIECES: usize = 1024;
+const EINTR: i32 = 4;
+const EAGAIN: i32 = 11;
+
+pub(super) struct FileChannel {
+    shared: Arc<Shared>,
+    file: RingFile,
+    source: Source,
+    /// Operations carry the index of their request's slot as token.
+    slots: Vec<Option<Running>>,
+    free: Vec<u32>,
+    /// What never reached the ring.
+    answered: Vec<Completion>,
+}
+
+/// A request under way.
+struct Running {
+    tag: u64,
+    /// Where in the file the request starts.
+    start: u64,
+    length: u64,
+    work: Work,
+}
+
+enum Work {
+    Read(Transfer<BufMut>),
+    Write {
+        transfer: Transfer<Buf>,
+        durable: bool,
+    },
+    /// A fallocate with this mode; with `sync`, a sync follows.
+    Clear {
+        mode: i32,
+        sync: bool,
+    },
+    SyncAfterClear,
+    Flush,
+}
+
+/// Progress through the buffer of a read or a write. All three are `None` as long as the kernel takes it in one go.
+struct Transfer<B> {
+    moved: Option<B>,
+    /// Waits behind the operation under way, which takes no more pieces.
+    behind: Option<B>,
+    /// The owner's buffer, where its place in memory does not suit direct I/O and another stands in for it.
+    owners: Option<B>,
+}
+
+/// What both kinds of buffer can do.
+trait Bytes: Sized {
+    fn pieces(&self) -> impl Iterator<Item = &[u8]>;
+    fn length(&self) -> usize;
+    fn take_front(&mut self, length: usize) -> Self;
+    fn join(&mut self, other: Self);
+}
+
+macro_rules! bytes {
+    ($buffer:ty) => {
+        impl Bytes for $buffer {
+            fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+                self.slices()
+            }
+            fn length(&self) -> usize {
+                self.len()
+            }
+            fn take_front(&mut self, length: usize) -> Self {
+                self.split_to(length)
+            }
+            fn join(&mut self, other: Self) {
+                self.append(other);
+            }
+        }
+    };
+}
+bytes!(Buf);
+bytes!(BufMut);
+
+fn join<B: Bytes>(front: Option<B>, back: B) -> B {
+    match front {
+        Some(mut front) => {
+            front.join(back);
+            front
+        }
+        None => back,
+    }
+}
+
+impl<B: Bytes> Transfer<B> {
+    fn new(owners: Option<B>) -> Transfer<B> {
+        Transfer { moved: None, behind: None, owners }
+    }
+
+    /// As much from the front of `buffer` as one operation takes.
+    fn fit(&mut self, mut buffer: B) -> B {
+        if buffer.pieces().nth(MAX_PIECES).is_none() {
+            return buffer;
+        }
+        let length = buffer.pieces().take(MAX_PIECES).map(<[u8]>::len).sum();
+        let front = buffer.take_front(length);
+        self.behind = Some(buffer);
+        front
+    }
+
+    /// Notes that the first `count` bytes of `buffer` are done; what to do next, or `None` at the end.
+    fn advance(&mut self, mut buffer: B, count: usize) -> Option<B> {
+        if count == buffer.length() && self.behind.is_none() {
+            self.moved = Some(join(self.moved.take(), buffer));
+            return None;
+        }
+        let front = buffer.take_front(count);
+        self.moved = Some(join(self.moved.take(), front));
+        if let Some(behind) = self.behind.take() {
+            buffer.join(behind);
+        }
+        Some(self.fit(buffer))
+    }
+
+    /// The whole buffer of a transfer that ended early, `buffer` being the part that was under way.
+    fn abandon(&mut self, buffer: B) {
+        let mut whole = join(self.moved.take(), buffer);
+        if let Some(behind) = self.behind.take() {
+            whole.join(behind);
+        }
+        self.moved = Some(whole);
+    }
+
+    fn moved_bytes(&self) -> u64 {
+        self.moved.as_ref().map_or(0, |moved| moved.length() as u64)
+    }
+}
+
+impl FileChannel {
+    pub(super) fn new(shared: Arc<Shared>, file: RingFile, source: Source, depth: u32) -> FileChannel {
+        let capacity = depth.min(1024) as usize;
+        FileChannel { shared, file, source, slots: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity), answered: Vec::new() }
+    }
+
+    /// Whether direct I/O takes the buffer where it lies.
+    fn suits(&self, buffer: &impl Bytes) -> bool {
+        let Some(alignment) = self.shared.alignment else { return true };
+        let (memory, length) = (alignment.memory as usize, alignment.offset as usize);
+        buffer.pieces().all(|piece| piece.as_ptr().addr().is_multiple_of(memory) && piece.len().is_multiple_of(length))
+    }
+
+    fn start(&mut self, tag: u64, op: Op) {
+        let (offset, length) = op.range().unwrap_or((0, 0));
+        let start = self.shared.offset_bytes + offset;
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 requests in flight")
+        });
+        let token = u64::from(index);
+        let work = match op {
+            Op::Read { into, .. } => {
+                let (buffer, owners) = if self.suits(&into) { (into, None) } else { (BufMut::zeroed(into.len()), Some(into)) };
+                let mut transfer = Transfer::new(owners);
+                self.source.read(&self.file, start, transfer.fit(buffer), token);
+                Work::Read(transfer)
+            }
+            Op::Write { from, fua, .. } => {
+                let (buffer, owners) = if self.suits(&from) { (from, None) } else { (aligned_copy(&from), Some(from)) };
+                let mut transfer = Transfer::new(owners);
+                self.source.write(&self.file, start, transfer.fit(buffer), fua, token);
+                Work::Write { transfer, durable: fua }
+            }
+            Op::WriteZeroes { fua, .. } => {
+                let mode = if self.shared.is_block_device { ZERO_RANGE | KEEP_SIZE } else { PUNCH_HOLE | KEEP_SIZE };
+                self.source.allocate(&self.file, start, length, mode, token);
+                Work::Clear { mode, sync: fua }
+            }
+            Op::Discard { .. } => {
+                let mode = PUNCH_HOLE | KEEP_SIZE;
+                self.source.allocate(&self.file, start, length, mode, token);
+                Work::Clear { mode, sync: false }
+            }
+            Op::Flush => {
+                self.source.sync_data(&self.file, token);
+                Work::Flush
+            }
+        };
+        self.slots[index as usize] = Some(Running { tag, start, length, work });
+    }
+
+    fn ended(&mut self, event: Event, done: &mut Vec<Completion>) {
+        let token = event.token;
+        let index = usize::try_from(token).expect("our own slot");
+        let mut running = self.slots[index].take().expect("an operation belongs to a request under way");
+        let result = match (event.outcome, &mut running.work) {
+            (Outcome::Read { buffer, result }, Work::Read(transfer)) => match result {
+                Ok(0) => {
+                    transfer.abandon(buffer);
+                    Err(cut_short(&self.shared, &running))
+                }
+                Ok(count) => match transfer.advance(buffer, count as usize) {
+                    None => Ok(()),
+                    // Direct I/O goes on in whole blocks only; less than one means the end of the file.
+                    Some(rest) if self.shared.alignment.is_some_and(|alignment| !count.is_multiple_of(alignment.offset)) => {
+                        transfer.abandon(rest);
+                        Err(cut_short(&self.shared, &running))
+                    }
+                    Some(rest) => {
+                        self.source.read(&self.file, running.start + transfer.moved_bytes(), rest, token);
+                        self.slots[index] = Some(running);
+                        return;
+                    }
+                },
+                Err(error) if is_transient(&error) => {
+                    self.source.read(&self.file, running.start + transfer.moved_bytes(), buffer, token);
+                    self.slots[index] = Some(running);
+                    return;
+                }
+                Err(error) => {
+                    transfer.abandon(buffer);
+                    Err(failed(&self.shared, "read", &running, error))
+                }
+            },
+            (Outcome::Written { buffer, result }, Work::Write { transfer, durable }) => {
+                let durable = *durable;
+                let rest = match result {
+                    Ok(0) => {
+                        transfer.abandon(buffer);
+                        Err(io::Error::from(io::ErrorKind::WriteZero))
+                    }
+                    Ok(count) => Ok(transfer.advance(buffer, count as usize)),
+                    Err(error) if is_transient(&error) => Ok(Some(buffer)),
+                    Err(error) => {
+                        transfer.abandon(buffer);
+                        Err(error)
+                    }
+                };
+                match rest {
+                    Ok(None) => Ok(()),
+                    Ok(Some(rest)) => {
+                        self.source.write(&self.file, running.start + transfer.moved_bytes(), rest, durable, token);
+                        self.slots[index] = Some(running);
+                        return;
+                    }
+                    Err(error) => {
+                        let error = failed(&self.shared, if durable { "durable write" } else { "write" }, &running, error);
+                        // Part of a durable write is a sync, which may have taken the only report of other writes' loss.
+                        Err(if durable { self.shared.never_durable_again(error) } else { error })
+                    }
+                }
+            }
+            (Outcome::Done { result: Err(error) }, Work::Clear { mode, .. }) if is_transient(&error) => {
+                self.source.allocate(&self.file, running.start, running.length, *mode, token);
+                self.slots[index] = Some(running);
+                return;
+            }
+            (Outcome::Done { result: Ok(()) }, Work::Clear { sync: true, .. }) => {
+                self.source.sync_data(&self.file, token);
+                running.work = Work::SyncAfterClear;
+                self.slots[index] = Some(running);
+                return;
+            }
+            (Outcome::Done { result }, Work::Clear { .. }) => result.map_err(|error| failed(&self.shared, "clearing", &running, error)),
+            (Outcome::Done { result: Err(error) }, Work::Flush | Work::SyncAfterClear) if is_transient(&error) => {
+                self.source.sync_data(&self.file, token);
+                self.slots[index] = Some(running);
+                return;
+            }
+            (Outcome::Done { result: Err(error) }, Work::Flush | Work::SyncAfterClear) => {
+                let error = Error::from_io(format!("{}: flush", self.shared.path.display()), error);
+                Err(self.shared.never_durable_again(error))
+            }
+            // Another channel's flush may have met the failure that this one should have met.
+            (Outcome::Done { result: Ok(()) }, Work::Flush | Work::SyncAfterClear) => self.shared.still_durable(),
+            (outcome, _) => unreachable!("{outcome:?} ends no operation that was started for this request"),
+        };
+        self.free.push(u32::try_from(index).expect("came from a u32"));
+        done.push(Completion { tag: running.tag, buffer: running.work.into_buffer(result.is_ok()), result });
+    }
+}
+
+impl Channel for FileChannel {
+    fn submit(&mut self, request: Request) {
+        let shared = &self.shared;
+        let allowed = shared.info.check(&request.op).map_err(|error| error.at(shared.path.display()));
+        let allowed = match &request.op {
+            Op::Flush | Op::Write { fua: true, .. } | Op::WriteZeroes { fua: true, .. } => allowed.and_then(|()| shared.still_durable()),
+            _ => allowed,
+        };
+        if let Err(error) = allowed {
+            self.answered.push(request.complete(Err(error)));
+        } else if shared.info.read_only && matches!(request.op, Op::Flush) {
+            self.answered.push(request.complete(Ok(())));
+        } else {
+            self.start(request.tag, request.op);
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        done.append(&mut self.answered);
+        while let Some(event) = self.source.take() {
+            self.ended(event, done);
+        }
+    }
+
+    fn in_flight(&self) -> u32 {
+        u32::try_from(self.slots.len() - self.free.len() + self.answered.len()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Shared {
+    /// Remembers that something completed may be lost, for every later flush.
+    fn never_durable_again(&self, error: Error) -> Error {
+        // Of several failures the first is the one to tell.
+        let _ = self.flush_failed.set(error.repeat());
+        error
+    }
+
+    fn still_durable(&self) -> Result<(), Error> {
+        match self.flush_failed.get() {
+            None => Ok(()),
+            Some(first) => {
+                let text = format!("{}: an earlier flush failed, so writes may be lost; open it again ({first})", self.path.display());
+                Err(Error::new(first.kind(), text))
+            }
+        }
+    }
+}
+
+impl Work {
+    fn into_buffer(self, read_well: bool) -> Returned {
+        match self {
+            Work::Read(Transfer { moved: Some(moved), owners, .. }) => Returned::Read(match owners {
+                None => moved,
+                Some(mut owners) => {
+                    if read_well {
+                        copy(&moved, &mut owners);
+                    }
+                    owners
+                }
+            }),
+            Work::Write { transfer: Transfer { moved: Some(moved), owners, .. }, .. } => Returned::Written(owners.unwrap_or(moved)),
+            Work::Read(_) | Work::Write { .. } => unreachable!("the end of a transfer hands its buffer back"),
+            Work::Clear { .. } | Work::SyncAfterClear | Work::Flush => Returned::Nothing,
+        }
+    }
+}
+
+fn aligned_copy(from: &Buf) -> Buf {
+    let mut copy = BufMut::zeroed(from.len());
+    from.copy_to_slice(copy.as_mut_slice().expect("a new buffer is one piece"));
+    copy.freeze()
+}
+
+fn copy(from: &BufMut, to: &mut BufMut) {
+    let mut rest = from.as_slice().expect("a stand-in is one piece");
+    for slice in to.slices_mut() {
+        let (now, later) = rest.split_at(slice.len());
+        slice.copy_from_slice(now);
+        rest = later;
+    }
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(EINTR | EAGAIN))
+}
+
+fn failed(shared: &Shared, what: &str, running: &Running, error: io::Error) -> Error {
+    Error::from_io(format!("{}: {what} of {} bytes at {}", shared.path.display(), running.length, running.start), error)
+}
+
+/// The file ends where the device does not.
+fn cut_short(shared: &Shared, running: &Running) -> Error {
+    let now = rustix::fs::fstat(&shared.descriptor).map_or_else(|error| error.to_string(), |stat| format!("{} bytes", stat.st_size));
+    let (name, end) = (shared.path.display(), shared.offset_bytes + shared.info.size_bytes);
+    let text = format!(
+        "{name}: read of {} bytes at {} met the end of the file: it was cut short while in use (now {now}, at least {end} when opened)",
+        running.length, running.start
+    );
+    Error::new(ErrorKind::Media, text)
+}

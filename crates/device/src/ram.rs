@@ -1,0 +1,192 @@
+//! `ram:SIZE`: blocks in memory, shared by all channels and threads.
+//!
+//! ```text
+//! groups   |  o  |  -  |  -  |  o  | …     one word or so for each 32 MiB; made when first written
+//!             |                 |
+//! pages    |o|-|o|-|…        |-|o|…        a lock for each 64 KiB; bytes allocated when first written
+//! ```
+//!
+//! What was never written takes no memory and reads as zeroes; a discard gives whole pages back. Nothing is lost as long
+//! as the device lives, so every completed write is as durable as it will ever be, and a flush has nothing to do.
+
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use block::{Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor, Request, SECTOR_BYTES, Support};
+
+use crate::immediate::{Immediate, ImmediateChannel};
+use crate::size::size_text;
+
+const PAGE_BYTES: usize = 64 << 10;
+const GROUP_PAGES: usize = 512;
+const GROUP_BYTES: u64 = (PAGE_BYTES * GROUP_PAGES) as u64;
+
+/// A device in memory.
+pub struct RamDevice {
+    store: Arc<Store>,
+}
+
+impl RamDevice {
+    /// A device of `size_bytes` in blocks of `block_bytes`, all zeroes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when the block is no power of two from 512 on or the size is not whole blocks.
+    pub fn new(size_bytes: u64, block_bytes: u32) -> Result<RamDevice, Error> {
+        check_shape("ram", size_bytes, block_bytes)?;
+        let info = Info {
+            block_bytes,
+            optimal_bytes: block_bytes.max(4096),
+            fua: Support::Native,
+            zeroes: Support::Native,
+            discard: DiscardSupport::ReadsZero,
+            ..Info::plain(size_bytes)
+        };
+        let groups = (0..size_bytes.div_ceil(GROUP_BYTES)).map(|_| OnceLock::new()).collect();
+        Ok(RamDevice { store: Arc::new(Store { info, groups }) })
+    }
+
+    /// Memory that holds written data now, in bytes; whole pages of 64 KiB.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> u64 {
+        let pages = self.store.groups.iter().filter_map(OnceLock::get).flat_map(|group| group.iter());
+        pages.filter(|page| page.read().unwrap_or_else(PoisonError::into_inner).is_some()).count() as u64 * PAGE_BYTES as u64
+    }
+}
+
+impl Device for RamDevice {
+    fn info(&self) -> &Info {
+        &self.store.info
+    }
+
+    fn describe(&self) -> Node {
+        sized_leaf("ram", &self.store.info)
+    }
+
+    fn open(&self, depth: u32, _reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        Ok(Box::new(ImmediateChannel::new(Arc::clone(&self.store), depth)))
+    }
+}
+
+/// `scheme:SIZE`, with the block size where it is not the usual one.
+pub(crate) fn sized_leaf(scheme: &str, info: &Info) -> Node {
+    let leaf = Node::leaf(scheme, size_text(info.size_bytes));
+    if u64::from(info.block_bytes) == SECTOR_BYTES { leaf } else { leaf.with("block", info.block_bytes) }
+}
+
+/// Refuses sizes that no device can have.
+pub(crate) fn check_shape(scheme: &str, size_bytes: u64, block_bytes: u32) -> Result<(), Error> {
+    check_block(block_bytes).map_err(|error| error.at(scheme))?;
+    if size_bytes == 0 || !size_bytes.is_multiple_of(u64::from(block_bytes)) {
+        let text = format!("{scheme}: {size_bytes} bytes are not whole blocks of {block_bytes} bytes; give a multiple");
+        return Err(Error::new(ErrorKind::Invalid, text));
+    }
+    Ok(())
+}
+
+/// Refuses blocks that no device can have.
+pub(crate) fn check_block(block_bytes: u32) -> Result<(), Error> {
+    if block_bytes.is_power_of_two() && u64::from(block_bytes) >= SECTOR_BYTES {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Invalid, format!("a block of {block_bytes} bytes; it must be a power of two, at least 512")))
+}
+
+/// 64 KiB of the device, or nothing while it holds zeroes alone.
+type Page = RwLock<Option<Box<[u8]>>>;
+
+struct Store {
+    info: Info,
+    groups: Vec<OnceLock<Box<[Page]>>>,
+}
+
+/// The part of one page that a range covers.
+struct Piece {
+    page: usize,
+    start: usize,
+    length: usize,
+}
+
+fn piece_at(offset: u64, left: usize) -> Piece {
+    let start = (offset % PAGE_BYTES as u64) as usize;
+    Piece { page: (offset / PAGE_BYTES as u64) as usize, start, length: left.min(PAGE_BYTES - start) }
+}
+
+impl Store {
+    /// The page's lock, if anything in its group was ever written.
+    fn page(&self, page: usize) -> Option<&Page> {
+        self.groups[page / GROUP_PAGES].get().map(|group| &group[page % GROUP_PAGES])
+    }
+
+    fn page_made(&self, page: usize) -> &Page {
+        let group = self.groups[page / GROUP_PAGES].get_or_init(|| (0..GROUP_PAGES).map(|_| Page::default()).collect());
+        &group[page % GROUP_PAGES]
+    }
+
+    fn read(&self, mut offset: u64, mut target: &mut [u8]) {
+        while !target.is_empty() {
+            let piece = piece_at(offset, target.len());
+            let (now, later) = target.split_at_mut(piece.length);
+            let bytes = self.page(piece.page).map(|page| page.read().unwrap_or_else(PoisonError::into_inner));
+            match bytes.as_ref().and_then(|bytes| bytes.as_ref()) {
+                Some(bytes) => now.copy_from_slice(&bytes[piece.start..piece.start + piece.length]),
+                None => now.fill(0),
+            }
+            offset += piece.length as u64;
+            target = later;
+        }
+    }
+
+    fn write(&self, mut offset: u64, mut source: &[u8]) {
+        while !source.is_empty() {
+            let piece = piece_at(offset, source.len());
+            let (now, later) = source.split_at(piece.length);
+            let mut page = self.page_made(piece.page).write().unwrap_or_else(PoisonError::into_inner);
+            let bytes = page.get_or_insert_with(|| vec![0; PAGE_BYTES].into_boxed_slice());
+            bytes[piece.start..piece.start + piece.length].copy_from_slice(now);
+            offset += piece.length as u64;
+            source = later;
+        }
+    }
+
+    fn clear(&self, mut offset: u64, length: u64) {
+        let end = offset + length;
+        while offset < end {
+            let piece = piece_at(offset, usize::try_from(end - offset).unwrap_or(usize::MAX));
+            if let Some(page) = self.page(piece.page) {
+                let mut page = page.write().unwrap_or_else(PoisonError::into_inner);
+                if piece.length == PAGE_BYTES {
+                    *page = None;
+                } else if let Some(bytes) = page.as_mut() {
+                    bytes[piece.start..piece.start + piece.length].fill(0);
+                }
+            }
+            offset += piece.length as u64;
+        }
+    }
+}
+
+impl Immediate for Arc<Store> {
+    fn carry_out(&self, mut request: Request) -> Completion {
+        if let Err(error) = self.info.check(&request.op) {
+            return request.complete(Err(error.at("ram")));
+        }
+        match &mut request.op {
+            Op::Read { offset, into } => {
+                let mut offset = *offset;
+                for slice in into.slices_mut() {
+                    self.read(offset, slice);
+                    offset += slice.len() as u64;
+                }
+            }
+            Op::Write { offset, from, .. } => {
+                let mut offset = *offset;
+                for slice in from.slices() {
+                    self.write(offset, slice);
+                    offset += slice.len() as u64;
+                }
+            }
+            Op::WriteZeroes { offset, length, .. } | Op::Discard { offset, length } => self.clear(*offset, *length),
+            Op::Flush => (),
+        }
+        request.complete(Ok(()))
+    }
+}
