@@ -1,0 +1,285 @@
+//! Every refusal, and that nothing was written.
+
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::process::Command;
+
+use super::*;
+
+const SIZE: u64 = 2 << 20;
+
+fn guard() -> Guard {
+    Guard::new(Consent::default())
+}
+
+/// A file with a planted mark, and its whole content.
+fn file_with(folder: &Path, name: &str, offset: u64, bytes: &[u8]) -> (PathBuf, Vec<u8>) {
+    let path = folder.join(name);
+    let file = File::create(&path).unwrap();
+    file.set_len(SIZE).unwrap();
+    file.write_all_at(bytes, offset).unwrap();
+    (path.clone(), fs::read(path).unwrap())
+}
+
+/// Asserts that the guard refuses to write to `path` for a reason, and leaves every byte as it was.
+#[track_caller]
+fn assert_refused(guard: &Guard, path: &Path, reason: &str) {
+    let before = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|_| fs::read(path).unwrap());
+    for result in [guard.open(path, Access::Write).map(drop), guard.check(path)] {
+        let error = result.expect_err("must be refused");
+        assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+        let text = error.to_string();
+        assert!(text.contains(reason) && text.contains(&*path.to_string_lossy()), "{text}");
+    }
+    assert_eq!(
+        before,
+        fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|_| fs::read(path).unwrap()),
+        "{} was changed",
+        path.display()
+    );
+}
+
+#[test]
+fn a_file_with_a_signature_is_refused_and_untouched() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, before) = file_with(folder.path(), "image", 0, b"XFSB");
+    assert_refused(&guard(), &path, "it carries a signature: XFS");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    let (path, _) = file_with(folder.path(), "member", 4096, &[0xfc, 0x4e, 0x2b, 0xa9]);
+    assert_refused(&guard(), &path, "md array member (version 1.2)");
+}
+
+#[test]
+fn consent_to_erase_a_signature_opens_it_and_writes_nothing_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, before) = file_with(folder.path(), "image", 0, b"XFSB");
+    let guard = Guard::new(Consent { erase_signature: true, ..Consent::default() });
+    let file = guard.open(&path, Access::Write).unwrap();
+    drop(file);
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn reading_is_never_refused_for_what_is_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = file_with(folder.path(), "image", 0, b"XFSB");
+    let file = guard().open(&path, Access::Read).unwrap();
+    assert!(file.write_at(b"x", 0).is_err(), "the file must not be open for writing");
+    let second = guard().open(&path, Access::Read);
+    assert!(second.is_ok(), "many may read");
+}
+
+#[test]
+fn folders_pipes_and_character_devices_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_refused(&guard(), folder.path(), "it is a folder");
+    assert_refused(&guard(), Path::new("/dev/null"), "neither a file nor a block device");
+    let pipe = folder.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR, 0).unwrap();
+    assert_refused(&guard(), &pipe, "neither a file nor a block device");
+    assert_eq!(guard().open(folder.path(), Access::Read).unwrap_err().kind(), ErrorKind::Refused);
+}
+
+#[test]
+fn what_is_not_there_and_what_may_not_be_written_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(guard().open(&folder.path().join("none"), Access::Write).unwrap_err().kind(), ErrorKind::NotFound);
+    let (path, _) = file_with(folder.path(), "locked", 0, b"");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    assert_refused(&guard(), &path, "it is read-only");
+}
+
+#[test]
+fn a_file_has_one_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = file_with(folder.path(), "member", 0, b"");
+    let held = guard().open(&path, Access::Write).unwrap();
+    let text = guard().open(&path, Access::Write).unwrap_err().to_string();
+    assert!(text.contains("it is in use") && text.contains("named twice"), "{text}");
+    assert_eq!(guard().open(&path, Access::Read).unwrap_err().kind(), ErrorKind::Refused);
+    drop(held);
+    guard().open(&path, Access::Write).unwrap();
+}
+
+#[test]
+fn a_made_file_is_allocated_noted_while_empty_and_never_made_over_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let (guard, path) = (guard(), folder.path().join("member"));
+    let mut noted_bytes = None;
+    let note = |file: &File| {
+        noted_bytes = Some(file.metadata().unwrap().len());
+        Ok::<(), Error>(())
+    };
+    guard.make_file(&path, SIZE, note).unwrap();
+    assert_eq!(noted_bytes, Some(0));
+    let data = fs::metadata(&path).unwrap();
+    assert_eq!((data.len(), data.blocks() * 512 >= SIZE, data.mode() & 0o777), (SIZE, true, 0o600));
+    let again = guard.make_file(&path, SIZE, |_| Ok::<(), Error>(())).unwrap_err();
+    assert_eq!(again.kind(), ErrorKind::Refused);
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(folder.path().join("elsewhere"), &link).unwrap();
+    assert_eq!(guard.make_file(&link, SIZE, |_| Ok::<(), Error>(())).unwrap_err().kind(), ErrorKind::Refused);
+    assert!(!folder.path().join("elsewhere").exists(), "a link was followed");
+}
+
+#[test]
+fn what_this_process_made_may_hold_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let (guard, path) = (guard(), folder.path().join("member"));
+    guard.make_file(&path, SIZE, |_| Ok::<(), Error>(())).unwrap();
+    guard.open(&path, Access::Write).unwrap().write_all_at(b"XFSB", 0).unwrap();
+    guard.open(&path, Access::Write).unwrap();
+    assert_refused(&Guard::new(Consent::default()), &path, "XFS");
+}
+
+#[test]
+fn a_full_disk_is_told_before_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = guard().make_file(&folder.path().join("huge"), 1 << 60, |_| Ok::<(), Error>(())).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NoSpace | ErrorKind::Invalid | ErrorKind::Other), "{error:?}");
+}
+
+/// A disk in perfect order for erasing, but for the consent.
+fn disk() -> Findings {
+    let by_id = PathBuf::from("/dev/disk/by-id/ata-DISK_1234");
+    Findings {
+        named: by_id.clone(),
+        kind: Kind::Device(DeviceNumber { major: 8, minor: 16 }),
+        serial: Some("1234".into()),
+        by_id: Some(by_id),
+        ..Findings::default()
+    }
+}
+
+#[test]
+fn a_disk_needs_its_serial_number() {
+    let text = guard().judge(&disk(), Access::Write).unwrap_err().to_string();
+    assert!(text.contains("--erase 1234"), "{text}");
+    let consent = |serial: &str| Guard::new(Consent { erase_serials: vec![serial.into()], ..Consent::default() });
+    assert!(consent("1235").judge(&disk(), Access::Write).is_err());
+    assert!(consent("123").judge(&disk(), Access::Write).is_err());
+    assert!(consent("1234").judge(&disk(), Access::Write).is_ok());
+    assert!(consent("").judge(&Findings { serial: None, ..disk() }, Access::Write).is_err());
+    assert!(guard().judge(&disk(), Access::Read).is_ok(), "reading needs no consent");
+}
+
+#[test]
+fn every_other_reason_outweighs_the_serial_number() {
+    let guard = Guard::new(Consent { erase_serials: vec!["1234".into()], ..Consent::default() });
+    let cases = [
+        (Findings { named: "/dev/sdb".into(), ..disk() }, "use /dev/disk/by-id/ata-DISK_1234"),
+        (Findings { named: "/dev/sdb".into(), by_id: None, ..disk() }, "no name under /dev/disk/by-id"),
+        (Findings { mounted_at: vec!["/mnt".into()], ..disk() }, "mounted at /mnt"),
+        (Findings { swap: true, ..disk() }, "swap"),
+        (Findings { held_by: vec!["md0".into(), "dm-1".into()], ..disk() }, "md0, dm-1"),
+        (Findings { carries: vec!["the running system"], ..disk() }, "the running system lies on this disk"),
+        (Findings { read_only: true, ..disk() }, "read-only"),
+        (Findings { signature: Some("LUKS"), ..disk() }, "LUKS"),
+        (Findings { partitions: 2, ..disk() }, "2 partitions"),
+    ];
+    for (found, reason) in cases {
+        let error = guard.judge(&found, Access::Write).expect_err(reason);
+        assert!(error.to_string().contains(reason), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Refused);
+    }
+}
+
+#[test]
+fn consent_to_a_signature_is_no_consent_to_anything_else() {
+    let guard = Guard::new(Consent { erase_serials: vec!["1234".into()], erase_signature: true, ..Consent::default() });
+    assert!(guard.judge(&Findings { signature: Some("LUKS"), partitions: 2, ..disk() }, Access::Write).is_ok());
+    for found in [
+        Findings { mounted_at: vec!["/mnt".into()], ..disk() },
+        Findings { swap: true, ..disk() },
+        Findings { carries: vec!["the run's folder"], ..disk() },
+    ] {
+        assert!(guard.judge(&found, Access::Write).is_err(), "{found:?}");
+    }
+}
+
+#[test]
+fn only_a_device_without_an_identity_may_be_named_by_path() {
+    let device = Findings { named: "/dev/loop7".into(), kind: Kind::Device(DeviceNumber { major: 7, minor: 7 }), ..Findings::default() };
+    let text = guard().judge(&device, Access::Write).unwrap_err().to_string();
+    assert!(text.contains("--allow-device /dev/loop7"), "{text}");
+    let consent = Guard::new(Consent { devices: vec!["/dev/loop7".into(), "/dev/sdb".into()], ..Consent::default() });
+    assert!(consent.judge(&device, Access::Write).is_ok());
+    assert!(consent.judge(&Findings { mounted_at: vec!["/mnt".into()], ..device }, Access::Write).is_err());
+    assert!(consent.judge(&Findings { named: "/dev/sdb".into(), ..disk() }, Access::Write).is_err());
+}
+
+#[test]
+fn the_disk_of_the_running_system_is_refused() {
+    let mounts = system::mounts();
+    let Some(disk) = system::disks_under(&mounts, Path::new("/")).first().copied() else {
+        println!("skipped: / lies on no block device here");
+        return;
+    };
+    let name = system::sys_folder(disk).unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    let path = PathBuf::from(format!("/dev/{name}"));
+    if File::open(&path).is_err() {
+        println!("skipped: {} cannot be read without root", path.display());
+        return;
+    }
+    let guard = Guard::new(Consent { devices: vec![path.clone()], erase_signature: true, ..Consent::default() });
+    assert_eq!(guard.open(&path, Access::Write).unwrap_err().kind(), ErrorKind::Refused);
+    let found = guard.look(&path, &path, Access::Write).unwrap();
+    assert!(found.carries.contains(&"the running system"), "{found:?}");
+}
+
+/// A loop device over a file, detached at the end.
+struct Loop {
+    device: PathBuf,
+    mounted_at: Option<PathBuf>,
+}
+
+impl Loop {
+    fn attach(file: &Path) -> Option<Loop> {
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
+        let device = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        if output.status.success() && !device.is_empty() {
+            return Some(Loop { device: device.into(), mounted_at: None });
+        }
+        println!("skipped: no loop device to be had: {}", String::from_utf8_lossy(&output.stderr));
+        None
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        if let Some(point) = &self.mounted_at {
+            let _ = Command::new("umount").arg(point).status();
+        }
+        let _ = Command::new("losetup").arg("--detach").arg(&self.device).status();
+    }
+}
+
+#[test]
+fn a_loop_device_its_file_and_a_mount_of_it_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    File::create(&image).unwrap().set_len(16 << 20).unwrap();
+    let Some(mut loop_device) = Loop::attach(&image) else { return };
+    let path = loop_device.device.clone();
+    assert_refused(&guard(), &path, "--allow-device");
+    assert_refused(&guard(), &image, &format!("in use by {}", path.display()));
+
+    let guard = Guard::new(Consent { devices: vec![path.clone()], ..Consent::default() });
+    let file = guard.open(&path, Access::Write).expect("an empty loop device with consent");
+    assert!(guard.open(&path, Access::Write).is_err(), "O_EXCL: once");
+    drop(file);
+
+    if !Command::new("mkfs.ext4").arg("-q").arg(&path).status().is_ok_and(|status| status.success()) {
+        println!("skipped: no mkfs.ext4");
+        return;
+    }
+    assert_refused(&guard, &path, "it carries a signature: ext2/ext3/ext4");
+    let point = folder.path().join("mounted");
+    fs::create_dir(&point).unwrap();
+    if !Command::new("mount").arg(&path).arg(&point).status().is_ok_and(|status| status.success()) {
+        println!("skipped: mounting is not permitted here");
+        return;
+    }
+    loop_device.mounted_at = Some(point.clone());
+    let all = Guard::new(Consent { devices: vec![path.clone()], erase_signature: true, ..Consent::default() });
+    assert_refused(&all, &path, &format!("mounted at {}", point.display()));
+}

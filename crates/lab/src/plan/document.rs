@@ -1,0 +1,342 @@
+//! A TOML document as plain data in which every key and every value knows its place, so that whatever is wrong with a plan
+//! is told with line and column; and a reader that refuses keys nobody asked for.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use toml::de::{DeTable, DeValue};
+
+use crate::Error;
+
+/// Where something stands: in a file at a line and column (both from 1), or in a setting given on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    origin: Arc<str>,
+    line_column: Option<(usize, usize)>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line_column {
+            Some((line, column)) => write!(f, "{}:{line}:{column}", self.origin),
+            None => f.write_str(&self.origin),
+        }
+    }
+}
+
+impl Place {
+    /// A usage error at this place.
+    pub(crate) fn error(&self, text: impl fmt::Display) -> Error {
+        Error::usage(format!("{self}: {text}"))
+    }
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) place: Place,
+    pub(crate) value: Value,
+}
+
+/// A TOML value. Dates are refused while reading: no setting is one.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Boolean(bool),
+    List(Vec<Item>),
+    Table(Table),
+}
+
+/// Keys and their values, in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    key: String,
+    place: Place,
+    item: Item,
+}
+
+/// What messages call a text's lines.
+struct Source<'a> {
+    origin: Arc<str>,
+    /// `None` for a text that is one setting: its line and column would mean nothing to a reader.
+    text: Option<&'a str>,
+}
+
+impl Source<'_> {
+    fn place(&self, span: &Range<usize>) -> Place {
+        let line_column = self.text.map(|text| {
+            let before = &text[..text.floor_char_boundary(span.start)];
+            let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+            (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+        });
+        Place { origin: Arc::clone(&self.origin), line_column }
+    }
+
+    fn table(&self, table: &DeTable<'_>) -> Result<Table, Error> {
+        let mut keys: Vec<_> = table.iter().collect();
+        // The parser sorts by name; the order of the file is the order of axes and of messages.
+        keys.sort_by_key(|(key, _)| key.span().start);
+        let entries = keys.into_iter().map(|(key, value)| {
+            Ok(Entry {
+                key: key.get_ref().to_string(),
+                place: self.place(&key.span()),
+                item: self.item(value.get_ref(), &value.span())?,
+            })
+        });
+        Ok(Table { entries: entries.collect::<Result<_, Error>>()? })
+    }
+
+    fn item(&self, value: &DeValue<'_>, span: &Range<usize>) -> Result<Item, Error> {
+        let place = self.place(span);
+        let value = match value {
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Integer(number) => {
+                let parsed = i64::from_str_radix(number.as_str(), number.radix());
+                Value::Integer(parsed.map_err(|_| place.error("the number is too large"))?)
+            }
+            DeValue::Float(number) => {
+                Value::Float(number.as_str().parse().map_err(|_| place.error("this is no number"))?)
+            }
+            DeValue::Boolean(truth) => Value::Boolean(*truth),
+            DeValue::Datetime(_) => return Err(place.error("no setting is a date; put it in quotes when a text is meant")),
+            DeValue::Array(list) => {
+                let items = list.iter().map(|item| self.item(item.get_ref(), &item.span()));
+                Value::List(items.collect::<Result<_, Error>>()?)
+            }
+            DeValue::Table(table) => Value::Table(self.table(table)?),
+        };
+        Ok(Item { place, value })
+    }
+}
+
+/// Reads a TOML text; `origin` is what messages call it.
+pub(crate) fn parse(origin: &str, text: &str) -> Result<Table, Error> {
+    let source = Source { origin: Arc::from(origin), text: Some(text) };
+    match DeTable::parse(text) {
+        Ok(table) => source.table(table.get_ref()),
+        Err(error) => {
+            let message = error.message().replace('\n', ", ");
+            Err(source.place(&error.span().unwrap_or(0..0)).error(message))
+        }
+    }
+}
+
+/// Applies one `dotted.key=value` from the command line. The value is TOML; what is not TOML is a plain text, so that
+/// `matrix.level=raid0` needs no quotes. A key that leads through a list of tables (`workload.depth`) means each of them.
+pub(crate) fn override_with(document: &mut Table, setting: &str) -> Result<(), Error> {
+    let origin = format!("-s {setting}");
+    let source = Source { origin: Arc::from(origin.as_str()), text: None };
+    let place = source.place(&(0..0));
+    let Some((path, value)) = setting.split_once('=') else {
+        return Err(place.error("expected KEY=VALUE, for example trials.blocks=6"));
+    };
+    let keys: Vec<&str> = path.split('.').map(str::trim).collect();
+    if keys.iter().any(|key| key.is_empty()) {
+        return Err(place.error("expected KEY=VALUE with names between the dots, for example trials.blocks=6"));
+    }
+    let value = value.trim();
+    let item = match DeValue::parse(value) {
+        Ok(parsed) => source.item(parsed.get_ref(), &parsed.span())?,
+        Err(_) => Item { place: place.clone(), value: Value::Text(value.to_owned()) },
+    };
+    set(document, &keys, &item, &place)
+}
+
+fn set(table: &mut Table, keys: &[&str], item: &Item, place: &Place) -> Result<(), Error> {
+    let (key, rest) = keys.split_first().expect("a path has a first key");
+    let entry = match table.entries.iter().position(|entry| entry.key == *key) {
+        Some(index) => &mut table.entries[index],
+        None => {
+            let empty = Item { place: place.clone(), value: Value::Table(Table::default()) };
+            table.entries.push(Entry { key: (*key).to_owned(), place: place.clone(), item: empty });
+            table.entries.last_mut().expect("just pushed")
+        }
+    };
+    if rest.is_empty() {
+        entry.item = item.clone();
+        return Ok(());
+    }
+    match &mut entry.item.value {
+        Value::Table(table) => set(table, rest, item, place),
+        Value::List(items) if !items.is_empty() => items.iter_mut().try_for_each(|below| match &mut below.value {
+            Value::Table(table) => set(table, rest, item, place),
+            _ => Err(place.error(format!("`{key}` has no keys below it"))),
+        }),
+        _ => Err(place.error(format!("`{key}` has no keys below it"))),
+    }
+}
+
+/// The name closest to `word`, when one is close enough to be meant.
+pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distances = names.into_iter().map(|name| (strsim::damerau_levenshtein(word, name), name));
+    distances.min().filter(|(distance, name)| *distance <= 1 + name.len().max(word.len()) / 4).map(|(_, name)| name)
+}
+
+/// `; did you mean `chunk`?`, or all names when none is close.
+pub(crate) fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    match nearest(word, names.clone()) {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => {
+            let names: Vec<&str> = names.into_iter().collect();
+            format!("; known: {}", names.join(", "))
+        }
+    }
+}
+
+/// Reads a table key by key and refuses those that nobody asked for: the keys are defined by the code that reads them.
+pub(crate) struct Reader<'a> {
+    table: &'a Table,
+    /// What messages call the table, for example `[trials]`.
+    pub(crate) name: String,
+    /// Where the table itself stands, for keys that are missing.
+    pub(crate) place: Place,
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(table: &'a Table, name: impl Into<String>, place: Place) -> Reader<'a> {
+        Reader { table, name: name.into(), place, asked: RefCell::default() }
+    }
+
+    /// The whole document, whose place is its first line.
+    pub(crate) fn document(table: &'a Table, origin: &str) -> Reader<'a> {
+        Reader::new(table, "the plan", Place { origin: Arc::from(origin), line_column: Some((1, 1)) })
+    }
+
+    pub(crate) fn get(&self, key: &'static str) -> Option<&'a Item> {
+        self.asked.borrow_mut().push(key);
+        self.table.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.item)
+    }
+
+    pub(crate) fn require(&self, key: &'static str, meaning: &str) -> Result<&'a Item, Error> {
+        self.get(key).ok_or_else(|| self.place.error(format!("{} has no `{key}` ({meaning})", self.name)))
+    }
+
+    /// A table below this one.
+    pub(crate) fn table(&self, key: &'static str) -> Result<Option<Reader<'a>>, Error> {
+        self.get(key).map(|item| item.reader(format!("[{key}]"))).transpose()
+    }
+
+    /// The tables of `[[key]]`, in order.
+    pub(crate) fn tables(&self, key: &'static str) -> Result<Vec<Reader<'a>>, Error> {
+        let Some(item) = self.get(key) else { return Ok(Vec::new()) };
+        let wrong = || item.place.error(format!("`{key}` has to be given as [[{key}]] tables"));
+        let Value::List(items) = &item.value else { return Err(wrong()) };
+        items.iter().map(|item| item.reader(format!("[[{key}]]")).map_err(|_| wrong())).collect()
+    }
+
+    /// Every key with its value and place, for tables whose keys are names (`[members.NAME]`).
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&'a str, &'a Place, &'a Item)> + use<'a> {
+        self.table.entries.iter().map(|entry| (entry.key.as_str(), &entry.place, &entry.item))
+    }
+
+    /// Refuses the keys that were never asked for.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        let asked = self.asked.borrow();
+        match self.table.entries.iter().find(|entry| !asked.contains(&entry.key.as_str())) {
+            None => Ok(()),
+            Some(Entry { key, place, .. }) => {
+                let suggestion = suggestion(key, asked.iter().copied());
+                Err(place.error(format!("unknown key `{key}` in {}{suggestion}", self.name)))
+            }
+        }
+    }
+}
+
+impl Item {
+    pub(crate) fn error(&self, text: impl fmt::Display) -> Error {
+        self.place.error(text)
+    }
+
+    /// What kind of value it is, for messages.
+    fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Text(_) => "a text",
+            Value::Integer(_) => "a whole number",
+            Value::Float(_) => "a number",
+            Value::Boolean(_) => "true or false",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+
+    pub(crate) fn reader(&self, name: impl Into<String>) -> Result<Reader<'_>, Error> {
+        let name = name.into();
+        match &self.value {
+            Value::Table(table) => Ok(Reader::new(table, name, self.place.clone())),
+            _ => Err(self.error(format!("{name} has to be a table, not {}", self.kind()))),
+        }
+    }
+
+    pub(crate) fn text(&self) -> Result<&str, Error> {
+        match &self.value {
+            Value::Text(text) => Ok(text),
+            _ => Err(self.error(format!("expected a text in quotes, found {}", self.kind()))),
+        }
+    }
+
+    /// A text, or a number or truth value as it would be written.
+    pub(crate) fn scalar(&self) -> Result<String, Error> {
+        match &self.value {
+            Value::Text(text) => Ok(text.clone()),
+            Value::Integer(number) => Ok(number.to_string()),
+            Value::Float(number) => Ok(number.to_string()),
+            Value::Boolean(truth) => Ok(truth.to_string()),
+            Value::List(_) | Value::Table(_) => Err(self.error(format!("expected one value, found {}", self.kind()))),
+        }
+    }
+
+    /// A list, or one value as a list of itself.
+    pub(crate) fn list(&self) -> &[Item] {
+        match &self.value {
+            Value::List(items) => items,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
+    pub(crate) fn texts(&self) -> Result<Vec<String>, Error> {
+        self.list().iter().map(|item| item.text().map(str::to_owned)).collect()
+    }
+
+    /// A whole number of at least `least` and at most `most`.
+    pub(crate) fn whole(&self, least: u64, most: u64) -> Result<u64, Error> {
+        let number = match self.value {
+            Value::Integer(number) => u64::try_from(number).ok(),
+            _ => None,
+        };
+        number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
+            let limits = if most == u64::MAX { format!("of at least {least}") } else { format!("from {least} to {most}") };
+            self.error(format!("expected a whole number {limits}"))
+        })
+    }
+
+    /// A number above 0.
+    pub(crate) fn positive(&self) -> Result<f64, Error> {
+        let number = match self.value {
+            Value::Integer(number) => number as f64,
+            Value::Float(number) => number,
+            _ => f64::NAN,
+        };
+        if number.is_finite() && number > 0.0 { Ok(number) } else { Err(self.error("expected a number above 0")) }
+    }
+
+    /// A share: `"2%"` or `0.02`.
+    pub(crate) fn share(&self) -> Result<f64, Error> {
+        let share = match &self.value {
+            Value::Text(text) => text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok()).map(|percent| percent / 100.0),
+            Value::Float(number) => Some(*number),
+            Value::Integer(number) => Some(*number as f64),
+            _ => None,
+        };
+        share.filter(|share| (0.0..1.0).contains(share)).ok_or_else(|| self.error("expected a share such as \"2%\" or 0.02"))
+    }
+}
