@@ -22,7 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("export", &["block", "reactor"]),
     ("results", &[]),
     ("bench", &["block", "reactor", "results"]),
-    ("lab", &["bench", "block", "device", "export", "reactor", "results", "stack"]),
+    ("lab", &["bench", "block", "export", "reactor", "results", "stack"]),
     ("report", &["results"]),
     ("cli", &["bench", "block", "device", "export", "lab", "reactor", "report", "results", "stack"]),
     ("testkit", &["block", "reactor"]),
@@ -77,6 +77,30 @@ fn check(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
+const PAGE: &str = "docs/architecture.md";
+
+/// Rows of the page that are not the table's, and crates that the page does not show.
+pub(crate) fn documented(tree: &Tree) -> Vec<Finding> {
+    let Some((_, page)) = tree.texts().find(|(path, _)| *path == PAGE) else { return Vec::new() };
+    let exists = |name: &str| tree.paths.contains(&format!("crates/{name}"));
+    let mut findings = Vec::new();
+    for (name, allowed) in ALLOWED.iter().filter(|(name, _)| exists(name)) {
+        let row = page.lines().zip(1..).find(|(line, _)| line.starts_with(&format!("| `{name}` |")));
+        let Some((row, line)) = row else {
+            findings.push(Finding::error(RULE, PAGE, 0, format!("crate {name} has no row")));
+            continue;
+        };
+        // The last column names crates between backquotes.
+        let shown: Vec<&str> = row.trim_end_matches('|').rsplit('|').next().unwrap_or_default().split('`').skip(1).step_by(2).collect();
+        let expected: Vec<&str> = allowed.iter().copied().filter(|name| exists(name)).collect();
+        if shown != expected {
+            let message = format!("{name} may depend on [{}], but the page says [{}]", expected.join(" "), shown.join(" "));
+            findings.push(Finding::error(RULE, PAGE, line, message));
+        }
+    }
+    findings
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,5 +149,17 @@ mod tests {
         assert_eq!(messages("crates/novelty/Cargo.toml", "[package]\n").len(), 1);
         assert_eq!(messages("crates/lab/Cargo.toml", "[dependencies]\ntokio = \"1\"\n").len(), 1);
         assert!(messages("crates/export/Cargo.toml", "[dependencies]\ntokio = \"1\"\n").is_empty());
+    }
+
+    #[test]
+    fn a_page_that_says_something_else_is_found() {
+        let found = |page: &str| {
+            let files = [("crates/results/src/lib.rs", ""), ("crates/report/src/lib.rs", ""), (PAGE, page)];
+            documented(&Tree::of(&files)).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert!(found("| `results` | types | |\n| `report` | pages | `results` |\n").is_empty());
+        let wrong = found("| `results` | types | |\n| `report` | `lab` pages | `bench` `results` |\n");
+        assert!(wrong.len() == 1 && wrong[0].starts_with("docs/architecture.md:2: error: report may depend on [results]"), "{wrong:?}");
+        assert_eq!(found("| `results` | types | |\n").len(), 1);
     }
 }
