@@ -99,6 +99,7 @@ impl FileDevice {
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
         }
+        target::answer_in_place(&file);
         let (alignment, direct_refused) = choose_direct(&file, path, &target, options)?;
         let needed = alignment.map_or(target.logical_bytes, |alignment| alignment.offset.max(target.logical_bytes));
         let block_bytes = options.block_bytes.unwrap_or(needed.max(512));
