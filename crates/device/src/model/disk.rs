@@ -351,7 +351,7 @@ impl Disk {
         if end <= self.segment.end {
             return Some(now);
         }
-        if !matches!(self.mechanism, Mechanism::ReadAhead) {
+        if start > self.stream.limit || !matches!(self.mechanism, Mechanism::ReadAhead) {
             return None;
         }
         self.segment.end = self.segment.end.max(self.reached(now));
@@ -380,14 +380,9 @@ impl Disk {
         (self.segment.asked + self.read_ahead_bytes.min(self.read_room())).min(self.platters.geometry.capacity())
     }
 
-    fn start_stream(&mut self, from: u64, now: u64) {
-        self.stream = Stream {
-            from_revolutions: self.platters.geometry.revolutions(self.segment.end),
-            from,
-            limit: 0,
-            limit_at: NEVER,
-            held_until: now + self.read_ahead_hold,
-        };
+    /// Reads on from the end of the segment, which lies at `from_revolutions` and is under the head at `from`.
+    fn start_stream(&mut self, from_revolutions: f64, from: u64, now: u64) {
+        self.stream = Stream { from_revolutions, from, limit: 0, limit_at: NEVER, held_until: now + self.read_ahead_hold };
         self.mechanism = Mechanism::ReadAhead;
         self.extend_stream(self.read_ahead_limit());
     }
@@ -562,7 +557,7 @@ impl Disk {
         } else if self.segment.wanted && self.read_ahead_limit() > self.segment.end + self.read_ahead_bytes.min(self.read_room()) / 2 {
             let target = self.platters.geometry.revolutions(self.segment.end);
             let arrival = now + self.platters.positioning(now, self.head, target, 0.0) as u64;
-            self.start_stream(arrival, now);
+            self.start_stream(target, arrival, now);
         }
     }
 
@@ -630,7 +625,7 @@ impl Disk {
                 self.segment = Segment { start, end: media.end, asked: media.end, wanted: false };
                 self.mechanism = Mechanism::Idle;
                 if self.pool.is_empty() && !self.destage_is_due() && self.read_ahead_limit() > media.end {
-                    self.start_stream(now, now);
+                    self.start_stream(self.head, now, now);
                 }
             }
             Mechanism::Destage => {

@@ -1,0 +1,174 @@
+//! What the model says of two disks striped, which no fit has seen: the table of `docs/models.md`.
+
+use std::fmt::Write as _;
+
+use super::super::random::Random;
+use super::super::{Machine, Operation, Parameters};
+
+const DISKS: u64 = 2;
+const CHUNKS_KIB: [u64; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
+/// Long enough for two caches to fill even where the host is only a little faster than the media.
+const WARM_UP_NANOSECONDS: u64 = 8_000_000_000;
+const BEGIN: &str = "<!-- prediction: begin -->\n";
+const END: &str = "<!-- prediction: end -->\n";
+
+/// Two disks on one link, striped; one request at a time.
+struct Striped {
+    machine: Machine,
+    chunk: u64,
+    size: u64,
+    now: u64,
+}
+
+impl Striped {
+    fn new(parameters: &Parameters, chunk: u64) -> Self {
+        let mut machine = Machine::new(parameters);
+        for disk in 0..DISKS {
+            machine.add_disk(parameters, 100 + disk);
+        }
+        let size = machine.capacity(0) / chunk * chunk * DISKS;
+        Striped { machine, chunk, size, now: 0 }
+    }
+
+    /// Splits a request, one command for each member, and waits for the last.
+    fn request(&mut self, write: bool, offset: u64, length: u64) {
+        let mut parts = [(0, 0); DISKS as usize];
+        let mut at = offset;
+        while at < offset + length {
+            let (index, inside) = (at / self.chunk, at % self.chunk);
+            let piece = (self.chunk - inside).min(offset + length - at);
+            let part = &mut parts[(index % DISKS) as usize];
+            if part.1 == 0 {
+                part.0 = index / DISKS * self.chunk + inside;
+            }
+            part.1 += piece;
+            at += piece;
+        }
+        let mut waiting = 0;
+        for (disk, &(offset, length)) in parts.iter().enumerate().filter(|(_, (_, length))| *length > 0) {
+            let operation = if write { Operation::Write { offset, length, fua: false } } else { Operation::Read { offset, length } };
+            self.machine.submit(self.now, disk, 0, 0, operation);
+            waiting += 1;
+        }
+        while waiting > 0 {
+            let next = self.machine.next().expect("a request in flight has a next event");
+            self.machine.advance(next, &mut |answer| {
+                waiting -= 1;
+                self.now = answer.time;
+            });
+        }
+    }
+
+    /// KiB/s of a sequential test, after a warm-up.
+    fn sequential(mut self, write: bool, at_end: bool, request: u64) -> f64 {
+        let mut offset = if at_end { (self.size - (1 << 30)) / request * request } else { 0 };
+        let (mut counted, mut began) = (0, 0);
+        while self.now < WARM_UP_NANOSECONDS + 4_000_000_000 && offset + request <= self.size {
+            self.request(write, offset, request);
+            offset += request;
+            if self.now < WARM_UP_NANOSECONDS {
+                began = self.now;
+            } else {
+                counted += request;
+            }
+        }
+        counted as f64 / 1024.0 / ((self.now - began) as f64 / 1e9)
+    }
+
+    /// KiB/s of a random test, after the caches have filled.
+    fn random(mut self, write: bool, request: u64, cache: u64) -> f64 {
+        let mut random = Random::new(7);
+        let places = (self.size - request) / 512 + 1;
+        let warm_up = if write { 3 * cache / request } else { 100 };
+        for _ in 0..warm_up {
+            self.request(write, random.below(places) * 512, request);
+        }
+        let began = self.now;
+        let counted = 8000;
+        for _ in 0..counted {
+            self.request(write, random.below(places) * 512, request);
+        }
+        (counted * request) as f64 / 1024.0 / ((self.now - began) as f64 / 1e9)
+    }
+}
+
+fn figure(parameters: &Parameters, chunk: u64, pattern: &str, write: bool, request: u64) -> f64 {
+    let striped = Striped::new(parameters, chunk);
+    match pattern {
+        "at start" => striped.sequential(write, false, request),
+        "at end" => striped.sequential(write, true, request),
+        _ => striped.random(write, request, parameters.disk.cache_size.value),
+    }
+}
+
+fn table(parameters: &Parameters) -> String {
+    let mut text = String::from("| test, KiB/s | request |");
+    for chunk in CHUNKS_KIB {
+        let _ = write!(text, " {chunk} KiB |");
+    }
+    text += "\n| --- | ---: |";
+    text += &" ---: |".repeat(CHUNKS_KIB.len());
+    text.push('\n');
+    for (pattern, name) in [("at start", "sequential {} at start"), ("at end", "sequential {} at end"), ("random", "random {}")] {
+        for write in [false, true] {
+            for request in [512, 16384, 65536] {
+                let name = name.replace("{}", if write { "write" } else { "read" });
+                let _ = write!(text, "| {name} | {request} |");
+                for chunk in CHUNKS_KIB {
+                    let _ = write!(text, " {:.1} |", figure(parameters, chunk << 10, pattern, write, request));
+                }
+                text.push('\n');
+            }
+        }
+    }
+    text
+}
+
+/// `RAIDLOOM_UPDATE=1` writes the table instead of comparing it.
+#[test]
+fn the_table_in_the_documentation_is_what_the_model_predicts() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models.md");
+    let document = std::fs::read_to_string(path).expect("docs/models.md");
+    let (before, rest) = document.split_once(BEGIN).expect("the mark before the table");
+    let (old, after) = rest.split_once(END).expect("the mark after the table");
+    let new = table(&Parameters::load("maxtor-6y200p0").expect("a built-in model"));
+    if std::env::var_os("RAIDLOOM_UPDATE").is_some() {
+        std::fs::write(path, format!("{before}{BEGIN}{new}{END}{after}")).expect("docs/models.md can be written");
+    } else {
+        assert_eq!(old, new, "docs/models.md is out of date: RAIDLOOM_UPDATE=1 cargo test -p device prediction");
+    }
+}
+
+/// Small chunks make both members turn to every request: the slower of two waits for the platter is 2/3 of a revolution on
+/// the mean, not 1/2. Large chunks leave most requests to one.
+#[test]
+fn small_chunks_make_random_reads_wait_for_the_slower_platter() {
+    let mut parameters = super::parameters();
+    // Spindles that drift apart fast, so that the run sees every phase between them.
+    parameters.disk.spindle_tolerance.value = 0.02;
+    let period_ms = parameters.disk.revolution.value;
+    let time_ms = |chunk| 64.0 * 1e3 / figure(&parameters, chunk, "random", false, 64 << 10);
+    let (small, large) = (time_ms(4 << 10), time_ms(8 << 20));
+    let both_ms = 32.0 * 1024.0 * 2e3 / (parameters.disk.rate_at_start.value + parameters.disk.rate_at_end.value);
+    let expected = large + period_ms / 6.0 - both_ms;
+    assert!((small / expected - 1.0).abs() < 0.01, "{small} ms at small chunks, expected {expected} ms");
+}
+
+#[test]
+fn random_sectors_gain_nothing_when_read_and_nearly_double_when_written() {
+    let parameters = super::parameters();
+    let alone = |write| super::single(&parameters, write, 512) / 1024.0;
+    let striped = |write| figure(&parameters, 64 << 10, "random", write, 512);
+    assert!((striped(false) / alone(false) - 1.0).abs() < 0.02);
+    assert!((1.9..2.05).contains(&(striped(true) / alone(true))), "{} times as fast", striped(true) / alone(true));
+}
+
+#[test]
+fn sequential_reads_of_two_disks_are_bound_by_overhead_and_bus() {
+    let parameters = super::parameters();
+    let (disk, link) = (&parameters.disk, &parameters.link);
+    let request = 64 << 10;
+    let rate = figure(&parameters, 4 << 10, "at start", false, request) * 1024.0;
+    let seconds = disk.read_overhead.value / 1e6 + 2.0 * link.command_time.value / 1e6 + request as f64 / link.bandwidth.value;
+    assert!((rate * seconds / request as f64 - 1.0).abs() < 0.005, "{rate} bytes/s");
+}
