@@ -260,3 +260,6 @@ pub(crate) fn joined(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     }
     joined
 }
+
+#[cfg(test)]
+mod tests;

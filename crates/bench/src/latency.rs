@@ -1,5 +1,7 @@
 //! How long requests took: a histogram that is always on, with mean and maximum kept exactly beside it.
 
+use std::fmt;
+
 use hdrhistogram::Histogram;
 
 /// Three significant digits: a figure read from the histogram is at most 0.1 % above the true one.
@@ -8,7 +10,7 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 const LONGEST_NANOSECONDS: u64 = 3_600_000_000_000;
 
 /// Latencies of one kind of request, in nanoseconds.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Latency {
     histogram: Histogram<u64>,
     sum_nanoseconds: u64,
@@ -18,6 +20,12 @@ pub struct Latency {
 impl Default for Latency {
     fn default() -> Latency {
         Latency::new()
+    }
+}
+
+impl fmt::Debug for Latency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Latency({} requests, mean {} s, longest {} s)", self.count(), self.mean_seconds(), self.max_seconds())
     }
 }
 

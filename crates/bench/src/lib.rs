@@ -13,5 +13,7 @@
 mod known;
 pub mod latency;
 pub mod load;
+#[cfg(test)]
+mod memory;
 pub mod pattern;
 pub mod suite;

@@ -482,8 +482,10 @@ impl Slot {
 
 /// Fills a buffer whose data nobody will check: random, and different for every slot.
 fn prepare(buffer: &mut BufMut, slot: u64) {
+    // They belong nowhere, so that no later check takes them for data that name their place.
+    const NOWHERE: u64 = 1 << 63;
     for slice in buffer.slices_mut() {
-        pattern::fill(slice, 0, slot, 0);
+        pattern::fill(slice, NOWHERE, slot, 0);
     }
 }
 
@@ -761,3 +763,6 @@ fn thread_cpu(reactor: &Reactor) -> Option<f64> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
 }
+
+#[cfg(test)]
+mod tests;

@@ -309,3 +309,6 @@ fn rot(difference: &[u64; WORDS], first_wrong: usize) -> Damage {
     let byte = first_wrong * 8 + difference[first_wrong].trailing_zeros() as usize / 8;
     Damage::BitRot { byte, bits: difference.iter().map(|word| word.count_ones()).sum() }
 }
+
+#[cfg(test)]
+mod tests;

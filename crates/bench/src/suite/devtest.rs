@@ -615,3 +615,6 @@ impl TestResult {
         metrics
     }
 }
+
+#[cfg(test)]
+mod tests;
