@@ -32,7 +32,12 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
                 header {
                     p.over { "raidloom report" }
                     h1 { (name) }
-                    p.scope { (sentences::scope(run, analysis)) }
+                    p.scope {
+                        @for (place, part) in sentences::scope(run, analysis).iter().enumerate() {
+                            @if place > 0 { " · " }
+                            span.whole { (part) }
+                        }
+                    }
                 }
                 main {
                     (verdict(analysis))
@@ -144,7 +149,7 @@ fn scores(analysis: &Analysis) -> Markup {
         section aria-labelledby="scores" {
             h2 #scores { "Scores against the baseline" }
             p.note {
-                "Geometric mean of the ratios of all workloads of a kind, with its interval of 95 %, on a log axis. Right of 1 is faster. "
+                "Geometric mean of the ratios of all workloads of a kind, with its interval of 95 %, each on its own log axis. Right of 1 is faster. "
                 span.key-best { "Marked rows" } " are the best set; the recommended one is bold. "
                 "● a sure difference, ○ none, ◆ the baseline; the band is “same”, ±" (numbers::percent(analysis.margin)) "."
             }
@@ -155,7 +160,7 @@ fn scores(analysis: &Analysis) -> Markup {
                         figure {
                             figcaption { (numbers::kind(kind.group)) }
                             (svg::forest(comparison, kind, analysis.margin))
-                            (folded(&table::scores(comparison, kind)))
+                            (behind(&table::scores(comparison, kind)))
                         }
                     }
                 }
@@ -172,28 +177,31 @@ fn ratios(run: &Run, analysis: &Analysis) -> Markup {
                 "Ratio to the baseline; above 1 is faster. The same tints in every map. After the number: = the same within "
                 (numbers::percent(analysis.margin)) ", ? undecided, ! doubtful trials. A row shows its figures when pointed at or focused."
             }
-            figure {
-                (svg::heat_key())
-                (folded(&Table {
-                    caption: "Key of the tints".into(),
-                    columns: vec![table::Column { name: "tint".into(), number: false }, table::Column { name: "ratio".into(), number: false }],
-                    rows: vec![
-                        vec!["slower, full".into(), "0.5 or less".into()],
-                        vec!["none".into(), "1".into()],
-                        vec!["faster, full".into(), "2 or more".into()],
-                    ],
-                }))
-            }
+            (heat_key())
             @for comparison in &analysis.comparisons {
                 h3 { (title(comparison)) span.against { (table::comparison_subject(comparison)) } }
                 @for panel in table::panels(comparison) {
                     figure {
                         div.scroll { (svg::heat(run, comparison, &panel)) }
-                        (folded(&table::heat(run, comparison, &panel)))
+                        (behind(&table::heat(run, comparison, &panel)))
                     }
                 }
-                (folded(&table::cells(run, comparison)))
+                (folded("Every cell: medians, ratios, p-values, flags", &table::cells(run, comparison)))
             }
+        }
+    }
+}
+
+/// The tints of the heat maps, each with its ratio.
+fn heat_key() -> Markup {
+    html! {
+        p.key {
+            "slower "
+            @for ratio in [0.5, 0.67, 0.8, 0.9, 1.0, 1.11, 1.25, 1.5, 2.0] {
+                @let (class, opacity) = svg::tint(ratio);
+                span class=(class) style=(format!("--tint:{:.0}%", opacity * 100.0)) { (ratio) }
+            }
+            " faster"
         }
     }
 }
@@ -207,7 +215,7 @@ fn order(run: &Run, analysis: &Analysis) -> Markup {
                 h3 { (title(comparison)) }
                 figure {
                     div.scroll { (svg::strip(run, comparison)) }
-                    (folded(&table::block_effects(comparison)))
+                    (folded("Each block as a table", &table::block_effects(comparison)))
                 }
             }
         }
@@ -219,7 +227,7 @@ fn machine(run: &Run, analysis: &Analysis) -> Markup {
         section aria-labelledby="machine" {
             h2 #machine { "Machine and plan" }
             (shown(&table::facts(run)))
-            (folded(&table::configurations(analysis)))
+            (folded("The stack of every configuration", &table::configurations(analysis)))
             details {
                 summary { "How to read this" }
                 div.prose { @for paragraph in sentences::method(analysis) { p { (paragraph) } } }
@@ -228,11 +236,16 @@ fn machine(run: &Run, analysis: &Analysis) -> Markup {
     }
 }
 
+/// A chart's table, behind a line that opens it.
+fn behind(table: &Table) -> Markup {
+    folded("The same as a table", table)
+}
+
 /// A table behind a line that opens it.
-fn folded(table: &Table) -> Markup {
+fn folded(summary: &str, table: &Table) -> Markup {
     html! {
         details {
-            summary { "Table: " (table.caption) }
+            summary { (summary) }
             (shown(table))
         }
     }
@@ -242,6 +255,7 @@ fn shown(table: &Table) -> Markup {
     html! {
         div.scroll {
             table {
+                @if !table.caption.is_empty() { caption { (table.caption) } }
                 thead { tr { @for column in &table.columns { th.n[column.number] scope="col" { (column.name) } } } }
                 tbody {
                     @for row in &table.rows {

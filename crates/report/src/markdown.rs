@@ -11,7 +11,7 @@ use crate::table::{self, Table};
 /// The report: verdict, warnings, scores, ratios, machine.
 #[must_use]
 pub fn markdown(run: &Run, analysis: &Analysis) -> String {
-    let mut text = format!("# {}\n\n{}\n\n## Verdict\n", escaped(&run.plan.name), escaped(&sentences::scope(run, analysis)));
+    let mut text = format!("# {}\n\n{}\n\n## Verdict\n", escaped(&run.plan.name), escaped(&sentences::scope(run, analysis).join(" · ")));
     for comparison in &analysis.comparisons {
         let subject = table::comparison_subject(comparison);
         let _ = write!(text, "\n### {}: {}\n\n", escaped(&table::comparison_title(comparison)), escaped(&subject));
@@ -54,7 +54,10 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
 
 fn put_table(text: &mut String, table: &Table) {
     let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let _ = write!(text, "\n**{}**\n\n", escaped(&table.caption));
+    if !table.caption.is_empty() {
+        let _ = write!(text, "\n**{}**\n", escaped(&table.caption));
+    }
+    text.push('\n');
     text.push_str(&row(table.columns.iter().map(|column| escaped(&column.name)).collect()));
     text.push_str(&row(table.columns.iter().map(|column| if column.number { "---:".into() } else { "---".into() }).collect()));
     for cells in &table.rows {

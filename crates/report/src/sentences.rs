@@ -75,20 +75,24 @@ pub(crate) fn answer(comparison: &Comparison, kind: &KindResult) -> Answer {
     Answer { kind: name, pick: label(comparison, recommended), score, details }
 }
 
-/// `raid0 64 KiB 1.85×, raid0 256 KiB 1.86×`.
+/// Names, then their scores or the range of them: `64 KiB, 256 KiB (1.85× to 1.86×)`.
 fn list<'a>(comparison: &Comparison, kind: &KindResult, configurations: impl Iterator<Item = &'a String>) -> String {
-    let named = |configuration: &String| {
-        let score = kind.score(configuration).filter(|score| score.configuration != comparison.baseline);
-        let score = score.map_or_else(String::new, |score: &Score| format!(" {}×", numbers::ratio(score.ratio, score.interval)));
-        format!("{}{score}", label(comparison, configuration))
-    };
-    let mut names: Vec<String> = configurations.map(named).collect();
-    let more = names.len().saturating_sub(LIST_LENGTH_MAX);
-    if more > 0 {
-        names.truncate(LIST_LENGTH_MAX);
-        names.push(format!("and {more} more"));
+    let configurations: Vec<&String> = configurations.collect();
+    let mut names: Vec<String> =
+        configurations.iter().take(LIST_LENGTH_MAX).map(|configuration| label(comparison, configuration)).collect();
+    if configurations.len() > LIST_LENGTH_MAX {
+        names.push(format!("and {} more", configurations.len() - LIST_LENGTH_MAX));
     }
-    names.join(", ")
+    let own = configurations.iter().filter(|configuration| ***configuration != comparison.baseline);
+    let scores: Vec<&Score> = own.filter_map(|configuration| kind.score(configuration)).collect();
+    let text = |score: &&Score| format!("{}×", numbers::ratio(score.ratio, score.interval));
+    let lowest = scores.iter().min_by(|left, right| left.ratio.total_cmp(&right.ratio)).map(text);
+    let highest = scores.iter().max_by(|left, right| left.ratio.total_cmp(&right.ratio)).map(text);
+    match (lowest, highest) {
+        (Some(lowest), Some(highest)) if lowest == highest => format!("{} ({lowest})", names.join(", ")),
+        (Some(lowest), Some(highest)) => format!("{} ({lowest} to {highest})", names.join(", ")),
+        _ => names.join(", "),
+    }
 }
 
 /// Which configurations are good for every kind of access; `None` when there is only one kind, or nothing can be told.
@@ -104,8 +108,8 @@ pub(crate) fn for_all(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// What the run was, in one line.
-pub(crate) fn scope(run: &Run, analysis: &Analysis) -> String {
+/// What the run was, in a few words each: configurations, workloads, blocks, trials, beginning.
+pub(crate) fn scope(run: &Run, analysis: &Analysis) -> [String; 5] {
     let plan = &run.plan;
     let count = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     let trials = if analysis.trials_finished == analysis.trials_planned {
@@ -118,9 +122,14 @@ pub(crate) fn scope(run: &Run, analysis: &Analysis) -> String {
         count(plan.workloads.len(), "workload"),
         count(plan.blocks as usize, "block"),
         trials,
-        run.host.started.clone(),
+        moment(&run.host.started),
     ]
-    .join(" · ")
+}
+
+/// `2026-11-21 07:40 UTC` for `2026-11-21T07:40:00Z`; any other text as it is.
+fn moment(started: &str) -> String {
+    let minutes = started.split_once('T').and_then(|(day, time)| Some((day, time.strip_suffix('Z')?.get(..5)?)));
+    minutes.map_or_else(|| started.to_string(), |(day, time)| format!("{day} {time} UTC"))
 }
 
 /// A warning in words: what, and what follows from it.
@@ -151,7 +160,7 @@ pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
         }
         Warning::Flagged { text, trials: count, cells } => {
             let cells = if *cells == 1 { "1 cell".to_string() } else { format!("{cells} cells") };
-            format!("{text}: {} in {cells}, kept and marked.", trials(*count))
+            format!("{} in {cells}, kept and marked: {text}.", trials(*count))
         }
         Warning::NoRatio { trials: count } => format!("{} without a figure above zero, left out of the comparisons.", trials(*count)),
         Warning::Outliers { trials: count } => {

@@ -35,8 +35,8 @@ impl LogScale {
 
     /// Where a value lies; values outside lie at the ends.
     pub(crate) fn place(&self, value: f64) -> f64 {
-        let share = (value / self.low).ln() / (self.high / self.low).ln();
-        self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
+        let share = (value.clamp(self.low, self.high) / self.low).ln() / (self.high / self.low).ln();
+        self.from + share * (self.to - self.from)
     }
 
     /// Round values at least `distance` apart; 1 is always among them, then rounder ones come first.
@@ -76,7 +76,8 @@ const ROW: f64 = 24.0;
 /// Longest label of a forest plot's row, in characters.
 const LABEL_MAX: usize = 18;
 
-/// Scores of one kind of access with their intervals against the baseline, on the scale that all kinds of the comparison share.
+/// Scores of one kind of access with their intervals against the baseline. Each has its own scale, so that intervals can be seen; the
+/// band of "same" shows how far it is zoomed in.
 pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) -> Markup {
     const PLOT: f64 = 118.0;
     const VALUES: f64 = 136.0;
@@ -87,7 +88,7 @@ pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) ->
     let width = right + VALUES;
     let ends =
         |score: &Score| [Some(score.ratio), score.interval.map(|interval| interval.low), score.interval.map(|interval| interval.high)];
-    let all = comparison.kinds.iter().flat_map(|kind| &kind.scores).flat_map(ends).flatten();
+    let all = kind.scores.iter().flat_map(ends).flatten().chain([1.0 - margin, 1.0 + margin]);
     let scale = LogScale::new(all, left, right);
     let bottom = TOP + ROW * kind.scores.len() as f64;
     let height = bottom + 44.0;
@@ -137,9 +138,9 @@ fn forest_row(comparison: &Comparison, kind: &KindResult, score: &Score, scale: 
                 @if baseline {
                     rect.dot x=(px(scale.place(1.0) - 3.5)) y=(px(middle - 3.5)) width="7" height="7" transform=(format!("rotate(45 {at} {})", px(middle))) {}
                 } @else if score.differs().is_some() {
-                    circle.dot cx=(at) cy=(px(middle)) r="4.2" {}
+                    circle.dot cx=(at) cy=(px(middle)) r="3.8" {}
                 } @else {
-                    circle.dot.open cx=(at) cy=(px(middle)) r="3.8" {}
+                    circle.dot.open cx=(at) cy=(px(middle)) r="3.4" {}
                 }
             }
             text.value x=(px(right + 12.0)) y=(px(middle + 4.0)) {
@@ -162,6 +163,13 @@ fn verdict_class(verdict: Option<Verdict>) -> &'static str {
 
 /// A ratio this far from 1, either way, has the full colour in every heat map, so that maps can be compared.
 const HEAT_FULL: f64 = 2.0;
+
+/// Colour class and opacity of a ratio. The opacity grows with the logarithm, a little faster near 1 where differences are small, and
+/// stops where the number would no longer be readable on it.
+pub(crate) fn tint(ratio: f64) -> (&'static str, f64) {
+    let share = (ratio.ln().abs() / HEAT_FULL.ln()).min(1.0);
+    (if ratio >= 1.0 { "f" } else { "s" }, 0.55 * share.powf(0.75))
+}
 
 /// Ratio of each workload in each configuration of a panel; the tint says how far from 1, the number says the same.
 pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup {
@@ -215,14 +223,14 @@ fn heat_cell(comparison: &Comparison, configuration: &str, workload: &str, x: f6
     let versus = cell.and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
     let flagged = cell.is_some_and(|cell| !cell.flags.is_empty());
     let gain = versus.map_or(1.0, |versus| versus.gain());
-    // Tint grows with the logarithm; it stops where the number would no longer be readable on it.
-    let tint = (gain.ln().abs() / HEAT_FULL.ln()).min(1.0) * 0.55;
-    let class = if gain >= 1.0 { "f" } else { "s" };
+    let (class, tint) = tint(gain);
+    let text = table::heat_text(comparison, configuration, workload);
+    let text = if flagged { format!("{}!", text.trim_end()) } else { text };
     html! {
         @if tint >= 0.005 {
             rect class=(class) x=(px(x + 0.5)) y=(px(y + 0.5)) width=(px(size[0] - 1.0)) height=(px(size[1] - 1.0)) fill-opacity=(format!("{tint:.2}")) {}
         }
-        text.num x=(px(x + size[0] / 2.0)) y=(px(y + 15.0)) { (table::heat_text(comparison, configuration, workload)) @if flagged { "!" } }
+        text.num x=(px(x + size[0] / 2.0)) y=(px(y + 15.0)) { (text) }
     }
 }
 
@@ -245,21 +253,6 @@ fn heat_tip(run: &Run, comparison: &Comparison, panel: &Panel, workload: &str) -
         |metric| format!("{} {}", numbers::figure(metric.median, metric.interval, unit), unit.name),
     );
     format!("{highest}{} {baseline}", table::label(comparison, &comparison.baseline))
-}
-
-/// The key of every heat map's tint.
-pub(crate) fn heat_key() -> Markup {
-    let steps = [0.5, 0.67, 0.8, 0.9, 1.0, 1.11, 1.25, 1.5, 2.0];
-    html! {
-        svg.key role="img" viewBox="0 0 300 34" width="300" height="34" {
-            title { "Tint by ratio: below 1 slower, above 1 faster" }
-            @for (step, ratio) in steps.iter().enumerate() {
-                @let tint = (f64::ln(*ratio).abs() / HEAT_FULL.ln()).min(1.0) * 0.55;
-                rect class=(if *ratio >= 1.0 { "f" } else { "s" }) x=(step * 33) y="0" width="32" height="14" fill-opacity=(format!("{tint:.2}")) {}
-                text.tick x=(step * 33 + 16) y="28" text-anchor="middle" { (ratio) }
-            }
-        }
-    }
 }
 
 /// Every trial of a comparison in the order it was run, as distance from the median of its cell.
@@ -328,7 +321,7 @@ mod tests {
         let scale = LogScale::new([0.5, 2.0].into_iter(), 0.0, 100.0);
         assert!((scale.place(1.0) - 50.0).abs() < 1e-9);
         assert!((scale.place(0.5) + scale.place(2.0) - 100.0).abs() < 1e-9);
-        assert!(scale.place(0.5) > 0.0 && scale.place(1e9) == 100.0);
+        assert!(scale.place(0.5) > 0.0 && scale.place(1e9) == 100.0 && scale.place(-1.0) == 0.0);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::numbers;
 
 /// A table of text with one head row.
 pub(crate) struct Table {
-    /// What it shows, as a caption.
+    /// What it shows; empty where the heading above says it.
     pub(crate) caption: String,
     /// Heads of the columns.
     pub(crate) columns: Vec<Column>,
@@ -239,7 +239,7 @@ pub(crate) fn facts(run: &Run) -> Table {
     let settings = plan.suite_settings.iter().map(|(name, value)| (name.clone(), value.clone()));
     let facts = run.host.facts.iter().map(|fact| (fact.name.clone(), fact.value.clone()));
     Table {
-        caption: "Machine and plan".into(),
+        caption: String::new(),
         columns: vec![words("fact"), words("value")],
         rows: own.into_iter().chain(settings).chain(facts).map(|(name, value)| vec![name, value]).collect(),
     }

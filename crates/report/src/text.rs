@@ -36,7 +36,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
     let style = Style { width: style.width.max(WIDTH_MIN), ..style };
     let mut out = Out { style, text: String::new() };
     out.line(&style.paint(BOLD, &printable(&run.plan.name)));
-    out.wrapped(0, &sentences::scope(run, analysis));
+    out.wrapped(0, &sentences::scope(run, analysis).join(" · "));
     out.heading("VERDICT");
     for comparison in &analysis.comparisons {
         let title = format!("{}: {}", table::comparison_title(comparison), table::comparison_subject(comparison));
@@ -61,6 +61,8 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         }
     }
     out.heading("SCORES");
+    out.wrapped(0, "Geometric mean of the ratios of a kind. * best set, ● sure difference from the baseline, ○ none, │ the baseline");
+    out.line("");
     for comparison in &analysis.comparisons {
         for kind in comparison.kinds.iter().filter(|kind| !kind.scores.is_empty()) {
             out.forest(comparison, kind);
@@ -151,8 +153,14 @@ impl Out {
                 Some(Verdict::Slower | Verdict::SlightlySlower) => RED,
                 _ => "0",
             };
+            let fits = width(&label) + width(&plot) + width(&ratio) + width(&verdict) + 4 <= self.style.width;
             let verdict = if code == "0" { verdict } else { self.style.paint(code, &verdict) };
-            self.line(format!("{label}  {plot}{ratio}  {verdict}").trim_end());
+            if fits {
+                self.line(format!("{label}  {plot}{ratio}  {verdict}").trim_end());
+            } else {
+                self.line(format!("{label}  {ratio}").trim_end());
+                self.line(&format!("{}{verdict}", " ".repeat(widths[0] + 2)));
+            }
         }
         self.line("");
     }

@@ -1,6 +1,8 @@
 //! Text, Markdown and CSV of a small run, held against files. `RAIDLOOM_BLESS=1 cargo test -p report` writes them anew: read the
 //! difference before committing it.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod fixture;
 
 use std::path::Path;
@@ -90,6 +92,28 @@ fn json_says_its_schema_and_holds_no_missing_number() {
     assert_eq!(document["schema"], "raidloom/report/1");
     let score = &document["analysis"]["comparisons"][0]["kinds"][0]["scores"][1];
     assert!(score["ratio"].is_number() && score["interval"]["low"].is_number() && score["verdict"]["word"].is_string(), "{score}");
+}
+
+/// "Every number in prose goes through the same function, from the same value, as the number in the chart and the table."
+#[test]
+fn numbers_of_the_verdict_stand_in_chart_table_and_text_too() {
+    let run = fixture::whole();
+    let analysis = analyse(&run);
+    let page = report::html(&run, &analysis);
+    let scores: Vec<&str> = page.split("<p class=\"score\">").skip(1).filter_map(|rest| rest.split("</p>").next()).collect();
+    assert_eq!(scores.len(), 6);
+    let (text, markdown) = (report::text(&run, &analysis, plain(100)), report::markdown(&run, &analysis));
+    let mut seen = 0;
+    for score in scores.into_iter().filter(|score| !score.contains("baseline")) {
+        let (ratio, interval) = score.split_once("× (").unwrap();
+        let interval = interval.trim_end_matches(')');
+        assert!(page.contains(&format!(">{ratio}<tspan class=\"soft\" dx=\"5\">{interval}</tspan>")), "{score} is not in a chart");
+        assert!(page.contains(&format!("<td class=\"n\">{ratio}</td><td class=\"n\">{interval}</td>")), "{score} is not in a table");
+        assert!(text.matches(score).count() >= 2, "{score} is not in verdict and scores of the text");
+        assert!(markdown.contains(score) && markdown.contains(&format!("| {ratio} | {interval} |")), "{score} is not in the Markdown");
+        seen += 1;
+    }
+    assert!(seen >= 4, "only {seen} scores to check");
 }
 
 /// Plans and machines may hold anything; none of it may act.

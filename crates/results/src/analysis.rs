@@ -32,6 +32,9 @@ use crate::types::{Better, Clock, Configuration, Group, Plan, Run, Trial, Worklo
 /// A drift of the machine is worth a warning from this relative change over the run.
 const DRIFT_CHANGE_MIN: f64 = 0.02;
 
+/// Fewest trials of a cell among which one can stand out: with fewer, the median deviation itself is mostly chance.
+const OUTLIER_TRIALS_MIN: usize = 10;
+
 /// Everything the reports say, as values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
@@ -56,7 +59,7 @@ pub struct Analysis {
 pub struct Comparison {
     /// The axis values that all of its configurations share and no other comparison has; empty when there is nothing to tell apart.
     pub name: String,
-    /// Whether its figures are modelled rather than measured.
+    /// Whether any of its figures are modelled rather than measured.
     pub modelled: bool,
     /// Identity of the baseline.
     pub baseline: String,
@@ -291,14 +294,6 @@ pub enum Warning {
     },
 }
 
-impl Analysis {
-    /// The comparison that a configuration belongs to.
-    #[must_use]
-    pub fn comparison_of(&self, configuration: &str) -> Option<&Comparison> {
-        self.comparisons.iter().find(|comparison| comparison.configurations.iter().any(|member| member.id == configuration))
-    }
-}
-
 impl Comparison {
     /// Label of a configuration; its identity when it is not in the comparison.
     #[must_use]
@@ -440,7 +435,7 @@ fn trial_warnings(plan: &Plan, table: &Table<'_>) -> Vec<Warning> {
                 _ => no_ratio += 1,
             }
         }
-        if logarithms.len() >= PAIRS_EXACT_MIN {
+        if logarithms.len() >= OUTLIER_TRIALS_MIN {
             outliers += statistics::outliers(&logarithms).len();
         }
     }
@@ -497,7 +492,7 @@ fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
         .map(|trend| Drift { change: (trend.slope * (block_effects.len() - 1) as f64).exp_m1(), p: trend.p });
     Comparison {
         name: comparison_name(plan, &configurations, baseline_id),
-        modelled: configurations.iter().all(|configuration| configuration.clock == Clock::Virtual),
+        modelled: configurations.iter().any(|configuration| configuration.clock == Clock::Virtual),
         baseline: baseline_id.to_string(),
         configurations: configurations
             .iter()

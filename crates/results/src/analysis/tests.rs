@@ -273,12 +273,19 @@ fn doubtful_trials_are_counted_and_kept() {
         Warning::NoRatio { trials: 1 },
         Warning::Repeated { trials: 1 },
         Warning::Unknown { trials: 1 },
-        Warning::Outliers { trials: 1 },
     ] {
         assert!(analysis.warnings.contains(&warning), "{warning:?} in {:?}", analysis.warnings);
     }
     let cell = analysis.comparisons[0].cell(&run.plan.configurations[0].id, "sequential read 512").unwrap();
     assert_eq!(cell.flags, [Flag { text: cached.into(), trials: 1 }]);
+}
+
+#[test]
+fn outliers_are_counted_where_there_are_enough_trials_to_tell() {
+    let one_off =
+        |blocks| analyse(&run(blocks, |c, w, block| if (c, w, block) == (1, 1, 4) { 1.0 } else { planted(c, w) + f64::from(block) }));
+    assert!(one_off(10).warnings.contains(&Warning::Outliers { trials: 1 }));
+    assert!(!one_off(9).warnings.iter().any(|warning| matches!(warning, Warning::Outliers { .. })));
 }
 
 #[test]
