@@ -153,7 +153,7 @@ pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
         Warning::Drifted { comparison, change } => {
             let direction = if *change > 0.0 { "faster" } else { "slower" };
             format!(
-                "The machine got {} {direction} during the run ({}); comparing within blocks removes it from the ratios.",
+                "Figures drifted to {} {direction} over the run ({}); comparing within blocks removes it from the ratios.",
                 numbers::percent(change.abs()),
                 place(comparison)
             )

@@ -304,3 +304,21 @@ fn the_best_configuration_is_rarely_dropped_from_the_best_set() {
     assert!(dropped <= rounds / 20, "dropped {dropped} of {rounds}, seed {seed}");
     assert!(sizes > 3 * rounds, "noise alone must not empty the set: {sizes} in {rounds} runs, seed {seed}");
 }
+
+#[test]
+fn equal_configurations_are_rarely_called_surely_different() {
+    let (mut false_alarms, mut found, rounds) = (0, 0, 400);
+    let seed = 2005;
+    let mut random = Random::new(seed);
+    for _ in 0..rounds {
+        // Of the first comparison all are equal, of the second all but the baseline are faster by 10 %; noise 2 %.
+        let analysis = analyse(&run(6, |c, _, _| if c > 4 { 1.1 } else { 1.0 } * (0.02 * random.normal()).exp()));
+        let sure =
+            |comparison: usize| analysis.comparisons[comparison].kinds[0].scores.iter().filter(|score| score.differs().is_some()).count();
+        false_alarms += usize::from(sure(0) > 0);
+        found += sure(1);
+    }
+    // 5 % and three deviations of a count of 400.
+    assert!(false_alarms <= 33, "{false_alarms} of {rounds} runs of equal cells had a sure difference, seed {seed}");
+    assert!(found > rounds * 3 * 8 / 10, "+10 % was sure {found} times of {}, seed {seed}", rounds * 3);
+}
