@@ -12,7 +12,7 @@ use crate::pattern::{self, Mark, SECTOR_BYTES};
 
 /// Up to this size a device has a table: 4 bytes for each of its sectors.
 const TABLE_DEVICE_BYTES: u64 = 4 << 30;
-/// As many extents as fit in some 200 MB.
+/// As many extents as fit in some 100 MB.
 const EXTENTS_MAX: u64 = 2_000_000;
 /// Content that is not known.
 const UNKNOWN: u32 = 0;
@@ -31,6 +31,7 @@ pub(crate) struct Known {
     map: Map,
     seed: u64,
     last_generation: u32,
+    extents_max: u64,
 }
 
 impl Known {
@@ -41,7 +42,7 @@ impl Known {
         } else {
             Map::Extents(BTreeMap::new())
         };
-        Known { map, seed, last_generation: UNKNOWN }
+        Known { map, seed, last_generation: UNKNOWN, extents_max: EXTENTS_MAX }
     }
 
     /// How many more writes can be told apart and kept track of.
@@ -50,7 +51,7 @@ impl Known {
         match &self.map {
             Map::Table(_) => generations,
             // A write that splits an extent adds two.
-            Map::Extents(extents) => generations.min(EXTENTS_MAX.saturating_sub(extents.len() as u64) / 2),
+            Map::Extents(extents) => generations.min(self.extents_max.saturating_sub(extents.len() as u64) / 2),
         }
     }
 
@@ -62,8 +63,19 @@ impl Known {
     /// Forgets everything: somebody wrote what cannot be checked.
     pub(crate) fn clear(&mut self) {
         match &mut self.map {
-            Map::Table(table) => table.fill(UNKNOWN),
+            // A new one: clearing the old one would touch memory that it never used.
+            Map::Table(table) => *table = vec![UNKNOWN; table.len()],
             Map::Extents(extents) => extents.clear(),
+        }
+    }
+
+    /// Forgets what earlier tests wrote when it leaves too little room for the next one. Their data still name their place,
+    /// but which of several writes was the last is not known any more.
+    pub(crate) fn make_room(&mut self) {
+        if let Map::Extents(extents) = &mut self.map
+            && extents.len() as u64 > self.extents_max / 2
+        {
+            extents.clear();
         }
     }
 
@@ -238,7 +250,7 @@ impl Requests for Cover {
     }
 
     fn next(&mut self) -> Option<Access> {
-        if self.now.0 == self.now.1 {
+        while self.now.0 == self.now.1 {
             self.now = self.ranges.next()?;
         }
         let (offset, end) = self.now;

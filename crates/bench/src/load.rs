@@ -12,6 +12,8 @@
 //!   a reactor of its own, on the same shared device.
 //! * The clock is read once for each batch of completions and once for each batch of submissions. A latency ends when the
 //!   owner finds the completion and begins when the request is handed over, after its data were made.
+//! * While requests are issued, an answer is waited for without a limit, as the kernel has limits of its own; a signal lets
+//!   the caller decide. Once no more are issued, two minutes without an answer end the run.
 //! * Nothing is allocated for a request: every slot owns its buffers, and they come back with the completion.
 //! * Everything that was issued is counted, and the elapsed time ends with the last completion: exact counts, and the tail
 //!   during which fewer requests are outstanding belongs to the time.
@@ -362,6 +364,9 @@ impl Sample {
 /// Batches of completions between two looks at the caller's wishes, and, for a device that always has something ready,
 /// between two turns of the reactor.
 const TICK_BATCHES: u32 = 64;
+/// After so many requests a clock that has not moved never will: a device without delay on the virtual clock. Whoever asks
+/// for fewer gets them.
+const STANDSTILL_OPERATIONS: u64 = 1 << 18;
 /// How long an answer may take once no more requests are issued.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -369,8 +374,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 ///
 /// # Errors
 /// When the device does not open; the first request that failed or brought wrong data, with its direction, length and
-/// offset (unless told to go on); [`ErrorKind::TimedOut`] when a request is never answered; what the kernel says when
-/// waiting fails.
+/// offset (unless told to go on); [`ErrorKind::TimedOut`] when a request is never answered; [`ErrorKind::Invalid`] when the
+/// virtual clock stands still, so that no time would ever pass; what the kernel says when waiting fails.
 ///
 /// # Panics
 /// When `requests` asks for more than its bounds say, or `load.depth` is 0.
@@ -397,6 +402,7 @@ pub fn run<R: Requests, C: Content>(
         slots,
         ready: Vec::with_capacity(load.depth as usize),
         held: None,
+        keeps_apart: C::VERIFIES && load.depth > 1 && bounds.writes,
         operations_left: load.operations.unwrap_or(u64::MAX),
         bytes_left: load.bytes.unwrap_or(u64::MAX),
         issuing: true,
@@ -502,6 +508,8 @@ struct Generator<'a, 'h, R, C> {
     ready: Vec<Request>,
     /// Came from the source, but overlaps a request in flight.
     held: Option<Access>,
+    /// Whether requests that overlap have to wait for one another.
+    keeps_apart: bool,
     operations_left: u64,
     bytes_left: u64,
     issuing: bool,
@@ -554,7 +562,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             tick += 1;
             if tick == TICK_BATCHES {
                 tick = 0;
-                self.ask_caller(now.since(begin));
+                self.ask_caller(now.since(begin))?;
             }
             self.refill();
             batches_since_wait += 1;
@@ -637,7 +645,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
                 access
             }
         };
-        if C::VERIFIES && self.load.depth > 1 && self.conflicts(&access) {
+        if self.keeps_apart && self.conflicts(&access) {
             self.held = Some(access);
             return None;
         }
@@ -706,7 +714,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
     }
 
     #[cold]
-    fn ask_caller(&mut self, elapsed: Duration) {
+    fn ask_caller(&mut self, elapsed: Duration) -> Result<(), Error> {
         let operations = self.operations_before + self.read.operations + self.write.operations;
         if let Some(progress) = &mut self.hooks.progress {
             progress(Progress { operations, elapsed });
@@ -715,6 +723,11 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             self.stopped = true;
             self.stop_issuing();
         }
+        if elapsed.is_zero() && operations >= STANDSTILL_OPERATIONS && self.operations_left > STANDSTILL_OPERATIONS {
+            let text = format!("{operations} requests took no time, so that the time set would never pass: limit their number");
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        Ok(())
     }
 
     fn wait(&mut self) -> Result<(), Error> {

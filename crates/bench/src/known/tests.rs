@@ -6,7 +6,7 @@ use super::*;
 fn both(size_bytes: u64) -> [Known; 2] {
     let table = Known::new(size_bytes, 1);
     assert!(matches!(table.map, Map::Table(_)));
-    let extents = Known { map: Map::Extents(BTreeMap::new()), seed: 1, last_generation: UNKNOWN };
+    let extents = Known { map: Map::Extents(BTreeMap::new()), ..Known::new(0, 1) };
     [table, extents]
 }
 
@@ -68,8 +68,21 @@ fn large_devices_have_extents_and_a_limit() {
 }
 
 #[test]
+fn old_extents_make_room_when_more_than_half_is_used() {
+    let mut known = Known { extents_max: 100, ..Known::new(200 << 30, 1) };
+    for (number, used) in [(50, 50), (1, 0)] {
+        for index in 0..number {
+            known.record((u64::from(known.last_generation) + index) * 4096, 512, 1);
+        }
+        known.last_generation += 1000;
+        known.make_room();
+        assert_eq!(known.writes_left(), (100 - used) / 2);
+    }
+}
+
+#[test]
 fn covers_all_ranges_in_pieces() {
-    let mut cover = Cover::new(Direction::Read, vec![(0, 2560), (4096, 5120)], 1024);
+    let mut cover = Cover::new(Direction::Read, vec![(0, 0), (0, 2560), (3072, 3072), (4096, 5120)], 1024);
     let mut pieces = Vec::new();
     while let Some(access) = cover.next() {
         pieces.push((access.offset, access.length));

@@ -440,6 +440,7 @@ impl Running<'_> {
             }
             self.load(u64::MAX, &mut Unverified, hooks)?
         } else {
+            prepared.known.make_room();
             let writes_left = prepared.known.writes_left();
             let mut content = Verified::new(&mut prepared.known, verify == Verify::Full);
             let sample = self.load(if writes { writes_left } else { u64::MAX }, &mut content, hooks)?;
