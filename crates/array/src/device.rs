@@ -42,7 +42,7 @@ impl ArrayDevice<LinearLevel> {
         check_total(&sizes)?;
         for (number, member) in members.iter().enumerate() {
             if member.info().size_bytes < block_bytes {
-                let text = format!("{} has {}, less than one block of {}", name(number, member), text_of(member), size_text(block_bytes));
+                let text = format!("{} has {}, less than one block of {}", name(number, member), text_of(member), bytes_text(block_bytes));
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
         }
@@ -65,10 +65,10 @@ impl ArrayDevice<Raid0Level> {
         let chunk = size_text(chunk_bytes);
         let refuse = |text: String| Err(Error::new(ErrorKind::Invalid, text));
         if chunk_bytes == 0 {
-            return refuse(format!("chunk=0: a chunk holds at least one block of {} (64KiB is a usual size)", size_text(block_bytes)));
+            return refuse(format!("chunk=0: a chunk holds at least one block of {} (64KiB is a usual size)", bytes_text(block_bytes)));
         }
         if !chunk_bytes.is_multiple_of(block_bytes) {
-            return refuse(format!("chunk={chunk}: not a multiple of the block size, {}", size_text(block_bytes)));
+            return refuse(format!("chunk={chunk}: not a multiple of the block size, {}", bytes_text(block_bytes)));
         }
         if chunk_bytes > u64::from(u32::MAX) {
             return refuse(format!("chunk={chunk}: a chunk must be smaller than 4GiB"));
@@ -193,7 +193,7 @@ fn name(number: usize, member: &Arc<dyn Device>) -> String {
 }
 
 fn text_of(member: &Arc<dyn Device>) -> String {
-    size_text(member.info().size_bytes)
+    bytes_text(member.info().size_bytes)
 }
 
 /// An array can do what its weakest member can.
@@ -224,6 +224,12 @@ fn combine(members: &[Arc<dyn Device>], block_bytes: u64, size_bytes: u64) -> In
 /// The one with the lower rank; abilities are declared from the weakest to the strongest.
 fn weaker<T: Copy>(one: T, other: T, rank: impl Fn(T) -> u8) -> T {
     if rank(one) <= rank(other) { one } else { other }
+}
+
+/// A size as a sentence has it.
+fn bytes_text(bytes: u64) -> String {
+    let text = size_text(bytes);
+    if text.ends_with('B') { text } else { format!("{text} bytes") }
 }
 
 /// A size as stack text has it: in the largest binary unit that divides it.

@@ -1,1 +1,21 @@
-//! (being written)
+//! Stack text: one notation for flags, plans and descriptions, and the devices that it stands for.
+//!
+//! ```text
+//!   raid0(chunk=64KiB, file:a.img, file:b.img)
+//!     |  parse: text to a tree, with the position of whatever is wrong
+//!   Node
+//!     |  build: a tree to devices
+//!   Stack
+//! ```
+//!
+//! What layers, leaves and options there are stands in one table ([`table`]); parsing, building and help all read it.
+
+mod build;
+mod nearest;
+mod parse;
+pub mod size;
+pub mod table;
+
+pub use build::{BuildContext, Member, OpenFiles, Stack, build, parse_and_build};
+pub use nearest::nearest;
+pub use parse::{ParseError, parse};

@@ -1,0 +1,261 @@
+//! A tree to devices.
+//!
+//! Every leaf gets counters on top, so that what each member moved is known exactly. Files are opened by whoever the
+//! caller names: one module of raidloom alone decides what may be opened for writing.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use array::{ArrayDevice, Raid0Layout};
+use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node};
+use device::{Direct, FileDevice, FileOptions, NullDevice, RamDevice};
+
+use crate::table::{self, OptionRow, Problem};
+use crate::{parse, size};
+
+/// Opens files and block devices for a stack, or refuses to.
+pub trait OpenFiles {
+    /// Opens `path`, for reading only or for both; with `create` a file that is not there is made with that many bytes.
+    ///
+    /// # Errors
+    /// Why not, in one line for the user.
+    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error>;
+}
+
+/// What building needs besides the tree.
+pub struct BuildContext<'a> {
+    /// Opens files and block devices.
+    pub files: &'a dyn OpenFiles,
+    /// Everything random in the devices follows from it.
+    pub seed: u64,
+    /// Open nothing for writing.
+    pub read_only: bool,
+    /// Make files that are not there: of the size that the leaf names, or else of this many bytes.
+    pub create_bytes: Option<u64>,
+    /// Give the stack's outermost device the abilities that it lacks, made from those it has.
+    pub emulate: bool,
+}
+
+/// A leaf of a stack.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its stack text.
+    pub name: String,
+    /// What it moves.
+    pub counters: Arc<Counters>,
+}
+
+/// The devices that a tree stands for.
+#[derive(Debug)]
+pub struct Stack {
+    /// The outermost device.
+    pub device: Arc<dyn Device>,
+    /// The leaves, from left to right.
+    pub members: Vec<Member>,
+    /// What the user should know: direct I/O that is not there, a unit that could mean two things.
+    pub notes: Vec<String>,
+    /// The clock that the stack runs on by itself: virtual when it is made of modelled disks alone.
+    pub clock: Clock,
+}
+
+/// Builds what a stack text stands for.
+///
+/// # Errors
+/// As [`parse`] and [`build`].
+pub fn parse_and_build(text: &str, context: &BuildContext<'_>) -> Result<Stack, Error> {
+    build(&parse(text)?, context)
+}
+
+/// Builds the devices of a tree.
+///
+/// # Errors
+/// What cannot be built, and why: an unknown name or value, a file that is missing, refused or named twice, sizes that do
+/// not fit.
+pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
+    let mut builder = Builder { context, members: Vec::new(), notes: Vec::new() };
+    refuse_files_named_twice(node)?;
+    let device = builder.device(node)?;
+    let device = if context.emulate { Emulated::over(device) } else { device };
+    Ok(Stack { device, members: builder.members, notes: builder.notes, clock: Clock::Wall })
+}
+
+struct Builder<'a> {
+    context: &'a BuildContext<'a>,
+    members: Vec<Member>,
+    notes: Vec<String>,
+}
+
+/// The checked options of one layer or leaf.
+struct Settings<'a> {
+    given: &'a [(String, String)],
+}
+
+impl<'a> Settings<'a> {
+    fn check(of: &str, known: &'static [OptionRow], given: &'a [(String, String)]) -> Result<Settings<'a>, Error> {
+        for (number, (name, value)) in given.iter().enumerate() {
+            let row = table::option(of, known, name).map_err(|problem| refusal(&format!("{of}: {name}"), &problem))?;
+            row.takes.check(value).map_err(|problem| refusal(&format!("{of}: {name}={value}"), &problem))?;
+            if given[..number].iter().any(|(earlier, _)| earlier == name) {
+                return Err(Error::new(ErrorKind::Invalid, format!("{of}: {name} is given twice")));
+            }
+        }
+        Ok(Settings { given })
+    }
+
+    fn get(&self, name: &str) -> Option<&'a str> {
+        self.given.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    fn is(&self, name: &str, value: &str) -> bool {
+        self.get(name) == Some(value)
+    }
+}
+
+fn refusal(place: &str, problem: &Problem) -> Error {
+    let hint = problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    Error::new(ErrorKind::Invalid, format!("{place}: expected {}{hint}", problem.expected))
+}
+
+impl Builder<'_> {
+    fn device(&mut self, node: &Node) -> Result<Arc<dyn Device>, Error> {
+        match node {
+            Node::Missing => Err(Error::new(ErrorKind::Invalid, "`missing` can stand only for a member of an array with redundancy")),
+            Node::Layer { name, options, children } => {
+                let row = table::layer(name).map_err(|problem| refusal(name, &problem))?;
+                let settings = Settings::check(name, row.options, options)?;
+                if children.len() < row.members.0 || children.len() > row.members.1 {
+                    let text = format!("{name}: {} devices; it stands on {} to {}", children.len(), row.members.0, row.members.1);
+                    return Err(Error::new(ErrorKind::Invalid, text));
+                }
+                if children.contains(&Node::Missing) {
+                    let text = format!("{name}: a member is `missing`, and {name} has no redundancy to do without it");
+                    return Err(Error::new(ErrorKind::Invalid, text));
+                }
+                let members: Result<Vec<_>, Error> = children.iter().map(|child| self.device(child)).collect();
+                self.layer(name, &settings, members?).map_err(|error| error.at(name))
+            }
+            Node::Leaf { scheme, address, options } => {
+                let row = table::leaf(scheme).map_err(|problem| refusal(scheme, &problem))?;
+                row.address.check(address).map_err(|problem| refusal(&format!("{scheme}:{address}"), &problem))?;
+                let settings = Settings::check(scheme, row.options, options)?;
+                let leaf = self.leaf(scheme, address, &settings)?;
+                let counted = Counted::over(leaf);
+                self.members.push(Member { name: counted.describe().to_string(), counters: counted.counters() });
+                Ok(Arc::new(counted))
+            }
+        }
+    }
+
+    fn layer(&mut self, name: &str, settings: &Settings<'_>, members: Vec<Arc<dyn Device>>) -> Result<Arc<dyn Device>, Error> {
+        match name {
+            "linear" => Ok(Arc::new(ArrayDevice::linear(members)?)),
+            "raid0" => {
+                let chunk_bytes = self.size(settings, "chunk")?.unwrap_or(64 << 10);
+                let layout = if settings.is("layout", "alternate") { Raid0Layout::Alternate } else { Raid0Layout::Original };
+                Ok(Arc::new(ArrayDevice::raid0(members, chunk_bytes, layout)?))
+            }
+            name => unreachable!("the layer {name} is in the table"),
+        }
+    }
+
+    fn leaf(&mut self, scheme: &str, address: &str, settings: &Settings<'_>) -> Result<Arc<dyn Device>, Error> {
+        match scheme {
+            "file" => self.file(Path::new(address), settings),
+            "ram" | "null" => {
+                let size_bytes = self.parse_size(&format!("{scheme}:{address}"), address)?;
+                let block_bytes = self.block(settings)?.unwrap_or(512);
+                Ok(match scheme {
+                    "ram" => Arc::new(RamDevice::new(size_bytes, block_bytes)?),
+                    _ => Arc::new(NullDevice::new(size_bytes, block_bytes)?),
+                })
+            }
+            scheme => unreachable!("the leaf {scheme} is in the table"),
+        }
+    }
+
+    fn file(&mut self, path: &Path, settings: &Settings<'_>) -> Result<Arc<dyn Device>, Error> {
+        let options = FileOptions {
+            read_only: self.context.read_only || settings.is("read_only", "yes"),
+            direct: match settings.get("direct") {
+                Some("yes") => Direct::Yes,
+                Some("no") => Direct::No,
+                _ => Direct::Auto,
+            },
+            offset_bytes: self.size(settings, "offset")?.unwrap_or(0),
+            size_bytes: self.size(settings, "size")?,
+            block_bytes: self.block(settings)?,
+        };
+        let create = self.context.create_bytes.map(|bytes| options.size_bytes.unwrap_or(bytes).saturating_add(options.offset_bytes));
+        let file = self.context.files.open(path, options.read_only, create.filter(|_| !options.read_only))?;
+        let device = FileDevice::new(file, path, &options)?;
+        if let Some(reason) = device.direct_refused() {
+            self.notes.push(format!("{}: through the page cache, for direct I/O is not to be had: {reason}", path.display()));
+        }
+        Ok(Arc::new(device))
+    }
+
+    fn size(&mut self, settings: &Settings<'_>, name: &str) -> Result<Option<u64>, Error> {
+        settings.get(name).map(|value| self.parse_size(&format!("{name}={value}"), value)).transpose()
+    }
+
+    fn block(&mut self, settings: &Settings<'_>) -> Result<Option<u32>, Error> {
+        let Some(bytes) = self.size(settings, "block")? else { return Ok(None) };
+        let too_large = |_| Error::new(ErrorKind::Invalid, format!("block={}: a block must be smaller than 4GiB", size::text(bytes)));
+        u32::try_from(bytes).map(Some).map_err(too_large)
+    }
+
+    fn parse_size(&mut self, place: &str, text: &str) -> Result<u64, Error> {
+        let size = size::parse(text).map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()).at(place))?;
+        if let Some(note) = size.note
+            && !self.notes.contains(&note)
+        {
+            self.notes.push(note);
+        }
+        Ok(size.bytes)
+    }
+}
+
+/// What a path leads to, whatever it is called.
+#[derive(PartialEq, Eq, Hash)]
+enum Target {
+    /// Device and inode number.
+    File(u64, u64),
+    /// Number of the block device.
+    BlockDevice(u64),
+    /// Not there yet: where it would be.
+    Nothing(PathBuf),
+}
+
+fn target(path: &Path) -> Target {
+    match path.metadata() {
+        Ok(data) if data.file_type().is_block_device() => Target::BlockDevice(data.rdev()),
+        Ok(data) => Target::File(data.dev(), data.ino()),
+        Err(_) => {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_owned());
+            Target::Nothing(parent.join(path.file_name().unwrap_or_default()))
+        }
+    }
+}
+
+/// Two members on one file would overwrite each other. This is looked at before anything is opened or made.
+fn refuse_files_named_twice(node: &Node) -> Result<(), Error> {
+    let mut seen = HashMap::new();
+    for leaf in node.leaves() {
+        let Node::Leaf { scheme, address, .. } = leaf else { continue };
+        if scheme != "file" {
+            continue;
+        }
+        if let Some(earlier) = seen.insert(target(Path::new(address)), address) {
+            let text = match earlier == address {
+                true => format!("{address} stands in the stack twice; every member needs a file or device of its own"),
+                false => format!("{earlier} and {address} are the same file; every member needs a file or device of its own"),
+            };
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,322 @@
+//! Stack text to a tree.
+//!
+//! ```text
+//!   device  = "missing" | layer | leaf | path
+//!   layer   = NAME "(" item { "," item } ")"        item = NAME "=" value | device
+//!   leaf    = NAME ":" address [ "?" NAME "=" value { "&" NAME "=" value } ]
+//!   address, value, path = letters without , ( ) " and white space (address and path: without ?; a leaf's value:
+//!                          without &), or "quoted" with \" and \\
+//! ```
+//!
+//! Printing a [`Node`] is the way back.
+
+use std::fmt;
+
+use block::{Error, ErrorKind, Node};
+
+use crate::table::{self, OptionRow, Problem};
+
+/// Deeper stacks are refused, before they exhaust ours.
+const DEPTH_MAX: u32 = 64;
+
+/// What is wrong with a stack text, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The whole text.
+    pub text: String,
+    /// The byte at which it goes wrong, counted from 0.
+    pub position: usize,
+    /// What stands there.
+    pub found: String,
+    /// What should have stood there.
+    pub expected: String,
+    /// A further help.
+    pub hint: Option<String>,
+}
+
+impl fmt::Display for ParseError {
+    /// The message, and the text's line with carets under what was found.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stack text, byte {}: ", self.position)?;
+        match self.found.as_str() {
+            "" => f.write_str("the text ends")?,
+            found => write!(f, "found `{found}`")?,
+        }
+        write!(f, ", expected {}", self.expected)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "; {hint}")?;
+        }
+        let line_start = self.text[..self.position].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.text[line_start..].lines().next().unwrap_or_default();
+        let before = self.text[line_start..self.position].chars().count();
+        let carets = self.found.chars().count().max(1);
+        write!(f, "\n  {}\n  {:before$}{:^<carets$}", line.replace('\t', " "), "", "")
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+impl From<ParseError> for Error {
+    fn from(error: ParseError) -> Error {
+        Error::new(ErrorKind::Invalid, error.to_string())
+    }
+}
+
+/// Reads a stack text.
+///
+/// # Errors
+/// The first thing that is wrong, with its place: the notation, an unknown name, or a value that its option does not take.
+pub fn parse(text: &str) -> Result<Node, ParseError> {
+    let mut parser = Parser { text, position: 0, depth: 0 };
+    let node = parser.device("a device")?;
+    parser.skip_space();
+    if parser.position < text.len() {
+        return Err(parser.unexpected("the end of the text", parser.quoting_hint()));
+    }
+    Ok(node)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    position: usize,
+    depth: u32,
+}
+
+fn is_space(letter: char) -> bool {
+    matches!(letter, ' ' | '\t' | '\n')
+}
+
+fn is_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
+}
+
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.position..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn take(&mut self, letter: char) -> bool {
+        let there = self.peek() == Some(letter);
+        if there {
+            self.position += letter.len_utf8();
+        }
+        there
+    }
+
+    fn skip_space(&mut self) {
+        self.position += self.rest().len() - self.rest().trim_start_matches(is_space).len();
+    }
+
+    /// The longest run of letters that fit.
+    fn run(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
+        let rest = self.rest();
+        let run = &rest[..rest.find(|letter| !fits(letter)).unwrap_or(rest.len())];
+        self.position += run.len();
+        run
+    }
+
+    fn error(&self, position: usize, found: &str, problem: Problem) -> ParseError {
+        ParseError { text: self.text.to_owned(), position, found: found.to_owned(), expected: problem.expected, hint: problem.hint }
+    }
+
+    /// An error about what stands here: a word, or one letter.
+    fn unexpected(&self, expected: &str, hint: Option<String>) -> ParseError {
+        let rest = self.rest();
+        let word = rest.find(|letter: char| !is_name(letter) && letter != '.').unwrap_or(rest.len());
+        let end = if word > 0 { word } else { self.peek().map_or(0, char::len_utf8) };
+        self.error(self.position, &rest[..end], Problem { expected: expected.to_owned(), hint })
+    }
+
+    /// Something follows an address or value without a comma: probably it belongs to it.
+    fn quoting_hint(&self) -> Option<String> {
+        let before = self.text[..self.position].chars().next_back();
+        let after_a_word = before.is_some_and(|letter| !matches!(letter, '(' | ')' | ','));
+        (after_a_word && !self.rest().is_empty()).then(|| "put an address that holds spaces, commas or brackets in quotes".to_owned())
+    }
+
+    fn device(&mut self, expected: &str) -> Result<Node, ParseError> {
+        self.skip_space();
+        let start = self.position;
+        let name = self.run(is_name);
+        match self.peek() {
+            Some('(') if !name.is_empty() => {
+                let row = table::layer(name).map_err(|mut problem| {
+                    problem.hint.get_or_insert_with(|| "put a path that holds brackets in quotes".to_owned());
+                    self.error(start, name, problem)
+                })?;
+                self.depth += 1;
+                if self.depth > DEPTH_MAX {
+                    let expected = format!("at most {DEPTH_MAX} layers in each other");
+                    return Err(self.error(start, name, Problem { expected, hint: None }));
+                }
+                let node = self.layer(row, start)?;
+                self.depth -= 1;
+                Ok(node)
+            }
+            Some(':') if !name.is_empty() => {
+                let row = table::leaf(name).map_err(|mut problem| {
+                    problem.hint.get_or_insert_with(|| format!("for a file of that name write `file:{name}:...`"));
+                    self.error(start, name, problem)
+                })?;
+                self.take(':');
+                self.leaf(row)
+            }
+            _ => {
+                self.position = start;
+                self.bare_path(expected)
+            }
+        }
+    }
+
+    fn bare_path(&mut self, expected: &str) -> Result<Node, ParseError> {
+        let start = self.position;
+        let is_quoted = self.peek() == Some('"');
+        let path = self.value(&['?'])?;
+        if path.is_empty() && !is_quoted {
+            return Err(self.unexpected(expected, None));
+        }
+        if path == "missing" && !is_quoted && self.peek() != Some('?') {
+            return Ok(Node::Missing);
+        }
+        let row = table::leaf("file").expect("files are in the table");
+        if !is_quoted && let Ok(named) = table::leaf(&path) {
+            let expected = format!("`{path}:` and {}", named.address);
+            let hint = Some(format!("for a file of that name write `./{path}`"));
+            return Err(self.error(start, &path, Problem { expected, hint }));
+        }
+        let options = self.leaf_options(row)?;
+        row.address.check(&path).map_err(|problem| self.error(start, "\"\"", problem))?;
+        Ok(Node::Leaf { scheme: row.name.to_owned(), address: path, options })
+    }
+
+    fn leaf(&mut self, row: &'static table::LeafRow) -> Result<Node, ParseError> {
+        let start = self.position;
+        let address = self.value(&['?'])?;
+        row.address.check(&address).map_err(|problem| match address.is_empty() {
+            true => self.unexpected(&problem.expected, None),
+            false => self.error(start, &self.text[start..self.position], problem),
+        })?;
+        let options = self.leaf_options(row)?;
+        Ok(Node::Leaf { scheme: row.name.to_owned(), address, options })
+    }
+
+    fn leaf_options(&mut self, row: &'static table::LeafRow) -> Result<Vec<(String, String)>, ParseError> {
+        let mut options = Vec::new();
+        let mut more = self.take('?');
+        while more {
+            let start = self.position;
+            let name = self.run(is_name);
+            self.option(row.name, row.options, start, name, &mut options, &['&'])?;
+            more = self.take('&');
+        }
+        Ok(options)
+    }
+
+    fn layer(&mut self, row: &'static table::LayerRow, start: usize) -> Result<Node, ParseError> {
+        self.take('(');
+        let (mut options, mut children) = (Vec::new(), Vec::new());
+        loop {
+            self.skip_space();
+            let item = self.position;
+            let name = self.run(is_name);
+            self.skip_space();
+            if self.peek() == Some('=') && !name.is_empty() {
+                self.option(row.name, row.options, item, name, &mut options, &[])?;
+            } else {
+                self.position = item;
+                let nothing_yet = options.is_empty() && children.is_empty();
+                if !(nothing_yet && self.peek() == Some(')')) {
+                    children.push(self.device("an option or a device")?);
+                }
+            }
+            self.skip_space();
+            if self.take(')') {
+                break;
+            }
+            if !self.take(',') {
+                return Err(self.unexpected("`,` or `)`", self.quoting_hint()));
+            }
+        }
+        let (least, most) = row.members;
+        if children.len() < least || children.len() > most {
+            let devices = |count: usize| if count == 1 { "1 device".to_owned() } else { format!("{count} devices") };
+            let expected = match (least, most) {
+                (least, most) if least == most => format!("{} in it, not {}", devices(least), children.len()),
+                _ if children.len() < least => format!("at least {} in it, not {}", devices(least), children.len()),
+                _ => format!("at most {} in it, not {}", devices(most), children.len()),
+            };
+            return Err(self.error(start, row.name, Problem { expected, hint: None }));
+        }
+        Ok(Node::Layer { name: row.name.to_owned(), options, children })
+    }
+
+    /// `=value` after an option's name.
+    fn option(
+        &mut self,
+        of: &str,
+        known: &'static [OptionRow],
+        start: usize,
+        name: &str,
+        options: &mut Vec<(String, String)>,
+        ends: &[char],
+    ) -> Result<(), ParseError> {
+        if name.is_empty() {
+            return Err(self.unexpected("the name of an option", None));
+        }
+        let row = table::option(of, known, name).map_err(|problem| self.error(start, name, problem))?;
+        if options.iter().any(|(given, _)| given == name) {
+            return Err(self.error(start, name, Problem { expected: format!("each option once: `{name}` was given before"), hint: None }));
+        }
+        if !self.take('=') {
+            return Err(self.unexpected(&format!("`=` after `{name}`"), None));
+        }
+        if ends.is_empty() {
+            self.skip_space();
+        }
+        let value_start = self.position;
+        let value = self.value(ends)?;
+        row.takes.check(&value).map_err(|mut problem| {
+            problem.expected = format!("{} for `{name}`", problem.expected);
+            match value.is_empty() {
+                true => self.unexpected(&problem.expected, None),
+                false => self.error(value_start, &self.text[value_start..self.position], problem),
+            }
+        })?;
+        options.push((name.to_owned(), value));
+        Ok(())
+    }
+
+    /// An address or value, in quotes or up to one of the letters that end it.
+    fn value(&mut self, also_ends: &[char]) -> Result<String, ParseError> {
+        if self.peek() != Some('"') {
+            return Ok(self
+                .run(|letter| !is_space(letter) && !matches!(letter, ',' | '(' | ')' | '"') && !also_ends.contains(&letter))
+                .to_owned());
+        }
+        let start = self.position;
+        self.take('"');
+        let mut value = String::new();
+        loop {
+            let Some(letter) = self.peek() else {
+                let problem = Problem { expected: "a closing quote".to_owned(), hint: None };
+                return Err(self.error(start, "\"", problem));
+            };
+            self.position += letter.len_utf8();
+            match letter {
+                '"' => return Ok(value),
+                '\\' => match self.peek() {
+                    Some(escaped @ ('"' | '\\')) => {
+                        self.position += 1;
+                        value.push(escaped);
+                    }
+                    _ => return Err(self.unexpected("`\"` or `\\` after the `\\` in quotes", None)),
+                },
+                letter => value.push(letter),
+            }
+        }
+    }
+}

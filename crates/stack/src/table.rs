@@ -1,0 +1,243 @@
+//! Every layer, leaf and option there is, declared once: parsing, building and help read this table.
+
+use std::fmt;
+
+use crate::{nearest, size};
+
+/// What an option's value or a leaf's address has to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Takes {
+    /// A size in bytes, read by [`size::parse`].
+    Size,
+    /// A whole number.
+    Count,
+    /// A number from 0 to 1.
+    Fraction,
+    /// A duration, read by [`size::parse_duration`].
+    Duration,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// The path of a file or block device.
+    Path,
+    /// A name, or the path of a file.
+    Name,
+}
+
+impl Takes {
+    /// Whether the text is one.
+    ///
+    /// # Errors
+    /// What is expected, and the word that may have been meant.
+    pub fn check(self, text: &str) -> Result<(), Problem> {
+        let expected = || Err(Problem { expected: self.to_string(), hint: None });
+        let reason = |error: size::UnitError| Problem { expected: self.to_string(), hint: Some(error.reason) };
+        match self {
+            Takes::Size => size::parse(text).map(drop).map_err(reason),
+            Takes::Duration => size::parse_duration(text).map(drop).map_err(reason),
+            Takes::Count => text.parse::<u64>().map(drop).or_else(|_| expected()),
+            Takes::Fraction if text.parse::<f64>().is_ok_and(|number| (0.0..=1.0).contains(&number)) => Ok(()),
+            Takes::Word(words) if words.contains(&text) => Ok(()),
+            Takes::Word(words) => Err(Problem { expected: self.to_string(), hint: nearest(text, words.iter().copied()).map(did_you_mean) }),
+            Takes::Path | Takes::Name if !text.is_empty() => Ok(()),
+            Takes::Fraction | Takes::Path | Takes::Name => expected(),
+        }
+    }
+}
+
+impl fmt::Display for Takes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Takes::Size => f.write_str("a size (64KiB)"),
+            Takes::Count => f.write_str("a whole number"),
+            Takes::Fraction => f.write_str("a number from 0 to 1"),
+            Takes::Duration => f.write_str("a duration (50ms)"),
+            Takes::Word(words) => f.write_str(&alternatives(words)),
+            Takes::Path => f.write_str("a path"),
+            Takes::Name => f.write_str("a name or a path"),
+        }
+    }
+}
+
+/// What was expected in the place of something wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What should have been there.
+    pub expected: String,
+    /// A further help.
+    pub hint: Option<String>,
+}
+
+/// One option of a layer or leaf.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionRow {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub takes: Takes,
+    /// What holds without it, for people.
+    pub default: &'static str,
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+/// One kind of layer.
+#[derive(Clone, Copy, Debug)]
+pub struct LayerRow {
+    /// Its name.
+    pub name: &'static str,
+    /// The fewest and the most devices that it stands on.
+    pub members: (usize, usize),
+    /// Its options.
+    pub options: &'static [OptionRow],
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+/// One kind of leaf.
+#[derive(Clone, Copy, Debug)]
+pub struct LeafRow {
+    /// Its scheme.
+    pub name: &'static str,
+    /// What its address is.
+    pub address: Takes,
+    /// Its options.
+    pub options: &'static [OptionRow],
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+const YES_NO: Takes = Takes::Word(&["yes", "no"]);
+const BLOCK: OptionRow =
+    OptionRow { name: "block", takes: Takes::Size, default: "512", help: "block size: a power of two, at least 512 bytes" };
+const METADATA: OptionRow = OptionRow {
+    name: "metadata",
+    takes: Takes::Word(&["none"]),
+    default: "none",
+    help: "what the members carry besides data: none, the whole members are used",
+};
+const MEMBERS_MAX: usize = 256;
+
+/// The layers.
+pub static LAYERS: &[LayerRow] = &[
+    LayerRow { name: "linear", members: (1, MEMBERS_MAX), options: &[METADATA], help: "members one behind the other" },
+    LayerRow {
+        name: "raid0",
+        members: (1, MEMBERS_MAX),
+        options: &[
+            OptionRow { name: "chunk", takes: Takes::Size, default: "64KiB", help: "what one member holds contiguously" },
+            OptionRow {
+                name: "layout",
+                takes: Takes::Word(&["original", "alternate"]),
+                default: "original",
+                help: "who comes first where only the longer members go on: md before 3.14, or md 3.14 to 5.3",
+            },
+            METADATA,
+        ],
+        help: "chunks dealt out to the members in turn",
+    },
+];
+
+/// The leaves.
+pub static LEAVES: &[LeafRow] = &[
+    LeafRow {
+        name: "file",
+        address: Takes::Path,
+        options: &[
+            OptionRow { name: "size", takes: Takes::Size, default: "to the file's end", help: "size of the device" },
+            OptionRow { name: "offset", takes: Takes::Size, default: "0", help: "where the device starts in the file" },
+            OptionRow { name: "block", takes: Takes::Size, default: "the target's", ..BLOCK },
+            OptionRow {
+                name: "direct",
+                takes: Takes::Word(&["auto", "yes", "no"]),
+                default: "auto",
+                help: "past the page cache: where the target takes it, or else refused, or never",
+            },
+            OptionRow { name: "read_only", takes: YES_NO, default: "no", help: "refuse writes" },
+        ],
+        help: "a regular file or a block device; a bare path is one too",
+    },
+    LeafRow { name: "ram", address: Takes::Size, options: &[BLOCK], help: "memory; gone when raidloom ends" },
+    LeafRow { name: "null", address: Takes::Size, options: &[BLOCK], help: "takes everything, keeps nothing" },
+];
+
+/// Names that the notation has room for and this version does not know yet.
+const LATER: &[&str] = &["raid1", "raid10", "raid4", "raid5", "raid6", "cache", "overlay", "record", "nbd", "rbd"];
+
+/// The layer of this name.
+///
+/// # Errors
+/// What is expected instead.
+pub fn layer(name: &str) -> Result<&'static LayerRow, Problem> {
+    LAYERS
+        .iter()
+        .find(|row| row.name == name)
+        .ok_or_else(|| unknown(name, "a layer", &LAYERS.iter().map(|row| row.name).collect::<Vec<_>>()))
+}
+
+/// The leaf of this scheme.
+///
+/// # Errors
+/// What is expected instead.
+pub fn leaf(name: &str) -> Result<&'static LeafRow, Problem> {
+    LEAVES
+        .iter()
+        .find(|row| row.name == name)
+        .ok_or_else(|| unknown(name, "a leaf", &LEAVES.iter().map(|row| row.name).collect::<Vec<_>>()))
+}
+
+/// The option of this name among those of a layer or leaf called `of`.
+///
+/// # Errors
+/// What is expected instead.
+pub fn option(of: &str, options: &'static [OptionRow], name: &str) -> Result<&'static OptionRow, Problem> {
+    options.iter().find(|row| row.name == name).ok_or_else(|| {
+        let names: Vec<&str> = options.iter().map(|row| row.name).collect();
+        if names.is_empty() {
+            return Problem { expected: format!("no option: {of} has none"), hint: None };
+        }
+        unknown(name, &format!("an option of {of}"), &names)
+    })
+}
+
+fn unknown(name: &str, what: &str, names: &[&'static str]) -> Problem {
+    let hint = if LATER.contains(&name) {
+        Some(format!("`{name}` is not in this version"))
+    } else {
+        nearest(name, names.iter().copied()).map(did_you_mean)
+    };
+    Problem { expected: format!("{what}: {}", alternatives(names)), hint }
+}
+
+fn did_you_mean(name: &str) -> String {
+    format!("did you mean `{name}`?")
+}
+
+/// `a`, `b` or `c`.
+fn alternatives(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// The whole table as text for a terminal: what `--help` of stack text shows.
+#[must_use]
+pub fn help() -> String {
+    let mut text = String::from("Layers: NAME(option=value, device, ...)\n");
+    let options = |text: &mut String, options: &[OptionRow]| {
+        for row in options {
+            *text += &format!("      {:<10} {}: {} (default {})\n", row.name, row.takes, row.help, row.default);
+        }
+    };
+    for row in LAYERS {
+        text += &format!("  {:<8} {}\n", row.name, row.help);
+        options(&mut text, row.options);
+    }
+    text += "Leaves: NAME:ADDRESS?option=value&option=value\n";
+    for row in LEAVES {
+        text += &format!("  {:<8} {} ({})\n", row.name, row.help, row.address);
+        options(&mut text, row.options);
+    }
+    text
+}

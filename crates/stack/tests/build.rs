@@ -1,0 +1,141 @@
+//! Trees to devices: what comes out, and what is refused.
+
+use std::fs::{File, OpenOptions};
+use std::path::Path;
+use std::sync::Mutex;
+
+use block::{Blocking, Clock, DiscardSupport, Error, Reactor, Support};
+use stack::{BuildContext, OpenFiles, Stack, parse_and_build};
+
+/// Opens whatever it is asked for and remembers it.
+#[derive(Default)]
+struct Opener {
+    opened: Mutex<Vec<String>>,
+}
+
+impl OpenFiles for Opener {
+    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        self.opened.lock().expect("not poisoned").push(format!("{name} read_only={read_only} create={create:?}"));
+        let fail = |error| Error::from_io(path.display().to_string(), error);
+        let file = OpenOptions::new().read(true).write(!read_only).create(create.is_some()).truncate(false).open(path).map_err(fail)?;
+        if let Some(bytes) = create.filter(|_| file.metadata().is_ok_and(|data| data.len() == 0)) {
+            file.set_len(bytes).map_err(fail)?;
+        }
+        Ok(file)
+    }
+}
+
+fn context(files: &Opener) -> BuildContext<'_> {
+    BuildContext { files, seed: 1, read_only: false, create_bytes: None, emulate: false }
+}
+
+fn build(text: &str) -> Result<Stack, Error> {
+    parse_and_build(text, &context(&Opener::default()))
+}
+
+#[test]
+fn builds_what_the_text_says_and_describes_it() {
+    for (text, described, size_bytes) in [
+        ("ram:1MiB", "ram:1MiB", 1 << 20),
+        ("linear(ram:1MiB, ram:2MiB)", "linear(metadata=none, ram:1MiB, ram:2MiB)", 3 << 20),
+        ("raid0(null:1MiB, null:1MiB)", "raid0(chunk=64KiB, metadata=none, null:1MiB, null:1MiB)", 2 << 20),
+        // One chunk more on the second: zone 1 begins at chunk 2 of one member, the same place in both layouts.
+        ("raid0(chunk=1MiB, ram:1MiB, ram:2MiB)", "raid0(chunk=1MiB, metadata=none, ram:1MiB, ram:2MiB)", 3 << 20),
+        // Zone 1 begins at chunk 3 and has two members.
+        (
+            "raid0(chunk=1MiB, layout=alternate, ram:1MiB, ram:2MiB, ram:2MiB)",
+            "raid0(chunk=1MiB, layout=alternate, metadata=none, ram:1MiB, ram:2MiB, ram:2MiB)",
+            5 << 20,
+        ),
+        ("ram:8KiB?block=4KiB", "ram:8KiB?block=4096", 8 << 10),
+    ] {
+        let stack = build(text).expect(text);
+        assert_eq!(stack.device.describe().to_string(), described);
+        assert_eq!(stack.device.info().size_bytes, size_bytes, "{text}");
+        assert_eq!(stack.clock, Clock::Wall);
+        let again = build(described).expect(described);
+        assert_eq!(again.device.describe(), stack.device.describe());
+        assert_eq!(again.device.info(), stack.device.info());
+    }
+}
+
+#[test]
+fn members_are_counted_from_left_to_right() {
+    let stack = build("raid0(chunk=4KiB, ram:1MiB, linear(ram:64KiB, null:1MiB))").expect("a stack");
+    let names: Vec<&str> = stack.members.iter().map(|member| member.name.as_str()).collect();
+    assert_eq!(names, ["ram:1MiB", "ram:64KiB", "null:1MiB"]);
+    let reactor = Reactor::virtual_clock();
+    let mut channel = Blocking::open(&*stack.device, &reactor).expect("a channel");
+    channel.write_slice(0, &[1; 12 << 10]).expect("written");
+    channel.read_slice(4 << 10, &mut [0; 4 << 10]).expect("read");
+    channel.flush().expect("flushed");
+    let traffic: Vec<_> = stack.members.iter().map(|member| member.counters.read()).collect();
+    assert_eq!([traffic[0].written_bytes, traffic[1].written_bytes, traffic[2].written_bytes], [8 << 10, 4 << 10, 0]);
+    assert_eq!([traffic[0].read_bytes, traffic[1].read_bytes, traffic[2].read_bytes], [0, 4 << 10, 0]);
+    assert_eq!(traffic.iter().map(|traffic| traffic.flushes).sum::<u64>(), 3);
+}
+
+#[test]
+fn ambiguous_units_are_noted_once() {
+    let stack = build("raid0(chunk=64K, ram:1M, ram:1M)").expect("a stack");
+    assert_eq!(stack.notes.len(), 2, "{:?}", stack.notes);
+    assert!(stack.notes[0].starts_with("1M was taken as 1MiB"), "{:?}", stack.notes);
+}
+
+#[test]
+fn files_are_opened_only_through_the_opener_and_as_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a plain path").to_owned();
+    File::create(path("a")).and_then(|file| file.set_len(1 << 20)).expect("a file");
+    let text = format!("linear({}, {}?read_only=yes, {}?size=64KiB&offset=4KiB&direct=no)", path("a"), path("b"), path("c"));
+    let opener = Opener::default();
+    File::create(path("b")).and_then(|file| file.set_len(1 << 20)).expect("a file");
+    let stack = parse_and_build(&text, &BuildContext { create_bytes: Some(1 << 20), emulate: true, ..context(&opener) }).expect("a stack");
+    assert_eq!(
+        *opener.opened.lock().expect("not poisoned"),
+        ["a read_only=false create=Some(1048576)", "b read_only=true create=None", "c read_only=false create=Some(69632)"]
+    );
+    assert_eq!(stack.device.info().size_bytes, (2 << 20) + (64 << 10));
+    assert!(stack.device.info().read_only, "one member takes no writes");
+    assert!(stack.device.info().zeroes != Support::None && stack.device.info().discard == DiscardSupport::None);
+    let opener = Opener::default();
+    parse_and_build(&path("a"), &BuildContext { read_only: true, create_bytes: Some(1), ..context(&opener) }).expect("a stack");
+    assert_eq!(*opener.opened.lock().expect("not poisoned"), ["a read_only=true create=None"]);
+}
+
+#[test]
+fn one_file_under_two_names_is_refused_before_anything_is_opened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    File::create(path("a")).and_then(|file| file.set_len(1 << 20)).expect("a file");
+    std::os::unix::fs::symlink(path("a"), path("symbolic")).expect("a link");
+    std::fs::hard_link(path("a"), path("hard")).expect("a link");
+    let below = format!("{}/./a", folder.path().display());
+    for (one, other) in [("a", "a"), ("a", "symbolic"), ("hard", "a"), ("symbolic", "hard"), ("none", "none")] {
+        let opener = Opener::default();
+        let text = format!("raid0(file:{}, linear({}))", path(one).display(), path(other).display());
+        let error = parse_and_build(&text, &context(&opener)).expect_err(&text).to_string();
+        assert!(error.contains("every member needs a file or device of its own"), "{error}");
+        assert!(error.contains(path(other).to_str().expect("a plain path")), "{error}");
+        assert!(opener.opened.lock().expect("not poisoned").is_empty());
+    }
+    let text = format!("raid0({}, {below})", path("a").display());
+    assert!(build(&text).expect_err(&text).to_string().contains("are the same file"));
+}
+
+/// `golden/build-errors.txt`: a line `> text`, then the message. `UPDATE_GOLDEN=1` writes it anew.
+#[test]
+fn what_cannot_be_built_is_explained() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/build-errors.txt");
+    let golden = std::fs::read_to_string(path).expect("the golden file");
+    let mut written = String::new();
+    for text in golden.lines().filter_map(|line| line.strip_prefix("> ")) {
+        let error = build(text).expect_err(text);
+        written += &format!("> {text}\n{error}\n\n");
+    }
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        return std::fs::write(path, &written).expect("the golden file");
+    }
+    assert_eq!(written, golden);
+}

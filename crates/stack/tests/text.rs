@@ -1,0 +1,134 @@
+//! Stack text to tree and back, and what is said about wrong text.
+
+use block::Node;
+use reactor::Random;
+use stack::table::{LAYERS, LEAVES, OptionRow, Takes};
+use stack::{parse, table};
+
+#[test]
+fn reads_the_notation() {
+    let a = || Node::leaf("file", "a.img");
+    let b = || Node::leaf("file", "/dev/disk/by-id/ata-B:1");
+    for (text, expected) in [
+        ("a.img", a()),
+        (" file:a.img\n", a()),
+        ("\"my file (1).img\"", Node::leaf("file", "my file (1).img")),
+        ("file:\"a \\\"b\\\" \\\\c\"", Node::leaf("file", "a \"b\" \\c")),
+        ("missing", Node::Missing),
+        ("./missing", Node::leaf("file", "./missing")),
+        ("\"missing\"", Node::leaf("file", "missing")),
+        ("a.img?size=4GiB&direct=no", a().with("size", "4GiB").with("direct", "no")),
+        ("ram:100MiB?block=4096", Node::leaf("ram", "100MiB").with("block", "4096")),
+        ("raid0(chunk=64KiB, file:a.img, /dev/disk/by-id/ata-B:1)", Node::layer("raid0", vec![a(), b()]).with("chunk", "64KiB")),
+        ("raid0(a.img,missing,layout = alternate)", Node::layer("raid0", vec![a(), Node::Missing]).with("layout", "alternate")),
+        (
+            "linear(\n  raid0(a.img, ram:1GiB),\n\tnull:1TiB\n)",
+            Node::layer("linear", vec![Node::layer("raid0", vec![a(), Node::leaf("ram", "1GiB")]), Node::leaf("null", "1TiB")]),
+        ),
+    ] {
+        assert_eq!(parse(text), Ok(expected), "{text}");
+    }
+}
+
+/// A value that the option takes.
+fn value(takes: Takes, random: &mut Random) -> String {
+    match takes {
+        Takes::Size => stack::size::text(random.u64(1..1 << 40)),
+        Takes::Count => random.u64(..).to_string(),
+        Takes::Fraction => format!("{:.3}", random.f64()),
+        Takes::Duration => format!("{}us", random.u16(..)),
+        Takes::Word(words) => words[random.usize(..words.len())].to_owned(),
+        Takes::Path | Takes::Name => {
+            let letters: Vec<char> = "ab/.-:=?&\\\"'(), \t\nµ漢é%#[]{}".chars().collect();
+            (0..random.usize(1..12)).map(|_| letters[random.usize(..letters.len())]).collect()
+        }
+    }
+}
+
+fn options(rows: &[OptionRow], random: &mut Random) -> Vec<(String, String)> {
+    let mut rows: Vec<&OptionRow> = rows.iter().filter(|_| random.bool()).collect();
+    random.shuffle(&mut rows);
+    rows.into_iter().map(|row| (row.name.to_owned(), value(row.takes, random))).collect()
+}
+
+fn tree(depth: u32, random: &mut Random) -> Node {
+    if depth == 0 || random.u8(..4) == 0 {
+        if random.u8(..8) == 0 {
+            return Node::Missing;
+        }
+        let row = &LEAVES[random.usize(..LEAVES.len())];
+        let address = value(row.address, random);
+        return Node::Leaf { scheme: row.name.to_owned(), address, options: options(row.options, random) };
+    }
+    let row = &LAYERS[random.usize(..LAYERS.len())];
+    let count = random.usize(row.members.0..=row.members.1.min(4));
+    let children = (0..count).map(|_| tree(depth - 1, random)).collect();
+    Node::Layer { name: row.name.to_owned(), options: options(row.options, random), children }
+}
+
+#[test]
+fn what_a_tree_prints_reads_as_that_tree() {
+    for seed in 0..5000 {
+        let node = tree(3, &mut Random::with_seed(seed));
+        assert_eq!(parse(&node.to_string()), Ok(node.clone()), "seed {seed}: {node}");
+    }
+}
+
+#[test]
+fn no_text_breaks_the_parser() {
+    for seed in 0..5000 {
+        let mut random = Random::with_seed(seed);
+        // A good text with a few letters changed, so that every state is reached.
+        let mut text: Vec<char> = tree(3, &mut random).to_string().chars().collect();
+        for _ in 0..random.usize(1..4) {
+            let letters: Vec<char> = "(),:=?&\"\\ aµ\n".chars().collect();
+            let at = random.usize(..=text.len());
+            match random.u8(..3) {
+                0 if at < text.len() => drop(text.remove(at)),
+                1 if at < text.len() => text[at] = letters[random.usize(..letters.len())],
+                _ => text.insert(at, letters[random.usize(..letters.len())]),
+            }
+        }
+        let text: String = text.into_iter().collect();
+        match parse(&text) {
+            Ok(node) => assert_eq!(parse(&node.to_string()), Ok(node), "seed {seed}: {text}"),
+            Err(error) => {
+                assert!(text.is_char_boundary(error.position), "seed {seed}: {text}");
+                assert!(text[error.position..].starts_with(&error.found) || error.found == "\"\"", "seed {seed}: {error}");
+                assert!(error.to_string().lines().count() >= 2, "seed {seed}: {error}");
+            }
+        }
+    }
+}
+
+/// `golden/text-errors.txt`: a line `> text` (`\n` stands for a new line), then the message. `UPDATE_GOLDEN=1` writes it anew.
+#[test]
+fn wrong_texts_are_explained() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/text-errors.txt");
+    let golden = std::fs::read_to_string(path).expect("the golden file");
+    let mut written = String::new();
+    for text in golden.lines().filter_map(|line| line.strip_prefix("> ")) {
+        let error = parse(&text.replace("\\n", "\n")).expect_err(text);
+        written += &format!("> {text}\n{error}\n\n");
+    }
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        return std::fs::write(path, &written).expect("the golden file");
+    }
+    assert_eq!(written, golden);
+    assert!(written.matches("\n\n").count() > 25);
+}
+
+#[test]
+fn a_tower_of_layers_is_refused_before_it_falls() {
+    let text = format!("{}ram:1MiB{}", "linear(".repeat(100_000), ")".repeat(100_000));
+    assert!(parse(&text).expect_err("too deep").to_string().contains("at most 64 layers"));
+}
+
+#[test]
+fn help_names_everything() {
+    let help = table::help();
+    let names = LAYERS.iter().flat_map(|row| row.options).chain(LEAVES.iter().flat_map(|row| row.options)).map(|row| row.name);
+    for name in names.chain(LAYERS.iter().map(|row| row.name)).chain(LEAVES.iter().map(|row| row.name)) {
+        assert!(help.contains(&format!("  {name} ")), "{name} is missing in\n{help}");
+    }
+}
