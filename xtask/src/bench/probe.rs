@@ -23,7 +23,7 @@ impl Bench {
     /// # Errors
     /// When the probe fails.
     pub(crate) fn probe_file(&self, work: &Work, path: &Path, direct: bool, limit: Limit) -> Result<Done, String> {
-        let target = format!("file:\"{}\"?direct={}", path.display(), if direct { "on" } else { "off" });
+        let target = format!("file:\"{}\"?direct={}", path.display(), if direct { "yes" } else { "no" });
         let limit = match limit {
             Limit::Seconds(seconds) => format!("--seconds={seconds}"),
             Limit::OneRequest => "--requests=1".to_owned(),
@@ -60,6 +60,7 @@ const EMPTY_LAYERS: u32 = 8;
 /// # Errors
 /// When the probe fails.
 pub(crate) fn layers(bench: &Bench) -> Result<Section, String> {
+    bench.build("probe")?;
     let seconds = format!("--seconds={}", bench.effort.seconds);
     let load = |target: &str, depth: u32, more: &[String]| {
         let mut arguments =
@@ -109,6 +110,7 @@ pub(crate) fn layers(bench: &Bench) -> Result<Section, String> {
 /// # Errors
 /// When the probe fails.
 pub(crate) fn virtual_clock(bench: &Bench) -> Result<Section, String> {
+    bench.build("probe")?;
     let works: &[(&str, &str, u32)] = &[
         ("random read 4 KiB", "random-read", 4096),
         ("sequential read 64 KiB", "sequential-read", 65536),

@@ -74,7 +74,16 @@ impl Row {
     }
 
     fn verdict(&self) -> &'static str {
-        if self.met() { "met" } else { "missed" }
+        let Spread { low, high, .. } = self.judged();
+        let reached = match self.aim {
+            Aim::AtLeast(limit) => high >= limit,
+            Aim::AtMost(limit) => low <= limit,
+        };
+        match (self.met(), reached) {
+            (true, _) => "met",
+            (false, true) => "missed, not in every round",
+            (false, false) => "missed",
+        }
     }
 
     fn held_back(&self) -> &'static str {
@@ -184,6 +193,8 @@ mod tests {
         assert!(!row(&[0.999_999], Some(&[1.0]), Aim::AtLeast(1.0)).met());
         assert!(!row(&[25.000_01], None, Aim::AtMost(25.0)).met());
         assert!(row(&[25.0], None, Aim::AtMost(25.0)).met());
+        assert_eq!(row(&[0.9, 0.95, 1.2], None, Aim::AtLeast(1.0)).verdict(), "missed, not in every round");
+        assert_eq!(row(&[0.9, 0.95, 0.99], None, Aim::AtLeast(1.0)).verdict(), "missed");
     }
 
     #[test]

@@ -27,7 +27,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("cli", &["bench", "block", "device", "export", "lab", "reactor", "report", "results", "stack"]),
     ("testkit", &["block", "reactor"]),
     ("xtask", &[]),
-    ("probe", &["array", "bench", "block", "device", "reactor", "results", "stack", "testkit"]),
+    ("probe", &["bench", "block", "stack", "testkit"]),
 ];
 
 /// Crates that tests may use on top of their row.

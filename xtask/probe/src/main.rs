@@ -1,0 +1,147 @@
+//! Runs one load for `cargo xtask bench`, in a process of its own, so that its processor time can be told apart.
+//!
+//! ```text
+//! probe TARGET random-read|random-write|sequential-read|sequential-write
+//!       --bytes=N --depth=N (--seconds=N | --requests=N) [--layers=N] [--fill]
+//! ```
+//!
+//! Prints one line of JSON: `{"operations": N, "seconds": S}`, seconds of real time, also on the virtual clock.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bench::load::{self, Direction, Hooks, Load, Requests, Sequential, Uniform, Unverified};
+use block::{Clock, Device, Error, ErrorKind, Reactor};
+use stack::{BuildContext, OpenFiles};
+use testkit::Empty;
+
+const FILL_BYTES: u32 = 1 << 20;
+
+struct Settings {
+    target: String,
+    direction: Direction,
+    random: bool,
+    bytes: u32,
+    depth: u32,
+    limit: Limit,
+    layers: u32,
+    fill: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Limit {
+    Seconds(u32),
+    Requests(u64),
+}
+
+fn main() -> ExitCode {
+    let outcome = settings(std::env::args().skip(1)).and_then(|settings| run(&settings));
+    match outcome {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("probe: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn settings(arguments: impl Iterator<Item = String>) -> Result<Settings, String> {
+    let (mut words, mut bytes, mut depth, mut limit, mut layers, mut fill) = (Vec::new(), None, None, None, 0, false);
+    for argument in arguments {
+        match argument.split_once('=') {
+            Some(("--bytes", text)) => bytes = Some(number(text)?),
+            Some(("--depth", text)) => depth = Some(number(text)?),
+            Some(("--seconds", text)) => limit = Some(Limit::Seconds(number(text)?)),
+            Some(("--requests", text)) => limit = Some(Limit::Requests(number(text)?)),
+            Some(("--layers", text)) => layers = number(text)?,
+            None if argument == "--fill" => fill = true,
+            _ if argument.starts_with("--") => return Err(format!("no such flag: {argument}")),
+            _ => words.push(argument),
+        }
+    }
+    let (Some(bytes), Some(depth), Some(limit)) = (bytes, depth, limit) else {
+        return Err("--bytes, --depth and one of --seconds and --requests are needed".to_owned());
+    };
+    let [target, pattern] = <[String; 2]>::try_from(words).map_err(|_| "a target and a pattern are needed".to_owned())?;
+    let (random, direction) = match pattern.as_str() {
+        "random-read" => (true, Direction::Read),
+        "random-write" => (true, Direction::Write),
+        "sequential-read" => (false, Direction::Read),
+        "sequential-write" => (false, Direction::Write),
+        _ => return Err(format!("no such pattern: {pattern}")),
+    };
+    Ok(Settings { target, direction, random, bytes, depth, limit, layers, fill })
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("not a number: {text}"))
+}
+
+/// Opens files for reading and nothing else: what is measured here is made by others.
+struct ReadOnly;
+
+impl OpenFiles for ReadOnly {
+    fn open(&self, path: &Path, read_only: bool, _create: Option<u64>) -> Result<File, Error> {
+        if !read_only {
+            return Err(Error::new(ErrorKind::Refused, format!("{}: files are only read here", path.display())));
+        }
+        File::open(path).map_err(|error| Error::from_io(path.display().to_string(), error))
+    }
+}
+
+fn open(settings: &Settings) -> Result<(Arc<dyn Device>, Reactor), String> {
+    // Memory is written to, files are not.
+    let read_only = settings.target.starts_with("file:");
+    let context = BuildContext { files: &ReadOnly, seed: 1, read_only, create_bytes: None, emulate: false };
+    let stack = stack::parse_and_build(&settings.target, &context).map_err(|error| error.to_string())?;
+    for note in &stack.notes {
+        eprintln!("probe: {note}");
+    }
+    let mut device = stack.device;
+    for _ in 0..settings.layers {
+        device = Arc::new(Empty(device));
+    }
+    let reactor = match stack.clock {
+        Clock::Virtual => Reactor::virtual_clock(),
+        Clock::Wall => Reactor::wall().map_err(|error| format!("io_uring: {error}"))?,
+    };
+    Ok((device, reactor))
+}
+
+fn run(settings: &Settings) -> Result<String, String> {
+    let (device, reactor) = open(settings)?;
+    let info = device.info();
+    if settings.fill {
+        let load = Load { depth: 1, bytes: Some(info.size_bytes), ..Load::default() };
+        drive(&*device, &reactor, &load, Sequential::new(Direction::Write, 0, info.size_bytes, FILL_BYTES))?;
+    }
+    let load = match settings.limit {
+        Limit::Seconds(seconds) => Load { depth: settings.depth, time: Some(Duration::from_secs(seconds.into())), ..Load::default() },
+        Limit::Requests(count) => Load { depth: settings.depth, operations: Some(count), ..Load::default() },
+    };
+    if settings.random {
+        // Aligned to their own size, as fio does it.
+        drive(&*device, &reactor, &load, Uniform::new(settings.direction, info.size_bytes, settings.bytes, settings.bytes, 1))
+    } else {
+        drive(&*device, &reactor, &load, Sequential::new(settings.direction, 0, info.size_bytes, settings.bytes))
+    }
+}
+
+/// Loads the device and tells how many requests were done in how much real time.
+fn drive<R: Requests>(device: &dyn Device, reactor: &Reactor, load: &Load, mut requests: R) -> Result<String, String> {
+    let start = Instant::now();
+    let sample =
+        load::run(device, reactor, load, &mut requests, &mut Unverified, &mut Hooks::default()).map_err(|error| error.to_string())?;
+    // On the wall clock the load's own time, which begins after its buffers were made; the virtual clock's is modelled.
+    let seconds = match reactor.clock() {
+        Clock::Virtual => start.elapsed().as_secs_f64(),
+        Clock::Wall => sample.elapsed.as_secs_f64(),
+    };
+    Ok(format!("{{\"operations\": {}, \"seconds\": {seconds}}}", sample.operations()))
+}
