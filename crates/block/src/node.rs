@@ -64,7 +64,7 @@ impl Node {
 
 /// Whether an address or an option's value has to stand in quotes.
 fn needs_quotes(text: &str, also: &[char]) -> bool {
-    text.contains([',', '(', ')', '"', ' ', '\t', '\n']) || text.contains(also)
+    text.contains(|letter: char| letter.is_whitespace() || letter.is_control() || ",()\"".contains(letter) || also.contains(&letter))
 }
 
 fn quoted(f: &mut fmt::Formatter<'_>, text: &str, also: &[char]) -> fmt::Result {

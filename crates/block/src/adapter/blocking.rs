@@ -11,6 +11,7 @@ pub struct Blocking {
     channel: Box<dyn Channel>,
     reactor: Reactor,
     done: Vec<Completion>,
+    tag: u64,
     /// Requests are cut to this, in bytes.
     max_request_bytes: usize,
 }
@@ -27,17 +28,26 @@ impl Blocking {
     /// As [`Device::open`].
     pub fn open(device: &dyn Device, reactor: &Reactor) -> Result<Blocking, Error> {
         let channel = device.open(1, reactor)?;
-        let longest = device.info().max_request_bytes as usize;
-        Ok(Blocking { channel, reactor: reactor.clone(), done: Vec::new(), max_request_bytes: longest.min(PIECE_BYTES) })
+        let (block, longest) = (device.info().block_bytes as usize, device.info().max_request_bytes as usize);
+        let piece = longest.min(PIECE_BYTES.max(block)) / block * block;
+        Ok(Blocking { channel, reactor: reactor.clone(), done: Vec::new(), tag: 0, max_request_bytes: piece })
     }
 
-    /// Submits one operation and waits for its end.
+    /// Submits one operation and waits for its end. Nobody else may have requests in flight on the reactor meanwhile:
+    /// their completions would keep it from waiting.
     ///
     /// # Errors
-    /// The request's own, or [`ErrorKind::TimedOut`] when nothing is under way any more or nothing came for two minutes.
+    /// The request's own, or [`ErrorKind::TimedOut`] when nothing is under way any more, nothing came for two minutes, or
+    /// an earlier request that ended so is still not answered.
     pub fn run(&mut self, op: Op) -> Result<Returned, Error> {
         let name = op.name();
-        self.channel.submit(Request::new(0, op));
+        self.channel.poll(&mut self.done);
+        self.done.clear();
+        if self.channel.in_flight() > 0 {
+            return Err(Error::new(ErrorKind::TimedOut, format!("a {name} was not sent: an earlier request is still not answered")));
+        }
+        self.tag += 1;
+        self.channel.submit(Request::new(self.tag, op));
         let deadline = self.reactor.now() + PATIENCE;
         loop {
             self.channel.poll(&mut self.done);
@@ -46,6 +56,7 @@ impl Blocking {
             }
             match self.reactor.wait(Some(deadline)) {
                 Ok(Woken::Events | Woken::Rung) => (),
+                // The virtual clock says so at once when nothing is under way.
                 Ok(Woken::Deadline | Woken::Idle) => {
                     return Err(Error::new(ErrorKind::TimedOut, format!("no answer to a {name} for {} s", PATIENCE.as_secs())));
                 }

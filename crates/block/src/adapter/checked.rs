@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use reactor::Reactor;
+use reactor::{Buf, BufMut, Reactor};
 
-use crate::{Channel, Completion, Device, Error, Info, Node, Request, Returned};
+use crate::{Channel, Completion, Device, Error, Info, Node, Op, Request, Returned};
 
 /// A device that panics when the layer above or the one below breaks the rules: ranges whole blocks and inside the
 /// device, no more than `depth` in flight, tags used once, every request answered once and with its own buffer back.
@@ -19,7 +19,9 @@ impl Checked {
         let info = below.info();
         assert!(info.block_bytes >= 512 && info.block_bytes.is_power_of_two(), "block of {} bytes", info.block_bytes);
         assert_eq!(info.size_bytes % u64::from(info.block_bytes), 0, "the size is whole blocks");
-        assert!(info.max_request_bytes >= info.block_bytes && info.optimal_bytes >= info.block_bytes, "limits below a block");
+        for limit in [info.max_request_bytes, info.optimal_bytes] {
+            assert!(limit >= info.block_bytes && limit.is_multiple_of(info.block_bytes), "a limit of {limit} bytes is not whole blocks");
+        }
         Arc::new(Checked { below })
     }
 }
@@ -40,22 +42,34 @@ impl Device for Checked {
     }
 }
 
-/// What the completion of a request has to bring back.
+/// What the completion of a request has to bring back: which bytes of memory, told by the first one's address.
 #[derive(Debug, PartialEq, Eq)]
 enum Owed {
     Nothing,
-    Read(usize),
-    Written(usize),
+    Read { address: usize, length: usize },
+    Written { address: usize, length: usize },
 }
 
 impl Owed {
+    fn read(buffer: &BufMut) -> Owed {
+        Owed::Read { address: address(buffer.slices()), length: buffer.len() }
+    }
+
+    fn written(buffer: &Buf) -> Owed {
+        Owed::Written { address: address(buffer.slices()), length: buffer.len() }
+    }
+
     fn of(buffer: &Returned) -> Owed {
         match buffer {
             Returned::Nothing => Owed::Nothing,
-            Returned::Read(buffer) => Owed::Read(buffer.len()),
-            Returned::Written(buffer) => Owed::Written(buffer.len()),
+            Returned::Read(buffer) => Owed::read(buffer),
+            Returned::Written(buffer) => Owed::written(buffer),
         }
     }
+}
+
+fn address<'a>(mut slices: impl Iterator<Item = &'a [u8]>) -> usize {
+    slices.next().map_or(0, |slice| slice.as_ptr().addr())
 }
 
 struct CheckedChannel {
@@ -72,9 +86,9 @@ impl Channel for CheckedChannel {
         }
         assert!(self.open.len() < self.depth as usize, "more than {} requests in flight", self.depth);
         let owed = match &request.op {
-            crate::Op::Read { into, .. } => Owed::Read(into.len()),
-            crate::Op::Write { from, .. } => Owed::Written(from.len()),
-            _ => Owed::Nothing,
+            Op::Read { into, .. } => Owed::read(into),
+            Op::Write { from, .. } => Owed::written(from),
+            Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => Owed::Nothing,
         };
         assert!(self.open.insert(request.tag, owed).is_none(), "tag {} is in flight already", request.tag);
         self.below.submit(request);

@@ -48,15 +48,19 @@ impl Device for Emulated {
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let below = self.below.open(depth, reactor)?;
         let info = self.below.info();
-        let zeroes = BufMut::zeroed(ZEROES_BYTES.min(u64::from(info.max_request_bytes)) as usize).freeze();
+        let native_zeroes = info.zeroes != Support::None;
+        let block = u64::from(info.block_bytes);
+        let longest = ZEROES_BYTES.max(block).min(u64::from(info.max_request_bytes)) / block * block;
         Ok(Box::new(EmulatedChannel {
             below,
             native_fua: info.fua != Support::None,
-            native_zeroes: info.zeroes != Support::None,
-            zeroes,
+            native_zeroes,
+            zeroes: BufMut::zeroed(if native_zeroes { 0 } else { longest as usize }).freeze(),
+            info: self.info.clone(),
             running: Vec::new(),
             free: Vec::new(),
             raw: Vec::new(),
+            refused: Vec::new(),
         }))
     }
 }
@@ -75,10 +79,13 @@ struct EmulatedChannel {
     native_fua: bool,
     native_zeroes: bool,
     zeroes: Buf,
+    info: Info,
     /// Requests below carry the index of their entry here as tag, so each has at most one below at a time.
     running: Vec<Option<Running>>,
     free: Vec<usize>,
     raw: Vec<Completion>,
+    /// Ended before their first step.
+    refused: Vec<Completion>,
 }
 
 impl EmulatedChannel {
@@ -114,6 +121,11 @@ impl Channel for EmulatedChannel {
                 self.start(Running { flush, ..plain }, Op::Write { offset, from, fua: fua && self.native_fua });
             }
             Op::WriteZeroes { offset, length, fua } if !self.native_zeroes => {
+                // The first pieces of a range that reaches past the end would be written before one is refused.
+                if let Err(error) = self.info.check(&request.op) {
+                    self.refused.push(Completion { tag, buffer: Returned::Nothing, result: Err(error) });
+                    return;
+                }
                 let mut running = Running { owners_buffer: false, zeroes: Some((offset, length)), flush: fua, ..plain };
                 if let Some(op) = EmulatedChannel::next_step(&self.zeroes, &mut running) {
                     self.start(running, op);
@@ -128,24 +140,30 @@ impl Channel for EmulatedChannel {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        self.below.poll(&mut self.raw);
+        done.append(&mut self.refused);
         let mut raw = std::mem::take(&mut self.raw);
-        for completion in raw.drain(..) {
-            let index = completion.tag as usize;
-            let mut running = self.running[index].take().expect("one request below for each entry");
-            // The owner's own buffer comes back with the first step; our zeroes are not the owner's.
-            if std::mem::take(&mut running.owners_buffer) {
-                running.buffer = completion.buffer;
-            }
-            let next = if completion.result.is_ok() { EmulatedChannel::next_step(&self.zeroes, &mut running) } else { None };
-            match next {
-                Some(op) => {
-                    self.running[index] = Some(running);
-                    self.below.submit(Request::new(index as u64, op));
+        // A step that ends without waiting wakes nobody, so what was started here is polled for here.
+        let mut started = true;
+        while std::mem::take(&mut started) {
+            self.below.poll(&mut raw);
+            for completion in raw.drain(..) {
+                let index = completion.tag as usize;
+                let mut running = self.running[index].take().expect("one request below for each entry");
+                // The owner's own buffer comes back with the first step; our zeroes are not the owner's.
+                if std::mem::take(&mut running.owners_buffer) {
+                    running.buffer = completion.buffer;
                 }
-                None => {
-                    self.free.push(index);
-                    done.push(Completion { tag: running.tag, buffer: running.buffer, result: completion.result });
+                let next = if completion.result.is_ok() { EmulatedChannel::next_step(&self.zeroes, &mut running) } else { None };
+                match next {
+                    Some(op) => {
+                        self.running[index] = Some(running);
+                        self.below.submit(Request::new(index as u64, op));
+                        started = true;
+                    }
+                    None => {
+                        self.free.push(index);
+                        done.push(Completion { tag: running.tag, buffer: running.buffer, result: completion.result });
+                    }
                 }
             }
         }
@@ -153,6 +171,6 @@ impl Channel for EmulatedChannel {
     }
 
     fn in_flight(&self) -> u32 {
-        (self.running.len() - self.free.len()) as u32
+        (self.running.len() - self.free.len() + self.refused.len()) as u32
     }
 }
