@@ -1,1 +1,46 @@
-//! (being written)
+//! For tests only: what every device must do, checked from outside, and the little devices the checks are tested with.
+//!
+//! ```text
+//!   conformance   any device against docs/contract.md         Err(Violation { rule: "C15", detail, seed })
+//!      model      seeded random requests against a ledger of what reads may find
+//!      crash      a crash at every moment of a history, over members that can crash
+//!   Memory        an array of bytes with delays, a volatile cache and faults on demand
+//!   Empty         a layer that adds nothing: the model of a layer and the measure of its cost
+//!   golden        text held against a file; RAIDLOOM_BLESS=1 rewrites it
+//! ```
+//!
+//! Every check returns a [`Violation`] instead of panicking, so that planted mistakes can be shown to be found
+//! (`tests/must_fail.rs`). The seed in it replays the run.
+
+pub mod conformance;
+pub mod crash;
+mod empty;
+pub mod golden;
+mod ledger;
+mod memory;
+pub mod model;
+mod owner;
+
+use std::fmt;
+
+pub use empty::Empty;
+pub use memory::{Fault, Memory};
+
+/// A broken sentence of the contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The sentence's number in `docs/contract.md`, for example `C15`.
+    pub rule: &'static str,
+    /// What was seen, and where.
+    pub detail: String,
+    /// The seed that replays it.
+    pub seed: u64,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of docs/contract.md is broken: {} (seed {})", self.rule, self.detail, self.seed)
+    }
+}
+
+impl std::error::Error for Violation {}
