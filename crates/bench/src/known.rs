@@ -45,6 +45,12 @@ impl Known {
         Known { map, seed, last_generation: UNKNOWN, extents_max: EXTENTS_MAX }
     }
 
+    /// As of a large device, whatever its size.
+    #[cfg(test)]
+    pub(crate) fn as_extents(seed: u64) -> Known {
+        Known { map: Map::Extents(BTreeMap::new()), ..Known::new(0, seed) }
+    }
+
     /// How many more writes can be told apart and kept track of.
     pub(crate) fn writes_left(&self) -> u64 {
         let generations = u64::from(u32::MAX - self.last_generation);

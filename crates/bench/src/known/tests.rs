@@ -6,8 +6,7 @@ use super::*;
 fn both(size_bytes: u64) -> [Known; 2] {
     let table = Known::new(size_bytes, 1);
     assert!(matches!(table.map, Map::Table(_)));
-    let extents = Known { map: Map::Extents(BTreeMap::new()), ..Known::new(0, 1) };
-    [table, extents]
+    [table, Known::as_extents(1)]
 }
 
 /// The parts, sector by sector.

@@ -177,6 +177,24 @@ fn everything_is_checked_at_any_depth() {
 }
 
 #[test]
+fn large_devices_are_checked_as_exactly() {
+    let mut bench = Bench::new(Memory::new(2 * MEBIBYTE), Settings { depth: 8, verify: Verify::Full, read_only: true, ..settings() });
+    bench.settings.read_only = false;
+    bench.prepared.known = Known::as_extents(1);
+    for test in tests().iter().filter(|test| test.writes()).chain(&tests()) {
+        let result = bench.measured(&test.workload);
+        let measured = result.measured().unwrap();
+        assert_eq!(measured.read_back_bytes > 0, test.writes(), "{}", test.workload);
+        // Each sequential write fills its region.
+        let whole = test.name.starts_with("sequential read") && test.request_bytes == RequestBytes::Fixed(16384);
+        assert!(!whole || measured.checked_bytes == measured.sample.read.bytes, "{}: {:?}", test.workload, measured.notes);
+    }
+    bench.settings.max_operations_per_test = Some(20);
+    bench.memory.plant(1 + 5, Fault::Lost);
+    assert!(bench.corrupt("sequential write at start 16384").contains("wrong data at offset 81920: an older write"));
+}
+
+#[test]
 fn every_place_that_was_written_is_read_back_once() {
     let mut bench = Bench::new(Memory::new(8 * MEBIBYTE), settings());
     let result = bench.measured("random write 512");
