@@ -25,19 +25,52 @@ struct Counts {
     ignored: u64,
 }
 
-impl Counts {
-    /// Adds what a closing line of the test runner says; other lines say nothing.
-    fn add_line(&mut self, line: &str) {
-        let Some(rest) = line.strip_prefix("test result: ") else { return };
-        // After "ok." or "FAILED." come the parts "12 passed; 0 failed; 1 ignored; …".
-        let Some((_, parts)) = rest.split_once(". ") else { return };
+/// What the test runner prints, read line by line.
+#[derive(Default)]
+struct TestLog {
+    counts: Counts,
+    /// Tests that passed without doing all they could, each with what it said.
+    skipped: Vec<String>,
+    /// Within the output of tests that passed.
+    in_successes: bool,
+    test: String,
+}
+
+impl TestLog {
+    /// Takes a line; whether people should see it.
+    ///
+    /// A test that cannot do its work here prints a line that begins with `skipped` and passes. The runner would keep that to itself;
+    /// so it is told to show everything, and of what tests say that passed only those lines are let through.
+    fn take(&mut self, line: &str) -> bool {
+        match line {
+            "successes:" => self.in_successes = true,
+            "failures:" => self.in_successes = false,
+            _ if line.starts_with("test result: ") => {
+                self.in_successes = false;
+                self.count(line);
+            }
+            _ => (),
+        }
+        if self.in_successes {
+            if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
+                name.clone_into(&mut self.test);
+            } else if line.starts_with("skipped") {
+                self.skipped.push(format!("{}: {line}", self.test));
+            }
+        }
+        !self.in_successes
+    }
+
+    /// Adds the closing line of one test program: after `ok.` or `FAILED.` come the parts `12 passed; 0 failed; 1 ignored; …`.
+    fn count(&mut self, line: &str) {
+        let Some((_, parts)) = line.trim_start_matches("test result: ").split_once(". ") else { return };
         for part in parts.split(';') {
             let mut words = part.split_whitespace();
             let (Some(Ok(count)), Some(what)) = (words.next().map(str::parse::<u64>), words.next()) else { continue };
             match what {
-                "passed" => self.passed += count,
-                "failed" => self.failed += count,
-                "ignored" => self.ignored += count,
+                "passed" => self.counts.passed += count,
+                "failed" => self.counts.failed += count,
+                "ignored" => self.counts.ignored += count,
                 _ => (),
             }
         }
@@ -46,7 +79,7 @@ impl Counts {
 
 struct Ci {
     root: PathBuf,
-    counts: Counts,
+    log: TestLog,
 }
 
 type Step = fn(&mut Ci) -> Ending;
@@ -63,7 +96,7 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<bool, String> {
         let known: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
         return Err(format!("no such step: {unknown}; the steps are {}", known.join(", ")));
     }
-    let mut ci = Ci { root: root.to_path_buf(), counts: Counts::default() };
+    let mut ci = Ci { root: root.to_path_buf(), log: TestLog::default() };
     let mut endings = Vec::new();
     for (name, step) in STEPS.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name)) {
         println!("== {name}");
@@ -79,7 +112,13 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<bool, String> {
     }
     let tests_ran = endings.iter().any(|(name, ..)| *name == "test");
     if tests_ran {
-        let Counts { passed, failed, ignored } = ci.counts;
+        if !ci.log.skipped.is_empty() {
+            println!("\npassed, but could not do all they test:");
+        }
+        for line in &ci.log.skipped {
+            println!("  {line}");
+        }
+        let Counts { passed, failed, ignored } = ci.log.counts;
         println!("\n{passed} passed, {failed} failed, {ignored} skipped");
     }
     Ok(!endings.iter().any(|(_, ending, _)| matches!(ending, Ending::Failed(_))))
@@ -109,7 +148,7 @@ impl Ci {
     }
 
     fn test(&mut self) -> Ending {
-        let mut command = self.cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+        let mut command = self.cargo(&["test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output"]);
         let mut child = match command.stdout(Stdio::piped()).spawn() {
             Ok(child) => child,
             Err(error) => return Ending::Failed(format!("cargo cannot be started: {error}")),
@@ -119,15 +158,17 @@ impl Ci {
         for line in BufReader::new(output).split(b'\n') {
             let Ok(line) = line else { break };
             let text = String::from_utf8_lossy(&line);
-            self.counts.add_line(&text);
-            // A screen that is gone is no reason to stop testing.
-            let _ = writeln!(screen, "{text}");
+            if self.log.take(&text) {
+                // A screen that is gone is no reason to stop testing.
+                let _ = writeln!(screen, "{text}");
+            }
         }
         drop(screen);
+        let counts = self.log.counts;
         match child.wait() {
-            Ok(status) if status.success() && self.counts.failed == 0 && self.counts.passed > 0 => Ending::Passed,
+            Ok(status) if status.success() && counts.failed == 0 && counts.passed > 0 => Ending::Passed,
             Ok(status) if status.success() => Ending::Failed("no test ran".to_owned()),
-            Ok(_) if self.counts.failed > 0 => Ending::Failed(format!("{} tests", self.counts.failed)),
+            Ok(_) if counts.failed > 0 => Ending::Failed(format!("{} tests", counts.failed)),
             Ok(status) => Ending::Failed(format!("cargo test: {status}")),
             Err(error) => Ending::Failed(format!("cargo test: {error}")),
         }
@@ -177,16 +218,26 @@ mod tests {
 
     #[test]
     fn counts_are_summed_over_crates() {
-        let mut counts = Counts::default();
+        let mut log = TestLog::default();
         for line in [
             "running 3 tests",
             "test buffer::splits ... ok",
             "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
             "test result: FAILED. 10 passed; 2 failed; 0 ignored; 0 measured; 5 filtered out; finished in 1.20s",
         ] {
-            counts.add_line(line);
+            assert!(log.take(line));
         }
-        assert_eq!(counts, Counts { passed: 13, failed: 2, ignored: 1 });
+        assert_eq!(log.counts, Counts { passed: 13, failed: 2, ignored: 1 });
+    }
+
+    #[test]
+    fn what_a_test_that_passed_could_not_do_is_kept_and_the_rest_of_its_output_is_not_shown() {
+        let output = "test a ... ok\n\nsuccesses:\n\n---- a::b stdout ----\nchatter\nskipped: no loop device here\n\n\nsuccesses:\n    a::b\n\nfailures:\n\n---- c stdout ----\nwhy it failed\ntest result: FAILED. 1 passed; 1 failed; 0 ignored";
+        let mut log = TestLog::default();
+        let shown: Vec<&str> = output.lines().filter(|line| log.take(line)).collect();
+        assert_eq!(log.skipped, ["a::b: skipped: no loop device here"]);
+        assert!(!shown.contains(&"chatter") && shown.contains(&"why it failed"), "{shown:?}");
+        assert_eq!(log.counts, Counts { passed: 1, failed: 1, ignored: 0 });
     }
 
     #[test]
