@@ -91,7 +91,7 @@ pub fn history(info: &Info, steps: usize, seed: u64) -> Vec<Step> {
 /// How thoroughly to look.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Requests in flight.
+    /// Requests in flight on each of two channels.
     pub depth: u32,
     /// At most this many moments, drawn at random when there are more.
     pub points: usize,
@@ -142,6 +142,9 @@ pub fn enumerate(
     Ok(Summary { moments, crashes })
 }
 
+/// Requests go out on either of two channels at random.
+const CHANNELS: u32 = 2;
+
 fn crash_at(
     rig: &Rig,
     reactor: &impl Fn() -> Reactor,
@@ -173,7 +176,7 @@ fn crash_at(
 fn run(rig: &Rig, reactor: &Reactor, steps: &[Step], depth: u32, stop: Option<u64>, seed: u64) -> Result<(Driver, u64), Violation> {
     let device = (rig.start)().map_err(|error| Violation { rule: "C14", detail: format!("the device does not start: {error}"), seed })?;
     assert!(device.info().size_bytes / u64::from(device.info().block_bytes) <= 96, "a small device: all of it is read after each crash");
-    let mut driver = Driver::new(device, reactor.clone(), depth, 1, seed)?;
+    let mut driver = Driver::new(device, reactor.clone(), depth, CHANNELS, seed)?;
     let mut moments = 0;
     let mut next = steps.iter().peekable();
     while stop.is_none_or(|stop| moments < stop) {
@@ -182,14 +185,14 @@ fn run(rig: &Rig, reactor: &Reactor, steps: &[Step], depth: u32, stop: Option<u6
             next.next();
             continue;
         }
-        let room = driver.in_flight() < depth && !settling;
+        let channel = driver.random.usize(..CHANNELS as usize);
+        let room = driver.owners[channel].in_flight() < depth && !settling;
         if room
             && driver.random.u8(..3) != 0
             && let Some(step) = next.next()
         {
-            let op = operation(step);
-            driver.submit(0, op)?;
-        } else if driver.poll(0)? == 0 {
+            driver.submit(channel, operation(step))?;
+        } else if driver.poll(channel)? == 0 && driver.poll(1 - channel)? == 0 {
             if driver.in_flight() > 0 {
                 let what = format!("{} requests in flight", driver.in_flight());
                 Patience::new(reactor, seed).wait(&what)?;
