@@ -117,17 +117,8 @@ impl Tree {
 
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: &[Rule] = &[
-    layers::dependencies,
-    layers::documented,
-    source::words,
-    source::opening,
-    source::lengths,
-    text::endings,
-    text::machine,
-    text::links,
-    text::contract,
-];
+const RULES: &[Rule] =
+    &[layers::dependencies, layers::documented, source::words, source::opening, source::lengths, text::endings, text::machine, text::links];
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();

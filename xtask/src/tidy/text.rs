@@ -1,4 +1,4 @@
-//! Rules about all text: how lines end, nothing of one machine in it, links that lead somewhere, a contract that is proved.
+//! Rules about all text: how lines end, nothing of one machine in it, links that lead somewhere.
 
 use super::{Finding, Tree};
 
@@ -128,55 +128,6 @@ fn resolve(folder: &str, place: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-const CONTRACT: &str = "docs/contract.md";
-
-/// Sentences of the contract that no test quotes.
-///
-/// Each item of a list in it is one promise; a comment in a test repeats it word for word, over as many lines as it needs.
-pub(crate) fn contract(tree: &Tree) -> Vec<Finding> {
-    let Some((_, text)) = tree.texts().find(|(path, _)| *path == CONTRACT) else { return Vec::new() };
-    let quoted: Vec<String> = tree.rust().map(|(_, source)| comments(source)).collect();
-    let mut findings = Vec::new();
-    for (line, promise) in promises(text) {
-        if !quoted.iter().any(|comments| comments.contains(&promise)) {
-            findings.push(Finding::error("contract", CONTRACT, line, format!("no test quotes: {promise}")));
-        }
-    }
-    findings
-}
-
-/// The list items of the contract with their lines, blanks made single and emphasis taken off.
-fn promises(text: &str) -> Vec<(usize, String)> {
-    let mut promises: Vec<(usize, String)> = Vec::new();
-    let mut open = false;
-    for (index, line) in text.lines().enumerate() {
-        if let Some(item) = line.strip_prefix("* ").or_else(|| line.strip_prefix("- ")) {
-            promises.push((index + 1, item.to_owned()));
-            open = true;
-        } else if open && line.starts_with("  ") && !line.trim().is_empty() {
-            if let Some((_, promise)) = promises.last_mut() {
-                promise.push(' ');
-                promise.push_str(line);
-            }
-        } else {
-            open = false;
-        }
-    }
-    promises.into_iter().map(|(line, promise)| (line, plain(&promise))).collect()
-}
-
-/// All comments of a source file as one line.
-fn comments(source: &str) -> String {
-    let lines = source.lines().filter_map(|line| line.trim_start().strip_prefix("//"));
-    plain(&lines.map(|line| line.trim_start_matches(['/', '!'])).collect::<Vec<_>>().join(" "))
-}
-
-/// Single blanks, no backquotes, no emphasis.
-fn plain(text: &str) -> String {
-    let bare: String = text.chars().filter(|letter| !matches!(letter, '`' | '*' | '"')).collect();
-    bare.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,14 +171,5 @@ mod tests {
         let page =
             "[b](b.md#part) [up](../README.md) [folder](..) [here](#a) [web](https://example.org) `[no](link)`\n```\n[no](link)\n```\n";
         assert!(found(links, &[("docs/a.md", page), ("docs/b.md", ""), ("README.md", "[docs](docs/)\n")]).is_empty());
-    }
-
-    #[test]
-    fn a_promise_that_no_test_quotes_is_found() {
-        let page = "# Contract\n\nProse.\n\n* A write is *visible* to every\n  later `read`.\n* Nothing else is ordered.\n";
-        let test = "//! Tests.\n\n    // A write is visible\n    // to every later read.\n";
-        let errors = found(contract, &[("docs/contract.md", page), ("crates/testkit/src/lib.rs", test)]);
-        assert_eq!(errors.len(), 1, "{errors:?}");
-        assert!(errors[0].starts_with("docs/contract.md:7: error: no test quotes: Nothing else"), "{errors:?}");
     }
 }
