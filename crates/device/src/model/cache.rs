@@ -124,9 +124,9 @@ impl WriteCache {
             self.by_start.insert(start, slot);
             self.last = Some(slot);
             if self.window.len() < self.window_extents {
-                self.window.push(slot)
+                self.window.push(slot);
             } else {
-                self.backlog.push_back(slot)
+                self.backlog.push_back(slot);
             }
             reserved
         });

@@ -227,6 +227,38 @@ impl Disk {
         self.front_until.min(self.mechanism_until).min(transfer).min(self.idle_at)
     }
 
+    /// A time before which no command that is in this disk now can end, whatever else is submitted; exact for a transfer that has the
+    /// link to itself. Whoever waits need not look earlier.
+    pub(super) fn next_answer(&self, link: &Link) -> u64 {
+        let alone = |bytes: u64, read: bool| link.alone(bytes, self.nanoseconds_per_byte(read)) as u64;
+        let mut bound = if self.moving.is_some() { link.next() } else { NEVER };
+        if let Some(slot) = self.front {
+            let data = match self.commands[slot as usize].operation {
+                Operation::Read { length, .. } => alone(length, true),
+                Operation::Write { length, .. } => alone(length.min(self.part_bytes), false),
+                Operation::Flush => 0,
+            };
+            bound = bound.min(self.front_until + data);
+            if self.active < self.queue_depth && !self.waiting.is_empty() {
+                bound = bound.min(self.front_until + self.read_overhead.min(self.write_overhead));
+            }
+        }
+        let link_free = if self.moving.is_some() { link.next() } else { 0 };
+        for transfer in &self.transfers {
+            bound = bound.min(transfer.start_at.max(link_free) + alone(transfer.bytes, transfer.read));
+        }
+        let writing = matches!(self.mechanism, Mechanism::Media(media) if media.write);
+        if writing || !self.pool.is_empty() || !self.room_wait.is_empty() || self.flush.is_some() {
+            bound = bound.min(self.mechanism_until);
+        }
+        bound
+    }
+
+    /// Whether commands wait for a link that another disk holds.
+    pub(super) fn is_held_up(&self) -> bool {
+        self.active == 0 && !self.waiting.is_empty()
+    }
+
     /// Does what is due now; one thing at a time.
     pub(super) fn step(&mut self, now: u64, link: &mut Link, answers: &mut VecDeque<Answer>) {
         if self.front_until <= now {
@@ -488,11 +520,16 @@ impl Disk {
 
     // ---- the data phase --------------------------------------------------------------------------------------------
 
+    /// Of the drive's own interface.
+    fn nanoseconds_per_byte(&self, read: bool) -> f64 {
+        if read { self.read_nanoseconds_per_byte } else { self.write_nanoseconds_per_byte }
+    }
+
     /// Queues a transfer whose first byte is there at `first_at` and whose last at `last_at`. It starts as late as it can
     /// without ending later, so that the link is not held while the platters turn.
     fn queue_transfer(&mut self, now: u64, mut transfer: Transfer, first_at: u64, last_at: u64, link: &mut Link) {
         if last_at > now {
-            let per_byte = if transfer.read { self.read_nanoseconds_per_byte } else { self.write_nanoseconds_per_byte };
+            let per_byte = self.nanoseconds_per_byte(transfer.read);
             let tail = link.alone(SECTOR_BYTES, per_byte) - link.alone(0, per_byte);
             let latest = last_at as f64 + tail - link.alone(transfer.bytes, per_byte);
             transfer.start_at = (latest.max(0.0) as u64).max(first_at).max(now);
@@ -508,7 +545,7 @@ impl Disk {
         }
         self.moving = self.transfers.pop_front();
         if let Some(transfer) = &self.moving {
-            let per_byte = if transfer.read { self.read_nanoseconds_per_byte } else { self.write_nanoseconds_per_byte };
+            let per_byte = self.nanoseconds_per_byte(transfer.read);
             link.start(now, self.index, transfer.bytes, per_byte);
         }
     }

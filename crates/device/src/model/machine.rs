@@ -126,6 +126,23 @@ impl Machine {
         (next != NEVER).then_some(next)
     }
 
+    /// The machine's time: that of the latest call or answer.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// A time before which none of the requests now under way on this disk can be done, whatever else is submitted until
+    /// then; `None` when there are none. Waiting until then skips the events in between, which `advance` catches up with.
+    #[must_use]
+    pub fn next_answer(&self, disk: usize) -> Option<u64> {
+        let bound = |disk: &Disk| disk.next_answer(&self.link);
+        let next =
+            if self.disks[disk].is_held_up() { self.disks.iter().map(bound).min().unwrap_or(NEVER) } else { bound(&self.disks[disk]) };
+        // Nothing at all happens before the next event.
+        (next != NEVER).then(|| next.max(self.next().unwrap_or(0)))
+    }
+
     fn run(&mut self, now: u64) {
         loop {
             let (mut next, mut who) = (self.link.next(), usize::MAX);

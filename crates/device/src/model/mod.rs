@@ -10,14 +10,17 @@
 //!   disk        one drive's electronics, data phase and mechanism as timers
 //!   machine     disks on one link, moved from event to event: submit, advance, next
 //!       |
+//!   device      `model:NAME`: the machine behind the pair of traits, on either clock
+//!
 //!   replay      the access patterns of the suite `devtest`, one request at a time
 //!   fit         parameters from published figures of a single drive, and the error of every row
 //! ```
 //!
-//! Nothing here reads a clock: time is a number of nanoseconds that the caller hands in. `docs/models.md` states what is
-//! modelled, what is not, and how well it fits.
+//! Nothing here but `device` knows a clock: time is a number of nanoseconds that the caller hands in. `docs/models.md`
+//! states what is modelled, what is not, and how well it fits.
 
 mod cache;
+mod device;
 mod disk;
 pub mod fit;
 mod geometry;
@@ -27,6 +30,7 @@ pub mod parameters;
 pub mod random;
 pub mod replay;
 
+pub use device::{Links, ModelDevice, ModelOptions};
 pub use geometry::Geometry;
 pub use machine::{Answer, Machine, Operation};
 pub use parameters::{ModelError, Parameters};

@@ -192,8 +192,7 @@ macro_rules! parameter_table {
             }
 
             fn rows(&self) -> Vec<ParameterRow> {
-                let mut rows = Vec::new();
-                $(rows.push(row(concat!("disk.", stringify!($required)), &self.$required));)*
+                let mut rows = vec![$(row(concat!("disk.", stringify!($required)), &self.$required)),*];
                 $(if let Some(quantity) = &self.$optional {
                     rows.push(row(concat!("disk.", stringify!($optional)), quantity));
                 })*
@@ -326,6 +325,12 @@ impl LinkParameters {
         [&self.bandwidth, &self.command_time, &self.switch_penalty]
     }
 
+    /// Whether it is the same kind of link, whatever it is called and wherever its values come from.
+    pub(super) fn is_same_as(&self, other: &LinkParameters) -> bool {
+        let values = |link: &LinkParameters| link.quantities().map(|quantity| quantity.value);
+        self.hold == other.hold && values(self) == values(other)
+    }
+
     pub(super) fn check(&self) -> Result<(), ModelError> {
         for ((name, unit), quantity) in LINK_UNITS.iter().zip(self.quantities()) {
             check_quantity(&format!("link.{name}"), quantity, unit)?;
@@ -403,7 +408,7 @@ impl Parameters {
         let disk = &self.disk;
         let refuse = |condition: bool, text: &str| if condition { Err(ModelError(text.to_owned())) } else { Ok(()) };
         refuse(
-            disk.capacity.value < 1 << 20 || disk.capacity.value % 512 != 0,
+            disk.capacity.value < 1 << 20 || !disk.capacity.value.is_multiple_of(512),
             "disk.capacity must be a multiple of 512 bytes, at least 1 MiB",
         )?;
         refuse(disk.revolution.value <= 0.0, "disk.revolution must be above 0 ms")?;
@@ -417,11 +422,11 @@ impl Parameters {
             "disk.link_rate_read and disk.link_rate_write must be above 0 bytes/s",
         )?;
         refuse(
-            disk.cache_size.value < 64 << 10 || disk.cache_size.value % 512 != 0,
+            disk.cache_size.value < 64 << 10 || !disk.cache_size.value.is_multiple_of(512),
             "disk.cache_size must be a multiple of 512 bytes, at least 64 KiB",
         )?;
         refuse(disk.read_ahead_length.value > disk.cache_size.value, "disk.read_ahead_length must fit into disk.cache_size")?;
-        refuse(disk.read_ahead_length.value % 512 != 0, "disk.read_ahead_length must be a multiple of 512 bytes")?;
+        refuse(!disk.read_ahead_length.value.is_multiple_of(512), "disk.read_ahead_length must be a multiple of 512 bytes")?;
         refuse(!(1..=4096).contains(&disk.write_window.value), "disk.write_window must be 1 to 4096 extents")?;
         refuse(!(1..=256).contains(&disk.queue_depth.value), "disk.queue_depth must be 1 to 256 requests")?;
         if let Some(knots) = &disk.rate_knots {

@@ -5,6 +5,7 @@ use super::random::Random;
 use super::replay::{Pattern, Test, random, replay};
 use super::*;
 
+mod device;
 mod prediction;
 
 fn quantity<T>(value: T, unit: &str) -> Quantity<T> {
@@ -229,6 +230,32 @@ fn it_does_not_matter_how_often_the_machine_is_looked_at() {
     let mut seldom = Vec::new();
     lazy.advance(u64::MAX / 2, &mut |answer| seldom.push(answer));
     assert_eq!(seldom, finish(&mut eager));
+}
+
+/// Waiting by [`Machine::next_answer`] alone sees every answer at its time.
+#[test]
+fn no_answer_comes_before_it_was_to_be_expected() {
+    for (variant, parameters) in variants().into_iter().enumerate() {
+        let mut random = Random::new(variant as u64);
+        let mut machine = machine(&parameters, 2);
+        let capacity = machine.capacity(0);
+        let (mut now, mut in_flight, mut looks) = (0, [0u32; 2], 0);
+        for tag in 0..3000 {
+            let disk = random.below(2) as usize;
+            machine.submit(now, disk, disk as u32, tag, any_operation(&mut random, capacity));
+            in_flight[disk] += 1;
+            while in_flight.iter().sum::<u32>() >= 4 {
+                let next = (0..2).filter(|&disk| in_flight[disk] > 0).map(|disk| machine.next_answer(disk)).min().flatten();
+                now = next.unwrap_or_else(|| panic!("variant {variant}: requests in flight, but no answer to be expected"));
+                looks += 1;
+                machine.advance(now, &mut |answer| {
+                    assert_eq!(answer.time, now, "variant {variant}: an answer was not seen at its time");
+                    in_flight[answer.client as usize] -= 1;
+                });
+            }
+        }
+        assert!(looks < 18_000, "variant {variant}: {looks} looks for 3000 answers");
+    }
 }
 
 #[test]
@@ -516,20 +543,20 @@ fn the_maxtor_model_predicts_the_mixed_rows() {
     }
 }
 
-/// "Each model file is, byte for byte, what the fit writes." (docs/models.md) `RAIDLOOM_UPDATE=1` writes the files instead.
+/// "Each model file is, byte for byte, what the fit writes." (docs/models.md) `RAIDLOOM_BLESS=1` writes the files instead.
 #[test]
 fn the_model_files_are_what_the_fit_writes() {
     for name in Parameters::built_in_names() {
         let (csv, facts) = fit::built_in_data(name).expect("every built-in model has its data");
         let fitted = fit::fit_csv(csv, facts).expect("a fit").parameters.to_toml();
         let path = format!("{}/../../models/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-        if std::env::var_os("RAIDLOOM_UPDATE").is_some() {
+        if std::env::var_os("RAIDLOOM_BLESS").is_some() {
             std::fs::write(&path, &fitted).expect("the model file can be written");
         } else {
             assert_eq!(
                 std::fs::read_to_string(&path).expect("the model file"),
                 fitted,
-                "{path}: RAIDLOOM_UPDATE=1 cargo test -p device model"
+                "{path}: RAIDLOOM_BLESS=1 cargo test -p device model"
             );
         }
     }

@@ -1,0 +1,325 @@
+//! `model:NAME`: a modelled disk as a device.
+//!
+//! ```text
+//!   channel --submit, poll--> [ one lock: machine of all disks on the link ] --answers--> mailbox of each channel
+//!      |
+//!      +-- timer on its own reactor, at the earliest time at which an answer can come
+//! ```
+//!
+//! The machine's time is the reactor's, shifted: on the virtual clock the disk is as fast as it is computed, on the wall
+//! clock the same code answers in real time. When all channels are closed the disks stand still, and the next channel goes
+//! on from there; so a device may be used on one reactor after another. On the virtual clock all channels that are open
+//! at a time, on disks of one link, must be on one reactor. On the wall clock each may have its own.
+//!
+//! A modelled disk keeps no data unless it is told to (`data=keep`): a read then leaves its buffer as it is.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use block::{Channel, Clock, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor, Request, Support, Time};
+use reactor::Source;
+
+use super::machine::{Machine, Operation};
+use super::parameters::{LinkParameters, Parameters};
+use crate::ram::RamDevice;
+
+/// How a modelled disk is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelOptions {
+    /// Keep written data in memory, so that it can be read back.
+    pub keep_data: bool,
+    /// The link it hangs on, if not the one that the model names.
+    pub link: Option<String>,
+}
+
+/// The links of one stack: disks that name the same one share it.
+#[derive(Debug, Default)]
+pub struct Links {
+    by_name: HashMap<String, (LinkParameters, Arc<Shared>)>,
+}
+
+/// All disks on a link.
+struct Shared(Mutex<State>);
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Shared")
+    }
+}
+
+struct State {
+    machine: Machine,
+    clients: Vec<Client>,
+    /// Of the open channels.
+    clock: Option<Clock>,
+    /// What the open channels add to their reactor's time, wrapping, to have the machine's.
+    shift: u64,
+}
+
+/// A channel, as the machine's side sees it.
+struct Client {
+    open: bool,
+    /// Requests in the machine.
+    outstanding: u32,
+    /// Slots of requests that are done.
+    mailbox: Vec<u32>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic elsewhere leaves nothing here half done that matters to others.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn advance(&mut self, now: u64) {
+        let clients = &mut self.clients;
+        self.machine.advance(now, &mut |answer| {
+            let client = &mut clients[answer.client as usize];
+            client.outstanding -= 1;
+            if client.open {
+                client.mailbox.push(answer.tag as u32);
+            }
+        });
+    }
+}
+
+/// A modelled disk.
+pub struct ModelDevice {
+    info: Info,
+    node: Node,
+    shared: Arc<Shared>,
+    disk: usize,
+    data: Option<RamDevice>,
+}
+
+impl ModelDevice {
+    /// The disk `model:ADDRESS`: a model's name or the path of its file. Its spindle's speed and phase come from the seed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when there is no such model, its file makes no disk, or its link has the name of another one
+    /// that is different.
+    pub fn load(address: &str, options: &ModelOptions, seed: u64, links: &mut Links) -> Result<ModelDevice, Error> {
+        let parameters = Parameters::load(address).map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()))?;
+        Self::new(address, &parameters, options, seed, links)
+    }
+
+    /// A disk of these parameters, which calls itself `model:ADDRESS`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when its link has the name of another one that is different.
+    pub fn new(address: &str, parameters: &Parameters, options: &ModelOptions, seed: u64, links: &mut Links) -> Result<ModelDevice, Error> {
+        let mut node = Node::leaf("model", address);
+        if options.keep_data {
+            node = node.with("data", "keep");
+        }
+        if let Some(link) = &options.link {
+            node = node.with("link", link);
+        }
+        let name = options.link.as_ref().unwrap_or(&parameters.link.name);
+        let new_link = || {
+            let state = State { machine: Machine::new(parameters), clients: Vec::new(), clock: None, shift: 0 };
+            (parameters.link.clone(), Arc::new(Shared(Mutex::new(state))))
+        };
+        let (link, shared) = links.by_name.entry(name.clone()).or_insert_with(new_link);
+        if !link.is_same_as(&parameters.link) {
+            let text = format!("{node}: the link \"{name}\" already stands for one with other values; name another with link=NAME");
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        let shared = Arc::clone(shared);
+        let disk = shared.lock().machine.add_disk(parameters, seed);
+        let size_bytes = parameters.disk.capacity.value;
+        let info = Info {
+            rotational: true,
+            volatile_cache: true,
+            stores_data: options.keep_data,
+            modelled: true,
+            fua: Support::Native,
+            zeroes: Support::None,
+            discard: DiscardSupport::None,
+            ..Info::plain(size_bytes)
+        };
+        let data = options.keep_data.then(|| RamDevice::new(size_bytes, info.block_bytes)).transpose()?;
+        Ok(ModelDevice { info, node, shared, disk, data })
+    }
+}
+
+impl Device for ModelDevice {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn describe(&self) -> Node {
+        self.node.clone()
+    }
+
+    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        let data = self.data.as_ref().map(|data| data.open(depth, reactor)).transpose()?;
+        let mut state = self.shared.lock();
+        let clock = reactor.clock();
+        let now = reactor.now().nanoseconds();
+        let in_step = state.machine.now().wrapping_sub(now);
+        let shift = match state.clock {
+            None => in_step,
+            Some(Clock::Virtual) if clock == Clock::Virtual => state.shift,
+            Some(Clock::Wall) if clock == Clock::Wall => in_step,
+            Some(_) => {
+                let text = format!("{}: its link is in use on the other clock; close those channels first", self.node);
+                return Err(Error::new(ErrorKind::Busy, text));
+            }
+        };
+        (state.clock, state.shift) = (Some(clock), shift);
+        let idle = state.clients.iter().position(|client| !client.open && client.outstanding == 0);
+        let client = idle.unwrap_or(state.clients.len());
+        let fresh = Client { open: true, outstanding: 0, mailbox: Vec::new() };
+        if idle.is_some() {
+            state.clients[client] = fresh;
+        } else {
+            state.clients.push(fresh);
+        }
+        drop(state);
+        Ok(Box::new(ModelChannel {
+            info: self.info.clone(),
+            shared: Arc::clone(&self.shared),
+            disk: self.disk,
+            client,
+            shift,
+            source: reactor.source(),
+            armed: Time(u64::MAX),
+            requests: Vec::new(),
+            free: Vec::new(),
+            done: Vec::new(),
+            mailbox: Vec::new(),
+            in_flight: 0,
+            data,
+        }))
+    }
+}
+
+struct ModelChannel {
+    info: Info,
+    shared: Arc<Shared>,
+    disk: usize,
+    client: usize,
+    shift: u64,
+    source: Source,
+    /// The earliest timer that has not gone off.
+    armed: Time,
+    requests: Vec<Option<Request>>,
+    free: Vec<u32>,
+    /// Refused requests.
+    done: Vec<Completion>,
+    mailbox: Vec<u32>,
+    in_flight: u32,
+    data: Option<Box<dyn Channel>>,
+}
+
+impl ModelChannel {
+    /// The machine's time now. Where another reactor's channel has moved the machine further, this one catches up.
+    fn machine_now(&mut self, state: &State) -> u64 {
+        let now = self.source.reactor().now().nanoseconds();
+        let behind = state.machine.now().wrapping_sub(now).wrapping_sub(self.shift) as i64;
+        if behind > 0 {
+            self.shift = self.shift.wrapping_add(behind as u64);
+        }
+        now.wrapping_add(self.shift)
+    }
+
+    /// Sets a timer for the earliest time at which an answer can come, unless an earlier one is set already.
+    fn arm(&mut self, next: Option<u64>) {
+        let Some(next) = next else { return };
+        let time = Time(next.wrapping_sub(self.shift));
+        if time < self.armed {
+            self.source.at(time, 0);
+            self.armed = time;
+        }
+    }
+
+    /// Ends a request that the machine has answered.
+    fn end(&mut self, slot: u32) -> Completion {
+        let request = self.requests[slot as usize].take().expect("a request in the machine");
+        self.free.push(slot);
+        let Some(data) = &mut self.data else { return request.complete(Ok(())) };
+        data.submit(request);
+        data.poll(&mut self.done);
+        self.done.pop().expect("memory answers at once")
+    }
+}
+
+impl Channel for ModelChannel {
+    fn submit(&mut self, request: Request) {
+        self.in_flight += 1;
+        if let Err(error) = self.info.check(&request.op) {
+            self.done.push(request.complete(Err(error.at("model"))));
+            return;
+        }
+        let operation = match &request.op {
+            Op::Read { offset, into } => Operation::Read { offset: *offset, length: into.len() as u64 },
+            Op::Write { offset, from, fua } => Operation::Write { offset: *offset, length: from.len() as u64, fua: *fua },
+            _ => Operation::Flush,
+        };
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.requests.push(None);
+            (self.requests.len() - 1) as u32
+        });
+        self.requests[slot as usize] = Some(request);
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.lock();
+        let now = self.machine_now(&state);
+        state.machine.submit(now, self.disk, self.client as u32, u64::from(slot), operation);
+        state.clients[self.client].outstanding += 1;
+        let next = state.machine.next_answer(self.disk);
+        drop(state);
+        self.arm(next);
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        if self.in_flight == 0 {
+            while self.source.take().is_some() {}
+            return;
+        }
+        self.in_flight -= self.done.len() as u32;
+        done.append(&mut self.done);
+        while self.source.take().is_some() {}
+        if self.armed <= self.source.reactor().now() {
+            self.armed = Time(u64::MAX);
+        }
+        if self.in_flight == 0 {
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.lock();
+        let now = self.machine_now(&state);
+        state.advance(now);
+        std::mem::swap(&mut self.mailbox, &mut state.clients[self.client].mailbox);
+        let answered = self.mailbox.len() as u32;
+        let next = if answered < self.in_flight { state.machine.next_answer(self.disk) } else { None };
+        drop(state);
+        self.arm(next);
+        self.in_flight -= answered;
+        let mut mailbox = std::mem::take(&mut self.mailbox);
+        for slot in mailbox.drain(..) {
+            let completion = self.end(slot);
+            done.push(completion);
+        }
+        self.mailbox = mailbox;
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+}
+
+impl Drop for ModelChannel {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        let client = &mut state.clients[self.client];
+        client.open = false;
+        client.mailbox.clear();
+        if state.clients.iter().all(|client| !client.open) {
+            state.clock = None;
+        }
+    }
+}
