@@ -62,6 +62,13 @@ impl Error {
         }
     }
 
+    /// The same error with what to do next.
+    #[must_use]
+    pub fn then(mut self, advice: impl fmt::Display) -> Error {
+        self.text = format!("{}\n{advice}", self.text);
+        self
+    }
+
     /// The same error with the place in front: `place: what it was`.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Error {

@@ -86,6 +86,11 @@ impl Drop for Journal {
     }
 }
 
+/// Whether a run's folder has a journal.
+pub(crate) fn exists(folder: &Path) -> bool {
+    folder.join(NAME).exists()
+}
+
 /// Makes the entries of a folder durable.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()

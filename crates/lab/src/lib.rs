@@ -1,12 +1,27 @@
-//! Plan files, cells, trials, runs that can be resumed, facts about the machine, and the guard.
+//! Plans, runs and what makes their figures worth something.
+//!
+//! ```text
+//! plan file ──> plan: configurations x workloads x blocks      (nothing is written before this stands)
+//!                 │
+//!               run: a folder ── guard opens members ── stack builds ── bench measures ── one line a trial
+//!                 │                                                                         │
+//!               journal: undone on any way out                     results::Run  <──────────┘
+//! ```
+//!
+//! A run that was interrupted, at whatever moment, goes on where it was and ends with the same set of trials.
+
 mod error;
 mod estimate;
 pub mod guard;
 pub mod host;
 mod journal;
 pub mod order;
+pub mod plan;
 mod record;
+mod run;
+mod stacks;
 mod system;
 
 pub use error::{Ending, Error};
 pub use estimate::TimeLeft;
+pub use run::{Ended, Observer, Outcome, Progress, RunOptions, Silent, read, resume, start};

@@ -20,15 +20,85 @@ pub fn visits(plan: &Plan, block: u32) -> Vec<usize> {
     order
 }
 
-/// The seed of everything random in one trial. It depends on the plan's seed, the cell and the block, and on nothing else:
+/// The seed of the modelled disks of one trial. It depends on the plan's seed, the cell and the block, and on nothing else:
 /// not on the order, not on what ran before, not on whether the run was resumed.
 #[must_use]
 pub fn trial_seed(plan: &Plan, configuration: &Configuration, workload: &str, block: u32) -> u64 {
     derive_seed(plan.seed, &cell_id(&configuration.settings, workload), u64::from(block))
 }
 
-/// The seed of what the members hold before the first workload of a visit.
+/// The seed of one visit: of where requests go (the suite derives another for each test) and of what the members hold.
 #[must_use]
-pub fn content_seed(plan: &Plan, configuration: &Configuration, block: u32) -> u64 {
+pub fn visit_seed(plan: &Plan, configuration: &Configuration, block: u32) -> u64 {
     derive_seed(plan.seed, &configuration.id, u64::from(block))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashSet};
+
+    use super::*;
+
+    fn plan(seed: u64, configurations: u32) -> Plan {
+        let configuration = |number: u32| {
+            let settings = BTreeMap::from([("chunk".to_owned(), number.to_string())]);
+            let id = results::configuration_id(&settings);
+            Configuration { baseline: id.clone(), id, settings, stack: "ram:1MiB".into(), clock: results::Clock::Wall }
+        };
+        Plan {
+            schema: 1,
+            name: "test".into(),
+            seed,
+            blocks: 1,
+            margin: 0.02,
+            axes: Vec::new(),
+            configurations: (0..configurations).map(configuration).collect(),
+            workloads: Vec::new(),
+            suite_settings: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_block_visits_every_configuration_once() {
+        for block in 0..50 {
+            let mut order = visits(&plan(1, 18), block);
+            order.sort_unstable();
+            assert_eq!(order, (0..18).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_order_follows_from_seed_and_block_alone() {
+        assert_eq!(visits(&plan(1, 18), 3), visits(&plan(1, 18), 3));
+        assert_ne!(visits(&plan(1, 18), 3), visits(&plan(2, 18), 3));
+        assert_ne!(visits(&plan(1, 18), 3), visits(&plan(1, 18), 4));
+    }
+
+    /// Each of 6 configurations comes first in a sixth of 6000 blocks, within five standard deviations.
+    #[test]
+    fn every_configuration_comes_first_equally_often() {
+        let mut first = [0_u32; 6];
+        let plan = plan(42, 6);
+        for block in 0..6000 {
+            first[visits(&plan, block)[0]] += 1;
+        }
+        let deviation = (6000.0_f64 * (1.0 / 6.0) * (5.0 / 6.0)).sqrt();
+        assert!(first.iter().all(|count| (f64::from(*count) - 1000.0).abs() < 5.0 * deviation), "seed 42: {first:?}");
+    }
+
+    #[test]
+    fn seeds_of_trials_and_visits_do_not_meet() {
+        let mut seeds = HashSet::new();
+        for seed in 0..3 {
+            let plan = plan(seed, 18);
+            for block in 0..6 {
+                for configuration in &plan.configurations {
+                    assert!(seeds.insert(visit_seed(&plan, configuration, block)));
+                    for workload in ["random read 512", "random read 16384", "mixed 50:50"] {
+                        assert!(seeds.insert(trial_seed(&plan, configuration, workload, block)));
+                    }
+                }
+            }
+        }
+    }
 }

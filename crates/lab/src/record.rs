@@ -124,3 +124,99 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
         Err(TryLockError::Error(error)) => Err(Error::from_io(format!("locking {}", path.display()), &error)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use super::*;
+
+    fn trial(block: u32) -> Trial {
+        Trial {
+            cell: "0123456789ab".into(),
+            settings: BTreeMap::from([("chunk".into(), "4KiB".into())]),
+            workload: "random read 512".into(),
+            block,
+            order: 3,
+            clock: results::Clock::Virtual,
+            metrics: BTreeMap::from([("throughput_bytes_per_second".into(), 0.1 + f64::from(block))]),
+            members: vec![results::MemberTraffic { read_bytes: 512, written_bytes: 0 }],
+            flags: Vec::new(),
+        }
+    }
+
+    fn path(folder: &tempfile::TempDir) -> PathBuf {
+        folder.path().join("trials.jsonl")
+    }
+
+    #[test]
+    fn what_was_appended_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut record = Record::create(&path(&folder)).unwrap();
+        for block in 0..3 {
+            record.append(&trial(block)).unwrap();
+        }
+        drop(record);
+        let (_record, lines) = Record::open(&path(&folder)).unwrap();
+        assert_eq!((lines.trials, lines.note), ((0..3).map(trial).collect(), None));
+    }
+
+    #[test]
+    fn a_record_torn_at_any_byte_keeps_its_whole_lines_and_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut record = Record::create(&path(&folder)).unwrap();
+        (0..2).for_each(|block| record.append(&trial(block)).unwrap());
+        drop(record);
+        let whole = fs::read(path(&folder)).unwrap();
+        let line = whole.len() / 2;
+        for length in 0..=whole.len() {
+            fs::write(path(&folder), &whole[..length]).unwrap();
+            let kept = length / line;
+            let read = read_lines(&path(&folder), &whole[..length]).unwrap();
+            assert_eq!((read.trials.len(), read.note.is_some()), (kept, !length.is_multiple_of(line)), "torn after {length} bytes");
+            // Each of these costs several fsyncs.
+            if !length.is_multiple_of(31) && length < whole.len() - 2 {
+                continue;
+            }
+            let (mut record, lines) = Record::open(&path(&folder)).unwrap();
+            assert_eq!(lines.trials.len(), kept);
+            record.append(&trial(9)).unwrap();
+            drop(record);
+            let blocks: Vec<u32> = Record::open(&path(&folder)).unwrap().1.trials.iter().map(|trial| trial.block).collect();
+            assert_eq!(blocks, (0..kept as u32).chain([9]).collect::<Vec<_>>(), "torn after {length} bytes");
+        }
+    }
+
+    #[test]
+    fn a_last_line_of_zeroes_is_torn_and_a_damaged_line_before_it_is_an_error() {
+        let mut bytes = serde_json::to_vec(&trial(0)).unwrap();
+        bytes.extend_from_slice(b"\n\0\0\0\0\n");
+        let lines = read_lines(Path::new("t"), &bytes).unwrap();
+        assert!(lines.trials.len() == 1 && lines.note.is_some());
+        bytes.extend(serde_json::to_vec(&trial(1)).unwrap());
+        bytes.push(b'\n');
+        let error = read_lines(Path::new("t"), &bytes).unwrap_err().to_string();
+        assert!(error.starts_with("t:2: this line is no trial"), "{error}");
+    }
+
+    #[test]
+    fn one_process_appends_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = Record::create(&path(&folder)).unwrap();
+        let error = Record::open(&path(&folder)).unwrap_err();
+        assert!(error.exit_code() == 4 && error.to_string().contains("going on in another process"), "{error}");
+        drop(record);
+        Record::open(&path(&folder)).unwrap();
+    }
+
+    /// `/dev/full` takes no byte: the append fails and counts nothing.
+    #[test]
+    fn a_full_disk_leaves_no_half_line() {
+        let mut record =
+            Record { file: OpenOptions::new().append(true).open("/dev/full").unwrap(), path: "/dev/full".into(), whole_bytes: 0 };
+        let error = record.append(&trial(0)).unwrap_err().to_string();
+        assert!(error.contains("No space left"), "{error}");
+        assert_eq!(record.whole_bytes, 0);
+    }
+}

@@ -10,12 +10,12 @@
 
 mod signature;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use block::{Error, ErrorKind};
 use rustix::fs::OFlags;
@@ -86,7 +86,7 @@ pub struct Guard {
     /// Folders whose disk must not be written to as a device.
     protected: Vec<(PathBuf, &'static str)>,
     /// Files made by this process, by device and inode: nobody else's data is in them.
-    made: Mutex<HashSet<(u64, u64)>>,
+    made: Mutex<HashMap<(u64, u64), PathBuf>>,
 }
 
 fn refused(text: String) -> Error {
@@ -141,8 +141,20 @@ impl Guard {
             Err(error) => return Err(failed(error.into())),
         }
         let data = file.metadata().map_err(failed)?;
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).insert((data.dev(), data.ino()));
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).insert((data.dev(), data.ino()), path.to_owned());
         Ok(())
+    }
+
+    /// Removes the files that were made through this guard and are still the same; says in words what could not be removed.
+    pub fn remove_made(&self) -> Vec<String> {
+        let made = std::mem::take(&mut *self.made.lock().unwrap_or_else(PoisonError::into_inner));
+        let still_there = |((device, inode), path): &((u64, u64), PathBuf)| {
+            fs::symlink_metadata(path).is_ok_and(|data| (data.dev(), data.ino()) == (*device, *inode))
+        };
+        let remove = |(_, path): ((u64, u64), PathBuf)| {
+            fs::remove_file(&path).err().map(|error| format!("could not remove {}: {error}", path.display()))
+        };
+        made.into_iter().filter(still_there).filter_map(remove).collect()
     }
 
     /// Opens a path that a plan or a stack text names. For writing, everything in it is as good as overwritten, so it is
@@ -234,7 +246,7 @@ impl Guard {
         let mut findings = Findings { named: named.to_owned(), kind, ..Findings::default() };
         match kind {
             Kind::File => {
-                if self.made.lock().unwrap_or_else(PoisonError::into_inner).contains(&(data.dev(), data.ino())) {
+                if self.made.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&(data.dev(), data.ino())) {
                     return Ok(findings);
                 }
                 findings.read_only = data.mode() & 0o222 == 0;
@@ -377,8 +389,14 @@ fn by_id_name(number: DeviceNumber) -> Option<PathBuf> {
     links.filter(|link| system::block_number(link) == Some(number)).max_by_key(|link| (link.as_os_str().len(), link.clone()))
 }
 
-/// A guard that several owners share.
-pub type SharedGuard = Arc<Guard>;
+impl stack::OpenFiles for Guard {
+    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error> {
+        if let Some(size_bytes) = create.filter(|_| !read_only && !path.exists()) {
+            self.make_file(path, size_bytes, |_| Ok::<(), Error>(()))?;
+        }
+        Guard::open(self, path, if read_only { Access::Read } else { Access::Write })
+    }
+}
 
 #[cfg(test)]
 mod tests;

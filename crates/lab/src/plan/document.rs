@@ -86,11 +86,7 @@ impl Source<'_> {
         // The parser sorts by name; the order of the file is the order of axes and of messages.
         keys.sort_by_key(|(key, _)| key.span().start);
         let entries = keys.into_iter().map(|(key, value)| {
-            Ok(Entry {
-                key: key.get_ref().to_string(),
-                place: self.place(&key.span()),
-                item: self.item(value.get_ref(), &value.span())?,
-            })
+            Ok(Entry { key: key.get_ref().to_string(), place: self.place(&key.span()), item: self.item(value.get_ref(), &value.span())? })
         });
         Ok(Table { entries: entries.collect::<Result<_, Error>>()? })
     }
@@ -103,9 +99,7 @@ impl Source<'_> {
                 let parsed = i64::from_str_radix(number.as_str(), number.radix());
                 Value::Integer(parsed.map_err(|_| place.error("the number is too large"))?)
             }
-            DeValue::Float(number) => {
-                Value::Float(number.as_str().parse().map_err(|_| place.error("this is no number"))?)
-            }
+            DeValue::Float(number) => Value::Float(number.as_str().parse().map_err(|_| place.error("this is no number"))?),
             DeValue::Boolean(truth) => Value::Boolean(*truth),
             DeValue::Datetime(_) => return Err(place.error("no setting is a date; put it in quotes when a text is meant")),
             DeValue::Array(list) => {
@@ -175,15 +169,9 @@ fn set(table: &mut Table, keys: &[&str], item: &Item, place: &Place) -> Result<(
     }
 }
 
-/// The name closest to `word`, when one is close enough to be meant.
-pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let distances = names.into_iter().map(|name| (strsim::damerau_levenshtein(word, name), name));
-    distances.min().filter(|(distance, name)| *distance <= 1 + name.len().max(word.len()) / 4).map(|(_, name)| name)
-}
-
 /// `; did you mean `chunk`?`, or all names when none is close.
 pub(crate) fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
-    match nearest(word, names.clone()) {
+    match stack::nearest(word, names.clone()) {
         Some(name) => format!("; did you mean `{name}`?"),
         None => {
             let names: Vec<&str> = names.into_iter().collect();
@@ -332,7 +320,9 @@ impl Item {
     /// A share: `"2%"` or `0.02`.
     pub(crate) fn share(&self) -> Result<f64, Error> {
         let share = match &self.value {
-            Value::Text(text) => text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok()).map(|percent| percent / 100.0),
+            Value::Text(text) => {
+                text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok()).map(|percent| percent / 100.0)
+            }
             Value::Float(number) => Some(*number),
             Value::Integer(number) => Some(*number as f64),
             _ => None,

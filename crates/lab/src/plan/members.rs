@@ -1,0 +1,222 @@
+//! The sets of members that a plan names, as leaves of stacks.
+//!
+//! `{members}` in an address stands for a folder inside the run's own, and `{members:DIR}` for the folder DIR: files there
+//! are made at the start of the run and removed at its end. Every other file or device exists already.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use block::Node;
+use results::Clock;
+
+use super::absolute;
+use super::document::{Item, Place, Reader};
+use crate::{Error, stacks};
+
+/// A set of members.
+#[derive(Clone, Debug)]
+pub(super) struct MemberSet {
+    pub(super) name: String,
+    pub(super) place: Place,
+    pub(super) nodes: Vec<Node>,
+    pub(super) clock: Clock,
+    /// Size of the smallest member.
+    pub(super) smallest_bytes: u64,
+}
+
+const PLACEHOLDER: &str = "{members";
+
+/// What a leaf of a stack stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Leaf {
+    /// A file that the run makes.
+    Made(MadeFile),
+    /// A file or device that is there already.
+    Existing { path: PathBuf, size_bytes: u64 },
+    /// Memory, a modelled disk: nothing outside this process.
+    Other,
+}
+
+/// A file that the run makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MadeFile {
+    /// The address as it stands in the stack, placeholder and all.
+    pub(crate) address: String,
+    /// The folder it is made in; `None` for the run's own.
+    pub(crate) folder: Option<PathBuf>,
+    /// Its name there.
+    pub(crate) name: String,
+    pub(crate) size_bytes: u64,
+}
+
+impl MadeFile {
+    /// Reads an address with a placeholder.
+    fn parse(address: &str, size_bytes: u64) -> Option<MadeFile> {
+        let (folder, name) = address.strip_prefix(PLACEHOLDER)?.rsplit_once("}/")?;
+        let folder = folder.strip_prefix(':').map(PathBuf::from);
+        Some(MadeFile { address: address.to_owned(), folder, name: name.to_owned(), size_bytes })
+    }
+
+    /// Where it lies when the run's own folder of members is `own`.
+    pub(crate) fn path(&self, own: &Path) -> PathBuf {
+        self.folder.as_deref().unwrap_or(own).join(&self.name)
+    }
+}
+
+/// What all leaves of a stack stand for, in order.
+///
+/// # Errors
+/// When a file or device that should be there is not.
+pub(crate) fn leaves(node: &Node) -> Result<Vec<Leaf>, Error> {
+    node.leaves().into_iter().map(leaf).collect()
+}
+
+fn leaf(node: &Node) -> Result<Leaf, Error> {
+    let Node::Leaf { scheme, address, options } = node else { unreachable!("a leaf") };
+    if scheme != "file" {
+        return Ok(Leaf::Other);
+    }
+    let size = options.iter().find(|(name, _)| name == "size");
+    let size_bytes = size.map(|(_, text)| stacks::parse_size(text).map_err(|text| Error::usage(format!("{node}: {text}")))).transpose()?;
+    if let Some(made) = MadeFile::parse(address, size_bytes.unwrap_or(0)) {
+        return Ok(Leaf::Made(made));
+    }
+    let path = PathBuf::from(address);
+    let size_bytes = match size_bytes {
+        Some(size_bytes) if path.exists() => size_bytes,
+        _ => existing_bytes(&path)?,
+    };
+    Ok(Leaf::Existing { path, size_bytes })
+}
+
+/// The size of a file or block device, without opening it for writing.
+fn existing_bytes(path: &Path) -> Result<u64, Error> {
+    use std::io::Seek;
+    let failed = |error: std::io::Error| Error::usage(format!("{}: {error}", path.display()));
+    let data = fs::metadata(path).map_err(failed)?;
+    if data.is_file() {
+        return Ok(data.len());
+    }
+    if crate::system::block_number(path).is_none() {
+        return Err(Error::usage(format!("{}: it is neither a file nor a block device", path.display())));
+    }
+    fs::File::open(path).and_then(|mut device| device.seek(std::io::SeekFrom::End(0))).map_err(failed)
+}
+
+/// Reads `[members.NAME]` tables.
+pub(super) fn read(section: Option<Reader<'_>>, document: &Place) -> Result<Vec<MemberSet>, Error> {
+    let missing = || {
+        document.error("the plan has no [members.NAME] table: nothing to measure, for example\n  [members.files]\n  files = { count = 2, size = \"64MiB\" }")
+    };
+    let section = section.ok_or_else(missing)?;
+    let sets: Vec<MemberSet> = section.named().map(|(name, place, item)| read_set(name, place, item)).collect::<Result<_, _>>()?;
+    if sets.is_empty() { Err(missing()) } else { Ok(sets) }
+}
+
+fn read_set(name: &str, place: &Place, item: &Item) -> Result<MemberSet, Error> {
+    let table = item
+        .reader(format!("[members.{name}]"))
+        .map_err(|_| place.error(format!("members are given in named sets: write [members.NAME] with `{name}` below it")))?;
+    if !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter)) {
+        return Err(place.error(format!("`{name}`: a set's name consists of letters, digits, - and _, because files are named after it")));
+    }
+    let given = [
+        ("files", table.get("files")),
+        ("models", table.get("models")),
+        ("devices", table.get("devices")),
+        ("stacks", table.get("stacks")),
+    ];
+    let given: Vec<(&str, &Item)> = given.into_iter().filter_map(|(key, item)| Some((key, item?))).collect();
+    table.finish()?;
+    let [(key, item)] = given[..] else {
+        return Err(place.error(format!("[members.{name}] needs exactly one of files, models, devices, stacks")));
+    };
+    let nodes = match key {
+        "files" => made_files(name, item)?,
+        "models" => nodes(item, |text| Ok(Node::leaf("model", text)))?,
+        "devices" => nodes(item, |text| Ok(Node::leaf("file", absolute(Path::new(text))?.to_string_lossy())))?,
+        _ => nodes(item, |text| absolute_paths(stacks::parse(text)?))?,
+    };
+    if nodes.is_empty() {
+        return Err(item.error(format!("[members.{name}] has no member")));
+    }
+    let mut smallest_bytes = u64::MAX;
+    for node in &nodes {
+        let info = stacks::dry(node).map_err(|error| item.error(error))?;
+        smallest_bytes = smallest_bytes.min(info.size_bytes);
+    }
+    refuse_twice(item, &nodes)?;
+    let modelled = nodes.iter().map(stacks::is_modelled).collect::<Vec<_>>();
+    let clock = if modelled.iter().all(|modelled| *modelled) { Clock::Virtual } else { Clock::Wall };
+    Ok(MemberSet { name: name.to_owned(), place: place.clone(), nodes, clock, smallest_bytes })
+}
+
+fn nodes(item: &Item, make: impl Fn(&str) -> Result<Node, Error>) -> Result<Vec<Node>, Error> {
+    item.list().iter().map(|item| make(item.text()?).map_err(|error| item.error(error))).collect()
+}
+
+/// `files = { count = 2, size = "64MiB", dir = "…" }`.
+fn made_files(set: &str, item: &Item) -> Result<Vec<Node>, Error> {
+    let table = item.reader("files")?;
+    let count = table.require("count", "how many files to make")?.whole(1, 1024)?;
+    let size = table.require("size", "how large each file is")?;
+    let folder = table.get("dir");
+    table.finish()?;
+    let size_bytes = stacks::parse_size(&size.scalar()?).map_err(|text| size.error(text))?;
+    if size_bytes == 0 || !size_bytes.is_multiple_of(4096) {
+        return Err(size.error("a file's size has to be a multiple of 4KiB, and more than nothing"));
+    }
+    let placeholder = match folder {
+        None => format!("{PLACEHOLDER}}}"),
+        Some(item) => {
+            let folder = absolute(Path::new(item.text()?))?;
+            if !folder.is_dir() {
+                return Err(item.error(format!("{} is no folder", folder.display())));
+            }
+            format!("{PLACEHOLDER}:{}}}", folder.display())
+        }
+    };
+    let prefix = if folder.is_some() { "raidloom-" } else { "" };
+    let file = |index| {
+        let address = format!("{placeholder}/{prefix}{set}-{index}.img");
+        Node::leaf("file", address).with("size", stacks::size_text(size_bytes))
+    };
+    Ok((0..count).map(file).collect())
+}
+
+/// File addresses made absolute.
+fn absolute_paths(node: Node) -> Result<Node, Error> {
+    map_leaves(node, &|node| match node {
+        Node::Leaf { scheme, address, options } if scheme == "file" => {
+            Ok(Node::Leaf { address: absolute(Path::new(&address))?.to_string_lossy().into_owned(), scheme, options })
+        }
+        other => Ok(other),
+    })
+}
+
+/// The same tree with each leaf replaced.
+pub(crate) fn map_leaves(node: Node, map: &impl Fn(Node) -> Result<Node, Error>) -> Result<Node, Error> {
+    match node {
+        Node::Layer { name, options, children } => {
+            let children = children.into_iter().map(|child| map_leaves(child, map)).collect::<Result<_, _>>()?;
+            Ok(Node::Layer { name, options, children })
+        }
+        leaf => map(leaf),
+    }
+}
+
+/// One file or device twice in a set would be measured against itself and overwritten twice.
+fn refuse_twice(item: &Item, nodes: &[Node]) -> Result<(), Error> {
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for node in nodes {
+        for leaf in leaves(node)? {
+            let Leaf::Existing { path, .. } = leaf else { continue };
+            let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+            if seen.contains(&real) {
+                return Err(item.error(format!("{} is named twice", path.display())));
+            }
+            seen.push(real);
+        }
+    }
+    Ok(())
+}

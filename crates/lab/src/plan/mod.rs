@@ -1,0 +1,239 @@
+//! Plan files: TOML in, everything resolved out, before anything is written or opened for writing.
+//!
+//! ```text
+//! plan.toml + overrides ──> document (keys and values with their places)
+//!     members · matrix · add · skip · baseline      ──> configurations, each with its stack text and its baseline
+//!     workload                                      ──> workloads and the settings of their suites
+//!     trials · report                               ──> seed, blocks, margin
+//! ```
+//!
+//! The format is described in `docs/plan-files.md`.
+
+mod document;
+mod matrix;
+mod members;
+pub(crate) mod suite;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use results::{Axis, Clock, Configuration, Plan};
+
+use crate::{Error, stacks};
+use document::Reader;
+pub(crate) use members::{Leaf, MadeFile, leaves, map_leaves};
+
+/// A plan file with every default filled in, and what it was read from.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// What will be run.
+    pub plan: Plan,
+    /// The text of the plan file, with the overrides of the command line as comments on top.
+    pub text: String,
+    /// Configurations that the plan leaves out, with the reason it gives.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A configuration that is left out.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Skipped {
+    /// Its settings.
+    pub settings: BTreeMap<String, String>,
+    /// Why, in the plan's words.
+    pub why: String,
+}
+
+/// A commented plan to start from.
+#[must_use]
+pub fn starter() -> &'static str {
+    include_str!("starter.toml")
+}
+
+/// Reads and resolves a plan file. `overrides` are `dotted.key=value` settings from the command line.
+///
+/// # Errors
+/// A usage error of one line with file, line and column: what is wrong, and what was expected.
+pub fn load(path: &Path, overrides: &[String]) -> Result<Resolved, Error> {
+    let text = fs::read_to_string(path).map_err(|error| Error::usage(format!("reading the plan {}: {error}", path.display())))?;
+    resolve(&path.to_string_lossy(), &text, overrides)
+}
+
+/// Resolves the text of a plan; `origin` is what messages call it.
+///
+/// # Errors
+/// As [`load`].
+pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolved, Error> {
+    let mut document = document::parse(origin, text)?;
+    for setting in overrides {
+        document::override_with(&mut document, setting)?;
+    }
+    let reader = Reader::document(&document, origin);
+    let schema = reader.require("schema", "the version of this format: 1")?;
+    if schema.whole(0, u64::MAX)? != 1 {
+        return Err(schema.error("this raidloom reads plans of schema 1"));
+    }
+    let name = reader.require("name", "what people call the plan")?;
+    let sections = Sections {
+        members: reader.table("members")?,
+        matrix: reader.table("matrix")?,
+        add: reader.tables("add")?,
+        skip: reader.tables("skip")?,
+        baseline: reader.table("baseline")?,
+        workloads: reader.tables("workload")?,
+        trials: reader.table("trials")?,
+        report: reader.table("report")?,
+    };
+    let place = reader.place.clone();
+    reader.finish()?;
+    if name.text()?.trim().is_empty() {
+        return Err(name.error("the name is empty"));
+    }
+
+    let (blocks, seed) = trials(sections.trials)?;
+    let margin = margin(sections.report)?;
+    let (workloads, suite_settings) = suite::read(sections.workloads, &place)?;
+    let members = members::read(sections.members, &place)?;
+    let found = matrix::read(&members, sections.matrix, &sections.add, sections.skip, &place)?;
+    let configurations = matrix::with_baselines(found.cells, sections.baseline, &place)?;
+    let plan = Plan {
+        schema: 1,
+        name: name.text()?.trim().to_owned(),
+        seed,
+        blocks,
+        margin,
+        axes: axes(&configurations),
+        configurations,
+        workloads,
+        suite_settings,
+    };
+    let said: String =
+        overrides.iter().map(|setting| format!("# changed on the command line: -s {}\n", setting.replace('\n', " "))).collect();
+    Ok(Resolved { plan, text: format!("{said}{text}"), skipped: found.skipped })
+}
+
+struct Sections<'a> {
+    members: Option<Reader<'a>>,
+    matrix: Option<Reader<'a>>,
+    add: Vec<Reader<'a>>,
+    skip: Vec<Reader<'a>>,
+    baseline: Option<Reader<'a>>,
+    workloads: Vec<Reader<'a>>,
+    trials: Option<Reader<'a>>,
+    report: Option<Reader<'a>>,
+}
+
+/// Six blocks are the fewest with which the exact interval exists.
+const BLOCKS_DEFAULT: u32 = 6;
+const BLOCKS_MAX: u64 = 1000;
+const SEED_DEFAULT: u64 = 42;
+const MARGIN_DEFAULT: f64 = 0.02;
+
+fn trials(section: Option<Reader<'_>>) -> Result<(u32, u64), Error> {
+    let Some(section) = section else { return Ok((BLOCKS_DEFAULT, SEED_DEFAULT)) };
+    let (blocks, seed) = (section.get("blocks"), section.get("seed"));
+    section.finish()?;
+    let blocks = blocks.map_or(Ok(u64::from(BLOCKS_DEFAULT)), |item| item.whole(1, BLOCKS_MAX))?;
+    let seed = seed.map_or(Ok(SEED_DEFAULT), |item| item.whole(0, u64::MAX))?;
+    Ok((u32::try_from(blocks).expect("at most BLOCKS_MAX"), seed))
+}
+
+fn margin(section: Option<Reader<'_>>) -> Result<f64, Error> {
+    let Some(section) = section else { return Ok(MARGIN_DEFAULT) };
+    let margin = section.get("margin");
+    section.finish()?;
+    margin.map_or(Ok(MARGIN_DEFAULT), document::Item::share)
+}
+
+/// The axes with their values in the order in which the configurations show them.
+fn axes(configurations: &[Configuration]) -> Vec<Axis> {
+    let values = |name: &&str| {
+        let mut values: Vec<String> = Vec::new();
+        for value in configurations.iter().filter_map(|configuration| configuration.settings.get(*name)) {
+            if !values.contains(value) {
+                values.push(value.clone());
+            }
+        }
+        if *name == matrix::CHUNK {
+            // An added chunk size belongs between the others.
+            values.sort_by_key(|value| stacks::parse_size(value).unwrap_or(u64::MAX));
+        }
+        Axis { name: (*name).to_owned(), values }
+    };
+    matrix::AXES.iter().map(values).filter(|axis| !axis.values.is_empty()).collect()
+}
+
+/// A file or device that a run writes to.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Written {
+    /// Its path; `{members}` stands for a folder of the run's own.
+    pub path: String,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// Whether the run makes it, and removes it at its end.
+    pub made: bool,
+    /// Bytes that preparing alone writes to it in the whole run; what the tests write comes on top.
+    pub prepared_bytes: u64,
+}
+
+/// What a plan comes to, before it is started.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Outline {
+    /// Number of configurations.
+    pub configurations: usize,
+    /// Number of workloads.
+    pub workloads: usize,
+    /// Number of blocks.
+    pub blocks: u32,
+    /// Number of trials.
+    pub trials: usize,
+    /// How long it will take, roughly, in seconds.
+    pub estimated_seconds: f64,
+    /// Everything that will be written to.
+    pub written: Vec<Written>,
+}
+
+/// What a plan comes to.
+///
+/// # Errors
+/// When a stack of the plan cannot be made sense of, or a file or device it names is gone.
+pub fn outline(plan: &Plan) -> Result<Outline, Error> {
+    let mut written: Vec<Written> = Vec::new();
+    let mut seconds = 0.0;
+    for configuration in &plan.configurations {
+        let node = stacks::parse(&configuration.stack)?;
+        let size_bytes = stacks::dry(&node)?.size_bytes;
+        let leaves = leaves(&node)?;
+        let prepared_bytes = suite::prepared_bytes(plan, configuration.clock, size_bytes);
+        for leaf in &leaves {
+            let share = prepared_bytes / leaves.len() as u64 * u64::from(plan.blocks);
+            let (path, size_bytes, made) = match leaf {
+                Leaf::Made(file) => (file.address.clone(), file.size_bytes, true),
+                Leaf::Existing { path, size_bytes } => (path.display().to_string(), *size_bytes, false),
+                Leaf::Other => continue,
+            };
+            match written.iter_mut().find(|seen| seen.path == path) {
+                Some(seen) => seen.prepared_bytes += share,
+                None => written.push(Written { path, size_bytes, made, prepared_bytes: share }),
+            }
+        }
+        seconds += visit_time(plan, configuration.clock, size_bytes).as_secs_f64() * f64::from(plan.blocks);
+    }
+    let (configurations, workloads) = (plan.configurations.len(), plan.workloads.len());
+    let trials = configurations * workloads * plan.blocks as usize;
+    Ok(Outline { configurations, workloads, blocks: plan.blocks, trials, estimated_seconds: seconds, written })
+}
+
+fn visit_time(plan: &Plan, clock: Clock, size_bytes: u64) -> Duration {
+    let tests: Duration = plan.workloads.iter().map(|workload| suite::planned_time(plan, workload, clock)).sum();
+    tests + suite::planned_preparing(plan, clock, size_bytes)
+}
+
+/// A path as it has to be written so that it means the same wherever the run is resumed.
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(|error| Error::usage(format!("{}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests;

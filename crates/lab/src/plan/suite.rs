@@ -1,0 +1,269 @@
+//! The workloads of a plan: which suite, which of its tests, and with which settings on which clock.
+//!
+//! Settings are kept as texts, so that the resolved plan shows them as they were written. `devtest.depth` holds on both
+//! clocks; where they differ there are `devtest.wall.time_per_test` and `devtest.virtual.time_per_test`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bench::suite::devtest::{self, Settings, Test, Verify};
+use results::{Clock, Plan, Workload};
+use stack::size;
+
+use super::document::{Item, Place, Reader, Value, suggestion};
+use crate::Error;
+
+/// A setting of the suite `devtest`: its name, what it is without being named, and how its text is read.
+struct Setting {
+    name: &'static str,
+    wall: &'static str,
+    virtual_: &'static str,
+    read: fn(&mut Settings, &str) -> Result<(), String>,
+}
+
+fn number(text: &str, most: u64) -> Result<u64, String> {
+    let parsed = text.parse().ok().filter(|number| (1..=most).contains(number));
+    parsed.ok_or_else(|| format!("`{text}`: expected a whole number from 1 to {most}"))
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    size::parse_duration(text).map_err(|error| error.to_string())
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    crate::stacks::parse_size(text)
+}
+
+const UNLIMITED: &str = "unlimited";
+const VERIFY: [(&str, Verify); 3] = [("off", Verify::Off), ("words", Verify::Words), ("full", Verify::Full)];
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "depth",
+        wall: "1",
+        virtual_: "1",
+        read: |settings, text| {
+            settings.depth = number(text, 4096)? as u32;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "time_per_test",
+        wall: "3s",
+        virtual_: "20s",
+        read: |settings, text| {
+            settings.time_per_test = duration(text)?;
+            if settings.time_per_test.is_zero() { Err("a test needs more than no time".to_owned()) } else { Ok(()) }
+        },
+    },
+    Setting {
+        name: "max_operations",
+        wall: UNLIMITED,
+        virtual_: UNLIMITED,
+        read: |settings, text| {
+            settings.max_operations_per_test = if text == UNLIMITED { None } else { Some(number(text, u64::MAX)?) };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "ramp",
+        wall: "0s",
+        virtual_: "0s",
+        read: |settings, text| {
+            settings.ramp = duration(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "verify",
+        wall: "words",
+        virtual_: "words",
+        read: |settings, text| {
+            let known = VERIFY.iter().find(|(name, _)| *name == text);
+            settings.verify = known.ok_or_else(|| format!("`{text}`: expected off, words or full"))?.1;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "region",
+        wall: "512MiB",
+        virtual_: "512MiB",
+        read: |settings, text| {
+            settings.region_bytes = bytes(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "prepare",
+        wall: "1GiB",
+        virtual_: "1GiB",
+        read: |settings, text| {
+            settings.prepare_bytes = bytes(text)?;
+            Ok(())
+        },
+    },
+];
+
+const CLOCKS: [(Clock, &str); 2] = [(Clock::Wall, "wall"), (Clock::Virtual, "virtual")];
+
+/// Reads the `[[workload]]` tables.
+pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<(Vec<Workload>, BTreeMap<String, String>), Error> {
+    if tables.is_empty() {
+        return Err(document.error("the plan has no [[workload]], for example\n  [[workload]]\n  suite = \"devtest\""));
+    }
+    let (mut workloads, mut settings) = (Vec::new(), BTreeMap::new());
+    let mut prefixes: Vec<String> = Vec::new();
+    for table in tables {
+        let item = table.require("suite", "which tests are run: devtest")?;
+        let suite = item.text()?;
+        if suite != devtest::NAME {
+            return Err(item.error(format!("unknown suite `{suite}`{}", suggestion(suite, [devtest::NAME]))));
+        }
+        let name = table.get("name");
+        let prefix = name.map_or(Ok(suite), Item::text)?.to_owned();
+        let prefix_place = name.map_or(&table.place, |item| &item.place);
+        if prefix.is_empty() || prefix.contains(": ") || prefix.contains('.') {
+            return Err(prefix_place.error("a workload's name is not empty and has neither `: ` nor `.` in it"));
+        }
+        if prefixes.contains(&prefix) {
+            return Err(prefix_place.error(format!("there are two workloads called `{prefix}`; give one of them a `name` of its own")));
+        }
+        let weight = table.get("weight").map_or(Ok(1.0), Item::positive)?;
+        let tests = chosen_tests(table.get("tests"))?;
+        read_settings(&table, &prefix, &mut settings)?;
+        table.finish()?;
+        let named = |test: &Test| if name.is_some() { format!("{prefix}: {}", test.workload) } else { test.workload.clone() };
+        workloads.extend(tests.iter().map(|test| Workload {
+            name: named(test),
+            suite: suite.to_owned(),
+            group: test.group,
+            metric: test.metric.to_owned(),
+            better: test.better,
+            weight,
+        }));
+        prefixes.push(prefix);
+    }
+    Ok((workloads, settings))
+}
+
+/// All tests of the suite, or those that `tests = […]` names, in the suite's order.
+fn chosen_tests(item: Option<&Item>) -> Result<Vec<Test>, Error> {
+    let all = devtest::tests();
+    let Some(item) = item else { return Ok(all) };
+    let chosen = item.texts()?;
+    if chosen.is_empty() {
+        return Err(item.error("`tests` is empty; leave it out for all tests of the suite"));
+    }
+    for (name, item) in chosen.iter().zip(item.list()) {
+        if !all.iter().any(|test| test.workload == *name) {
+            return Err(
+                item.error(format!("the suite has no test `{name}`{}", suggestion(name, all.iter().map(|test| test.workload.as_str()))))
+            );
+        }
+    }
+    Ok(all.into_iter().filter(|test| chosen.contains(&test.workload)).collect())
+}
+
+fn read_settings(table: &Reader<'_>, prefix: &str, found: &mut BTreeMap<String, String>) -> Result<(), Error> {
+    for setting in SETTINGS {
+        let item = table.get(setting.name);
+        let by_clock = match item.map(|item| &item.value) {
+            Some(Value::Table(_)) => {
+                let item = item.expect("just seen");
+                let reader = item.reader(setting.name)?;
+                let values = CLOCKS.map(|(_, clock)| (clock, reader.get(clock)));
+                reader.finish()?;
+                values.map(|(_, item)| item)
+            }
+            _ => [item, item],
+        };
+        let mut texts = [setting.wall.to_owned(), setting.virtual_.to_owned()];
+        for (text, item) in texts.iter_mut().zip(by_clock) {
+            let Some(item) = item else { continue };
+            *text = item.scalar()?;
+            (setting.read)(&mut Settings::default(), text).map_err(|text| item.error(text))?;
+        }
+        let name = setting.name;
+        let [wall, virtual_] = texts;
+        if wall == virtual_ {
+            found.insert(format!("{prefix}.{name}"), wall);
+        } else {
+            found.insert(format!("{prefix}.{}.{name}", CLOCKS[0].1), wall);
+            found.insert(format!("{prefix}.{}.{name}", CLOCKS[1].1), virtual_);
+        }
+    }
+    Ok(())
+}
+
+/// The prefix of a workload's settings, and the suite's own name of the test.
+fn split_name(workload: &Workload) -> (&str, &str) {
+    workload.name.split_once(": ").unwrap_or((&workload.suite, &workload.name))
+}
+
+/// The settings of a workload on a clock. The seeds are left at their defaults.
+///
+/// # Errors
+/// When the resolved plan holds a setting that this raidloom cannot read.
+pub(crate) fn settings(plan: &Plan, workload: &Workload, clock: Clock) -> Result<Settings, Error> {
+    let (prefix, _) = split_name(workload);
+    let clock = CLOCKS.iter().find(|(known, _)| *known == clock).map_or("", |(_, name)| name);
+    let mut settings = Settings::default();
+    for setting in SETTINGS {
+        let keys = [format!("{prefix}.{clock}.{}", setting.name), format!("{prefix}.{}", setting.name)];
+        let Some((key, text)) = keys.iter().find_map(|key| Some((key, plan.suite_settings.get(key)?))) else {
+            return Err(Error::usage(format!("the resolved plan has no setting `{}`", keys[1])));
+        };
+        (setting.read)(&mut settings, text).map_err(|text| Error::usage(format!("the resolved plan: `{key}`: {text}")))?;
+    }
+    Ok(settings)
+}
+
+/// The test of the suite that a workload is.
+///
+/// # Errors
+/// When this raidloom does not have it.
+pub(crate) fn test(workload: &Workload) -> Result<Test, Error> {
+    let (_, name) = split_name(workload);
+    let test = devtest::tests().into_iter().find(|test| test.workload == name && workload.suite == devtest::NAME);
+    test.ok_or_else(|| Error::usage(format!("this raidloom has no test `{name}` in a suite `{}`", workload.suite)))
+}
+
+/// Workloads that share one `[[workload]]` table, in order: they run on members prepared once.
+pub(crate) fn groups(plan: &Plan) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, workload) in plan.workloads.iter().enumerate() {
+        match groups.last_mut() {
+            Some(group) if split_name(&plan.workloads[group[0]]).0 == split_name(workload).0 => group.push(index),
+            _ => groups.push(vec![index]),
+        }
+    }
+    groups
+}
+
+/// How long a modelled trial takes on this clock, when nothing is known yet.
+const MODELLED_TRIAL: Duration = Duration::from_millis(5);
+/// A rate at which preparing is assumed to write, in bytes/s, when nothing is known yet.
+const PREPARED_BYTES_PER_SECOND: f64 = 5e8;
+
+/// How long a trial takes by the plan.
+pub(crate) fn planned_time(plan: &Plan, workload: &Workload, clock: Clock) -> Duration {
+    match clock {
+        Clock::Virtual => MODELLED_TRIAL,
+        Clock::Wall => settings(plan, workload, clock).map_or(Duration::ZERO, |settings| settings.time_per_test + settings.ramp),
+    }
+}
+
+/// Bytes that preparing writes in one visit of a configuration.
+pub(crate) fn prepared_bytes(plan: &Plan, clock: Clock, size_bytes: u64) -> u64 {
+    if clock == Clock::Virtual {
+        return 0;
+    }
+    let of =
+        |group: &Vec<usize>| settings(plan, &plan.workloads[group[0]], clock).map_or(0, |settings| size_bytes.min(settings.prepare_bytes));
+    groups(plan).iter().map(of).sum()
+}
+
+/// How long preparing a configuration takes by the plan, in one visit.
+pub(crate) fn planned_preparing(plan: &Plan, clock: Clock, size_bytes: u64) -> Duration {
+    Duration::from_secs_f64(prepared_bytes(plan, clock, size_bytes) as f64 / PREPARED_BYTES_PER_SECOND)
+}

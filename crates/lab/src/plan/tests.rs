@@ -1,0 +1,351 @@
+//! Plans that are wrong, held against a table of messages; and what good plans resolve to.
+
+use super::*;
+
+/// A small plan that is right; tests change it.
+const GOOD: &str = r#"schema = 1
+name = "test"
+[members.memory]
+stacks = ["ram:1MiB", "ram:1MiB"]
+[members.nothing]
+stacks = ["null:4MiB", "null:2MiB"]
+[matrix]
+members = ["memory", "nothing"]
+level = ["raid0", "linear"]
+chunk = { from = "4KiB", to = "16KiB" }
+[[add]]
+level = "single"
+members = ["memory", "nothing"]
+[baseline]
+level = "single"
+[[workload]]
+suite = "devtest"
+tests = ["random read 512", "sequential read at start 512"]
+time_per_test = { wall = "10ms", virtual = "1s" }
+[trials]
+blocks = 2
+seed = 7
+"#;
+
+fn good() -> Plan {
+    resolve("plan.toml", GOOD, &[]).unwrap().plan
+}
+
+fn settings(plan: &Plan) -> Vec<String> {
+    plan.configurations.iter().map(|configuration| matrix::shown(&configuration.settings)).collect()
+}
+
+#[test]
+fn a_plan_resolves_to_configurations_with_stacks_and_baselines() {
+    let plan = good();
+    let expected = [
+        "members = memory, level = raid0, chunk = 4KiB",
+        "members = memory, level = raid0, chunk = 8KiB",
+        "members = memory, level = raid0, chunk = 16KiB",
+        "members = memory, level = linear",
+        "members = nothing, level = raid0, chunk = 4KiB",
+        "members = nothing, level = raid0, chunk = 8KiB",
+        "members = nothing, level = raid0, chunk = 16KiB",
+        "members = nothing, level = linear",
+        "members = memory, level = single",
+        "members = nothing, level = single",
+    ];
+    assert_eq!(settings(&plan), expected);
+    assert_eq!(plan.configurations[1].stack, "raid0(chunk=8KiB, ram:1MiB, ram:1MiB)");
+    assert_eq!(plan.configurations[8].stack, "ram:1MiB");
+    for configuration in &plan.configurations {
+        let baseline = plan.configurations.iter().find(|other| other.id == configuration.baseline).unwrap();
+        assert_eq!(baseline.settings["level"], "single");
+        assert_eq!(baseline.settings["members"], configuration.settings["members"], "each set has its own baseline");
+        assert_eq!(configuration.id, results::configuration_id(&configuration.settings));
+    }
+    assert_eq!((plan.blocks, plan.seed, plan.margin), (2, 7, 0.02));
+    let names: Vec<&str> = plan.workloads.iter().map(|workload| workload.name.as_str()).collect();
+    assert_eq!(names, ["sequential read at start 512", "random read 512"], "the suite's order");
+    let axes: Vec<(&str, usize)> = plan.axes.iter().map(|axis| (axis.name.as_str(), axis.values.len())).collect();
+    assert_eq!(axes, [("members", 2), ("level", 3), ("chunk", 3)]);
+}
+
+#[test]
+fn settings_differ_by_clock_where_the_plan_says_so() {
+    let plan = good();
+    let wall = suite::settings(&plan, &plan.workloads[0], Clock::Wall).unwrap();
+    let modelled = suite::settings(&plan, &plan.workloads[0], Clock::Virtual).unwrap();
+    assert_eq!((wall.time_per_test, modelled.time_per_test), (Duration::from_millis(10), Duration::from_secs(1)));
+    assert_eq!(wall.depth, 1);
+    assert_eq!(plan.suite_settings["devtest.virtual.time_per_test"], "1s");
+    assert_eq!(plan.suite_settings["devtest.depth"], "1");
+}
+
+#[test]
+fn a_resolved_plan_survives_its_file() {
+    let plan = good();
+    let text = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+}
+
+#[test]
+fn the_starter_is_a_plan() {
+    let plan = resolve("starter.toml", starter(), &[]).unwrap().plan;
+    assert_eq!(plan.configurations.len(), 4);
+    assert_eq!(
+        plan.configurations[0].stack,
+        "raid0(chunk=16KiB, file:{members}/files-0.img?size=64MiB, file:{members}/files-1.img?size=64MiB)"
+    );
+    assert!(plan.configurations.iter().all(|configuration| configuration.clock == Clock::Wall));
+}
+
+#[test]
+fn an_outline_says_what_will_be_written() {
+    let outline = outline(&resolve("starter.toml", starter(), &[]).unwrap().plan).unwrap();
+    assert_eq!((outline.configurations, outline.workloads, outline.blocks, outline.trials), (4, 21, 6, 504));
+    // Three stripes over both files, and the first file alone, in six blocks.
+    let written: Vec<(&str, u64, bool, u64)> =
+        outline.written.iter().map(|written| (written.path.as_str(), written.size_bytes, written.made, written.prepared_bytes)).collect();
+    let size = 64 << 20;
+    assert_eq!(written, [("{members}/files-0.img", size, true, 4 * 6 * size), ("{members}/files-1.img", size, true, 3 * 6 * size)]);
+    assert!(outline.estimated_seconds >= 504.0, "a second for each trial: {}", outline.estimated_seconds);
+}
+
+#[test]
+fn the_command_line_overrides_any_key() {
+    let overrides = ["trials.blocks=9", "matrix.chunk=[\"64KiB\"]", "workload.depth=4", "matrix.level=raid0"].map(str::to_owned);
+    let resolved = resolve("plan.toml", GOOD, &overrides).unwrap();
+    assert_eq!(resolved.plan.blocks, 9);
+    assert_eq!(resolved.plan.suite_settings["devtest.depth"], "4");
+    assert_eq!(resolved.plan.configurations.len(), 4);
+    assert!(resolved.text.starts_with("# changed on the command line: -s trials.blocks=9\n"));
+    assert!(resolved.text.ends_with(GOOD));
+    for (setting, message) in [
+        ("trials.blocs=9", "-s trials.blocs=9: unknown key `blocs` in [trials]; did you mean `blocks`?"),
+        ("trials.blocks=none", "-s trials.blocks=none: expected a whole number from 1 to 1000"),
+        ("blocks", "-s blocks: expected KEY=VALUE, for example trials.blocks=6"),
+        ("schema.x=1", "-s schema.x=1: `schema` has no keys below it"),
+    ] {
+        assert_eq!(resolve("plan.toml", GOOD, &[setting.to_owned()]).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn what_is_skipped_is_kept_with_its_reason() {
+    let text = format!("{GOOD}[[skip]]\nmembers = \"memory\"\nchunk = [\"4KiB\", \"8KiB\"]\nwhy = \"too small\"\n");
+    let resolved = resolve("plan.toml", &text, &[]).unwrap();
+    assert_eq!(resolved.plan.configurations.len(), 8);
+    assert_eq!(resolved.skipped.len(), 2);
+    assert_eq!((resolved.skipped[0].why.as_str(), resolved.skipped[0].settings["chunk"].as_str()), ("too small", "4KiB"));
+}
+
+#[test]
+fn models_run_on_the_virtual_clock_and_are_never_compared_with_files() {
+    let text = GOOD.replace("stacks = [\"ram:1MiB\", \"ram:1MiB\"]", "models = [\"maxtor-6y200p0\", \"maxtor-6y200p0\"]");
+    let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+    for configuration in &plan.configurations {
+        let expected = if configuration.settings["members"] == "memory" { Clock::Virtual } else { Clock::Wall };
+        assert_eq!(configuration.clock, expected);
+    }
+    let mixed = text.replace("[baseline]\n", "[baseline]\nmembers = \"nothing\"\n");
+    let error = resolve("plan.toml", &mixed, &[]).unwrap_err().to_string();
+    assert!(error.contains("compares measured with modelled figures"), "{error}");
+}
+
+#[test]
+fn the_axes_of_a_baseline_that_it_does_not_name_are_matched() {
+    let text = GOOD.replace("[baseline]\nlevel = \"single\"", "[baseline]\nlevel = \"raid0\"\nchunk = \"8KiB\"");
+    let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+    for configuration in &plan.configurations {
+        let baseline = plan.configurations.iter().find(|other| other.id == configuration.baseline).unwrap();
+        assert_eq!((baseline.settings["chunk"].as_str(), &baseline.settings["members"]), ("8KiB", &configuration.settings["members"]));
+    }
+}
+
+#[test]
+fn files_of_a_set_may_lie_in_a_folder_that_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = format!("files = {{ count = 2, size = \"1MiB\", dir = \"{}\" }}", folder.path().display());
+    let text = GOOD.replace("stacks = [\"ram:1MiB\", \"ram:1MiB\"]", &files);
+    let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+    let stack = &plan.configurations.iter().find(|configuration| configuration.settings["level"] == "single").unwrap().stack;
+    let found = leaves(&stacks::parse(stack).unwrap()).unwrap();
+    let [Leaf::Made(file)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(file.path(Path::new("/elsewhere")), folder.path().join("raidloom-memory-0.img"));
+    assert_eq!(file.size_bytes, 1 << 20);
+}
+
+#[test]
+fn existing_files_are_looked_at_and_may_not_be_named_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::File::create(path("a")).unwrap().set_len(1 << 20).unwrap();
+    std::os::unix::fs::symlink(path("a"), path("b")).unwrap();
+    let with = |first: &str, second: &str| {
+        resolve("plan.toml", &GOOD.replace("stacks = [\"ram:1MiB\", \"ram:1MiB\"]", &format!("stacks = [\"{first}\", \"{second}\"]")), &[])
+    };
+    with(&path("a"), "ram:1MiB").unwrap();
+    for (first, second, part) in [
+        (path("a"), path("b"), "is named twice"),
+        (path("none"), path("a"), "No such file"),
+        (folder.path().display().to_string(), path("a"), "neither a file nor"),
+    ] {
+        let error = with(&first, &second).unwrap_err().to_string();
+        assert!(error.starts_with("plan.toml:4:") && error.contains(part), "{error}");
+    }
+    assert_eq!(std::fs::metadata(path("a")).unwrap().len(), 1 << 20);
+}
+
+/// Wrong plans, each made from the good one by one replacement, and the line that a user reads.
+const WRONG: &[(&str, &str, &str)] = &[
+    ("schema = 1\n", "", "plan.toml:1:1: the plan has no `schema` (the version of this format: 1)"),
+    ("schema = 1", "schema = 2", "plan.toml:1:10: this raidloom reads plans of schema 1"),
+    ("name = \"test\"", "nam = \"test\"", "plan.toml:1:1: the plan has no `name` (what people call the plan)"),
+    ("name = \"test\"", "name = \" \"", "plan.toml:2:8: the name is empty"),
+    ("[trials]", "[trails]", "plan.toml:20:2: unknown key `trails` in the plan; did you mean `trials`?"),
+    ("blocks = 2", "bocks = 2", "plan.toml:21:1: unknown key `bocks` in [trials]; did you mean `blocks`?"),
+    ("blocks = 2", "zebra = 2", "plan.toml:21:1: unknown key `zebra` in [trials]; known: blocks, seed"),
+    ("blocks = 2", "blocks = 0", "plan.toml:21:10: expected a whole number from 1 to 1000"),
+    ("blocks = 2", "blocks = \"2\"", "plan.toml:21:10: expected a whole number from 1 to 1000"),
+    ("seed = 7", "seed = -7", "plan.toml:22:8: expected a whole number of at least 0"),
+    ("seed = 7\n", "seed = 7\n[report]\nmargin = \"two\"\n", "plan.toml:24:10: expected a share such as \"2%\" or 0.02"),
+    ("chunk = { from", "chnk = { from", "plan.toml:10:1: unknown key `chnk` in [matrix]; did you mean `chunk`?"),
+    ("chunk = { from = \"4KiB\", to = \"16KiB\" }\n", "", "plan.toml:9:10: raid0 needs the axis `chunk` in [matrix]"),
+    ("chunk = { from", "fs = \"xfs\"\nchunk = { from", "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, chunk"),
+    ("level = [\"raid0\", \"linear\"]", "level = []", "plan.toml:9:9: the axis `level` is empty: it would leave no configuration"),
+    (
+        "members = [\"memory\", \"nothing\"]\nlevel = [",
+        "members = []\nlevel = [",
+        "plan.toml:8:11: the axis `members` is empty: it would leave no configuration",
+    ),
+    ("{ from = \"4KiB\", to = \"16KiB\" }", "[]", "plan.toml:10:9: the axis `chunk` is empty: it would leave no configuration"),
+    ("to = \"16KiB\"", "to = \"2KiB\"", "plan.toml:10:31: `to` is smaller than `from`: the axis is empty"),
+    ("to = \"16KiB\"", "until = \"16KiB\"", "plan.toml:10:9: chunk has no `to` (the last size)"),
+    ("\"linear\"", "\"raid00\"", "plan.toml:9:19: unknown level `raid00`; did you mean `raid0`?"),
+    ("\"linear\"", "\"raid0\"", "plan.toml:9:19: raid0 is given twice"),
+    (
+        "{ from = \"4KiB\", to = \"16KiB\" }",
+        "\"0\"",
+        "plan.toml:10:9: a chunk of 0 is not possible: it has to be a multiple of 512 bytes, and more than 0",
+    ),
+    (
+        "{ from = \"4KiB\", to = \"16KiB\" }",
+        "[\"4KiB\", \"1000\"]",
+        "plan.toml:10:18: a chunk of 1000 is not possible: it has to be a multiple of 512 bytes, and more than 0",
+    ),
+    (
+        "{ from = \"4KiB\", to = \"16KiB\" }",
+        "[\"4KiB\", \"2MiB\"]",
+        "plan.toml:10:18: a chunk of 2MiB is larger than a member of [members.memory] (1MiB)",
+    ),
+    (
+        "{ from = \"4KiB\", to = \"16KiB\" }",
+        "\"4 monkeys\"",
+        "plan.toml:10:9: `4 monkeys` has the unknown unit `monkeys`; expected a size such as 4096, 64KiB (1024-based) or 64kB (1000-based)",
+    ),
+    (
+        "members = [\"memory\", \"nothing\"]\nlevel = [",
+        "members = [\"memry\", \"nothing\"]\nlevel = [",
+        "plan.toml:8:12: there is no [members.memry]; did you mean `memory`?",
+    ),
+    (
+        "[members.nothing]",
+        "[members.\"not here\"]",
+        "plan.toml:5:10: `not here`: a set's name consists of letters, digits, - and _, because files are named after it",
+    ),
+    ("stacks = [\"null:4MiB\", \"null:2MiB\"]", "stacks = []", "plan.toml:6:10: [members.nothing] has no member"),
+    (
+        "stacks = [\"null:4MiB\", \"null:2MiB\"]",
+        "stack = []",
+        "plan.toml:6:1: unknown key `stack` in [members.nothing]; did you mean `stacks`?",
+    ),
+    (
+        "stacks = [\"null:4MiB\", \"null:2MiB\"]",
+        "files = { size = \"1MiB\" }",
+        "plan.toml:6:9: files has no `count` (how many files to make)",
+    ),
+    (
+        "stacks = [\"null:4MiB\", \"null:2MiB\"]",
+        "files = { count = 2, size = \"1000\" }",
+        "plan.toml:6:29: a file's size has to be a multiple of 4KiB, and more than nothing",
+    ),
+    (
+        "stacks = [\"null:4MiB\", \"null:2MiB\"]",
+        "files = { count = 1, size = \"1MiB\", dir = \"/no/such\" }",
+        "plan.toml:6:43: /no/such is no folder",
+    ),
+    (
+        "stacks = [\"null:4MiB\", \"null:2MiB\"]",
+        "",
+        "plan.toml:5:10: [members.nothing] needs exactly one of files, models, devices, stacks",
+    ),
+    (
+        "level = \"single\"\nmembers = [\"memory\", \"nothing\"]",
+        "level = \"linear\"\nmembers = \"memory\"",
+        "plan.toml:12:9: [[add]] adds a configuration that is there already: members = memory, level = linear",
+    ),
+    (
+        "level = \"single\"\nmembers = [\"memory\", \"nothing\"]",
+        "level = \"single\"\nmembers = \"memory\"\nchunk = \"4KiB\"",
+        "plan.toml:14:9: `chunk` means nothing to the levels of [[add]]; only raid0 has chunks",
+    ),
+    (
+        "[baseline]\nlevel = \"single\"",
+        "[baseline]\nlevel = \"raid0\"\nchunk = \"2KiB\"",
+        "plan.toml:14:1: [baseline] is no configuration of this plan; add it with [[add]] or name another",
+    ),
+    (
+        "[baseline]\nlevel = \"single\"",
+        "[baseline]",
+        "plan.toml:14:1: [baseline] names nothing; give at least one of members, level, chunk",
+    ),
+    (
+        "[baseline]\nlevel = \"single\"",
+        "[baseline]\nlevle = \"single\"",
+        "plan.toml:15:1: unknown key `levle` in [baseline]; did you mean `level`?",
+    ),
+    (
+        "level = \"single\"\nmembers = [\"memory\", \"nothing\"]",
+        "level = \"single\"\nmembers = \"memory\"",
+        "plan.toml:14:1: [baseline] is no configuration for members = nothing, level = raid0, chunk = 4KiB; add it with [[add]]",
+    ),
+    (
+        "[baseline]\nlevel = \"single\"",
+        "[baseline]\nlevel = \"raid0\"",
+        "plan.toml:14:1: [baseline] is more than one configuration for members = memory, level = linear: (members = memory, level = raid0, chunk = 4KiB) and (members = memory, level = raid0, chunk = 8KiB); name more axes",
+    ),
+    ("[[workload]]", "[workload]", "plan.toml:16:1: `workload` has to be given as [[workload]] tables"),
+    ("\"devtest\"", "\"devtst\"", "plan.toml:17:9: unknown suite `devtst`; did you mean `devtest`?"),
+    (
+        "\"random read 512\"",
+        "\"random read 513\"",
+        "plan.toml:18:10: the suite has no test `random read 513`; did you mean `random read 512`?",
+    ),
+    ("time_per_test = {", "depth = 0\ntime_per_test = {", "plan.toml:19:9: `0`: expected a whole number from 1 to 4096"),
+    ("wall = \"10ms\"", "wal = \"10ms\"", "plan.toml:19:19: unknown key `wal` in time_per_test; did you mean `wall`?"),
+    ("\"10ms\"", "\"10\"", "plan.toml:19:26: `10` has no unit; expected a duration such as 50ms, 2s or 10min"),
+    ("time_per_test = {", "verify = \"some\"\ntime_per_test = {", "plan.toml:19:10: `some`: expected off, words or full"),
+    ("seed = 7\n", "seed = 7\n[[skip]]\nchunk = \"1MiB\"\nwhy = \"x\"\n", "plan.toml:23:1: this [[skip]] matches no configuration"),
+    ("seed = 7\n", "seed = 7\n[[skip]]\nchunk = \"4KiB\"\n", "plan.toml:23:1: [[skip]] has no `why` (the reason, shown with the plan)"),
+];
+
+#[test]
+fn every_wrong_plan_has_its_line() {
+    let mut wrong = Vec::new();
+    for (from, to, message) in WRONG {
+        assert!(GOOD.contains(from), "the table is wrong: {from}");
+        let error = resolve("plan.toml", &GOOD.replacen(from, to, 1), &[]).expect_err(message);
+        assert_eq!(error.exit_code(), 2);
+        if error.to_string() != *message {
+            wrong.push(format!("expected {message}\n   found {error}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn broken_toml_and_broken_stack_texts_have_a_place() {
+    let error = resolve("plan.toml", "schema = 1\nname = \"x\"\nmembers", &[]).unwrap_err().to_string();
+    assert!(error.starts_with("plan.toml:3:8: "), "{error}");
+    let error = resolve("plan.toml", &GOOD.replace("null:4MiB", "nul:4MiB"), &[]).unwrap_err().to_string();
+    assert!(
+        error.starts_with("plan.toml:6:11: stack text `nul:4MiB`, byte 0: found `nul`") && error.contains("did you mean `null`?"),
+        "{error}"
+    );
+}

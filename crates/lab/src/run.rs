@@ -1,0 +1,206 @@
+//! Runs: a plan executed into a folder.
+//!
+//! ```text
+//! folder/  plan.toml            what was said
+//!          plan.resolved.json   what was meant; a folder without it holds no run
+//!          host.json            where
+//!          trials.jsonl         what was measured; locked while the run goes on
+//!          notes.txt            what happened to the run
+//!          cleanup.jsonl        only while there is something to clean up
+//!          members/             the run's own member files, only while it goes on
+//! ```
+//!
+//! A trial on modelled disks has a fresh stack on a fresh virtual clock and depends on nothing but the plan's seed, its cell
+//! and its block. On the wall clock, a visit of a configuration opens the stack once, and each suite prepares its content
+//! once before its tests; trials that a resumed run finds recorded are not repeated.
+
+mod execute;
+mod folder;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use results::{Configuration, Plan, Run, Trial};
+
+use crate::estimate::TimeLeft;
+use crate::guard::{Consent, Guard};
+use crate::plan::Resolved;
+use crate::record::{self, Record};
+use crate::{Error, host, journal};
+use execute::{Execution, Members};
+use folder::{HOST, MEMBERS, NOTES, PLAN, PLAN_TEXT, TRIALS};
+
+/// What a run needs besides its plan.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// The run's folder, which must be empty or not there; `raidloom-runs/TIME-NAME` without it. Not for resuming.
+    pub output: Option<PathBuf>,
+    /// What the user has agreed to overwrite.
+    pub consent: Consent,
+    /// Resume although the machine has changed.
+    pub allow_change: bool,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Every trial is there.
+    Complete,
+    /// It was asked to stop and can be resumed.
+    Interrupted,
+}
+
+/// A run that ended without an error.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// How it ended.
+    pub ended: Ended,
+    /// What was measured, as it is in the folder.
+    pub run: Run,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// The block under way, from 1.
+    pub block: u32,
+    /// The configuration under way.
+    pub configuration: &'a Configuration,
+    /// Its place in the block, from 1.
+    pub visit: usize,
+    /// The workload under way.
+    pub workload: &'a str,
+    /// Trials that are recorded.
+    pub finished: usize,
+    /// Time since this process began.
+    pub elapsed: Duration,
+    /// Time left.
+    pub left: TimeLeft,
+}
+
+/// Somebody who watches a run.
+pub trait Observer {
+    /// The run begins, or goes on with `finished` trials there already.
+    fn begun(&mut self, folder: &Path, plan: &Plan, finished: usize, left: TimeLeft) {
+        let _ = (folder, plan, finished, left);
+    }
+    /// A trial begins.
+    fn trial_begun(&mut self, plan: &Plan, progress: &Progress<'_>) {
+        let _ = (plan, progress);
+    }
+    /// A trial is recorded.
+    fn trial_recorded(&mut self, plan: &Plan, progress: &Progress<'_>, trial: &Trial) {
+        let _ = (plan, progress, trial);
+    }
+    /// Something the user should know.
+    fn note(&mut self, text: &str) {
+        let _ = text;
+    }
+}
+
+/// Watches without a word.
+#[derive(Debug)]
+pub struct Silent;
+
+impl Observer for Silent {}
+
+/// Starts a run. `stop` ends it at the next chance in a state that can be resumed.
+///
+/// # Errors
+/// A usage error or a refusal before anything is written; otherwise what failed. When no trial was recorded, the folder is
+/// gone again; when there were, the message says how to go on.
+pub fn start(resolved: &Resolved, options: &RunOptions, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+    let plan = &resolved.plan;
+    let members = Members::of(plan)?;
+    let folder = options.output.clone().unwrap_or_else(|| folder::by_default(&plan.name));
+    let folder = std::path::absolute(&folder).map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    let guard = Guard::new(options.consent.clone()).protecting(&folder);
+    members.check(&guard)?;
+    let was_there = folder.exists();
+    folder::make(&folder)?;
+    let mut recorded = 0;
+    let result = (|| {
+        let record = Record::create(&folder.join(TRIALS))?;
+        for note in folder::undo_siblings(&folder) {
+            observer.note(&note);
+        }
+        let host = host::facts(&members.storage(&folder.join(MEMBERS)));
+        folder::write_whole(&folder, PLAN_TEXT, resolved.text.as_bytes())?;
+        folder::write_whole(&folder, HOST, &folder::json(&host))?;
+        // Only this makes it a run that can be resumed.
+        folder::write_whole(&folder, PLAN, &folder::json(plan))?;
+        let mut execution = Execution::new(plan, &folder, &guard, record, Vec::new(), host.started, stop);
+        let ended = execution.run(&members, observer);
+        recorded = execution.finished();
+        ended
+    })();
+    if result.is_err() && recorded == 0 {
+        folder::forget(&folder, was_there);
+        return result.map(|_| unreachable!("it is an error"));
+    }
+    outcome(&folder, result)
+}
+
+/// Goes on with an interrupted run: same seed, same order, the trials that are missing.
+///
+/// # Errors
+/// A usage error when the folder holds no run or the machine has changed; a refusal when another process works on it;
+/// otherwise what failed, with the command that goes on.
+pub fn resume(folder: &Path, options: &RunOptions, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+    let folder = std::path::absolute(folder).map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    let plan = folder::read_plan(&folder)?;
+    // The lock comes before anything is undone: another process may be at work.
+    let (record, lines) = Record::open(&folder.join(TRIALS))?;
+    let notes = lines.note.into_iter().chain(journal::undo_left_behind(&folder));
+    for note in notes {
+        folder::add_note(&folder, &note)?;
+        observer.note(&note);
+    }
+    let members = Members::of(&plan)?;
+    let guard = Guard::new(options.consent.clone()).protecting(&folder);
+    members.check(&guard)?;
+    let before = folder::read_host(&folder)?;
+    let now = host::facts(&members.storage(&folder.join(MEMBERS)));
+    let changes = host::changes(&before, &now);
+    if !changes.is_empty() && !options.allow_change {
+        return Err(host::changed_error(&changes));
+    }
+    let mut execution = Execution::new(&plan, &folder, &guard, record, lines.trials, before.started, stop);
+    if !changes.is_empty() {
+        let text = format!("the machine had changed when the run was resumed: {}", changes.join("; "));
+        folder::add_note(&folder, &text)?;
+        observer.note(&text);
+        execution.flag_all(text);
+    }
+    let ended = execution.run(&members, observer);
+    drop(execution);
+    outcome(&folder, ended)
+}
+
+fn outcome(folder: &Path, ended: Result<Ended, Error>) -> Result<Outcome, Error> {
+    let ended = ended.map_err(|error| error.then(format!("the run can go on with: raidloom run --resume {}", folder.display())))?;
+    Ok(Outcome { folder: folder.to_owned(), ended, run: read(folder)? })
+}
+
+/// Reads a run back from its folder, also while it goes on. Changes nothing.
+///
+/// # Errors
+/// When the folder holds no run, or a file in it was damaged.
+pub fn read(folder: &Path) -> Result<Run, Error> {
+    let plan = folder::read_plan(folder)?;
+    let host = folder::read_host(folder)?;
+    let path = folder.join(TRIALS);
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        // The run was killed before it came so far.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(Error::from_io(path.display(), &error)),
+    };
+    let lines = record::read_lines(&path, &bytes)?;
+    let mut notes: Vec<String> = std::fs::read_to_string(folder.join(NOTES)).unwrap_or_default().lines().map(str::to_owned).collect();
+    notes.extend(lines.note);
+    Ok(Run { plan, host, trials: lines.trials, notes })
+}
