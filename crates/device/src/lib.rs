@@ -6,10 +6,12 @@
 //! | `ram:SIZE` | [`RamDevice`] | memory, shared by all threads, allocated when written |
 //! | `null:SIZE` | [`NullDevice`] | takes everything, keeps nothing |
 //! | `model:NAME` | [`model`] | a disk that is computed, with the times of a real one |
+//! | `fault(…, DEVICE)` | [`FaultDevice`] | the one layer: errors, delays, a write cache that a crash empties, by seed |
 //!
 //! `ram` and `null` answer while a request is submitted, and any device answers so what it refuses. So an owner polls
 //! after it submits and before it waits: the reactor knows nothing of answers that no event brought.
 
+mod fault;
 mod file;
 mod immediate;
 pub mod model;
@@ -17,6 +19,7 @@ mod null;
 mod ram;
 mod size;
 
+pub use fault::{BadRange, CrashPolicy, CrashReport, FaultControl, FaultCounts, FaultDevice, FaultOptions};
 pub use file::{Direct, FileDevice, FileOptions, Identity};
 pub use null::NullDevice;
 pub use ram::RamDevice;

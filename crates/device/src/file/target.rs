@@ -146,10 +146,9 @@ fn trial_read(file: &File, alignment: Alignment) -> io::Result<()> {
 }
 
 /// Spares files of tmpfs the detour over a kernel thread that io_uring takes for each of their operations, since tmpfs does
-/// not say that it never waits. Non-blocking mode means nothing else to a regular file.
+/// not say that it never waits (its magic number is that of <linux/magic.h>). Non-blocking mode means nothing else to a regular file.
 pub(super) fn answer_in_place(file: &File) {
-    const TMPFS_MAGIC: i64 = 0x0102_1994;
-    let is_tmpfs = rustix::fs::fstatfs(file).is_ok_and(|stat| i64::from(stat.f_type) == TMPFS_MAGIC);
+    let is_tmpfs = rustix::fs::fstatfs(file).is_ok_and(|stat| stat.f_type == 0x0102_1994);
     if is_tmpfs && let Ok(flags) = rustix::fs::fcntl_getfl(file) {
         // Without it operations only take longer.
         let _ = rustix::fs::fcntl_setfl(file, flags | OFlags::NONBLOCK);

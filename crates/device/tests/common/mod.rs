@@ -17,17 +17,23 @@ pub(crate) fn folder_in_memory() -> Option<tempfile::TempDir> {
     tempfile::tempdir_in("/dev/shm").ok()
 }
 
-/// Waits until `channel` has nothing in flight.
+/// Waits until `channel` has nothing in flight. No other channel of the reactor may have anything under way.
 pub(crate) fn finish(channel: &mut dyn Channel, reactor: &Reactor) -> Vec<Completion> {
+    finish_all(&mut [channel], reactor)
+}
+
+/// Waits until none of a reactor's channels has anything in flight.
+pub(crate) fn finish_all(channels: &mut [&mut dyn Channel], reactor: &Reactor) -> Vec<Completion> {
     let mut done = Vec::new();
     loop {
-        channel.poll(&mut done);
-        if channel.in_flight() == 0 {
+        channels.iter_mut().for_each(|channel| channel.poll(&mut done));
+        let in_flight: u32 = channels.iter().map(|channel| channel.in_flight()).sum();
+        if in_flight == 0 {
             return done;
         }
         let deadline = reactor.now() + std::time::Duration::from_secs(60);
         let woken = reactor.wait(Some(deadline)).unwrap();
-        assert!(!matches!(woken, Woken::Deadline | Woken::Idle), "{} requests never ended", channel.in_flight());
+        assert!(!matches!(woken, Woken::Deadline | Woken::Idle), "{in_flight} requests never ended");
     }
 }
 
@@ -115,13 +121,12 @@ pub(crate) fn run_against_memory(device: &Arc<dyn Device>, reactor: &Reactor, se
             };
             channels[random.usize(0..2)].submit(Request::new(number, op));
         }
-        for channel in &mut channels {
-            for completion in finish(&mut **channel, reactor) {
-                completion.result.unwrap_or_else(|error| panic!("{place}: {error}"));
-                if let Returned::Read(buffer) = completion.buffer {
-                    let (_, range) = reads.iter().find(|(number, _)| *number == completion.tag).unwrap();
-                    assert!(bytes_of(&buffer) == expected[range.clone()], "{place}: a read of {range:?} found other bytes");
-                }
+        let [left, right] = &mut channels;
+        for completion in finish_all(&mut [&mut **left, &mut **right], reactor) {
+            completion.result.unwrap_or_else(|error| panic!("{place}: {error}"));
+            if let Returned::Read(buffer) = completion.buffer {
+                let (_, range) = reads.iter().find(|(number, _)| *number == completion.tag).unwrap();
+                assert!(bytes_of(&buffer) == expected[range.clone()], "{place}: a read of {range:?} found other bytes");
             }
         }
     }

@@ -1,0 +1,454 @@
+//! One owner's requests on a faulty device. Each has at most one request below at a time, so the depth below is ours.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use block::{BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
+use reactor::Source;
+
+use super::Shared;
+use super::state::{Verdict, WriteBack};
+
+/// The longest write in which the cache goes below, in bytes.
+const WRITE_BACK_BYTES: u64 = 256 << 10;
+/// How long until it asks again whether another channel has written the cache back.
+const TURN_RETRY: Duration = Duration::from_micros(20);
+
+pub(super) struct FaultChannel {
+    shared: Arc<Shared>,
+    below: Box<dyn Channel>,
+    source: Source,
+    number: u64,
+    epoch: u64,
+    /// Requests below carry the index of their slot as tag.
+    slots: Vec<Option<Running>>,
+    free: Vec<usize>,
+    /// Tells a timer that was set for an earlier request in the same slot.
+    serial: u32,
+    /// Slots that wait for their turn to write the cache back.
+    waiting: VecDeque<usize>,
+    /// The timer after which to ask again; gone with the question, since an event that nobody takes would keep the owner
+    /// from sleeping.
+    turn: Option<Source>,
+    /// Requests that nothing below will answer, for the moment.
+    kept: usize,
+    answered: Vec<Completion>,
+    raw: Vec<Completion>,
+}
+
+struct Running {
+    serial: u32,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Until a timer goes off; a write to a device without a cache is on view in `State::held`.
+    Delayed {
+        request: Request,
+        held: Option<u64>,
+    },
+    Stuck(Request),
+    /// The owner's request is below; what the cache holds of a read goes over it.
+    Below {
+        tag: u64,
+        changes: Option<(u64, u64)>,
+        overlay: Vec<(usize, block::Buf)>,
+    },
+    /// Waits to write the cache back: a range, or everything.
+    Waiting {
+        tag: u64,
+        buffer: Returned,
+        range: Option<(u64, u64)>,
+    },
+    /// Writes the cache back, piece by piece, then flushes below.
+    WritingBack {
+        tag: u64,
+        buffer: Returned,
+        work: WriteBack,
+        under_way: Step,
+    },
+}
+
+enum Step {
+    Piece,
+    Flush,
+}
+
+impl FaultChannel {
+    pub(super) fn new(shared: &Arc<Shared>, below: Box<dyn Channel>, reactor: &Reactor) -> FaultChannel {
+        let mut state = shared.state();
+        // On the virtual clock there is one thread, which needs no waking.
+        let number = state.enter(reactor.ringer().ok());
+        FaultChannel {
+            shared: Arc::clone(shared),
+            below,
+            source: reactor.source(),
+            number,
+            epoch: state.epoch,
+            slots: Vec::new(),
+            free: Vec::new(),
+            serial: 0,
+            waiting: VecDeque::new(),
+            turn: None,
+            kept: 0,
+            answered: Vec::new(),
+            raw: Vec::new(),
+        }
+    }
+
+    fn slot(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() - 1
+        })
+    }
+
+    fn keep(&mut self, index: usize, stage: Stage) {
+        self.serial = self.serial.wrapping_add(1);
+        self.slots[index] = Some(Running { serial: self.serial, stage });
+    }
+
+    fn answer(&mut self, index: usize, tag: u64, buffer: Returned, result: Result<(), Error>) {
+        self.free.push(index);
+        self.answered.push(Completion { tag, buffer, result: result.map_err(|error| error.at("fault")) });
+    }
+
+    /// Does what the request asks for, the dice having let it pass.
+    fn carry_out(&mut self, index: usize, request: Request) {
+        let shared = Arc::clone(&self.shared);
+        let tag = request.tag;
+        let mut overlay = Vec::new();
+        match (&request.op, shared.options.volatile) {
+            (Op::Flush, _) if shared.options.lying_flush => return self.answer(index, tag, Returned::Nothing, Ok(())),
+            (Op::Flush, true) => return self.wait_for_turn(index, tag, Returned::Nothing, None),
+            (Op::Write { offset, from, fua }, true) => {
+                let range = (*offset, from.len() as u64);
+                shared.state().bad.remove(range.0, range.1);
+                let fua = *fua;
+                let buffer = request.op.into_buffer();
+                return if fua { self.wait_for_turn(index, tag, buffer, Some(range)) } else { self.answer(index, tag, buffer, Ok(())) };
+            }
+            (Op::Read { offset, into }, true) => overlay = shared.state().cache.overlay(*offset, into.len() as u64),
+            _ => (),
+        }
+        let changes = request.op.range().filter(|_| request.op.changes_data());
+        if changes.is_some() {
+            shared.state().changes_below += 1;
+        }
+        self.keep(index, Stage::Below { tag, changes, overlay });
+        self.below.submit(Request::new(index as u64, request.op));
+    }
+
+    fn wait_for_turn(&mut self, index: usize, tag: u64, buffer: Returned, range: Option<(u64, u64)>) {
+        self.keep(index, Stage::Waiting { tag, buffer, range });
+        self.kept += 1;
+        self.waiting.push_back(index);
+        self.take_turn();
+    }
+
+    /// Starts to write the cache back for the first that waits, if nobody else is doing so.
+    fn take_turn(&mut self) {
+        let Some(&index) = self.waiting.front() else { return };
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.state();
+        match state.writing_back {
+            // Its end will come by here.
+            Some(number) if number == self.number => return,
+            Some(_) => {
+                drop(state);
+                let reactor = self.source.reactor();
+                self.turn.get_or_insert_with(|| {
+                    let turn = reactor.source();
+                    turn.at(reactor.now() + TURN_RETRY, 0);
+                    turn
+                });
+                return;
+            }
+            // The end of requests on a dead channel is made in `poll`.
+            None if state.check(self.epoch).is_err() => return,
+            None => state.writing_back = Some(self.number),
+        }
+        self.turn = None;
+        self.waiting.pop_front();
+        self.kept -= 1;
+        let Some(Running { stage: Stage::Waiting { tag, buffer, range }, .. }) = self.slots[index].take() else {
+            unreachable!("the queue holds what waits")
+        };
+        let longest = WRITE_BACK_BYTES.min(u64::from(shared.info.max_request_bytes));
+        let work = state.cache.write_back(range, longest);
+        drop(state);
+        self.write_back(index, tag, buffer, work);
+    }
+
+    /// Sends the next piece below, or the flush behind the last.
+    fn write_back(&mut self, index: usize, tag: u64, buffer: Returned, mut work: WriteBack) {
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.state();
+        if let Err(error) = state.check(self.epoch) {
+            // The turn went to the next life of the device.
+            state.counts.gone += 1;
+            drop(state);
+            return self.answer(index, tag, buffer, Err(error));
+        }
+        let (op, under_way) = match work.pieces.pop() {
+            Some((offset, from)) => {
+                state.piece = Some((offset, from.clone()));
+                state.changes_below += 1;
+                (Op::Write { offset, from, fua: false }, Step::Piece)
+            }
+            None => (Op::Flush, Step::Flush),
+        };
+        drop(state);
+        self.keep(index, Stage::WritingBack { tag, buffer, work, under_way });
+        self.below.submit(Request::new(index as u64, op));
+    }
+
+    fn ended(&mut self, completion: Completion) {
+        let index = usize::try_from(completion.tag).expect("our own slot");
+        let running = self.slots[index].take().expect("an answer from below belongs to a request under way");
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.state();
+        match running.stage {
+            Stage::Below { tag, changes, overlay } => {
+                let mut result = completion.result;
+                if let Some((offset, length)) = changes {
+                    state.changes_below -= 1;
+                    if result.is_ok() {
+                        state.bad.remove(offset, length);
+                    }
+                }
+                if let Err(error) = state.check(self.epoch) {
+                    state.counts.gone += 1;
+                    result = Err(error);
+                }
+                drop(state);
+                let mut buffer = completion.buffer;
+                if let (Returned::Read(into), Ok(())) = (&mut buffer, &result) {
+                    overlay.iter().for_each(|(at, bytes)| patch(into, *at, bytes));
+                }
+                self.answer(index, tag, buffer, result);
+            }
+            Stage::WritingBack { tag, buffer, work, under_way } => {
+                if matches!(under_way, Step::Piece) {
+                    state.piece = None;
+                    state.changes_below -= 1;
+                }
+                let alive = state.check(self.epoch);
+                let result = match (alive, completion.result, under_way) {
+                    (Ok(()), Ok(()), Step::Piece) => {
+                        drop(state);
+                        return self.write_back(index, tag, buffer, work);
+                    }
+                    (Ok(()), Ok(()), Step::Flush) => {
+                        state.cache.settle(&work);
+                        Ok(())
+                    }
+                    (Ok(()), Err(error), _) => {
+                        state.flush_failed = true;
+                        Err(error)
+                    }
+                    (Err(error), _, _) => {
+                        state.counts.gone += 1;
+                        Err(error)
+                    }
+                };
+                // After a crash the turn may be somebody else's.
+                if state.writing_back == Some(self.number) {
+                    state.writing_back = None;
+                }
+                drop(state);
+                self.answer(index, tag, buffer, result);
+                self.take_turn();
+            }
+            Stage::Delayed { .. } | Stage::Stuck(_) | Stage::Waiting { .. } => unreachable!("nothing below was asked"),
+        }
+    }
+
+    fn timer(&mut self, token: u64) {
+        let (index, serial) = ((token & 0xffff_ffff) as usize, (token >> 32) as u32);
+        let due = matches!(&self.slots[index], Some(running) if running.serial == serial && matches!(running.stage, Stage::Delayed { .. }));
+        if !due {
+            return;
+        }
+        let Some(Running { stage: Stage::Delayed { request, held }, .. }) = self.slots[index].take() else { unreachable!("just seen") };
+        self.kept -= 1;
+        let mut state = self.shared.state();
+        if let Some(held) = held {
+            state.held.remove(&held);
+        }
+        let alive = state.check(self.epoch);
+        state.counts.gone += u64::from(alive.is_err());
+        drop(state);
+        match alive {
+            Ok(()) => self.carry_out(index, request),
+            Err(error) => self.answer(index, request.tag, request.op.into_buffer(), Err(error)),
+        }
+    }
+
+    /// Answers what nothing will answer any more: everything kept here when the device is gone, and what got stuck when it
+    /// has come back and knows nothing of it.
+    fn give_up(&mut self) {
+        let mut state = self.shared.state();
+        let alive = state.check(self.epoch);
+        let stuck = state.stuck;
+        let mut ended = Vec::new();
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            let over = match slot.as_ref().map(|running| &running.stage) {
+                Some(Stage::Stuck(_)) => alive.is_err() || !stuck,
+                Some(Stage::Delayed { .. } | Stage::Waiting { .. }) => alive.is_err(),
+                Some(Stage::Below { .. } | Stage::WritingBack { .. }) | None => false,
+            };
+            if !over {
+                continue;
+            }
+            let (tag, buffer) = match slot.take().expect("just seen").stage {
+                Stage::Stuck(request) => (request.tag, request.op.into_buffer()),
+                Stage::Delayed { request, held } => {
+                    if let Some(held) = held {
+                        state.held.remove(&held);
+                    }
+                    (request.tag, request.op.into_buffer())
+                }
+                Stage::Waiting { tag, buffer, .. } => (tag, buffer),
+                Stage::Below { .. } | Stage::WritingBack { .. } => unreachable!("not chosen"),
+            };
+            state.counts.gone += 1;
+            ended.push((index, tag, buffer));
+        }
+        drop(state);
+        if alive.is_err() {
+            // Their timers would go off for nobody.
+            self.source = self.source.reactor().source();
+            self.turn = None;
+        }
+        for (index, tag, buffer) in ended {
+            self.waiting.retain(|&waiting| waiting != index);
+            self.kept -= 1;
+            let error = match &alive {
+                Err(error) => error.repeat(),
+                Ok(()) => Error::new(ErrorKind::Gone, "the device hung and came back without this request"),
+            };
+            self.answer(index, tag, buffer, Err(error));
+        }
+    }
+}
+
+impl Channel for FaultChannel {
+    fn submit(&mut self, request: Request) {
+        let shared = Arc::clone(&self.shared);
+        let index = self.slot();
+        if let Err(error) = shared.info.check(&request.op) {
+            return self.answer(index, request.tag, request.op.into_buffer(), Err(error));
+        }
+        let mut state = shared.state();
+        match state.judge(&shared.options, &request.op, self.epoch) {
+            Verdict::Fail(error) => {
+                drop(state);
+                self.answer(index, request.tag, request.op.into_buffer(), Err(error));
+            }
+            Verdict::Stuck => {
+                drop(state);
+                self.kept += 1;
+                self.keep(index, Stage::Stuck(request));
+            }
+            Verdict::Go { delay } => {
+                let mut held = None;
+                if let Op::Write { offset, from, .. } = &request.op {
+                    // A crash may keep any part of a write that has arrived.
+                    if shared.options.volatile {
+                        state.cache.record(*offset, from);
+                    } else if delay.is_some() {
+                        held = Some(state.hold(*offset, from.clone()));
+                    }
+                }
+                drop(state);
+                let Some(delay) = delay else { return self.carry_out(index, request) };
+                self.kept += 1;
+                self.keep(index, Stage::Delayed { request, held });
+                let token = index as u64 | u64::from(self.serial) << 32;
+                self.source.at(self.source.reactor().now() + delay, token);
+            }
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        loop {
+            let mut moved = false;
+            while let Some(event) = self.source.take() {
+                moved = true;
+                self.timer(event.token);
+            }
+            if self.turn.as_ref().is_some_and(|turn| turn.take().is_some()) {
+                moved = true;
+                self.turn = None;
+                self.take_turn();
+            }
+            let mut raw = std::mem::take(&mut self.raw);
+            self.below.poll(&mut raw);
+            for completion in raw.drain(..) {
+                moved = true;
+                self.ended(completion);
+            }
+            self.raw = raw;
+            // What was started may have been answered at once.
+            if !moved {
+                break;
+            }
+        }
+        if self.kept > 0 {
+            self.give_up();
+        }
+        done.append(&mut self.answered);
+    }
+
+    fn in_flight(&self) -> u32 {
+        u32::try_from(self.slots.len() - self.free.len() + self.answered.len()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Drop for FaultChannel {
+    fn drop(&mut self) {
+        // What has ended below must not look as if it were still under way.
+        let mut raw = std::mem::take(&mut self.raw);
+        self.below.poll(&mut raw);
+        let mut state = self.shared.state();
+        state.leave(self.number);
+        for completion in raw {
+            let ended = usize::try_from(completion.tag).ok().and_then(|index| self.slots.get_mut(index)?.take());
+            match ended.map(|running| running.stage) {
+                Some(Stage::Below { changes: Some(_), .. }) => state.changes_below -= 1,
+                Some(Stage::WritingBack { under_way: Step::Piece, .. }) => {
+                    state.piece = None;
+                    state.changes_below -= 1;
+                }
+                _ => (),
+            }
+        }
+        for running in self.slots.iter().flatten() {
+            if let Stage::Delayed { held: Some(held), .. } = &running.stage {
+                state.held.remove(held);
+            }
+        }
+        if state.writing_back == Some(self.number) {
+            state.writing_back = None;
+            // A piece that is still under way could land on top of a newer version.
+            state.flush_failed |= state.piece.is_some();
+        }
+    }
+}
+
+/// Copies `bytes` into a buffer that may lie in several pieces, from `at` on.
+fn patch(buffer: &mut BufMut, at: usize, bytes: &block::Buf) {
+    let mut flat = vec![0; bytes.len()];
+    bytes.copy_to_slice(&mut flat);
+    let end = at + flat.len();
+    let mut start = 0;
+    for slice in buffer.slices_mut() {
+        let (from, to) = (at.max(start), end.min(start + slice.len()));
+        if from < to {
+            slice[from - start..to - start].copy_from_slice(&flat[from - at..to - at]);
+        }
+        start += slice.len();
+    }
+}

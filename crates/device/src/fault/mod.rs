@@ -1,0 +1,341 @@
+//! `fault(option=value, DEVICE)`: a layer that breaks what is below it, by seed.
+//!
+//! ```text
+//!  requests -> dice: error, delay, stuck, gone -> [ write cache, lost at a crash ] -> below
+//!                                                        | flush, FUA
+//!                                                        +------------------------> below, then flush below
+//! ```
+//!
+//! With `volatile=yes` it is a drive with a volatile write cache: writes complete in the cache and reach the device
+//! below when they are flushed, or written with FUA. A crash ([`FaultControl::crash`]) leaves below, for each block by
+//! itself, any one of the versions from the last durable one on, and never tears a block. Two dishonest drives are there
+//! for tests that must fail: `lie=flush` answers flushes and does nothing, `shorn=yes` tears blocks at a crash.
+//!
+//! The cache is as large as what was written since the last flush; write-zeroes and discard are not offered above it
+//! ([`block::Emulated`] makes the former from writes).
+
+mod channel;
+mod state;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use block::{Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support};
+
+use crate::size::size_text;
+use channel::FaultChannel;
+use state::{Power, State};
+
+/// What goes wrong. The default is nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultOptions {
+    /// Where the dice start.
+    pub seed: u64,
+    /// Probability that a read fails, 0 to 1.
+    pub read_error: f64,
+    /// Probability that a write, write-zeroes or discard fails, 0 to 1; nothing of it is written.
+    pub write_error: f64,
+    /// Probability that a flush fails, 0 to 1. From then on every flush does.
+    pub flush_error: f64,
+    /// Ranges where every read fails until the blocks are written.
+    pub bad: Vec<BadRange>,
+    /// Time added to a request that the dice choose.
+    pub delay: Duration,
+    /// Probability that a request is delayed, 0 to 1.
+    pub delay_probability: f64,
+    /// After so many requests it takes more, and never answers them.
+    pub stuck_after: Option<u64>,
+    /// After so many requests it is gone.
+    pub vanish_after: Option<u64>,
+    /// A write cache that a crash empties.
+    pub volatile: bool,
+    /// Flushes are answered and not carried out.
+    pub lying_flush: bool,
+    /// A crash tears blocks.
+    pub shorn: bool,
+}
+
+impl Default for FaultOptions {
+    fn default() -> FaultOptions {
+        FaultOptions {
+            seed: 0,
+            read_error: 0.0,
+            write_error: 0.0,
+            flush_error: 0.0,
+            bad: Vec::new(),
+            delay: Duration::ZERO,
+            delay_probability: 1.0,
+            stuck_after: None,
+            vanish_after: None,
+            volatile: false,
+            lying_flush: false,
+            shorn: false,
+        }
+    }
+}
+
+/// A range of bytes that cannot be read; every block it touches counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadRange {
+    /// Where it starts, in bytes.
+    pub offset: u64,
+    /// How long it is, in bytes.
+    pub length: u64,
+}
+
+/// What has happened so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultCounts {
+    /// Requests submitted.
+    pub requests: u64,
+    /// Reads that failed, by the dice or a bad range.
+    pub read_errors: u64,
+    /// Writes that failed.
+    pub write_errors: u64,
+    /// Flushes that failed.
+    pub flush_errors: u64,
+    /// Requests that were delayed.
+    pub delayed: u64,
+    /// Requests that were taken and never carried out.
+    pub stuck: u64,
+    /// Requests answered with [`ErrorKind::Gone`].
+    pub gone: u64,
+}
+
+/// How a crash chooses what survives of the writes that were not durable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CrashPolicy {
+    /// Nothing.
+    KeepNone,
+    /// Everything, in its newest version.
+    KeepAll,
+    /// For each block with this probability (0 to 1) one of its versions, each as likely as the others.
+    Random(f64),
+}
+
+/// What a crash did to the blocks that were not durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CrashReport {
+    /// Blocks with at least one version that was not durable.
+    pub volatile_blocks: u64,
+    /// Of these, blocks that hold their newest version.
+    pub newest_blocks: u64,
+    /// Of these, blocks that hold an older version which was not durable either.
+    pub older_blocks: u64,
+    /// Of these, blocks that a flush was just writing below, and which hold what it wrote.
+    pub landing_blocks: u64,
+    /// Of these, blocks that hold what was durable.
+    pub lost_blocks: u64,
+    /// Blocks torn inside, against the rules (`shorn=yes`); they count above as well.
+    pub shorn_blocks: u64,
+}
+
+/// The layer.
+pub struct FaultDevice {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    below: Arc<dyn Device>,
+    info: Info,
+    options: FaultOptions,
+    state: Mutex<State>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The hand on the plug of a [`FaultDevice`], for tests and safety figures.
+#[derive(Clone)]
+pub struct FaultControl {
+    shared: Arc<Shared>,
+}
+
+impl FaultDevice {
+    /// Puts faults on top of `below`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for a probability outside 0 to 1 or a bad range outside the device.
+    pub fn new(below: Arc<dyn Device>, options: FaultOptions) -> Result<FaultDevice, Error> {
+        let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, format!("fault: {text}")));
+        let probabilities = [
+            ("read_error", options.read_error),
+            ("write_error", options.write_error),
+            ("flush_error", options.flush_error),
+            ("delay_probability", options.delay_probability),
+        ];
+        for (name, probability) in probabilities {
+            if !(0.0..=1.0).contains(&probability) {
+                return invalid(format!("{name}={probability} is no probability; give a number from 0 to 1"));
+            }
+        }
+        let mut info = below.info().clone();
+        for bad in &options.bad {
+            if bad.length == 0 || bad.offset.checked_add(bad.length).is_none_or(|end| end > info.size_bytes) {
+                return invalid(format!(
+                    "bad={}+{} is no range within the {} bytes of the device",
+                    bad.offset, bad.length, info.size_bytes
+                ));
+            }
+        }
+        if options.volatile {
+            info.volatile_cache = true;
+            info.fua = Support::Native;
+            info.zeroes = Support::None;
+            info.discard = DiscardSupport::None;
+        }
+        let state = Mutex::new(State::new(&info, &options));
+        Ok(FaultDevice { shared: Arc::new(Shared { below, info, options, state }) })
+    }
+
+    /// The hand on its plug.
+    #[must_use]
+    pub fn control(&self) -> FaultControl {
+        FaultControl { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl Device for FaultDevice {
+    fn info(&self) -> &Info {
+        &self.shared.info
+    }
+
+    fn describe(&self) -> Node {
+        let options = &self.shared.options;
+        let plain = FaultOptions::default();
+        let mut node = Node::layer("fault", vec![self.shared.below.describe()]);
+        let mut say = |name: &str, differs: bool, setting: String| {
+            if differs {
+                node = std::mem::replace(&mut node, Node::Missing).with(name, setting);
+            }
+        };
+        say("seed", options.seed != plain.seed, options.seed.to_string());
+        say("read_error", options.read_error != plain.read_error, options.read_error.to_string());
+        say("write_error", options.write_error != plain.write_error, options.write_error.to_string());
+        say("flush_error", options.flush_error != plain.flush_error, options.flush_error.to_string());
+        for bad in &options.bad {
+            say("bad", true, format!("{}+{}", size_text(bad.offset), size_text(bad.length)));
+        }
+        say("delay", options.delay != plain.delay, duration_text(options.delay));
+        say("delay_probability", options.delay_probability != plain.delay_probability, options.delay_probability.to_string());
+        say("stuck_after", options.stuck_after.is_some(), options.stuck_after.unwrap_or_default().to_string());
+        say("vanish_after", options.vanish_after.is_some(), options.vanish_after.unwrap_or_default().to_string());
+        say("volatile", options.volatile, "yes".to_owned());
+        say("lie", options.lying_flush, "flush".to_owned());
+        say("shorn", options.shorn, "yes".to_owned());
+        node
+    }
+
+    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        self.shared.state().power.check().map_err(|error| error.at("fault"))?;
+        let below = self.shared.below.open(depth, reactor)?;
+        Ok(Box::new(FaultChannel::new(&self.shared, below, reactor)))
+    }
+}
+
+impl FaultControl {
+    /// From now on everything is answered with [`ErrorKind::Gone`], also what is in flight. Nothing that had completed is
+    /// lost: a cable was pulled, the power stayed.
+    pub fn vanish(&self) {
+        let mut state = self.shared.state();
+        if state.power == Power::On {
+            state.power = Power::Vanished;
+        }
+        state.ring();
+    }
+
+    /// Undoes [`FaultControl::vanish`], `vanish_after` and `stuck_after`; channels go on working.
+    pub fn come_back(&self) {
+        let mut state = self.shared.state();
+        if state.power == Power::Vanished {
+            state.power = Power::On;
+        }
+        state.stuck = false;
+        state.ring();
+    }
+
+    /// Cuts the power. Every request, also what is in flight, is answered with [`ErrorKind::Gone`] until
+    /// [`FaultControl::power_on`], and on the channels of before for good. What is below then holds, for each block by
+    /// itself, any one of its versions from the last durable one on, chosen by `policy` and `seed`.
+    ///
+    /// # Errors
+    /// When what survives cannot be written below.
+    pub fn crash(&self, policy: CrashPolicy, seed: u64) -> Result<CrashReport, Error> {
+        let shared = &self.shared;
+        let mut state = shared.state();
+        let volatile = state.cut_power();
+        let mut below = open_beside(&*shared.below)?;
+        let report = volatile.settle(policy, seed, shared.options.shorn, &mut below)?;
+        below.flush()?;
+        Ok(report)
+    }
+
+    /// Restores the power after a crash; the device has to be opened again.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] while writes of before the crash are still under way below, where they could land later. Poll
+    /// their channels until nothing is in flight.
+    pub fn power_on(&self) -> Result<(), Error> {
+        let mut state = self.shared.state();
+        if state.changes_below > 0 {
+            let text = format!("fault: {} writes of before the crash are under way; poll their channels to the end", state.changes_below);
+            return Err(Error::new(ErrorKind::Busy, text));
+        }
+        state.power = Power::On;
+        state.flush_failed = false;
+        state.stuck = false;
+        Ok(())
+    }
+
+    /// Lets the request with this number fail, counted from 0 since the device was made, whatever it asks for.
+    pub fn fail_request(&self, number: u64) {
+        self.shared.state().failing.insert(number);
+    }
+
+    /// Makes a range unreadable until it is written.
+    ///
+    /// # Panics
+    /// When the range is empty or reaches past the end of the device.
+    pub fn make_bad(&self, range: BadRange) {
+        let end = range.offset.checked_add(range.length);
+        assert!(range.length > 0 && end.is_some_and(|end| end <= self.shared.info.size_bytes), "{range:?} is not in the device");
+        self.shared.state().bad.insert(range);
+    }
+
+    /// What has happened so far.
+    #[must_use]
+    pub fn counts(&self) -> FaultCounts {
+        self.shared.state().counts
+    }
+
+    /// Blocks with a version that a crash might lose.
+    #[must_use]
+    pub fn volatile_blocks(&self) -> u64 {
+        self.shared.state().cache.blocks()
+    }
+}
+
+/// A channel of our own below, on a clock of its own: whoever pulls the plug has no reactor, and must not wait on one
+/// where other events lie.
+fn open_beside(below: &dyn Device) -> Result<Blocking, Error> {
+    match Blocking::open(below, &Reactor::virtual_clock()) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            let reactor = Reactor::wall().map_err(|error| Error::from_io("fault: an io_uring to settle the crash with", error))?;
+            Blocking::open(below, &reactor)
+        }
+        opened => opened,
+    }
+}
+
+/// A time as stack text writes it: `10ms`, `250us`, `2s`.
+fn duration_text(duration: Duration) -> String {
+    const UNITS: [(&str, u128); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1000)];
+    let nanoseconds = duration.as_nanos();
+    match UNITS.iter().find(|(_, unit)| nanoseconds.is_multiple_of(*unit)) {
+        Some((name, unit)) => format!("{}{name}", nanoseconds / unit),
+        None => format!("{nanoseconds}ns"),
+    }
+}
