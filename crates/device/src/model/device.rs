@@ -74,6 +74,16 @@ impl Shared {
 }
 
 impl State {
+    /// The machine's time at a reactor's `now`. A channel that lags behind what another reactor's has seen catches up.
+    fn time(&self, now: Time, shift: &mut u64) -> u64 {
+        let now = now.nanoseconds();
+        let behind = self.machine.now().wrapping_sub(now).wrapping_sub(*shift) as i64;
+        if behind > 0 {
+            *shift = shift.wrapping_add(behind as u64);
+        }
+        now.wrapping_add(*shift)
+    }
+
     fn advance(&mut self, now: u64) {
         let clients = &mut self.clients;
         self.machine.advance(now, &mut |answer| {
@@ -217,16 +227,6 @@ struct ModelChannel {
 }
 
 impl ModelChannel {
-    /// The machine's time now. Where another reactor's channel has moved the machine further, this one catches up.
-    fn machine_now(&mut self, state: &State) -> u64 {
-        let now = self.source.reactor().now().nanoseconds();
-        let behind = state.machine.now().wrapping_sub(now).wrapping_sub(self.shift) as i64;
-        if behind > 0 {
-            self.shift = self.shift.wrapping_add(behind as u64);
-        }
-        now.wrapping_add(self.shift)
-    }
-
     /// Sets a timer for the earliest time at which an answer can come, unless an earlier one is set already.
     fn arm(&mut self, next: Option<u64>) {
         let Some(next) = next else { return };
@@ -265,9 +265,8 @@ impl Channel for ModelChannel {
             (self.requests.len() - 1) as u32
         });
         self.requests[slot as usize] = Some(request);
-        let shared = Arc::clone(&self.shared);
-        let mut state = shared.lock();
-        let now = self.machine_now(&state);
+        let mut state = self.shared.lock();
+        let now = state.time(self.source.reactor().now(), &mut self.shift);
         state.machine.submit(now, self.disk, self.client as u32, u64::from(slot), operation);
         state.clients[self.client].outstanding += 1;
         let next = state.machine.next_answer(self.disk);
@@ -289,9 +288,8 @@ impl Channel for ModelChannel {
         if self.in_flight == 0 {
             return;
         }
-        let shared = Arc::clone(&self.shared);
-        let mut state = shared.lock();
-        let now = self.machine_now(&state);
+        let mut state = self.shared.lock();
+        let now = state.time(self.source.reactor().now(), &mut self.shift);
         state.advance(now);
         std::mem::swap(&mut self.mailbox, &mut state.clients[self.client].mailbox);
         let answered = self.mailbox.len() as u32;

@@ -17,7 +17,7 @@
 use std::collections::VecDeque;
 
 use super::cache::WriteCache;
-use super::geometry::{Geometry, fraction};
+use super::geometry::{Geometry, fraction, whole_nanoseconds};
 use super::link::Link;
 use super::machine::{Answer, Operation};
 use super::parameters::{DestageRule, Hold, Parameters};
@@ -428,7 +428,7 @@ impl Disk {
     /// When the stream passes an address.
     fn reached_at(&self, address: u64) -> u64 {
         let turned = self.platters.geometry.revolutions(address) - self.stream.from_revolutions;
-        self.stream.from + (turned * self.platters.period).max(0.0).ceil() as u64
+        self.stream.from + whole_nanoseconds((turned * self.platters.period).max(0.0))
     }
 
     fn stream_revolutions(&self, now: u64) -> f64 {
@@ -611,7 +611,7 @@ impl Disk {
         let settle = if media.write { self.settle } else { 0.0 };
         let first_at = now as f64 + self.platters.positioning(now, self.head, media.revolutions, settle);
         let end = self.platters.geometry.revolutions(media.end);
-        let last_at = (first_at + (end - media.revolutions) * self.platters.period).ceil() as u64;
+        let last_at = whole_nanoseconds(first_at + (end - media.revolutions) * self.platters.period);
         self.head = end;
         self.served_host = true;
         self.mechanism = Mechanism::Media(media);
@@ -634,7 +634,7 @@ impl Disk {
         let arm = self.platters.positioning(now, head, piece.revolutions, settle);
         let end = self.platters.geometry.revolutions(piece.end);
         self.mechanism = Mechanism::Destage;
-        self.mechanism_until = now + (arm + (end - piece.revolutions) * self.platters.period).ceil() as u64;
+        self.mechanism_until = now + whole_nanoseconds(arm + (end - piece.revolutions) * self.platters.period);
         self.head = end;
         self.served_host = false;
     }
@@ -700,7 +700,7 @@ impl Disk {
         let Some(piece) = self.cache.take_at(end, self.piece_bytes, |address| geometry.revolutions(address)) else { return };
         let end = geometry.revolutions(piece.end);
         self.mechanism = Mechanism::Destage;
-        self.mechanism_until = now + ((end - piece.revolutions) * self.platters.period).ceil() as u64;
+        self.mechanism_until = now + whole_nanoseconds((end - piece.revolutions) * self.platters.period);
         self.head = end;
     }
 }

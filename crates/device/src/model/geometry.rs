@@ -25,6 +25,12 @@ fn floor(value: f64) -> f64 {
     if whole > value { whole - 1.0 } else { whole }
 }
 
+/// The next whole number of nanoseconds, likewise.
+pub(super) fn whole_nanoseconds(value: f64) -> u64 {
+    let whole = value as u64;
+    if (whole as f64) < value { whole + 1 } else { whole }
+}
+
 /// The part after the point, in 0..1.
 pub(super) fn fraction(value: f64) -> f64 {
     value - floor(value)

@@ -17,6 +17,7 @@
 
 use std::collections::VecDeque;
 
+use super::geometry::whole_nanoseconds;
 use super::parameters::{Hold, Parameters};
 
 /// One transfer on its way over the link.
@@ -116,7 +117,7 @@ impl Link {
         self.used_nanoseconds += work + switch;
         debug_assert!(self.flows[disk].is_none(), "a disk has one transfer at a time");
         if self.active == 0 {
-            let finish = now + (((work + switch) / limit).ceil() as u64).max(1);
+            let finish = now + whole_nanoseconds((work + switch) / limit).max(1);
             self.flows[disk] = Some(Flow { work: work + switch, limit, share: limit, finish });
             self.active = 1;
             self.changed = now;
@@ -183,7 +184,7 @@ impl Link {
         }
         self.next = u64::MAX;
         for flow in self.flows.iter_mut().flatten() {
-            flow.finish = now + (flow.work / flow.share).ceil() as u64;
+            flow.finish = now + whole_nanoseconds(flow.work / flow.share);
             self.next = self.next.min(flow.finish);
         }
     }

@@ -5,7 +5,7 @@
 //!   fitted by `raidloom model fit`        [link]  what it hangs on, and shares with disks on a link of the same name
 //! ```
 //!
-//! The parameters are listed once, in [`parameter_table!`]; reading, writing, checking of units and `model show` follow
+//! The parameters are listed once, in `parameter_table!`; reading, writing, checking of units and `model show` follow
 //! from that list. A key that is not in it is refused.
 
 use std::fmt;

@@ -3,14 +3,12 @@
 use std::fmt::Write as _;
 
 use super::super::random::Random;
-use super::super::{Machine, Operation, Parameters};
+use super::super::{Machine, Operation, Parameters, fit};
 
 const DISKS: u64 = 2;
 const CHUNKS_KIB: [u64; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
 /// Long enough for two caches to fill even where the host is only a little faster than the media.
 const WARM_UP_NANOSECONDS: u64 = 8_000_000_000;
-const BEGIN: &str = "<!-- prediction: begin -->\n";
-const END: &str = "<!-- prediction: end -->\n";
 
 /// Two disks on one link, striped; one request at a time.
 struct Striped {
@@ -128,18 +126,37 @@ fn table(parameters: &Parameters) -> String {
     text
 }
 
-/// `RAIDLOOM_BLESS=1` writes the table instead of comparing it.
+fn fit_table(parameters: &Parameters) -> String {
+    let mut text =
+        String::from("| test | request | published KiB/s | model KiB/s | error | |\n| --- | ---: | ---: | ---: | ---: | --- |\n");
+    for row in fit::errors_built_in(parameters).expect("built in") {
+        let used = if row.check { "check" } else { "fitted" };
+        let (test, request, error) = (&row.test, &row.request_bytes, row.relative_error * 100.0);
+        let _ = writeln!(text, "| {test} | {request} | {:.1} | {:.1} | {error:+.1} % | {used} |", row.published, row.model);
+    }
+    text
+}
+
+/// The document with what stands between two marks replaced.
+fn with_block(document: &str, name: &str, block: &str) -> String {
+    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->\n"));
+    let (before, rest) = document.split_once(&begin).expect("the mark before the table");
+    let (_, after) = rest.split_once(&end).expect("the mark after the table");
+    format!("{before}{begin}{block}{end}{after}")
+}
+
+/// `RAIDLOOM_BLESS=1` writes the tables instead of comparing them.
 #[test]
-fn the_table_in_the_documentation_is_what_the_model_predicts() {
+fn the_tables_in_the_documentation_are_what_the_model_says() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models.md");
     let document = std::fs::read_to_string(path).expect("docs/models.md");
-    let (before, rest) = document.split_once(BEGIN).expect("the mark before the table");
-    let (old, after) = rest.split_once(END).expect("the mark after the table");
-    let new = table(&Parameters::load("maxtor-6y200p0").expect("a built-in model"));
+    let parameters = Parameters::load("maxtor-6y200p0").expect("a built-in model");
+    let fresh = with_block(&document, "fit", &fit_table(&parameters));
+    let fresh = with_block(&fresh, "prediction", &table(&parameters));
     if std::env::var_os("RAIDLOOM_BLESS").is_some() {
-        std::fs::write(path, format!("{before}{BEGIN}{new}{END}{after}")).expect("docs/models.md can be written");
+        std::fs::write(path, fresh).expect("docs/models.md can be written");
     } else {
-        assert_eq!(old, new, "docs/models.md is out of date: RAIDLOOM_BLESS=1 cargo test -p device prediction");
+        assert!(document == fresh, "docs/models.md is out of date: RAIDLOOM_BLESS=1 cargo test -p device --lib documentation");
     }
 }
 
