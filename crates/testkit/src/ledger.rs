@@ -35,9 +35,20 @@ struct Write {
 }
 
 struct Block {
-    /// What it held in the beginning, unless something newer was seen since.
-    initial: Option<Vec<u8>>,
-    writes: Vec<usize>,
+    /// What it held in the beginning.
+    initial: Vec<u8>,
+    /// When a read's answer showed that it holds something newer.
+    initial_gone: Option<u64>,
+    writes: Vec<WriteId>,
+    /// Those of the writes that a read's answer has ruled out, and when. A read that was under way by then may still
+    /// bring them: it need not find all its blocks at one moment.
+    gone: Vec<(WriteId, u64)>,
+}
+
+impl Block {
+    fn gone(&self, id: WriteId) -> Option<u64> {
+        self.gone.iter().find(|(gone, _)| *gone == id).map(|(_, moment)| *moment)
+    }
 }
 
 pub(crate) struct Ledger {
@@ -59,7 +70,7 @@ impl Ledger {
     /// Notes what lies at `offset` before anything is written.
     pub(crate) fn learn(&mut self, offset: u64, bytes: &[u8]) {
         for (number, block) in (offset / self.block_bytes..).zip(bytes.chunks(self.block_bytes as usize)) {
-            self.blocks.insert(number, Block { initial: Some(block.to_vec()), writes: Vec::new() });
+            self.blocks.insert(number, Block { initial: block.to_vec(), initial_gone: None, writes: Vec::new(), gone: Vec::new() });
         }
     }
 
@@ -132,20 +143,23 @@ impl Ledger {
         block.writes.iter().map(|&id| &self.writes[id]).any(|write| counts(write) && returned < write.submitted)
     }
 
-    /// The versions that a block may hold and whose bytes these are: writes, and whether the initial one is among them.
-    fn found(&self, number: u64, bytes: &[u8], counts: impl Fn(&Write) -> bool) -> (bool, Vec<WriteId>) {
+    /// The versions that a block may hold for a reader who asked at `begun` and whose bytes these are: writes, and whether
+    /// the initial one is among them.
+    fn found(&self, begun: u64, number: u64, bytes: &[u8], counts: impl Fn(&Write) -> bool) -> (bool, Vec<WriteId>) {
         let block = &self.blocks[&number];
-        let initial = block.initial.as_ref().is_some_and(|initial| initial == bytes && !self.superseded(block, Some(0), &counts));
-        let writes = block.writes.iter().copied();
+        let there = |gone: Option<u64>| gone.is_none_or(|gone| begun < gone);
+        let initial = there(block.initial_gone) && block.initial == bytes && !self.superseded(block, Some(0), &counts);
+        let writes = block.writes.iter().copied().filter(|&id| there(block.gone(id)));
         let allowed = writes.filter(|&id| !self.superseded(block, self.writes[id].returned, &counts));
         (initial, allowed.filter(|&id| self.matches(id, number, bytes)).collect())
     }
 
-    /// Whether a read submitted at `begun` may find these bytes; what it found is settled from then on.
+    /// Whether a read submitted at `begun` may find these bytes; what it found is settled for all reads from then on.
     pub(crate) fn check_read(&mut self, begun: u64, offset: u64, bytes: &[u8]) -> Result<(), String> {
+        let now = self.next_moment();
         let counts = |write: &Write| write.succeeded && write.returned.is_some_and(|returned| returned < begun);
         for (number, bytes) in (offset / self.block_bytes..).zip(bytes.chunks(self.block_bytes as usize)) {
-            let (initial, writes) = self.found(number, bytes, counts);
+            let (initial, writes) = self.found(begun, number, bytes, counts);
             if !initial && writes.is_empty() {
                 return Err(self.explain(number, bytes));
             }
@@ -153,8 +167,12 @@ impl Ledger {
             if quiet {
                 // The order of writes that were in flight together is decided once; later reads may not see another.
                 let block = self.blocks.get_mut(&number).expect("found above");
-                block.writes = writes;
-                block.initial.take_if(|_| !initial);
+                let ruled_out: Vec<WriteId> =
+                    block.writes.iter().copied().filter(|id| !writes.contains(id) && block.gone(*id).is_none()).collect();
+                block.gone.extend(ruled_out.into_iter().map(|id| (id, now)));
+                if !initial {
+                    block.initial_gone.get_or_insert(now);
+                }
             }
         }
         Ok(())
@@ -163,9 +181,9 @@ impl Ledger {
     /// Whether these bytes may lie there after a crash: nothing older than the last durable write.
     pub(crate) fn check_after_crash(&self, offset: u64, bytes: &[u8]) -> Result<(), (&'static str, String)> {
         for (number, bytes) in (offset / self.block_bytes..).zip(bytes.chunks(self.block_bytes as usize)) {
-            let (initial, writes) = self.found(number, bytes, |write| write.durable);
+            let (initial, writes) = self.found(u64::MAX, number, bytes, |write| write.durable);
             if !initial && writes.is_empty() {
-                let (any_initial, any_writes) = self.found(number, bytes, |_| false);
+                let (any_initial, any_writes) = self.found(u64::MAX, number, bytes, |_| false);
                 let rule = if any_initial || !any_writes.is_empty() { "C28" } else { "C27" };
                 return Err((rule, self.explain(number, bytes)));
             }
@@ -241,6 +259,20 @@ mod tests {
         assert!(ledger.check_read(late, 0, &b).is_ok());
         let later = ledger.begin();
         assert!(ledger.check_read(later, 0, &c).is_err(), "B was found, so C came before it");
+    }
+
+    #[test]
+    fn a_read_under_way_may_bring_what_a_later_one_has_ruled_out() {
+        let mut ledger = ledger();
+        let early = ledger.begin();
+        let a = ledger.begin_write(0, 512, Content::Numbered);
+        ledger.end_write(a, true, false);
+        let late = ledger.begin();
+        let a = bytes(&ledger, a);
+        assert!(ledger.check_read(late, 0, &a).is_ok());
+        assert!(ledger.check_read(early, 0, &[0; 512]).is_ok(), "it was submitted before the write");
+        let later = ledger.begin();
+        assert!(ledger.check_read(later, 0, &[0; 512]).is_err());
     }
 
     #[test]
