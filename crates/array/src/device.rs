@@ -196,7 +196,8 @@ fn text_of(member: &Arc<dyn Device>) -> String {
     bytes_text(member.info().size_bytes)
 }
 
-/// An array can do what its weakest member can.
+/// An array can do what its weakest member can. Its block is the largest: where others have smaller ones, a crash may leave
+/// half of a block of the array, as on any array of such disks.
 fn combine(members: &[Arc<dyn Device>], block_bytes: u64, size_bytes: u64) -> Info {
     let block = u32::try_from(block_bytes).expect("the largest of 32-bit numbers");
     let mut infos = members.iter().map(|member| member.info());

@@ -397,7 +397,8 @@ impl<L: Level> ArrayChannel<L> {
         }
     }
 
-    /// Books the failures of a phase on the members. False when they are the request's end.
+    /// Books the failures of a phase on the members. All its commands have ended by now, so the members that are left hold
+    /// the whole of what was written, and a new plan finds their rows consistent. False when they are the request's end.
     fn can_plan_again(&mut self, piece: &mut Piece) -> bool {
         if !L::REDUNDANT {
             return false;
