@@ -1,2 +1,82 @@
-//! The `raidloom` binary.
-fn main() {}
+//! The `raidloom` binary: what was said (`arguments`) becomes what is meant, and is run.
+//!
+//! Results go to standard output, everything else to standard error. Exit codes are those of `raidloom --help`.
+
+mod arguments;
+mod bench_command;
+mod check;
+mod failure;
+mod model;
+mod output;
+mod plan;
+mod progress;
+mod report_command;
+mod run;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use arguments::{Arguments, Bench, Command};
+use failure::Failure;
+use output::Output;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let output = Output::new(&arguments);
+    let result = match arguments.command {
+        Command::Check => check::check(&output),
+        Command::Bench(Bench::List) => bench_command::list(&output),
+        Command::Bench(Bench::Devtest(arguments)) => bench_command::devtest(&output, &arguments),
+        Command::Plan(verb) => plan::plan(&output, &verb),
+        Command::Run(arguments) => run::run(&output, arguments),
+        Command::Report(arguments) => report_command::report(&output, &arguments),
+        Command::Model(verb) => model::model(&output, &verb),
+        Command::Completions { shell } => {
+            // Into memory first: a closed pipe is an ordinary end and not a panic.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "raidloom", &mut script);
+            output.result(&String::from_utf8_lossy(&script))
+        }
+        Command::Man => manual().and_then(|page| output.result(&page)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(&output),
+    }
+}
+
+/// The manual page: the command itself, then every verb as a section of its own.
+fn manual() -> Result<String, Failure> {
+    let mut page = Vec::new();
+    let mut command = Arguments::command();
+    command.build();
+    let render = |page: &mut Vec<u8>| -> std::io::Result<()> {
+        clap_mangen::Man::new(command.clone()).render(page)?;
+        verbs(&command, "raidloom", page)
+    };
+    render(&mut page).map_err(|error| Failure::failed(format!("making the manual page: {error}")))?;
+    String::from_utf8(page).map_err(|error| Failure::failed(format!("making the manual page: {error}")))
+}
+
+fn verbs(command: &clap::Command, path: &str, page: &mut Vec<u8>) -> std::io::Result<()> {
+    for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
+        let path = format!("{path} {}", verb.get_name());
+        let man = clap_mangen::Man::new(verb.clone());
+        page.extend_from_slice(format!(".SH \"{}\"\n", path.to_uppercase()).as_bytes());
+        man.render_description_section(page)?;
+        man.render_options_section(page)?;
+        if let Some(examples) = verb.get_after_long_help() {
+            page.extend_from_slice(b".nf\n");
+            // A line that begins with a dot or quote would be a request to roff.
+            for line in examples.to_string().lines() {
+                let guard = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
+                page.extend_from_slice(format!("{guard}{}\n", line.replace('\\', "\\e")).as_bytes());
+            }
+            page.extend_from_slice(b".fi\n");
+        }
+        verbs(verb, &path, page)?;
+    }
+    Ok(())
+}

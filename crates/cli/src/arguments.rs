@@ -1,0 +1,292 @@
+//! Everything that can be said on the command line, defined once: help, man page and completions follow from it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Finds the fastest safe disk layout for your own work, then runs it.
+#[derive(Parser, Debug)]
+#[command(name = "raidloom", version, about, propagate_version = true, arg_required_else_help = true, max_term_width = 120)]
+#[command(after_long_help = "\
+Examples:
+  raidloom run plans/stripe-size.toml
+      compare chunk sizes on image files and on modelled disks, and write a report
+  raidloom bench devtest 'raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
+      predict two striped disks of 2004, in modelled time
+  raidloom bench devtest --create 256MiB /var/tmp/test.img
+      measure an image file on this machine
+
+Exit codes:
+  0 done   1 failed while running   2 wrong use or wrong plan   4 device or file refused
+  5 finished, but results are not valid   130 interrupted (the message says how to go on)
+
+A stack text joins devices: layer(option=value, device, ...) over leaves such as file:PATH, ram:SIZE, null:SIZE and
+model:NAME. A bare path is a file or block device.")]
+pub(crate) struct Arguments {
+    /// Results as one JSON document on standard output
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// Only results and errors, no progress and no notes
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+
+    /// No colours (also with NO_COLOR set, or TERM=dumb)
+    #[arg(long, global = true)]
+    pub no_color: bool,
+
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The verbs.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Say what this machine can do, what is missing, and the command that installs it
+    #[command(after_long_help = "Examples:\n  raidloom check\n  raidloom check --json")]
+    Check,
+
+    /// Measure one target with a suite
+    #[command(subcommand)]
+    Bench(Bench),
+
+    /// Write, check and show plan files
+    #[command(subcommand)]
+    Plan(PlanVerb),
+
+    /// Execute a plan: every configuration in every block, then the report
+    #[command(after_long_help = "\
+Examples:
+  raidloom run plans/stripe-size.toml
+  raidloom run plans/stripe-size.toml -s trials.blocks=12 -s 'matrix.members=[\"maxtor\"]'
+  raidloom run --resume raidloom-runs/2026-11-21T0740Z-stripe-size
+
+The run is a folder: plan.toml, plan.resolved.json, host.json, trials.jsonl (one line a trial, the source of truth),
+summary.csv, report.html and report.md. Ctrl-C ends it in a state that --resume goes on from.")]
+    Run(RunArguments),
+
+    /// Write the report of a run again, in any form
+    #[command(after_long_help = "\
+Examples:
+  raidloom report raidloom-runs/2026-11-21T0740Z-stripe-size
+  raidloom report RUN --html report.html --csv -
+  raidloom report RUN --json | jq .verdicts")]
+    Report(ReportArguments),
+
+    /// Disks that are described instead of owned
+    #[command(subcommand)]
+    Model(ModelVerb),
+
+    /// Print the completion script of a shell
+    #[command(after_long_help = "Examples:\n  raidloom completions bash > ~/.local/share/bash-completion/completions/raidloom")]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+
+    /// Print the manual page (roff)
+    #[command(after_long_help = "Examples:\n  raidloom man | man -l -")]
+    Man,
+}
+
+/// Suites.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Bench {
+    /// List the suites and what each measures
+    #[command(after_long_help = "Examples:\n  raidloom bench list\n  raidloom bench list --json")]
+    List,
+
+    /// Sequential, random and mixed requests of 512 bytes to 64 KiB on a raw target
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench devtest --create 256MiB test.img
+  raidloom bench devtest 'raid0(chunk=16KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
+  raidloom bench devtest 'raid0(chunk=64KiB, ram:64MiB, ram:64MiB)' --depth 32 --verify full
+  raidloom bench devtest --read-only /dev/disk/by-id/ata-EXAMPLE --json
+
+A stack made only of model: leaves runs on the virtual clock: it takes moments and its figures are modelled.
+Everything on the target is overwritten unless --read-only is given.")]
+    Devtest(DevtestArguments),
+}
+
+/// What is checked of the data.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum VerifyArgument {
+    /// Nothing
+    Off,
+    /// The words in every 512 bytes that name offset and seed
+    Words,
+    /// Every byte
+    Full,
+}
+
+/// Which clock.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClockArgument {
+    /// Virtual when the stack is made only of model: leaves, wall otherwise
+    Auto,
+    /// Real time, also for modelled disks
+    Wall,
+}
+
+/// Consent to write where data may be.
+#[derive(Args, Debug, Default, Clone)]
+pub(crate) struct Consent {
+    /// Consent to erase the disk with this serial number (once for each disk)
+    #[arg(long, value_name = "SERIAL", help_heading = "Consent")]
+    pub erase: Vec<String>,
+
+    /// Consent to overwrite a file or disk that carries a signature (a file system, md, LVM, ...)
+    #[arg(long, help_heading = "Consent")]
+    pub erase_signature: bool,
+
+    /// Consent to erase a block device that has no serial number, such as a loop device (once for each)
+    #[arg(long, value_name = "PATH", help_heading = "Consent")]
+    pub allow_device: Vec<PathBuf>,
+}
+
+/// `bench devtest`.
+#[derive(Args, Debug)]
+pub(crate) struct DevtestArguments {
+    /// A stack text, a file or a block device
+    pub target: String,
+
+    /// Requests outstanding at a time
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub depth: u32,
+
+    /// Time for each test [default: 2s; 20s on the virtual clock]
+    #[arg(long, value_name = "DURATION")]
+    pub time: Option<String>,
+
+    /// End each test after this many requests, if that comes first
+    #[arg(long, value_name = "N")]
+    pub max_operations: Option<u64>,
+
+    /// What is checked of the data
+    #[arg(long, value_enum, default_value = "words")]
+    pub verify: VerifyArgument,
+
+    /// Only the tests that read; nothing is opened for writing
+    #[arg(long)]
+    pub read_only: bool,
+
+    /// Everything random comes from this number
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+
+    /// Which clock
+    #[arg(long, value_enum, default_value = "auto")]
+    pub clock: ClockArgument,
+
+    /// Make the file of this size first, and remove it afterwards; refused if it exists
+    #[arg(long, value_name = "SIZE", conflicts_with = "read_only")]
+    pub create: Option<String>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: Consent,
+}
+
+/// `plan`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum PlanVerb {
+    /// Print a commented plan to start from
+    #[command(after_long_help = "Examples:\n  raidloom plan new > my-plan.toml")]
+    New,
+    /// Check a plan and say what is wrong with it
+    #[command(after_long_help = "Examples:\n  raidloom plan check my-plan.toml")]
+    Check(PlanFile),
+    /// Show every configuration, the time it will take and what will be written
+    #[command(after_long_help = "Examples:\n  raidloom plan show my-plan.toml\n  raidloom plan show my-plan.toml --json")]
+    Show(PlanFile),
+}
+
+/// A plan and changes to it.
+#[derive(Args, Debug)]
+pub(crate) struct PlanFile {
+    /// The plan file
+    pub plan: PathBuf,
+
+    /// Change one key of the plan (a TOML value; may be repeated)
+    #[arg(short, long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// `run`.
+#[derive(Args, Debug)]
+pub(crate) struct RunArguments {
+    /// The plan file
+    #[arg(required_unless_present = "resume", conflicts_with = "resume")]
+    pub plan: Option<PathBuf>,
+
+    /// Change one key of the plan (a TOML value; may be repeated)
+    #[arg(short, long = "set", value_name = "KEY=VALUE", conflicts_with = "resume")]
+    pub set: Vec<String>,
+
+    /// The run's folder [default: raidloom-runs/TIME-NAME]
+    #[arg(short, long, value_name = "DIR", conflicts_with = "resume")]
+    pub output: Option<PathBuf>,
+
+    /// Go on with an interrupted run
+    #[arg(long, value_name = "RUN")]
+    pub resume: Option<PathBuf>,
+
+    /// Go on although the machine has changed since the run began
+    #[arg(long, requires = "resume")]
+    pub allow_change: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: Consent,
+}
+
+/// `report`.
+#[derive(Args, Debug)]
+pub(crate) struct ReportArguments {
+    /// The run's folder
+    pub run: PathBuf,
+
+    /// Write the HTML page here (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Write Markdown here (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub md: Option<PathBuf>,
+
+    /// Write the summary table here as CSV (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+}
+
+/// `model`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum ModelVerb {
+    /// List the disks that come with raidloom
+    #[command(after_long_help = "Examples:\n  raidloom model list")]
+    List,
+    /// Every parameter with unit and origin, and how far the model is from each published figure
+    #[command(after_long_help = "Examples:\n  raidloom model show maxtor-6y200p0\n  raidloom model show ./my-disk.toml --json")]
+    Show {
+        /// A name from `model list`, or a path
+        model: String,
+    },
+    /// Fit a model to published figures of a single drive
+    #[command(after_long_help = "\
+Examples:
+  raidloom model fit maxtor-6y200p0
+  raidloom model fit figures.csv --facts drive.facts.toml > my-disk.toml
+
+The model's file goes to standard output; how far it is from each figure goes to standard error. Only sequential and
+random rows are fitted; mixed rows stay a check. models/data/*.facts.toml show what a facts file holds.")]
+    Fit {
+        /// A name from `model list`, or the path of a CSV: test,request_bytes,kB_per_s,io_per_s
+        figures: String,
+
+        /// What is known of the drive without measuring [default: FIGURES with .facts.toml instead of .csv]
+        #[arg(long, value_name = "FILE")]
+        facts: Option<PathBuf>,
+    },
+}

@@ -1,0 +1,212 @@
+//! `raidloom bench`: one suite on one target.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bench::load::Hooks;
+use bench::suite::devtest::{self, Outcome, Row, Settings, TestResult, Verify};
+use block::{Clock, Error, ErrorKind, Reactor};
+use lab::guard::{Access, Consent, Guard};
+use serde_json::json;
+use stack::{BuildContext, OpenFiles, Stack};
+
+use crate::arguments::{ClockArgument, DevtestArguments, VerifyArgument};
+use crate::failure::Failure;
+use crate::output::{Output, figure, seconds, table};
+use crate::progress::Line;
+use crate::signals;
+
+/// Lists the suites.
+pub(crate) fn list(output: &Output) -> Result<(), Failure> {
+    let tests = devtest::tests();
+    if output.json {
+        let rows: Vec<_> = tests.iter().map(|test| json!({ "test": test.name, "request_bytes": test.request_bytes })).collect();
+        return output.document(&json!([{ "suite": devtest::NAME, "tests": rows }]));
+    }
+    let mut text = format!(
+        "{}: raw requests on a whole device, one outstanding (or --depth), data verified.\n\nTESTS, in this order:\n",
+        devtest::NAME
+    );
+    for test in tests {
+        text += &format!("  {}\n", test.workload);
+    }
+    output.result(&text)
+}
+
+/// The files that `--create` made; they go when the command ends, however it ends.
+#[derive(Default)]
+struct Made(Mutex<Vec<PathBuf>>);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for path in self.0.get_mut().map(std::mem::take).unwrap_or_default() {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Opens what the target names, through the guard.
+struct Opener {
+    guard: Guard,
+    made: Made,
+}
+
+impl OpenFiles for Opener {
+    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<fs::File, Error> {
+        if let Some(bytes) = create {
+            self.guard.make_file(path, bytes, |_| {
+                if let Ok(mut made) = self.made.0.lock() {
+                    made.push(path.to_owned());
+                }
+                Ok::<(), Error>(())
+            })?;
+        }
+        if path.is_dir() {
+            let text =
+                format!("{}: a folder. devtest measures a raw target: name a file in it, with --create SIZE to make one", path.display());
+            return Err(Error::new(ErrorKind::Refused, text));
+        }
+        self.guard.open(path, if read_only { Access::Read } else { Access::Write }).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => error.at("no such file; --create SIZE makes it"),
+            _ => error,
+        })
+    }
+}
+
+/// Runs devtest on one target.
+pub(crate) fn devtest(output: &Output, arguments: &DevtestArguments) -> Result<(), Failure> {
+    let create = match &arguments.create {
+        Some(text) => {
+            let size = stack::size::parse(text).map_err(|error| Failure::usage(format!("--create {text}: {error}")))?;
+            size.note.iter().for_each(|note| output.note(note));
+            Some(size.bytes)
+        }
+        None => None,
+    };
+    let consent = Consent {
+        erase_serials: arguments.consent.erase.clone(),
+        erase_signature: arguments.consent.erase_signature,
+        devices: arguments.consent.allow_device.clone(),
+    };
+    let stop = signals::stop_flag()?;
+    let opener = Opener { guard: Guard::new(consent), made: Made::default() };
+    let context =
+        BuildContext { files: &opener, seed: arguments.seed, read_only: arguments.read_only, create_bytes: create, emulate: false };
+    let stack = stack::parse_and_build(&arguments.target, &context)?;
+    stack.notes.iter().for_each(|note| output.note(note));
+
+    let clock = if arguments.clock == ClockArgument::Wall { Clock::Wall } else { stack.clock };
+    let reactor = match clock {
+        Clock::Virtual => Reactor::virtual_clock(),
+        Clock::Wall => {
+            Reactor::wall().map_err(|error| Failure::failed(format!("io_uring: {error}; `raidloom check` says what it needs")))?
+        }
+    };
+    let settings = settings(arguments, clock)?;
+    if clock == Clock::Virtual {
+        output.note("every member is a modelled disk: the clock is virtual and the figures are modelled");
+    }
+    let results = run_tests(output, &stack, &reactor, &settings, &stop)?;
+
+    for result in &results {
+        match &result.outcome {
+            Outcome::Skipped(reason) => output.note(&format!("{}: not run: {reason}", result.test.workload)),
+            Outcome::Measured(measured) => {
+                measured.notes.iter().for_each(|note| output.note(&format!("{}: {note}", result.test.workload)));
+            }
+            Outcome::Stopped => (),
+        }
+    }
+    print(output, &devtest::rows(&results))?;
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failure::interrupted("interrupted: the rows above are those that were finished"));
+    }
+    if results.iter().all(|result| result.measured().is_none()) {
+        return Err(Failure::invalid_results("no test could be run on this target; the notes above say why"));
+    }
+    Ok(())
+}
+
+fn settings(arguments: &DevtestArguments, clock: Clock) -> Result<Settings, Failure> {
+    let defaults = Settings::for_clock(clock);
+    let time_per_test = match &arguments.time {
+        None => defaults.time_per_test,
+        Some(text) => match stack::size::parse_duration(text) {
+            Ok(time) if time > Duration::ZERO => time,
+            Ok(_) => return Err(Failure::usage(format!("--time {text}: a test needs some time; 2s, say"))),
+            Err(error) => return Err(Failure::usage(format!("--time {text}: {error}"))),
+        },
+    };
+    if arguments.max_operations == Some(0) {
+        return Err(Failure::usage("--max-operations 0: a test needs at least one request"));
+    }
+    // What the data say of themselves differs from run to run, or a lost write could find the last run's equal data.
+    let data_seed = match clock {
+        Clock::Virtual => arguments.seed,
+        Clock::Wall => reactor::Random::new().u64(..),
+    };
+    Ok(Settings {
+        depth: arguments.depth,
+        time_per_test,
+        max_operations_per_test: arguments.max_operations,
+        verify: match arguments.verify {
+            VerifyArgument::Off => Verify::Off,
+            VerifyArgument::Words => Verify::Words,
+            VerifyArgument::Full => Verify::Full,
+        },
+        read_only: arguments.read_only,
+        seed: arguments.seed,
+        data_seed,
+        ..defaults
+    })
+}
+
+fn run_tests(
+    output: &Output,
+    stack: &Stack,
+    reactor: &Reactor,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Vec<TestResult>, Failure> {
+    let stopped = || stop.load(Ordering::Relaxed);
+    let device = &*stack.device;
+    let line = Line::new(output);
+    line.show("preparing: writing what the tests will read");
+    let mut hooks = Hooks { stop: Some(&stopped), progress: None };
+    let mut prepared = devtest::prepare(device, reactor, settings, &mut hooks)?;
+    let tests = devtest::tests();
+    let mut results = Vec::with_capacity(tests.len());
+    for (number, test) in tests.iter().enumerate() {
+        if stopped() {
+            break;
+        }
+        line.show(&format!("{:2} of {}: {}", number + 1, tests.len(), test.workload));
+        let mut hooks = Hooks { stop: Some(&stopped), progress: None };
+        results.push(devtest::run_test(device, reactor, test, settings, &mut prepared, &mut hooks)?);
+    }
+    line.clear();
+    Ok(results)
+}
+
+fn print(output: &Output, rows: &[Row]) -> Result<(), Failure> {
+    if output.json {
+        return output.document(&rows);
+    }
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            vec![
+                row.test.clone(),
+                row.request_bytes.to_string(),
+                figure(row.kib_per_second),
+                figure(row.io_per_second),
+                seconds(row.latency_mean_seconds),
+                seconds(row.latency_p99_seconds),
+            ]
+        })
+        .collect();
+    output.result(&table(&["TEST", "REQUEST", "KiB/s", "IO/s", "MEAN LATENCY", "P99 LATENCY"], &cells, &[1, 2, 3, 4, 5]))
+}

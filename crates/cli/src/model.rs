@@ -1,0 +1,116 @@
+//! `raidloom model`: disks that are described instead of owned.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use device::model::Parameters;
+use device::model::fit::{self, ErrorRow};
+use serde_json::{Value, json};
+
+use crate::arguments::ModelVerb;
+use crate::failure::Failure;
+use crate::output::{Output, figure, table};
+
+/// Runs one of the verbs.
+pub(crate) fn model(output: &Output, verb: &ModelVerb) -> Result<(), Failure> {
+    match verb {
+        ModelVerb::List => list(output),
+        ModelVerb::Show { model } => show(output, model),
+        ModelVerb::Fit { figures, facts } => fit_model(output, figures, facts.as_deref()),
+    }
+}
+
+fn load(name: &str) -> Result<Parameters, Failure> {
+    Parameters::load(name).map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn list(output: &Output) -> Result<(), Failure> {
+    let models: Vec<Parameters> = Parameters::built_in_names().into_iter().map(load).collect::<Result<_, _>>()?;
+    if output.json {
+        let document: Vec<Value> = models.iter().map(|model| json!({ "name": model.name, "title": model.title })).collect();
+        return output.document(&document);
+    }
+    let rows: Vec<Vec<String>> = models.into_iter().map(|model| vec![model.name, model.title]).collect();
+    output.result(&table(&["NAME", "DISK"], &rows, &[]))
+}
+
+fn show(output: &Output, name: &str) -> Result<(), Failure> {
+    let model = load(name)?;
+    let errors = fit::errors_built_in(&model).map_err(|error| Failure::failed(error.to_string()))?;
+    if output.json {
+        let parameters: Vec<Value> = model
+            .rows()
+            .iter()
+            .map(|row| {
+                let origin = row.origin.to_string();
+                json!({ "name": row.name, "value": row.value, "unit": row.unit, "origin": origin, "note": row.note })
+            })
+            .collect();
+        let fit: Vec<Value> = errors.iter().map(error_document).collect();
+        return output.document(&json!({ "name": model.name, "title": model.title, "parameters": parameters, "fit": fit }));
+    }
+    let rows: Vec<Vec<String>> =
+        model.rows().into_iter().map(|row| vec![row.name, row.value, row.unit, row.origin.to_string(), row.note]).collect();
+    let mut text = format!("{}: {}\n\n", model.name, model.title);
+    text += &table(&["PARAMETER", "VALUE", "UNIT", "ORIGIN", "NOTE"], &rows, &[1]);
+    text += &fit_table(&errors);
+    output.result(&text)
+}
+
+fn fit_table(errors: &[ErrorRow]) -> String {
+    if errors.is_empty() {
+        return "\nNo published figures come with this model.\n".to_owned();
+    }
+    let rows: Vec<Vec<String>> = errors
+        .iter()
+        .map(|row| {
+            let error = format!("{:+.1} %", row.relative_error * 100.0);
+            let used = if row.check { "check" } else { "fitted" };
+            let cells = [&row.test, &row.request_bytes, &figure(row.published), &figure(row.model), row.unit, &error, used];
+            cells.map(str::to_owned).to_vec()
+        })
+        .collect();
+    let worst = |check: bool| errors.iter().filter(|row| row.check == check).map(|row| row.relative_error.abs()).fold(0.0, f64::max);
+    let mut text = "\nThe model beside the published figures (rows marked `check` were not seen by the fit):\n\n".to_owned();
+    text += &table(&["TEST", "REQUEST", "PUBLISHED", "MODELLED", "UNIT", "ERROR", "ROW"], &rows, &[1, 2, 3, 5]);
+    text += &format!("\nlargest error: {:.1} % of the fitted rows", worst(false) * 100.0);
+    if errors.iter().any(|row| row.check) {
+        text += &format!(", {:.1} % of the check rows", worst(true) * 100.0);
+    }
+    text + "\n"
+}
+
+fn error_document(row: &ErrorRow) -> Value {
+    json!({
+        "test": row.test,
+        "request_bytes": row.request_bytes,
+        "unit": row.unit,
+        "published": row.published,
+        "modelled": row.model,
+        "relative_error": row.relative_error,
+        "check": row.check,
+    })
+}
+
+/// Text of the figures and of the facts: built in, or from files.
+fn figures_and_facts(figures: &str, facts: Option<&Path>) -> Result<(String, String), Failure> {
+    if let (Some((csv, built_in)), None) = (fit::built_in_data(figures), facts) {
+        return Ok((csv.to_owned(), built_in.to_owned()));
+    }
+    let facts = facts.map_or_else(|| Path::new(figures).with_extension("facts.toml"), PathBuf::from);
+    let read =
+        |path: &Path, what: &str| fs::read_to_string(path).map_err(|error| Failure::usage(format!("{what} {}: {error}", path.display())));
+    Ok((read(Path::new(figures), "figures")?, read(&facts, "facts")?))
+}
+
+fn fit_model(output: &Output, figures: &str, facts: Option<&Path>) -> Result<(), Failure> {
+    let (csv, facts) = figures_and_facts(figures, facts)?;
+    let report = fit::fit_csv(&csv, &facts).map_err(|error| Failure::usage(format!("{figures}: {error}")))?;
+    let toml = report.parameters.to_toml();
+    if output.json {
+        let rows: Vec<Value> = report.rows.iter().map(error_document).collect();
+        return output.document(&json!({ "name": report.parameters.name, "toml": toml, "fit": rows }));
+    }
+    output.progress(fit_table(&report.rows).trim());
+    output.result(&toml)
+}

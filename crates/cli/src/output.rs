@@ -1,0 +1,146 @@
+//! Where words go: results to standard output, everything else to standard error; colour and progress only on a terminal.
+
+use std::io::{ErrorKind, IsTerminal, Write};
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+
+/// What the user wants to see.
+pub(crate) struct Output {
+    /// One JSON document instead of text.
+    pub json: bool,
+    quiet: bool,
+    no_color: bool,
+}
+
+impl Output {
+    /// From the flags and the environment.
+    pub(crate) fn new(arguments: &Arguments) -> Output {
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|setting| !setting.is_empty())
+            || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+        Output { json: arguments.json, quiet: arguments.quiet, no_color: arguments.no_color || plain }
+    }
+
+    /// Whether results may carry colour.
+    pub(crate) fn color(&self) -> bool {
+        !self.no_color && std::io::stdout().is_terminal()
+    }
+
+    /// Whether progress may be drawn over and over in one place.
+    pub(crate) fn animates(&self) -> bool {
+        !self.quiet && std::io::stderr().is_terminal()
+    }
+
+    /// Columns for results.
+    pub(crate) fn width(&self) -> usize {
+        match rustix::termios::tcgetwinsize(std::io::stdout()) {
+            Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).min(140),
+            _ => 100,
+        }
+    }
+
+    /// Writes a result to standard output. A reader that has gone away (`| head`) ends the command quietly.
+    pub(crate) fn result(&self, text: &str) -> Result<(), Failure> {
+        let mut out = std::io::stdout().lock();
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        match write!(out, "{text}{end}").and_then(|()| out.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::failed(format!("writing to standard output: {error}"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a result as one JSON document.
+    pub(crate) fn document(&self, document: &impl serde::Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(document).map_err(|error| Failure::failed(format!("making JSON: {error}")))?;
+        self.result(&text)
+    }
+
+    /// A remark for a person, on standard error.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            self.stderr(&format!("note: {text}\n"));
+        }
+    }
+
+    /// A line of progress, on standard error.
+    pub(crate) fn progress(&self, text: &str) {
+        if !self.quiet {
+            self.stderr(&format!("{text}\n"));
+        }
+    }
+
+    /// What went wrong, on standard error.
+    pub(crate) fn error(&self, text: &str) {
+        let label = if !self.no_color && std::io::stderr().is_terminal() { "\x1b[1;31mraidloom:\x1b[0m" } else { "raidloom:" };
+        self.stderr(&format!("{label} {}\n", text.trim_end()));
+    }
+
+    fn stderr(&self, text: &str) {
+        // Nobody is left to be told when standard error is gone.
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+/// Rows under a head line, columns aligned; `right` names the columns that hold figures.
+pub(crate) fn table(head: &[&str], rows: &[Vec<String>], right: &[usize]) -> String {
+    let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let line = |cells: &mut dyn Iterator<Item = &str>| {
+        let mut text = String::new();
+        for (column, (cell, width)) in cells.zip(&widths).enumerate() {
+            let gap = " ".repeat(width - cell.chars().count());
+            let between = if column == 0 { "" } else { "  " };
+            text += &if right.contains(&column) { format!("{between}{gap}{cell}") } else { format!("{between}{cell}{gap}") };
+        }
+        format!("{}\n", text.trim_end())
+    };
+    let mut text = line(&mut head.iter().copied());
+    for row in rows {
+        text += &line(&mut row.iter().map(String::as_str));
+    }
+    text
+}
+
+/// A figure with at most four significant digits: what an eye can use.
+pub(crate) fn figure(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let digits = (3 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
+    format!("{value:.digits$}")
+}
+
+/// A time in the unit that suits it.
+pub(crate) fn seconds(value: f64) -> String {
+    match value {
+        value if value < 1e-3 => format!("{} us", figure(value * 1e6)),
+        value if value < 1.0 => format!("{} ms", figure(value * 1e3)),
+        value => format!("{} s", figure(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_carry_four_digits() {
+        let shown: Vec<String> = [0.0, 0.001_234_56, 1.0, 39.1, 3654.5, 57946.7, 1_234_567.0].into_iter().map(figure).collect();
+        assert_eq!(shown, ["0", "0.001235", "1.000", "39.10", "3654", "57947", "1234567"]);
+    }
+
+    #[test]
+    fn times_take_the_unit_that_suits() {
+        assert_eq!([seconds(0.000_000_5), seconds(0.0123), seconds(2.0)], ["0.5000 us", "12.30 ms", "2.000 s"]);
+    }
+
+    #[test]
+    fn columns_align() {
+        let rows = [vec!["a".to_owned(), "1".to_owned()], vec!["long".to_owned(), "100".to_owned()]];
+        assert_eq!(table(&["name", "n"], &rows, &[1]), "name    n\na       1\nlong  100\n");
+    }
+}

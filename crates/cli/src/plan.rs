@@ -1,0 +1,103 @@
+//! `raidloom plan`: write, check and show plan files. Nothing is opened for writing here.
+
+use lab::plan::{self, Outline, Resolved};
+use serde_json::json;
+
+use crate::arguments::PlanVerb;
+use crate::failure::Failure;
+use crate::output::{Output, table};
+use crate::progress::duration;
+
+/// Runs one of the verbs.
+pub(crate) fn plan(output: &Output, verb: &PlanVerb) -> Result<(), Failure> {
+    match verb {
+        PlanVerb::New => output.result(plan::starter()),
+        PlanVerb::Check(file) => {
+            let resolved = plan::load(&file.plan, &file.set)?;
+            let outline = plan::outline(&resolved.plan)?;
+            if output.json {
+                return output.document(&json!({ "ok": true, "outline": outline }));
+            }
+            output.result(&format!("{}: a good plan. {}", file.plan.display(), sentence(&outline)))
+        }
+        PlanVerb::Show(file) => {
+            let resolved = plan::load(&file.plan, &file.set)?;
+            show(output, &resolved)
+        }
+    }
+}
+
+/// What a plan comes to, in one sentence.
+pub(crate) fn sentence(outline: &Outline) -> String {
+    format!(
+        "{} configurations x {} workloads x {} blocks = {} trials, about {}",
+        outline.configurations,
+        outline.workloads,
+        outline.blocks,
+        outline.trials,
+        duration(std::time::Duration::from_secs_f64(outline.estimated_seconds))
+    )
+}
+
+fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
+    let (plan, outline) = (&resolved.plan, plan::outline(&resolved.plan)?);
+    if output.json {
+        return output.document(&json!({ "plan": plan, "skipped": resolved.skipped, "outline": outline }));
+    }
+    let mut text = format!("{}: {}\n\n", plan.name, sentence(&outline));
+    let axes: Vec<&str> = plan.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let label = |id: &str| {
+        plan.configurations.iter().find(|configuration| configuration.id == id).map_or(id.to_owned(), |configuration| {
+            axes.iter().filter_map(|axis| configuration.settings.get(*axis)).map(String::as_str).collect::<Vec<_>>().join(" ")
+        })
+    };
+    let head: Vec<String> =
+        axes.iter().map(|axis| axis.to_uppercase()).chain(["CLOCK", "COMPARED WITH", "STACK"].map(String::from)).collect();
+    let rows: Vec<Vec<String>> = plan
+        .configurations
+        .iter()
+        .map(|configuration| {
+            let settings = axes.iter().map(|axis| configuration.settings.get(*axis).cloned().unwrap_or_else(|| "-".to_owned()));
+            let clock = match configuration.clock {
+                results::Clock::Virtual => "virtual",
+                results::Clock::Wall => "wall",
+            };
+            let own = configuration.baseline == configuration.id;
+            let baseline = if own { "(baseline)".to_owned() } else { label(&configuration.baseline) };
+            settings.chain([clock.to_owned(), baseline, configuration.stack.clone()]).collect()
+        })
+        .collect();
+    text += &table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &rows, &[]);
+    if !resolved.skipped.is_empty() {
+        text += "\nLeft out:\n";
+        for skipped in &resolved.skipped {
+            let settings: Vec<&str> = axes.iter().filter_map(|axis| skipped.settings.get(*axis)).map(String::as_str).collect();
+            text += &format!("  {}: {}\n", settings.join(" "), skipped.why);
+        }
+    }
+    text += "\nWorkloads, each a row of its suite:\n";
+    for workload in &plan.workloads {
+        text += &format!("  {}\n", workload.name);
+    }
+    text += "\nWill be written to";
+    if outline.written.is_empty() {
+        text += ": nothing\n";
+    } else {
+        text += " (`{members}` is a folder of the run's own):\n";
+        let rows: Vec<Vec<String>> = outline
+            .written
+            .iter()
+            .map(|written| {
+                let what = if written.made { "made, and removed at the end" } else { "EXISTS: its content is overwritten" };
+                vec![
+                    format!("  {}", written.path),
+                    stack::size::text(written.size_bytes),
+                    stack::size::text(written.prepared_bytes),
+                    what.to_owned(),
+                ]
+            })
+            .collect();
+        text += &table(&["  PATH", "SIZE", "WRITTEN BY PREPARING", "WHAT"], &rows, &[1, 2]);
+    }
+    output.result(&text)
+}
