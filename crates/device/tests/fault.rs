@@ -191,9 +191,9 @@ fn what_is_stuck_stays_in_flight_until_the_device_goes_or_comes_back() {
         channel.poll(&mut done);
         assert_eq!((done.len(), channel.in_flight()), (2, 3));
         if comes_back {
-            control.come_back()
+            control.come_back();
         } else {
-            control.vanish()
+            control.vanish();
         }
         let ended = finish(&mut *channel, &reactor);
         assert_eq!(kinds(&ended), [Some(ErrorKind::Gone); 3]);
@@ -539,7 +539,7 @@ fn the_description_names_what_is_switched_on() {
         shorn: true,
     };
     let (device, _) = faulty(&ram(2 << 20), options);
-    let expected = "fault(seed=7, read_error=0.01, write_error=0.25, flush_error=1, bad=4KiB+1MiB, bad=0+100, delay=1500us, \
+    let expected = "fault(seed=7, read_error=0.01, write_error=0.25, flush_error=1, bad=4KiB+1MiB;0+100, delay=1500us, \
                     delay_probability=0.5, stuck_after=9, vanish_after=0, volatile=yes, lie=flush, shorn=yes, ram:2MiB)";
     assert_eq!(device.describe().to_string(), expected);
 }

@@ -216,9 +216,8 @@ impl Device for FaultDevice {
         say("read_error", options.read_error != plain.read_error, options.read_error.to_string());
         say("write_error", options.write_error != plain.write_error, options.write_error.to_string());
         say("flush_error", options.flush_error != plain.flush_error, options.flush_error.to_string());
-        for bad in &options.bad {
-            say("bad", true, format!("{}+{}", size_text(bad.offset), size_text(bad.length)));
-        }
+        let bad: Vec<String> = options.bad.iter().map(|bad| format!("{}+{}", size_text(bad.offset), size_text(bad.length))).collect();
+        say("bad", !bad.is_empty(), bad.join(";"));
         say("delay", options.delay != plain.delay, duration_text(options.delay));
         say("delay_probability", options.delay_probability != plain.delay_probability, options.delay_probability.to_string());
         say("stuck_after", options.stuck_after.is_some(), options.stuck_after.unwrap_or_default().to_string());

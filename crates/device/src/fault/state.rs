@@ -275,7 +275,7 @@ impl Cache {
             let offset = block * self.block_bytes;
             match pieces.last_mut() {
                 Some((start, run)) if *start + run.len() as u64 == offset && (run.len() as u64) < longest_bytes => {
-                    run.append(bytes.clone())
+                    run.append(bytes.clone());
                 }
                 _ => pieces.push((offset, bytes.clone())),
             }

@@ -110,7 +110,7 @@ impl FileDevice {
         let info = Info {
             size_bytes,
             block_bytes,
-            optimal_bytes: target.optimal_bytes.max(block_bytes),
+            optimal_bytes: target.optimal_bytes.clamp(block_bytes, 1 << 30).next_multiple_of(block_bytes),
             max_request_bytes: MAX_REQUEST_BYTES.max(block_bytes),
             read_only: options.read_only,
             rotational: target.rotational,
