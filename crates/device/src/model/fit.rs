@@ -415,131 +415,146 @@ pub fn mean_seek_ms(disk: &DiskParameters) -> f64 {
 /// # Errors
 /// When rows or facts that a stage needs are missing, or the result makes no disk.
 pub fn fit(rows: &[FitRow], facts: &KnownFacts) -> Result<Parameters, ModelError> {
-    let mut disk = facts.disk.clone();
+    let rows = Rows(rows);
     let link = &facts.link;
-    let select = |pattern: Pattern, write: bool| rows.iter().filter(move |row| row.test.pattern == pattern && row.test.write == write);
-    let lacking = |what: &str| ModelError(format!("the table lacks {what}"));
+    let mut disk = facts.disk.clone();
 
-    // Stage 1: rates.
-    let media_rate = |pattern: Pattern, place: &str| {
-        let rates: Vec<f64> =
-            select(pattern, false).filter(|row| row.test.request_bytes >= LARGE_REQUEST_BYTES).map(|row| row.bytes_per_second).collect();
-        let fastest = rates.iter().copied().fold(0.0, f64::max);
-        let bound: Vec<f64> = rates.into_iter().filter(|rate| *rate >= fastest * MEDIA_BOUND_SHARE).collect();
-        mean(&bound)
-            .map(|rate| rounded(rate, -3))
-            .ok_or_else(|| lacking(&format!("sequential reads {place} with requests of at least 16384 bytes")))
-    };
-    let (outer, inner) = (media_rate(Pattern::SequentialAtStart, "at start")?, media_rate(Pattern::SequentialAtEnd, "at end")?);
+    let rates = Rates { outer: rows.media_rate(Pattern::SequentialAtStart)?, inner: rows.media_rate(Pattern::SequentialAtEnd)? };
     let note = |place: &str| format!("stage 1: mean of the sequential reads {place} with large requests");
-    disk.rate_at_start = measured(outer, "bytes/s", note("at start"));
-    disk.rate_at_end = measured(inner, "bytes/s", note("at end"));
+    disk.rate_at_start = measured(rates.outer, "bytes/s", note("at start"));
+    disk.rate_at_end = measured(rates.inner, "bytes/s", note("at end"));
 
-    // Stages 2 and 3: sequential rows that the media does not bound.
-    let overhead_bound = |write: bool| -> Vec<FitRow> {
-        let at = |pattern, media: f64| select(pattern, write).filter(move |row| row.bytes_per_second < media * MEDIA_BOUND_SHARE).copied();
-        at(Pattern::SequentialAtStart, outer).chain(at(Pattern::SequentialAtEnd, inner)).collect()
-    };
-    let smallest = rows.iter().map(|row| row.test.request_bytes).min().unwrap_or(0);
-    for write in [false, true] {
-        let bound = overhead_bound(write);
-        let times = |small: bool| {
-            bound.iter().filter(|row| (row.test.request_bytes == smallest) == small).map(FitRow::request_nanoseconds).collect::<Vec<_>>()
-        };
-        let small = mean(&times(true)).ok_or_else(|| lacking("sequential rows of small requests"))?;
-        let name = if write { "link_rate_write" } else { "link_rate_read" };
-        let interface = needed(if write { disk.link_rate_write.as_ref() } else { disk.link_rate_read.as_ref() }, name)?.clone();
-        let slopes: Vec<f64> = bound
-            .iter()
-            .filter(|row| row.test.request_bytes > smallest)
-            .map(|row| (row.test.request_bytes - smallest) as f64 * 1e9 / (row.request_nanoseconds() - small))
-            .collect();
-        let mut rate = interface;
-        if let Some(slope) = mean(&slopes) {
-            let stated = rate.value.min(link.bandwidth.value);
-            if slope > 0.0 && slope < stated {
-                rate = Quantity {
-                    value: rounded(slope, -4),
-                    unit: rate.unit,
-                    origin: Origin::Measured,
-                    note: "stage 2: what larger overhead-bound sequential rows add to the smallest".to_owned(),
-                };
-            } else {
-                rate.note =
-                    format!("{}; stage 2: the rows give {:.1}e6, more than the link lets through, so it stands", rate.note, slope / 1e6);
-            }
-        }
-        let per_byte = 1e9 / rate.value.min(link.bandwidth.value);
-        let overheads: Vec<f64> = bound
-            .iter()
-            .map(|row| row.request_nanoseconds() - row.test.request_bytes as f64 * per_byte - link.command_time.value * 1e3)
-            .collect();
-        let overhead = mean(&overheads).ok_or_else(|| lacking("sequential rows that are bound by overhead"))?;
-        let note = format!("stage 3: mean of the {} overhead-bound sequential rows, less link and command time", overheads.len());
-        let overhead = measured(rounded(overhead.max(0.0) / 1e3, 1), "us", note);
-        if write {
-            (disk.link_rate_write, disk.write_overhead) = (Some(rate), overhead);
-        } else {
-            (disk.link_rate_read, disk.read_overhead) = (Some(rate), overhead);
-        }
-    }
+    let interface = needed(disk.link_rate_read.as_ref(), "link_rate_read")?;
+    let (interface, overhead) = rows.interface_and_overhead(false, &rates, interface, link)?;
+    (disk.link_rate_read, disk.read_overhead) = (Some(interface), Some(overhead));
+    let interface = needed(disk.link_rate_write.as_ref(), "link_rate_write")?;
+    let (interface, overhead) = rows.interface_and_overhead(true, &rates, interface, link)?;
+    (disk.link_rate_write, disk.write_overhead) = (Some(interface), Some(overhead));
 
-    // Stage 4: the seek curve.
-    let base_ms = needed(disk.seek_base.as_ref(), "seek_base")?.value;
-    let revolution_ms = needed(disk.revolution.as_ref(), "revolution")?.value;
-    let read_overhead_ms = needed(disk.read_overhead.as_ref(), "read_overhead")?.value / 1e3;
-    let link_rate = needed(disk.link_rate_read.as_ref(), "link_rate_read")?.value.min(link.bandwidth.value);
-    let roots: Vec<f64> = select(Pattern::Random, false)
-        .map(|row| {
-            let media_ms = row.test.request_bytes as f64 * 2e3 / (outer + inner);
-            let seek_ms = row.request_nanoseconds() / 1e6 - read_overhead_ms - revolution_ms / 2.0 - media_ms - 512e3 / link_rate;
-            (seek_ms - base_ms) / mean_root_distance(outer, inner)
-        })
-        .collect();
-    let root = mean(&roots).ok_or_else(|| lacking("random reads"))?;
-    if root <= 0.0 {
-        return Err(ModelError(format!(
-            "random reads leave {root:.3} ms for seek_root: they are too fast for this revolution and seek_base; check their unit"
-        )));
-    }
-    disk.seek_root = measured(rounded(root, 3), "ms", format!("stage 4: mean over the {} random reads, with seek_base given", roots.len()));
+    disk.seek_root = Some(rows.seek_root(&rates, &disk, link)?);
 
-    // Stage 5: what the drive gains by choosing, and what settling costs.
-    let writes: Vec<FitRow> = select(Pattern::Random, true).copied().collect();
-    if writes.is_empty() {
-        return Err(lacking("random writes"));
-    }
     let nominal = needed(disk.settle.as_ref(), "settle")?.value;
     disk.write_window = measured(1, "extents", String::new());
-    let complete = disk.complete()?;
-    let mut parameters = Parameters { name: facts.name.clone(), title: facts.title.clone(), disk: complete, link: facts.link.clone() };
+    let mut parameters =
+        Parameters { name: facts.name.clone(), title: facts.title.clone(), disk: disk.complete()?, link: facts.link.clone() };
     parameters.check()?;
-    // How much longer the model takes than the rows say, on the mean over their request sizes.
-    let excess = |parameters: &Parameters| -> f64 {
-        let ratio = |row: &FitRow| row.bytes_per_second / random(parameters, row.test, BISECTION_REQUESTS, SEED).bytes_per_second;
-        writes.iter().map(ratio).sum::<f64>() / writes.len() as f64 - 1.0
-    };
-    let (window, settle) = fit_writes(&mut parameters, nominal, excess);
-    parameters.disk.write_window = Quantity {
-        value: window,
-        unit: "extents".to_owned(),
-        origin: Origin::Measured,
-        note: format!(
-            "stage 5: the window for which random writes fit best with a settle of {nominal:?} ms; the two trade against each other"
-        ),
-    };
-    parameters.disk.settle = Quantity {
-        value: settle,
-        unit: "ms".to_owned(),
-        origin: Origin::Measured,
-        note: format!("stage 5: bisected on random writes from the {nominal:?} ms assumed, with that window"),
-    };
+    let (window, settle) = rows.window_and_settle(&parameters, nominal)?;
+    (parameters.disk.write_window, parameters.disk.settle) = (window, settle);
     parameters.check()?;
     Ok(parameters)
 }
 
+/// Media rates at start and end, in bytes a second.
+struct Rates {
+    outer: f64,
+    inner: f64,
+}
+
+/// The rows of one drive, and what each stage makes of them.
+struct Rows<'a>(&'a [FitRow]);
+
+fn lacking(what: &str) -> ModelError {
+    ModelError(format!("the table lacks {what}"))
+}
+
+impl Rows<'_> {
+    fn select(&self, pattern: Pattern, write: bool) -> impl Iterator<Item = &FitRow> {
+        self.0.iter().filter(move |row| row.test.pattern == pattern && row.test.write == write)
+    }
+
+    /// Stage 1: the mean of the large sequential reads that nothing but the media bounds.
+    fn media_rate(&self, pattern: Pattern) -> Result<f64, ModelError> {
+        let large = self.select(pattern, false).filter(|row| row.test.request_bytes >= LARGE_REQUEST_BYTES);
+        let rates: Vec<f64> = large.map(|row| row.bytes_per_second).collect();
+        let fastest = rates.iter().copied().fold(0.0, f64::max);
+        let bound: Vec<f64> = rates.into_iter().filter(|rate| *rate >= fastest * MEDIA_BOUND_SHARE).collect();
+        let place = if pattern == Pattern::SequentialAtStart { "at start" } else { "at end" };
+        let rate = mean(&bound).ok_or_else(|| lacking(&format!("sequential reads {place} with requests of at least 16384 bytes")))?;
+        Ok(rounded(rate, -3))
+    }
+
+    /// Stages 2 and 3: what the sequential rows that the media does not bound tell of interface and overhead.
+    fn interface_and_overhead(
+        &self,
+        write: bool,
+        rates: &Rates,
+        stated: &Quantity<f64>,
+        link: &LinkParameters,
+    ) -> Result<(Quantity<f64>, Quantity<f64>), ModelError> {
+        let slower = |pattern, media: f64| self.select(pattern, write).filter(move |row| row.bytes_per_second < media * MEDIA_BOUND_SHARE);
+        let bound: Vec<&FitRow> =
+            slower(Pattern::SequentialAtStart, rates.outer).chain(slower(Pattern::SequentialAtEnd, rates.inner)).collect();
+        let smallest = bound.iter().map(|row| row.test.request_bytes).min().unwrap_or(0);
+        let (small, larger): (Vec<&FitRow>, Vec<&FitRow>) = bound.iter().partition(|row| row.test.request_bytes == smallest);
+        let small_times: Vec<f64> = small.iter().map(|row| row.request_nanoseconds()).collect();
+        let small_time = mean(&small_times).ok_or_else(|| lacking("sequential rows of small requests, which overhead bounds"))?;
+        let slope = |row: &&FitRow| (row.test.request_bytes - smallest) as f64 * 1e9 / (row.request_nanoseconds() - small_time);
+        let slopes: Vec<f64> = larger.iter().map(slope).collect();
+        let mut interface = stated.clone();
+        if let Some(slope) = mean(&slopes) {
+            if slope > 0.0 && slope < stated.value.min(link.bandwidth.value) {
+                let note = "stage 2: what larger overhead-bound sequential rows add to the smallest";
+                interface = Quantity { origin: Origin::Measured, note: note.to_owned(), ..stated.with(rounded(slope, -4)) };
+            } else {
+                let rate = slope / 1e6;
+                interface.note =
+                    format!("{}; stage 2: the rows give {rate:.1}e6, which the link does not let through, so it stands", stated.note);
+            }
+        }
+        let per_byte = 1e9 / interface.value.min(link.bandwidth.value);
+        let rest = |row: &&FitRow| row.request_nanoseconds() - row.test.request_bytes as f64 * per_byte - link.command_time.value * 1e3;
+        let overheads: Vec<f64> = bound.iter().map(rest).collect();
+        let overhead = mean(&overheads).unwrap_or(small_time).max(0.0);
+        let note = format!("stage 3: mean of the {} overhead-bound sequential rows, less link and command time", overheads.len());
+        let overhead = Quantity { value: rounded(overhead / 1e3, 1), unit: "us".to_owned(), origin: Origin::Measured, note };
+        Ok((interface, overhead))
+    }
+
+    /// Stage 4: the seek curve, from random reads.
+    fn seek_root(&self, rates: &Rates, disk: &DiskFacts, link: &LinkParameters) -> Result<Quantity<f64>, ModelError> {
+        let base_ms = needed(disk.seek_base.as_ref(), "seek_base")?.value;
+        let revolution_ms = needed(disk.revolution.as_ref(), "revolution")?.value;
+        let overhead_ms = needed(disk.read_overhead.as_ref(), "read_overhead")?.value / 1e3;
+        let link_rate = needed(disk.link_rate_read.as_ref(), "link_rate_read")?.value.min(link.bandwidth.value);
+        let root = |row: &FitRow| {
+            let media_ms = row.test.request_bytes as f64 * 2e3 / (rates.outer + rates.inner);
+            let seek_ms = row.request_nanoseconds() / 1e6 - overhead_ms - revolution_ms / 2.0 - media_ms - 512e3 / link_rate;
+            (seek_ms - base_ms) / mean_root_distance(rates.outer, rates.inner)
+        };
+        let roots: Vec<f64> = self.select(Pattern::Random, false).map(root).collect();
+        let root = mean(&roots).ok_or_else(|| lacking("random reads"))?;
+        if root <= 0.0 {
+            let cause = "they are too fast for this revolution and seek_base; check their unit";
+            return Err(ModelError(format!("random reads leave {root:.3} ms for seek_root: {cause}")));
+        }
+        let note = format!("stage 4: mean over the {} random reads, with seek_base given", roots.len());
+        Ok(Quantity { value: rounded(root, 3), unit: "ms".to_owned(), origin: Origin::Measured, note })
+    }
+
+    /// Stage 5: what the drive gains by choosing, and what settling costs, from random writes.
+    fn window_and_settle(&self, parameters: &Parameters, nominal_ms: f64) -> Result<(Quantity<u64>, Quantity<f64>), ModelError> {
+        let writes: Vec<&FitRow> = self.select(Pattern::Random, true).collect();
+        if writes.is_empty() {
+            return Err(lacking("random writes"));
+        }
+        // How much longer the model takes than the rows say, on the mean over their request sizes.
+        let excess = |parameters: &Parameters| -> f64 {
+            let ratio = |row: &&FitRow| row.bytes_per_second / random(parameters, row.test, BISECTION_REQUESTS, SEED).bytes_per_second;
+            writes.iter().map(ratio).sum::<f64>() / writes.len() as f64 - 1.0
+        };
+        let (window, settle) = bisect_writes(&mut parameters.clone(), nominal_ms, excess);
+        let note = format!(
+            "stage 5: the window for which random writes fit best with a settle of {nominal_ms:?} ms; the two trade against each other"
+        );
+        let window = Quantity { value: window, unit: "extents".to_owned(), origin: Origin::Measured, note };
+        let note = format!("stage 5: bisected on random writes from the {nominal_ms:?} ms assumed, with that window");
+        let settle = Quantity { value: settle, unit: "ms".to_owned(), origin: Origin::Measured, note };
+        Ok((window, settle))
+    }
+}
+
 /// The window that fits best at the nominal settle, then the settle that fits with that window.
-fn fit_writes(parameters: &mut Parameters, nominal_ms: f64, excess: impl Fn(&Parameters) -> f64) -> (u64, f64) {
+fn bisect_writes(parameters: &mut Parameters, nominal_ms: f64, excess: impl Fn(&Parameters) -> f64) -> (u64, f64) {
     let unit = parameters.disk.settle.clone();
     let mut excess_at = |window: u64, settle: f64| {
         parameters.disk.write_window.value = window;
