@@ -15,7 +15,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use block::{Error, ErrorKind};
 use rustix::fs::OFlags;
@@ -35,7 +36,7 @@ pub struct Consent {
 }
 
 /// What a file is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Reading; nothing can be harmed.
     Read,
@@ -66,6 +67,16 @@ struct Findings {
     by_id: Option<PathBuf>,
 }
 
+/// What tells one held file from another: device, inode, number of the block device, and whether it may be written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Held(u64, u64, u64, Access);
+
+impl Held {
+    fn of(data: &fs::Metadata, access: Access) -> Held {
+        Held(data.dev(), data.ino(), data.rdev(), access)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Kind {
     #[default]
@@ -87,6 +98,9 @@ pub struct Guard {
     protected: Vec<(PathBuf, &'static str)>,
     /// Files made by this process, by device and inode: nobody else's data is in them.
     made: Mutex<HashMap<(u64, u64), PathBuf>>,
+    /// What is open and locked. What `open` hands out are duplicates of these: a ring lets go of its files some time after
+    /// it is closed, so that the lock of a file that was opened anew each time would be in its own way.
+    held: Mutex<HashMap<Held, File>>,
 }
 
 fn refused(text: String) -> Error {
@@ -101,7 +115,7 @@ impl Guard {
         if let Ok(binary) = std::env::current_exe() {
             protected.push((binary, "raidloom itself"));
         }
-        Guard { consent, protected, made: Mutex::default() }
+        Guard { consent, protected, made: Mutex::default(), held: Mutex::default() }
     }
 
     /// The same, and the disk under `folder` is never written to as a device: results are kept there.
@@ -141,13 +155,13 @@ impl Guard {
             Err(error) => return Err(failed(error.into())),
         }
         let data = file.metadata().map_err(failed)?;
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).insert((data.dev(), data.ino()), path.to_owned());
+        lock_of(&self.made).insert((data.dev(), data.ino()), path.to_owned());
         Ok(())
     }
 
     /// Removes the files that were made through this guard and are still the same; says in words what could not be removed.
     pub fn remove_made(&self) -> Vec<String> {
-        let made = std::mem::take(&mut *self.made.lock().unwrap_or_else(PoisonError::into_inner));
+        let made = std::mem::take(&mut *lock_of(&self.made));
         let still_there = |((device, inode), path): &((u64, u64), PathBuf)| {
             fs::symlink_metadata(path).is_ok_and(|data| (data.dev(), data.ino()) == (*device, *inode))
         };
@@ -158,7 +172,7 @@ impl Guard {
     }
 
     /// Opens a path that a plan or a stack text names. For writing, everything in it is as good as overwritten, so it is
-    /// refused unless it is known to be free; and no other process can open it through a guard while it is open.
+    /// refused unless it is known to be free; and nobody else can open it through a guard as long as this guard lives.
     ///
     /// # Errors
     /// [`ErrorKind::Refused`] with the reason and what to do, [`ErrorKind::NotFound`], [`ErrorKind::Permission`], or what
@@ -174,6 +188,10 @@ impl Guard {
             Error::from_io(format!("{}: opening it for {purpose}{hint}", path.display()), error)
         };
         let real = fs::canonicalize(path).map_err(failed)?;
+        let held = Held::of(&fs::metadata(&real).map_err(failed)?, access);
+        if let Some(file) = lock_of(&self.held).get(&held) {
+            return file.try_clone().map_err(failed);
+        }
         let findings = self.look(path, &real, access).map_err(failed)?;
         self.judge(&findings, access)?;
         let mut options = OpenOptions::new();
@@ -186,7 +204,8 @@ impl Guard {
                 flags |= OFlags::EXCL;
             }
         }
-        let file = options.custom_flags(flags.bits() as i32).open(&real).map_err(failed)?;
+        options.custom_flags(flags.bits() as i32);
+        let file = patiently(|| options.open(&real), |error| error.kind() == io::ErrorKind::ResourceBusy).map_err(failed)?;
         self.lock(path, &file, access)?;
         if access == Access::Write {
             let opened = self.look_at(path, &real, &file).map_err(failed)?;
@@ -195,7 +214,10 @@ impl Guard {
                 return Err(refused(format!("{}: it was replaced while it was being opened", path.display())));
             }
         }
-        Ok(file)
+        let opened = Held::of(&file.metadata().map_err(failed)?, access);
+        let duplicate = file.try_clone().map_err(failed)?;
+        lock_of(&self.held).insert(opened, file);
+        Ok(duplicate)
     }
 
     /// Whether `open` would refuse to write to the path, without opening it for writing.
@@ -210,7 +232,10 @@ impl Guard {
 
     /// One owner writes, or many read. The lock is advisory, and udev honours it too.
     fn lock(&self, path: &Path, file: &File, access: Access) -> Result<(), Error> {
-        let locked = if access == Access::Write { file.try_lock() } else { file.try_lock_shared() };
+        let try_lock = || if access == Access::Write { file.try_lock() } else { file.try_lock_shared() };
+        // The ring of a process that was killed holds its files for a moment longer than the process lives.
+        let holder_is_gone = || system::lock_holder(file).is_none_or(|process| !Path::new(&format!("/proc/{process}")).exists());
+        let locked = patiently(try_lock, |error| matches!(error, TryLockError::WouldBlock) && holder_is_gone());
         match locked {
             Ok(()) => Ok(()),
             Err(TryLockError::WouldBlock) => {
@@ -246,7 +271,7 @@ impl Guard {
         let mut findings = Findings { named: named.to_owned(), kind, ..Findings::default() };
         match kind {
             Kind::File => {
-                if self.made.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&(data.dev(), data.ino())) {
+                if lock_of(&self.made).contains_key(&(data.dev(), data.ino())) {
                     return Ok(findings);
                 }
                 findings.read_only = data.mode() & 0o222 == 0;
@@ -387,6 +412,34 @@ fn serial(disk: DeviceNumber) -> Option<String> {
 fn by_id_name(number: DeviceNumber) -> Option<PathBuf> {
     let links = fs::read_dir(BY_ID).ok()?.flatten().map(|entry| entry.path());
     links.filter(|link| system::block_number(link) == Some(number)).max_by_key(|link| (link.as_os_str().len(), link.clone()))
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        for file in lock_of(&self.held).values() {
+            // Not left to closing, which has no effect while a ring still holds the file.
+            let _ = file.unlock();
+        }
+    }
+}
+
+fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How often something that will pass soon is tried again, and how long in between.
+const ATTEMPTS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Tries again for a second while `passes` says that an error will pass.
+fn patiently<T, E>(mut attempt: impl FnMut() -> Result<T, E>, passes: impl Fn(&E) -> bool) -> Result<T, E> {
+    for _ in 1..ATTEMPTS {
+        match attempt() {
+            Err(error) if passes(&error) => std::thread::sleep(PAUSE),
+            result => return result,
+        }
+    }
+    attempt()
 }
 
 impl stack::OpenFiles for Guard {

@@ -64,7 +64,9 @@ fn reading_is_never_refused_for_what_is_in_a_file() {
     let (path, _) = file_with(folder.path(), "image", 0, b"XFSB");
     let file = guard().open(&path, Access::Read).unwrap();
     assert!(file.write_at(b"x", 0).is_err(), "the file must not be open for writing");
-    let second = guard().open(&path, Access::Read);
+    let (first, second) = (guard(), guard());
+    let _first = first.open(&path, Access::Read).unwrap();
+    let second = second.open(&path, Access::Read);
     assert!(second.is_ok(), "many may read");
 }
 
@@ -92,12 +94,36 @@ fn what_is_not_there_and_what_may_not_be_written_is_said() {
 fn a_file_has_one_writer() {
     let folder = tempfile::tempdir().unwrap();
     let (path, _) = file_with(folder.path(), "member", 0, b"");
-    let held = guard().open(&path, Access::Write).unwrap();
+    let owner = guard();
+    let _file = owner.open(&path, Access::Write).unwrap();
+    owner.open(&path, Access::Write).expect("the same owner, for the next visit");
     let text = guard().open(&path, Access::Write).unwrap_err().to_string();
     assert!(text.contains("it is in use") && text.contains("named twice"), "{text}");
     assert_eq!(guard().open(&path, Access::Read).unwrap_err().kind(), ErrorKind::Refused);
-    drop(held);
+    drop(owner);
     guard().open(&path, Access::Write).unwrap();
+}
+
+/// A ring goes on holding its files for a moment after it was closed; the lock must not.
+#[test]
+fn a_guard_that_is_gone_leaves_no_lock_even_where_the_file_is_still_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = file_with(folder.path(), "member", 0, b"");
+    let _still_open = guard().open(&path, Access::Write).unwrap();
+    guard().open(&path, Access::Write).unwrap();
+}
+
+#[test]
+fn what_will_pass_is_waited_for_and_what_will_not_is_told_at_once() {
+    let attempts = std::cell::Cell::new(0);
+    let third_time = || {
+        attempts.set(attempts.get() + 1);
+        if attempts.get() == 3 { Ok(()) } else { Err("busy") }
+    };
+    assert_eq!(patiently(third_time, |_| true), Ok(()));
+    attempts.set(0);
+    assert_eq!(patiently(third_time, |_| false), Err("busy"));
+    assert_eq!(attempts.get(), 1);
 }
 
 #[test]
@@ -264,9 +290,10 @@ fn a_loop_device_its_file_and_a_mount_of_it_are_refused() {
     assert_refused(&guard(), &image, &format!("in use by {}", path.display()));
 
     let guard = Guard::new(Consent { devices: vec![path.clone()], ..Consent::default() });
-    let file = guard.open(&path, Access::Write).expect("an empty loop device with consent");
-    assert!(guard.open(&path, Access::Write).is_err(), "O_EXCL: once");
-    drop(file);
+    let owner = Guard::new(Consent { devices: vec![path.clone()], ..Consent::default() });
+    let file = owner.open(&path, Access::Write).expect("an empty loop device with consent");
+    assert!(guard.open(&path, Access::Write).is_err(), "O_EXCL: one owner");
+    drop((file, owner));
 
     if !Command::new("mkfs.ext4").arg("-q").arg(&path).status().is_ok_and(|status| status.success()) {
         println!("skipped: no mkfs.ext4");
