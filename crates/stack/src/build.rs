@@ -7,11 +7,14 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use array::{ArrayDevice, Raid0Layout};
 use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node};
-use device::{Direct, FileDevice, FileOptions, NullDevice, RamDevice};
+use device::model::{Links, ModelDevice, ModelOptions};
+use device::{BadRange, Direct, FaultDevice, FaultOptions, FileDevice, FileOptions, NullDevice, RamDevice};
+use reactor::derive_seed;
 
 use crate::table::{self, OptionRow, Problem};
 use crate::{parse, size};
@@ -75,17 +78,23 @@ pub fn parse_and_build(text: &str, context: &BuildContext<'_>) -> Result<Stack, 
 /// What cannot be built, and why: an unknown name or value, a file that is missing, refused or named twice, sizes that do
 /// not fit.
 pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
-    let mut builder = Builder { context, members: Vec::new(), notes: Vec::new() };
+    let mut builder = Builder { context, members: Vec::new(), notes: Vec::new(), links: Links::default(), models: 0, faults: 0 };
     refuse_files_named_twice(node)?;
     let device = builder.device(node)?;
     let device = if context.emulate { Emulated::over(device) } else { device };
-    Ok(Stack { device, members: builder.members, notes: builder.notes, clock: Clock::Wall })
+    let clock = if builder.models == builder.members.len() as u64 { Clock::Virtual } else { Clock::Wall };
+    Ok(Stack { device, members: builder.members, notes: builder.notes, clock })
 }
 
 struct Builder<'a> {
     context: &'a BuildContext<'a>,
     members: Vec<Member>,
     notes: Vec<String>,
+    /// Modelled disks that name the same link share it.
+    links: Links,
+    /// How many modelled disks and faulty layers there are so far: each has a seed of its own.
+    models: u64,
+    faults: u64,
 }
 
 /// The checked options of one layer or leaf.
@@ -107,6 +116,11 @@ impl<'a> Settings<'a> {
 
     fn get(&self, name: &str) -> Option<&'a str> {
         self.given.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Error> {
+        let wrong = |value: &str| Error::new(ErrorKind::Invalid, format!("{name}={value} is no number of the kind that is needed"));
+        self.get(name).map(|value| value.parse().map_err(|_| wrong(value))).transpose()
     }
 
     fn is(&self, name: &str, value: &str) -> bool {
@@ -135,7 +149,7 @@ impl Builder<'_> {
                     return Err(Error::new(ErrorKind::Invalid, text));
                 }
                 let members: Result<Vec<_>, Error> = children.iter().map(|child| self.device(child)).collect();
-                self.layer(name, &settings, members?).map_err(|error| error.at(name))
+                self.layer(name, &settings, members?)
             }
             Node::Leaf { scheme, address, options } => {
                 let row = table::leaf(scheme).map_err(|problem| refusal(scheme, &problem))?;
@@ -151,11 +165,16 @@ impl Builder<'_> {
 
     fn layer(&mut self, name: &str, settings: &Settings<'_>, members: Vec<Arc<dyn Device>>) -> Result<Arc<dyn Device>, Error> {
         match name {
-            "linear" => Ok(Arc::new(ArrayDevice::linear(members)?)),
+            "linear" => Ok(Arc::new(ArrayDevice::linear(members).map_err(|error| error.at(name))?)),
             "raid0" => {
                 let chunk_bytes = self.size(settings, "chunk")?.unwrap_or(64 << 10);
                 let layout = if settings.is("layout", "alternate") { Raid0Layout::Alternate } else { Raid0Layout::Original };
-                Ok(Arc::new(ArrayDevice::raid0(members, chunk_bytes, layout)?))
+                Ok(Arc::new(ArrayDevice::raid0(members, chunk_bytes, layout).map_err(|error| error.at(name))?))
+            }
+            "fault" => {
+                let options = self.fault_options(settings)?;
+                let [below] = <[_; 1]>::try_from(members).expect("the count was checked");
+                Ok(Arc::new(FaultDevice::new(below, options)?))
             }
             name => unreachable!("the layer {name} is in the table"),
         }
@@ -171,6 +190,12 @@ impl Builder<'_> {
                     "ram" => Arc::new(RamDevice::new(size_bytes, block_bytes)?),
                     _ => Arc::new(NullDevice::new(size_bytes, block_bytes)?),
                 })
+            }
+            "model" => {
+                let options = ModelOptions { keep_data: settings.is("data", "keep"), link: settings.get("link").map(str::to_owned) };
+                let seed = derive_seed(self.context.seed, "model", self.models);
+                self.models += 1;
+                Ok(Arc::new(ModelDevice::load(address, &options, seed, &mut self.links)?))
             }
             scheme => unreachable!("the leaf {scheme} is in the table"),
         }
@@ -195,6 +220,29 @@ impl Builder<'_> {
             self.notes.push(format!("{}: through the page cache, for direct I/O is not to be had: {reason}", path.display()));
         }
         Ok(Arc::new(device))
+    }
+
+    fn fault_options(&mut self, settings: &Settings<'_>) -> Result<FaultOptions, Error> {
+        let plain = FaultOptions::default();
+        let bad = settings.get("bad").map(table::ranges).transpose();
+        let bad = bad.map_err(|error| Error::new(ErrorKind::Invalid, format!("bad: {error}")))?;
+        let delay = settings.get("delay").map(size::parse_duration).transpose();
+        let seed = derive_seed(self.context.seed, "fault", self.faults);
+        self.faults += 1;
+        Ok(FaultOptions {
+            seed: settings.number("seed")?.unwrap_or(seed),
+            read_error: settings.number("read_error")?.unwrap_or(plain.read_error),
+            write_error: settings.number("write_error")?.unwrap_or(plain.write_error),
+            flush_error: settings.number("flush_error")?.unwrap_or(plain.flush_error),
+            bad: bad.unwrap_or_default().into_iter().map(|(offset, length)| BadRange { offset, length }).collect(),
+            delay: delay.map_err(|error| Error::new(ErrorKind::Invalid, format!("delay: {error}")))?.unwrap_or(plain.delay),
+            delay_probability: settings.number("delay_probability")?.unwrap_or(plain.delay_probability),
+            stuck_after: settings.number("stuck_after")?,
+            vanish_after: settings.number("vanish_after")?,
+            volatile: settings.is("volatile", "yes"),
+            lying_flush: settings.is("lie", "flush"),
+            shorn: settings.is("shorn", "yes"),
+        })
     }
 
     fn size(&mut self, settings: &Settings<'_>, name: &str) -> Result<Option<u64>, Error> {

@@ -21,6 +21,8 @@ pub enum Takes {
     Path,
     /// A name, or the path of a file.
     Name,
+    /// Ranges of bytes: `OFFSET+LENGTH`, several joined by `;`.
+    Ranges,
 }
 
 impl Takes {
@@ -38,6 +40,7 @@ impl Takes {
             Takes::Fraction if text.parse::<f64>().is_ok_and(|number| (0.0..=1.0).contains(&number)) => Ok(()),
             Takes::Word(words) if words.contains(&text) => Ok(()),
             Takes::Word(words) => Err(Problem { expected: self.to_string(), hint: nearest(text, words.iter().copied()).map(did_you_mean) }),
+            Takes::Ranges => ranges(text).map(drop).or_else(|_| expected()),
             Takes::Path | Takes::Name if !text.is_empty() => Ok(()),
             Takes::Fraction | Takes::Path | Takes::Name => expected(),
         }
@@ -54,8 +57,19 @@ impl fmt::Display for Takes {
             Takes::Word(words) => f.write_str(&alternatives(words)),
             Takes::Path => f.write_str("a path"),
             Takes::Name => f.write_str("a name or a path"),
+            Takes::Ranges => f.write_str("ranges (4KiB+512;1MiB+64KiB)"),
         }
     }
+}
+
+/// Offset and length of each of `OFFSET+LENGTH;OFFSET+LENGTH`, in bytes.
+pub(crate) fn ranges(text: &str) -> Result<Vec<(u64, u64)>, size::UnitError> {
+    let no_range = || size::UnitError { reason: format!("`{text}` is no list of ranges"), expected: "OFFSET+LENGTH;OFFSET+LENGTH" };
+    let range = |text: &str| {
+        let (offset, length) = text.split_once('+').ok_or_else(no_range)?;
+        Ok((size::parse(offset)?.bytes, size::parse(length)?.bytes))
+    };
+    text.split(';').map(range).collect()
 }
 
 /// What was expected in the place of something wrong.
@@ -135,6 +149,30 @@ pub static LAYERS: &[LayerRow] = &[
         ],
         help: "chunks dealt out to the members in turn",
     },
+    LayerRow {
+        name: "fault",
+        members: (1, 1),
+        options: &[
+            OptionRow { name: "seed", takes: Takes::Count, default: "the run's", help: "where the dice start" },
+            OptionRow { name: "read_error", takes: Takes::Fraction, default: "0", help: "probability that a read fails" },
+            OptionRow { name: "write_error", takes: Takes::Fraction, default: "0", help: "probability that a write fails" },
+            OptionRow {
+                name: "flush_error",
+                takes: Takes::Fraction,
+                default: "0",
+                help: "probability that a flush, and all after it, fail",
+            },
+            OptionRow { name: "bad", takes: Takes::Ranges, default: "none", help: "what cannot be read until it is written" },
+            OptionRow { name: "delay", takes: Takes::Duration, default: "0s", help: "time added to requests" },
+            OptionRow { name: "delay_probability", takes: Takes::Fraction, default: "1", help: "probability that a request is delayed" },
+            OptionRow { name: "stuck_after", takes: Takes::Count, default: "never", help: "answers no request after so many" },
+            OptionRow { name: "vanish_after", takes: Takes::Count, default: "never", help: "gone after so many requests" },
+            OptionRow { name: "volatile", takes: YES_NO, default: "no", help: "a write cache that a crash empties" },
+            OptionRow { name: "lie", takes: Takes::Word(&["flush"]), default: "never", help: "answers flushes and does nothing" },
+            OptionRow { name: "shorn", takes: YES_NO, default: "no", help: "a crash tears blocks" },
+        ],
+        help: "breaks what is below it, by seed",
+    },
 ];
 
 /// The leaves.
@@ -158,6 +196,20 @@ pub static LEAVES: &[LeafRow] = &[
     },
     LeafRow { name: "ram", address: Takes::Size, options: &[BLOCK], help: "memory; gone when raidloom ends" },
     LeafRow { name: "null", address: Takes::Size, options: &[BLOCK], help: "takes everything, keeps nothing" },
+    LeafRow {
+        name: "model",
+        address: Takes::Name,
+        options: &[
+            OptionRow {
+                name: "data",
+                takes: Takes::Word(&["keep", "drop"]),
+                default: "drop",
+                help: "whether what is written can be read back",
+            },
+            OptionRow { name: "link", takes: Takes::Name, default: "the model's", help: "the bus it shares with others of that name" },
+        ],
+        help: "a modelled disk: the times of a real one",
+    },
 ];
 
 /// Names that the notation has room for and this version does not know yet.
@@ -227,7 +279,7 @@ pub fn help() -> String {
     let mut text = String::from("Layers: NAME(option=value, device, ...)\n");
     let options = |text: &mut String, options: &[OptionRow]| {
         for row in options {
-            *text += &format!("      {:<10} {}: {} (default {})\n", row.name, row.takes, row.help, row.default);
+            *text += &format!("      {:<17} {}: {} (default {})\n", row.name, row.takes, row.help, row.default);
         }
     };
     for row in LAYERS {

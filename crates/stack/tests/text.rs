@@ -38,6 +38,7 @@ fn value(takes: Takes, random: &mut Random) -> String {
         Takes::Fraction => format!("{:.3}", random.f64()),
         Takes::Duration => format!("{}us", random.u16(..)),
         Takes::Word(words) => words[random.usize(..words.len())].to_owned(),
+        Takes::Ranges => (0..random.usize(1..4)).map(|at| format!("{at}MiB+{}", random.u16(..))).collect::<Vec<_>>().join(";"),
         Takes::Path | Takes::Name => {
             let letters: Vec<char> = "ab/.-:=?&\\\"'(), \t\nµ漢é%#[]{}".chars().collect();
             (0..random.usize(1..12)).map(|_| letters[random.usize(..letters.len())]).collect()
@@ -101,7 +102,7 @@ fn no_text_breaks_the_parser() {
     }
 }
 
-/// `golden/text-errors.txt`: a line `> text` (`\n` stands for a new line), then the message. `UPDATE_GOLDEN=1` writes it anew.
+/// `golden/text-errors.txt`: a line `> text` (`\n` stands for a new line), then the message. `RAIDLOOM_BLESS=1` writes it anew.
 #[test]
 fn wrong_texts_are_explained() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/text-errors.txt");
@@ -111,10 +112,7 @@ fn wrong_texts_are_explained() {
         let error = parse(&text.replace("\\n", "\n")).expect_err(text);
         written += &format!("> {text}\n{error}\n\n");
     }
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        return std::fs::write(path, &written).expect("the golden file");
-    }
-    assert_eq!(written, golden);
+    testkit::golden::check(path, &written);
     assert!(written.matches("\n\n").count() > 25);
 }
 
