@@ -121,13 +121,12 @@ fn select<'a>(sets: &'a [MemberSet], table: &Reader<'_>) -> Result<Selection<'a>
             return Err(place.error(format!("unknown key `{key}` in {}{}", table.name, suggestion(key, AXES))));
         }
     }
-    let members = match (members, sets) {
-        (Some(item), _) => {
+    let members = match members {
+        Some(item) => {
             let items = values(item, MEMBERS)?.iter();
             items.map(|item| Ok(At { value: named_set(sets, item)?, place: item.place.clone() })).collect::<Result<_, Error>>()?
         }
-        (None, [only]) => vec![At { value: only, place: table.place.clone() }],
-        (None, _) => return Err(table.place.error(format!("{} has no `members`, and there are several sets to choose from", table.name))),
+        None => sets.iter().map(|set| At { value: set, place: table.place.clone() }).collect(),
     };
     let levels: Vec<At<Level>> = values(level, LEVEL)?
         .iter()

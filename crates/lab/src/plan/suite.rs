@@ -13,11 +13,10 @@ use stack::size;
 use super::document::{Item, Place, Reader, Value, suggestion};
 use crate::Error;
 
-/// A setting of the suite `devtest`: its name, what it is without being named, and how its text is read.
+/// A setting of the suite `devtest`: its name, and its way to text and back.
 struct Setting {
     name: &'static str,
-    wall: &'static str,
-    virtual_: &'static str,
+    write: fn(&Settings) -> String,
     read: fn(&mut Settings, &str) -> Result<(), String>,
 }
 
@@ -40,8 +39,7 @@ const VERIFY: [(&str, Verify); 3] = [("off", Verify::Off), ("words", Verify::Wor
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "depth",
-        wall: "1",
-        virtual_: "1",
+        write: |settings| settings.depth.to_string(),
         read: |settings, text| {
             settings.depth = number(text, 4096)? as u32;
             Ok(())
@@ -49,8 +47,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "time_per_test",
-        wall: "3s",
-        virtual_: "20s",
+        write: |settings| size::duration_text(settings.time_per_test),
         read: |settings, text| {
             settings.time_per_test = duration(text)?;
             if settings.time_per_test.is_zero() { Err("a test needs more than no time".to_owned()) } else { Ok(()) }
@@ -58,8 +55,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "max_operations",
-        wall: UNLIMITED,
-        virtual_: UNLIMITED,
+        write: |settings| settings.max_operations_per_test.map_or(UNLIMITED.to_owned(), |operations| operations.to_string()),
         read: |settings, text| {
             settings.max_operations_per_test = if text == UNLIMITED { None } else { Some(number(text, u64::MAX)?) };
             Ok(())
@@ -67,8 +63,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "ramp",
-        wall: "0s",
-        virtual_: "0s",
+        write: |settings| size::duration_text(settings.ramp),
         read: |settings, text| {
             settings.ramp = duration(text)?;
             Ok(())
@@ -76,8 +71,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "verify",
-        wall: "words",
-        virtual_: "words",
+        write: |settings| VERIFY.iter().find(|(_, verify)| *verify == settings.verify).map_or("", |(name, _)| name).to_owned(),
         read: |settings, text| {
             let known = VERIFY.iter().find(|(name, _)| *name == text);
             settings.verify = known.ok_or_else(|| format!("`{text}`: expected off, words or full"))?.1;
@@ -86,8 +80,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "region",
-        wall: "512MiB",
-        virtual_: "512MiB",
+        write: |settings| size::text(settings.region_bytes),
         read: |settings, text| {
             settings.region_bytes = bytes(text)?;
             Ok(())
@@ -95,14 +88,20 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "prepare",
-        wall: "1GiB",
-        virtual_: "1GiB",
+        write: |settings| size::text(settings.prepare_bytes),
         read: |settings, text| {
             settings.prepare_bytes = bytes(text)?;
             Ok(())
         },
     },
 ];
+
+fn suite_defaults(clock: Clock) -> Settings {
+    Settings::for_clock(match clock {
+        Clock::Wall => reactor::Clock::Wall,
+        Clock::Virtual => reactor::Clock::Virtual,
+    })
+}
 
 const CLOCKS: [(Clock, &str); 2] = [(Clock::Wall, "wall"), (Clock::Virtual, "virtual")];
 
@@ -177,19 +176,17 @@ fn read_settings(table: &Reader<'_>, prefix: &str, found: &mut BTreeMap<String, 
             }
             _ => [item, item],
         };
-        let mut texts = [setting.wall.to_owned(), setting.virtual_.to_owned()];
+        let mut texts = CLOCKS.map(|(clock, _)| (setting.write)(&suite_defaults(clock)));
         for (text, item) in texts.iter_mut().zip(by_clock) {
             let Some(item) = item else { continue };
             *text = item.scalar()?;
             (setting.read)(&mut Settings::default(), text).map_err(|text| item.error(text))?;
         }
         let name = setting.name;
-        let [wall, virtual_] = texts;
-        if wall == virtual_ {
-            found.insert(format!("{prefix}.{name}"), wall);
+        if texts[0] == texts[1] {
+            found.insert(format!("{prefix}.{name}"), texts[0].clone());
         } else {
-            found.insert(format!("{prefix}.{}.{name}", CLOCKS[0].1), wall);
-            found.insert(format!("{prefix}.{}.{name}", CLOCKS[1].1), virtual_);
+            found.extend(CLOCKS.iter().zip(texts).map(|((_, clock), text)| (format!("{prefix}.{clock}.{name}"), text)));
         }
     }
     Ok(())

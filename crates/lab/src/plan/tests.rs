@@ -75,6 +75,13 @@ fn settings_differ_by_clock_where_the_plan_says_so() {
     assert_eq!(wall.depth, 1);
     assert_eq!(plan.suite_settings["devtest.virtual.time_per_test"], "1s");
     assert_eq!(plan.suite_settings["devtest.depth"], "1");
+    let text = GOOD.replace("time_per_test = { wall = \"10ms\", virtual = \"1s\" }\n", "");
+    let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+    for (clock, its) in [(Clock::Wall, reactor::Clock::Wall), (Clock::Virtual, reactor::Clock::Virtual)] {
+        let settings = suite::settings(&plan, &plan.workloads[0], clock).unwrap();
+        let defaults = bench::suite::devtest::Settings::for_clock(its);
+        assert_eq!(format!("{settings:?}"), format!("{defaults:?}"), "what a plan does not name is the suite's own default");
+    }
 }
 
 #[test]
