@@ -11,10 +11,10 @@ fn ours(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
 
 /// Trailing blanks, foreign line ends, and files that do not end with exactly one line end.
 ///
-/// Golden files are what a program printed, byte for byte, and stay as they are.
+/// Golden files and snapshots are what a program printed, byte for byte, and stay as they are.
 pub(crate) fn endings(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in ours(tree).filter(|(path, _)| !path.contains("/golden/")) {
+    for (path, text) in ours(tree).filter(|(path, _)| !path.contains("/golden/") && !path.ends_with(".trycmd")) {
         let mut blank = text.split('\n').enumerate().filter(|(_, line)| line.ends_with([' ', '\t', '\r']));
         if let Some((index, _)) = blank.next() {
             let message = match blank.count() {
@@ -142,8 +142,17 @@ mod tests {
             assert_eq!(found(endings, &[("plans/a.toml", planted)]).len(), 1, "{planted:?}");
         }
         assert!(
-            found(endings, &[("plans/a.toml", "a\n\nb\n"), ("empty", ""), ("Cargo.lock", "a "), ("crates/a/tests/golden/a.csv", "a\r\n")])
-                .is_empty()
+            found(
+                endings,
+                &[
+                    ("plans/a.toml", "a\n\nb\n"),
+                    ("empty", ""),
+                    ("Cargo.lock", "a "),
+                    ("crates/a/tests/golden/a.csv", "a\r\n"),
+                    ("tests/cli/a.trycmd", "a \n")
+                ]
+            )
+            .is_empty()
         );
     }
 
