@@ -111,14 +111,8 @@ pub(crate) fn devtest(output: &Output, arguments: &DevtestArguments) -> Result<(
     }
     let results = run_tests(output, &stack, &reactor, &settings, &stop)?;
 
-    for result in &results {
-        match &result.outcome {
-            Outcome::Skipped(reason) => output.note(&format!("{}: not run: {reason}", result.test.workload)),
-            Outcome::Measured(measured) => {
-                measured.notes.iter().for_each(|note| output.note(&format!("{}: {note}", result.test.workload)));
-            }
-            Outcome::Stopped => (),
-        }
+    for note in notes(&results) {
+        output.note(&note);
     }
     print(output, &devtest::rows(&results))?;
     if stop.load(Ordering::Relaxed) {
@@ -128,6 +122,30 @@ pub(crate) fn devtest(output: &Output, arguments: &DevtestArguments) -> Result<(
         return Err(Failure::invalid_results("no test could be run on this target; the notes above say why"));
     }
     Ok(())
+}
+
+/// What the tests have to say, each thing once with the tests that say it.
+fn notes(results: &[TestResult]) -> Vec<String> {
+    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+    for result in results {
+        let texts = match &result.outcome {
+            Outcome::Skipped(reason) => vec![format!("not run: {reason}")],
+            Outcome::Measured(measured) => measured.notes.clone(),
+            Outcome::Stopped => Vec::new(),
+        };
+        for text in texts {
+            match said.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, tests)) => tests.push(&result.test.workload),
+                None => said.push((text, vec![&result.test.workload])),
+            }
+        }
+    }
+    let who = |tests: &[&str]| match tests.len() {
+        count if count == results.len() => "all tests".to_owned(),
+        count if count > 4 => format!("{count} tests, the first {}", tests[0]),
+        _ => tests.join(", "),
+    };
+    said.iter().map(|(text, tests)| format!("{}: {text}", who(tests))).collect()
 }
 
 fn settings(arguments: &DevtestArguments, clock: Clock) -> Result<Settings, Failure> {
