@@ -138,14 +138,31 @@ impl Spans {
         one.into_iter().chain(many.into_iter().flatten())
     }
 
+    /// Without adding up all spans, which would make taking a long rope apart, piece by piece, quadratic.
+    fn is_empty(&self) -> bool {
+        self.iter().all(|span| span.length == 0)
+    }
+
     fn split_to(&mut self, at: usize) -> Spans {
         match self {
-            Spans::One(span) => Spans::One(span.split_to(at)),
+            Spans::One(span) => {
+                assert!(at <= span.length, "split at {at} of {} bytes", span.length);
+                Spans::One(span.split_to(at))
+            }
             Spans::Many(spans) => {
+                // Nearly always one piece: what a member's command took of the host's buffer comes back as it went.
+                if spans.len() > 1 && at <= spans[0].length {
+                    let front = if at < spans[0].length { spans[0].split_to(at) } else { spans.pop_front().expect("two spans") };
+                    if spans.len() == 1 {
+                        let last = spans.pop_front().expect("one span");
+                        *self = Spans::One(last);
+                    }
+                    return Spans::One(front);
+                }
                 let mut front = VecDeque::new();
                 let mut left = at;
                 while left > 0 {
-                    let mut span = spans.pop_front().expect("the length was checked");
+                    let Some(mut span) = spans.pop_front() else { panic!("split at {at} of {} bytes", at - left) };
                     if span.length > left {
                         front.push_back(span.split_to(left));
                         spans.push_front(span);
@@ -173,10 +190,10 @@ impl Spans {
     }
 
     fn append(&mut self, other: Spans) {
-        if other.length() == 0 {
+        if other.is_empty() {
             return;
         }
-        if self.length() == 0 {
+        if self.is_empty() {
             *self = other;
             return;
         }
@@ -189,18 +206,18 @@ impl Spans {
                 *self = Spans::One(Span { length: span.length + next.length, ..span });
                 return;
             }
-            *self = Spans::Many(VecDeque::from([span]));
+            let mut spans = VecDeque::with_capacity(8);
+            spans.push_back(span);
+            *self = Spans::Many(spans);
         }
         let Spans::Many(spans) = self else { unreachable!("just made so") };
-        let next = match other {
-            Spans::One(span) => VecDeque::from([span]),
-            Spans::Many(spans) => spans,
+        let mut push = |span: Span| match spans.back_mut() {
+            Some(last) if last.continues_in(&span) => last.length += span.length,
+            _ => spans.push_back(span),
         };
-        for span in next {
-            match spans.back_mut() {
-                Some(last) if last.continues_in(&span) => last.length += span.length,
-                _ => spans.push_back(span),
-            }
+        match other {
+            Spans::One(span) => push(span),
+            Spans::Many(more) => more.into_iter().for_each(push),
         }
         if spans.len() == 1 {
             let last = spans.pop_front().expect("one span");
@@ -244,7 +261,7 @@ impl BufMut {
     /// Whether it holds no byte.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.0.is_empty()
     }
 
     /// Takes the first `at` bytes off.
@@ -253,7 +270,6 @@ impl BufMut {
     /// When `at` is past the end.
     #[must_use]
     pub fn split_to(&mut self, at: usize) -> BufMut {
-        assert!(at <= self.len(), "split at {at} of {} bytes", self.len());
         BufMut(self.0.split_to(at))
     }
 
@@ -338,7 +354,7 @@ impl Buf {
     /// Whether it holds no byte.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.0.is_empty()
     }
 
     /// Takes the first `at` bytes off.
@@ -347,7 +363,6 @@ impl Buf {
     /// When `at` is past the end.
     #[must_use]
     pub fn split_to(&mut self, at: usize) -> Buf {
-        assert!(at <= self.len(), "split at {at} of {} bytes", self.len());
         Buf(self.0.split_to(at))
     }
 
