@@ -64,6 +64,8 @@ struct Planned {
     /// The pieces' parts of a read's buffer, in order.
     parts: Vec<Option<BufMut>>,
     running: u32,
+    /// Pieces are being made: one that ends meanwhile, without a command, does not end the request.
+    making: bool,
     /// Members not to be asked again, and what the first of them said.
     avoid: MemberSet,
     cause: Option<Error>,
@@ -242,8 +244,11 @@ impl<L: Level> ArrayChannel<L> {
         self.start_pieces(slot);
     }
 
-    /// Makes pieces while the request has some left and fewer under way than run at a time.
+    /// Makes pieces while the request has some left and fewer under way than run at a time; ends it when all is done.
     fn start_pieces(&mut self, slot: u32) {
+        if std::mem::replace(&mut self.requests[slot as usize].making, true) {
+            return;
+        }
         loop {
             let request = &mut self.requests[slot as usize];
             let whole = request.part.map_or(0, |part| part.length);
@@ -302,6 +307,11 @@ impl<L: Level> ArrayChannel<L> {
             });
             self.advance(index, piece);
         }
+        let request = &mut self.requests[slot as usize];
+        request.making = false;
+        if request.running == 0 {
+            self.end_request(slot);
+        }
     }
 
     /// Plans what is left of the piece, or as much of it as one plan takes.
@@ -311,16 +321,18 @@ impl<L: Level> ArrayChannel<L> {
         piece.plan.clear();
         piece.phase = Phase::Planning;
         piece.generation = self.generation;
-        let Some(part) = piece.part else {
-            piece.plan.flush_all(self.members.len(), &absent);
-            return;
+        let level = &self.shared.level;
+        let planned = match piece.part {
+            None => level.holds_all(&absent).map(|()| piece.plan.flush_all(self.members.len(), &absent)),
+            Some(part) => {
+                let left = Part { offset: part.offset + piece.done, length: part.length - piece.done, ..part };
+                piece.planned = level.piece_bytes(left, &absent);
+                debug_assert!(piece.planned > 0 && piece.planned <= left.length, "a plan covers a part of what is left");
+                piece.memory.host_start = piece.done;
+                level.plan(Part { length: piece.planned, ..left }, &absent, &mut piece.plan)
+            }
         };
-        let left = Part { offset: part.offset + piece.done, length: part.length - piece.done, ..part };
-        piece.planned = self.shared.level.piece_bytes(left, &absent);
-        debug_assert!(piece.planned > 0 && piece.planned <= left.length, "a plan covers a part of what is left");
-        piece.memory.host_start = piece.done;
-        let now = Part { length: piece.planned, ..left };
-        if let Err(lost) = self.shared.level.plan(now, &absent, &mut piece.plan) {
+        if let Err(lost) = planned {
             let error = match &self.requests[piece.request as usize].cause {
                 Some(cause) => Error::new(cause.kind(), format!("{cause}; {lost}")),
                 None => Error::new(ErrorKind::Gone, lost.to_string()),
@@ -535,9 +547,6 @@ impl<L: Level> ArrayChannel<L> {
         self.free_pieces.push(index);
         self.spare_pieces.push(piece);
         self.start_pieces(slot);
-        if self.requests[slot as usize].running == 0 {
-            self.end_request(slot);
-        }
     }
 
     fn end_request(&mut self, slot: u32) {

@@ -191,9 +191,15 @@ fn parity_survives_writers_that_meet(seed: u64, locks: bool) -> bool {
         }
         assert!(done.iter().all(|done| done.result.is_ok()), "seed {seed}");
     }
+    parity_is_that_of_the_data(&memories)
+}
+
+/// Reads the array once without each member.
+fn parity_is_that_of_the_data(memories: &[Arc<Memory>]) -> bool {
+    let reactor = Reactor::virtual_clock();
     let images = [None, Some(0), Some(1), Some(2), Some(3)].map(|absent| {
         let mut image = vec![0; 192 << 10];
-        let array = parity_over(&memories, absent, PARITY);
+        let array = parity_over(memories, absent, PARITY);
         Blocking::open(&array, &reactor).and_then(|mut channel| channel.read_slice(0, &mut image)).expect("readable without one");
         image
     });
@@ -248,6 +254,53 @@ fn when_too_many_are_gone_the_first_word_is_told() {
     let error = submit(&mut *channel, &reactor, write(0, 2048, 1)).result.expect_err("nobody is left");
     let expected = "member 1 (file:b.img): the device is gone; members 0, 1 are not there, and the rest does not make up for it";
     assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Gone, expected));
+    // From now on no piece finds a plan, and none of several pieces sends a command.
+    for op in [write(0, 64 << 10, 1), read(512, 32 << 10), Op::Discard { offset: 0, length: 8192 }, Op::Flush] {
+        let length = op.range().map_or(0, |(_, length)| length);
+        let done = submit(&mut *channel, &reactor, op);
+        match done.buffer {
+            Returned::Read(buffer) => assert_eq!(buffer.len() as u64, length),
+            Returned::Written(buffer) => assert_eq!(buffer.len() as u64, length),
+            Returned::Nothing => (),
+        }
+        let error = done.result.expect_err("nobody is left").to_string();
+        assert_eq!(error, "members 0, 1 are not there, and the rest does not make up for it");
+    }
+}
+
+/// On the wall clock a channel that waits for a row sleeps, and is rung by the one that hands it on.
+#[test]
+fn writers_on_threads_of_their_own_hand_rows_on() {
+    let memories: Vec<Arc<Memory>> = (0..4).map(|_| Arc::new(Memory::new(64 << 10))).collect();
+    let array = parity_over(&memories, None, PARITY);
+    std::thread::scope(|scope| {
+        for seed in 0..3 {
+            let array = &array;
+            scope.spawn(move || {
+                let reactor = Reactor::wall().expect("an io_uring");
+                let mut channel = array.open(8, &reactor).expect("a channel");
+                let mut random = Random::with_seed(seed);
+                let mut done = Vec::new();
+                for round in 0..200_u64 {
+                    for tag in 0..8 {
+                        let offset = random.u64(0..20) * 512;
+                        channel.submit(Request::new(tag, write(offset, random.u64(1..60) * 512, (round + tag) as u8)));
+                    }
+                    let deadline = reactor.now() + Duration::from_secs(60);
+                    loop {
+                        channel.poll(&mut done);
+                        if channel.in_flight() == 0 {
+                            break;
+                        }
+                        let woken = reactor.wait(Some(deadline)).expect("the ring works");
+                        assert_ne!(woken, Woken::Deadline, "thread {seed}: a row was not handed on");
+                    }
+                    assert!(done.drain(..).all(|done| done.result.is_ok()));
+                }
+            });
+        }
+    });
+    assert!(parity_is_that_of_the_data(&memories));
 }
 
 #[test]

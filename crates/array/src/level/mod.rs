@@ -90,6 +90,14 @@ pub trait Level: Send + Sync + 'static {
         1
     }
 
+    /// Whether all data is still there without these members. A flush asks for nothing else.
+    ///
+    /// # Errors
+    /// When too many members are absent. A level without redundancy misses each.
+    fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
+        if absent.count() == 0 { Ok(()) } else { Err(Lost { members: *absent }) }
+    }
+
     /// Where the part lies, if it is one command to one member and needs neither lock nor computation: the fast path.
     fn whole(&self, part: Part, absent: &MemberSet) -> Option<Spot>;
 

@@ -107,6 +107,10 @@ impl Level for Mirror {
 
     fn refine(&self, _info: &mut Info) {}
 
+    fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
+        self.present(absent).map(drop)
+    }
+
     fn whole(&self, part: Part, absent: &MemberSet) -> Option<Spot> {
         let present = self.present(absent).ok()?;
         let turn = (part.offset / 4096) as usize % present.len();
@@ -308,6 +312,10 @@ impl Level for Parity {
         info.discard = DiscardSupport::None;
     }
 
+    fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
+        if absent.count() > 1 { Err(Lost { members: *absent }) } else { Ok(()) }
+    }
+
     fn commands_per_member(&self) -> u32 {
         2
     }
@@ -335,9 +343,7 @@ impl Level for Parity {
     }
 
     fn plan(&self, piece: Part, absent: &MemberSet, plan: &mut Plan) -> Result<(), Lost> {
-        if absent.count() > 1 {
-            return Err(Lost { members: *absent });
-        }
+        self.holds_all(absent)?;
         let missing = absent.iter().next();
         let lock_of = |row| self.locks.then_some(row);
         let row = piece.offset / self.row_bytes();

@@ -1,0 +1,50 @@
+//! Built stacks against docs/contract.md: what a user gets, memory below, in both clocks' reactors.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use block::{Device, Error, ErrorKind, Reactor, Support};
+use stack::{BuildContext, OpenFiles, parse_and_build};
+use testkit::conformance;
+
+struct NoFiles;
+
+impl OpenFiles for NoFiles {
+    fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
+        Err(Error::new(ErrorKind::Refused, format!("{}: no files here", path.display())))
+    }
+}
+
+fn build(text: &str, seed: u64) -> Arc<dyn Device> {
+    let context = BuildContext { files: &NoFiles, seed, read_only: false, create_bytes: None, emulate: true };
+    parse_and_build(text, &context).expect(text).device
+}
+
+#[test]
+fn stacks_keep_the_contract() {
+    for text in [
+        "linear(ram:96KiB, ram:1KiB, ram:64KiB)",
+        "raid0(chunk=4KiB, ram:128KiB, ram:128KiB)",
+        "raid0(chunk=1536, layout=alternate, ram:12KiB, ram:40KiB, ram:30KiB)",
+        "raid0(chunk=8KiB, fault(volatile=yes, delay=100us, delay_probability=0.3, ram:64KiB), ram:64KiB)",
+        "raid0(chunk=512, linear(ram:8KiB, null:8KiB), model:st340015a)",
+    ] {
+        for seed in 0..2 {
+            if let Err(violation) = conformance::run(|| build(text, seed), Reactor::virtual_clock, seed) {
+                panic!("{text}: {violation}");
+            }
+        }
+    }
+    let text = "raid0(chunk=4KiB, ram:128KiB, ram:128KiB)";
+    if let Err(violation) = conformance::run(|| build(text, 1), || Reactor::wall().expect("an io_uring"), 1) {
+        panic!("{text} on the wall clock: {violation}");
+    }
+}
+
+#[test]
+fn what_a_stack_lacks_is_emulated_on_top_and_said_so() {
+    let device = build("fault(volatile=yes, ram:64KiB)", 1);
+    assert_eq!((device.info().fua, device.info().zeroes), (Support::Native, Support::Emulated));
+    assert_eq!(build("ram:64KiB", 1).info().zeroes, Support::Native);
+}
