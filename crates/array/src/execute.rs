@@ -19,7 +19,7 @@ use crate::device::Shared;
 use crate::health::{Verdict, judge};
 use crate::memory::{HostBuffer, Memory, NO_FRAGMENT};
 use crate::rows::Waiter;
-use crate::{Action, Level, MemberSet, Part, Place, Plan};
+use crate::{Action, Level, MemberSet, Part, Place, Plan, Spot};
 
 /// Set in the tag of a command that belongs to a plan; then come 31 bits of piece and 32 of command.
 const PLANNED: u64 = 1 << 63;
@@ -186,29 +186,16 @@ impl<L: Level> ArrayChannel<L> {
     }
 
     #[inline]
-    fn send(&mut self, member: usize, tag: u64, op: Op) {
+    fn send(&mut self, member: usize, request: Request) {
         let queue = &mut self.members[member];
         queue.in_flight += 1;
         self.sent += 1;
-        queue.channel.submit(Request::new(tag, op));
+        queue.channel.submit(request);
     }
 
-    /// Takes the request if it is one access to one member.
+    /// Sends a request that is one access to one member on its way, changed in place.
     #[inline]
-    fn submit_direct(&mut self, request: Request, part: Part) -> Option<Request> {
-        let Some(spot) = self.shared.level.whole(part, &self.absent) else { return Some(request) };
-        let mut op = request.op;
-        let fua = match &mut op {
-            Op::Read { offset, .. } | Op::Discard { offset, .. } => {
-                *offset = spot.offset;
-                false
-            }
-            Op::Write { offset, fua, .. } | Op::WriteZeroes { offset, fua, .. } => {
-                *offset = spot.offset;
-                *fua
-            }
-            Op::Flush => unreachable!("a flush is no part"),
-        };
+    fn submit_direct(&mut self, mut request: Request, part: Part, fua: bool, spot: Spot) {
         let entry = Direct { tag: request.tag, offset: part.offset, length: part.length, action: part.action, fua };
         let slot = match self.free_direct.pop() {
             Some(slot) => {
@@ -220,8 +207,14 @@ impl<L: Level> ArrayChannel<L> {
                 (self.direct.len() - 1) as u32
             }
         };
-        self.send(spot.member, u64::from(slot), op);
-        None
+        request.tag = u64::from(slot);
+        match &mut request.op {
+            Op::Read { offset, .. } | Op::Write { offset, .. } | Op::WriteZeroes { offset, .. } | Op::Discard { offset, .. } => {
+                *offset = spot.offset;
+            }
+            Op::Flush => unreachable!("a flush is no part"),
+        }
+        self.send(spot.member, request);
     }
 
     fn submit_planned(&mut self, tag: u64, part: Option<Part>, fua: bool, buffer: Returned, failed: Option<(usize, Error)>) {
@@ -505,7 +498,7 @@ impl<L: Level> ArrayChannel<L> {
                 Work::Flush => Op::Flush,
                 Work::Sent => unreachable!("sent once"),
             };
-            self.send(command.member, PLANNED | u64::from(index) << 32 | number as u64, op);
+            self.send(command.member, Request::new(PLANNED | u64::from(index) << 32 | number as u64, op));
         }
         true
     }
@@ -686,8 +679,9 @@ impl<L: Level> Channel for ArrayChannel<L> {
             Op::Discard { offset, length } => (Part { action: Action::Discard, offset: *offset, length: *length }, false),
             Op::Flush => return self.submit_planned(request.tag, None, false, Returned::Nothing, None),
         };
-        if let Some(request) = self.submit_direct(request, part) {
-            self.submit_planned(request.tag, Some(part), fua, request.op.into_buffer(), None);
+        match self.shared.level.whole(part, &self.absent) {
+            Some(spot) => self.submit_direct(request, part, fua, spot),
+            None => self.submit_planned(request.tag, Some(part), fua, request.op.into_buffer(), None),
         }
     }
 
