@@ -1,4 +1,4 @@
-//! `trials.jsonl`: append only, one line a trial, each on stable storage before the next trial begins. It is the source of
+//! `trials.jsonl`: append only, one line a trial, each synced by itself. It is the source of
 //! truth of a run; everything else in the folder can be made again from it.
 //!
 //! ```text
@@ -8,8 +8,9 @@
 //! ```
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
 
 use results::Trial;
 
@@ -62,7 +63,10 @@ pub(crate) fn read_lines(path: &Path, bytes: &[u8]) -> Result<Lines, Error> {
 pub(crate) struct Record {
     file: File,
     path: PathBuf,
+    /// Bytes of the lines that are on stable storage.
     whole_bytes: u64,
+    /// The sync under way, and the bytes of its line.
+    under_way: Option<(JoinHandle<io::Result<()>>, u64)>,
 }
 
 impl Record {
@@ -75,7 +79,7 @@ impl Record {
         if length > 0 {
             return Err(Error::usage(format!("{} holds trials already", path.display())));
         }
-        Ok(Record { file, path: path.to_owned(), whole_bytes: 0 })
+        Ok(Record { file, path: path.to_owned(), whole_bytes: 0, under_way: None })
     }
 
     /// Opens a record to go on with it: takes its lock, reads what is there, and cuts a torn last line off.
@@ -89,28 +93,47 @@ impl Record {
         if lines.note.is_some() {
             file.set_len(lines.whole_bytes).and_then(|()| file.sync_data()).map_err(failed)?;
         }
-        Ok((Record { file, path: path.to_owned(), whole_bytes: lines.whole_bytes }, lines))
+        Ok((Record { file, path: path.to_owned(), whole_bytes: lines.whole_bytes, under_way: None }, lines))
     }
 
-    /// Appends one trial: one write, then on stable storage. When that fails (a full disk), the half line is taken back, so
-    /// that what is there stays whole.
+    /// Appends one trial in one write and starts to sync it; [`Record::settle`] waits for that. When the write fails (a full
+    /// disk), the half line is taken back, so that what is there stays whole.
+    ///
+    /// Only a modelled trial may run meanwhile: it takes no notice of what the machine does.
     pub(crate) fn append(&mut self, trial: &Trial) -> Result<(), Error> {
+        self.settle()?;
         let mut line = serde_json::to_vec(trial).expect("a trial is plain data");
         line.push(b'\n');
         let written = self.file.write(&line).and_then(|count| {
-            if count == line.len() {
-                return self.file.sync_data();
-            }
-            // The rest does not fit; asking for it gives the reason.
-            self.file.write_all(&line[count..]).and_then(|()| self.file.sync_data())
+            // When not all of it fits, asking for the rest gives the reason.
+            self.file.write_all(&line[count..])?;
+            self.file.try_clone()
         });
-        if let Err(error) = written {
-            // Should this fail too, the torn line is dropped when the run is resumed.
-            let _ = self.file.set_len(self.whole_bytes).and_then(|()| self.file.seek(SeekFrom::End(0))).and_then(|_| self.file.sync_data());
-            return Err(Error::from_io(self.path.display(), &error));
-        }
-        self.whole_bytes += line.len() as u64;
+        let file = written.map_err(|error| self.take_back(&error))?;
+        self.under_way = Some((thread::spawn(move || file.sync_data()), line.len() as u64));
         Ok(())
+    }
+
+    /// Waits until every line is on stable storage.
+    pub(crate) fn settle(&mut self) -> Result<(), Error> {
+        let Some((sync, bytes)) = self.under_way.take() else { return Ok(()) };
+        let synced = sync.join().unwrap_or_else(|_| Err(io::Error::other("the thread that syncs has panicked")));
+        synced.map_err(|error| self.take_back(&error))?;
+        self.whole_bytes += bytes;
+        Ok(())
+    }
+
+    fn take_back(&mut self, error: &io::Error) -> Error {
+        // Should this fail too, the torn line is dropped when the run is resumed.
+        let _ = self.file.set_len(self.whole_bytes).and_then(|()| self.file.sync_data());
+        Error::from_io(self.path.display(), error)
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        // Before the lock goes.
+        let _ = self.settle();
     }
 }
 
@@ -213,8 +236,12 @@ mod tests {
     /// `/dev/full` takes no byte: the append fails and counts nothing.
     #[test]
     fn a_full_disk_leaves_no_half_line() {
-        let mut record =
-            Record { file: OpenOptions::new().append(true).open("/dev/full").unwrap(), path: "/dev/full".into(), whole_bytes: 0 };
+        let mut record = Record {
+            file: OpenOptions::new().append(true).open("/dev/full").unwrap(),
+            path: "/dev/full".into(),
+            whole_bytes: 0,
+            under_way: None,
+        };
         let error = record.append(&trial(0)).unwrap_err().to_string();
         assert!(error.contains("No space left"), "{error}");
         assert_eq!(record.whole_bytes, 0);

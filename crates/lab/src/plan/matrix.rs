@@ -71,8 +71,14 @@ pub(super) fn read(
         return Err(document.error("the plan has no [matrix] and no [[add]]: no configuration"));
     }
     let mut cells: Vec<Cell> = Vec::new();
-    for table in matrix.iter().chain(add) {
-        for cell in product(&select(sets, table)?)? {
+    // What neither the matrix nor an `[[add]]` names are all sets; an `[[add]]` follows the matrix.
+    let mut usual: Vec<&MemberSet> = sets.iter().collect();
+    for (number, table) in matrix.iter().chain(add).enumerate() {
+        let selection = select(sets, &usual, table)?;
+        if number == 0 && matrix.is_some() {
+            usual = selection.members.iter().map(|at| at.value).collect();
+        }
+        for cell in product(&selection)? {
             if cells.iter().any(|other| other.configuration.id == cell.configuration.id) {
                 let text = format!("{} adds a configuration that is there already: {}", table.name, shown(&cell.configuration.settings));
                 return Err(cell.place.error(text));
@@ -81,13 +87,6 @@ pub(super) fn read(
             if cells.len() > CONFIGURATIONS_MAX {
                 return Err(document.error(format!("the plan has more than {CONFIGURATIONS_MAX} configurations")));
             }
-        }
-    }
-    for set in sets {
-        if !cells.iter().any(|cell| cell.configuration.settings[MEMBERS] == set.name) {
-            return Err(set
-                .place
-                .error(format!("no configuration uses [members.{}]; name it on the axis `members` or remove it", set.name)));
         }
     }
     let mut found = Found { cells, skipped: Vec::new() };
@@ -114,7 +113,7 @@ fn values<'a>(item: &'a Item, axis: &str) -> Result<&'a [Item], Error> {
     Ok(items)
 }
 
-fn select<'a>(sets: &'a [MemberSet], table: &Reader<'_>) -> Result<Selection<'a>, Error> {
+fn select<'a>(sets: &'a [MemberSet], usual: &[&'a MemberSet], table: &Reader<'_>) -> Result<Selection<'a>, Error> {
     let (members, level, chunk) = (table.get(MEMBERS), table.require(LEVEL, "single, linear or raid0")?, table.get(CHUNK));
     for (key, place, _) in table.named() {
         if !AXES.contains(&key) {
@@ -126,7 +125,7 @@ fn select<'a>(sets: &'a [MemberSet], table: &Reader<'_>) -> Result<Selection<'a>
             let items = values(item, MEMBERS)?.iter();
             items.map(|item| Ok(At { value: named_set(sets, item)?, place: item.place.clone() })).collect::<Result<_, Error>>()?
         }
-        None => sets.iter().map(|set| At { value: set, place: table.place.clone() }).collect(),
+        None => usual.iter().map(|set| At { value: *set, place: table.place.clone() }).collect(),
     };
     let levels: Vec<At<Level>> = values(level, LEVEL)?
         .iter()

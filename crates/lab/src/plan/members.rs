@@ -17,7 +17,6 @@ use crate::{Error, stacks};
 #[derive(Clone, Debug)]
 pub(super) struct MemberSet {
     pub(super) name: String,
-    pub(super) place: Place,
     pub(super) nodes: Vec<Node>,
     pub(super) clock: Clock,
     /// Size of the smallest member.
@@ -148,7 +147,7 @@ fn read_set(name: &str, place: &Place, item: &Item) -> Result<MemberSet, Error> 
     refuse_twice(item, &nodes)?;
     let modelled = nodes.iter().map(stacks::is_modelled).collect::<Vec<_>>();
     let clock = if modelled.iter().all(|modelled| *modelled) { Clock::Virtual } else { Clock::Wall };
-    Ok(MemberSet { name: name.to_owned(), place: place.clone(), nodes, clock, smallest_bytes })
+    Ok(MemberSet { name: name.to_owned(), nodes, clock, smallest_bytes })
 }
 
 fn nodes(item: &Item, make: impl Fn(&str) -> Result<Node, Error>) -> Result<Vec<Node>, Error> {

@@ -1,13 +1,19 @@
 //! The workloads of a plan: which suite, which of its tests, and with which settings on which clock.
 //!
-//! Settings are kept as texts, so that the resolved plan shows them as they were written. `devtest.depth` holds on both
-//! clocks; where they differ there are `devtest.wall.time_per_test` and `devtest.virtual.time_per_test`.
+//! Settings are kept as texts, so that the resolved plan shows them as they were written. Of the keys that fit a test on a
+//! clock, the first holds:
+//!
+//! ```text
+//! devtest.sequential.virtual.time_per_test    [workload.sequential]  time_per_test = …, or = { virtual = … }
+//! devtest.virtual.time_per_test               [[workload]]           time_per_test = { virtual = … }
+//! devtest.time_per_test                       [[workload]]           time_per_test = …
+//! ```
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bench::suite::devtest::{self, Settings, Test, Verify};
-use results::{Clock, Plan, Workload};
+use results::{Clock, Group, Plan, Workload};
 use stack::size;
 
 use super::document::{Item, Place, Reader, Value, suggestion};
@@ -16,6 +22,8 @@ use crate::Error;
 /// A setting of the suite `devtest`: its name, and its way to text and back.
 struct Setting {
     name: &'static str,
+    /// Whether it may differ between the kinds of tests of one workload. Preparing is done once for all of them.
+    by_kind: bool,
     write: fn(&Settings) -> String,
     read: fn(&mut Settings, &str) -> Result<(), String>,
 }
@@ -39,6 +47,7 @@ const VERIFY: [(&str, Verify); 3] = [("off", Verify::Off), ("words", Verify::Wor
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "depth",
+        by_kind: true,
         write: |settings| settings.depth.to_string(),
         read: |settings, text| {
             settings.depth = number(text, 4096)? as u32;
@@ -47,6 +56,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "time_per_test",
+        by_kind: true,
         write: |settings| size::duration_text(settings.time_per_test),
         read: |settings, text| {
             settings.time_per_test = duration(text)?;
@@ -55,6 +65,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "max_operations",
+        by_kind: true,
         write: |settings| settings.max_operations_per_test.map_or(UNLIMITED.to_owned(), |operations| operations.to_string()),
         read: |settings, text| {
             settings.max_operations_per_test = if text == UNLIMITED { None } else { Some(number(text, u64::MAX)?) };
@@ -63,6 +74,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "ramp",
+        by_kind: true,
         write: |settings| size::duration_text(settings.ramp),
         read: |settings, text| {
             settings.ramp = duration(text)?;
@@ -71,6 +83,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "verify",
+        by_kind: true,
         write: |settings| VERIFY.iter().find(|(_, verify)| *verify == settings.verify).map_or("", |(name, _)| name).to_owned(),
         read: |settings, text| {
             let known = VERIFY.iter().find(|(name, _)| *name == text);
@@ -80,6 +93,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "region",
+        by_kind: false,
         write: |settings| size::text(settings.region_bytes),
         read: |settings, text| {
             settings.region_bytes = bytes(text)?;
@@ -88,6 +102,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "prepare",
+        by_kind: false,
         write: |settings| size::text(settings.prepare_bytes),
         read: |settings, text| {
             settings.prepare_bytes = bytes(text)?;
@@ -102,6 +117,9 @@ fn suite_defaults(clock: Clock) -> Settings {
         Clock::Virtual => reactor::Clock::Virtual,
     })
 }
+
+/// The kinds of tests, whose settings may differ from the rest of the workload.
+const KINDS: [(Group, &str); 3] = [(Group::Sequential, "sequential"), (Group::Random, "random"), (Group::Mixed, "mixed")];
 
 const CLOCKS: [(Clock, &str); 2] = [(Clock::Wall, "wall"), (Clock::Virtual, "virtual")];
 
@@ -165,31 +183,51 @@ fn chosen_tests(item: Option<&Item>) -> Result<Vec<Test>, Error> {
 
 fn read_settings(table: &Reader<'_>, prefix: &str, found: &mut BTreeMap<String, String>) -> Result<(), Error> {
     for setting in SETTINGS {
-        let item = table.get(setting.name);
-        let by_clock = match item.map(|item| &item.value) {
-            Some(Value::Table(_)) => {
-                let item = item.expect("just seen");
-                let reader = item.reader(setting.name)?;
-                let values = CLOCKS.map(|(_, clock)| (clock, reader.get(clock)));
-                reader.finish()?;
-                values.map(|(_, item)| item)
-            }
-            _ => [item, item],
-        };
-        let mut texts = CLOCKS.map(|(clock, _)| (setting.write)(&suite_defaults(clock)));
-        for (text, item) in texts.iter_mut().zip(by_clock) {
-            let Some(item) = item else { continue };
-            *text = item.scalar()?;
-            (setting.read)(&mut Settings::default(), text).map_err(|text| item.error(text))?;
-        }
         let name = setting.name;
+        let given = by_clock(table, setting)?;
+        let mut texts = CLOCKS.map(|(clock, _)| (setting.write)(&suite_defaults(clock)));
+        for (text, given) in texts.iter_mut().zip(given) {
+            *text = given.unwrap_or_else(|| std::mem::take(text));
+        }
         if texts[0] == texts[1] {
             found.insert(format!("{prefix}.{name}"), texts[0].clone());
         } else {
             found.extend(CLOCKS.iter().zip(texts).map(|((_, clock), text)| (format!("{prefix}.{clock}.{name}"), text)));
         }
     }
+    for (_, kind) in KINDS {
+        let Some(item) = table.get(kind) else { continue };
+        let below = item.reader(format!("[workload.{kind}]"))?;
+        for setting in SETTINGS.iter().filter(|setting| setting.by_kind) {
+            let given = by_clock(&below, setting)?;
+            for ((_, clock), text) in CLOCKS.iter().zip(given) {
+                found.extend(text.map(|text| (format!("{prefix}.{kind}.{clock}.{}", setting.name), text)));
+            }
+        }
+        below.finish()?;
+    }
     Ok(())
+}
+
+/// What a table gives for a setting on each clock: one value for both, or a table by clock.
+fn by_clock(table: &Reader<'_>, setting: &Setting) -> Result<[Option<String>; 2], Error> {
+    let item = table.get(setting.name);
+    let items = match item.map(|item| (item, &item.value)) {
+        Some((item, Value::Table(_))) => {
+            let reader = item.reader(setting.name)?;
+            let items = CLOCKS.map(|(_, clock)| reader.get(clock));
+            reader.finish()?;
+            items
+        }
+        _ => [item, item],
+    };
+    let text = |item: &Item| -> Result<String, Error> {
+        let text = item.scalar()?;
+        (setting.read)(&mut Settings::default(), &text).map_err(|text| item.error(text))?;
+        Ok(text)
+    };
+    let [wall, modelled] = items.map(|item| item.map(text).transpose());
+    Ok([wall?, modelled?])
 }
 
 /// The prefix of a workload's settings, and the suite's own name of the test.
@@ -204,11 +242,13 @@ fn split_name(workload: &Workload) -> (&str, &str) {
 pub(crate) fn settings(plan: &Plan, workload: &Workload, clock: Clock) -> Result<Settings, Error> {
     let (prefix, _) = split_name(workload);
     let clock = CLOCKS.iter().find(|(known, _)| *known == clock).map_or("", |(_, name)| name);
+    let kind = KINDS.iter().find(|(known, _)| *known == workload.group).map_or("", |(_, name)| name);
     let mut settings = Settings::default();
     for setting in SETTINGS {
-        let keys = [format!("{prefix}.{clock}.{}", setting.name), format!("{prefix}.{}", setting.name)];
+        let name = setting.name;
+        let keys = [format!("{prefix}.{kind}.{clock}.{name}"), format!("{prefix}.{clock}.{name}"), format!("{prefix}.{name}")];
         let Some((key, text)) = keys.iter().find_map(|key| Some((key, plan.suite_settings.get(key)?))) else {
-            return Err(Error::usage(format!("the resolved plan has no setting `{}`", keys[1])));
+            return Err(Error::usage(format!("the resolved plan has no setting `{}`", keys[2])));
         };
         (setting.read)(&mut settings, text).map_err(|text| Error::usage(format!("the resolved plan: `{key}`: {text}")))?;
     }

@@ -85,6 +85,21 @@ fn settings_differ_by_clock_where_the_plan_says_so() {
 }
 
 #[test]
+fn settings_differ_by_kind_where_the_plan_says_so() {
+    let text = GOOD.replace("[trials]", "[workload.random]\ndepth = 8\ntime_per_test = { virtual = \"40s\" }\n[trials]");
+    let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+    let of = |workload: usize, clock| {
+        let settings = suite::settings(&plan, &plan.workloads[workload], clock).unwrap();
+        (settings.depth, settings.time_per_test.as_millis())
+    };
+    assert_eq!([of(0, Clock::Wall), of(0, Clock::Virtual)], [(1, 10), (1, 1000)], "sequential");
+    assert_eq!([of(1, Clock::Wall), of(1, Clock::Virtual)], [(8, 10), (8, 40_000)], "random");
+    let wrong = text.replace("depth = 8", "region = \"1MiB\"");
+    let error = resolve("plan.toml", &wrong, &[]).unwrap_err().to_string();
+    assert!(error.starts_with("plan.toml:21:1: unknown key `region` in [workload.random]"), "{error}");
+}
+
+#[test]
 fn a_resolved_plan_survives_its_file() {
     let plan = good();
     let text = serde_json::to_string(&plan).unwrap();
@@ -131,6 +146,21 @@ fn the_command_line_overrides_any_key() {
     ] {
         assert_eq!(resolve("plan.toml", GOOD, &[setting.to_owned()]).unwrap_err().to_string(), message);
     }
+}
+
+#[test]
+fn members_that_are_not_said_are_all_sets_and_an_add_follows_the_matrix() {
+    let text = GOOD.replace("members = [\"memory\", \"nothing\"]\n", "");
+    let members = |overrides: &[String]| -> std::collections::BTreeSet<(String, String)> {
+        let plan = resolve("plan.toml", &text, overrides).unwrap().plan;
+        plan.configurations
+            .into_iter()
+            .map(|mut cell| (cell.settings.remove("members").unwrap(), cell.settings.remove("level").unwrap()))
+            .collect()
+    };
+    assert_eq!(members(&[]).len(), 6);
+    let only = members(&["matrix.members=nothing".to_owned()]);
+    assert!(only.len() == 3 && only.iter().all(|(set, _)| set == "nothing"), "{only:?}");
 }
 
 #[test]

@@ -140,7 +140,7 @@ impl<'a> Execution<'a> {
         self.plan_estimate()?;
         observer.begun(self.folder, self.plan, self.finished(), self.estimate.left());
         let mut journal = Journal::new(self.folder);
-        let ended = self.run_blocks(members, &mut journal, observer);
+        let ended = self.run_blocks(members, &mut journal, observer).and_then(|ended| self.record.settle().map(|()| ended));
         for note in journal.undo() {
             super::folder::add_note(self.folder, &note)?;
             observer.note(&note);
@@ -273,31 +273,25 @@ impl<'a> Execution<'a> {
             ))
         })?;
         let stack = self.build(visit.configuration, order::visit_seed(self.plan, visit.configuration, visit.block))?;
+        let own = format!("{}/", self.own_members().display());
+        let notes: Vec<String> = stack.notes.iter().map(|note| note.replace(&own, "")).collect();
         for group in self.groups.clone() {
             let missing = self.missing(visit, &group);
             let Some(first) = missing.first() else { continue };
             let settings = self.settings(visit, &self.plan.workloads[*first])?;
-            let flags = self.measured_flags(&stack, &settings);
             let begun = Instant::now();
             let stop = || self.stop.load(Ordering::Relaxed);
             let mut hooks = Hooks { stop: Some(&stop), progress: None };
             let mut prepared = devtest::prepare(&*stack.device, &reactor, &settings, &mut hooks)?;
             self.estimate.done(self.kind(visit.configuration.clock, None), begun.elapsed());
             for workload in missing {
+                let settings = self.settings(visit, &self.plan.workloads[workload])?;
+                let flags = measured_flags(&notes, &settings);
                 let bench = Bench { stack: &stack, reactor: &reactor, settings: &settings, flags: &flags };
                 self.trial(visit, workload, &bench, &mut prepared, observer)?;
             }
         }
         Ok(())
-    }
-
-    fn measured_flags(&self, stack: &Stack, settings: &Settings) -> Vec<String> {
-        let own = format!("{}/", self.own_members().display());
-        let mut flags: Vec<String> = stack.notes.iter().map(|note| note.replace(&own, "")).collect();
-        if settings.verify == Verify::Off {
-            flags.push("verification was off".to_owned());
-        }
-        flags
     }
 
     /// One trial: measured, and on stable storage before the next begins.
@@ -345,6 +339,10 @@ impl<'a> Execution<'a> {
             flags,
         };
         self.record.append(&trial)?;
+        if clock == Clock::Wall {
+            // The next measurement must not share the disk with this.
+            self.record.settle()?;
+        }
         self.done.insert((trial.cell.clone(), trial.block));
         self.estimate.done(self.kind(clock, Some(workload)), begun.elapsed());
         observer.trial_recorded(plan, &self.progress(visit, &planned.name), &trial);
@@ -362,6 +360,12 @@ impl<'a> Execution<'a> {
             left: self.estimate.left(),
         }
     }
+}
+
+/// What is doubtful about every trial on a stack.
+fn measured_flags(notes: &[String], settings: &Settings) -> Vec<String> {
+    let verification = (settings.verify == Verify::Off).then(|| "verification was off".to_owned());
+    notes.iter().cloned().chain(verification).collect()
 }
 
 /// What a trial runs on.
