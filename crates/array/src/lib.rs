@@ -19,6 +19,7 @@ pub mod geometry;
 mod health;
 mod level;
 mod memory;
+pub mod parity;
 mod plan;
 mod rows;
 
