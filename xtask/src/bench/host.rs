@@ -15,10 +15,15 @@ pub(crate) fn facts(root: &Path) -> String {
     let virtual_machine =
         from_file("/proc/cpuinfo", "flags").is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
     let commit = said(root, "git", &["describe", "--always", "--dirty", "--exclude", "*"]);
+    let busy = fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split_whitespace().next().map(str::to_owned));
     let rows = [
         ("processor", format!("{cpu}, {cores} cores{}", if virtual_machine { ", a virtual machine" } else { "" })),
         ("frequency governor", governor),
         ("memory", memory),
+        (
+            "processes running or waiting for a disk before the start",
+            busy.map_or("unknown".to_owned(), |load| format!("{load} on average over a minute")),
+        ),
         ("kernel", said(root, "uname", &["-sr"])),
         ("rustc", said(root, "rustc", &["--version"])),
         ("fio", said(root, "fio", &["--version"])),
