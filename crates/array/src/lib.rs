@@ -24,7 +24,7 @@ mod plan;
 mod rows;
 
 pub use device::ArrayDevice;
-pub use geometry::Raid0Layout;
+pub use geometry::{ParityLayout, Raid0Layout, Raid10Layout};
 pub use health::MemberSet;
 pub use level::{Action, Level, LinearLevel, Lost, Part, Raid0Level, Spot};
 pub use plan::{Access, Place, Plan, Step};

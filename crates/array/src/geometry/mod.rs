@@ -1,10 +1,14 @@
 //! Where each byte of an array lies: pure arithmetic over member sizes, in bytes.
 
 mod linear;
+mod parity;
 mod raid0;
+mod raid10;
 
 pub use linear::Linear;
+pub use parity::{Parity, ParityLayout, Role, Row};
 pub use raid0::{Raid0, Raid0Layout};
+pub use raid10::{Raid10, Raid10Layout};
 
 /// A run of bytes that lies on one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
