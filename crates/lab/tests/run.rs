@@ -1,5 +1,7 @@
 //! Whole runs: complete, stopped, killed at random moments, resumed.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -264,6 +266,64 @@ fn a_torn_last_line_is_dropped_noted_and_run_again() {
     assert!(resumed.run.notes[0].contains("torn last line"), "{:?}", resumed.run.notes);
 }
 
+/// A small file system in memory, gone at the end.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(point: PathBuf) -> Option<SmallDisk> {
+        fs::create_dir_all(&point).unwrap();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "none"]).arg(&point).stderr(Stdio::null()).status();
+        if mounted.is_ok_and(|status| status.success()) {
+            return Some(SmallDisk(point));
+        }
+        println!("skipped: mounting is not permitted here");
+        None
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// Fills the disk after a few trials.
+struct FillDisk(PathBuf);
+
+impl Observer for FillDisk {
+    fn trial_recorded(&mut self, _: &Plan, progress: &Progress<'_>, _: &Trial) {
+        if progress.finished == 5 {
+            let mut file = fs::File::create(&self.0).unwrap();
+            while std::io::Write::write(&mut file, &[7; 4096]).is_ok() {}
+        }
+    }
+}
+
+/// "a full disk in the middle of a run (the run ends resumable, no half line counted)"
+#[test]
+fn a_disk_that_fills_up_ends_the_run_resumable_and_without_a_half_line() {
+    let place = Place::new();
+    let Some(disk) = SmallDisk::mount(place.folder.path().join("runs")) else { return };
+    let filler = disk.0.join("filler");
+    let error = place.start(
+        &["matrix.members=memory", "add=[]", "baseline={level=\"raid0\",chunk=\"4KiB\"}"],
+        &never(),
+        &mut FillDisk(filler.clone()),
+    );
+    let error = error.unwrap_err();
+    let text = error.to_string();
+    assert!(error.exit_code() == 1 && text.contains("No space left") && text.contains("raidloom run --resume"), "{text}");
+    let bytes = fs::read(place.run().join("trials.jsonl")).unwrap();
+    assert_eq!(bytes.last(), Some(&b'\n'), "a half line stayed");
+    let before = lab::read(&place.run()).unwrap();
+    assert!(before.trials.len() >= 5 && before.notes.is_empty(), "{} trials, {:?}", before.trials.len(), before.notes);
+    assert!(place.resume().is_err(), "the disk is still full");
+    fs::remove_file(&filler).unwrap();
+    let run = place.resume().unwrap().run;
+    assert_eq!(set(&run.trials), expected(&run.plan));
+    assert!(run.trials.starts_with(&before.trials));
+}
+
 /// Tries to resume the run while it goes on.
 struct Intruder<'a>(&'a Place, Vec<lab::Error>);
 
@@ -417,7 +477,8 @@ chunk = ["64KiB"]
 level = "single"
 [[workload]]
 suite = "devtest"
-time_per_test = "1s"
+time_per_test = "300ms"
+ramp = "200ms"
 [trials]
 blocks = 2
 "#;

@@ -62,7 +62,7 @@ pub(super) struct Found {
 /// All configurations of a plan.
 pub(super) fn read(
     sets: &[MemberSet],
-    matrix: Option<Reader<'_>>,
+    matrix: Option<&Reader<'_>>,
     add: &[Reader<'_>],
     skip: Vec<Reader<'_>>,
     document: &Place,
@@ -73,7 +73,7 @@ pub(super) fn read(
     let mut cells: Vec<Cell> = Vec::new();
     // What neither the matrix nor an `[[add]]` names are all sets; an `[[add]]` follows the matrix.
     let mut usual: Vec<&MemberSet> = sets.iter().collect();
-    for (number, table) in matrix.iter().chain(add).enumerate() {
+    for (number, table) in matrix.into_iter().chain(add).enumerate() {
         let selection = select(sets, &usual, table)?;
         if number == 0 && matrix.is_some() {
             usual = selection.members.iter().map(|at| at.value).collect();

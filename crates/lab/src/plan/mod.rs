@@ -95,7 +95,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     let margin = margin(sections.report)?;
     let (workloads, suite_settings) = suite::read(sections.workloads, &place)?;
     let members = members::read(sections.members, &place)?;
-    let found = matrix::read(&members, sections.matrix, &sections.add, sections.skip, &place)?;
+    let found = matrix::read(&members, sections.matrix.as_ref(), &sections.add, sections.skip, &place)?;
     let configurations = matrix::with_baselines(found.cells, sections.baseline, &place)?;
     let plan = Plan {
         schema: 1,
