@@ -16,7 +16,6 @@ const PLAN: &str = "plans/stripe-size.toml";
 /// # Errors
 /// When raidloom fails.
 pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
-    bench.build("raidloom")?;
     let folder = bench.target.join("bench").join("demo");
     // An earlier run that was broken off may have left it.
     let _ = fs::remove_dir_all(&folder);

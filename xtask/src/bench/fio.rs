@@ -87,7 +87,6 @@ impl Scratch {
 /// # Errors
 /// When a file cannot be made, or fio or the probe fails.
 pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
-    bench.build("probe")?;
     let places = [
         Place { name: "tmpfs", folder: PathBuf::from("/dev/shm"), direct: false },
         Place { name: "disk, O_DIRECT", folder: bench.target.join("bench"), direct: true },

@@ -41,8 +41,13 @@ pub(crate) struct Bench {
 
 type Case = fn(&Bench) -> Result<Section, String>;
 
-const CASES: &[(&str, Case)] =
-    &[("fio", fio::compare), ("layers", probe::layers), ("virtual", probe::virtual_clock), ("demo", demo::measure)];
+/// Name, the package that has to be built for it, and how it is measured.
+const CASES: &[(&str, &str, Case)] = &[
+    ("fio", "probe", fio::compare),
+    ("layers", "probe", probe::layers),
+    ("virtual", "probe", probe::virtual_clock),
+    ("demo", "raidloom", demo::measure),
+];
 
 /// Runs the cases named, or all of them; all of them together write `docs/benchmarks.md`.
 ///
@@ -51,14 +56,19 @@ const CASES: &[(&str, Case)] =
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let only: Vec<&String> = arguments.iter().filter(|argument| *argument != "--quick").collect();
-    if let Some(unknown) = only.iter().find(|name| !CASES.iter().any(|(case, _)| case == **name)) {
-        let known: Vec<&str> = CASES.iter().map(|(name, _)| *name).collect();
+    if let Some(unknown) = only.iter().find(|name| !CASES.iter().any(|(case, ..)| case == **name)) {
+        let known: Vec<&str> = CASES.iter().map(|(name, ..)| *name).collect();
         return Err(format!("no such case: {unknown}; the cases are {} and the only flag is --quick", known.join(", ")));
     }
     let bench = Bench { root: root.to_path_buf(), target: target_folder(root)?, effort: if quick { QUICK } else { FULL } };
     let mut page = head(&bench.effort);
     page += &host::facts(root);
-    for (name, case) in CASES.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name)) {
+    let wanted: Vec<_> = CASES.iter().filter(|(name, ..)| only.is_empty() || only.iter().any(|case| case == name)).collect();
+    // All of them first: what does not build should not be found out after minutes of measuring.
+    for (_, package, _) in &wanted {
+        bench.build(package)?;
+    }
+    for (name, _, case) in wanted {
         eprintln!("== {name}");
         let section = case(&bench).map_err(|error| format!("{name}: {error}"))?;
         let text = section.markdown();

@@ -60,7 +60,6 @@ const EMPTY_LAYERS: u32 = 8;
 /// # Errors
 /// When the probe fails.
 pub(crate) fn layers(bench: &Bench) -> Result<Section, String> {
-    bench.build("probe")?;
     let seconds = format!("--seconds={}", bench.effort.seconds);
     let load = |target: &str, depth: u32, more: &[String]| {
         let mut arguments =
@@ -110,7 +109,6 @@ pub(crate) fn layers(bench: &Bench) -> Result<Section, String> {
 /// # Errors
 /// When the probe fails.
 pub(crate) fn virtual_clock(bench: &Bench) -> Result<Section, String> {
-    bench.build("probe")?;
     let works: &[(&str, &str, u32)] = &[
         ("random read 4 KiB", "random-read", 4096),
         ("sequential read 64 KiB", "sequential-read", 65536),
