@@ -12,6 +12,7 @@
 mod adapter;
 mod error;
 mod node;
+mod units;
 
 use std::fmt;
 
@@ -19,6 +20,7 @@ pub use adapter::{Blocking, Checked, Counted, Counters, Emulated, Traffic};
 pub use error::{Error, ErrorKind};
 pub use node::Node;
 pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, Time};
+pub use units::{duration_text, size_text};
 
 /// The smallest block: offsets and lengths are multiples of a device's block size, which is a multiple of this.
 pub const SECTOR_BYTES: u64 = 512;

@@ -17,7 +17,6 @@ mod immediate;
 pub mod model;
 mod null;
 mod ram;
-mod size;
 
 pub use fault::{BadRange, CrashPolicy, CrashReport, FaultControl, FaultCounts, FaultDevice, FaultOptions};
 pub use file::{Direct, FileDevice, FileOptions, Identity};

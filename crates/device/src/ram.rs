@@ -11,10 +11,11 @@
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use block::{Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor, Request, SECTOR_BYTES, Support};
+use block::{
+    Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor, Request, SECTOR_BYTES, Support, size_text,
+};
 
 use crate::immediate::{Immediate, ImmediateChannel};
-use crate::size::size_text;
 
 const PAGE_BYTES: usize = 64 << 10;
 const GROUP_PAGES: usize = 512;

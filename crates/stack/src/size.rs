@@ -1,4 +1,5 @@
-//! Sizes and durations as people write them: the one place where they are read and printed.
+//! Sizes and durations as people write them: the one place where they are read. They are printed by
+//! `block`, which every layer sees, and what it prints is read back here.
 //!
 //! | text | means |
 //! | --- | --- |
@@ -10,6 +11,8 @@
 
 use std::fmt;
 use std::time::Duration;
+
+pub use block::{duration_text, size_text as text};
 
 /// A size as read, with what its writer should know about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +40,6 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-const BINARY: [(&str, u32); 5] = [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
 const SIZE_EXAMPLES: &str = "a size such as 4096, 64KiB (1024-based) or 64kB (1000-based)";
 const DURATION_EXAMPLES: &str = "a duration such as 50ms, 2s or 10min";
 
@@ -80,15 +82,6 @@ fn size_unit(unit: &str) -> Option<(u128, bool)> {
     }
 }
 
-/// A size in the largest 1024-based unit that divides it: `64KiB`, `1536MiB`, `1000`. [`parse`] reads it back.
-#[must_use]
-pub fn text(bytes: u64) -> String {
-    match BINARY.iter().find(|(_, shift)| bytes > 0 && bytes.is_multiple_of(1 << shift)) {
-        Some((unit, shift)) => format!("{}{unit}", bytes >> shift),
-        None => bytes.to_string(),
-    }
-}
-
 /// Reads a duration; a plain `0` needs no unit.
 ///
 /// # Errors
@@ -109,19 +102,6 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     };
     let nanoseconds = number.times(nanoseconds_each).ok_or_else(|| error("is no whole number of nanoseconds"))?;
     u64::try_from(nanoseconds).map(Duration::from_nanos).map_err(|_| error("is too long"))
-}
-
-/// A duration in the largest unit that divides it: `50ms`, `90s`, `2min`. [`parse_duration`] reads it back.
-#[must_use]
-pub fn duration_text(duration: Duration) -> String {
-    const UNITS: [(&str, u128); 5] =
-        [("h", 3_600_000_000_000), ("min", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
-    let nanoseconds = duration.as_nanos();
-    match UNITS.iter().find(|(_, each)| nanoseconds > 0 && nanoseconds.is_multiple_of(*each)) {
-        Some((unit, each)) => format!("{}{unit}", nanoseconds / each),
-        None if nanoseconds == 0 => "0s".to_owned(),
-        None => format!("{nanoseconds}ns"),
-    }
 }
 
 /// A decimal number, exactly: `digits` over 10^`places`.

@@ -20,9 +20,8 @@ mod state;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use block::{Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support};
+use block::{Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support, duration_text, size_text};
 
-use crate::size::size_text;
 use channel::FaultChannel;
 use state::{Power, State};
 
@@ -326,15 +325,5 @@ fn open_beside(below: &dyn Device) -> Result<Blocking, Error> {
             Blocking::open(below, &reactor)
         }
         opened => opened,
-    }
-}
-
-/// A time as stack text writes it: `10ms`, `250us`, `2s`.
-fn duration_text(duration: Duration) -> String {
-    const UNITS: [(&str, u128); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1000)];
-    let nanoseconds = duration.as_nanos();
-    match UNITS.iter().find(|(_, unit)| nanoseconds.is_multiple_of(*unit)) {
-        Some((name, unit)) => format!("{}{name}", nanoseconds / unit),
-        None => format!("{nanoseconds}ns"),
     }
 }

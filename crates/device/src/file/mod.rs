@@ -19,13 +19,12 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support};
+use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support, size_text};
 use rustix::fs::OFlags;
 
 pub use target::Identity;
 
 use crate::ram::check_block;
-use crate::size::size_text;
 use channel::FileChannel;
 use target::{Alignment, Target};
 
