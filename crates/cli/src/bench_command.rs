@@ -1,8 +1,7 @@
 //! `raidloom bench`: one suite on one target.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -36,40 +35,28 @@ pub(crate) fn list(output: &Output) -> Result<(), Failure> {
     output.result(&text)
 }
 
-/// The files that `--create` made; they go when the command ends, however it ends.
-#[derive(Default)]
-struct Made(Mutex<Vec<PathBuf>>);
+/// Opens what the target names, through the guard. Files that `--create` made go when the command ends, however it ends.
+struct Opener(Guard);
 
-impl Drop for Made {
+impl Drop for Opener {
     fn drop(&mut self) {
-        for path in self.0.get_mut().map(std::mem::take).unwrap_or_default() {
-            let _ = fs::remove_file(path);
+        for problem in self.0.remove_made() {
+            eprintln!("raidloom: {problem}");
         }
     }
-}
-
-/// Opens what the target names, through the guard.
-struct Opener {
-    guard: Guard,
-    made: Made,
 }
 
 impl OpenFiles for Opener {
     fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<fs::File, Error> {
         if let Some(bytes) = create {
-            self.guard.make_file(path, bytes, |_| {
-                if let Ok(mut made) = self.made.0.lock() {
-                    made.push(path.to_owned());
-                }
-                Ok::<(), Error>(())
-            })?;
+            self.0.make_file(path, bytes, |_| Ok::<(), Error>(()))?;
         }
         if path.is_dir() {
             let text =
                 format!("{}: a folder. devtest measures a raw target: name a file in it, with --create SIZE to make one", path.display());
             return Err(Error::new(ErrorKind::Refused, text));
         }
-        self.guard.open(path, if read_only { Access::Read } else { Access::Write }).map_err(|error| match error.kind() {
+        self.0.open(path, if read_only { Access::Read } else { Access::Write }).map_err(|error| match error.kind() {
             ErrorKind::NotFound => error.at("no such file; --create SIZE makes it"),
             _ => error,
         })
@@ -92,7 +79,7 @@ pub(crate) fn devtest(output: &Output, arguments: &DevtestArguments) -> Result<(
         devices: arguments.consent.allow_device.clone(),
     };
     let stop = signals::stop_flag()?;
-    let opener = Opener { guard: Guard::new(consent), made: Made::default() };
+    let opener = Opener(Guard::new(consent));
     let context =
         BuildContext { files: &opener, seed: arguments.seed, read_only: arguments.read_only, create_bytes: create, emulate: false };
     let stack = stack::parse_and_build(&arguments.target, &context)?;
