@@ -51,34 +51,39 @@ impl Done {
     }
 }
 
-/// A file that is removed when it has served.
-struct Scratch(PathBuf);
+/// A file that is locked while it serves and removed when it has served.
+struct Scratch {
+    path: PathBuf,
+    _locked: File,
+}
 
 impl Drop for Scratch {
     fn drop(&mut self) {
         // It may be gone already, and a scratch file is not worth an error.
-        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(&self.path);
     }
 }
 
 impl Scratch {
-    /// A file of random bytes, all of it on the medium.
-    fn filled(folder: &Path) -> Result<Scratch, String> {
+    /// A file of random bytes, all of it on the medium. Fails when another measurement has it: neither would be worth anything.
+    fn filled(folder: &Path, size_bytes: u64) -> Result<Scratch, String> {
         let path = folder.join("raidloom-bench.img");
-        let scratch = Scratch(path.clone());
-        let write = || -> io::Result<()> {
-            fs::create_dir_all(folder)?;
-            let mut file = File::create(&path)?;
+        let said = |error: io::Error| format!("{}: {error}", path.display());
+        fs::create_dir_all(folder).map_err(said)?;
+        let mut file = File::options().write(true).create(true).truncate(false).open(&path).map_err(said)?;
+        file.try_lock().map_err(|_| format!("{}: another measurement is under way; wait for its end", path.display()))?;
+        let write = |file: &mut File| -> io::Result<()> {
+            file.set_len(0)?;
             let mut random = fastrand::Rng::with_seed(1);
             let mut block = vec![0; 1 << 20];
-            for _ in 0..FILE_BYTES / block.len() as u64 {
+            for _ in 0..size_bytes / block.len() as u64 {
                 random.fill(&mut block);
                 file.write_all(&block)?;
             }
             file.sync_all()
         };
-        write().map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(scratch)
+        write(&mut file).map_err(said)?;
+        Ok(Scratch { path, _locked: file })
     }
 }
 
@@ -93,10 +98,10 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     ];
     let mut rows = Vec::new();
     for place in &places {
-        let scratch = Scratch::filled(&place.folder)?;
+        let scratch = Scratch::filled(&place.folder, FILE_BYTES)?;
         for work in WORKS {
             eprintln!("   {}: {}", place.name, work.name);
-            rows.extend(rounds(bench, place, work, &scratch.0)?);
+            rows.extend(rounds(bench, place, work, &scratch.path)?);
         }
     }
     let how = format!(
@@ -245,6 +250,19 @@ mod tests {
     fn starting_up_is_not_counted() {
         let done = Done { operations: 1000.0, seconds: 2.0, cpu_seconds: 0.11 };
         assert!((done.cpu_us(0.1) - 10.0).abs() < 1e-9 && done.operations_per_second() == 500.0);
+    }
+
+    #[test]
+    fn two_measurements_do_not_share_a_file() {
+        let folder = std::env::temp_dir().join(format!("raidloom-xtask-{}", std::process::id()));
+        let first = Scratch::filled(&folder, 1 << 20).expect("a file");
+        assert_eq!(fs::metadata(&first.path).expect("it is there").len(), 1 << 20);
+        let error = Scratch::filled(&folder, 1 << 20).err().expect("it is in use");
+        assert!(error.ends_with("another measurement is under way; wait for its end"), "{error}");
+        assert!(first.path.exists());
+        drop(first);
+        drop(Scratch::filled(&folder, 1 << 20).expect("it is free again"));
+        fs::remove_dir(&folder).expect("nothing is left behind");
     }
 
     #[test]
