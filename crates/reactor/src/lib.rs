@@ -121,7 +121,7 @@ pub enum Woken {
     Events,
     /// The deadline passed.
     Deadline,
-    /// A [`Ringer`] rang, or a signal came.
+    /// A [`Ringer`] rang, somebody nudged, or a signal came.
     Rung,
     /// Virtual clock only: nothing is under way and no deadline was given, so nothing would ever happen.
     Idle,
@@ -182,6 +182,8 @@ struct Inner {
     timers_set: Cell<u64>,
     /// Events that lie in mailboxes.
     pending: Cell<usize>,
+    /// Somebody wants the owners to poll.
+    nudged: Cell<bool>,
 }
 
 /// Time, waiting and kernel I/O for one thread. Clones are the same reactor.
@@ -206,7 +208,7 @@ impl Reactor {
     }
 
     fn of(kind: Kind) -> Reactor {
-        let inner = Inner { kind, timers: RefCell::default(), timers_set: Cell::new(0), pending: Cell::new(0) };
+        let inner = Inner { kind, timers: RefCell::default(), timers_set: Cell::new(0), pending: Cell::new(0), nudged: Cell::new(false) };
         Reactor(Rc::new(inner))
     }
 
@@ -293,10 +295,32 @@ impl Reactor {
     /// # Errors
     /// What the kernel says when the ring itself fails; operations report their own failures as events.
     pub fn wait(&self, deadline: Option<Time>) -> io::Result<Woken> {
+        if self.0.nudged.take() {
+            return Ok(Woken::Rung);
+        }
         match &self.0.kind {
             Kind::Wall(wall) => self.wait_for_kernel(wall, deadline),
             Kind::Virtual { now } => Ok(self.jump(now, deadline)),
         }
+    }
+
+    /// Waits for something new, for one that does not let its caller go before: events that lie in mailboxes already stay
+    /// there and do not end this wait.
+    ///
+    /// # Errors
+    /// As [`Reactor::wait`].
+    pub fn wait_for_more(&self) -> io::Result<Woken> {
+        let (pending, nudged) = (self.0.pending.replace(0), self.0.nudged.replace(false));
+        let woken = self.wait(None);
+        self.0.pending.set(pending + self.0.pending.get());
+        // A bell that rang meanwhile was for the owners.
+        self.0.nudged.set(nudged || matches!(woken, Ok(Woken::Rung)));
+        woken
+    }
+
+    /// Makes the next wait return at once, so that the owners poll: what one channel does may let another go on.
+    pub fn nudge(&self) {
+        self.0.nudged.set(true);
     }
 
     fn wait_for_kernel(&self, wall: &Wall, deadline: Option<Time>) -> io::Result<Woken> {

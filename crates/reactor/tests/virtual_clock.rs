@@ -147,3 +147,26 @@ fn derived_seeds_are_the_same_every_time_and_differ_by_label_and_number() {
     seeds.dedup();
     assert_eq!(seeds.len(), 300, "all different");
 }
+
+#[test]
+fn one_who_waits_for_more_leaves_the_others_their_events() {
+    let reactor = Reactor::virtual_clock();
+    let (own, other) = (reactor.source(), reactor.source());
+    other.at(Time(10), 1);
+    own.at(Time(20), 2);
+    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events);
+    assert_eq!(reactor.wait_for_more().expect("no kernel"), Woken::Events);
+    assert_eq!((reactor.now(), own.take().map(|event| event.token)), (Time(20), Some(2)));
+    assert_eq!(reactor.wait_for_more().expect("no kernel"), Woken::Idle);
+    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events, "the other's event still lies there");
+    assert_eq!(other.take().map(|event| event.token), Some(1));
+}
+
+#[test]
+fn a_nudge_ends_the_next_wait_and_no_other() {
+    let reactor = Reactor::virtual_clock();
+    reactor.nudge();
+    assert_eq!(reactor.wait_for_more().expect("no kernel"), Woken::Idle, "it is not for this one");
+    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Rung);
+    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Idle);
+}
