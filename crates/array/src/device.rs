@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use block::{Channel, Device, Error, ErrorKind, Info, Node};
+use block::{Channel, Device, Error, ErrorKind, Info, Node, size_text};
 use reactor::{Clock, Reactor};
 
 use crate::execute::ArrayChannel;
-use crate::geometry::{Linear, Raid0, Raid0Layout};
+use crate::geometry::{Linear, ParityLayout, Raid0, Raid0Layout, Raid10, Raid10Layout};
 use crate::health::{Health, MEMBERS_MAX};
 use crate::rows::{Rows, Waiter};
-use crate::{Level, LinearLevel, MemberSet, Raid0Level};
+use crate::{Level, LinearLevel, MemberSet, MirrorLevel, ParityLevel, Raid0Level};
 
 /// What all channels of an array share.
 pub(crate) struct Shared<L> {
@@ -62,24 +62,79 @@ impl ArrayDevice<Raid0Level> {
         let block_bytes = block_bytes(&members)?;
         let sizes = sizes(&members);
         check_total(&sizes)?;
-        let chunk = size_text(chunk_bytes);
-        let refuse = |text: String| Err(Error::new(ErrorKind::Invalid, text));
-        if chunk_bytes == 0 {
-            return refuse(format!("chunk=0: a chunk holds at least one block of {} (64KiB is a usual size)", bytes_text(block_bytes)));
-        }
-        if !chunk_bytes.is_multiple_of(block_bytes) {
-            return refuse(format!("chunk={chunk}: not a multiple of the block size, {}", bytes_text(block_bytes)));
-        }
-        if chunk_bytes > u64::from(u32::MAX) {
-            return refuse(format!("chunk={chunk}: a chunk must be smaller than 4GiB"));
-        }
-        for (number, member) in members.iter().enumerate() {
-            if member.info().size_bytes < chunk_bytes {
-                return refuse(format!("chunk={chunk}: larger than {}, which has {}", name(number, member), text_of(member)));
-            }
-        }
+        let members: Vec<_> = members.into_iter().map(Some).collect();
+        check_chunk(chunk_bytes, block_bytes, &members)?;
         let level = Raid0Level::new(Raid0::new(&sizes, chunk_bytes, layout), layout, members.len());
-        Self::assemble(level, members.into_iter().map(Some).collect())
+        Self::assemble(level, members)
+    }
+}
+
+impl ArrayDevice<MirrorLevel> {
+    /// RAID 1: every member has everything, as far as the smallest reaches. `None` is a member that is missing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for fewer than two places, more than 255, and when all members are missing.
+    pub fn raid1(members: Vec<Option<Arc<dyn Device>>>) -> Result<Self, Error> {
+        check_count(&members, 2, 255)?;
+        let (block_bytes, smallest) = common_bytes(&members)?;
+        let member_bytes = smallest - smallest % block_bytes;
+        if member_bytes == 0 {
+            return Err(Error::new(ErrorKind::Invalid, format!("a member is smaller than one block of {}", bytes_text(block_bytes))));
+        }
+        Self::assemble(MirrorLevel::raid1(members.len(), member_bytes), members)
+    }
+
+    /// RAID 10: chunks dealt out with their copies. `None` is a member that is missing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for a layout that cannot be had with so many members, for a chunk as at [`ArrayDevice::raid0`],
+    /// and when all copies of something are missing.
+    pub fn raid10(members: Vec<Option<Arc<dyn Device>>>, chunk_bytes: u64, layout: Raid10Layout) -> Result<Self, Error> {
+        check_count(&members, 2, MEMBERS_MAX)?;
+        if let Some(problem) = layout.problem(members.len()) {
+            return Err(Error::new(ErrorKind::Invalid, format!("layout={layout}: {problem}")));
+        }
+        let (block_bytes, smallest) = common_bytes(&members)?;
+        check_chunk(chunk_bytes, block_bytes, &members)?;
+        let geometry = Raid10::new(members.len(), smallest, chunk_bytes, layout);
+        if geometry.size_bytes() == 0 {
+            let text = format!("chunk={}: the smallest member has no room for {} far copies", size_text(chunk_bytes), layout.far);
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        Self::assemble(MirrorLevel::raid10(geometry), members)
+    }
+}
+
+impl ArrayDevice<ParityLevel> {
+    /// RAID 4: chunks on all members but the last, which holds their parity. `None` is a member that is missing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for fewer than two places, for a chunk as at [`ArrayDevice::raid0`], and when more than one
+    /// member is missing.
+    pub fn raid4(members: Vec<Option<Arc<dyn Device>>>, chunk_bytes: u64) -> Result<Self, Error> {
+        let (count, member_bytes) = check_parity(&members, chunk_bytes, 2)?;
+        Self::assemble(ParityLevel::raid4(count, member_bytes, chunk_bytes), members)
+    }
+
+    /// RAID 5: chunks with their parity, which moves from member to member. `None` is a member that is missing.
+    ///
+    /// # Errors
+    /// As [`ArrayDevice::raid4`], and for a layout of RAID 6.
+    pub fn raid5(members: Vec<Option<Arc<dyn Device>>>, chunk_bytes: u64, layout: ParityLayout) -> Result<Self, Error> {
+        let (count, member_bytes) = check_parity(&members, chunk_bytes, 2)?;
+        if !ParityLayout::RAID5.contains(&layout) {
+            return Err(Error::new(ErrorKind::Invalid, format!("layout={}: only RAID 6 has it", layout.name())));
+        }
+        Self::assemble(ParityLevel::raid5(count, member_bytes, chunk_bytes, layout), members)
+    }
+
+    /// RAID 6: chunks with two kinds of parity. `None` is a member that is missing.
+    ///
+    /// # Errors
+    /// As [`ArrayDevice::raid4`], but it takes four places, and two members may be missing.
+    pub fn raid6(members: Vec<Option<Arc<dyn Device>>>, chunk_bytes: u64, layout: ParityLayout) -> Result<Self, Error> {
+        let (count, member_bytes) = check_parity(&members, chunk_bytes, 4)?;
+        Self::assemble(ParityLevel::raid6(count, member_bytes, chunk_bytes, layout), members)
     }
 }
 
@@ -87,7 +142,7 @@ impl<L: Level> ArrayDevice<L> {
     /// An array of any level; `None` is a member that is not there.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for no member at all, or more than 256 places.
+    /// [`ErrorKind::Invalid`] for no member at all, more than 256 places, or too many empty ones.
     pub fn assemble(level: L, members: Vec<Option<Arc<dyn Device>>>) -> Result<Self, Error> {
         let present: Vec<Arc<dyn Device>> = members.iter().flatten().map(Arc::clone).collect();
         let block_bytes = block_bytes(&present)?;
@@ -106,6 +161,7 @@ impl<L: Level> ArrayDevice<L> {
             Member { device, name }
         });
         let members = members.collect();
+        level.holds_all(&absent).map_err(|lost| Error::new(ErrorKind::Invalid, lost.to_string()))?;
         Ok(ArrayDevice(Arc::new(Shared { level, info, members, health: Health::with_failed(absent), rows: Rows::default() })))
     }
 
@@ -188,6 +244,49 @@ fn check_total(sizes: &[u64]) -> Result<(), Error> {
     }
 }
 
+fn check_count<T>(members: &[T], fewest: usize, most: usize) -> Result<(), Error> {
+    if (fewest..=most).contains(&members.len()) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Invalid, format!("{} members; it takes {fewest} to {most}", members.len())))
+}
+
+/// The largest block and the smallest size among the members that are there, in bytes.
+fn common_bytes(members: &[Option<Arc<dyn Device>>]) -> Result<(u64, u64), Error> {
+    let present: Vec<Arc<dyn Device>> = members.iter().flatten().map(Arc::clone).collect();
+    Ok((block_bytes(&present)?, sizes(&present).into_iter().min().expect("at least one member")))
+}
+
+fn check_chunk(chunk_bytes: u64, block_bytes: u64, members: &[Option<Arc<dyn Device>>]) -> Result<(), Error> {
+    let chunk = size_text(chunk_bytes);
+    let refuse = |text: String| Err(Error::new(ErrorKind::Invalid, text));
+    if chunk_bytes == 0 {
+        return refuse(format!("chunk=0: a chunk holds at least one block of {} (64KiB is a usual size)", bytes_text(block_bytes)));
+    }
+    if !chunk_bytes.is_multiple_of(block_bytes) {
+        return refuse(format!("chunk={chunk}: not a multiple of the block size, {}", bytes_text(block_bytes)));
+    }
+    if chunk_bytes > u64::from(u32::MAX) {
+        return refuse(format!("chunk={chunk}: a chunk must be smaller than 4GiB"));
+    }
+    for (number, member) in members.iter().enumerate() {
+        let Some(member) = member else { continue };
+        if member.info().size_bytes < chunk_bytes {
+            return refuse(format!("chunk={chunk}: larger than {}, which has {}", name(number, member), text_of(member)));
+        }
+    }
+    Ok(())
+}
+
+/// How many places an array with parity has, and how much of each it uses, in bytes.
+fn check_parity(members: &[Option<Arc<dyn Device>>], chunk_bytes: u64, fewest: usize) -> Result<(usize, u64), Error> {
+    // Beyond 255 the powers of g, with which Q counts the members of a DDF layout, are the same again.
+    check_count(members, fewest, 255)?;
+    let (block_bytes, smallest) = common_bytes(members)?;
+    check_chunk(chunk_bytes, block_bytes, members)?;
+    Ok((members.len(), smallest - smallest % chunk_bytes))
+}
+
 fn name(number: usize, member: &Arc<dyn Device>) -> String {
     format!("member {number} ({})", member.describe())
 }
@@ -231,11 +330,4 @@ fn weaker<T: Copy>(one: T, other: T, rank: impl Fn(T) -> u8) -> T {
 fn bytes_text(bytes: u64) -> String {
     let text = size_text(bytes);
     if text.ends_with('B') { text } else { format!("{text} bytes") }
-}
-
-/// A size as stack text has it: in the largest binary unit that divides it.
-pub(crate) fn size_text(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let unit = UNITS.into_iter().find(|&(unit, _)| bytes >= unit && bytes.is_multiple_of(unit));
-    unit.map_or_else(|| bytes.to_string(), |(unit, name)| format!("{}{name}", bytes / unit))
 }

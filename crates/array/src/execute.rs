@@ -9,22 +9,28 @@
 //!
 //! In steady state nothing is allocated here: requests, pieces and their plans are kept and used again. Only ropes (a
 //! member's command over several places of the host's buffer) allocate.
+//!
+//! A member that fails a write is dropped, and the piece planned again without it: the others have taken their part by then.
+//! A read that fails for the medium's sake goes on with care, in small steps: each is read once more, and if that fails it
+//! is made from the other members and written back.
 
 use std::sync::Arc;
 
 use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Request, Returned};
-use reactor::{Reactor, Source};
+use reactor::{Reactor, Woken};
 
 use crate::device::Shared;
 use crate::health::{Verdict, judge};
 use crate::memory::{HostBuffer, Memory, NO_FRAGMENT};
 use crate::rows::Waiter;
-use crate::{Action, Level, MemberSet, Part, Place, Plan, Spot};
+use crate::{Access, Action, Faults, Level, MemberSet, Part, Place, Plan, Queues, RowLock, Spot};
 
 /// Set in the tag of a command that belongs to a plan; then come 31 bits of piece and 32 of command.
 const PLANNED: u64 = 1 << 63;
 /// Scratch buffers kept for later plans.
 const SCRATCH_POOL: usize = 64;
+/// How much a piece takes at a time after an error of the medium: so much is written back at most for one bad block.
+const CAREFUL_BYTES: u64 = 64 << 10;
 /// No command of the phase goes to the member yet.
 const NO_COMMAND: u32 = u32::MAX;
 /// In the place of a member: the array itself says so.
@@ -66,8 +72,9 @@ struct Planned {
     running: u32,
     /// Pieces are being made: one that ends meanwhile, without a command, does not end the request.
     making: bool,
-    /// Members not to be asked again, and what the first of them said.
-    avoid: MemberSet,
+    /// The member whose medium failed already.
+    careful: Option<usize>,
+    /// What the first member to fail said.
     cause: Option<Error>,
     error: Option<Error>,
     more_errors: u32,
@@ -95,9 +102,12 @@ struct Piece {
     phase: Phase,
     /// The array's health when it was planned.
     generation: u64,
-    avoid: MemberSet,
+    /// In small steps, for this member's medium failed; and who failed the present step again.
+    careful: Option<usize>,
+    unreadable: MemberSet,
     plan: Plan,
-    held_row: Option<u64>,
+    /// Held, or waited for.
+    held_row: Option<RowLock>,
     memory: Memory,
     commands: Vec<Command>,
     outstanding: u32,
@@ -125,6 +135,8 @@ enum Work {
 pub(crate) struct ArrayChannel<L: Level> {
     shared: Arc<Shared<L>>,
     members: Vec<MemberQueue>,
+    /// Kept where there are copies to choose among.
+    queues: Queues,
     direct: Vec<Direct>,
     free_direct: Vec<u32>,
     requests: Vec<Planned>,
@@ -143,7 +155,9 @@ pub(crate) struct ArrayChannel<L: Level> {
     generation: u64,
     waiter: Arc<Waiter>,
     granted: Vec<u32>,
-    source: Source,
+    reactor: Reactor,
+    /// The channel is being dropped: nothing new is begun.
+    closing: bool,
 }
 
 impl<L: Level> ArrayChannel<L> {
@@ -156,6 +170,7 @@ impl<L: Level> ArrayChannel<L> {
         });
         let generation = shared.health.generation();
         ArrayChannel {
+            queues: Queues::idle(members.len()),
             members: members.collect(),
             direct: Vec::new(),
             free_direct: Vec::new(),
@@ -172,9 +187,14 @@ impl<L: Level> ArrayChannel<L> {
             generation,
             waiter,
             granted: Vec::new(),
-            source: reactor.source(),
+            reactor: reactor.clone(),
+            closing: false,
             shared,
         }
+    }
+
+    fn block_bytes(&self) -> u64 {
+        u64::from(self.shared.info.block_bytes)
     }
 
     fn refresh_health(&mut self) {
@@ -190,6 +210,10 @@ impl<L: Level> ArrayChannel<L> {
         let queue = &mut self.members[member];
         queue.in_flight += 1;
         self.sent += 1;
+        if L::REDUNDANT {
+            let read = if let Op::Read { offset, into } = &request.op { Some((*offset, into.len() as u64)) } else { None };
+            self.queues.begin(member, read);
+        }
         queue.channel.submit(request);
     }
 
@@ -217,7 +241,7 @@ impl<L: Level> ArrayChannel<L> {
         self.send(spot.member, request);
     }
 
-    fn submit_planned(&mut self, tag: u64, part: Option<Part>, fua: bool, buffer: Returned, failed: Option<(usize, Error)>) {
+    fn submit_planned(&mut self, tag: u64, part: Option<Part>, fua: bool, buffer: Returned, failed: Option<(Error, Option<usize>)>) {
         let slot = self.free_requests.pop().unwrap_or_else(|| {
             self.requests.push(Planned::default());
             (self.requests.len() - 1) as u32
@@ -229,11 +253,8 @@ impl<L: Level> ArrayChannel<L> {
             Returned::Written(buffer) => (None, Some(buffer)),
         };
         let parts = std::mem::take(&mut request.parts);
-        *request = Planned { tag, part, fua, rest, from, parts, ..Planned::default() };
-        if let Some((member, error)) = failed {
-            request.avoid.insert(member);
-            request.cause = Some(error);
-        }
+        let (cause, careful) = failed.unzip();
+        *request = Planned { tag, part, fua, rest, from, parts, careful: careful.flatten(), cause, ..Planned::default() };
         self.start_pieces(slot);
     }
 
@@ -246,7 +267,7 @@ impl<L: Level> ArrayChannel<L> {
             let request = &mut self.requests[slot as usize];
             let whole = request.part.map_or(0, |part| part.length);
             let all_made = if request.part.is_some() { request.cursor == whole } else { request.cursor == 1 };
-            if all_made || request.error.is_some() || request.running >= self.shared.level.pieces_at_once() {
+            if all_made || self.closing || request.error.is_some() || request.running >= self.shared.level.pieces_at_once() {
                 break;
             }
             let (part, buffer) = match request.part {
@@ -255,9 +276,9 @@ impl<L: Level> ArrayChannel<L> {
                     (None, HostBuffer::Nothing)
                 }
                 Some(part) => {
-                    let absent = self.absent.union(&request.avoid);
+                    let faults = Faults { absent: self.absent, ..Faults::default() };
                     let left = Part { offset: part.offset + request.cursor, length: whole - request.cursor, ..part };
-                    let length = self.shared.level.piece_bytes(left, &absent);
+                    let length = self.shared.level.piece_bytes(left, &faults);
                     debug_assert!(length > 0 && length <= left.length, "a piece is a part of what is left");
                     let buffer = if let Some(mut rest) = request.rest.take() {
                         if length < left.length {
@@ -284,14 +305,15 @@ impl<L: Level> ArrayChannel<L> {
             let number = request.parts.len() as u32;
             request.parts.push(None);
             request.running += 1;
-            let (fua, avoid) = (request.fua, request.avoid);
+            let (fua, careful) = (request.fua, request.careful);
             let mut piece = self.spare_pieces.pop().unwrap_or_default();
             piece.request = slot;
             piece.number = number;
             piece.part = part;
             piece.fua = fua;
             piece.done = 0;
-            piece.avoid = avoid;
+            piece.careful = careful;
+            piece.unreadable = MemberSet::EMPTY;
             piece.memory.start(buffer);
             self.plan(&mut piece);
             let index = self.free_pieces.pop().unwrap_or_else(|| {
@@ -310,19 +332,27 @@ impl<L: Level> ArrayChannel<L> {
     /// Plans what is left of the piece, or as much of it as one plan takes.
     fn plan(&mut self, piece: &mut Piece) {
         self.refresh_health();
-        let absent = self.absent.union(&piece.avoid);
+        let faults = Faults { absent: self.absent, unreadable: piece.unreadable };
         piece.plan.clear();
         piece.phase = Phase::Planning;
         piece.generation = self.generation;
         let level = &self.shared.level;
         let planned = match piece.part {
-            None => level.holds_all(&absent).map(|()| piece.plan.flush_all(self.members.len(), &absent)),
+            None => level.holds_all(&self.absent).map(|()| piece.plan.flush_all(self.members.len(), &self.absent)),
             Some(part) => {
-                let left = Part { offset: part.offset + piece.done, length: part.length - piece.done, ..part };
-                piece.planned = level.piece_bytes(left, &absent);
+                let mut left = Part { offset: part.offset + piece.done, length: part.length - piece.done, ..part };
+                if L::REDUNDANT {
+                    // To write, a plan may have to read as much, even where the request carries no data itself.
+                    let most = if piece.careful.is_some() { CAREFUL_BYTES.max(self.block_bytes()) } else { u64::MAX };
+                    left.length = left.length.min(most).min(u64::from(self.shared.info.max_request_bytes));
+                }
+                piece.planned = level.piece_bytes(left, &faults);
                 debug_assert!(piece.planned > 0 && piece.planned <= left.length, "a plan covers a part of what is left");
                 piece.memory.host_start = piece.done;
-                level.plan(Part { length: piece.planned, ..left }, &absent, &mut piece.plan)
+                self.queues.want(piece.careful);
+                let planned = level.plan(Part { length: piece.planned, ..left }, &faults, &self.queues, &mut piece.plan);
+                self.queues.want(None);
+                planned
             }
         };
         if let Err(lost) = planned {
@@ -370,10 +400,15 @@ impl<L: Level> ArrayChannel<L> {
                         return;
                     }
                 }
+                Phase::Reading if self.closing => {
+                    piece.memory.rejoin();
+                    piece.memory.drop_scratch(&mut self.scratch, SCRATCH_POOL);
+                    return self.end_piece(index, piece);
+                }
                 Phase::Reading if piece.failures.is_empty() => {
                     piece.memory.rejoin();
                     for step in &piece.plan.compute {
-                        piece.memory.compute(*step);
+                        piece.memory.compute(*step, &piece.plan.sources);
                     }
                     piece.memory.freeze_scratch();
                     piece.phase = Phase::Writing;
@@ -385,6 +420,7 @@ impl<L: Level> ArrayChannel<L> {
                 Phase::Writing if piece.failures.is_empty() => {
                     piece.memory.drop_scratch(&mut self.scratch, SCRATCH_POOL);
                     piece.done += piece.planned;
+                    piece.unreadable = MemberSet::EMPTY;
                     if piece.part.is_none_or(|part| piece.done == part.length) {
                         return self.end_piece(index, piece);
                     }
@@ -409,20 +445,43 @@ impl<L: Level> ArrayChannel<L> {
             return false;
         }
         let reading = piece.phase == Phase::Reading;
+        let all_failed = piece.failures.len() == piece.commands.len();
+        let mut must_end = false;
+        let mut unreadable = MemberSet::EMPTY;
         for (member, error) in &piece.failures {
             match judge(error.kind(), reading) {
-                Verdict::Request => return false,
-                Verdict::Blocks => (),
-                Verdict::Member => self.shared.health.fail(*member),
+                // Where others took a write, one that refuses it has not got it.
+                Verdict::Request if reading || all_failed => return false,
+                Verdict::Blocks => {
+                    unreadable.insert(*member);
+                }
+                Verdict::Request | Verdict::Member => must_end |= !self.drop_member(*member, error.kind()),
             }
-            piece.avoid.insert(*member);
         }
+        if must_end {
+            return false;
+        }
+        if piece.careful.is_some() {
+            for member in unreadable.iter() {
+                if self.shared.health.count_read_error(member) {
+                    self.drop_member(member, ErrorKind::Media);
+                }
+            }
+            piece.unreadable = piece.unreadable.union(&unreadable);
+        }
+        // The first time everything is tried once more.
+        piece.careful = piece.careful.or(unreadable.iter().next());
         let request = &mut self.requests[piece.request as usize];
         for (member, error) in piece.failures.drain(..) {
-            request.avoid.insert(member);
             request.cause.get_or_insert_with(|| error.at(&self.shared.members[member].name));
         }
         true
+    }
+
+    /// Drops a member that does not do its work. False when it stays, for it has the last copy of something.
+    fn drop_member(&self, member: usize, kind: ErrorKind) -> bool {
+        let level = &self.shared.level;
+        self.shared.health.fail(member, |after| !L::KEEPS_LAST_COPY || kind == ErrorKind::Gone || level.holds_all(after).is_ok())
     }
 
     fn release_row(&mut self, piece: &mut Piece) {
@@ -430,7 +489,7 @@ impl<L: Level> ArrayChannel<L> {
             let others = self.shared.rows.release(row, &self.waiter);
             if others.0 {
                 // On the virtual clock nobody else would make the reactor go round; on the wall clock it costs nothing.
-                self.source.at(self.source.reactor().now(), 0);
+                self.reactor.nudge();
             }
         }
     }
@@ -446,12 +505,12 @@ impl<L: Level> ArrayChannel<L> {
         for access in accesses {
             let queue = &mut self.members[access.member];
             let last = piece.commands.get_mut(queue.last_command as usize);
+            let last = last.filter(|last| last.joins(access, queue.max_request_bytes));
             let (work, fragment) = match access.place {
                 Place::Host { .. } | Place::Scratch { .. } if reading => {
-                    let joins = last.filter(|last| last.joins(access.offset, access.length, queue.max_request_bytes));
-                    let after = joins.as_ref().map_or(NO_FRAGMENT, |last| last.last_fragment);
+                    let after = last.as_ref().map_or(NO_FRAGMENT, |last| last.last_fragment);
                     let (buffer, fragment) = piece.memory.lend(access.place, access.length, after);
-                    if let Some(last) = joins {
+                    if let Some(last) = last {
                         if let Work::Read(rope) = &mut last.work {
                             rope.append(buffer);
                         }
@@ -463,7 +522,7 @@ impl<L: Level> ArrayChannel<L> {
                 }
                 Place::Host { .. } | Place::Scratch { .. } => {
                     let buffer = piece.memory.share(access.place, access.length);
-                    if let Some(last) = last.filter(|last| last.joins(access.offset, access.length, queue.max_request_bytes))
+                    if let Some(last) = last
                         && let Work::Write(rope) = &mut last.work
                     {
                         rope.append(buffer);
@@ -471,6 +530,10 @@ impl<L: Level> ArrayChannel<L> {
                         continue;
                     }
                     (Work::Write(buffer), NO_FRAGMENT)
+                }
+                Place::Zeroes | Place::Discard if last.is_some() => {
+                    last.expect("just seen").length += access.length;
+                    continue;
                 }
                 Place::Zeroes => (Work::Zeroes, NO_FRAGMENT),
                 Place::Discard => (Work::Discard, NO_FRAGMENT),
@@ -572,18 +635,23 @@ impl<L: Level> ArrayChannel<L> {
         let entry = &self.direct[slot as usize];
         let (tag, fua) = (entry.tag, entry.fua);
         let part = Part { action: entry.action, offset: entry.offset, length: entry.length };
-        if judge(error.kind(), part.action == Action::Read) == Verdict::Member {
-            self.shared.health.fail(member);
+        let verdict = judge(error.kind(), part.action == Action::Read);
+        if verdict == Verdict::Member {
+            self.drop_member(member, error.kind());
         }
         let error = error.at(&self.shared.members[member].name);
-        self.submit_planned(tag, Some(part), fua, buffer, Some((member, error)));
+        self.submit_planned(tag, Some(part), fua, buffer, Some((error, (verdict == Verdict::Blocks).then_some(member))));
     }
 
     /// Takes what one member has completed. Direct requests end in place in `done`, unmoved.
     fn poll_member(&mut self, member: usize, done: &mut Vec<Completion>) {
         let mut at = done.len();
         self.members[member].channel.poll(done);
-        self.members[member].in_flight -= (done.len() - at) as u32;
+        let ended = (done.len() - at) as u32;
+        self.members[member].in_flight -= ended;
+        if L::REDUNDANT {
+            self.queues.end(member, ended);
+        }
         while at < done.len() {
             let tag = done[at].tag;
             if tag & PLANNED != 0 {
@@ -633,10 +701,13 @@ impl<L: Level> ArrayChannel<L> {
 
 impl Command {
     /// Whether an access may be part of this command too.
-    fn joins(&self, offset: u64, length: u64, max_request_bytes: u64) -> bool {
-        matches!(self.work, Work::Read(_) | Work::Write(_))
-            && self.offset + self.length == offset
-            && self.length + length <= max_request_bytes
+    fn joins(&self, access: &Access, max_request_bytes: u64) -> bool {
+        let (alike, most) = match (&self.work, access.place) {
+            (Work::Read(_) | Work::Write(_), Place::Host { .. } | Place::Scratch { .. }) => (true, max_request_bytes),
+            (Work::Zeroes, Place::Zeroes) | (Work::Discard, Place::Discard) => (true, u64::MAX),
+            _ => (false, 0),
+        };
+        alike && self.offset + self.length == access.offset && self.length + access.length <= most
     }
 }
 
@@ -651,7 +722,8 @@ impl Default for Piece {
             planned: 0,
             phase: Phase::Planning,
             generation: 0,
-            avoid: MemberSet::EMPTY,
+            careful: None,
+            unreadable: MemberSet::EMPTY,
             plan: Plan::default(),
             held_row: None,
             memory: Memory::default(),
@@ -679,16 +751,13 @@ impl<L: Level> Channel for ArrayChannel<L> {
             Op::Discard { offset, length } => (Part { action: Action::Discard, offset: *offset, length: *length }, false),
             Op::Flush => return self.submit_planned(request.tag, None, false, Returned::Nothing, None),
         };
-        match self.shared.level.whole(part, &self.absent) {
+        match self.shared.level.whole(part, &self.absent, &self.queues) {
             Some(spot) => self.submit_direct(request, part, fua, spot),
             None => self.submit_planned(request.tag, Some(part), fua, request.op.into_buffer(), None),
         }
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        if L::LOCKS_ROWS {
-            while self.source.take().is_some() {}
-        }
         // A phase sent out from here may have ended already, with no event to say so: go round until nothing new is sent.
         loop {
             let sent = self.sent;
@@ -711,16 +780,73 @@ impl<L: Level> Channel for ArrayChannel<L> {
     }
 }
 
+impl<L: Level> ArrayChannel<L> {
+    /// Gives up what waits for a row.
+    fn stop_waiting(&mut self) {
+        let mut others = false;
+        for (index, piece) in self.pieces.iter_mut().enumerate() {
+            let Some(piece) = piece.as_mut().filter(|piece| piece.phase == Phase::WaitingForRow) else { continue };
+            let Some(row) = piece.held_row.take() else { continue };
+            let cancelled = self.shared.rows.cancel(row, &self.waiter, index as u32);
+            others |= cancelled.unwrap_or_else(|| self.shared.rows.release(row, &self.waiter)).0;
+        }
+        if others {
+            self.reactor.nudge();
+        }
+    }
+
+    fn is_writing(&self) -> bool {
+        self.pieces.iter().flatten().any(|piece| piece.phase == Phase::Writing && piece.held_row.is_some())
+    }
+}
+
+/// A row of which some members were written and others not must not be left to the next one who locks it: what is made
+/// from it for an absent member would be rubbish, and copies would differ. So a channel that is dropped begins nothing
+/// more, but sees the writes through that it has sent.
 impl<L: Level> Drop for ArrayChannel<L> {
     fn drop(&mut self) {
-        // Rows must not stay locked for the other channels of the array.
-        for (index, piece) in self.pieces.iter_mut().enumerate() {
-            let Some(piece) = piece else { continue };
-            let Some(row) = piece.held_row.take() else { continue };
-            let waiting = piece.phase == Phase::WaitingForRow && self.shared.rows.cancel(row, &self.waiter, index as u32);
-            if !waiting && self.shared.rows.release(row, &self.waiter).0 {
-                self.source.at(self.source.reactor().now(), 0);
+        if !L::LOCKS_ROWS {
+            return;
+        }
+        self.closing = true;
+        self.stop_waiting();
+        let mut done = Vec::new();
+        while self.is_writing() && !std::thread::panicking() {
+            let before = self.sent;
+            for member in 0..self.members.len() {
+                if self.members[member].in_flight > 0 {
+                    self.poll_member(member, &mut done);
+                }
+            }
+            if done.is_empty() && self.sent == before && self.is_writing() && self.reactor_stands() {
+                break;
+            }
+            done.clear();
+        }
+        self.stop_waiting();
+        // Who owes us an answer to a write now never gives one. Nobody knows what it holds.
+        for piece in self.pieces.iter().flatten().filter(|piece| piece.phase == Phase::Writing && piece.held_row.is_some()) {
+            for command in &piece.commands {
+                if self.members[command.member].in_flight > 0 {
+                    self.shared.health.fail(command.member, |_| true);
+                }
             }
         }
+        let mut others = false;
+        for piece in self.pieces.iter_mut().flatten() {
+            if let Some(row) = piece.held_row.take() {
+                others |= self.shared.rows.release(row, &self.waiter).0;
+            }
+        }
+        if others {
+            self.reactor.nudge();
+        }
+    }
+}
+
+impl<L: Level> ArrayChannel<L> {
+    /// Waits for the next event. True when there is none to come.
+    fn reactor_stands(&self) -> bool {
+        !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != Woken::Idle)
     }
 }

@@ -1,9 +1,10 @@
 //! Which members still count. Shared by all channels of an array.
 //!
 //! An array without redundancy never changes its health: its members' errors are its own. One with redundancy drops a
-//! member that fails a write or a flush, or that is gone; a read that fails for the medium's sake is answered by the
-//! other members and leaves the member in, for one bad sector is no bad disk.
+//! member that fails a write or a flush, or that is gone. A read that fails for the medium's sake is tried once more; then
+//! the others answer it, and the member is written what it could not read. One bad sector is no bad disk, but many are.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -62,16 +63,21 @@ impl fmt::Debug for MemberSet {
     }
 }
 
+/// How many places of a member may turn out unreadable before it is dropped, as md has it.
+const READ_ERRORS_MAX: u32 = 20;
+
 /// The members that have failed, and how often that changed.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     failed: Mutex<MemberSet>,
     generation: AtomicU64,
+    /// Of each member that had one.
+    read_errors: Mutex<HashMap<usize, u32>>,
 }
 
 impl Health {
     pub(crate) fn with_failed(failed: MemberSet) -> Health {
-        Health { failed: Mutex::new(failed), generation: AtomicU64::new(0) }
+        Health { failed: Mutex::new(failed), ..Health::default() }
     }
 
     pub(crate) fn failed(&self) -> MemberSet {
@@ -83,10 +89,26 @@ impl Health {
         self.generation.load(Ordering::Acquire)
     }
 
-    pub(crate) fn fail(&self, member: usize) {
-        if self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(member) {
+    /// Drops a member unless `may_go`, asked about all that would be absent then, forbids it. Whether it is out now.
+    pub(crate) fn fail(&self, member: usize, may_go: impl FnOnce(&MemberSet) -> bool) -> bool {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut after = *failed;
+        if after.insert(member) {
+            if !may_go(&after) {
+                return false;
+            }
+            *failed = after;
             self.generation.fetch_add(1, Ordering::Release);
         }
+        true
+    }
+
+    /// Counts a place of the member that could not be read. Whether there were too many.
+    pub(crate) fn count_read_error(&self, member: usize) -> bool {
+        let mut counts = self.read_errors.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(member).or_default();
+        *count += 1;
+        *count > READ_ERRORS_MAX
     }
 }
 
@@ -130,9 +152,17 @@ mod tests {
     #[test]
     fn a_failure_counts_once() {
         let health = Health::default();
-        health.fail(3);
-        health.fail(3);
+        assert!(health.fail(3, |_| true));
+        assert!(health.fail(3, |_| false), "it is out already");
+        assert!(!health.fail(4, |after| after.count() < 2), "somebody has to stay");
         assert_eq!((health.generation(), health.failed().count()), (1, 1));
+    }
+
+    #[test]
+    fn many_bad_sectors_are_a_bad_disk() {
+        let health = Health::default();
+        assert!((0..READ_ERRORS_MAX).all(|_| !health.count_read_error(5)));
+        assert!(health.count_read_error(5) && !health.count_read_error(6));
     }
 
     #[test]

@@ -18,13 +18,16 @@ mod execute;
 pub mod geometry;
 mod health;
 mod level;
+pub mod md;
 mod memory;
 pub mod parity;
 mod plan;
+mod queues;
 mod rows;
 
 pub use device::ArrayDevice;
 pub use geometry::{ParityLayout, Raid0Layout, Raid10Layout};
 pub use health::MemberSet;
-pub use level::{Action, Level, LinearLevel, Lost, Part, Raid0Level, Spot};
-pub use plan::{Access, Place, Plan, Step};
+pub use level::{Action, Faults, Level, LinearLevel, Lost, MirrorLevel, ParityLevel, Part, Raid0Level, Spot};
+pub use plan::{Access, Place, Plan, RowLock, Step};
+pub use queues::Queues;

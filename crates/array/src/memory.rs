@@ -9,7 +9,14 @@
 
 use block::{Buf, BufMut};
 
+use crate::health::MEMBERS_MAX;
+use crate::parity::{self, Kernel};
 use crate::{Place, Step};
+
+/// Parity is computed in slices of at most this.
+const SLICE_BYTES: usize = 64 << 10;
+/// A source of parity that is nothing but zeroes.
+static ZEROES: [u8; SLICE_BYTES] = [0; SLICE_BYTES];
 
 /// The end of a chain of fragments.
 pub(crate) const NO_FRAGMENT: u32 = u32::MAX;
@@ -108,7 +115,13 @@ impl Memory {
                 Held::Frozen(buffer) => buffer.try_mut().ok(),
                 Held::Nothing => None,
             };
-            pool.extend(own.filter(|_| pool.len() < pool_size));
+            if let Some(buffer) = own {
+                if pool.len() == pool_size {
+                    // The oldest has the length that was not asked for the longest time.
+                    pool.remove(0);
+                }
+                pool.push(buffer);
+            }
         }
     }
 
@@ -205,15 +218,78 @@ impl Memory {
         if start + length < store.length { range.split_to(length as usize) } else { range }
     }
 
-    /// Runs one step of a plan.
-    pub(crate) fn compute(&mut self, step: Step) {
+    /// Runs one step of a plan with these sources of parity.
+    pub(crate) fn compute(&mut self, step: Step, sources: &[Place]) {
+        let kernel = parity::fastest();
         match step {
             Step::Zero { into, length } => self.on_target(into, length, |_, target| target.fill(0)),
             Step::Copy { from, into, length } => self.with_source(from, into, length, |source, target| target.copy_from_slice(source)),
-            Step::Xor { from, into, length } => self.with_source(from, into, length, |source, target| {
-                target.iter_mut().zip(source).for_each(|(byte, more)| *byte ^= more);
-            }),
+            Step::Xor { from, into, length } => self.with_source(from, into, length, |source, target| (kernel.xor)(target, &[source])),
+            Step::MultiplyXor { coefficient, from, into, length } => {
+                self.with_source(from, into, length, |source, target| kernel.multiply_add(coefficient, source, target));
+            }
+            Step::Scale { coefficient, into, length } => {
+                self.on_target(into, length, |_, target| target.slices_mut().for_each(|slice| kernel.scale(coefficient, slice)));
+            }
+            Step::Parity { first, count, p, q, length } => self.parity(kernel, &sources[first..first + count], p, q, length),
         }
+    }
+
+    fn parity(&mut self, kernel: &Kernel, sources: &[Place], p: Place, q: Option<Place>, length: u64) {
+        let mut p = self.take_target(p);
+        let mut q = q.map(|q| self.take_target(q));
+        let mut slices: [&[u8]; MEMBERS_MAX] = [&[]; MEMBERS_MAX];
+        let slices = &mut slices[..sources.len()];
+        let mut at = 0;
+        while at < length {
+            let mut now = SLICE_BYTES.min((length - at) as usize);
+            for (slice, source) in slices.iter_mut().zip(sources) {
+                *slice = if *source == Place::Zeroes { &ZEROES } else { self.run(*source, at) };
+                now = now.min(slice.len());
+            }
+            slices.iter_mut().for_each(|slice| *slice = &slice[..now]);
+            let p = p.slice(at, now);
+            match &mut q {
+                Some(q) => (kernel.pq)(slices, p, q.slice(at, now)),
+                None => match slices.split_first() {
+                    Some((first, others)) => {
+                        p.copy_from_slice(first);
+                        (kernel.xor)(p, others);
+                    }
+                    None => p.fill(0),
+                },
+            }
+            at += now as u64;
+        }
+        for target in [Some(p), q].into_iter().flatten() {
+            self.stores[target.index].held = Held::Own(target.buffer);
+        }
+    }
+
+    /// Takes a scratch buffer out, so that others can be read meanwhile.
+    fn take_target(&mut self, place: Place) -> Target {
+        let (index, start) = self.spot(place);
+        let Held::Own(buffer) = std::mem::replace(&mut self.stores[index].held, Held::Nothing) else {
+            panic!("a plan computes parity into a buffer that it has not got")
+        };
+        Target { index, start, buffer }
+    }
+
+    /// The bytes from `at` of a source on, as far as they lie in one piece.
+    fn run(&self, place: Place, at: u64) -> &[u8] {
+        let (index, start) = self.spot(place);
+        let mut skip = (start + at) as usize;
+        let mut reaches = |slice: &[u8]| {
+            let here = skip < slice.len();
+            skip -= if here { 0 } else { slice.len() };
+            here
+        };
+        let slice = match &self.stores[index].held {
+            Held::Own(buffer) => buffer.slices().find(|slice| reaches(slice)),
+            Held::Frozen(buffer) => buffer.slices().find(|slice| reaches(slice)),
+            Held::Nothing => panic!("a plan computes parity from a buffer that it has not got"),
+        };
+        &slice.expect("a plan's range is within its buffer")[skip..]
     }
 
     /// Cuts the target out of its buffer, so that the rest can be read meanwhile.
@@ -248,6 +324,20 @@ impl Memory {
                 }
             });
         });
+    }
+}
+
+/// A scratch buffer that parity is computed into.
+struct Target {
+    index: usize,
+    start: u64,
+    buffer: BufMut,
+}
+
+impl Target {
+    fn slice(&mut self, at: u64, length: usize) -> &mut [u8] {
+        let start = (self.start + at) as usize;
+        &mut self.buffer.as_mut_slice().expect("scratch lies in one piece")[start..start + length]
     }
 }
 
@@ -366,12 +456,12 @@ mod tests {
         scratch.copy_from_slice(&[1, 1, 2, 2]);
         memory.add_scratch(&[4], &mut vec![scratch]);
         let host = |start| Place::Host { start };
-        memory.compute(Step::Xor { from: Place::Scratch { slot: 0, start: 0 }, into: host(4), length: 4 });
-        memory.compute(Step::Xor { from: host(0), into: host(4), length: 4 });
-        memory.compute(Step::Copy { from: host(10), into: host(0), length: 2 });
-        memory.compute(Step::Zero { into: host(11), length: 1 });
-        memory.compute(Step::Copy { from: host(8), into: Place::Scratch { slot: 0, start: 1 }, length: 2 });
-        memory.compute(Step::Copy { from: Place::Scratch { slot: 0, start: 1 }, into: host(2), length: 2 });
+        memory.compute(Step::Xor { from: Place::Scratch { slot: 0, start: 0 }, into: host(4), length: 4 }, &[]);
+        memory.compute(Step::Xor { from: host(0), into: host(4), length: 4 }, &[]);
+        memory.compute(Step::Copy { from: host(10), into: host(0), length: 2 }, &[]);
+        memory.compute(Step::Zero { into: host(11), length: 1 }, &[]);
+        memory.compute(Step::Copy { from: host(8), into: Place::Scratch { slot: 0, start: 1 }, length: 2 }, &[]);
+        memory.compute(Step::Copy { from: Place::Scratch { slot: 0, start: 1 }, into: host(2), length: 2 }, &[]);
         assert_eq!(bytes(memory.finish()), [10, 11, 8, 9, 4 ^ 1, 5 ^ 1 ^ 1, 6 ^ 2 ^ 2, 7 ^ 2 ^ 3, 8, 9, 10, 0]);
     }
 
@@ -380,6 +470,6 @@ mod tests {
     fn a_step_from_its_own_target_is_our_mistake() {
         let mut memory = Memory::default();
         memory.start(HostBuffer::Read(numbered(8)));
-        memory.compute(Step::Copy { from: Place::Host { start: 1 }, into: Place::Host { start: 0 }, length: 4 });
+        memory.compute(Step::Copy { from: Place::Host { start: 1 }, into: Place::Host { start: 0 }, length: 4 }, &[]);
     }
 }

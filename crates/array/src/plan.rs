@@ -1,7 +1,7 @@
 //! What has to be done for one piece of a request, as plain data.
 //!
 //! ```text
-//!   lock a row ──> read all ──> compute, step by step ──> write all ──> unlock
+//!   lock a range of a row ──> read all ──> compute, step by step ──> write all ──> unlock
 //! ```
 //!
 //! Bytes are in the request's own buffer (`Host`) or in scratch buffers that live as long as the plan. Accesses of one
@@ -24,7 +24,7 @@ pub enum Place {
         /// In bytes.
         start: u64,
     },
-    /// Zeroes that nobody sends (an access of the write phase only).
+    /// Zeroes that nobody sends (an access of the write phase, or a source of parity).
     Zeroes,
     /// Nothing: the blocks are given back (an access of the write phase only).
     Discard,
@@ -45,7 +45,28 @@ pub struct Access {
     pub place: Place,
 }
 
+/// A range of a row that nobody else may work on meanwhile. What a level calls a row is its own business: it is a stripe
+/// where there is parity, and the range lies within a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowLock {
+    /// Which row.
+    pub row: u64,
+    /// Where the range begins.
+    pub from: u64,
+    /// Where it ends; past `from`.
+    pub to: u64,
+}
+
+impl RowLock {
+    /// Whether two have anything in common.
+    #[must_use]
+    pub fn meets(self, other: RowLock) -> bool {
+        self.row == other.row && self.from < other.to && other.from < self.to
+    }
+}
+
 /// One computation between the phases. A step's two ranges do not overlap; a write's host buffer is never a target.
+/// Products are over GF(2^8), see [`parity`](crate::parity).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// `into` becomes zero.
@@ -73,17 +94,53 @@ pub enum Step {
         /// In bytes.
         length: u64,
     },
+    /// `into` becomes `into XOR coefficient * from`.
+    MultiplyXor {
+        /// Factor.
+        coefficient: u8,
+        /// Source.
+        from: Place,
+        /// Target.
+        into: Place,
+        /// In bytes.
+        length: u64,
+    },
+    /// `into` becomes `coefficient * into`.
+    Scale {
+        /// Factor.
+        coefficient: u8,
+        /// Target.
+        into: Place,
+        /// In bytes.
+        length: u64,
+    },
+    /// `p` and `q` become the parity of `Plan::sources[first..first + count]`; the source at `first + i` counts for Q with
+    /// the coefficient g^i. Both are in scratch buffers of their own.
+    Parity {
+        /// The first source.
+        first: usize,
+        /// How many sources.
+        count: usize,
+        /// Target.
+        p: Place,
+        /// Target, if there is a Q.
+        q: Option<Place>,
+        /// In bytes.
+        length: u64,
+    },
 }
 
 /// What to do for one piece. Made by a level, run by the executor, used again and again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The row that nobody else may work on meanwhile.
-    pub lock: Option<u64>,
+    /// What nobody else may work on meanwhile.
+    pub lock: Option<RowLock>,
     /// Lengths of the scratch buffers in bytes; their contents are unspecified at first.
     pub scratch: Vec<u64>,
     /// What to read first. Accesses that go to the same buffer are in ascending order of their place and do not overlap.
     pub read: Vec<Access>,
+    /// What parity is computed from; [`Place::Zeroes`] is a block of zeroes.
+    pub sources: Vec<Place>,
     /// What to compute then, in this order.
     pub compute: Vec<Step>,
     /// What to write then.
@@ -96,6 +153,7 @@ impl Plan {
         self.lock = None;
         self.scratch.clear();
         self.read.clear();
+        self.sources.clear();
         self.compute.clear();
         self.write.clear();
     }

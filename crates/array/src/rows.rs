@@ -1,13 +1,16 @@
 //! The row locks of an array, shared by all its channels.
 //!
-//! Nobody blocks: who does not get a row at once is queued, first come first served, and is handed the row when its turn
-//! comes. A channel on another reactor is rung.
+//! A lock is a range of a row, so that small writes to one stripe meet only where their parity does. Nobody blocks: who does
+//! not get a range at once is queued, first come first served, and is handed it when its turn comes. A channel on another
+//! reactor is rung.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use reactor::Ringer;
+
+use crate::RowLock;
 
 const SHARDS: u64 = 64;
 
@@ -38,13 +41,22 @@ impl Waiter {
 }
 
 struct Ticket {
+    lock: RowLock,
     waiter: Arc<Waiter>,
     piece: u32,
 }
 
-/// Rows in use, each with those who wait for it.
+/// Some of the rows: few are in use at a time, so lists are all it takes.
+#[derive(Default)]
+struct Shard {
+    held: Vec<RowLock>,
+    /// In the order of asking; each meets one that is held, or one that asked before it.
+    waiting: VecDeque<Ticket>,
+}
+
+/// Rows in use, and those who wait for them.
 pub(crate) struct Rows {
-    shards: Vec<Mutex<HashMap<u64, VecDeque<Ticket>>>>,
+    shards: Vec<Mutex<Shard>>,
 }
 
 /// Somebody on another channel was handed a row: a virtual reactor has to go round once more.
@@ -57,46 +69,65 @@ impl Default for Rows {
     }
 }
 
+impl Shard {
+    /// Whether somebody else has to be done first.
+    fn is_taken(&self, lock: RowLock, ahead: usize) -> bool {
+        self.held.iter().chain(self.waiting.iter().take(ahead).map(|ticket| &ticket.lock)).any(|other| other.meets(lock))
+    }
+
+    /// Hands out what has become free.
+    fn hand_out(&mut self, by: &Arc<Waiter>) -> OthersWoken {
+        let mut others = false;
+        let mut at = 0;
+        while at < self.waiting.len() {
+            if self.is_taken(self.waiting[at].lock, at) {
+                at += 1;
+                continue;
+            }
+            let next = self.waiting.remove(at).expect("within the queue");
+            self.held.push(next.lock);
+            next.waiter.grant(next.piece);
+            if !Arc::ptr_eq(&next.waiter, by) {
+                others = true;
+                if let Some(ringer) = &next.waiter.ringer {
+                    ringer.ring();
+                }
+            }
+        }
+        OthersWoken(others)
+    }
+}
+
 impl Rows {
-    fn shard(&self, row: u64) -> MutexGuard<'_, HashMap<u64, VecDeque<Ticket>>> {
+    fn shard(&self, row: u64) -> MutexGuard<'_, Shard> {
         locked(&self.shards[(row % SHARDS) as usize])
     }
 
-    /// Takes the row, or queues for it and answers false; then `piece` appears at the waiter in time.
-    pub(crate) fn lock(&self, row: u64, waiter: &Arc<Waiter>, piece: u32) -> bool {
-        let mut shard = self.shard(row);
-        if let Some(queue) = shard.get_mut(&row) {
-            queue.push_back(Ticket { waiter: Arc::clone(waiter), piece });
+    /// Takes the range, or queues for it and answers false; then `piece` appears at the waiter in time.
+    pub(crate) fn lock(&self, lock: RowLock, waiter: &Arc<Waiter>, piece: u32) -> bool {
+        let mut shard = self.shard(lock.row);
+        if shard.is_taken(lock, usize::MAX) {
+            shard.waiting.push_back(Ticket { lock, waiter: Arc::clone(waiter), piece });
             return false;
         }
-        shard.insert(row, VecDeque::new());
+        shard.held.push(lock);
         true
     }
 
-    /// Hands the row on to the next in the queue, or frees it.
-    pub(crate) fn release(&self, row: u64, by: &Arc<Waiter>) -> OthersWoken {
-        let mut shard = self.shard(row);
-        let queue = shard.get_mut(&row).expect("a row is released by its holder");
-        let Some(next) = queue.pop_front() else {
-            shard.remove(&row);
-            return OthersWoken(false);
-        };
-        drop(shard);
-        next.waiter.grant(next.piece);
-        let other = !Arc::ptr_eq(&next.waiter, by);
-        if other && let Some(ringer) = &next.waiter.ringer {
-            ringer.ring();
-        }
-        OthersWoken(other)
+    /// Frees the range and hands it on.
+    pub(crate) fn release(&self, lock: RowLock, by: &Arc<Waiter>) -> OthersWoken {
+        let mut shard = self.shard(lock.row);
+        let at = shard.held.iter().position(|held| *held == lock).expect("a row is released by its holder");
+        shard.held.swap_remove(at);
+        shard.hand_out(by)
     }
 
-    /// Takes a channel that goes away out of the row's queue; false when it had been handed the row already.
-    pub(crate) fn cancel(&self, row: u64, waiter: &Arc<Waiter>, piece: u32) -> bool {
-        let mut shard = self.shard(row);
-        let Some(queue) = shard.get_mut(&row) else { return false };
-        let before = queue.len();
-        queue.retain(|ticket| !(Arc::ptr_eq(&ticket.waiter, waiter) && ticket.piece == piece));
-        queue.len() < before
+    /// Takes a channel that goes away out of the queue; `None` when it had been handed the range already.
+    pub(crate) fn cancel(&self, lock: RowLock, waiter: &Arc<Waiter>, piece: u32) -> Option<OthersWoken> {
+        let mut shard = self.shard(lock.row);
+        let at = shard.waiting.iter().position(|ticket| Arc::ptr_eq(&ticket.waiter, waiter) && ticket.piece == piece)?;
+        shard.waiting.remove(at);
+        Some(shard.hand_out(waiter))
     }
 }
 
@@ -114,30 +145,54 @@ mod tests {
         pieces
     }
 
+    fn lock(row: u64, from: u64, to: u64) -> RowLock {
+        RowLock { row, from, to }
+    }
+
     #[test]
     fn rows_are_handed_on_in_the_order_of_asking() {
         let rows = Rows::default();
         let (here, there) = (Waiter::new(None), Waiter::new(None));
-        assert!(rows.lock(5, &here, 0));
-        assert!(rows.lock(5 + SHARDS, &there, 9), "another row of the same shard");
-        assert!(!rows.lock(5, &there, 1));
-        assert!(!rows.lock(5, &here, 2));
-        assert!(rows.release(5, &here).0);
+        let whole = lock(5, 0, 9);
+        assert!(rows.lock(whole, &here, 0));
+        assert!(rows.lock(lock(5 + SHARDS, 0, 9), &there, 9), "another row of the same shard");
+        assert!(!rows.lock(whole, &there, 1));
+        assert!(!rows.lock(whole, &here, 2));
+        assert!(rows.release(whole, &here).0);
         assert_eq!((granted(&there), granted(&here)), (vec![1], vec![]));
-        assert!(rows.release(5, &there).0);
+        assert!(rows.release(whole, &there).0);
         assert_eq!(granted(&here), [2]);
-        assert!(!rows.release(5, &here).0);
-        assert!(rows.lock(5, &here, 3), "free again");
+        assert!(!rows.release(whole, &here).0);
+        assert!(rows.lock(whole, &here, 3), "free again");
+    }
+
+    #[test]
+    fn ranges_of_a_row_meet_only_where_they_overlap() {
+        let rows = Rows::default();
+        let waiter = Waiter::new(None);
+        assert!(rows.lock(lock(0, 0, 4), &waiter, 0));
+        assert!(rows.lock(lock(0, 4, 8), &waiter, 1));
+        assert!(!rows.lock(lock(0, 2, 6), &waiter, 2));
+        assert!(!rows.lock(lock(0, 5, 7), &waiter, 3), "nobody overtakes one who waits for the same");
+        assert!(rows.lock(lock(0, 8, 9), &waiter, 4));
+        assert!(!rows.release(lock(0, 4, 8), &waiter).0);
+        assert_eq!(granted(&waiter), [], "2 still meets 0, and 3 meets 2");
+        assert!(!rows.release(lock(0, 0, 4), &waiter).0);
+        assert_eq!(granted(&waiter), [2]);
+        assert!(!rows.release(lock(0, 2, 6), &waiter).0);
+        assert_eq!(granted(&waiter), [3]);
     }
 
     #[test]
     fn a_channel_that_goes_away_is_passed_over() {
         let rows = Rows::default();
         let (here, there) = (Waiter::new(None), Waiter::new(None));
-        assert!(rows.lock(1, &here, 0));
-        assert!(!rows.lock(1, &there, 1));
-        assert!(rows.cancel(1, &there, 1));
-        assert!(!rows.release(1, &here).0);
-        assert!(!rows.cancel(1, &there, 1), "nothing to take back");
+        assert!(rows.lock(lock(1, 0, 4), &here, 0));
+        assert!(!rows.lock(lock(1, 0, 8), &there, 1));
+        assert!(!rows.lock(lock(1, 4, 8), &here, 2));
+        assert!(rows.cancel(lock(1, 0, 8), &there, 1).expect("it waited").0, "who waited for it goes on");
+        assert_eq!(granted(&here), [2]);
+        assert!(!rows.release(lock(1, 0, 4), &here).0);
+        assert!(rows.cancel(lock(1, 0, 8), &there, 1).is_none(), "nothing to take back");
     }
 }

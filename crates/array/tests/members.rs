@@ -5,9 +5,9 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use array::{ArrayDevice, Raid0Layout};
+use array::{ArrayDevice, Level, ParityLevel, Raid0Layout};
 use block::{Blocking, BufMut, Channel, Checked, Completion, Counted, Device, ErrorKind, Info, Op, Reactor, Request, Returned};
-use common::{Mirror, Mortal, Parity, finish, read, write};
+use common::{Mortal, finish, read, without_locks, write};
 use reactor::{Random, Woken};
 use testkit::{Fault, Memory};
 
@@ -155,9 +155,11 @@ fn only_what_lies_on_a_dead_member_fails() {
     }
 }
 
-const PARITY: Parity = Parity { members: 4, chunk_bytes: 4096, rows: 16, locks: true };
+fn parity() -> ParityLevel {
+    ParityLevel::raid4(4, 64 << 10, 4096)
+}
 
-fn parity_over(memories: &[Arc<Memory>], absent: Option<usize>, level: Parity) -> ArrayDevice<Parity> {
+fn parity_over<L: Level>(memories: &[Arc<Memory>], absent: Option<usize>, level: L) -> ArrayDevice<L> {
     let members = memories.iter().enumerate().map(|(member, memory)| {
         let device: Arc<dyn Device> = memory.clone();
         (Some(member) != absent).then(|| Checked::over(device))
@@ -166,10 +168,10 @@ fn parity_over(memories: &[Arc<Memory>], absent: Option<usize>, level: Parity) -
 }
 
 /// Overlapping writes on two channels; then the array is read once without each member. Whether all readings are the same.
-fn parity_survives_writers_that_meet(seed: u64, locks: bool) -> bool {
+fn parity_survives_writers_that_meet<L: Level>(seed: u64, level: L) -> bool {
     let memories: Vec<Arc<Memory>> =
         (0..4).map(|member| Arc::new(Memory::new(64 << 10).delayed(seed * 4 + member, Duration::from_micros(20)))).collect();
-    let array = Checked::over(Arc::new(parity_over(&memories, None, Parity { locks, ..PARITY })));
+    let array = Checked::over(Arc::new(parity_over(&memories, None, level)));
     let reactor = Reactor::virtual_clock();
     let mut random = Random::with_seed(seed);
     let mut channels = [array.open(16, &reactor).expect("a channel"), array.open(16, &reactor).expect("a channel")];
@@ -199,7 +201,7 @@ fn parity_is_that_of_the_data(memories: &[Arc<Memory>]) -> bool {
     let reactor = Reactor::virtual_clock();
     let images = [None, Some(0), Some(1), Some(2), Some(3)].map(|absent| {
         let mut image = vec![0; 192 << 10];
-        let array = parity_over(memories, absent, PARITY);
+        let array = parity_over(memories, absent, parity());
         Blocking::open(&array, &reactor).and_then(|mut channel| channel.read_slice(0, &mut image)).expect("readable without one");
         image
     });
@@ -209,20 +211,20 @@ fn parity_is_that_of_the_data(memories: &[Arc<Memory>]) -> bool {
 #[test]
 fn parity_holds_under_writers_that_meet() {
     for seed in 0..20 {
-        assert!(parity_survives_writers_that_meet(seed, true), "seed {seed}: the parity is not that of the data");
+        assert!(parity_survives_writers_that_meet(seed, parity()), "seed {seed}: the parity is not that of the data");
     }
 }
 
 #[test]
 fn without_the_row_lock_it_would_not() {
-    let broken = (0..5).filter(|&seed| !parity_survives_writers_that_meet(seed, false)).count();
+    let broken = (0..5).filter(|&seed| !parity_survives_writers_that_meet(seed, without_locks(parity()))).count();
     assert!(broken > 0, "writers never met: the test above proves nothing");
 }
 
 #[test]
 fn one_bad_sector_is_read_from_the_others_and_the_member_stays() {
     let memories: Vec<Arc<Memory>> = (0..4).map(|_| Arc::new(Memory::new(64 << 10))).collect();
-    let array = parity_over(&memories, None, PARITY);
+    let array = parity_over(&memories, None, parity());
     let reactor = Reactor::virtual_clock();
     let mut channel = array.open(2, &reactor).expect("a channel");
     assert!(submit(&mut *channel, &reactor, write(0, 24 << 10, 0x5a)).result.is_ok());
@@ -245,7 +247,7 @@ fn one_bad_sector_is_read_from_the_others_and_the_member_stays() {
 fn when_too_many_are_gone_the_first_word_is_told() {
     let mortals: Vec<Arc<Mortal>> = ["a.img", "b.img"].map(|name| Mortal::over(memory(64 << 10), name)).into();
     let members = mortals.iter().map(|mortal| Some(Arc::clone(mortal) as Arc<dyn Device>)).collect();
-    let array = ArrayDevice::assemble(Mirror { members: 2, size_bytes: 64 << 10, locks: true }, members).expect("an array");
+    let array = ArrayDevice::raid1(members).expect("an array");
     let reactor = Reactor::virtual_clock();
     let mut channel = array.open(1, &reactor).expect("a channel");
     mortals[0].dies_after(0);
@@ -272,7 +274,7 @@ fn when_too_many_are_gone_the_first_word_is_told() {
 #[test]
 fn writers_on_threads_of_their_own_hand_rows_on() {
     let memories: Vec<Arc<Memory>> = (0..4).map(|_| Arc::new(Memory::new(64 << 10))).collect();
-    let array = parity_over(&memories, None, PARITY);
+    let array = parity_over(&memories, None, parity());
     std::thread::scope(|scope| {
         for seed in 0..3 {
             let array = &array;
@@ -306,7 +308,7 @@ fn writers_on_threads_of_their_own_hand_rows_on() {
 #[test]
 fn a_dropped_channel_leaves_no_row_locked() {
     let memories: Vec<Arc<Memory>> = (0..4).map(|_| Arc::new(Memory::new(64 << 10))).collect();
-    let array = parity_over(&memories, None, PARITY);
+    let array = parity_over(&memories, None, parity());
     let reactor = Reactor::virtual_clock();
     let mut first = array.open(4, &reactor).expect("a channel");
     let mut second = array.open(4, &reactor).expect("a channel");
@@ -322,7 +324,7 @@ fn a_dropped_channel_leaves_no_row_locked() {
 fn refusals_of_requests_do_not_cost_a_member_its_place() {
     let read_only = Memory::with(Info { read_only: true, ..Info::plain(64 << 10) });
     let members: Vec<Option<Arc<dyn Device>>> = vec![Some(Arc::new(read_only)), Some(memory(64 << 10))];
-    let array = ArrayDevice::assemble(Mirror { members: 2, size_bytes: 64 << 10, locks: true }, members).expect("an array");
+    let array = ArrayDevice::raid1(members).expect("an array");
     let reactor = Reactor::virtual_clock();
     let mut channel = array.open(1, &reactor).expect("a channel");
     let error = submit(&mut *channel, &reactor, write(0, 4096, 1)).result.expect_err("one member takes no writes");

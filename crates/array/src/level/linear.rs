@@ -2,9 +2,9 @@
 
 use block::Info;
 
-use super::{Action, Level, Lost, Part, Spot, place_of};
+use super::{Action, Faults, Level, Lost, Part, Spot, place_of};
 use crate::geometry::Linear;
-use crate::{Access, MemberSet, Plan};
+use crate::{Access, MemberSet, Plan, Queues};
 
 /// The concatenation of its members.
 #[derive(Debug)]
@@ -37,16 +37,16 @@ impl Level for LinearLevel {
     fn refine(&self, _info: &mut Info) {}
 
     #[inline]
-    fn whole(&self, part: Part, _absent: &MemberSet) -> Option<Spot> {
+    fn whole(&self, part: Part, _absent: &MemberSet, _queues: &Queues) -> Option<Spot> {
         let extent = self.geometry.locate(part.offset, part.length);
         (extent.length == part.length).then_some(Spot { member: extent.member, offset: extent.offset })
     }
 
-    fn piece_bytes(&self, part: Part, _absent: &MemberSet) -> u64 {
+    fn piece_bytes(&self, part: Part, _faults: &Faults) -> u64 {
         part.length
     }
 
-    fn plan(&self, piece: Part, _absent: &MemberSet, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan(&self, piece: Part, _faults: &Faults, _queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
         let list = if piece.action == Action::Read { &mut plan.read } else { &mut plan.write };
         let mut start = 0;
         while start < piece.length {

@@ -1,14 +1,18 @@
 //! What one kind of array has to answer; everything else is the same for all.
 
 mod linear;
+mod mirror;
+mod parity;
 mod raid0;
 
 use std::fmt;
 
 use block::Info;
 
-use crate::{MemberSet, Plan};
+use crate::{MemberSet, Plan, Queues};
 pub use linear::LinearLevel;
+pub use mirror::MirrorLevel;
+pub use parity::ParityLevel;
 pub use raid0::Raid0Level;
 
 /// What a request with a range wants.
@@ -44,6 +48,30 @@ pub struct Spot {
     pub offset: u64,
 }
 
+/// The members that a plan has to do without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Not there: neither read nor written.
+    pub absent: MemberSet,
+    /// There, but what the piece wants of them could not be read: it is made from the others', and what is written goes to
+    /// them as ever. A plan that reads writes them what they should have had.
+    pub unreadable: MemberSet,
+}
+
+impl Faults {
+    /// Whether nothing can be read from the member.
+    #[must_use]
+    pub fn hide(&self, member: usize) -> bool {
+        self.absent.contains(member) || self.unreadable.contains(member)
+    }
+
+    /// What cannot be done without these members.
+    #[must_use]
+    pub fn lost(&self) -> Lost {
+        Lost { members: self.absent.union(&self.unreadable) }
+    }
+}
+
 /// Too many members are absent for what is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
@@ -60,13 +88,14 @@ impl fmt::Display for Lost {
 }
 
 /// One kind of array as a table of answers: pure functions over sizes fixed at its making, no I/O.
-///
-/// `absent` are the members that may not be used: failed ones, and those that failed this very piece.
 pub trait Level: Send + Sync + 'static {
     /// Whether the array goes on without some of its members. If not, a member's error is the request's error.
     const REDUNDANT: bool;
     /// Whether plans ever lock a row.
     const LOCKS_ROWS: bool;
+    /// Whether a member stays in spite of a failed write when it has the last copy of something. Where a failed write may
+    /// spoil what is made from it for others, it must not.
+    const KEEPS_LAST_COPY: bool = false;
 
     /// Name in stack text, for example `raid0`.
     fn name(&self) -> &'static str;
@@ -99,16 +128,17 @@ pub trait Level: Send + Sync + 'static {
     }
 
     /// Where the part lies, if it is one command to one member and needs neither lock nor computation: the fast path.
-    fn whole(&self, part: Part, absent: &MemberSet) -> Option<Spot>;
+    /// Where there is a choice, `queues` helps with it.
+    fn whole(&self, part: Part, absent: &MemberSet, queues: &Queues) -> Option<Spot>;
 
     /// How much of the part, from its start, one plan takes: whole blocks, at least one.
-    fn piece_bytes(&self, part: Part, absent: &MemberSet) -> u64;
+    fn piece_bytes(&self, part: Part, faults: &Faults) -> u64;
 
     /// Plans a piece into an empty plan.
     ///
     /// # Errors
     /// When too many members are absent.
-    fn plan(&self, piece: Part, absent: &MemberSet, plan: &mut Plan) -> Result<(), Lost>;
+    fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), Lost>;
 }
 
 /// What an access of a part moves, `start` bytes from the part's beginning.
@@ -118,4 +148,9 @@ fn place_of(action: Action, start: u64) -> crate::Place {
         Action::Zeroes => crate::Place::Zeroes,
         Action::Discard => crate::Place::Discard,
     }
+}
+
+/// A stripe as the size of access that is served best.
+fn optimal_bytes(stripe_bytes: u64, block_bytes: u32) -> u32 {
+    u32::try_from(stripe_bytes).unwrap_or(u32::MAX - u32::MAX % block_bytes)
 }

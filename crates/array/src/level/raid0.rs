@@ -2,9 +2,9 @@
 
 use block::Info;
 
-use super::{Action, Level, Lost, Part, Spot, place_of};
+use super::{Action, Faults, Level, Lost, Part, Spot, place_of};
 use crate::geometry::{Raid0, Raid0Layout};
-use crate::{Access, MemberSet, Plan};
+use crate::{Access, MemberSet, Plan, Queues};
 
 /// The striped array.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Level for Raid0Level {
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        let mut options = vec![("chunk".to_owned(), crate::device::size_text(self.geometry.chunk_bytes()))];
+        let mut options = vec![("chunk".to_owned(), block::size_text(self.geometry.chunk_bytes()))];
         if !self.geometry.layouts_agree() {
             options.push(("layout".to_owned(), self.layout.name().to_owned()));
         }
@@ -43,20 +43,20 @@ impl Level for Raid0Level {
 
     fn refine(&self, info: &mut Info) {
         let stripe = self.geometry.chunk_bytes().saturating_mul(self.member_count as u64);
-        info.optimal_bytes = u32::try_from(stripe).unwrap_or(u32::MAX - u32::MAX % info.block_bytes);
+        info.optimal_bytes = super::optimal_bytes(stripe, info.block_bytes);
     }
 
     #[inline]
-    fn whole(&self, part: Part, _absent: &MemberSet) -> Option<Spot> {
+    fn whole(&self, part: Part, _absent: &MemberSet, _queues: &Queues) -> Option<Spot> {
         let extent = self.geometry.locate(part.offset, part.length);
         (extent.length == part.length).then_some(Spot { member: extent.member, offset: extent.offset })
     }
 
-    fn piece_bytes(&self, part: Part, _absent: &MemberSet) -> u64 {
+    fn piece_bytes(&self, part: Part, _faults: &Faults) -> u64 {
         part.length
     }
 
-    fn plan(&self, piece: Part, _absent: &MemberSet, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan(&self, piece: Part, _faults: &Faults, _queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
         match piece.action {
             Action::Read | Action::Write => {
                 let list = if piece.action == Action::Read { &mut plan.read } else { &mut plan.write };

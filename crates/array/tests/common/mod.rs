@@ -1,13 +1,11 @@
-//! A device that dies when it is told to, and two small levels with redundancy. They are the proof that the executor runs
-//! plans that it was not written for: mirrored members, and one parity member whose rows are locked, read, computed and
-//! written.
+//! A device that dies when it is told to, and levels with mistakes in their plans.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use array::{Access, Action, Level, Lost, MemberSet, Part, Place, Plan, Spot, Step};
-use block::{Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor, Request, Support};
+use array::{Faults, Level, Lost, MemberSet, Part, Plan, Queues, Spot};
+use block::{Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request};
 
 /// A device that is gone after some commands more.
 pub(crate) struct Mortal {
@@ -71,300 +69,61 @@ impl Channel for MortalChannel {
     }
 }
 
-/// Every member holds everything.
-pub(crate) struct Mirror {
-    pub(crate) members: usize,
-    pub(crate) size_bytes: u64,
-    /// Whether writers lock what they write. Without it members may take writes that meet in different orders.
-    pub(crate) locks: bool,
+/// A level whose plans are changed: for mistakes that the tests have to find.
+pub(crate) struct Twisted<L> {
+    pub(crate) level: L,
+    pub(crate) twist: fn(&mut Plan),
 }
 
-/// What a writer to a mirror locks at once.
-const MIRROR_ROW_BYTES: u64 = 2048;
-
-impl Mirror {
-    fn present(&self, absent: &MemberSet) -> Result<Vec<usize>, Lost> {
-        let present: Vec<usize> = (0..self.members).filter(|&member| !absent.contains(member)).collect();
-        if present.is_empty() { Err(Lost { members: *absent }) } else { Ok(present) }
-    }
+/// Nobody locks anything.
+pub(crate) fn without_locks<L: Level>(level: L) -> Twisted<L> {
+    Twisted { level, twist: |plan| plan.lock = None }
 }
 
-impl Level for Mirror {
-    const REDUNDANT: bool = true;
-    const LOCKS_ROWS: bool = true;
+impl<L: Level> Level for Twisted<L> {
+    const REDUNDANT: bool = L::REDUNDANT;
+    const LOCKS_ROWS: bool = L::LOCKS_ROWS;
+    const KEEPS_LAST_COPY: bool = L::KEEPS_LAST_COPY;
 
     fn name(&self) -> &'static str {
-        "mirror"
+        self.level.name()
     }
 
     fn options(&self) -> Vec<(String, String)> {
-        Vec::new()
+        self.level.options()
     }
 
     fn size_bytes(&self) -> u64 {
-        self.size_bytes
-    }
-
-    fn refine(&self, _info: &mut Info) {}
-
-    fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
-        self.present(absent).map(drop)
-    }
-
-    fn whole(&self, part: Part, absent: &MemberSet) -> Option<Spot> {
-        let present = self.present(absent).ok()?;
-        let turn = (part.offset / 4096) as usize % present.len();
-        (part.action == Action::Read).then(|| Spot { member: present[turn], offset: part.offset })
-    }
-
-    fn pieces_at_once(&self) -> u32 {
-        4
-    }
-
-    fn piece_bytes(&self, part: Part, _absent: &MemberSet) -> u64 {
-        match part.action {
-            Action::Read => part.length,
-            _ => part.length.min(MIRROR_ROW_BYTES - part.offset % MIRROR_ROW_BYTES),
-        }
-    }
-
-    fn plan(&self, piece: Part, absent: &MemberSet, plan: &mut Plan) -> Result<(), Lost> {
-        let present = self.present(absent)?;
-        let access = |member, place| Access { member, offset: piece.offset, length: piece.length, place };
-        let place = match piece.action {
-            Action::Read => {
-                plan.read.push(access(present[0], Place::Host { start: 0 }));
-                return Ok(());
-            }
-            Action::Write => Place::Host { start: 0 },
-            Action::Zeroes => Place::Zeroes,
-            Action::Discard => Place::Discard,
-        };
-        plan.lock = self.locks.then_some(piece.offset / MIRROR_ROW_BYTES);
-        plan.write.extend(present.into_iter().map(|member| access(member, place)));
-        Ok(())
-    }
-}
-
-/// Chunks on all members but the last, which holds the XOR of each row: RAID 4 without frills.
-pub(crate) struct Parity {
-    pub(crate) members: usize,
-    pub(crate) chunk_bytes: u64,
-    pub(crate) rows: u64,
-    /// Whether writers lock their rows. Without it the parity goes wrong when they meet.
-    pub(crate) locks: bool,
-}
-
-/// What a piece takes of one data chunk of its row.
-#[derive(Clone, Copy)]
-struct Segment {
-    member: usize,
-    /// In the chunk.
-    from: u64,
-    to: u64,
-    /// In the host's buffer.
-    start: u64,
-}
-
-impl Parity {
-    fn data_members(&self) -> u64 {
-        self.members as u64 - 1
-    }
-
-    fn row_bytes(&self) -> u64 {
-        self.chunk_bytes * self.data_members()
-    }
-
-    fn segments(&self, piece: Part) -> Vec<Segment> {
-        let mut segments = Vec::new();
-        let mut start = 0;
-        while start < piece.length {
-            let offset = piece.offset + start;
-            let from = offset % self.chunk_bytes;
-            let length = (self.chunk_bytes - from).min(piece.length - start);
-            let member = (offset / self.chunk_bytes % self.data_members()) as usize;
-            segments.push(Segment { member, from, to: from + length, start });
-            start += length;
-        }
-        segments
-    }
-
-    /// A read across rows while every data member is there.
-    fn plan_read(&self, piece: Part, plan: &mut Plan) {
-        for segment in self.segments(piece) {
-            let row = (piece.offset + segment.start) / self.row_bytes();
-            plan.read.push(Access {
-                member: segment.member,
-                offset: row * self.chunk_bytes + segment.from,
-                length: segment.to - segment.from,
-                place: Place::Host { start: segment.start },
-            });
-        }
-    }
-
-    /// Within one row: what is missing is the XOR of the rest.
-    fn plan_degraded_read(&self, row: u64, segments: &[Segment], absent: &MemberSet, plan: &mut Plan) {
-        plan.lock = Some(row);
-        let access = |member, from: u64, to: u64, place| Access { member, offset: row * self.chunk_bytes + from, length: to - from, place };
-        for segment in segments {
-            let host = Place::Host { start: segment.start };
-            if !absent.contains(segment.member) {
-                plan.read.push(access(segment.member, segment.from, segment.to, host));
-                continue;
-            }
-            let (from, to) = (segment.from, segment.to);
-            plan.read.push(access(self.members - 1, from, to, host));
-            for member in (0..self.members - 1).filter(|&member| member != segment.member) {
-                // What the host gets anyway is not read twice.
-                let from_host = segments.iter().find(|other| other.member == member && other.from <= from && other.to >= to);
-                let source = match from_host {
-                    Some(other) => Place::Host { start: other.start + from - other.from },
-                    None => {
-                        let slot = plan.scratch.len();
-                        plan.scratch.push(to - from);
-                        plan.read.push(access(member, from, to, Place::Scratch { slot, start: 0 }));
-                        Place::Scratch { slot, start: 0 }
-                    }
-                };
-                plan.compute.push(Step::Xor { from: source, into: host, length: to - from });
-            }
-        }
-    }
-
-    /// Read-modify-write: old data and old parity give the new parity.
-    fn plan_modify(&self, row: u64, segments: &[Segment], plan: &mut Plan) {
-        let from = segments.iter().map(|segment| segment.from).min().expect("a piece is not empty");
-        let to = segments.iter().map(|segment| segment.to).max().expect("a piece is not empty");
-        let at = |offset: u64| row * self.chunk_bytes + offset;
-        let whole_row =
-            segments.len() as u64 == self.data_members() && segments.iter().all(|segment| (segment.from, segment.to) == (from, to));
-        plan.scratch.push(to - from);
-        let parity = |start: u64| Place::Scratch { slot: 0, start };
-        if whole_row {
-            plan.compute.push(Step::Zero { into: parity(0), length: to - from });
-        } else {
-            plan.read.push(Access { member: self.members - 1, offset: at(from), length: to - from, place: parity(0) });
-        }
-        for (segment, slot) in segments.iter().zip(1..) {
-            let length = segment.to - segment.from;
-            let into = parity(segment.from - from);
-            if !whole_row {
-                plan.scratch.push(length);
-                let old = Place::Scratch { slot, start: 0 };
-                plan.read.push(Access { member: segment.member, offset: at(segment.from), length, place: old });
-                plan.compute.push(Step::Xor { from: old, into, length });
-            }
-            let host = Place::Host { start: segment.start };
-            plan.compute.push(Step::Xor { from: host, into, length });
-            plan.write.push(Access { member: segment.member, offset: at(segment.from), length, place: host });
-        }
-        plan.write.push(Access { member: self.members - 1, offset: at(from), length: to - from, place: parity(0) });
-    }
-
-    /// Reconstruct-write with a data member missing: the row's old data as it was, the new over it, the parity of that.
-    fn plan_reconstruct(&self, row: u64, segments: &[Segment], missing: usize, plan: &mut Plan) {
-        let from = segments.iter().map(|segment| segment.from).min().expect("a piece is not empty");
-        let to = segments.iter().map(|segment| segment.to).max().expect("a piece is not empty");
-        let length = to - from;
-        let at = |offset: u64| row * self.chunk_bytes + offset;
-        // One slot for each member: what it holds in the range; the parity's is the last.
-        plan.scratch.resize(self.members, length);
-        let of = |slot: usize, start: u64| Place::Scratch { slot, start };
-        let parity = self.members - 1;
-        plan.compute.push(Step::Zero { into: of(missing, 0), length });
-        for member in (0..self.members).filter(|&member| member != missing) {
-            plan.read.push(Access { member, offset: at(from), length, place: of(member, 0) });
-            plan.compute.push(Step::Xor { from: of(member, 0), into: of(missing, 0), length });
-        }
-        for segment in segments {
-            let (host, length) = (Place::Host { start: segment.start }, segment.to - segment.from);
-            plan.compute.push(Step::Copy { from: host, into: of(segment.member, segment.from - from), length });
-            if segment.member != missing {
-                plan.write.push(Access { member: segment.member, offset: at(segment.from), length, place: host });
-            }
-        }
-        plan.compute.push(Step::Zero { into: of(parity, 0), length });
-        for member in 0..parity {
-            plan.compute.push(Step::Xor { from: of(member, 0), into: of(parity, 0), length });
-        }
-        plan.write.push(Access { member: parity, offset: at(from), length, place: of(parity, 0) });
-    }
-}
-
-impl Level for Parity {
-    const REDUNDANT: bool = true;
-    const LOCKS_ROWS: bool = true;
-
-    fn name(&self) -> &'static str {
-        "parity"
-    }
-
-    fn options(&self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-
-    fn size_bytes(&self) -> u64 {
-        self.rows * self.row_bytes()
+        self.level.size_bytes()
     }
 
     fn refine(&self, info: &mut Info) {
-        info.zeroes = Support::None;
-        info.discard = DiscardSupport::None;
-    }
-
-    fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
-        if absent.count() > 1 { Err(Lost { members: *absent }) } else { Ok(()) }
+        self.level.refine(info);
     }
 
     fn commands_per_member(&self) -> u32 {
-        2
+        self.level.commands_per_member()
     }
 
     fn pieces_at_once(&self) -> u32 {
-        3
+        self.level.pieces_at_once()
     }
 
-    fn whole(&self, part: Part, absent: &MemberSet) -> Option<Spot> {
-        let within = part.offset % self.chunk_bytes;
-        if part.action != Action::Read || within + part.length > self.chunk_bytes {
-            return None;
-        }
-        let member = (part.offset / self.chunk_bytes % self.data_members()) as usize;
-        let offset = part.offset / self.row_bytes() * self.chunk_bytes + within;
-        (!absent.contains(member)).then_some(Spot { member, offset })
+    fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
+        self.level.holds_all(absent)
     }
 
-    fn piece_bytes(&self, part: Part, absent: &MemberSet) -> u64 {
-        let degraded = absent.iter().any(|member| member + 1 < self.members);
-        if part.action == Action::Read && !degraded {
-            return part.length;
-        }
-        part.length.min(self.row_bytes() - part.offset % self.row_bytes())
+    fn whole(&self, part: Part, absent: &MemberSet, queues: &Queues) -> Option<Spot> {
+        self.level.whole(part, absent, queues)
     }
 
-    fn plan(&self, piece: Part, absent: &MemberSet, plan: &mut Plan) -> Result<(), Lost> {
-        self.holds_all(absent)?;
-        let missing = absent.iter().next();
-        let lock_of = |row| self.locks.then_some(row);
-        let row = piece.offset / self.row_bytes();
-        let segments = self.segments(piece);
-        match (piece.action, missing) {
-            (Action::Read, Some(member)) if member + 1 < self.members => self.plan_degraded_read(row, &segments, absent, plan),
-            (Action::Read, _) => self.plan_read(piece, plan),
-            (_, None) => {
-                plan.lock = lock_of(row);
-                self.plan_modify(row, &segments, plan);
-            }
-            (_, Some(member)) if member + 1 == self.members => {
-                plan.lock = lock_of(row);
-                self.plan_read(piece, plan);
-                plan.write = std::mem::take(&mut plan.read);
-            }
-            (_, Some(member)) => {
-                plan.lock = lock_of(row);
-                self.plan_reconstruct(row, &segments, member, plan);
-            }
-        }
+    fn piece_bytes(&self, part: Part, faults: &Faults) -> u64 {
+        self.level.piece_bytes(part, faults)
+    }
+
+    fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
+        self.level.plan(piece, faults, queues, plan)?;
+        (self.twist)(plan);
         Ok(())
     }
 }

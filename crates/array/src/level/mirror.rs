@@ -1,0 +1,194 @@
+//! Copies: RAID 1 and RAID 10.
+//!
+//! Reads go to one copy, writes to all. A write locks what it writes: two that meet must reach all copies in the same order,
+//! or the copies would differ for good. The lock is a range of the array's own bytes, whatever the chunk.
+
+use block::{Info, size_text};
+
+use super::{Action, Faults, Level, Lost, Part, Spot, place_of};
+use crate::geometry::{Raid10, Raid10Layout};
+use crate::{Access, MemberSet, Place, Plan, Queues, RowLock, Step};
+
+/// What the array's bytes are cut into for locking; a plan stays within one. Large, for a discard may span the array.
+const REGION_BYTES: u64 = 16 << 20;
+/// A plan reads at most so many chunks: each may be a command of its own.
+const READ_CHUNKS: u64 = 16;
+
+/// The mirror, and mirrors striped.
+#[derive(Debug)]
+pub struct MirrorLevel {
+    geometry: Raid10,
+    name: &'static str,
+}
+
+impl MirrorLevel {
+    /// RAID 1 over `members` places of which each gives `member_bytes`.
+    ///
+    /// # Panics
+    /// When there is no member, more than 255, or no byte.
+    #[must_use]
+    pub fn raid1(members: usize, member_bytes: u64) -> MirrorLevel {
+        let copies = u32::try_from(members).expect("at most 255 members");
+        MirrorLevel { geometry: Raid10::new(members, member_bytes, member_bytes, Raid10Layout::near(copies)), name: "raid1" }
+    }
+
+    /// RAID 10.
+    #[must_use]
+    pub fn raid10(geometry: Raid10) -> MirrorLevel {
+        MirrorLevel { geometry, name: "raid10" }
+    }
+
+    fn is_raid1(&self) -> bool {
+        self.name == "raid1"
+    }
+
+    /// The copies of what starts at `offset` on members that `may` be used.
+    fn copies(&self, offset: u64, may: impl Fn(usize) -> bool) -> impl Iterator<Item = Spot> {
+        let copies = (0..self.geometry.layout().copies()).map(move |copy| self.geometry.locate(offset, 1, copy));
+        copies.filter(move |copy| may(copy.member)).map(|copy| Spot { member: copy.member, offset: copy.offset })
+    }
+
+    /// The piece's parts of chunks as start in the piece and length.
+    fn parts(&self, piece: Part) -> impl Iterator<Item = (u64, u64)> {
+        let chunk = self.geometry.chunk_bytes();
+        let mut start = 0;
+        std::iter::from_fn(move || {
+            let length = (chunk - (piece.offset + start) % chunk).min(piece.length - start);
+            let part = (start, length);
+            start += length;
+            (length > 0).then_some(part)
+        })
+    }
+
+    fn lock(piece: Part) -> RowLock {
+        let from = piece.offset % REGION_BYTES;
+        RowLock { row: piece.offset / REGION_BYTES, from, to: from + piece.length }
+    }
+
+    fn plan_read(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
+        for (start, length) in self.parts(piece) {
+            let offset = piece.offset + start;
+            let copy = queues.choose(self.copies(offset, |member| !faults.hide(member))).ok_or(faults.lost())?;
+            let host = Place::Host { start };
+            let mend = |member: usize| faults.unreadable.contains(member) && !faults.absent.contains(member);
+            let mut place = host;
+            for bad in self.copies(offset, mend) {
+                if place == host {
+                    // A read's own buffer cannot be written from.
+                    place = Place::Scratch { slot: plan.scratch.len(), start: 0 };
+                    plan.scratch.push(length);
+                    plan.compute.push(Step::Copy { from: place, into: host, length });
+                    // What is written back must not overtake a newer write.
+                    plan.lock = Some(Self::lock(piece));
+                }
+                plan.write.push(Access { member: bad.member, offset: bad.offset, length, place });
+            }
+            plan.read.push(Access { member: copy.member, offset: copy.offset, length, place });
+        }
+        Ok(())
+    }
+
+    /// A member's accesses come in ascending order, for neighbours go out as one command.
+    fn plan_write(&self, piece: Part, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+        plan.lock = Some(Self::lock(piece));
+        let layout = self.geometry.layout();
+        let near = u64::from(layout.near);
+        // With `offset` the rows of one stripe lie together; otherwise those of one far part do.
+        let group = match layout.offset {
+            true => self.geometry.chunk_bytes() * self.geometry.member_count() as u64 / near,
+            false => u64::MAX,
+        };
+        let mut start = 0;
+        while start < piece.length {
+            let length = (piece.length - start).min(group - (piece.offset + start) % group);
+            let now = Part { offset: piece.offset + start, length, ..piece };
+            for far in 0..u64::from(layout.far) {
+                for (within, length) in self.parts(now) {
+                    let copies = (far * near..(far + 1) * near).map(|copy| self.geometry.locate(now.offset + within, length, copy));
+                    let place = place_of(piece.action, start + within);
+                    let present = copies.filter(|copy| !faults.absent.contains(copy.member));
+                    plan.write.extend(present.map(|copy| Access { member: copy.member, offset: copy.offset, length, place }));
+                }
+            }
+            start += length;
+        }
+        let lacks_all = |(start, _)| self.copies(piece.offset + start, |member| !faults.absent.contains(member)).next().is_none();
+        if faults.absent.count() > 0 && self.parts(piece).any(lacks_all) { Err(faults.lost()) } else { Ok(()) }
+    }
+}
+
+impl Level for MirrorLevel {
+    const REDUNDANT: bool = true;
+    const LOCKS_ROWS: bool = true;
+    const KEEPS_LAST_COPY: bool = true;
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn options(&self) -> Vec<(String, String)> {
+        let mut options = Vec::new();
+        if !self.is_raid1() {
+            options.push(("chunk".to_owned(), size_text(self.geometry.chunk_bytes())));
+            options.push(("layout".to_owned(), self.geometry.layout().to_string()));
+        }
+        options.push(("metadata".to_owned(), "none".to_owned()));
+        options
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.geometry.size_bytes()
+    }
+
+    fn refine(&self, info: &mut Info) {
+        if !self.is_raid1() {
+            // What can be read side by side, in whole chunks.
+            let columns = self.geometry.member_count() as u64 / u64::from(self.geometry.layout().near);
+            let stripe = self.geometry.chunk_bytes() * columns;
+            info.optimal_bytes = super::optimal_bytes(stripe, info.block_bytes);
+        }
+    }
+
+    fn commands_per_member(&self) -> u32 {
+        if self.is_raid1() { 1 } else { (READ_CHUNKS as u32).max(2 * self.geometry.layout().far + 1) }
+    }
+
+    fn pieces_at_once(&self) -> u32 {
+        4
+    }
+
+    /// The copies of a chunk are on members that follow each other.
+    fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
+        let members = self.geometry.member_count();
+        let near = self.geometry.layout().near as usize;
+        let copies = self.geometry.layout().copies() as usize;
+        let lost = |chunk: usize| (0..copies).all(|copy| absent.contains((chunk * near + copy) % members));
+        if (0..members).any(lost) { Err(Lost { members: *absent }) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn whole(&self, part: Part, absent: &MemberSet, queues: &Queues) -> Option<Spot> {
+        let chunk = self.geometry.chunk_bytes();
+        if part.action != Action::Read || part.length > chunk - part.offset % chunk {
+            return None;
+        }
+        queues.choose(self.copies(part.offset, |member| !absent.contains(member)))
+    }
+
+    fn piece_bytes(&self, part: Part, faults: &Faults) -> u64 {
+        let chunk = self.geometry.chunk_bytes();
+        let in_region = part.length.min(REGION_BYTES - part.offset % REGION_BYTES);
+        match part.action {
+            Action::Read if faults.unreadable.count() == 0 => part.length.min(chunk.saturating_mul(READ_CHUNKS) - part.offset % chunk),
+            Action::Read => in_region.min(chunk.saturating_mul(READ_CHUNKS) - part.offset % chunk),
+            Action::Write | Action::Zeroes | Action::Discard => in_region,
+        }
+    }
+
+    fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
+        match piece.action {
+            Action::Read => self.plan_read(piece, faults, queues, plan),
+            Action::Write | Action::Zeroes | Action::Discard => self.plan_write(piece, faults, plan),
+        }
+    }
+}

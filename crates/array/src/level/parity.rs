@@ -1,0 +1,476 @@
+//! Parity: RAID 4, 5 and 6.
+//!
+//! A plan works on one row, on the range of its chunks (its *hull*) in which anything is written or missing:
+//!
+//! ```text
+//!            data 0    data 1    data 2    P
+//!   hull ┌            |.new.|   |.new.|   |....|      written from the middle of chunk 1 into chunk 2
+//!        └  |....|    |.new.|             |....|
+//! ```
+//!
+//! Writes bring parity up to date in one of two ways, whichever reads less. Read-modify-write reads what is overwritten, and
+//! the parity, and takes the difference into it. Reconstruct-write reads the rest of the row and computes parity anew. A full
+//! row needs no read. Where neither can be had, for a chunk that is absent and of which a part is needed, the row's old
+//! data are made whole first.
+//!
+//! Writes lock their hull, for parity depends on all of the row. So do reads that make up for a member: between the data and
+//! the parity of somebody's write they would find a row whose parity is not that of its data. Plain reads lock nothing.
+//!
+//! A discard is a write of zeroes here, and only to be had if all members' discarded blocks read as zeroes: nothing else
+//! would leave parity true.
+
+use block::{DiscardSupport, Info, size_text};
+
+use super::{Action, Faults, Level, Lost, Part, Spot, place_of};
+use crate::geometry::{Parity, ParityLayout, Row};
+use crate::parity::{inverse, power};
+use crate::{Access, MemberSet, Place, Plan, Queues, RowLock, Step};
+
+/// The levels whose redundancy is arithmetic.
+#[derive(Debug)]
+pub struct ParityLevel {
+    geometry: Parity,
+    name: &'static str,
+}
+
+/// The range of a row that a plan works on, and what of it the piece covers.
+struct Cut {
+    row: Row,
+    number: u64,
+    chunk_bytes: u64,
+    /// The first data chunk and where the piece begins in it, the last one and where it ends there.
+    first: (usize, u64),
+    last: (usize, u64),
+}
+
+/// What a piece covers of one chunk.
+#[derive(Clone, Copy)]
+struct Segment {
+    index: usize,
+    member: usize,
+    /// In the chunk, in bytes.
+    from: u64,
+    to: u64,
+    /// In the piece, in bytes.
+    start: u64,
+}
+
+impl Cut {
+    /// Where the piece begins in the row: what it covers of each chunk follows.
+    fn new(geometry: &Parity, piece: Part) -> Cut {
+        let (number, start) = geometry.locate(piece.offset);
+        let first = geometry.locate_in_row(start);
+        let (index, before_end) = geometry.locate_in_row(start + piece.length - 1);
+        Cut { row: geometry.row(number), number, chunk_bytes: geometry.chunk_bytes(), first, last: (index, before_end + 1) }
+    }
+
+    /// The smallest range that holds all that the piece covers of the chunks.
+    fn hull(&self) -> (u64, u64) {
+        if self.first.0 == self.last.0 { (self.first.1, self.last.1) } else { (0, self.chunk_bytes) }
+    }
+
+    fn hull_bytes(&self) -> u64 {
+        self.hull().1 - self.hull().0
+    }
+
+    fn segment(&self, index: usize) -> Option<Segment> {
+        if index < self.first.0 || index > self.last.0 {
+            return None;
+        }
+        let from = if index == self.first.0 { self.first.1 } else { 0 };
+        let to = if index == self.last.0 { self.last.1 } else { self.chunk_bytes };
+        let start = (index - self.first.0) as u64 * self.chunk_bytes + from - self.first.1;
+        Some(Segment { index, member: self.row.member(index), from, to, start })
+    }
+
+    fn segments(&self) -> impl Iterator<Item = Segment> {
+        (self.first.0..=self.last.0).filter_map(|index| self.segment(index))
+    }
+
+    fn covers_hull(&self, index: usize) -> bool {
+        self.segment(index).is_some_and(|segment| (segment.from, segment.to) == self.hull())
+    }
+
+    /// What of the hull the piece does not cover of a chunk: one range, for only the first and the last chunk are covered in
+    /// part, one to its end and the other from its beginning.
+    fn uncovered(&self, index: usize) -> Option<(u64, u64)> {
+        let (low, high) = self.hull();
+        let range = match self.segment(index) {
+            None => (low, high),
+            Some(segment) if segment.from > low => (low, segment.from),
+            Some(segment) => (segment.to, high),
+        };
+        (range.0 < range.1).then_some(range)
+    }
+
+    /// The hull in ranges on each of which a chunk is either covered or not.
+    fn bands(&self) -> impl Iterator<Item = (u64, u64)> {
+        let (low, high) = self.hull();
+        let (one, other) = (self.first.1.min(self.last.1).max(low), self.first.1.max(self.last.1).min(high));
+        [(low, one), (one, other), (other, high)].into_iter().filter(|(from, to)| from < to)
+    }
+
+    fn lock(&self) -> RowLock {
+        let (from, to) = self.hull();
+        RowLock { row: self.number, from, to }
+    }
+
+    fn access(&self, member: usize, (from, to): (u64, u64), place: Place) -> Access {
+        Access { member, offset: self.number * self.chunk_bytes + from, length: to - from, place }
+    }
+
+    /// The members that hold parity and are not absent.
+    fn present_parity(&self, faults: &Faults) -> (Option<usize>, Option<usize>) {
+        let present = |member: &usize| !faults.absent.contains(*member);
+        (Some(self.row.p).filter(present), self.row.q.filter(present))
+    }
+
+    fn is_hidden(&self, index: usize, faults: &Faults) -> bool {
+        faults.hide(self.row.member(index))
+    }
+
+    fn coefficient(&self, index: usize) -> u8 {
+        power(self.row.exponent(self.row.member(index)))
+    }
+}
+
+fn scratch(plan: &mut Plan, length: u64) -> Place {
+    plan.scratch.push(length);
+    Place::Scratch { slot: plan.scratch.len() - 1, start: 0 }
+}
+
+impl Place {
+    /// The place `by` bytes further on.
+    fn after(self, by: u64) -> Place {
+        match self {
+            Place::Host { start } => Place::Host { start: start + by },
+            Place::Scratch { slot, start } => Place::Scratch { slot, start: start + by },
+            Place::Zeroes | Place::Discard | Place::Flush => self,
+        }
+    }
+}
+
+impl ParityLevel {
+    /// RAID 4: the parity of each row is on the last member.
+    ///
+    /// # Panics
+    /// When there are fewer than two members, or the chunk is 0.
+    #[must_use]
+    pub fn raid4(members: usize, member_bytes: u64, chunk_bytes: u64) -> ParityLevel {
+        ParityLevel { geometry: Parity::with_p(members, member_bytes, chunk_bytes, ParityLayout::ParityLast), name: "raid4" }
+    }
+
+    /// RAID 5.
+    ///
+    /// # Panics
+    /// As [`Parity::with_p`].
+    #[must_use]
+    pub fn raid5(members: usize, member_bytes: u64, chunk_bytes: u64, layout: ParityLayout) -> ParityLevel {
+        ParityLevel { geometry: Parity::with_p(members, member_bytes, chunk_bytes, layout), name: "raid5" }
+    }
+
+    /// RAID 6.
+    ///
+    /// # Panics
+    /// As [`Parity::with_p_and_q`].
+    #[must_use]
+    pub fn raid6(members: usize, member_bytes: u64, chunk_bytes: u64, layout: ParityLayout) -> ParityLevel {
+        ParityLevel { geometry: Parity::with_p_and_q(members, member_bytes, chunk_bytes, layout), name: "raid6" }
+    }
+
+    /// Where everything lies.
+    #[must_use]
+    pub fn geometry(&self) -> &Parity {
+        &self.geometry
+    }
+
+    /// As much of the part as lies in one row, and not the end of one chunk with the beginning of the next if something is
+    /// between them: its hull would be two whole chunks.
+    fn row_piece_bytes(&self, part: Part) -> u64 {
+        let (_, start) = self.geometry.locate(part.offset);
+        let length = part.length.min(self.geometry.row_bytes() - start);
+        let cut = Cut::new(&self.geometry, Part { length, ..part });
+        let is_apart = cut.last.0 == cut.first.0 + 1 && cut.first.1 > cut.last.1;
+        if is_apart { self.geometry.chunk_bytes() - cut.first.1 } else { length }
+    }
+
+    /// A read of data that are all there.
+    fn plan_plain_read(&self, piece: Part, plan: &mut Plan) {
+        let mut start = 0;
+        while start < piece.length {
+            let (number, within) = self.geometry.locate(piece.offset + start);
+            let (index, from) = self.geometry.locate_in_row(within);
+            let length = (self.geometry.chunk_bytes() - from).min(piece.length - start);
+            let offset = number * self.geometry.chunk_bytes() + from;
+            let member = self.geometry.row(number).member(index);
+            plan.read.push(Access { member, offset, length, place: Place::Host { start } });
+            start += length;
+        }
+    }
+
+    /// A read of data of which some are on members that do not give them.
+    fn plan_degraded_read(&self, cut: &Cut, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+        plan.lock = Some(cut.lock());
+        let is_bad = |index: usize| faults.unreadable.contains(cut.row.member(index)) && !faults.absent.contains(cut.row.member(index));
+        // What is written back afterwards cannot lie in a read's own buffer.
+        plan_whole(cut, faults, plan, |index| cut.covers_hull(index) && !is_bad(index))?;
+        for segment in cut.segments() {
+            let place = plan.sources[segment.index];
+            if let Place::Scratch { .. } = place {
+                let from = place.after(segment.from - cut.hull().0);
+                let into = Place::Host { start: segment.start };
+                plan.compute.push(Step::Copy { from, into, length: segment.to - segment.from });
+            }
+        }
+        for index in (0..cut.row.data_count()).filter(|&index| is_bad(index)) {
+            plan.write.push(cut.access(cut.row.member(index), cut.hull(), plan.sources[index]));
+        }
+        Ok(())
+    }
+
+    fn plan_write(&self, action: Action, cut: &Cut, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+        self.holds_all(&faults.absent)?;
+        plan.lock = Some(cut.lock());
+        let (p, q) = cut.present_parity(faults);
+        let parity = [p, q].into_iter().flatten();
+        if parity.clone().next().is_some() {
+            let all = 0..cut.row.data_count();
+            let is_full = all.clone().all(|index| cut.covers_hull(index));
+            if is_full && action != Action::Write {
+                // The parity of zeroes is zero.
+                plan.write.extend(parity.map(|member| cut.access(member, cut.hull(), place_of(action, 0))));
+            } else {
+                let modify_bytes: u64 =
+                    cut.segments().map(|segment| segment.to - segment.from).sum::<u64>() + parity.clone().count() as u64 * cut.hull_bytes();
+                let can_modify =
+                    cut.segments().all(|segment| !faults.hide(segment.member)) && parity.clone().all(|member| !faults.hide(member));
+                let rest_bytes: u64 = all.clone().filter_map(|index| cut.uncovered(index)).map(|(from, to)| to - from).sum();
+                let can_reconstruct = all.clone().all(|index| cut.uncovered(index).is_none() || !cut.is_hidden(index, faults));
+                match (can_modify, can_reconstruct) {
+                    (true, true) if modify_bytes < rest_bytes => plan_modify(action, cut, (p, q), plan),
+                    (true, false) => plan_modify(action, cut, (p, q), plan),
+                    (_, true) => {
+                        // Old data of chunk i, if any is needed, begin at sources[i].
+                        plan.sources.resize(cut.row.data_count(), Place::Zeroes);
+                        for index in all {
+                            if let Some((from, to)) = cut.uncovered(index) {
+                                let old = scratch(plan, to - from);
+                                plan.sources[index] = old;
+                                plan.read.push(cut.access(cut.row.member(index), (from, to), old));
+                            }
+                        }
+                        plan_parity(action, cut, (p, q), plan, |index| cut.uncovered(index).map_or(0, |(from, _)| from));
+                    }
+                    (false, false) => {
+                        plan_whole(cut, faults, plan, |_| false)?;
+                        plan_parity(action, cut, (p, q), plan, |_| cut.hull().0);
+                    }
+                }
+            }
+        }
+        let present = cut.segments().filter(|segment| !faults.absent.contains(segment.member));
+        plan.write.extend(present.map(|segment| {
+            let place = place_of(action, segment.start);
+            cut.access(segment.member, (segment.from, segment.to), place)
+        }));
+        Ok(())
+    }
+}
+
+/// Read-modify-write: the difference between old and new data goes into parity.
+fn plan_modify(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>), plan: &mut Plan) {
+    let (low, _) = cut.hull();
+    let mut parity = |member: Option<usize>| {
+        member.map(|member| {
+            let place = scratch(plan, cut.hull_bytes());
+            plan.read.push(cut.access(member, cut.hull(), place));
+            plan.write.push(cut.access(member, cut.hull(), place));
+            place
+        })
+    };
+    let (p, q) = (parity(p), parity(q));
+    for segment in cut.segments() {
+        let length = segment.to - segment.from;
+        let change = scratch(plan, length);
+        plan.read.push(cut.access(segment.member, (segment.from, segment.to), change));
+        if action == Action::Write {
+            plan.compute.push(Step::Xor { from: Place::Host { start: segment.start }, into: change, length });
+        }
+        if let Some(p) = p {
+            plan.compute.push(Step::Xor { from: change, into: p.after(segment.from - low), length });
+        }
+        if let Some(q) = q {
+            let (coefficient, into) = (cut.coefficient(segment.index), q.after(segment.from - low));
+            plan.compute.push(Step::MultiplyXor { coefficient, from: change, into, length });
+        }
+    }
+}
+
+/// Parity from all of the row: new data where the piece covers a chunk, elsewhere old ones, which for chunk i are at
+/// `sources[i]` from `old_start(i)` of the chunk on.
+fn plan_parity(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>), plan: &mut Plan, old_start: impl Fn(usize) -> u64) {
+    let (low, _) = cut.hull();
+    let p_place = scratch(plan, cut.hull_bytes());
+    let q_place = q.map(|_| scratch(plan, cut.hull_bytes()));
+    let count = if q.is_some() { cut.row.term_count() } else { cut.row.data_count() };
+    for (from, to) in cut.bands() {
+        let first = plan.sources.len();
+        plan.sources.resize(first + count, Place::Zeroes);
+        for index in 0..cut.row.data_count() {
+            let term = if q.is_some() { cut.row.exponent(cut.row.member(index)) } else { index };
+            let covering = cut.segment(index).filter(|segment| segment.from <= from && to <= segment.to);
+            plan.sources[first + term] = match covering {
+                Some(segment) if action == Action::Write => Place::Host { start: segment.start + from - segment.from },
+                Some(_) => Place::Zeroes,
+                None => plan.sources[index].after(from - old_start(index)),
+            };
+        }
+        let (p, q) = (p_place.after(from - low), q_place.map(|q| q.after(from - low)));
+        plan.compute.push(Step::Parity { first, count, p, q, length: to - from });
+    }
+    plan.write.extend(p.map(|member| cut.access(member, cut.hull(), p_place)));
+    plan.write.extend(q.zip(q_place).map(|(member, place)| cut.access(member, cut.hull(), place)));
+}
+
+/// All of the row's old data over the hull: for chunk i at `sources[i]`, in the host's buffer where `in_host` says so. What
+/// cannot be read is made from the rest.
+fn plan_whole(cut: &Cut, faults: &Faults, plan: &mut Plan, in_host: impl Fn(usize) -> bool) -> Result<(), Lost> {
+    let length = cut.hull_bytes();
+    let hidden = |index: &usize| cut.is_hidden(*index, faults);
+    let mut unknown = (0..cut.row.data_count()).filter(hidden);
+    let (one, other) = (unknown.next(), unknown.next());
+    let p = Some(cut.row.p).filter(|&member| !faults.hide(member));
+    let q = cut.row.q.filter(|&member| !faults.hide(member));
+    if unknown.next().is_some() {
+        return Err(faults.lost());
+    }
+    // The parity that each unknown chunk's place gets first.
+    let (p, q) = match (one, other) {
+        (None, _) => (None, None),
+        (Some(_), None) if p.is_some() => (p, None),
+        (Some(_), None) if q.is_some() => (None, q),
+        (Some(_), Some(_)) if p.is_some() && q.is_some() => (p, q),
+        _ => return Err(faults.lost()),
+    };
+    // Reads into the host's buffer have to be in its order.
+    for index in 0..cut.row.data_count() {
+        let place = match cut.segment(index) {
+            Some(segment) if in_host(index) => Place::Host { start: segment.start },
+            _ => scratch(plan, length),
+        };
+        let member = match index {
+            index if Some(index) == one => p.or(q),
+            index if Some(index) == other => q,
+            index => Some(cut.row.member(index)),
+        };
+        plan.sources.push(place);
+        plan.read.push(cut.access(member.expect("each unknown has its parity"), cut.hull(), place));
+    }
+    let known = |index: &usize| Some(*index) != one && Some(*index) != other;
+    for index in (0..cut.row.data_count()).filter(known) {
+        let from = plan.sources[index];
+        if let (Some(_), Some(x)) = (p, one) {
+            plan.compute.push(Step::Xor { from, into: plan.sources[x], length });
+        }
+        if let (Some(_), Some(y)) = (q, other.or(one)) {
+            plan.compute.push(Step::MultiplyXor { coefficient: cut.coefficient(index), from, into: plan.sources[y], length });
+        }
+    }
+    match (p, q, one, other) {
+        // D_x = (Q ^ Q') / g^x
+        (None, Some(_), Some(x), None) => {
+            plan.compute.push(Step::Scale { coefficient: inverse(cut.coefficient(x)), into: plan.sources[x], length });
+        }
+        // dP = P ^ P'   dQ = Q ^ Q'   D_y = (dQ ^ g^x dP) / (g^x ^ g^y)   D_x = dP ^ D_y
+        (Some(_), Some(_), Some(x), Some(y)) => {
+            let (at_x, at_y) = (plan.sources[x], plan.sources[y]);
+            let divisor = cut.coefficient(x) ^ cut.coefficient(y);
+            plan.compute.push(Step::MultiplyXor { coefficient: cut.coefficient(x), from: at_x, into: at_y, length });
+            plan.compute.push(Step::Scale { coefficient: inverse(divisor), into: at_y, length });
+            plan.compute.push(Step::Xor { from: at_y, into: at_x, length });
+        }
+        _ => (),
+    }
+    Ok(())
+}
+
+impl Level for ParityLevel {
+    const REDUNDANT: bool = true;
+    const LOCKS_ROWS: bool = true;
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn options(&self) -> Vec<(String, String)> {
+        let mut options = vec![("chunk".to_owned(), size_text(self.geometry.chunk_bytes()))];
+        if self.name != "raid4" {
+            options.push(("layout".to_owned(), self.geometry.layout().name().to_owned()));
+        }
+        options.push(("metadata".to_owned(), "none".to_owned()));
+        options
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.geometry.size_bytes()
+    }
+
+    fn refine(&self, info: &mut Info) {
+        info.optimal_bytes = super::optimal_bytes(self.geometry.row_bytes(), info.block_bytes);
+        if info.discard == DiscardSupport::Indeterminate {
+            info.discard = DiscardSupport::None;
+        }
+    }
+
+    /// A plain read takes as many rows as there are members. Of these a member's data are in one run, but for its parity
+    /// rows: twice one, or one of each kind.
+    fn commands_per_member(&self) -> u32 {
+        3
+    }
+
+    fn pieces_at_once(&self) -> u32 {
+        8
+    }
+
+    fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
+        if absent.count() as usize > self.geometry.parity_count() { Err(Lost { members: *absent }) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn whole(&self, part: Part, absent: &MemberSet, _queues: &Queues) -> Option<Spot> {
+        if part.action != Action::Read {
+            return None;
+        }
+        let (number, within) = self.geometry.locate(part.offset);
+        let (index, from) = self.geometry.locate_in_row(within);
+        if part.length > self.geometry.chunk_bytes() - from {
+            return None;
+        }
+        let member = self.geometry.row(number).member(index);
+        (!absent.contains(member)).then_some(Spot { member, offset: number * self.geometry.chunk_bytes() + from })
+    }
+
+    fn piece_bytes(&self, part: Part, faults: &Faults) -> u64 {
+        if part.action == Action::Read && *faults == Faults::default() {
+            let rows = self.geometry.row_bytes().saturating_mul(self.geometry.member_count() as u64);
+            return part.length.min(rows - part.offset % rows);
+        }
+        self.row_piece_bytes(part)
+    }
+
+    fn plan(&self, piece: Part, faults: &Faults, _queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
+        if piece.action == Action::Read && *faults == Faults::default() {
+            self.plan_plain_read(piece, plan);
+            return Ok(());
+        }
+        let cut = Cut::new(&self.geometry, piece);
+        match piece.action {
+            Action::Read if cut.segments().all(|segment| !faults.hide(segment.member)) => {
+                self.plan_plain_read(piece, plan);
+                Ok(())
+            }
+            Action::Read => self.plan_degraded_read(&cut, faults, plan),
+            Action::Write | Action::Zeroes | Action::Discard => self.plan_write(piece.action, &cut, faults, plan),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What one channel has under way on each member: how a level chooses among copies.
+
+use crate::Spot;
+
+/// How many streams of reads are remembered for each member.
+const STREAMS: usize = 4;
+
+#[derive(Clone, Debug)]
+struct Queue {
+    in_flight: u32,
+    /// Where reads ended, in bytes; `u64::MAX` is nowhere.
+    ends: [u64; STREAMS],
+    /// The stream that was read last.
+    latest: usize,
+}
+
+/// The members' queues as one channel sees them. Others' commands are not counted: sharing the counts would cost each
+/// request more than the better choice is worth.
+#[derive(Clone, Debug)]
+pub struct Queues {
+    members: Vec<Queue>,
+    /// Whom to ask above all.
+    wanted: Option<usize>,
+}
+
+impl Queues {
+    /// Idle members.
+    #[must_use]
+    pub fn idle(members: usize) -> Queues {
+        Queues { members: vec![Queue { in_flight: 0, ends: [u64::MAX; STREAMS], latest: 0 }; members], wanted: None }
+    }
+
+    /// A command goes to `member`; `read` is the offset and length of a read.
+    pub fn begin(&mut self, member: usize, read: Option<(u64, u64)>) {
+        let queue = &mut self.members[member];
+        queue.in_flight += 1;
+        if let Some((offset, length)) = read {
+            let next = (queue.latest + 1) % STREAMS;
+            let stream = queue.ends.iter().position(|&end| end == offset).unwrap_or(next);
+            queue.ends[stream] = offset + length;
+            queue.latest = stream;
+        }
+    }
+
+    /// `count` commands of `member` have ended.
+    pub fn end(&mut self, member: usize, count: u32) {
+        self.members[member].in_flight -= count;
+    }
+
+    /// From now on this member's copies are chosen where there are any: what it could not read before is tried again.
+    pub fn want(&mut self, member: Option<usize>) {
+        self.wanted = member;
+    }
+
+    /// The copy to read: the one that continues a stream of reads on its member, or else on the member with the fewest
+    /// commands in flight, or else nearest to where the member was read last.
+    #[inline]
+    pub fn choose(&self, copies: impl Iterator<Item = Spot>) -> Option<Spot> {
+        copies.min_by_key(|copy| {
+            let queue = &self.members[copy.member];
+            if self.wanted == Some(copy.member) {
+                return (0, 0, 0);
+            }
+            if queue.ends.contains(&copy.offset) {
+                return (1, 0, 0);
+            }
+            let end = queue.ends[queue.latest];
+            let distance = if end == u64::MAX { copy.offset } else { end.abs_diff(copy.offset) };
+            (2, queue.in_flight, distance)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(queues: &Queues, offset: u64) -> usize {
+        queues.choose((0..3).map(|member| Spot { member, offset })).expect("three copies").member
+    }
+
+    #[test]
+    fn the_member_with_the_least_to_do_is_asked() {
+        let mut queues = Queues::idle(3);
+        queues.begin(0, None);
+        assert_eq!(chosen(&queues, 500), 1);
+        queues.begin(1, None);
+        assert_eq!(chosen(&queues, 500), 2);
+        queues.begin(2, None);
+        queues.end(1, 1);
+        assert_eq!(chosen(&queues, 500), 1);
+    }
+
+    #[test]
+    fn streams_stay_where_they_are() {
+        let mut queues = Queues::idle(3);
+        let mut homes = [None; 6];
+        for round in 0..10 {
+            for (stream, home) in (0..).zip(&mut homes) {
+                let offset = stream * 1000 + round * 10;
+                let member = chosen(&queues, offset);
+                assert_eq!(*home.get_or_insert(member), member, "stream {stream} moved");
+                queues.begin(member, Some((offset, 10)));
+            }
+        }
+        assert!((0..3).all(|member| homes.iter().filter(|home| **home == Some(member)).count() == 2), "{homes:?}");
+    }
+
+    #[test]
+    fn among_idle_members_the_nearest_is_asked() {
+        let mut queues = Queues::idle(3);
+        for (member, offset) in [(0, 100), (1, 5000), (2, 9000)] {
+            queues.begin(member, Some((offset, 10)));
+            queues.end(member, 1);
+        }
+        assert_eq!([0, 4000, 8000].map(|offset| chosen(&queues, offset)), [0, 1, 2]);
+    }
+}
