@@ -32,6 +32,17 @@ pub enum Place {
     Flush,
 }
 
+impl Place {
+    /// The place `by` bytes further on.
+    pub(crate) fn after(self, by: u64) -> Place {
+        match self {
+            Place::Host { start } => Place::Host { start: start + by },
+            Place::Scratch { slot, start } => Place::Scratch { slot, start: start + by },
+            Place::Zeroes | Place::Discard | Place::Flush => self,
+        }
+    }
+}
+
 /// One run of bytes on one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {

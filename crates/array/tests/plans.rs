@@ -1,13 +1,16 @@
 //! Plans of every redundant level by themselves: run on plain bytes, for every layout, every set of absent and unreadable
 //! members and every range of three rows, each has to leave what a plain array of bytes would, with parity and copies true.
 
+mod common;
+
 use std::collections::HashMap;
 
-use array::geometry::{Parity, Raid10};
+use array::geometry::Raid10;
 use array::parity::{multiply, power};
 use array::{
     Access, Action, Faults, Level, MemberSet, MirrorLevel, ParityLayout, ParityLevel, Part, Place, Plan, Queues, Raid10Layout, Step,
 };
+use common::{mirror_image, parity_image};
 
 /// Small enough to enumerate, large enough for ranges within a chunk.
 const CHUNK: u64 = 3;
@@ -168,39 +171,8 @@ impl Image for ParityLevel {
     }
 }
 
-fn parity_image(array: &Parity, data: &[u8]) -> Vec<Vec<u8>> {
-    let chunk = array.chunk_bytes() as usize;
-    let mut members = vec![vec![0; chunk * array.row_count() as usize]; array.member_count()];
-    for number in 0..array.row_count() as usize {
-        let row = array.row(number as u64);
-        for (index, bytes) in data[number * array.row_bytes() as usize..][..array.row_bytes() as usize].chunks(chunk).enumerate() {
-            let member = row.member(index);
-            for (at, &byte) in bytes.iter().enumerate() {
-                members[member][number * chunk + at] = byte;
-                members[row.p][number * chunk + at] ^= byte;
-                if let Some(q) = row.q {
-                    members[q][number * chunk + at] ^= multiply(power(row.exponent(member)), byte);
-                }
-            }
-        }
-    }
-    members
-}
-
 /// A mirror with its geometry, which the level keeps to itself.
 struct Mirror(MirrorLevel, Raid10);
-
-impl Mirror {
-    fn image(&self, data: &[u8], member_bytes: usize) -> Vec<Vec<u8>> {
-        let mut members = vec![vec![0; member_bytes]; self.1.member_count()];
-        for (offset, &byte) in data.iter().enumerate() {
-            for place in (0..self.1.layout().copies()).map(|copy| self.1.locate(offset as u64, 1, copy)) {
-                members[place.member][place.offset as usize] = byte;
-            }
-        }
-        members
-    }
-}
 
 /// Numbers that are not alike.
 fn filled(length: usize, salt: u64) -> Vec<u8> {
@@ -377,7 +349,7 @@ fn raid1_and_raid10() {
     for (name, mirror, member_bytes) in mirrors {
         let copies = mirror.1.layout().copies() as u32;
         for faults in every_fault(mirror.1.member_count(), copies - 1) {
-            try_every_range(&name, &mirror.0, mirror.0.size_bytes(), &|data| mirror.image(data, member_bytes as usize), &faults);
+            try_every_range(&name, &mirror.0, mirror.0.size_bytes(), &|data| mirror_image(&mirror.1, data, member_bytes), &faults);
         }
     }
 }

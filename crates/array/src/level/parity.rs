@@ -139,17 +139,6 @@ fn scratch(plan: &mut Plan, length: u64) -> Place {
     Place::Scratch { slot: plan.scratch.len() - 1, start: 0 }
 }
 
-impl Place {
-    /// The place `by` bytes further on.
-    fn after(self, by: u64) -> Place {
-        match self {
-            Place::Host { start } => Place::Host { start: start + by },
-            Place::Scratch { slot, start } => Place::Scratch { slot, start: start + by },
-            Place::Zeroes | Place::Discard | Place::Flush => self,
-        }
-    }
-}
-
 impl ParityLevel {
     /// RAID 4: the parity of each row is on the last member.
     ///

@@ -1,27 +1,45 @@
-//! A device that dies when it is told to, and levels with mistakes in their plans.
+//! A device that dies when it is told to and has places that cannot be read, levels with mistakes in their plans, and what
+//! members should hold.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
+use array::geometry::{Parity, Raid10};
+use array::parity::{multiply, power};
 use array::{Faults, Level, Lost, MemberSet, Part, Plan, Queues, Spot};
-use block::{Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request};
+use block::{Blocking, Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request};
 
-/// A device that is gone after some commands more.
+/// A device that is gone after some commands more, and whose bad places cannot be read until they are written.
 pub(crate) struct Mortal {
     below: Arc<dyn Device>,
     name: &'static str,
     left: Arc<AtomicU64>,
+    bad: Bad,
 }
+
+/// Offsets of the bad blocks.
+type Bad = Arc<Mutex<BTreeSet<u64>>>;
 
 impl Mortal {
     pub(crate) fn over(below: Arc<dyn Device>, name: &'static str) -> Arc<Mortal> {
-        Arc::new(Mortal { below, name, left: Arc::new(AtomicU64::new(u64::MAX)) })
+        Arc::new(Mortal { below, name, left: Arc::new(AtomicU64::new(u64::MAX)), bad: Bad::default() })
     }
 
     /// Takes `commands` more, counting from now; `u64::MAX` is for ever.
     pub(crate) fn dies_after(&self, commands: u64) {
         self.left.store(commands, Ordering::Relaxed);
+    }
+
+    /// The block at `offset` cannot be read until it is written.
+    pub(crate) fn goes_bad(&self, offset: u64) {
+        self.bad.lock().expect("no test thread panics in here").insert(offset);
+    }
+
+    /// How many blocks cannot be read.
+    pub(crate) fn bad_count(&self) -> usize {
+        self.bad.lock().expect("no test thread panics in here").len()
     }
 }
 
@@ -36,13 +54,14 @@ impl Device for Mortal {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let below = self.below.open(depth, reactor)?;
-        Ok(Box::new(MortalChannel { below, left: Arc::clone(&self.left), refused: Vec::new() }))
+        Ok(Box::new(MortalChannel { below, left: Arc::clone(&self.left), bad: Arc::clone(&self.bad), refused: Vec::new() }))
     }
 }
 
 struct MortalChannel {
     below: Box<dyn Channel>,
     left: Arc<AtomicU64>,
+    bad: Bad,
     refused: Vec<Completion>,
 }
 
@@ -55,6 +74,15 @@ impl Channel for MortalChannel {
         }
         if left != u64::MAX {
             self.left.store(left - 1, Ordering::Relaxed);
+        }
+        if let Some((offset, length)) = request.op.range() {
+            let mut bad = self.bad.lock().expect("no test thread panics in here");
+            if request.op.changes_data() {
+                bad.retain(|place| !(offset..offset + length).contains(place));
+            } else if bad.range(offset..offset + length).next().is_some() {
+                self.refused.push(request.complete(Err(Error::new(ErrorKind::Media, "a bad block"))));
+                return;
+            }
         }
         self.below.submit(request);
     }
@@ -150,4 +178,43 @@ pub(crate) fn write(offset: u64, length: u64, byte: u8) -> Op {
     let mut buffer = block::BufMut::zeroed(length as usize);
     buffer.fill(byte);
     Op::Write { offset, from: buffer.freeze(), fua: false }
+}
+
+/// What the members of an array with parity hold when it holds `data`.
+pub(crate) fn parity_image(array: &Parity, data: &[u8]) -> Vec<Vec<u8>> {
+    let chunk = array.chunk_bytes() as usize;
+    let mut members = vec![vec![0; chunk * array.row_count() as usize]; array.member_count()];
+    for number in 0..array.row_count() as usize {
+        let row = array.row(number as u64);
+        for (index, bytes) in data[number * array.row_bytes() as usize..][..array.row_bytes() as usize].chunks(chunk).enumerate() {
+            let member = row.member(index);
+            for (at, &byte) in bytes.iter().enumerate() {
+                members[member][number * chunk + at] = byte;
+                members[row.p][number * chunk + at] ^= byte;
+                if let Some(q) = row.q {
+                    members[q][number * chunk + at] ^= multiply(power(row.exponent(member)), byte);
+                }
+            }
+        }
+    }
+    members
+}
+
+/// What the members of a mirror hold when it holds `data`; places that nothing lies at are zero.
+pub(crate) fn mirror_image(array: &Raid10, data: &[u8], member_bytes: u64) -> Vec<Vec<u8>> {
+    let mut members = vec![vec![0; member_bytes as usize]; array.member_count()];
+    for (offset, &byte) in data.iter().enumerate() {
+        for place in (0..array.layout().copies()).map(|copy| array.locate(offset as u64, 1, copy)) {
+            members[place.member][place.offset as usize] = byte;
+        }
+    }
+    members
+}
+
+/// All bytes of a device.
+pub(crate) fn bytes(device: &dyn Device) -> Vec<u8> {
+    let mut bytes = vec![0; device.info().size_bytes as usize];
+    let read = Blocking::open(device, &Reactor::virtual_clock()).and_then(|mut channel| channel.read_slice(0, &mut bytes));
+    read.expect("readable");
+    bytes
 }
