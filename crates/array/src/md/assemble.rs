@@ -1,0 +1,484 @@
+//! From the superblocks of several members to what they amount to: who is in which place, who is stale or missing, and whether the
+//! array may start.
+//!
+//! ```text
+//!   candidates ──> usable? ──> the newest ──> the others against it ──> places, spares, left out ──> may it start?
+//!                  alone       events         same array and shape?
+//!                                             same age?
+//! ```
+//!
+//! The member with the most events knows best. One event less is what a crash between two superblock writes leaves, and is
+//! taken; more than that means that the array went on without the member, which then holds old data and is never mixed in.
+
+use std::fmt;
+
+use super::{BitmapHeader, Features, Layout, Level, Role, Superblock, Version, uuid_text};
+use crate::geometry::{Raid0Layout, Raid10Layout};
+
+/// A member as it was found.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// What to call it in messages: its path.
+    pub name: String,
+    /// Its size in sectors of 512 bytes.
+    pub size_sectors: u64,
+    /// Where the superblock was found.
+    pub version: Version,
+    /// Its superblock.
+    pub superblock: Superblock,
+    /// The head of its bitmap, where it has a readable one.
+    pub bitmap: Option<BitmapHeader>,
+}
+
+/// What the person may decide where superblocks do not say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AssembleOptions {
+    /// The layout of a level 0 array whose superblocks name none.
+    pub raid0_layout: Option<Raid0Layout>,
+}
+
+/// Where a member's data are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which candidate, counted from 0.
+    pub candidate: usize,
+    /// Where its data start, in sectors.
+    pub data_offset_sectors: u64,
+    /// How many sectors of data it may hold.
+    pub data_size_sectors: u64,
+}
+
+/// One place of the layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// A member that holds all of its data.
+    Present(Place),
+    /// A member that holds its data up to a sector, counted from the start of its data.
+    Rebuilding {
+        /// The member.
+        place: Place,
+        /// Up to here it can be read.
+        recovered_sectors: u64,
+    },
+    /// A member is there, and its data are old: it is not used.
+    Stale {
+        /// Which candidate.
+        candidate: usize,
+        /// Whether writing the bitmap's dirty regions brings it up to date; otherwise it has to be rebuilt.
+        by_bitmap: bool,
+    },
+    /// Nobody.
+    Missing,
+}
+
+impl Slot {
+    /// The member when it holds all of its data.
+    #[must_use]
+    pub fn present(&self) -> Option<&Place> {
+        match self {
+            Slot::Present(place) => Some(place),
+            _ => None,
+        }
+    }
+}
+
+/// A candidate that is not used, and why: one line that names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Which candidate.
+    pub candidate: usize,
+    /// The reason.
+    pub reason: String,
+}
+
+/// Whether the array may start. Every reason is one line that names member and field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// It may.
+    Ready,
+    /// It may be read and not written.
+    ReadOnly(Vec<String>),
+    /// It may when somebody insists, who is told what may be lost.
+    NeedsForce(Vec<String>),
+    /// It cannot.
+    Refused(Vec<String>),
+}
+
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (verdict, reasons) = match self {
+            Start::Ready => return f.write_str("ready"),
+            Start::ReadOnly(reasons) => ("read-only", reasons),
+            Start::NeedsForce(reasons) => ("needs --force", reasons),
+            Start::Refused(reasons) => ("refused", reasons),
+        };
+        write!(f, "{verdict}: {}", reasons.join("; "))
+    }
+}
+
+/// What a set of members amounts to.
+#[derive(Clone, Debug)]
+pub struct Assembly {
+    /// The array.
+    pub set_uuid: [u8; 16],
+    /// Its name.
+    pub name: String,
+    /// Its level.
+    pub level: Level,
+    /// Its layout; for level 0 as the options had it where the superblocks have none.
+    pub layout: Layout,
+    /// Chunk in sectors.
+    pub chunk_sectors: u32,
+    /// What the array uses of each member, in sectors; 0 for linear and level 0.
+    pub size_sectors: u64,
+    /// The array's size in sectors; `None` when members are missing whose size counts.
+    pub array_sectors: Option<u64>,
+    /// The candidate with the most events, whose superblock counts.
+    pub newest: usize,
+    /// The places of the layout by role.
+    pub slots: Vec<Slot>,
+    /// Candidates that wait to take a place.
+    pub spares: Vec<usize>,
+    /// Candidates that hold the array's journal.
+    pub journals: Vec<usize>,
+    /// Candidates that are not used; stale ones too.
+    pub left_out: Vec<LeftOut>,
+    /// Whether the members agree everywhere.
+    pub clean: bool,
+    /// From which sector on they may differ when not.
+    pub resync_offset_sectors: u64,
+    /// Whether it may start.
+    pub start: Start,
+}
+
+impl Assembly {
+    /// How many places have no member that holds all of its data.
+    #[must_use]
+    pub fn degraded_count(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.present().is_none()).count()
+    }
+
+    /// md's way to show the places: `U` for up, `_` for not.
+    #[must_use]
+    pub fn places_text(&self) -> String {
+        let letters: String = self.slots.iter().map(|slot| if slot.present().is_some() { 'U' } else { '_' }).collect();
+        format!("[{letters}]")
+    }
+}
+
+/// The candidates of each array, by their place in `candidates`; arrays in the order in which they first appear.
+#[must_use]
+pub fn group(candidates: &[Candidate]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, candidate) in candidates.iter().enumerate() {
+        let same = |group: &&mut Vec<usize>| candidates[group[0]].superblock.set_uuid == candidate.superblock.set_uuid;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    groups
+}
+
+/// Decides what the candidates of one array amount to.
+///
+/// # Errors
+/// One line when there is nothing to start from: no candidate is usable, or they belong to several arrays.
+pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<Assembly, String> {
+    if let [first, others @ ..] = candidates
+        && let Some(other) = others.iter().find(|other| other.superblock.set_uuid != first.superblock.set_uuid)
+    {
+        let (one, two) = (uuid_text(&first.superblock.set_uuid), uuid_text(&other.superblock.set_uuid));
+        return Err(format!(
+            "{} is of array {one} and {} of array {two} (set_uuid): name the members of one array",
+            first.name, other.name
+        ));
+    }
+    let mut left_out = Vec::new();
+    let usable: Vec<usize> = (0..candidates.len())
+        .filter(|&index| {
+            let candidate = &candidates[index];
+            let problems = candidate.superblock.problems(candidate.version, candidate.size_sectors);
+            if let Some(problem) = problems.first() {
+                left_out.push(LeftOut { candidate: index, reason: format!("{}: {problem}", candidate.name) });
+            }
+            problems.is_empty()
+        })
+        .collect();
+    // The first of the newest, so that the order in which members are named decides nothing but ties.
+    let Some(newest) = usable.iter().copied().max_by_key(|&index| (candidates[index].superblock.events, std::cmp::Reverse(index))) else {
+        return Err(match left_out.first() {
+            Some(first) => format!("no usable member: {}", first.reason),
+            None => "no members were named".to_owned(),
+        });
+    };
+    let mut sorting = Sorting::new(candidates, newest, left_out);
+    for index in usable {
+        sorting.place(index);
+    }
+    Ok(sorting.finish(options))
+}
+
+/// The work of [`assemble`] once the newest member is known.
+struct Sorting<'a> {
+    candidates: &'a [Candidate],
+    newest: usize,
+    slots: Vec<Slot>,
+    spares: Vec<usize>,
+    journals: Vec<usize>,
+    left_out: Vec<LeftOut>,
+    /// Why the array cannot start.
+    conflicts: Vec<String>,
+}
+
+impl<'a> Sorting<'a> {
+    fn new(candidates: &'a [Candidate], newest: usize, left_out: Vec<LeftOut>) -> Sorting<'a> {
+        let slots = vec![Slot::Missing; candidates[newest].superblock.raid_disks as usize];
+        Sorting { candidates, newest, slots, spares: Vec::new(), journals: Vec::new(), left_out, conflicts: Vec::new() }
+    }
+
+    fn master(&self) -> &'a Superblock {
+        &self.candidates[self.newest].superblock
+    }
+
+    fn leave_out(&mut self, candidate: usize, reason: &str) {
+        let reason = format!("{}: {reason}", self.candidates[candidate].name);
+        self.left_out.push(LeftOut { candidate, reason });
+    }
+
+    /// Finds a candidate's place.
+    fn place(&mut self, index: usize) {
+        let candidate = &self.candidates[index];
+        let (own, master) = (&candidate.superblock, self.master());
+        let behind = master.events - own.events;
+        let newest_name = &self.candidates[self.newest].name;
+
+        if own.role() == Role::Spare || own.role() == Role::Faulty && behind <= 1 {
+            if own.role() == Role::Spare {
+                self.spares.push(index);
+            } else {
+                self.leave_out(index, "is marked as faulty (dev_roles)");
+            }
+            return;
+        }
+        if behind > 1 {
+            let reason = format!(
+                "is stale: its events are {}, those of {newest_name} {}; it has to be brought up to date before it counts again",
+                own.events, master.events
+            );
+            self.leave_out(index, &reason);
+            let role = match own.role() {
+                Role::Active(role) => role as usize,
+                _ => return,
+            };
+            let bitmap = self.candidates[self.newest].bitmap.as_ref();
+            let by_bitmap = bitmap.is_some_and(|bitmap| {
+                bitmap.accept(&master.set_uuid, master.events).is_ok()
+                    && own.events >= bitmap.events_cleared
+                    && difference(master, own).is_none()
+                    && own.recovering_from_sectors().is_none()
+            });
+            if let Some(slot @ Slot::Missing) = self.slots.get_mut(role) {
+                *slot = Slot::Stale { candidate: index, by_bitmap };
+            }
+            return;
+        }
+        if let Some((field, own, master)) = difference(master, own) {
+            self.conflicts.push(format!("{}: {field} is {own}, that of {newest_name} {master}", candidate.name));
+            return;
+        }
+        let role = match own.role() {
+            Role::Active(role) => role,
+            _ => {
+                self.journals.push(index);
+                return;
+            }
+        };
+        // What the newest member says of this one counts more than what it says of itself.
+        let known = master.role_of(own.member_number);
+        if known != Role::Active(role) {
+            let number = own.member_number;
+            let reason = format!("calls itself {} (dev_number {number}); {newest_name} has it as {known} (dev_roles)", own.role());
+            self.leave_out(index, &reason);
+            return;
+        }
+        if own.features.contains(Features::REPLACEMENT) {
+            self.leave_out(index, &format!("is a replacement for member {role} that was not finished (feature_map)"));
+            return;
+        }
+        let place = Place { candidate: index, data_offset_sectors: own.data_offset_sectors, data_size_sectors: own.data_size_sectors };
+        let slot = &mut self.slots[role as usize];
+        match slot {
+            Slot::Present(other) | Slot::Rebuilding { place: other, .. } => {
+                let other = &self.candidates[other.candidate];
+                let same = if other.superblock.device_uuid == own.device_uuid { ", and the same device_uuid: one is a copy" } else { "" };
+                self.conflicts.push(format!("{} and {} both are active member {role} (dev_roles){same}", other.name, candidate.name));
+            }
+            Slot::Missing | Slot::Stale { .. } => {
+                *slot = match own.recovering_from_sectors() {
+                    Some(recovered_sectors) => Slot::Rebuilding { place, recovered_sectors },
+                    None => Slot::Present(place),
+                };
+            }
+        }
+    }
+
+    fn finish(self, options: AssembleOptions) -> Assembly {
+        let master = self.master();
+        let layout = match (master.layout(), options.raid0_layout) {
+            (Layout::Raid0(None), Some(layout)) => Layout::Raid0(Some(layout)),
+            (layout, _) => layout,
+        };
+        let data_sizes: Option<Vec<u64>> = self.slots.iter().map(|slot| slot.present().map(|place| place.data_size_sectors)).collect();
+        let array_sectors = match (&data_sizes, master.level) {
+            (None, Level::Linear | Level::Raid0) => None,
+            (sizes, _) => master.array_sectors(sizes.as_deref().unwrap_or(&[])),
+        };
+        let start = self.may_start(layout, data_sizes.as_deref());
+        Assembly {
+            set_uuid: master.set_uuid,
+            name: master.name(),
+            level: master.level,
+            layout,
+            chunk_sectors: master.chunk_sectors,
+            size_sectors: master.size_sectors,
+            array_sectors,
+            newest: self.newest,
+            clean: master.is_clean(),
+            resync_offset_sectors: master.resync_offset_sectors,
+            slots: self.slots,
+            spares: self.spares,
+            journals: self.journals,
+            left_out: self.left_out,
+            start,
+        }
+    }
+
+    fn may_start(&self, layout: Layout, data_sizes: Option<&[u64]>) -> Start {
+        let master = self.master();
+        let name = &self.candidates[self.newest].name;
+        let mut refused = self.conflicts.clone();
+        if matches!(master.level, Level::Multipath | Level::Faulty | Level::Unknown(_)) {
+            refused.push(format!("{name}: level is {}, which raidloom does not serve", master.level));
+        }
+        if master.features.contains(Features::RESHAPE_ACTIVE) {
+            let position = master.reshape_position_sectors;
+            refused.push(format!(
+                "{name}: a reshape is under way (feature_map, reshape_position {position}): let the kernel's md finish it first"
+            ));
+        }
+        if let Some(reason) = self.missing_too_many(layout) {
+            refused.push(reason);
+        }
+        if layout == Layout::Raid0(None) && data_sizes.is_some_and(|sizes| zones_differ(sizes, master.chunk_sectors)) {
+            refused.push(format!("{name}: layout is not set (feature_map) and matters with these members: say original or alternate"));
+        }
+        if !refused.is_empty() {
+            return Start::Refused(refused);
+        }
+
+        let mut read_only = Vec::new();
+        for index in self.slots.iter().filter_map(used).chain(self.spares.iter().copied()).chain(self.journals.iter().copied()) {
+            let candidate = &self.candidates[index];
+            let unknown = candidate.superblock.features.unknown();
+            if !unknown.is_empty() {
+                read_only.push(format!("{}: feature_map has bits that are not known here, {unknown}", candidate.name));
+            }
+        }
+        if master.features.contains(Features::JOURNAL) || !self.journals.is_empty() {
+            let journal = self.journals.first().map_or("which is missing".to_owned(), |&index| self.candidates[index].name.clone());
+            read_only.push(format!("{name}: the array has a journal (feature_map), {journal}: its last writes may be there only"));
+        }
+        if master.features.contains(Features::CLUSTERED) {
+            read_only.push(format!("{name}: several hosts may share the array (feature_map)"));
+        }
+        if !read_only.is_empty() {
+            return Start::ReadOnly(read_only);
+        }
+
+        let degraded = self.slots.iter().filter(|slot| slot.present().is_none()).count();
+        let closes_write_hole = master.level == Level::Raid5 && master.features.has_ppl();
+        if master.level.parity_count() > 0 && degraded > 0 && !master.is_clean() && !closes_write_hole {
+            return Start::NeedsForce(vec![format!(
+                "{name}: the array was being written (resync_offset {}) and has {degraded} of {} members missing: \
+                 what the missing ones held next to those writes may be wrong",
+                master.resync_offset_sectors, master.raid_disks
+            )]);
+        }
+        Start::Ready
+    }
+
+    /// Why the places taken are not enough, if so.
+    fn missing_too_many(&self, layout: Layout) -> Option<String> {
+        let master = self.master();
+        let missing: Vec<usize> = (0..self.slots.len()).filter(|&role| self.slots[role].present().is_none()).collect();
+        let enough = match (master.level, layout) {
+            (Level::Raid1, _) => missing.len() < self.slots.len(),
+            (_, Layout::Raid10(layout)) => every_chunk_has_a_copy(layout, &self.slots),
+            (level, _) => missing.len() <= level.parity_count() as usize,
+        };
+        if enough {
+            return None;
+        }
+        let roles: Vec<String> = missing.iter().map(|&role| self.describe_missing(role)).collect();
+        Some(format!("too few members for {}: {}", master.level, roles.join(", ")))
+    }
+
+    fn describe_missing(&self, role: usize) -> String {
+        match self.slots[role] {
+            Slot::Stale { candidate, .. } => format!("member {role} is stale ({})", self.candidates[candidate].name),
+            Slot::Rebuilding { place, .. } => format!("member {role} is not rebuilt ({})", self.candidates[place.candidate].name),
+            _ => format!("member {role} is missing"),
+        }
+    }
+}
+
+fn used(slot: &Slot) -> Option<usize> {
+    match slot {
+        Slot::Present(place) | Slot::Rebuilding { place, .. } => Some(place.candidate),
+        Slot::Stale { .. } | Slot::Missing => None,
+    }
+}
+
+/// The first field that two members of one array must have in common and have not: its name and both values.
+fn difference(master: &Superblock, own: &Superblock) -> Option<(&'static str, String, String)> {
+    let time = |superblock: &Superblock| format!("{}.{:06}", superblock.created.seconds, superblock.created.microseconds);
+    let pairs: [(&'static str, String, String); 6] = [
+        ("ctime", time(own), time(master)),
+        ("level", own.level.to_string(), master.level.to_string()),
+        ("layout", own.layout_code.to_string(), master.layout_code.to_string()),
+        ("size", own.size_sectors.to_string(), master.size_sectors.to_string()),
+        ("chunksize", own.chunk_sectors.to_string(), master.chunk_sectors.to_string()),
+        ("raid_disks", own.raid_disks.to_string(), master.raid_disks.to_string()),
+    ];
+    pairs.into_iter().find(|(_, own, master)| own != master)
+}
+
+/// Whether some member of each chunk's copies is there. The pattern of copies repeats after as many chunks as there are members.
+fn every_chunk_has_a_copy(layout: Raid10Layout, slots: &[Slot]) -> bool {
+    let (count, near, far) = (slots.len(), layout.near as usize, layout.far as usize);
+    (0..count).all(|chunk| {
+        (0..near).any(|copy| {
+            let first = (chunk * near + copy) % count;
+            (0..far).any(|repeat| slots[(first + repeat * near) % count].present().is_some())
+        })
+    })
+}
+
+/// Whether the two layouts of level 0 put any chunk of members with these sizes in different places.
+fn zones_differ(data_sizes: &[u64], chunk_sectors: u32) -> bool {
+    let Some(sizes) = data_sizes.iter().map(|size| size.checked_div(u64::from(chunk_sectors))).collect::<Option<Vec<u64>>>() else {
+        return false;
+    };
+    let mut ends = sizes.clone();
+    ends.sort_unstable();
+    ends.dedup();
+    let (mut start, mut chunks_before) = (0, 0_u128);
+    ends.into_iter().any(|end| {
+        let members = sizes.iter().filter(|&&size| size > start).count() as u128;
+        let differs = members > 1 && chunks_before % members != 0;
+        chunks_before += u128::from(end - start) * members;
+        start = end;
+        differs
+    })
+}

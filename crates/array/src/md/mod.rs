@@ -1,0 +1,120 @@
+//! The on-disk format of Linux md, as plain data: decoding, encoding, and what a set of members amounts to.
+//!
+//! ```text
+//!   superblock   who a member is, which array it belongs to, how that is laid out
+//!   layout       what the layout number of a level means
+//!   create       the superblocks of a new array
+//!   bitmap       which regions may be out of sync after a crash
+//!   badblocks    which sectors of a member cannot be read
+//!   ppl          parity of the stripes that were being written
+//!   assemble     from the superblocks of several members: what is there, what is missing, may it start
+//! ```
+//!
+//! Nothing here does I/O, reads a clock or draws a random number. Every decoder takes any bytes: it never panics and never
+//! allocates more than a small multiple of what it was given. The byte tables are in `docs/formats/md.md`.
+
+mod assemble;
+mod badblocks;
+mod bitmap;
+mod create;
+mod layout;
+mod ppl;
+mod superblock;
+
+use std::fmt;
+
+pub use assemble::{AssembleOptions, Assembly, Candidate, LeftOut, Place, Slot, Start, assemble, group};
+pub use badblocks::{BadRange, decode_bad_blocks, encode_bad_blocks};
+pub use bitmap::{Bitmap, BitmapHeader};
+pub use create::{Consistency, NewArray, NewMember, data_offset_sectors};
+pub use layout::Layout;
+pub use ppl::{PPL_HEADER_BYTES, PplEntry, PplHeader, find_newest_ppl, ppl_signature};
+pub use superblock::{ChecksumVerdict, Features, Level, PplArea, Role, Superblock, TimeStamp, Version};
+
+/// What is wrong with bytes that should have been one of md's structures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Which structure: `superblock`, `bitmap`, `bad-block log`, `PPL header`.
+    pub structure: &'static str,
+    /// Which field of it.
+    pub field: &'static str,
+    /// Where the field starts, in bytes from the start of the structure.
+    pub offset: usize,
+    /// What stands there.
+    pub found: String,
+    /// What could stand there.
+    pub expected: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Problem { structure, field, offset, found, expected } = self;
+        write!(f, "md {structure}: {field} (byte {offset}) is {found}, expected {expected}")
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl From<Problem> for block::Error {
+    fn from(problem: Problem) -> block::Error {
+        block::Error::new(block::ErrorKind::Corrupt, problem.to_string())
+    }
+}
+
+/// Makes the problems of one structure.
+#[derive(Clone, Copy)]
+struct Complaint(&'static str);
+
+impl Complaint {
+    fn about(self, field: &'static str, offset: usize, found: impl fmt::Display, expected: impl fmt::Display) -> Problem {
+        Problem { structure: self.0, field, offset, found: found.to_string(), expected: expected.to_string() }
+    }
+
+    /// Complains unless there are at least `length` bytes.
+    fn needs_length(self, bytes: &[u8], length: usize) -> Result<(), Problem> {
+        if bytes.len() < length {
+            return Err(self.about("length", 0, format_args!("{} bytes", bytes.len()), format_args!("at least {length}")));
+        }
+        Ok(())
+    }
+}
+
+/// `N` bytes at an offset that the caller has checked.
+fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut field = [0; N];
+    field.copy_from_slice(&bytes[at..at + N]);
+    field
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(bytes_at(bytes, at))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes_at(bytes, at))
+}
+
+fn i32_at(bytes: &[u8], at: usize) -> i32 {
+    i32::from_le_bytes(bytes_at(bytes, at))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes_at(bytes, at))
+}
+
+fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
+    bytes[at..at + field.len()].copy_from_slice(field);
+}
+
+/// A UUID as md's tools print it: four groups of eight digits.
+#[must_use]
+pub fn uuid_text(uuid: &[u8; 16]) -> String {
+    let mut text = String::with_capacity(35);
+    for (index, byte) in uuid.iter().enumerate() {
+        if index > 0 && index % 4 == 0 {
+            text.push(':');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}

@@ -1,0 +1,733 @@
+//! The superblock, version 1: who a member is and how its array is laid out.
+//!
+//! ```text
+//!   byte 0      64             128            192           256
+//!   +-----------+--------------+--------------+-------------+------------------------+
+//!   | magic,    | the array:   | this member: | what        | roles: one u16 for     |
+//!   | uuid,name | level, sizes | place, uuid  | changes     | each member number     |
+//!   +-----------+--------------+--------------+-------------+------------------------+
+//! ```
+//!
+//! Decoding keeps every byte that the checksum covers, so encoding gives back what was read. A wrong checksum does not hinder
+//! decoding: [`Superblock::checksum_verdict`] tells, and whoever examines a damaged member still sees its fields.
+
+use std::fmt;
+
+use super::{Complaint, Layout, Problem, bytes_at, i32_at, put, u16_at, u32_at, u64_at};
+
+const COMPLAINT: Complaint = Complaint("superblock");
+const MAGIC: u32 = 0xa92b_4efc;
+const HEADER_BYTES: usize = 256;
+/// What a superblock may take up, header and roles.
+const MAX_BYTES: usize = 4096;
+/// How many roles fit.
+const MAX_ROLES: usize = (MAX_BYTES - HEADER_BYTES) / 2;
+/// Below this a member has no room for a superblock, in sectors.
+const MIN_MEMBER_SECTORS: u64 = 24;
+
+/// Where on the member the superblock lies: the minor version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Version {
+    /// Between 8 and 12 KiB before the end.
+    V1_0,
+    /// At the start.
+    V1_1,
+    /// 4 KiB from the start: mdadm's default, and what raidloom writes.
+    V1_2,
+}
+
+impl Version {
+    /// Every version, in the order in which they are looked for.
+    pub const ALL: [Version; 3] = [Version::V1_2, Version::V1_1, Version::V1_0];
+
+    /// Where the superblock of a member of this size lies, in sectors of 512 bytes; `None` when the member is too small for one.
+    #[must_use]
+    pub fn offset_sectors(self, member_sectors: u64) -> Option<u64> {
+        (member_sectors >= MIN_MEMBER_SECTORS).then_some(match self {
+            Version::V1_0 => (member_sectors - 16) & !7,
+            Version::V1_1 => 0,
+            Version::V1_2 => 8,
+        })
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Version::V1_0 => "1.0",
+            Version::V1_1 => "1.1",
+            Version::V1_2 => "1.2",
+        })
+    }
+}
+
+/// A set of feature bits. Bits without a name here are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Features(pub u32);
+
+impl Features {
+    /// There is a write-intent bitmap at `bitmap_offset_sectors`.
+    pub const BITMAP: Features = Features(1);
+    /// `recovery_offset` counts: the member holds data up to there only.
+    pub const RECOVERY_OFFSET: Features = Features(2);
+    /// The array is changing its shape; the `new_*` fields count.
+    pub const RESHAPE_ACTIVE: Features = Features(4);
+    /// The bad-block log has entries.
+    pub const BAD_BLOCKS: Features = Features(8);
+    /// The member is to take over another member's role.
+    pub const REPLACEMENT: Features = Features(0x10);
+    /// The reshape goes from the end to the start.
+    pub const RESHAPE_BACKWARDS: Features = Features(0x20);
+    /// The reshape moves the data; `new_offset` counts.
+    pub const NEW_OFFSET: Features = Features(0x40);
+    /// The recovery goes by the bitmap.
+    pub const RECOVERY_BITMAP: Features = Features(0x80);
+    /// Several hosts share the array.
+    pub const CLUSTERED: Features = Features(0x100);
+    /// A member holds a journal of writes.
+    pub const JOURNAL: Features = Features(0x200);
+    /// Each member has a partial parity log.
+    pub const PPL: Features = Features(0x400);
+    /// The same, and the area is used in turn for several logs.
+    pub const MULTIPLE_PPLS: Features = Features(0x800);
+    /// The layout of a level 0 array counts.
+    pub const RAID0_LAYOUT: Features = Features(0x1000);
+
+    const KNOWN: u32 = 0x1fff;
+
+    /// Whether any bit of `other` is set.
+    #[must_use]
+    pub fn contains(self, other: Features) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// These and the bits of `other`.
+    #[must_use]
+    pub fn with(self, other: Features) -> Features {
+        Features(self.0 | other.0)
+    }
+
+    /// These but for the bits of `other`.
+    #[must_use]
+    pub fn without(self, other: Features) -> Features {
+        Features(self.0 & !other.0)
+    }
+
+    /// The bits that md 6.1 has no meaning for.
+    #[must_use]
+    pub fn unknown(self) -> Features {
+        Features(self.0 & !Features::KNOWN)
+    }
+
+    /// Whether no bit is set.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether there is a partial parity log, of one kind or the other.
+    #[must_use]
+    pub fn has_ppl(self) -> bool {
+        self.contains(Features::PPL.with(Features::MULTIPLE_PPLS))
+    }
+}
+
+impl fmt::Display for Features {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+/// The kind of array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// One member after the other.
+    Linear,
+    /// Stripes without redundancy.
+    Raid0,
+    /// Mirrors.
+    Raid1,
+    /// Stripes with parity on the last member.
+    Raid4,
+    /// Stripes with parity in turn.
+    Raid5,
+    /// Stripes with two parities in turn.
+    Raid6,
+    /// Stripes of mirrors.
+    Raid10,
+    /// Several ways to one device.
+    Multipath,
+    /// A device that fails on purpose.
+    Faulty,
+    /// A number that md has no level for.
+    Unknown(i32),
+}
+
+impl Level {
+    /// The level with md's number `raw`.
+    #[must_use]
+    pub fn from_raw(raw: i32) -> Level {
+        match raw {
+            -1 => Level::Linear,
+            0 => Level::Raid0,
+            1 => Level::Raid1,
+            4 => Level::Raid4,
+            5 => Level::Raid5,
+            6 => Level::Raid6,
+            10 => Level::Raid10,
+            -4 => Level::Multipath,
+            -5 => Level::Faulty,
+            _ => Level::Unknown(raw),
+        }
+    }
+
+    /// md's number.
+    #[must_use]
+    pub fn raw(self) -> i32 {
+        match self {
+            Level::Linear => -1,
+            Level::Raid0 => 0,
+            Level::Raid1 => 1,
+            Level::Raid4 => 4,
+            Level::Raid5 => 5,
+            Level::Raid6 => 6,
+            Level::Raid10 => 10,
+            Level::Multipath => -4,
+            Level::Faulty => -5,
+            Level::Unknown(raw) => raw,
+        }
+    }
+
+    /// Whether a member may be missing.
+    #[must_use]
+    pub fn is_redundant(self) -> bool {
+        matches!(self, Level::Raid1 | Level::Raid4 | Level::Raid5 | Level::Raid6 | Level::Raid10)
+    }
+
+    /// How many members of each stripe hold parity: 0, 1 or 2.
+    #[must_use]
+    pub fn parity_count(self) -> u32 {
+        match self {
+            Level::Raid4 | Level::Raid5 => 1,
+            Level::Raid6 => 2,
+            _ => 0,
+        }
+    }
+
+    /// Whether data lie in chunks.
+    #[must_use]
+    pub fn has_chunks(self) -> bool {
+        matches!(self, Level::Raid0 | Level::Raid4 | Level::Raid5 | Level::Raid6 | Level::Raid10)
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Level::Linear => f.write_str("linear"),
+            Level::Multipath => f.write_str("multipath"),
+            Level::Faulty => f.write_str("faulty"),
+            Level::Unknown(raw) => write!(f, "unknown level {raw}"),
+            known => write!(f, "raid{}", known.raw()),
+        }
+    }
+}
+
+/// What a member is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// It holds data, in this place of the layout.
+    Active(u16),
+    /// It holds the journal.
+    Journal,
+    /// It failed.
+    Faulty,
+    /// It waits, or there is no such member.
+    Spare,
+    /// A number that md has no role for.
+    Unknown(u16),
+}
+
+impl Role {
+    const LAST_ACTIVE: u16 = 0xff00;
+
+    /// The role with md's number `raw`.
+    #[must_use]
+    pub fn from_raw(raw: u16) -> Role {
+        match raw {
+            0..=Role::LAST_ACTIVE => Role::Active(raw),
+            0xfffd => Role::Journal,
+            0xfffe => Role::Faulty,
+            0xffff => Role::Spare,
+            _ => Role::Unknown(raw),
+        }
+    }
+
+    /// md's number.
+    #[must_use]
+    pub fn raw(self) -> u16 {
+        match self {
+            Role::Active(raw) | Role::Unknown(raw) => raw,
+            Role::Journal => 0xfffd,
+            Role::Faulty => 0xfffe,
+            Role::Spare => 0xffff,
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Role::Active(number) => write!(f, "active member {number}"),
+            Role::Journal => f.write_str("journal"),
+            Role::Faulty => f.write_str("faulty"),
+            Role::Spare => f.write_str("spare"),
+            Role::Unknown(raw) => write!(f, "unknown role {raw:#x}"),
+        }
+    }
+}
+
+/// A time as md writes it: 40 bits of seconds since 1970, 24 bits of microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimeStamp {
+    /// Seconds since 1970, below 2^40.
+    pub seconds: u64,
+    /// Microseconds, below 2^24; mdadm writes 0.
+    pub microseconds: u32,
+}
+
+impl TimeStamp {
+    fn from_raw(raw: u64) -> TimeStamp {
+        TimeStamp { seconds: raw & ((1 << 40) - 1), microseconds: (raw >> 40) as u32 }
+    }
+
+    fn raw(self) -> u64 {
+        self.seconds & ((1 << 40) - 1) | u64::from(self.microseconds) << 40
+    }
+}
+
+/// Where a member's partial parity log lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PplArea {
+    /// Sectors from the superblock; may be negative.
+    pub offset_sectors: i16,
+    /// How many sectors.
+    pub size_sectors: u16,
+}
+
+/// What comes of comparing the stored checksum with the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChecksumVerdict {
+    /// They agree.
+    Correct,
+    /// They do not: something changed since it was written.
+    Wrong {
+        /// What the superblock says.
+        found: u32,
+        /// What its bytes give.
+        expected: u32,
+    },
+}
+
+/// A version 1 superblock, every field. Sectors have 512 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Superblock {
+    /// Feature bits.
+    pub features: Features,
+    /// The array; the same on all members.
+    pub set_uuid: [u8; 16],
+    /// The array's name, mostly `host:name`, padded with zeroes. See [`Superblock::name`].
+    pub set_name: [u8; 32],
+    /// When the array was made.
+    pub created: TimeStamp,
+    /// The kind of array.
+    pub level: Level,
+    /// The layout's number. See [`Superblock::layout`].
+    pub layout_code: u32,
+    /// What the array uses of each member, in sectors; 0 for linear and level 0.
+    pub size_sectors: u64,
+    /// Chunk in sectors; 0 where the level has none.
+    pub chunk_sectors: u32,
+    /// How many members the layout has.
+    pub raid_disks: u32,
+    /// Where the bitmap lies, in sectors from the superblock; with a PPL the same bytes are a [`PplArea`].
+    pub bitmap_offset_sectors: i32,
+    /// The level after the reshape.
+    pub new_level: Level,
+    /// How far the reshape got, in sectors of the array.
+    pub reshape_position_sectors: u64,
+    /// How many members the reshape adds.
+    pub delta_disks: i32,
+    /// The layout's number after the reshape.
+    pub new_layout_code: u32,
+    /// The chunk after the reshape, in sectors.
+    pub new_chunk_sectors: u32,
+    /// How far the reshape moves the data, in sectors.
+    pub new_offset_sectors: i32,
+    /// Where data start on this member, in sectors.
+    pub data_offset_sectors: u64,
+    /// How many sectors of this member may hold data.
+    pub data_size_sectors: u64,
+    /// Where this superblock was written, in sectors from the member's start.
+    pub super_offset_sectors: u64,
+    /// With [`Features::RECOVERY_OFFSET`] how far the member holds data, in sectors; on a journal where its tail is.
+    pub recovery_offset_sectors: u64,
+    /// This member's number: the index of its role in `roles`, which is not the role.
+    pub member_number: u32,
+    /// How many read errors were repaired.
+    pub corrected_reads: u32,
+    /// This member.
+    pub device_uuid: [u8; 16],
+    /// Bit 0: read from it only when nothing else is left; bit 1: fail it at the first error.
+    pub device_flags: u8,
+    /// One unit of the bad-block log is `512 << this` bytes.
+    pub bad_block_shift: u8,
+    /// Size of the bad-block log in sectors; 0: there is none.
+    pub bad_block_size_sectors: u16,
+    /// Where the bad-block log lies, in sectors from the superblock.
+    pub bad_block_offset_sectors: i32,
+    /// When the superblock was written.
+    pub updated: TimeStamp,
+    /// How often the array's state changed; the member with the highest knows best.
+    pub events: u64,
+    /// From which sector on the members may differ; all ones: they do not.
+    pub resync_offset_sectors: u64,
+    /// The checksum as it was read. Encoding computes a fresh one.
+    pub checksum: u32,
+    /// The array's logical block in bytes (Linux 6.19 and later); 0 before.
+    pub logical_block_bytes: u32,
+    /// The role of each member by its number; its length is the superblock's `max_dev`.
+    pub roles: Vec<Role>,
+}
+
+impl Superblock {
+    /// All of `resync_offset_sectors` when the members agree.
+    pub const IN_SYNC: u64 = u64::MAX;
+    /// The bit of `device_flags` for a member that is read only when nothing else is left.
+    pub const WRITE_MOSTLY: u8 = 1;
+    /// The bit of `device_flags` for a member that fails at the first error.
+    pub const FAIL_FAST: u8 = 2;
+
+    /// Reads a superblock. What follows it is ignored.
+    ///
+    /// # Errors
+    /// The first field that no version 1 superblock can have. Not the checksum: see [`Superblock::checksum_verdict`].
+    pub fn decode(bytes: &[u8]) -> Result<Superblock, Problem> {
+        COMPLAINT.needs_length(bytes, HEADER_BYTES)?;
+        let magic = u32_at(bytes, 0);
+        if magic != MAGIC {
+            return Err(COMPLAINT.about("magic", 0, format_args!("{magic:#010x}"), format_args!("{MAGIC:#010x}")));
+        }
+        let major = u32_at(bytes, 4);
+        if major != 1 {
+            return Err(COMPLAINT.about("major_version", 4, major, 1));
+        }
+        if u32_at(bytes, 12) != 0 {
+            return Err(COMPLAINT.about("pad0", 12, format_args!("{:#x}", u32_at(bytes, 12)), 0));
+        }
+        if let Some(index) = bytes[228..HEADER_BYTES].iter().position(|&byte| byte != 0) {
+            return Err(COMPLAINT.about("pad3", 228 + index, format_args!("{:#x}", bytes[228 + index]), 0));
+        }
+        let role_count = u32_at(bytes, 220);
+        if role_count as usize > MAX_ROLES {
+            return Err(COMPLAINT.about("max_dev", 220, role_count, format_args!("at most {MAX_ROLES}")));
+        }
+        COMPLAINT.needs_length(bytes, HEADER_BYTES + 2 * role_count as usize)?;
+        let roles = bytes[HEADER_BYTES..].chunks_exact(2).take(role_count as usize).map(|raw| Role::from_raw(u16_at(raw, 0))).collect();
+        Ok(Superblock {
+            features: Features(u32_at(bytes, 8)),
+            set_uuid: bytes_at(bytes, 16),
+            set_name: bytes_at(bytes, 32),
+            created: TimeStamp::from_raw(u64_at(bytes, 64)),
+            level: Level::from_raw(i32_at(bytes, 72)),
+            layout_code: u32_at(bytes, 76),
+            size_sectors: u64_at(bytes, 80),
+            chunk_sectors: u32_at(bytes, 88),
+            raid_disks: u32_at(bytes, 92),
+            bitmap_offset_sectors: i32_at(bytes, 96),
+            new_level: Level::from_raw(i32_at(bytes, 100)),
+            reshape_position_sectors: u64_at(bytes, 104),
+            delta_disks: i32_at(bytes, 112),
+            new_layout_code: u32_at(bytes, 116),
+            new_chunk_sectors: u32_at(bytes, 120),
+            new_offset_sectors: i32_at(bytes, 124),
+            data_offset_sectors: u64_at(bytes, 128),
+            data_size_sectors: u64_at(bytes, 136),
+            super_offset_sectors: u64_at(bytes, 144),
+            recovery_offset_sectors: u64_at(bytes, 152),
+            member_number: u32_at(bytes, 160),
+            corrected_reads: u32_at(bytes, 164),
+            device_uuid: bytes_at(bytes, 168),
+            device_flags: bytes[184],
+            bad_block_shift: bytes[185],
+            bad_block_size_sectors: u16_at(bytes, 186),
+            bad_block_offset_sectors: i32_at(bytes, 188),
+            updated: TimeStamp::from_raw(u64_at(bytes, 192)),
+            events: u64_at(bytes, 200),
+            resync_offset_sectors: u64_at(bytes, 208),
+            checksum: u32_at(bytes, 216),
+            logical_block_bytes: u32_at(bytes, 224),
+            roles,
+        })
+    }
+
+    /// The bytes to write, with a fresh checksum and filled up with zeroes to whole sectors.
+    ///
+    /// # Panics
+    /// With more than 1920 roles.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = self.encode_without_checksum();
+        let checksum = checksum_of(&bytes);
+        put(&mut bytes, 216, &checksum.to_le_bytes());
+        bytes.resize(bytes.len().next_multiple_of(512), 0);
+        bytes
+    }
+
+    fn encode_without_checksum(&self) -> Vec<u8> {
+        assert!(self.roles.len() <= MAX_ROLES, "a superblock holds at most {MAX_ROLES} roles, not {}", self.roles.len());
+        let mut bytes = vec![0; HEADER_BYTES + 2 * self.roles.len()];
+        let out = &mut bytes[..];
+        put(out, 0, &MAGIC.to_le_bytes());
+        put(out, 4, &1_u32.to_le_bytes());
+        put(out, 8, &self.features.0.to_le_bytes());
+        put(out, 16, &self.set_uuid);
+        put(out, 32, &self.set_name);
+        put(out, 64, &self.created.raw().to_le_bytes());
+        put(out, 72, &self.level.raw().to_le_bytes());
+        put(out, 76, &self.layout_code.to_le_bytes());
+        put(out, 80, &self.size_sectors.to_le_bytes());
+        put(out, 88, &self.chunk_sectors.to_le_bytes());
+        put(out, 92, &self.raid_disks.to_le_bytes());
+        put(out, 96, &self.bitmap_offset_sectors.to_le_bytes());
+        put(out, 100, &self.new_level.raw().to_le_bytes());
+        put(out, 104, &self.reshape_position_sectors.to_le_bytes());
+        put(out, 112, &self.delta_disks.to_le_bytes());
+        put(out, 116, &self.new_layout_code.to_le_bytes());
+        put(out, 120, &self.new_chunk_sectors.to_le_bytes());
+        put(out, 124, &self.new_offset_sectors.to_le_bytes());
+        put(out, 128, &self.data_offset_sectors.to_le_bytes());
+        put(out, 136, &self.data_size_sectors.to_le_bytes());
+        put(out, 144, &self.super_offset_sectors.to_le_bytes());
+        put(out, 152, &self.recovery_offset_sectors.to_le_bytes());
+        put(out, 160, &self.member_number.to_le_bytes());
+        put(out, 164, &self.corrected_reads.to_le_bytes());
+        put(out, 168, &self.device_uuid);
+        put(out, 184, &[self.device_flags, self.bad_block_shift]);
+        put(out, 186, &self.bad_block_size_sectors.to_le_bytes());
+        put(out, 188, &self.bad_block_offset_sectors.to_le_bytes());
+        put(out, 192, &self.updated.raw().to_le_bytes());
+        put(out, 200, &self.events.to_le_bytes());
+        put(out, 208, &self.resync_offset_sectors.to_le_bytes());
+        put(out, 220, &(self.roles.len() as u32).to_le_bytes());
+        put(out, 224, &self.logical_block_bytes.to_le_bytes());
+        for (index, role) in self.roles.iter().enumerate() {
+            put(out, HEADER_BYTES + 2 * index, &role.raw().to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Whether the checksum that was read fits the fields.
+    #[must_use]
+    pub fn checksum_verdict(&self) -> ChecksumVerdict {
+        let expected = checksum_of(&self.encode_without_checksum());
+        if self.checksum == expected { ChecksumVerdict::Correct } else { ChecksumVerdict::Wrong { found: self.checksum, expected } }
+    }
+
+    /// Everything that keeps the superblock from being used on the member it was read from; empty when nothing does.
+    ///
+    /// `member_sectors` is the member's size, `version` where the superblock was found.
+    #[must_use]
+    pub fn problems(&self, version: Version, member_sectors: u64) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let mut complain = |field, offset, found: String, expected: String| problems.push(COMPLAINT.about(field, offset, found, expected));
+        if let ChecksumVerdict::Wrong { found, expected } = self.checksum_verdict() {
+            complain("sb_csum", 216, format!("{found:#010x}"), format!("{expected:#010x}"));
+        }
+        match version.offset_sectors(member_sectors) {
+            None => complain("length of the member", 0, format!("{member_sectors} sectors"), format!("at least {MIN_MEMBER_SECTORS}")),
+            // A superblock in another place than it says is a copy: of a partition's seen from the whole disk, most often.
+            Some(offset) if offset != self.super_offset_sectors => {
+                complain("super_offset", 144, self.super_offset_sectors.to_string(), format!("sector {offset}, where it was read"));
+            }
+            Some(_) => (),
+        }
+        let disks = self.raid_disks;
+        if disks == 0 || disks as usize > MAX_ROLES {
+            complain("raid_disks", 92, disks.to_string(), format!("1 to {MAX_ROLES}"));
+        }
+        let fewest = match self.level {
+            Level::Raid4 | Level::Raid5 => 2,
+            Level::Raid6 => 4,
+            _ => 1,
+        };
+        if disks < fewest && !self.features.contains(Features::RESHAPE_ACTIVE) {
+            complain("raid_disks", 92, disks.to_string(), format!("at least {fewest} for {}", self.level));
+        }
+        if self.member_number as usize >= self.roles.len() {
+            complain("dev_number", 160, self.member_number.to_string(), format!("below max_dev, {}", self.roles.len()));
+        }
+        match self.role() {
+            Role::Active(number) if u32::from(number) >= disks => {
+                complain("dev_roles", 256, format!("role {number}"), format!("below raid_disks, {disks}"));
+            }
+            Role::Unknown(raw) => complain("dev_roles", 256, format!("role {raw:#x}"), "a known role".into()),
+            _ => (),
+        }
+        if self.level.has_chunks() {
+            let chunk = self.chunk_sectors;
+            // Level 0 takes any whole number of pages, the others calculate with shifts.
+            let fits = if self.level == Level::Raid0 { chunk.is_multiple_of(8) } else { chunk.is_power_of_two() && chunk >= 8 };
+            if chunk == 0 || !fits {
+                let expected = if self.level == Level::Raid0 { "a multiple of 8 sectors" } else { "a power of two, at least 8 sectors" };
+                complain("chunksize", 88, chunk.to_string(), expected.into());
+            }
+        }
+        if let Layout::Unknown(raw) = self.layout() {
+            complain("layout", 76, format!("{raw:#x}"), format!("a layout of {}", self.level));
+        }
+        if let Layout::Raid10(layout) = self.layout()
+            && let Some(problem) = layout.problem(disks as usize)
+        {
+            complain("layout", 76, layout.to_string(), problem);
+        }
+        if self.data_offset_sectors.checked_add(self.data_size_sectors).is_none_or(|end| end > member_sectors) {
+            let found = format!("{} sectors from sector {}", self.data_size_sectors, self.data_offset_sectors);
+            complain("data_size", 136, found, format!("no more than the member has, {member_sectors}"));
+        }
+        if self.size_sectors > self.data_size_sectors && matches!(self.role(), Role::Active(_)) {
+            complain("size", 80, self.size_sectors.to_string(), format!("at most data_size, {}", self.data_size_sectors));
+        }
+        if self.bad_block_size_sectors > 0 {
+            let length = u64::from(self.bad_block_size_sectors);
+            self.check_area(member_sectors, "bblog_offset", 188, self.bad_block_offset_sectors, length, &mut complain);
+        }
+        if let Some(area) = self.ppl_area() {
+            let length = u64::from(area.size_sectors);
+            self.check_area(member_sectors, "ppl.offset", 96, i32::from(area.offset_sectors), length, &mut complain);
+        } else if self.features.contains(Features::BITMAP) {
+            // At least the bitmap's own superblock.
+            self.check_area(member_sectors, "bitmap_offset", 96, self.bitmap_offset_sectors, 1, &mut complain);
+        }
+        problems
+    }
+
+    /// Complains about an area beside the superblock that would lie outside the member, on the superblock, or on data.
+    fn check_area(
+        &self,
+        member_sectors: u64,
+        field: &'static str,
+        at: usize,
+        offset: i32,
+        length: u64,
+        complain: &mut impl FnMut(&'static str, usize, String, String),
+    ) {
+        let start = self.super_offset_sectors.checked_add_signed(i64::from(offset));
+        let end = start.and_then(|start| start.checked_add(length)).filter(|&end| end <= member_sectors);
+        let (Some(start), Some(end)) = (start, end) else {
+            complain(field, at, format!("{offset} sectors from the superblock"), "within the member".into());
+            return;
+        };
+        let super_end = self.super_offset_sectors.saturating_add(self.roles.len().div_ceil(256) as u64 + 1);
+        if start < super_end && self.super_offset_sectors < end {
+            complain(field, at, format!("{offset} sectors from the superblock"), "outside the superblock".into());
+        }
+        // The array may use less than the member has to give, and version 1.0 keeps its areas in what is left.
+        let used = if self.size_sectors == 0 { self.data_size_sectors } else { self.size_sectors };
+        if start < self.data_offset_sectors.saturating_add(used) && self.data_offset_sectors < end {
+            complain(field, at, format!("{offset} sectors from the superblock"), "outside the data".into());
+        }
+    }
+
+    /// The array's name as text, without padding.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let end = self.set_name.iter().position(|&byte| byte == 0).unwrap_or(self.set_name.len());
+        String::from_utf8_lossy(&self.set_name[..end]).into_owned()
+    }
+
+    /// What the layout's number means.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        Layout::of(self.level, self.layout_code, self.features)
+    }
+
+    /// This member's own role; a spare where the number is outside the table.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role_of(self.member_number)
+    }
+
+    /// The role of the member with this number, as this member knows it.
+    #[must_use]
+    pub fn role_of(&self, member_number: u32) -> Role {
+        self.roles.get(member_number as usize).copied().unwrap_or(Role::Spare)
+    }
+
+    /// Whether the members agree everywhere.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.resync_offset_sectors == Superblock::IN_SYNC
+    }
+
+    /// How far this member holds data, where it does not hold all.
+    #[must_use]
+    pub fn recovering_from_sectors(&self) -> Option<u64> {
+        let recovers = self.features.contains(Features::RECOVERY_OFFSET) && matches!(self.role(), Role::Active(_));
+        recovers.then_some(self.recovery_offset_sectors).filter(|&offset| offset != u64::MAX)
+    }
+
+    /// Where the partial parity log lies, if there is one.
+    #[must_use]
+    pub fn ppl_area(&self) -> Option<PplArea> {
+        let raw = self.bitmap_offset_sectors.to_le_bytes();
+        self.features
+            .has_ppl()
+            .then(|| PplArea { offset_sectors: i16::from_le_bytes([raw[0], raw[1]]), size_sectors: u16::from_le_bytes([raw[2], raw[3]]) })
+    }
+
+    /// Puts the place of a partial parity log where the bitmap's would be.
+    pub fn set_ppl_area(&mut self, area: PplArea) {
+        let [a, b] = area.offset_sectors.to_le_bytes();
+        let [c, d] = area.size_sectors.to_le_bytes();
+        self.bitmap_offset_sectors = i32::from_le_bytes([a, b, c, d]);
+    }
+
+    /// The size of the array in sectors; `data_sizes` are the members' in the order of their roles, used for linear and level 0.
+    ///
+    /// `None` when the numbers make no array. The formulas are md's: linear and level 0 add up what each member has, in whole
+    /// chunks; level 1 has what one member has; 4, 5 and 6 take off the parity; 10 divides by the number of copies.
+    #[must_use]
+    pub fn array_sectors(&self, data_sizes: &[u64]) -> Option<u64> {
+        let chunk = u64::from(self.chunk_sectors);
+        let disks = u64::from(self.raid_disks);
+        let in_chunks = |sectors: u64| sectors.checked_div(chunk).map_or(sectors, |chunks| chunks * chunk);
+        match self.level {
+            Level::Linear | Level::Raid0 => data_sizes.iter().try_fold(0_u64, |sum, &size| sum.checked_add(in_chunks(size))),
+            Level::Raid1 => Some(self.size_sectors),
+            Level::Raid4 | Level::Raid5 | Level::Raid6 => {
+                let data_disks = disks.checked_sub(u64::from(self.level.parity_count()))?;
+                in_chunks(self.size_sectors).checked_mul(data_disks)
+            }
+            Level::Raid10 => match self.layout() {
+                Layout::Raid10(layout) if chunk > 0 => {
+                    let chunks = (self.size_sectors / chunk / u64::from(layout.far)).checked_mul(disks)? / u64::from(layout.near);
+                    chunks.checked_mul(chunk)
+                }
+                _ => None,
+            },
+            Level::Multipath | Level::Faulty | Level::Unknown(_) => None,
+        }
+    }
+}
+
+/// The sum of all 32-bit words, the carries added once, cut to 32 bits; a last half word counts as it is. It does not see words
+/// that changed places, nor all ones that turned into zeroes.
+fn checksum_of(bytes: &[u8]) -> u32 {
+    let mut words = bytes.chunks_exact(4);
+    let mut sum: u64 = words.by_ref().map(|word| u64::from(u32_at(word, 0))).sum();
+    if let [low, high] = *words.remainder() {
+        sum += u64::from(u16::from_le_bytes([low, high]));
+    }
+    ((sum & 0xffff_ffff) as u32).wrapping_add((sum >> 32) as u32)
+}
