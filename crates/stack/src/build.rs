@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use array::{ArrayDevice, Raid0Layout};
+use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node};
 use device::model::{Links, ModelDevice, ModelOptions};
 use device::{BadRange, Direct, FaultDevice, FaultOptions, FileDevice, FileOptions, NullDevice, RamDevice};
@@ -144,11 +144,12 @@ impl Builder<'_> {
                     let text = format!("{name}: {} devices; it stands on {} to {}", children.len(), row.members.0, row.members.1);
                     return Err(Error::new(ErrorKind::Invalid, text));
                 }
-                if children.contains(&Node::Missing) {
+                if !row.redundant && children.contains(&Node::Missing) {
                     let text = format!("{name}: a member is `missing`, and {name} has no redundancy to do without it");
                     return Err(Error::new(ErrorKind::Invalid, text));
                 }
-                let members: Result<Vec<_>, Error> = children.iter().map(|child| self.device(child)).collect();
+                let member = |child: &Node| if *child == Node::Missing { Ok(None) } else { self.device(child).map(Some) };
+                let members: Result<Vec<_>, Error> = children.iter().map(member).collect();
                 self.layer(name, &settings, members?)
             }
             Node::Leaf { scheme, address, options } => {
@@ -163,20 +164,42 @@ impl Builder<'_> {
         }
     }
 
-    fn layer(&mut self, name: &str, settings: &Settings<'_>, members: Vec<Arc<dyn Device>>) -> Result<Arc<dyn Device>, Error> {
+    fn layer(&mut self, name: &str, settings: &Settings<'_>, members: Vec<Option<Arc<dyn Device>>>) -> Result<Arc<dyn Device>, Error> {
         match name {
-            "linear" => Ok(Arc::new(ArrayDevice::linear(members).map_err(|error| error.at(name))?)),
+            "linear" | "raid0" | "fault" => self.plain_layer(name, settings, members.into_iter().flatten().collect()),
+            "raid1" => shared(name, ArrayDevice::raid1(members)),
+            name => {
+                let chunk_bytes = self.size(settings, "chunk")?.unwrap_or(512 << 10);
+                let layout = settings.get("layout");
+                let parity = || layout.and_then(ParityLayout::from_name).unwrap_or(ParityLayout::LeftSymmetric);
+                match name {
+                    "raid10" => {
+                        let layout = layout.and_then(Raid10Layout::from_name).unwrap_or(Raid10Layout::near(2));
+                        shared(name, ArrayDevice::raid10(members, chunk_bytes, layout))
+                    }
+                    "raid4" => shared(name, ArrayDevice::raid4(members, chunk_bytes)),
+                    "raid5" => shared(name, ArrayDevice::raid5(members, chunk_bytes, parity())),
+                    "raid6" => shared(name, ArrayDevice::raid6(members, chunk_bytes, parity())),
+                    name => unreachable!("the layer {name} is in the table"),
+                }
+            }
+        }
+    }
+
+    /// A layer without redundancy.
+    fn plain_layer(&mut self, name: &str, settings: &Settings<'_>, members: Vec<Arc<dyn Device>>) -> Result<Arc<dyn Device>, Error> {
+        match name {
+            "linear" => shared(name, ArrayDevice::linear(members)),
             "raid0" => {
                 let chunk_bytes = self.size(settings, "chunk")?.unwrap_or(64 << 10);
                 let layout = if settings.is("layout", "alternate") { Raid0Layout::Alternate } else { Raid0Layout::Original };
-                Ok(Arc::new(ArrayDevice::raid0(members, chunk_bytes, layout).map_err(|error| error.at(name))?))
+                shared(name, ArrayDevice::raid0(members, chunk_bytes, layout))
             }
-            "fault" => {
+            _ => {
                 let options = self.fault_options(settings)?;
                 let [below] = <[_; 1]>::try_from(members).expect("the count was checked");
                 Ok(Arc::new(FaultDevice::new(below, options)?))
             }
-            name => unreachable!("the layer {name} is in the table"),
         }
     }
 
@@ -264,6 +287,11 @@ impl Builder<'_> {
         }
         Ok(size.bytes)
     }
+}
+
+/// An array, or what is wrong with it.
+fn shared<D: Device + 'static>(name: &str, array: Result<D, Error>) -> Result<Arc<dyn Device>, Error> {
+    Ok(Arc::new(array.map_err(|error| error.at(name))?))
 }
 
 /// What a path leads to, whatever it is called.

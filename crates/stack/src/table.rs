@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use array::Raid10Layout;
+
 use crate::{nearest, size};
 
 /// What an option's value or a leaf's address has to be.
@@ -17,6 +19,8 @@ pub enum Takes {
     Duration,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// A layout of copies, as mdadm names them.
+    Copies,
     /// The path of a file or block device.
     Path,
     /// A name, or the path of a file.
@@ -36,13 +40,14 @@ impl Takes {
         match self {
             Takes::Size => size::parse(text).map(drop).map_err(reason),
             Takes::Duration => size::parse_duration(text).map(drop).map_err(reason),
+            Takes::Copies if Raid10Layout::from_name(text).is_some() => Ok(()),
             Takes::Count => text.parse::<u64>().map(drop).or_else(|_| expected()),
             Takes::Fraction if text.parse::<f64>().is_ok_and(|number| (0.0..=1.0).contains(&number)) => Ok(()),
             Takes::Word(words) if words.contains(&text) => Ok(()),
             Takes::Word(words) => Err(Problem { expected: self.to_string(), hint: nearest(text, words.iter().copied()).map(did_you_mean) }),
             Takes::Ranges => ranges(text).map(drop).or_else(|_| expected()),
             Takes::Path | Takes::Name if !text.is_empty() => Ok(()),
-            Takes::Fraction | Takes::Path | Takes::Name => expected(),
+            Takes::Fraction | Takes::Copies | Takes::Path | Takes::Name => expected(),
         }
     }
 }
@@ -51,6 +56,7 @@ impl fmt::Display for Takes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Takes::Size => f.write_str("a size (64KiB)"),
+            Takes::Copies => f.write_str("a layout of copies (n2, f2, o2)"),
             Takes::Count => f.write_str("a whole number"),
             Takes::Fraction => f.write_str("a number from 0 to 1"),
             Takes::Duration => f.write_str("a duration (50ms)"),
@@ -101,6 +107,8 @@ pub struct LayerRow {
     pub name: &'static str,
     /// The fewest and the most devices that it stands on.
     pub members: (usize, usize),
+    /// Whether some of them may be `missing`.
+    pub redundant: bool,
     /// Its options.
     pub options: &'static [OptionRow],
     /// What it does, in one line.
@@ -130,13 +138,41 @@ const METADATA: OptionRow = OptionRow {
     help: "what the members carry besides data: none, the whole members are used",
 };
 const MEMBERS_MAX: usize = 256;
+const CHUNK: OptionRow = OptionRow { name: "chunk", takes: Takes::Size, default: "512KiB", help: "what one member holds contiguously" };
+/// How parity moves: what RAID 5 and 6 have in common, and what RAID 6 has besides.
+const LAYOUT: OptionRow = OptionRow {
+    name: "layout",
+    takes: Takes::Word(&["left-asymmetric", "right-asymmetric", "left-symmetric", "right-symmetric", "parity-first", "parity-last"]),
+    default: "left-symmetric",
+    help: "how parity moves from row to row",
+};
+const LAYOUT6: OptionRow = OptionRow {
+    takes: Takes::Word(&[
+        "left-asymmetric",
+        "right-asymmetric",
+        "left-symmetric",
+        "right-symmetric",
+        "parity-first",
+        "parity-last",
+        "ddf-zero-restart",
+        "ddf-N-restart",
+        "ddf-N-continue",
+        "left-asymmetric-6",
+        "right-asymmetric-6",
+        "left-symmetric-6",
+        "right-symmetric-6",
+        "parity-first-6",
+    ]),
+    ..LAYOUT
+};
 
 /// The layers.
 pub static LAYERS: &[LayerRow] = &[
-    LayerRow { name: "linear", members: (1, MEMBERS_MAX), options: &[METADATA], help: "members one behind the other" },
+    LayerRow { name: "linear", members: (1, MEMBERS_MAX), redundant: false, options: &[METADATA], help: "members one behind the other" },
     LayerRow {
         name: "raid0",
         members: (1, MEMBERS_MAX),
+        redundant: false,
         options: &[
             OptionRow { name: "chunk", takes: Takes::Size, default: "64KiB", help: "what one member holds contiguously" },
             OptionRow {
@@ -149,9 +185,48 @@ pub static LAYERS: &[LayerRow] = &[
         ],
         help: "chunks dealt out to the members in turn",
     },
+    LayerRow { name: "raid1", members: (2, 255), redundant: true, options: &[METADATA], help: "everything on every member" },
+    LayerRow {
+        name: "raid10",
+        members: (2, MEMBERS_MAX),
+        redundant: true,
+        options: &[
+            CHUNK,
+            OptionRow {
+                name: "layout",
+                takes: Takes::Copies,
+                default: "n2",
+                help: "how many copies: near each other, far apart, or offset by a row",
+            },
+            METADATA,
+        ],
+        help: "chunks with copies, dealt out to the members",
+    },
+    LayerRow {
+        name: "raid4",
+        members: (2, 255),
+        redundant: true,
+        options: &[CHUNK, METADATA],
+        help: "chunks with parity, all of it on the last member",
+    },
+    LayerRow {
+        name: "raid5",
+        members: (2, 255),
+        redundant: true,
+        options: &[CHUNK, LAYOUT, METADATA],
+        help: "chunks with parity: one member may be lost",
+    },
+    LayerRow {
+        name: "raid6",
+        members: (4, 255),
+        redundant: true,
+        options: &[CHUNK, LAYOUT6, METADATA],
+        help: "chunks with two kinds of parity: two members may be lost",
+    },
     LayerRow {
         name: "fault",
         members: (1, 1),
+        redundant: false,
         options: &[
             OptionRow { name: "seed", takes: Takes::Count, default: "the run's", help: "where the dice start" },
             OptionRow { name: "read_error", takes: Takes::Fraction, default: "0", help: "probability that a read fails" },
@@ -213,7 +288,7 @@ pub static LEAVES: &[LeafRow] = &[
 ];
 
 /// Names that the notation has room for and this version does not know yet.
-const LATER: &[&str] = &["raid1", "raid10", "raid4", "raid5", "raid6", "cache", "overlay", "record", "nbd", "rbd"];
+const LATER: &[&str] = &["cache", "overlay", "record", "nbd", "rbd"];
 
 /// The layer of this name.
 ///

@@ -49,6 +49,19 @@ fn builds_what_the_text_says_and_describes_it() {
             "raid0(chunk=1MiB, layout=alternate, metadata=none, ram:1MiB, ram:2MiB, ram:2MiB)",
             5 << 20,
         ),
+        ("raid1(ram:1MiB, missing, ram:3MiB)", "raid1(metadata=none, ram:1MiB, missing, ram:3MiB)", 1 << 20),
+        ("raid10(ram:1MiB, ram:1MiB, ram:1MiB)", "raid10(chunk=512KiB, layout=n2, metadata=none, ram:1MiB, ram:1MiB, ram:1MiB)", 3 << 19),
+        ("raid4(chunk=4KiB, ram:1MiB, ram:1MiB)", "raid4(chunk=4KiB, metadata=none, ram:1MiB, ram:1MiB)", 1 << 20),
+        (
+            "raid5(ram:1MiB, missing, ram:2MiB)",
+            "raid5(chunk=512KiB, layout=left-symmetric, metadata=none, ram:1MiB, missing, ram:2MiB)",
+            2 << 20,
+        ),
+        (
+            "raid6(layout=ddf-N-continue, missing, missing, ram:1MiB, ram:1MiB, ram:1MiB)",
+            "raid6(chunk=512KiB, layout=ddf-N-continue, metadata=none, missing, missing, ram:1MiB, ram:1MiB, ram:1MiB)",
+            3 << 20,
+        ),
         ("ram:8KiB?block=4KiB", "ram:8KiB?block=4096", 8 << 10),
     ] {
         let stack = build(text).expect(text);

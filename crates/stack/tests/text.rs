@@ -34,6 +34,7 @@ fn reads_the_notation() {
 fn value(takes: Takes, random: &mut Random) -> String {
     match takes {
         Takes::Size => stack::size::text(random.u64(1..1 << 40)),
+        Takes::Copies => ["n2", "f3", "o2", "n2f2"][random.usize(..4)].to_owned(),
         Takes::Count => random.u64(..).to_string(),
         Takes::Fraction => format!("{:.3}", random.f64()),
         Takes::Duration => format!("{}us", random.u16(..)),
@@ -62,7 +63,7 @@ fn tree(depth: u32, random: &mut Random) -> Node {
         return Node::Leaf { scheme: row.name.to_owned(), address, options: options(row.options, random) };
     }
     let row = &LAYERS[random.usize(..LAYERS.len())];
-    let count = random.usize(row.members.0..=row.members.1.min(4));
+    let count = random.usize(row.members.0..=row.members.1.min(row.members.0.max(4)));
     let children = (0..count).map(|_| tree(depth - 1, random)).collect();
     Node::Layer { name: row.name.to_owned(), options: options(row.options, random), children }
 }
