@@ -20,8 +20,8 @@ Exit codes:
   0 done   1 failed while running   2 wrong use or wrong plan   4 device or file refused
   5 finished, but results are not valid   130 interrupted (the message says how to go on)
 
-A stack text joins devices: layer(option=value, device, ...) over leaves such as file:PATH, ram:SIZE, null:SIZE and
-model:NAME. A bare path is a file or block device.")]
+A stack text joins devices: layer(option=value, device, ...) over leaves such as
+file:PATH, ram:SIZE, null:SIZE and model:NAME. A bare path is a file or block device.")]
 pub(crate) struct Arguments {
     /// Results as one JSON document on standard output
     #[arg(long, global = true)]
@@ -55,6 +55,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Plan(PlanVerb),
 
+    /// Look at the members of md arrays, and make new ones
+    #[command(subcommand)]
+    Array(ArrayVerb),
+
     /// Execute a plan: every configuration in every block, then the report
     #[command(after_long_help = "\
 Examples:
@@ -62,8 +66,9 @@ Examples:
   raidloom run plans/stripe-size.toml -s trials.blocks=12 -s 'matrix.members=[\"maxtor\"]'
   raidloom run --resume raidloom-runs/2026-11-21T0740Z-stripe-size
 
-The run is a folder: plan.toml, plan.resolved.json, host.json, trials.jsonl (one line a trial, the source of truth),
-summary.csv, report.html and report.md. Ctrl-C ends it in a state that --resume goes on from.")]
+The run is a folder: plan.toml, plan.resolved.json, host.json, trials.jsonl (one line a
+trial, the source of truth), summary.csv, report.html and report.md. Ctrl-C ends it in a
+state that --resume goes on from.")]
     Run(RunArguments),
 
     /// Write the report of a run again, in any form
@@ -105,8 +110,8 @@ Examples:
   raidloom bench devtest 'raid0(chunk=64KiB, ram:64MiB, ram:64MiB)' --depth 32 --verify full
   raidloom bench devtest --read-only /dev/disk/by-id/ata-EXAMPLE --json
 
-A stack made only of model: leaves runs on the virtual clock: it takes moments and its figures are modelled.
-Everything on the target is overwritten unless --read-only is given.")]
+A stack made only of model: leaves runs on the virtual clock: it takes moments, and its
+figures are modelled. Everything on the target is overwritten unless --read-only is given.")]
     Devtest(DevtestArguments),
 }
 
@@ -187,6 +192,110 @@ pub(crate) struct DevtestArguments {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub consent: Consent,
+}
+
+/// `array`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum ArrayVerb {
+    /// Every field of a member's superblock, and whether it can be trusted
+    #[command(after_long_help = "\
+Examples:
+  raidloom array examine disk0.img
+  raidloom array examine --json disk*.img
+
+Superblocks of md's versions 1.0, 1.1 and 1.2 are found. Nothing is opened for writing.")]
+    Examine {
+        /// Image files or block devices
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+    },
+
+    /// Find members, group them by array, and say what is missing or stale
+    #[command(after_long_help = "\
+Examples:
+  raidloom array scan /srv/images
+  raidloom array scan --json disk0.img disk1.img disk2.img
+
+Nothing is opened for writing and nothing is started.")]
+    Scan {
+        /// Image files, block devices, or folders of them
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+    },
+
+    /// Write the superblocks of a new array, as Linux md reads them
+    #[command(after_long_help = "\
+Examples:
+  raidloom array create tank --level 5 --size 1GiB --member a.img b.img c.img
+  raidloom array create tank --level raid6 --chunk 64KiB --member a.img b.img missing d.img --spare e.img
+  raidloom array create fast --level 10 --layout f2 --member a.img b.img c.img d.img
+
+Members that are not there are made with --size. What the members hold is given up: a
+signature needs --erase-signature. Linux assembles the array as it is:
+  mdadm --assemble /dev/md/tank DEVICE...")]
+    Create(Box<CreateArguments>),
+}
+
+/// `array create`.
+#[derive(Args, Debug)]
+pub(crate) struct CreateArguments {
+    /// The array's name, at most 32 bytes
+    pub name: String,
+
+    /// linear, 0, 1, 4, 5, 6 or 10 (also raid0, stripe, mirror, ...)
+    #[arg(short, long)]
+    pub level: String,
+
+    /// Chunk size; 512KiB where the level has chunks
+    #[arg(short, long, value_name = "SIZE")]
+    pub chunk: Option<String>,
+
+    /// Layout as in mdadm: left-symmetric (ls), ..., n2, f2, o2; for level 0: original or alternate
+    #[arg(long)]
+    pub layout: Option<String>,
+
+    /// The members in order; `missing` leaves a place empty
+    #[arg(short, long, required = true, num_args = 1.., value_name = "PATH")]
+    pub member: Vec<PathBuf>,
+
+    /// Members that wait for another to fail
+    #[arg(long, num_args = 1.., value_name = "PATH")]
+    pub spare: Vec<PathBuf>,
+
+    /// How many members there are; only checked
+    #[arg(short = 'n', long, value_name = "N")]
+    pub raid_devices: Option<usize>,
+
+    /// How many spares there are; only checked
+    #[arg(short = 'x', long, value_name = "N")]
+    pub spare_devices: Option<usize>,
+
+    /// Make the members that are not there, of this size
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<String>,
+
+    /// What brings the members to agree after a crash
+    #[arg(short = 'k', long, value_enum, default_value = "resync")]
+    pub consistency_policy: ConsistencyArgument,
+
+    /// The members agree already: no first resync. On members that do not, parity is wrong until it is repaired
+    #[arg(long)]
+    pub assume_clean: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: Consent,
+}
+
+/// What brings the members to agree after a crash.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum ConsistencyArgument {
+    /// Going over all of them
+    Resync,
+    /// Going over the regions that a write-intent bitmap names
+    Bitmap,
+    /// The partial parity log (level 5)
+    Ppl,
 }
 
 /// `plan`.
@@ -279,8 +388,9 @@ Examples:
   raidloom model fit maxtor-6y200p0
   raidloom model fit figures.csv --facts drive.facts.toml > my-disk.toml
 
-The model's file goes to standard output; how far it is from each figure goes to standard error. Only sequential and
-random rows are fitted; mixed rows stay a check. models/data/*.facts.toml show what a facts file holds.")]
+The model's file goes to standard output; how far it is from each figure goes to standard
+error. Only sequential and random rows are fitted; mixed rows stay a check.
+models/data/*.facts.toml show what a facts file holds.")]
     Fit {
         /// A name from `model list`, or the path of a CSV: test,request_bytes,kB_per_s,io_per_s
         figures: String,

@@ -3,6 +3,7 @@
 //! Results go to standard output, everything else to standard error. Exit codes are those of `raidloom --help`.
 
 mod arguments;
+mod array_command;
 mod bench_command;
 mod check;
 mod failure;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Check => check::check(&output),
         Command::Bench(Bench::List) => bench_command::list(&output),
         Command::Bench(Bench::Devtest(arguments)) => bench_command::devtest(&output, &arguments),
+        Command::Array(verb) => array_command::array(&output, &verb),
         Command::Plan(verb) => plan::plan(&output, &verb),
         Command::Run(arguments) => run::run(&output, arguments),
         Command::Report(arguments) => report_command::report(&output, &arguments),

@@ -77,6 +77,15 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The same error with more to say at its end.
+    #[must_use]
+    pub(crate) fn and_then_some(mut self, more: &str) -> Error {
+        self.text.push_str(more);
+        self
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

@@ -15,6 +15,18 @@ pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// A time in seconds since 1970 as RFC 3339 UTC.
+#[must_use]
+pub fn time_text(unix_seconds: u64) -> String {
+    let time = i64::try_from(unix_seconds).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    time.map_or_else(|| format!("{unix_seconds} s after 1970"), |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+/// Seconds since 1970, for what is stamped with them on disk.
+pub(crate) fn unix_seconds() -> u64 {
+    jiff::Timestamp::now().as_second().try_into().unwrap_or(0)
+}
+
 fn read(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim_matches(|letter: char| letter.is_whitespace() || letter == '\0');
