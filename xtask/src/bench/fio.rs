@@ -54,7 +54,7 @@ impl Done {
 /// A file that is locked while it serves and removed when it has served.
 struct Scratch {
     path: PathBuf,
-    _locked: File,
+    file: File,
 }
 
 impl Drop for Scratch {
@@ -83,7 +83,7 @@ impl Scratch {
             file.sync_all()
         };
         write(&mut file).map_err(said)?;
-        Ok(Scratch { path, _locked: file })
+        Ok(Scratch { path, file })
     }
 }
 
@@ -100,6 +100,10 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     let mut rows = Vec::new();
     for place in &places {
         let scratch = Scratch::filled(&place.folder, FILE_BYTES)?;
+        if place.direct {
+            // Pages left over from writing would be looked at before each direct read.
+            rustix::fs::fadvise(&scratch.file, 0, None, rustix::fs::Advice::DontNeed).map_err(|error| format!("posix_fadvise: {error}"))?;
+        }
         for work in WORKS {
             eprintln!("   {}: {}", place.name, work.name);
             rows.extend(rounds(bench, place, work, &scratch.path)?);
