@@ -21,14 +21,12 @@ use reactor::{Reactor, Woken};
 
 use crate::device::Shared;
 use crate::health::{Verdict, judge};
-use crate::memory::{HostBuffer, Memory, NO_FRAGMENT};
+use crate::memory::{HostBuffer, Memory, NO_FRAGMENT, Pool};
 use crate::rows::Waiter;
 use crate::{Access, Action, Faults, Level, MemberSet, Part, Place, Plan, Queues, RowLock, Spot};
 
 /// Set in the tag of a command that belongs to a plan; then come 31 bits of piece and 32 of command.
 const PLANNED: u64 = 1 << 63;
-/// Scratch buffers kept for later plans.
-const SCRATCH_POOL: usize = 64;
 /// How much a piece takes at a time after an error of the medium: so much is written back at most for one bad block.
 const CAREFUL_BYTES: u64 = 64 << 10;
 /// No command of the phase goes to the member yet.
@@ -146,7 +144,7 @@ pub(crate) struct ArrayChannel<L: Level> {
     free_pieces: Vec<u32>,
     #[allow(clippy::vec_box, reason = "the boxes move between here and `pieces`")]
     spare_pieces: Vec<Box<Piece>>,
-    scratch: Vec<BufMut>,
+    scratch: Pool,
     ready: Vec<Completion>,
     in_flight: u32,
     /// Commands sent so far, to see whether polling made new ones.
@@ -179,7 +177,7 @@ impl<L: Level> ArrayChannel<L> {
             pieces: Vec::new(),
             free_pieces: Vec::new(),
             spare_pieces: Vec::new(),
-            scratch: Vec::new(),
+            scratch: Pool::default(),
             ready: Vec::new(),
             in_flight: 0,
             sent: 0,
@@ -402,7 +400,7 @@ impl<L: Level> ArrayChannel<L> {
                 }
                 Phase::Reading if self.closing => {
                     piece.memory.rejoin();
-                    piece.memory.drop_scratch(&mut self.scratch, SCRATCH_POOL);
+                    piece.memory.drop_scratch(&mut self.scratch);
                     return self.end_piece(index, piece);
                 }
                 Phase::Reading if piece.failures.is_empty() => {
@@ -418,7 +416,7 @@ impl<L: Level> ArrayChannel<L> {
                     }
                 }
                 Phase::Writing if piece.failures.is_empty() => {
-                    piece.memory.drop_scratch(&mut self.scratch, SCRATCH_POOL);
+                    piece.memory.drop_scratch(&mut self.scratch);
                     piece.done += piece.planned;
                     piece.unreadable = MemberSet::EMPTY;
                     if piece.part.is_none_or(|part| piece.done == part.length) {
@@ -428,7 +426,7 @@ impl<L: Level> ArrayChannel<L> {
                 }
                 Phase::Reading | Phase::Writing => {
                     piece.memory.rejoin();
-                    piece.memory.drop_scratch(&mut self.scratch, SCRATCH_POOL);
+                    piece.memory.drop_scratch(&mut self.scratch);
                     if !self.can_plan_again(&mut piece) {
                         return self.end_piece(index, piece);
                     }

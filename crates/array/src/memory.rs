@@ -7,19 +7,54 @@
 //!   fragments  |kept|--lent--|--lent--|kept|
 //! ```
 
+use std::collections::VecDeque;
+
 use block::{Buf, BufMut};
 
 use crate::health::MEMBERS_MAX;
 use crate::parity::{self, Kernel};
 use crate::{Place, Step};
 
-/// Parity is computed in slices of at most this.
-const SLICE_BYTES: usize = 64 << 10;
+/// Parity is computed in slices of at most this, so that what is gone over twice is still in the first-level cache.
+const SLICE_BYTES: usize = 16 << 10;
+/// How much scratch a channel keeps for later plans.
+const POOL_BYTES: u64 = 32 << 20;
 /// A source of parity that is nothing but zeroes.
 static ZEROES: [u8; SLICE_BYTES] = [0; SLICE_BYTES];
 
 /// The end of a chain of fragments.
 pub(crate) const NO_FRAGMENT: u32 = u32::MAX;
+
+/// Scratch buffers kept for later plans.
+#[derive(Default)]
+pub(crate) struct Pool {
+    /// The latest is the last: what plans asked for lately they ask for again.
+    buffers: VecDeque<BufMut>,
+    bytes: u64,
+}
+
+impl Pool {
+    fn take(&mut self, length: u64) -> BufMut {
+        let kept = self.buffers.iter().rposition(|buffer| buffer.len() as u64 == length);
+        match kept.and_then(|index| self.buffers.swap_remove_back(index)) {
+            Some(buffer) => {
+                self.bytes -= length;
+                buffer
+            }
+            None => BufMut::zeroed(usize::try_from(length).expect("scratch fits in memory")),
+        }
+    }
+
+    fn give(&mut self, buffer: BufMut) {
+        self.bytes += buffer.len() as u64;
+        self.buffers.push_back(buffer);
+        while self.bytes > POOL_BYTES
+            && let Some(oldest) = self.buffers.pop_front()
+        {
+            self.bytes -= oldest.len() as u64;
+        }
+    }
+}
 
 /// One buffer, in whatever state it is.
 enum Held {
@@ -95,32 +130,22 @@ impl Memory {
         }
     }
 
-    /// Makes the scratch buffers of a plan, from `pool` where it has one of the length.
-    pub(crate) fn add_scratch(&mut self, lengths: &[u64], pool: &mut Vec<BufMut>) {
-        for &length in lengths {
-            let pooled = pool.iter().position(|buffer| buffer.len() as u64 == length);
-            let buffer = match pooled {
-                Some(index) => pool.swap_remove(index),
-                None => BufMut::zeroed(usize::try_from(length).expect("scratch fits in memory")),
-            };
-            self.stores.push(Store::new(Held::Own(buffer), length));
-        }
+    /// Makes the scratch buffers of a plan.
+    pub(crate) fn add_scratch(&mut self, lengths: &[u64], pool: &mut Pool) {
+        self.stores.extend(lengths.iter().map(|&length| Store::new(Held::Own(pool.take(length)), length)));
     }
 
     /// Gives the scratch buffers to the pool.
-    pub(crate) fn drop_scratch(&mut self, pool: &mut Vec<BufMut>, pool_size: usize) {
+    pub(crate) fn drop_scratch(&mut self, pool: &mut Pool) {
         for store in self.stores.drain(1..) {
-            let own = match store.held {
-                Held::Own(buffer) => Some(buffer),
-                Held::Frozen(buffer) => buffer.try_mut().ok(),
-                Held::Nothing => None,
-            };
-            if let Some(buffer) = own {
-                if pool.len() == pool_size {
-                    // The oldest has the length that was not asked for the longest time.
-                    pool.remove(0);
+            match store.held {
+                Held::Own(buffer) => pool.give(buffer),
+                Held::Frozen(buffer) => {
+                    if let Ok(buffer) = buffer.try_mut() {
+                        pool.give(buffer);
+                    }
                 }
-                pool.push(buffer);
+                Held::Nothing => (),
             }
         }
     }
@@ -417,7 +442,7 @@ mod tests {
             let length = random.u64(1..64);
             let mut memory = Memory::default();
             memory.start(HostBuffer::Read(numbered(length as usize)));
-            memory.add_scratch(&[8], &mut Vec::new());
+            memory.add_scratch(&[8], &mut Pool::default());
             let mut lent = Vec::new();
             let (scratch, fragment) = memory.lend(Place::Scratch { slot: 0, start: 2 }, 3, NO_FRAGMENT);
             lent.push((fragment, scratch));
@@ -442,10 +467,20 @@ mod tests {
             lent.into_iter().for_each(|(first, data)| memory.give_back(first, data));
             memory.rejoin();
             assert_eq!(bytes(memory.finish()), numbered(length as usize).as_slice().expect("one piece"));
-            let mut pool = Vec::new();
-            memory.drop_scratch(&mut pool, 4);
-            assert_eq!(pool[0].as_slice().map(<[u8]>::len), Some(8));
+            let mut pool = Pool::default();
+            memory.drop_scratch(&mut pool);
+            assert_eq!((pool.buffers[0].as_slice().map(<[u8]>::len), pool.bytes), (Some(8), 8));
         }
+    }
+
+    #[test]
+    fn a_pool_keeps_what_was_used_last() {
+        let mut pool = Pool::default();
+        (0..9).for_each(|_| pool.give(BufMut::zeroed(4 << 20)));
+        assert_eq!((pool.buffers.len(), pool.bytes), (8, POOL_BYTES));
+        pool.give(BufMut::zeroed(512));
+        assert_eq!((pool.take(512).len(), pool.bytes), (512, POOL_BYTES - (4 << 20)));
+        assert_eq!((pool.take(1024).len(), pool.buffers.len()), (1024, 7), "a length that is not there is made");
     }
 
     #[test]
@@ -454,7 +489,10 @@ mod tests {
         memory.start(HostBuffer::Read(numbered(12)));
         let mut scratch = BufMut::zeroed(4);
         scratch.copy_from_slice(&[1, 1, 2, 2]);
-        memory.add_scratch(&[4], &mut vec![scratch]);
+        let mut pool = Pool::default();
+        pool.give(scratch);
+        memory.add_scratch(&[4], &mut pool);
+        assert_eq!((pool.buffers.len(), pool.bytes), (0, 0));
         let host = |start| Place::Host { start };
         memory.compute(Step::Xor { from: Place::Scratch { slot: 0, start: 0 }, into: host(4), length: 4 }, &[]);
         memory.compute(Step::Xor { from: host(0), into: host(4), length: 4 }, &[]);
