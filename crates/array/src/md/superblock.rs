@@ -43,7 +43,7 @@ impl Version {
     /// Where the superblock of a member of this size lies, in sectors of 512 bytes; `None` when the member is too small for one.
     #[must_use]
     pub fn offset_sectors(self, member_sectors: u64) -> Option<u64> {
-        (member_sectors >= MIN_MEMBER_SECTORS).then_some(match self {
+        (member_sectors >= MIN_MEMBER_SECTORS).then(|| match self {
             Version::V1_0 => (member_sectors - 16) & !7,
             Version::V1_1 => 0,
             Version::V1_2 => 8,
