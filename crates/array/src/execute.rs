@@ -826,7 +826,7 @@ impl<L: Level> Drop for ArrayChannel<L> {
         for piece in self.pieces.iter().flatten().filter(|piece| piece.phase == Phase::Writing && piece.held_row.is_some()) {
             for command in &piece.commands {
                 if self.members[command.member].in_flight > 0 {
-                    self.shared.health.fail(command.member, |_| true);
+                    self.drop_member(command.member, ErrorKind::TimedOut);
                 }
             }
         }
