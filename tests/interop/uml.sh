@@ -130,7 +130,7 @@ elif [ $answered -gt 128 ]; then
     status=124
 else
     echo "uml.sh: the machine died before $script ended; its last messages:" >&2
-    tail -q -n 20 -- "$room/boot" "$room/console" >&2
+    tail -q -n 60 -- "$room/boot" "$room/console" >&2
     status=125
 fi
 kill -KILL -- "-$machine" 2>/dev/null
