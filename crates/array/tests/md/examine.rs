@@ -50,7 +50,8 @@ fn matches(key: &str, found: &str, expected: &str) -> bool {
 
 fn expectation(superblock: &Superblock, version: Version) -> Vec<(&'static str, String)> {
     let level = superblock.level;
-    let mut lines = vec![
+    let mut lines = occasional(superblock);
+    lines.extend([
         ("Magic", "a92b4efc".to_owned()),
         ("Version", version.to_string()),
         ("Feature Map", format!("{:#x}", superblock.features.0)),
@@ -66,7 +67,7 @@ fn expectation(superblock: &Superblock, version: Version) -> Vec<(&'static str, 
         ("Update Time", date(superblock.updated.seconds)),
         ("Events", superblock.events.to_string()),
         ("Array State", array_state(superblock)),
-    ];
+    ]);
     let mut line = |key, value| lines.push((key, value));
     let array_sectors = match superblock.layout() {
         Layout::Raid10(layout) => {
@@ -86,34 +87,6 @@ fn expectation(superblock: &Superblock, version: Version) -> Vec<(&'static str, 
     }
     if superblock.data_offset_sectors > 0 {
         line("Data Offset", format!("{} sectors", superblock.data_offset_sectors));
-    }
-    if superblock.features.contains(Features::RECOVERY_OFFSET) {
-        line("Recovery Offset", format!("{} sectors", superblock.recovery_offset_sectors));
-    }
-    if superblock.features.contains(Features::RESHAPE_ACTIVE) {
-        line("Reshape pos'n", (superblock.reshape_position_sectors / 2).to_string());
-        let disks = i64::from(superblock.raid_disks);
-        line("Delta Devices", format!("{} ({}->{disks})", superblock.delta_disks, disks - i64::from(superblock.delta_disks)));
-    }
-    if superblock.features.contains(Features::NEW_OFFSET) {
-        line("New Offset", format!("{} sectors", superblock.data_offset_sectors.wrapping_add_signed(superblock.new_offset_sectors.into())));
-    }
-    if let Some(area) = superblock.ppl_area() {
-        line("PPL", format!("{} sectors at offset {} sectors from superblock", area.size_sectors, area.offset_sectors));
-    } else if superblock.features.contains(Features::BITMAP) {
-        line("Internal Bitmap", format!("{} sectors from superblock", superblock.bitmap_offset_sectors));
-    }
-    if superblock.bad_block_size_sectors > 0 {
-        let entries = superblock.bad_block_size_sectors * 64;
-        let present = if superblock.features.contains(Features::BAD_BLOCKS) { " - bad blocks present." } else { "" };
-        line("Bad Block Log", format!("{entries} entries available at offset {} sectors{present}", superblock.bad_block_offset_sectors));
-    }
-    let flags: Vec<&str> = [(Superblock::WRITE_MOSTLY, "write-mostly"), (Superblock::FAIL_FAST, "failfast")]
-        .into_iter()
-        .filter_map(|(bit, name)| (superblock.device_flags & bit != 0).then_some(name))
-        .collect();
-    if !flags.is_empty() {
-        line("Flags", flags.join(" "));
     }
     line(
         "Checksum",
@@ -151,6 +124,41 @@ fn expectation(superblock: &Superblock, version: Version) -> Vec<(&'static str, 
             _ => "spare".to_owned(),
         },
     );
+    lines
+}
+
+/// The lines that only some superblocks have.
+fn occasional(superblock: &Superblock) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    let mut line = |key, value| lines.push((key, value));
+    if superblock.features.contains(Features::RECOVERY_OFFSET) {
+        line("Recovery Offset", format!("{} sectors", superblock.recovery_offset_sectors));
+    }
+    if superblock.features.contains(Features::RESHAPE_ACTIVE) {
+        line("Reshape pos'n", (superblock.reshape_position_sectors / 2).to_string());
+        let disks = i64::from(superblock.raid_disks);
+        line("Delta Devices", format!("{} ({}->{disks})", superblock.delta_disks, disks - i64::from(superblock.delta_disks)));
+    }
+    if superblock.features.contains(Features::NEW_OFFSET) {
+        line("New Offset", format!("{} sectors", superblock.data_offset_sectors.wrapping_add_signed(superblock.new_offset_sectors.into())));
+    }
+    if let Some(area) = superblock.ppl_area() {
+        line("PPL", format!("{} sectors at offset {} sectors from superblock", area.size_sectors, area.offset_sectors));
+    } else if superblock.features.contains(Features::BITMAP) {
+        line("Internal Bitmap", format!("{} sectors from superblock", superblock.bitmap_offset_sectors));
+    }
+    if superblock.bad_block_size_sectors > 0 {
+        let entries = superblock.bad_block_size_sectors * 64;
+        let present = if superblock.features.contains(Features::BAD_BLOCKS) { " - bad blocks present." } else { "" };
+        line("Bad Block Log", format!("{entries} entries available at offset {} sectors{present}", superblock.bad_block_offset_sectors));
+    }
+    let flags: Vec<&str> = [(Superblock::WRITE_MOSTLY, "write-mostly"), (Superblock::FAIL_FAST, "failfast")]
+        .into_iter()
+        .filter_map(|(bit, name)| (superblock.device_flags & bit != 0).then_some(name))
+        .collect();
+    if !flags.is_empty() {
+        line("Flags", flags.join(" "));
+    }
     lines
 }
 
