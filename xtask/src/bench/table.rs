@@ -84,13 +84,17 @@ impl Row {
         }
     }
 
-    fn verdict(&self) -> &'static str {
+    /// Whether at least one round got there.
+    fn reached(&self) -> bool {
         let Spread { low, high, .. } = self.judged();
-        let reached = match self.aim {
+        match self.aim {
             Aim::AtLeast(limit) => high >= limit,
             Aim::AtMost(limit) => low <= limit,
-        };
-        match (self.met(), reached) {
+        }
+    }
+
+    fn verdict(&self) -> &'static str {
+        match (self.met(), self.reached()) {
             (true, _) => "met",
             (false, true) => "missed, not in every round",
             (false, false) => "missed",
@@ -99,7 +103,11 @@ impl Row {
 
     fn held_back(&self) -> &'static str {
         let known = HELD_BACK.iter().find(|(load, measure, _)| self.load.starts_with(load) && self.measure == *measure);
-        known.map_or("not looked into yet", |(_, _, why)| why)
+        match known {
+            Some((_, _, why)) => why,
+            None if self.reached() => "the rounds lie on both sides of the aim; measure again while nothing else runs",
+            None => "not looked into yet",
+        }
     }
 }
 
