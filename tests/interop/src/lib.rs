@@ -284,12 +284,14 @@ pub fn noise(seed: u64, length: usize) -> Vec<u8> {
 ///
 /// # Errors
 /// One line: a file that cannot be read, a member without a superblock, or members that make no array.
-pub fn assembled(guard: &Guard, members: &[PathBuf], absent: &[usize]) -> Result<(Assembly, Vec<PathBuf>), String> {
+pub fn assembled(members: &[PathBuf], absent: &[usize]) -> Result<(Assembly, Vec<PathBuf>), String> {
+    // What it opened for reading must not be in the way of writing later: it is gone at the end.
+    let guard = Guard::new(Consent::default());
     let present: Vec<PathBuf> =
         members.iter().enumerate().filter(|(role, _)| !absent.contains(role)).map(|(_, path)| path.clone()).collect();
     let mut candidates = Vec::new();
     for path in &present {
-        let examined = arrays::examine(guard, path).map_err(|error| error.to_string())?;
+        let examined = arrays::examine(&guard, path).map_err(|error| error.to_string())?;
         candidates.push(examined.candidate().ok_or_else(|| format!("{}: no superblock", path.display()))?);
     }
     Ok((assemble(&candidates, AssembleOptions::default())?, present))
@@ -352,7 +354,7 @@ pub enum Opened {
 /// One line when nothing can be made of them, or what is made has another size than the superblocks say.
 pub fn open(members: &[PathBuf], absent: &[usize], read_only: bool) -> Result<Opened, String> {
     let guard = Guard::new(Consent { erase_signature: true, ..Consent::default() });
-    let (assembly, present) = assembled(&guard, members, absent)?;
+    let (assembly, present) = assembled(members, absent)?;
     if assembly.start != Start::Ready {
         return Ok(Opened::Refused(assembly.start.to_string()));
     }

@@ -66,7 +66,7 @@ fn what_the_kernel_wrote_is_read() {
         assert_eq!(said(&lines, &name, "content"), "equal", "{name}: the kernel reads what it wrote");
         let size: usize = said(&lines, &name, "size").parse().expect("a size in bytes");
         let expected = &content[skip(number) as usize..][..size];
-        let (assembly, _) = assembled(&Guard::new(Consent::default()), &members, &[]).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (assembly, _) = assembled(&members, &[]).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(assembly.level, shape.md_level(), "{name}");
         // Where every member has the same size the two layouts of level 0 are one, and mdadm may leave it out.
         if shape.level != "0" || shape.unequal {
@@ -156,6 +156,13 @@ fn degraded() -> Vec<(&'static Shape, Vec<usize>)> {
     ]
 }
 
+/// The sets of members that the kernel does without. Of level 6, where the check has seen both parities already, neighbours and a
+/// single one: every start of the array takes its time.
+fn left_out_by_the_kernel(shape: &Shape) -> Vec<Vec<usize>> {
+    let neighbours = |roles: &Vec<usize>| matches!(roles[..], [0] | [0, 2]) || roles.len() == 2 && roles[0] + 1 == roles[1];
+    shape.subsets().into_iter().filter(|roles| shape.level != "6" || neighbours(roles)).collect()
+}
+
 #[test]
 fn what_raidloom_wrote_is_read_by_the_kernel() {
     if !Machine::is_there("arrays of raidloom read by the kernel") {
@@ -180,11 +187,11 @@ fn what_raidloom_wrote_is_read_by_the_kernel() {
         for &role in gone {
             "missing".clone_into(&mut devices[role]);
         }
-        let subsets = if name == "planted" || !gone.is_empty() { Vec::new() } else { shape.subsets() };
+        let subsets = if name == "planted" || !gone.is_empty() { Vec::new() } else { left_out_by_the_kernel(shape) };
         jobs.push(job("take", name, &devices, &content_path, 0, &subsets, ""));
         if name == "planted" {
             // The first byte of parity: the last member's.
-            let (assembly, paths) = assembled(&Guard::new(Consent::default()), &members, &[]).expect("an array");
+            let (assembly, paths) = assembled(&members, &[]).expect("an array");
             let place = assembly.slots.last().and_then(|slot| slot.present()).expect("a member");
             let file = OpenOptions::new().read(true).write(true).open(&paths[place.candidate]).expect("a member");
             let mut byte = [0];
@@ -215,7 +222,8 @@ fn what_raidloom_wrote_is_read_by_the_kernel() {
             expect(name, "mismatches", said(&lines, name, "mismatches"), "0");
         }
         let mut equal = BTreeSet::new();
-        for absent in shape.subsets() {
+        let subsets = left_out_by_the_kernel(shape);
+        for absent in subsets.clone() {
             let verdict = said(&lines, name, &format!("without {}", roles_text(&absent)));
             // For level 10 it depends on who holds the other copies; the superblocks tell both sides the same.
             let members = members(folder.path(), name, shape);
@@ -223,7 +231,7 @@ fn what_raidloom_wrote_is_read_by_the_kernel() {
             expect(name, &format!("without {absent:?}"), verdict, if lost { "refused" } else { "equal" });
             equal.extend((verdict == "equal").then_some(absent));
         }
-        assert!(equal.len() >= shape.subsets().len().min(shape.members), "{name}: {equal:?}: {lines:#?}");
+        assert!(equal.len() >= subsets.len().min(shape.members), "{name}: {equal:?}: {lines:#?}");
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -28,6 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("testkit", &["block", "reactor"]),
     ("xtask", &[]),
     ("probe", &["bench", "block", "stack", "testkit"]),
+    ("interop", &["array", "block", "lab", "stack"]),
 ];
 
 /// Crates that tests may use on top of their row.
