@@ -249,7 +249,7 @@ impl Machine {
         let failed = |error: io::Error| format!("{}: {error}", self.folder.display());
         std::fs::write(self.folder.join("jobs"), jobs.join("\n") + "\n").map_err(failed)?;
         let mut command = Command::new(here.join("uml.sh"));
-        command.args(["-t", "420"]).arg("-w").arg(&self.folder).arg(here.join("arrays.sh"));
+        command.args(["-t", "1800"]).arg("-w").arg(&self.folder).arg(here.join("arrays.sh"));
         let output = command.args(&self.images).arg("--").arg(&self.folder).output().map_err(failed)?;
         let (text, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         if !output.status.success() {
