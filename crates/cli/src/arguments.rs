@@ -151,6 +151,12 @@ pub(crate) struct Consent {
     pub allow_device: Vec<PathBuf>,
 }
 
+impl From<Consent> for lab::guard::Consent {
+    fn from(said: Consent) -> lab::guard::Consent {
+        lab::guard::Consent { erase_serials: said.erase, erase_signature: said.erase_signature, devices: said.allow_device }
+    }
+}
+
 /// `bench devtest`.
 #[derive(Args, Debug)]
 pub(crate) struct DevtestArguments {

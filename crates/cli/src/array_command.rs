@@ -320,16 +320,10 @@ fn layout(level: Level, text: Option<&str>) -> Result<Layout, Failure> {
     }
 }
 
-fn size(output: &Output, flag: &str, text: &str) -> Result<u64, Failure> {
-    let size = stack::size::parse(text).map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))?;
-    size.note.iter().for_each(|note| output.note(note));
-    Ok(size.bytes)
-}
-
 fn create(output: &Output, arguments: &CreateArguments) -> Result<(), Failure> {
     let level = level(&arguments.level)?;
     let chunk_bytes = match (&arguments.chunk, level.has_chunks()) {
-        (Some(text), true) => size(output, "--chunk", text)?,
+        (Some(text), true) => output.size("--chunk", text)?,
         (Some(text), false) => return Err(Failure::usage(format!("--chunk {text}: {level} has no chunks; leave the flag out"))),
         (None, true) => 512 << 10,
         (None, false) => 0,
@@ -358,14 +352,10 @@ fn create(output: &Output, arguments: &CreateArguments) -> Result<(), Failure> {
             ConsistencyArgument::Bitmap => Consistency::Bitmap { chunk_bytes: None },
             ConsistencyArgument::Ppl => Consistency::Ppl,
         },
-        create_bytes: arguments.size.as_deref().map(|text| size(output, "--size", text)).transpose()?,
+        create_bytes: arguments.size.as_deref().map(|text| output.size("--size", text)).transpose()?,
         assume_clean: arguments.assume_clean,
     };
-    let guard = Guard::new(Consent {
-        erase_serials: arguments.consent.erase.clone(),
-        erase_signature: arguments.consent.erase_signature,
-        devices: arguments.consent.allow_device.clone(),
-    });
+    let guard = Guard::new(arguments.consent.clone().into());
     let superblocks = arrays::create(&guard, &wanted)?;
     let Some(first) = superblocks.first() else { return Err(Failure::usage("every member is missing; name at least one")) };
     let sizes: Vec<u64> = superblocks.iter().map(|superblock| superblock.data_size_sectors).collect();

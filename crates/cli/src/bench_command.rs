@@ -8,7 +8,7 @@ use std::time::Duration;
 use bench::load::Hooks;
 use bench::suite::devtest::{self, Outcome, Row, Settings, TestResult, Verify};
 use block::{Clock, Error, ErrorKind, Reactor};
-use lab::guard::{Access, Consent, Guard};
+use lab::guard::{Access, Guard};
 use serde_json::json;
 use stack::{BuildContext, OpenFiles, Stack};
 
@@ -66,20 +66,11 @@ impl OpenFiles for Opener {
 /// Runs devtest on one target.
 pub(crate) fn devtest(output: &Output, arguments: &DevtestArguments) -> Result<(), Failure> {
     let create = match &arguments.create {
-        Some(text) => {
-            let size = stack::size::parse(text).map_err(|error| Failure::usage(format!("--create {text}: {error}")))?;
-            size.note.iter().for_each(|note| output.note(note));
-            Some(size.bytes)
-        }
+        Some(text) => Some(output.size("--create", text)?),
         None => None,
     };
-    let consent = Consent {
-        erase_serials: arguments.consent.erase.clone(),
-        erase_signature: arguments.consent.erase_signature,
-        devices: arguments.consent.allow_device.clone(),
-    };
     let stop = signals::stop_flag()?;
-    let opener = Opener(Guard::new(consent));
+    let opener = Opener(Guard::new(arguments.consent.clone().into()));
     let context =
         BuildContext { files: &opener, seed: arguments.seed, read_only: arguments.read_only, create_bytes: create, emulate: false };
     let stack = stack::parse_and_build(&arguments.target, &context)?;

@@ -55,6 +55,13 @@ impl Output {
         self.result(&text)
     }
 
+    /// The bytes that a flag's size means; a unit that could mean two things is remarked on.
+    pub(crate) fn size(&self, flag: &str, text: &str) -> Result<u64, Failure> {
+        let size = stack::size::parse(text).map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))?;
+        size.note.iter().for_each(|note| self.note(note));
+        Ok(size.bytes)
+    }
+
     /// A remark for a person, on standard error.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use lab::guard::Consent;
 use lab::{Ended, Observer, Progress, RunOptions, TimeLeft};
 use results::analysis::analyse;
 use results::{Plan, Trial};
@@ -18,15 +17,7 @@ use crate::{plan, report_command, signals};
 /// Executes or resumes a run.
 pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failure> {
     let stop = signals::stop_flag()?;
-    let options = RunOptions {
-        output: arguments.output,
-        consent: Consent {
-            erase_serials: arguments.consent.erase,
-            erase_signature: arguments.consent.erase_signature,
-            devices: arguments.consent.allow_device,
-        },
-        allow_change: arguments.allow_change,
-    };
+    let options = RunOptions { output: arguments.output, consent: arguments.consent.into(), allow_change: arguments.allow_change };
     let mut watch = Watch { output, line: Line::new(output), trials: 0 };
     let outcome = match (&arguments.plan, &arguments.resume) {
         (_, Some(folder)) => lab::resume(folder, &options, &stop, &mut watch),

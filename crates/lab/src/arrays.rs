@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use array::md::{self, BitmapHeader, Candidate, ChecksumVerdict, Consistency, NewArray, NewMember, Role, Superblock, TimeStamp, Version};
 
-use crate::guard::{Access, Guard};
+use crate::guard::{Access, Guard, read_up_to};
 use crate::{Error, host};
 
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
@@ -211,20 +211,4 @@ fn write_superblocks(guard: &Guard, wanted: &Create, present: &[(&PathBuf, Role)
 /// Size of a file or block device in bytes.
 fn size_of(mut file: &File) -> io::Result<u64> {
     io::Seek::seek(&mut file, io::SeekFrom::End(0))
-}
-
-/// Up to `length` bytes: fewer at the end of the file.
-fn read_up_to(file: &File, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; length];
-    let mut filled = 0;
-    while filled < length {
-        match file.read_at(&mut bytes[filled..], offset + filled as u64) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(filled);
-    Ok(bytes)
 }

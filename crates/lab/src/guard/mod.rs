@@ -22,6 +22,7 @@ use block::{Error, ErrorKind};
 use rustix::fs::OFlags;
 
 use crate::system::{self, DeviceNumber};
+pub(crate) use signature::read_up_to;
 
 /// What the user has agreed to in so many words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

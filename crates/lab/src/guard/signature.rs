@@ -64,7 +64,7 @@ const ZFS_MAGIC: [[u8; 8]; 2] = [[0x0c, 0xb1, 0xba, 0, 0, 0, 0, 0], [0, 0, 0, 0,
 const ZFS_LABEL_BYTES: u64 = 256 << 10;
 
 /// Reads as much of `length` bytes at `offset` as there is.
-fn read(file: &impl FileExt, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+pub(crate) fn read_up_to(file: &impl FileExt, offset: u64, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     let mut filled = 0;
     while filled < length {
@@ -103,7 +103,7 @@ fn is_mbr(start: &[u8]) -> bool {
 /// # Errors
 /// What the system says about reading; then nothing is known, and the caller has to refuse.
 pub(crate) fn find(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
-    let start = read(file, 0, 0x1_1000)?;
+    let start = read_up_to(file, 0, 0x1_1000)?;
     let at = |offset: u64, bytes: &[u8]| {
         let offset = usize::try_from(offset).expect("within the start");
         start.get(offset..offset + bytes.len()) == Some(bytes)
@@ -128,7 +128,7 @@ pub(crate) fn find(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'
 }
 
 fn at_the_end(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
-    let begins = |offset: u64, bytes: &[u8]| Ok::<_, io::Error>(read(file, offset, bytes.len())? == bytes);
+    let begins = |offset: u64, bytes: &[u8]| Ok::<_, io::Error>(read_up_to(file, offset, bytes.len())? == bytes);
     // md 1.0: 8 KiB before the end, rounded down to 4 KiB. md 0.90: the last 64 KiB that is wholly there, at a multiple of
     // 64 KiB, in the byte order of the machine that made it.
     let version_1_0 = size_bytes.checked_sub(8 << 10).map(|offset| offset & !0xfff);
@@ -164,7 +164,7 @@ fn is_zfs(file: &impl FileExt, size_bytes: u64) -> io::Result<bool> {
     let whole = size_bytes & !(ZFS_LABEL_BYTES - 1);
     let labels = [Some(0), Some(ZFS_LABEL_BYTES), whole.checked_sub(2 * ZFS_LABEL_BYTES), whole.checked_sub(ZFS_LABEL_BYTES)];
     for label in labels.into_iter().flatten() {
-        let uberblocks = read(file, label + (128 << 10), 128 << 10)?;
+        let uberblocks = read_up_to(file, label + (128 << 10), 128 << 10)?;
         if uberblocks.chunks(1024).any(|block| ZFS_MAGIC.iter().any(|magic| block.starts_with(magic))) {
             return Ok(true);
         }
