@@ -1,0 +1,1 @@
+//! Devices for other programs: an NBD server, a file through FUSE, a loop device over it.

@@ -1,0 +1,1 @@
+//! One process an array: its exports, its control socket, its upkeep, and how they end.
