@@ -13,10 +13,9 @@ use block::{Buf, BufMut};
 
 use crate::health::MEMBERS_MAX;
 use crate::parity::{self, Kernel};
+use crate::parity::SLICE_BYTES;
 use crate::{Place, Step};
 
-/// Parity is computed in slices of at most this, so that what is gone over twice is still in the first-level cache.
-const SLICE_BYTES: usize = 16 << 10;
 /// How much scratch a channel keeps for later plans.
 const POOL_BYTES: u64 = 32 << 20;
 /// A source of parity that is nothing but zeroes.

@@ -3,9 +3,13 @@
 //! ```text
 //! probe TARGET random-read|random-write|sequential-read|sequential-write
 //!       --bytes=N --depth=N (--seconds=N | --requests=N) [--layers=N] [--fill]
+//! probe generate DATA --bytes=CHUNK --seconds=N           P and Q of DATA blocks, by the kernel that arrays use
+//! probe stripes DATA PARITY --bytes=CHUNK --seconds=N     parity of whole stripes, and all of them copied to their members
 //! ```
 //!
 //! Prints one line of JSON: `{"operations": N, "seconds": S}`, seconds of real time, also on the virtual clock.
+
+mod parity;
 
 use std::fs::File;
 use std::path::Path;
@@ -38,7 +42,11 @@ enum Limit {
 }
 
 fn main() -> ExitCode {
-    let outcome = settings(std::env::args().skip(1)).and_then(|settings| run(&settings));
+    let arguments = || std::env::args().skip(1);
+    let outcome = match arguments().next().as_deref() {
+        Some("generate" | "stripes") => parity::run(arguments()),
+        _ => settings(arguments()).and_then(|settings| run(&settings)),
+    };
     match outcome {
         Ok(line) => {
             println!("{line}");

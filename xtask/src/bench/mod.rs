@@ -8,6 +8,7 @@ mod child;
 mod demo;
 mod fio;
 mod host;
+mod parity;
 mod probe;
 mod table;
 
@@ -45,6 +46,8 @@ type Case = fn(&Bench) -> Result<Section, String>;
 const CASES: &[(&str, &str, Case)] = &[
     ("fio", "probe", fio::compare),
     ("layers", "probe", probe::layers),
+    ("kernels", "probe", parity::kernels),
+    ("arrays", "probe", parity::arrays),
     ("virtual", "probe", probe::virtual_clock),
     ("demo", "raidloom", demo::measure),
 ];
@@ -112,6 +115,24 @@ impl Bench {
             Ok(status) => Err(format!("cargo build: {status}")),
             Err(error) => Err(format!("cargo build: {error}")),
         }
+    }
+
+    /// Measures both sides once in every round; who goes first changes.
+    ///
+    /// # Errors
+    /// When a side cannot be measured.
+    fn rounds<T>(&self, ours: impl Fn() -> Result<T, String>, other: impl Fn() -> Result<T, String>) -> Result<(Vec<T>, Vec<T>), String> {
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for round in 0..self.effort.rounds {
+            if round % 2 == 0 {
+                a.push(ours()?);
+                b.push(other()?);
+            } else {
+                b.push(other()?);
+                a.push(ours()?);
+            }
+        }
+        Ok((a, b))
     }
 
     /// A program that was built.

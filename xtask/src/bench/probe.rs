@@ -8,14 +8,12 @@ use super::table::{Aim, Row, Section};
 use super::{Bench, child};
 
 impl Bench {
-    fn probe(&self, arguments: &[String]) -> Result<Done, String> {
-        let mut command: Command = self.program("probe");
-        let finished = child::succeed(command.args(arguments))?;
-        let json: serde_json::Value = serde_json::from_str(&finished.output).map_err(|error| format!("the probe's JSON: {error}"))?;
-        match (json["operations"].as_f64(), json["seconds"].as_f64()) {
-            (Some(operations), Some(seconds)) => Ok(Done { operations, seconds, cpu_seconds: finished.cpu_seconds }),
-            _ => Err(format!("the probe printed {}", finished.output.trim())),
-        }
+    /// Runs the probe.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub(crate) fn probe(&self, arguments: &[String]) -> Result<Done, String> {
+        counted(self.program("probe").args(arguments))
     }
 
     /// Reads a file as fio does.
@@ -32,17 +30,22 @@ impl Bench {
     }
 }
 
-fn ratio_row(bench: &Bench, load: &str, ours: &[String], other: &[String]) -> Result<Row, String> {
-    let (mut a, mut b) = (Vec::new(), Vec::new());
-    for round in 0..bench.effort.rounds {
-        if round % 2 == 0 {
-            a.push(bench.probe(ours)?);
-            b.push(bench.probe(other)?);
-        } else {
-            b.push(bench.probe(other)?);
-            a.push(bench.probe(ours)?);
-        }
+/// Runs a program that prints `{"operations": N, "seconds": S}`.
+///
+/// # Errors
+/// When it fails or prints something else.
+pub(crate) fn counted(command: &mut Command) -> Result<Done, String> {
+    let finished = child::succeed(command)?;
+    let wrong = || format!("{} printed {}", command.get_program().to_string_lossy(), finished.output.trim());
+    let json: serde_json::Value = serde_json::from_str(&finished.output).map_err(|_| wrong())?;
+    match (json["operations"].as_f64(), json["seconds"].as_f64()) {
+        (Some(operations), Some(seconds)) => Ok(Done { operations, seconds, cpu_seconds: finished.cpu_seconds }),
+        _ => Err(wrong()),
     }
+}
+
+fn ratio_row(bench: &Bench, load: &str, ours: &[String], other: &[String]) -> Result<Row, String> {
+    let (a, b) = bench.rounds(|| bench.probe(ours), || bench.probe(other))?;
     let rate = |done: &Done| done.operations / done.seconds;
     Ok(Row {
         load: load.to_owned(),

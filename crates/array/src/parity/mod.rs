@@ -15,6 +15,9 @@ pub mod simd;
 
 pub use simd::{Kernel, available, fastest};
 
+/// Arrays compute parity in slices of at most this many bytes, so that what is gone over twice is still in the first-level cache.
+pub const SLICE_BYTES: usize = 16 << 10;
+
 /// The polynomial of the field without its x^8.
 const POLYNOMIAL: u8 = 0x1d;
 
