@@ -149,6 +149,7 @@ pub(crate) fn kind(group: Group) -> &'static str {
         Group::Sequential => "sequential",
         Group::Random => "random",
         Group::Mixed => "mixed",
+        Group::Files => "files",
     }
 }
 

@@ -180,7 +180,7 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
     let right = LEFT + CELL * panel.columns.len() as f64;
     let mut y = TOP;
     let mut rows = Vec::new();
-    for group in [Group::Sequential, Group::Random, Group::Mixed] {
+    for group in [Group::Sequential, Group::Random, Group::Mixed, Group::Files] {
         let workloads: Vec<_> = run.plan.workloads.iter().filter(|workload| workload.group == group).collect();
         for (place, workload) in workloads.iter().enumerate() {
             rows.push((y, (place == 0).then(|| numbers::kind(group)), *workload));

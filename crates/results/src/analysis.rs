@@ -477,7 +477,7 @@ fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
     }
     adjust_p_values(&mut cells);
 
-    let kinds: Vec<KindResult> = [Group::Sequential, Group::Random, Group::Mixed]
+    let kinds: Vec<KindResult> = [Group::Sequential, Group::Random, Group::Mixed, Group::Files]
         .into_iter()
         .filter(|group| plan.workloads.iter().any(|workload| workload.group == *group))
         .map(|group| kind_result(plan, table, members, baseline, group))

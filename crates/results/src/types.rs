@@ -56,6 +56,8 @@ pub enum Group {
     Random,
     /// Reads and writes together.
     Mixed,
+    /// Whole files: made, found, removed, written, read.
+    Files,
 }
 
 /// Which direction of a metric is better.

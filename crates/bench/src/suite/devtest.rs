@@ -24,6 +24,8 @@
 //! against the last write to each of its sectors at once; every place that a test wrote is read back after it, outside its
 //! time. A device that keeps no data (`null:`, modelled disks) is only measured.
 
+mod definition;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -35,6 +37,8 @@ use serde::{Serialize, Serializer};
 use crate::known::{Cover, Known, Verified, joined};
 use crate::latency::Latency;
 use crate::load::{self, Access, Content, Direction, Hooks, Load, Mixed, Requests, Sample, Sequential, Side, Uniform, Unverified};
+
+pub use definition::SUITE;
 
 /// Name of the suite.
 pub const NAME: &str = "devtest";

@@ -1,3 +1,78 @@
-//! The suites: named sets of tests.
+//! The suites: named sets of tests, each defined once and run by the same frame.
+//!
+//! ```text
+//!   definition   what a suite is: phases in words, settings with defaults
+//!   session      one execution: clock, audit, stop, progress
+//!   row          what comes out of each phase
+//!   folder       a fresh folder that is removed on any way out, and what is checked before anything is written
+//!   bonnie, copy, devtest …   the suites themselves
+//! ```
 
+pub mod definition;
 pub mod devtest;
+pub mod explain;
+pub mod row;
+pub mod session;
+
+pub use definition::{Kind, Phase, Setting, Settings, Suite, Target, TargetKind, Value};
+pub use row::{Done, Measured, Row};
+pub use session::{Blind, Meter, Next, Observer, Session, Silent, Ticker};
+
+/// Every suite, in the order they are listed.
+#[must_use]
+pub fn all() -> Vec<&'static Suite> {
+    vec![&devtest::SUITE]
+}
+
+/// A suite by its name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Suite> {
+    all().into_iter().find(|suite| suite.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `docs/suites.md` says what every suite does, phase by phase, as the suites themselves have it.
+    #[test]
+    fn the_document_is_what_the_definitions_say() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/suites.md");
+        let expected = explain::document();
+        if std::env::var_os("RAIDLOOM_OVERWRITE").is_some() {
+            std::fs::write(path, &expected).unwrap();
+        }
+        let found = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(found == expected, "docs/suites.md is not what the suites say; RAIDLOOM_OVERWRITE=1 cargo test -p bench writes it anew");
+    }
+
+    #[test]
+    fn definitions_are_complete_and_names_are_unique() {
+        let suites = all();
+        for (index, suite) in suites.iter().enumerate() {
+            assert!(suites[..index].iter().all(|other| other.name != suite.name), "two suites called {}", suite.name);
+            assert!(!suite.summary.is_empty() && !suite.about.is_empty() && !suite.targets.is_empty(), "{}", suite.name);
+            for setting in suite.settings {
+                assert!(setting.kind.check(&setting.default).is_ok(), "{}: the default of {}", suite.name, setting.name);
+            }
+            let phases = suite.default_phases();
+            assert!(!phases.is_empty(), "{}", suite.name);
+            for (index, phase) in phases.iter().enumerate() {
+                assert!(phases[..index].iter().all(|other| other.name != phase.name), "{}: two phases {}", suite.name, phase.name);
+                assert!(phase.what.ends_with('.') && phase.what.len() > 20, "{}: what {} does", suite.name, phase.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_setting_takes_values_of_its_kind_only() {
+        let suite = &devtest::SUITE;
+        let mut settings = suite.defaults();
+        assert_eq!(settings.set(suite, "depth", Value::Count(32)), Ok(()));
+        assert_eq!(settings.count("depth"), 32);
+        let wrong = settings.set(suite, "depth", Value::Count(0)).unwrap_err();
+        assert_eq!(wrong, "depth: `0`: expected a whole number from 1 to 4096");
+        assert!(settings.set(suite, "verify", Value::word("most")).unwrap_err().contains("off, words, full"));
+        assert!(settings.set(suite, "deep", Value::Count(1)).unwrap_err().contains("no setting `deep`"));
+    }
+}

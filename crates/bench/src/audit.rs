@@ -1,0 +1,332 @@
+//! What the devices really moved, held against what was asked for: pure judgement over plain numbers.
+//!
+//! ```text
+//!   asked for   64 MiB read      ┐
+//!   moved        4 MiB read      ├──> read from a cache: the devices moved 6 % of it
+//!   in           0.1 s           │
+//!   machine     2 % stolen, …    ┘──> machine not quiet: …
+//! ```
+//!
+//! Whoever measures reads the facts before and after ([`Reading`]): the lab from `/proc` and from the counters of its own
+//! stacks. This module says what they mean, in the same words for every suite.
+
+use std::fmt;
+use std::time::Duration;
+
+use block::Traffic;
+use serde::{Serialize, Serializer};
+
+/// What the machine and the devices had done at one moment, counted since some moment before all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Bytes that the devices under the target have moved; `None` where nobody counts them (tmpfs, a network).
+    pub moved: Option<Traffic>,
+    /// Processor time of this process and its threads.
+    pub own_cpu: Option<Duration>,
+    /// Processor time of the kernel's own threads: writeback, loop devices, md, journals.
+    pub kernel_cpu: Option<Duration>,
+    /// Processor time of the whole machine.
+    pub machine: Option<Machine>,
+    /// Time in which at least one task of the machine waited for I/O (`/proc/pressure/io`, `some`).
+    pub io_pressure: Option<Duration>,
+}
+
+/// Processor time of the whole machine since it was started, over all processors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// All time there was.
+    pub total: Duration,
+    /// Work of any process or of the kernel.
+    pub busy: Duration,
+    /// What a hypervisor gave to others.
+    pub stolen: Duration,
+    /// The unit that times are counted in, given to whoever runs when it ends.
+    pub tick: Duration,
+}
+
+/// What happened between two readings.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// Bytes that the test asked to read and write.
+    pub asked: Traffic,
+    /// Bytes that the devices moved.
+    pub moved: Option<Traffic>,
+    /// How long it took, the flush at its end included.
+    pub elapsed: Duration,
+    /// How many bytes a device writes for one that is asked for when all is as planned: 2 for two mirrors, 1 without redundancy.
+    pub copies: f64,
+    /// The highest rate of the devices together in bytes/s, where it is known.
+    pub fastest_bytes_per_second: Option<f64>,
+    /// Processor time of this process.
+    pub own_cpu: Option<Duration>,
+    /// Processor time of the kernel's own threads.
+    pub kernel_cpu: Option<Duration>,
+    /// Processor time of the machine.
+    pub machine: Option<Machine>,
+    /// Time in which some task waited for I/O.
+    pub io_pressure: Option<Duration>,
+}
+
+impl Facts {
+    /// What happened from `before` to `after`.
+    #[must_use]
+    pub fn between(before: &Reading, after: &Reading, asked: Traffic, elapsed: Duration) -> Facts {
+        let passed = |before: Option<Duration>, after: Option<Duration>| Some(after?.saturating_sub(before?));
+        let machine = |before: Machine, after: Machine| Machine {
+            total: after.total.saturating_sub(before.total),
+            busy: after.busy.saturating_sub(before.busy),
+            stolen: after.stolen.saturating_sub(before.stolen),
+            tick: after.tick,
+        };
+        Facts {
+            asked,
+            moved: before.moved.zip(after.moved).map(|(before, after)| after.since(&before)),
+            elapsed,
+            copies: 1.0,
+            fastest_bytes_per_second: None,
+            own_cpu: passed(before.own_cpu, after.own_cpu),
+            kernel_cpu: passed(before.kernel_cpu, after.kernel_cpu),
+            machine: before.machine.zip(after.machine).map(|(before, after)| machine(before, after)),
+            io_pressure: passed(before.io_pressure, after.io_pressure),
+        }
+    }
+}
+
+/// What is doubtful about a figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Flag {
+    /// The devices read less than was asked for: a cache had it.
+    ReadFromCache {
+        /// Bytes that the devices read, of one that was asked for.
+        share: f64,
+    },
+    /// The devices wrote less than was asked for: it was compressed or joined, or it still lies in memory.
+    CompressedOrStillDirty {
+        /// Bytes that the devices wrote, of one that was asked for.
+        share: f64,
+    },
+    /// The devices wrote more than was asked for.
+    WriteAmplification {
+        /// Bytes that the devices wrote, of one that was asked for.
+        factor: f64,
+    },
+    /// A hypervisor gave the processors to others.
+    Stolen {
+        /// Share of all processor time.
+        share: f64,
+    },
+    /// Other processes worked.
+    OtherWork {
+        /// Share of all processor time.
+        share: f64,
+    },
+    /// Faster than the devices together can be.
+    Impossible {
+        /// The rate, of the devices' highest.
+        factor: f64,
+    },
+}
+
+impl Flag {
+    /// Short name, as it stands beside a figure.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Flag::ReadFromCache { .. } => "read-from-cache",
+            Flag::CompressedOrStillDirty { .. } => "compressed-or-still-dirty",
+            Flag::WriteAmplification { .. } => "write-amplification",
+            Flag::Stolen { .. } | Flag::OtherWork { .. } => "not-quiet",
+            Flag::Impossible { .. } => "impossible",
+        }
+    }
+}
+
+/// A share as a percentage that a person can use; one of less than half a per cent is not nothing.
+fn percent(share: f64) -> String {
+    if share > 0.0 && share < 0.005 { "less than 1 %".to_owned() } else { format!("{:.0} %", 100.0 * share) }
+}
+
+impl fmt::Display for Flag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Flag::ReadFromCache { share } => {
+                write!(f, "read from a cache: the devices read {} of the bytes asked for", percent(*share))
+            }
+            Flag::CompressedOrStillDirty { share } => {
+                write!(f, "written but compressed, or still dirty in memory: the devices wrote {} of the bytes", percent(*share))
+            }
+            Flag::WriteAmplification { factor } => {
+                write!(f, "write amplification: the devices wrote {factor:.1} times the bytes asked for")
+            }
+            Flag::Stolen { .. } => write!(f, "machine not quiet: the hypervisor took more than 2 % of the processors"),
+            Flag::OtherWork { .. } => write!(f, "machine not quiet: other work took more than 10 % of the processors"),
+            Flag::Impossible { factor } => {
+                write!(f, "impossible: {factor:.1} times as fast as the devices together, so something else answered")
+            }
+        }
+    }
+}
+
+impl Serialize for Flag {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}: {self}", self.name()))
+    }
+}
+
+/// Below this share of what was asked for, devices are said to have moved too little. Metadata and readahead blur the rest.
+const TOO_LITTLE: f64 = 0.9;
+/// Above this multiple of what was asked for, devices are said to have written too much.
+const TOO_MUCH: f64 = 1.5;
+/// Tests that asked for less are not judged: one journal commit would weigh more than their data.
+const JUDGED_BYTES: u64 = 256 << 10;
+/// Rates within this of the devices' highest may be chance.
+const CHANCE: f64 = 1.05;
+/// Shares of the machine's processor time that went elsewhere and count as "not quiet".
+const STOLEN_SHARE: f64 = 0.02;
+const OTHERS_SHARE: f64 = 0.10;
+/// Processor time is counted in ticks by whoever runs when one passes, so that a few come to anybody by chance.
+const CHANCE_TICKS: f64 = 3.0;
+
+/// What is doubtful about a test of which these are the facts.
+#[must_use]
+pub fn judge(facts: &Facts) -> Vec<Flag> {
+    let mut flags = judge_traffic(facts);
+    if let Some(machine) = facts.machine {
+        flags.extend(judge_machine(machine, facts.own_cpu.unwrap_or_default() + facts.kernel_cpu.unwrap_or_default()));
+    }
+    flags
+}
+
+fn judge_traffic(facts: &Facts) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    let seconds = facts.elapsed.as_secs_f64();
+    if let Some(moved) = facts.moved {
+        let (read, written) = (facts.asked.read_bytes, facts.asked.written_bytes);
+        if read >= JUDGED_BYTES {
+            let share = moved.read_bytes as f64 / read as f64;
+            if share < TOO_LITTLE {
+                flags.push(Flag::ReadFromCache { share });
+            }
+        }
+        if written >= JUDGED_BYTES {
+            let factor = moved.written_bytes as f64 / written as f64;
+            if factor < TOO_LITTLE * facts.copies {
+                flags.push(Flag::CompressedOrStillDirty { share: factor });
+            } else if factor > TOO_MUCH * facts.copies {
+                flags.push(Flag::WriteAmplification { factor });
+            }
+        }
+    }
+    if let Some(fastest) = facts.fastest_bytes_per_second.filter(|_| seconds > 0.0) {
+        let bytes = facts.asked.read_bytes + facts.asked.written_bytes;
+        let factor = bytes as f64 / seconds / fastest;
+        if bytes >= JUDGED_BYTES && factor > CHANCE {
+            flags.push(Flag::Impossible { factor });
+        }
+    }
+    flags
+}
+
+/// Whether the machine was quiet, given how much of its work was the test's own.
+#[must_use]
+pub fn judge_machine(machine: Machine, own: Duration) -> Vec<Flag> {
+    let total = machine.total.as_secs_f64();
+    let chance = CHANCE_TICKS * machine.tick.as_secs_f64();
+    let stolen = machine.stolen.as_secs_f64();
+    let others = machine.busy.saturating_sub(own).as_secs_f64();
+    let mut flags = Vec::new();
+    if stolen > STOLEN_SHARE * total + chance {
+        flags.push(Flag::Stolen { share: stolen / total });
+    }
+    if others > OTHERS_SHARE * total + chance {
+        flags.push(Flag::OtherWork { share: others / total });
+    }
+    flags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn traffic(read_mib: u64, written_mib: u64) -> Traffic {
+        Traffic { read_bytes: read_mib * MIB, written_bytes: written_mib * MIB, ..Traffic::default() }
+    }
+
+    fn facts(asked: Traffic, moved: Traffic) -> Facts {
+        Facts { asked, moved: Some(moved), elapsed: Duration::from_secs(1), copies: 1.0, ..Facts::default() }
+    }
+
+    fn names(facts: &Facts) -> Vec<&'static str> {
+        judge(facts).iter().map(Flag::name).collect()
+    }
+
+    #[test]
+    fn every_flag_has_its_cause_and_no_other() {
+        assert_eq!(names(&facts(traffic(64, 64), traffic(64, 64))), [""; 0]);
+        assert_eq!(names(&facts(traffic(64, 0), traffic(4, 0))), ["read-from-cache"]);
+        assert_eq!(names(&facts(traffic(0, 64), traffic(0, 3))), ["compressed-or-still-dirty"]);
+        assert_eq!(names(&facts(traffic(0, 64), traffic(0, 128))), ["write-amplification"]);
+        assert_eq!(names(&facts(traffic(64, 64), traffic(0, 128))), ["read-from-cache", "write-amplification"]);
+        let impossible = Facts { fastest_bytes_per_second: Some(30e6), ..facts(traffic(64, 0), traffic(64, 0)) };
+        assert_eq!(names(&impossible), ["impossible"]);
+        let possible = Facts { fastest_bytes_per_second: Some(70e6), ..impossible };
+        assert_eq!(names(&possible), [""; 0]);
+    }
+
+    #[test]
+    fn mirrors_are_expected_to_write_twice() {
+        let mirrored = Facts { copies: 2.0, ..facts(traffic(0, 64), traffic(0, 128)) };
+        assert_eq!(names(&mirrored), [""; 0]);
+        let half = Facts { copies: 2.0, ..facts(traffic(0, 64), traffic(0, 64)) };
+        assert_eq!(names(&half), ["compressed-or-still-dirty"]);
+    }
+
+    #[test]
+    fn too_few_bytes_and_unknown_devices_are_not_judged() {
+        assert_eq!(names(&facts(Traffic { read_bytes: 4096, written_bytes: 4096, ..Traffic::default() }, traffic(0, 1))), [""; 0]);
+        let unknown = Facts { moved: None, ..facts(traffic(64, 64), traffic(0, 0)) };
+        assert_eq!(names(&unknown), [""; 0]);
+    }
+
+    fn machine(total: u64, busy: u64, stolen: u64) -> Machine {
+        let ticks = |count| Duration::from_millis(10 * count);
+        Machine { total: ticks(total), busy: ticks(busy), stolen: ticks(stolen), tick: ticks(1) }
+    }
+
+    #[test]
+    fn a_busy_machine_is_told_from_our_own_work_and_from_chance() {
+        let own = Duration::from_secs(1);
+        assert_eq!(judge_machine(machine(1000, 100, 0), own), []);
+        assert!(matches!(judge_machine(machine(1000, 100, 40), own)[..], [Flag::Stolen { share }] if (share - 0.04).abs() < 1e-9));
+        assert!(matches!(judge_machine(machine(1000, 300, 0), own)[..], [Flag::OtherWork { share }] if (share - 0.2).abs() < 1e-9));
+        assert_eq!(judge_machine(machine(10, 6, 3), Duration::from_millis(40)), [], "three ticks may be chance");
+    }
+
+    #[test]
+    fn readings_become_facts_by_difference() {
+        let at = |mib: u64, seconds: u64| Reading {
+            moved: Some(traffic(mib, 2 * mib)),
+            own_cpu: Some(Duration::from_secs(seconds)),
+            kernel_cpu: None,
+            machine: Some(machine(100 * seconds, 50 * seconds, seconds)),
+            io_pressure: Some(Duration::from_secs(seconds)),
+        };
+        let facts = Facts::between(&at(10, 1), &at(15, 4), traffic(5, 10), Duration::from_secs(3));
+        assert_eq!(facts.moved, Some(traffic(5, 10)));
+        assert_eq!(facts.own_cpu, Some(Duration::from_secs(3)));
+        assert_eq!((facts.kernel_cpu, facts.io_pressure), (None, Some(Duration::from_secs(3))));
+        assert_eq!(facts.machine, Some(machine(300, 150, 3)));
+    }
+
+    #[test]
+    fn a_flag_says_its_figure_in_words() {
+        let flag = Flag::ReadFromCache { share: 0.062 };
+        assert_eq!(flag.to_string(), "read from a cache: the devices read 6 % of the bytes asked for");
+        assert_eq!(
+            Flag::ReadFromCache { share: 0.001 }.to_string(),
+            "read from a cache: the devices read less than 1 % of the bytes asked for"
+        );
+    }
+}

@@ -1,0 +1,171 @@
+//! `devtest` as a suite among the others: its phases in words, its settings, and its results as rows.
+
+use std::time::Duration;
+
+use block::{Error, ErrorKind, Traffic};
+
+use super::super::definition::{Kind as ValueKind, Phase, Setting, Settings as Values, Suite, Target, TargetKind, Value};
+use super::super::row::Done;
+use super::super::session::{Next, Session};
+use super::{Kind, Measured, NAME, Outcome, Place, Prepared, RequestBytes, Settings, Test, Verify, prepare, run_test, tests};
+use crate::load::{Direction, Hooks};
+
+const UNLIMITED: &str = "unlimited";
+
+/// `devtest`.
+pub static SUITE: Suite = Suite {
+    name: NAME,
+    summary: "Raw requests on a whole device: sequential at its start and end, random, and mixed, with the data verified.",
+    about: "The raw-device test of 2004. One request is outstanding unless told otherwise; sequential tests ascend in a region at one end \
+            of the device; random places are multiples of the device's block. Before the tests, what they will read is filled with data \
+            that name their place; what a test writes is read back after it, outside its time. Every test starts from a flushed, idle \
+            device.",
+    targets: &[TargetKind::Device],
+    settings: &[
+        Setting { name: "depth", kind: ValueKind::Count(1, 4096), default: Value::Count(1), what: "Requests outstanding." },
+        Setting {
+            name: "time_per_test",
+            kind: ValueKind::Time,
+            default: Value::Time(Duration::from_secs(3)),
+            what: "How long a test issues requests; 1min on the virtual clock.",
+        },
+        Setting {
+            name: "max_operations",
+            kind: ValueKind::Text,
+            default: Value::word(UNLIMITED),
+            what: "Ends a test after this many requests, if that comes first.",
+        },
+        Setting {
+            name: "ramp",
+            kind: ValueKind::Time,
+            default: Value::Time(Duration::ZERO),
+            what: "Time at the start of tests that write at random which is not counted; 1min on the virtual clock.",
+        },
+        Setting {
+            name: "verify",
+            kind: ValueKind::Word(&["off", "words", "full"]),
+            default: Value::word("words"),
+            what: "What is checked of the data: nothing, the mark in every 512 bytes, every byte.",
+        },
+        Setting {
+            name: "region",
+            kind: ValueKind::Bytes,
+            default: Value::Bytes(512 << 20),
+            what: "The longest region of a sequential test.",
+        },
+        Setting {
+            name: "prepare",
+            kind: ValueKind::Bytes,
+            default: Value::Bytes(1 << 30),
+            what: "Devices up to this size are filled before they are read.",
+        },
+    ],
+    phases: |_| tests().iter().map(phase).collect(),
+    run,
+};
+
+fn phase(test: &Test) -> Phase {
+    let size = match test.request_bytes {
+        RequestBytes::Fixed(bytes) => format!("{bytes} bytes"),
+        RequestBytes::Range(from, to) => format!("{from} to {to} bytes, every multiple of {from} equally often"),
+    };
+    let verb = |direction| if direction == Direction::Read { "Reads" } else { "Writes" };
+    let what = match test.kind {
+        Kind::Sequential { direction, place, .. } => {
+            let end = if place == Place::Start { "start" } else { "end" };
+            format!("{} of {size}, ascending, in a region at the {end} of the device.", verb(direction))
+        }
+        Kind::Random { direction, .. } => format!("{} of {size} at places drawn uniformly from the whole device.", verb(direction)),
+        Kind::Mixed { read_percent } => format!(
+            "{read_percent} reads to {} writes by number, of {size}, at places drawn uniformly from the whole device.",
+            100 - read_percent
+        ),
+    };
+    Phase {
+        name: test.workload.clone(),
+        what: what.into(),
+        group: test.group,
+        metric: test.metric,
+        better: test.better,
+        writes: test.writes(),
+    }
+}
+
+fn settings(values: &Values, session: &Session<'_>) -> Result<Settings, Error> {
+    let operations = values.text("max_operations");
+    let wrong =
+        || Error::new(ErrorKind::Invalid, format!("max_operations: `{operations}`: expected `{UNLIMITED}` or a whole number from 1 on"));
+    Ok(Settings {
+        depth: u32::try_from(values.count("depth")).expect("the kind says at most 4096"),
+        time_per_test: values.time("time_per_test"),
+        max_operations_per_test: match operations {
+            UNLIMITED => None,
+            number => Some(number.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)?),
+        },
+        ramp: values.time("ramp"),
+        verify: match values.text("verify") {
+            "off" => Verify::Off,
+            "full" => Verify::Full,
+            _ => Verify::Words,
+        },
+        region_bytes: values.bytes("region"),
+        prepare_bytes: values.bytes("prepare"),
+        seed: session.seed,
+        data_seed: session.data_seed,
+        ..Settings::default()
+    })
+}
+
+fn run(target: Target<'_>, values: &Values, session: &mut Session<'_>) -> Result<(), Error> {
+    let Target::Device(device) = target else {
+        return Err(Error::new(ErrorKind::Invalid, "devtest measures a device: name a stack, an image file or a block device"));
+    };
+    let settings = settings(values, session)?;
+    let stop = session.stop;
+    let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
+    let mut prepared = prepare(device, session.reactor, &settings, &mut Hooks { stop: Some(&stopped), progress: None })?;
+    for test in tests() {
+        let phase = phase(&test);
+        if let Some(reason) = test.impossible(device.info(), &settings) {
+            session.skip(&phase, 1, reason);
+            continue;
+        }
+        let next = session.measure(&phase, 1, |session| one(device, &test, &settings, &mut prepared, session))?;
+        if next == Next::Stop {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn one(
+    device: &dyn block::Device,
+    test: &Test,
+    settings: &Settings,
+    prepared: &mut Prepared,
+    session: &mut Session<'_>,
+) -> Result<Option<Done>, Error> {
+    let stop = session.stop;
+    let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
+    let mut hooks = Hooks { stop: Some(&stopped), progress: None };
+    let result = run_test(device, session.reactor, test, settings, prepared, &mut hooks)?;
+    Ok(match result.outcome {
+        Outcome::Measured(measured) => Some(done(*measured)),
+        Outcome::Skipped(_) | Outcome::Stopped => None,
+    })
+}
+
+fn done(measured: Measured) -> Done {
+    let sample = measured.sample;
+    Done {
+        operations: sample.operations(),
+        read_bytes: sample.read.bytes,
+        written_bytes: sample.write.bytes,
+        rated_bytes: None,
+        elapsed: sample.elapsed,
+        flush: measured.flush,
+        beside: Traffic { read_bytes: measured.read_back_bytes, ..Traffic::default() },
+        latency: sample.latency(),
+        notes: measured.notes,
+    }
+}

@@ -1,0 +1,97 @@
+//! What a suite does, in words: for `bench explain` and for `docs/suites.md`, from the definition alone.
+
+use std::fmt::Write;
+
+use super::definition::{Phase, Suite, TargetKind};
+
+/// What kinds of target a suite takes, in words.
+#[must_use]
+pub fn targets(suite: &Suite) -> String {
+    let name = |kind: &TargetKind| match kind {
+        TargetKind::Device => "a stack, an image file or a block device",
+        TargetKind::Folder => "a folder",
+    };
+    suite.targets.iter().map(name).collect::<Vec<_>>().join("; ")
+}
+
+/// A phase's figure, in words.
+#[must_use]
+pub fn figure(phase: &Phase) -> &'static str {
+    match phase.metric.rsplit_once('_').map(|_| phase.metric) {
+        Some("throughput_bytes_per_second" | "durable_throughput_bytes_per_second") => "bytes/s",
+        Some("io_per_second" | "durable_io_per_second") => "operations/s",
+        Some(metric) if metric.ends_with("_seconds") => "seconds",
+        _ => "a number",
+    }
+}
+
+fn table(text: &mut String, head: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    *text += &line(&head.iter().map(ToString::to_string).collect::<Vec<_>>());
+    *text += &line(&head.iter().map(|_| "---".to_owned()).collect::<Vec<_>>());
+    for row in rows {
+        *text += &line(&row);
+    }
+}
+
+/// One suite in Markdown.
+#[must_use]
+pub fn markdown(suite: &Suite) -> String {
+    let mut text = format!("## {}\n\n{}\n\n{}\n\n", suite.name, suite.summary, suite.about.trim());
+    let _ = writeln!(text, "Target: {}.\n", targets(suite));
+    let phases = suite.default_phases();
+    table(
+        &mut text,
+        &["phase", "what is done", "figure"],
+        phases.iter().map(|phase| vec![phase.name.clone(), phase.what.replace('|', "\\|"), figure(phase).to_owned()]),
+    );
+    if !suite.settings.is_empty() {
+        text += "\n";
+        table(
+            &mut text,
+            &["setting", "value", "without it", "means"],
+            suite.settings.iter().map(|setting| {
+                vec![
+                    format!("`{}`", setting.name),
+                    setting.kind.to_string(),
+                    format!("`{}`", setting.default),
+                    setting.what.replace('|', "\\|"),
+                ]
+            }),
+        );
+    }
+    text
+}
+
+const INTRODUCTION: &str = "\
+# The suites
+
+Made from the suites' own definitions; `raidloom bench explain SUITE` prints the same in a terminal.
+
+Every row of every suite has
+
+* an **acknowledged** rate, when the calls had returned, and, where something was written, a **durable** one, to the end of the flush that follows;
+* latencies: mean, percentiles and the longest;
+* processor time of raidloom itself and, beside it, of the kernel's own threads, in per cent of one processor;
+* an **audit**: what the devices under the target really moved meanwhile, held against what was asked for.
+
+The audit's flags stand beside the figures wherever these are shown:
+
+| flag | means |
+| --- | --- |
+| `read-from-cache` | the devices read less than nine tenths of the bytes asked for |
+| `compressed-or-still-dirty` | the devices wrote less than nine tenths of the bytes: compressed, joined, or still in memory |
+| `write-amplification` | the devices wrote more than one and a half times what the redundancy asks for |
+| `not-quiet` | a hypervisor took more than 2 %, or other work more than 10 %, of the processors |
+| `impossible` | faster than the devices together can be, where that is known |
+
+The settings are the keys of a `[[workload]]` in a plan; `raidloom bench SUITE --help` has the flags.
+
+";
+
+/// All suites in Markdown.
+#[must_use]
+pub fn document() -> String {
+    let sections: Vec<String> = super::all().into_iter().map(markdown).collect();
+    format!("{INTRODUCTION}{}", sections.join("\n"))
+}

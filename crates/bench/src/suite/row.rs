@@ -1,0 +1,221 @@
+//! A row of results, the same for all suites: what was done, how fast, how even, at what cost, and what is doubtful about it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use block::Traffic;
+use serde::Serialize;
+
+use crate::audit::{Facts, Flag};
+use crate::latency::Latency;
+
+/// What a phase did, as counted by whoever did it.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Operations: requests, files, seeks; whatever the phase counts.
+    pub operations: u64,
+    /// Bytes read by these operations.
+    pub read_bytes: u64,
+    /// Bytes written by these operations.
+    pub written_bytes: u64,
+    /// Bytes the rate is about, where that is not all that was read and written: a rewrite counts the file once.
+    pub rated_bytes: Option<u64>,
+    /// From the first call until the last one returned.
+    pub elapsed: Duration,
+    /// How long making it durable took after that; `None` for a phase that writes nothing.
+    pub flush: Option<Duration>,
+    /// What was moved besides the operations and is no part of what was asked for, such as reading back to verify.
+    pub beside: Traffic,
+    /// How long each operation took.
+    pub latency: Latency,
+    /// What its reader should know, in words.
+    pub notes: Vec<String>,
+}
+
+/// The figures of one phase.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// What was done.
+    pub done: Done,
+    /// What the devices and the machine did meanwhile.
+    pub facts: Facts,
+    /// What is doubtful.
+    pub flags: Vec<Flag>,
+}
+
+fn per_second(amount: u64, time: Duration) -> f64 {
+    if time.is_zero() { 0.0 } else { amount as f64 / time.as_secs_f64() }
+}
+
+impl Done {
+    /// Bytes the rate is about.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.rated_bytes.unwrap_or(self.read_bytes + self.written_bytes)
+    }
+
+    /// What was asked of the devices, for the audit.
+    #[must_use]
+    pub fn asked(&self) -> Traffic {
+        Traffic { read_bytes: self.read_bytes, written_bytes: self.written_bytes, ..Traffic::default() }
+    }
+
+    /// Until all was durable.
+    #[must_use]
+    pub fn durable_elapsed(&self) -> Duration {
+        self.elapsed + self.flush.unwrap_or_default()
+    }
+}
+
+impl Measured {
+    /// Bytes per second when the calls had returned.
+    #[must_use]
+    pub fn bytes_per_second(&self) -> f64 {
+        per_second(self.done.bytes(), self.done.elapsed)
+    }
+
+    /// Bytes per second when all was durable; `None` for a phase that writes nothing.
+    #[must_use]
+    pub fn durable_bytes_per_second(&self) -> Option<f64> {
+        self.done.flush.map(|_| per_second(self.done.bytes(), self.done.durable_elapsed()))
+    }
+
+    /// Operations per second when the calls had returned.
+    #[must_use]
+    pub fn operations_per_second(&self) -> f64 {
+        per_second(self.done.operations, self.done.elapsed)
+    }
+
+    /// Operations per second when all was durable; `None` for a phase that writes nothing.
+    #[must_use]
+    pub fn durable_operations_per_second(&self) -> Option<f64> {
+        self.done.flush.map(|_| per_second(self.done.operations, self.done.durable_elapsed()))
+    }
+
+    /// Processor time of this process in per cent of one processor, over the whole time.
+    #[must_use]
+    pub fn cpu_percent(&self) -> Option<f64> {
+        self.percent(self.facts.own_cpu)
+    }
+
+    /// Processor time of the kernel's own threads in per cent of one processor.
+    #[must_use]
+    pub fn kernel_cpu_percent(&self) -> Option<f64> {
+        self.percent(self.facts.kernel_cpu)
+    }
+
+    fn percent(&self, time: Option<Duration>) -> Option<f64> {
+        let elapsed = self.facts.elapsed.as_secs_f64();
+        time.filter(|_| elapsed > 0.0).map(|time| 100.0 * time.as_secs_f64() / elapsed)
+    }
+
+    /// The figures for a trial and for JSON, name to value.
+    ///
+    /// `throughput_…` where bytes were moved, `durable_…` where something was written, latencies where operations were timed.
+    #[must_use]
+    pub fn metrics(&self) -> BTreeMap<String, f64> {
+        let done = &self.done;
+        let mut metrics = BTreeMap::new();
+        let mut put = |name: &str, figure: Option<f64>| {
+            metrics.extend(figure.map(|figure| (name.to_owned(), figure)));
+        };
+        let moves = done.bytes() > 0;
+        put("operations_count", Some(done.operations as f64));
+        put("elapsed_seconds", Some(done.elapsed.as_secs_f64()));
+        put("io_per_second", Some(self.operations_per_second()));
+        put("durable_io_per_second", self.durable_operations_per_second());
+        put("throughput_bytes_per_second", moves.then(|| self.bytes_per_second()));
+        put("durable_throughput_bytes_per_second", self.durable_bytes_per_second().filter(|_| moves));
+        put("flush_seconds", done.flush.map(|flush| flush.as_secs_f64()));
+        if done.latency.count() > 0 {
+            put("latency_mean_seconds", Some(done.latency.mean_seconds()));
+            for (name, quantile) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)] {
+                put(&format!("latency_{name}_seconds"), Some(done.latency.quantile_seconds(quantile)));
+            }
+            put("latency_p99_9_seconds", done.latency.supports(0.999).then(|| done.latency.quantile_seconds(0.999)));
+            put("latency_max_seconds", Some(done.latency.max_seconds()));
+        }
+        put("cpu_ratio", self.cpu_percent().map(|percent| percent / 100.0));
+        put("kernel_threads_cpu_ratio", self.kernel_cpu_percent().map(|percent| percent / 100.0));
+        metrics
+    }
+}
+
+/// What came of a phase.
+#[derive(Clone, Debug)]
+pub enum Result {
+    /// It was measured.
+    Measured(Box<Measured>),
+    /// It was not run, for this reason.
+    Skipped(String),
+}
+
+/// A phase and what came of it, once.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Name of the phase.
+    pub phase: String,
+    /// Which repetition it is, from 1.
+    pub run: u32,
+    /// What came of it.
+    pub result: Result,
+}
+
+impl Row {
+    /// The figures, if it was measured.
+    #[must_use]
+    pub fn measured(&self) -> Option<&Measured> {
+        match &self.result {
+            Result::Measured(measured) => Some(measured),
+            Result::Skipped(_) => None,
+        }
+    }
+
+    /// As it stands in JSON.
+    #[must_use]
+    pub fn document(&self) -> RowDocument {
+        let mut document = RowDocument { phase: self.phase.clone(), run: self.run, ..RowDocument::default() };
+        match &self.result {
+            Result::Skipped(reason) => document.skipped = Some(reason.clone()),
+            Result::Measured(measured) => {
+                document.metrics = measured.metrics();
+                document.asked_read_bytes = measured.facts.asked.read_bytes;
+                document.asked_written_bytes = measured.facts.asked.written_bytes;
+                document.moved_read_bytes = measured.facts.moved.map(|moved| moved.read_bytes);
+                document.moved_written_bytes = measured.facts.moved.map(|moved| moved.written_bytes);
+                document.io_pressure_seconds = measured.facts.io_pressure.map(|time| time.as_secs_f64());
+                document.flags.clone_from(&measured.flags);
+                document.notes.clone_from(&measured.done.notes);
+            }
+        }
+        document
+    }
+}
+
+/// A row in JSON.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RowDocument {
+    /// Name of the phase.
+    pub phase: String,
+    /// Which repetition, from 1.
+    pub run: u32,
+    /// Metric name to figure; names end in their base unit.
+    pub metrics: BTreeMap<String, f64>,
+    /// Bytes that were asked for.
+    pub asked_read_bytes: u64,
+    /// Bytes that were asked for.
+    pub asked_written_bytes: u64,
+    /// Bytes that the devices moved.
+    pub moved_read_bytes: Option<u64>,
+    /// Bytes that the devices moved.
+    pub moved_written_bytes: Option<u64>,
+    /// Time in which some task of the machine waited for I/O.
+    pub io_pressure_seconds: Option<f64>,
+    /// What is doubtful.
+    pub flags: Vec<Flag>,
+    /// What its reader should know.
+    pub notes: Vec<String>,
+    /// Why it was not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+}

@@ -1,0 +1,201 @@
+//! One execution of a suite: the clock, the audit before and after each phase, the caller's wish to stop, progress, and the
+//! rows so far.
+//!
+//! ```text
+//!   for each phase:   observer.begun ── meter.read ── work ── meter.read ── judge ──> row ── observer.finished
+//!                                                      │
+//!                                                  ticker: stop? how far?      (shared by all threads of the phase)
+//! ```
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use block::{Error, Reactor};
+
+use super::definition::Phase;
+use super::row::{Done, Measured, Result as RowResult, Row};
+use crate::audit::{self, Facts, Reading};
+
+/// Whoever knows what the machine and the devices under the target have done so far.
+pub trait Meter {
+    /// What they have done until now.
+    fn read(&mut self) -> Reading;
+
+    /// How many bytes a device writes for one that is asked for when all is as planned.
+    fn copies(&self) -> f64 {
+        1.0
+    }
+
+    /// The highest rate of the devices together in bytes/s, where it is known.
+    fn fastest_bytes_per_second(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Knows nothing: nothing is judged.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Blind;
+
+impl Meter for Blind {
+    fn read(&mut self) -> Reading {
+        Reading::default()
+    }
+}
+
+/// Somebody who watches a session.
+pub trait Observer {
+    /// A phase begins. `ticker` tells how far it is, also to other threads.
+    fn begun(&mut self, phase: &Phase, run: u32) {
+        let _ = (phase, run);
+    }
+
+    /// A row is there.
+    fn finished(&mut self, row: &Row) {
+        let _ = row;
+    }
+}
+
+/// Watches without a word.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}
+
+/// How far a phase is, and whether it should go on. Shared by its threads and by whoever shows progress.
+#[derive(Debug, Default)]
+pub struct Ticker {
+    done: AtomicU64,
+    total: AtomicU64,
+    in_bytes: AtomicBool,
+}
+
+impl Ticker {
+    /// Nothing done, nothing planned.
+    #[must_use]
+    pub fn new() -> Ticker {
+        Ticker::default()
+    }
+
+    /// A phase begins that will move so many bytes.
+    pub fn plan_bytes(&self, total: u64) {
+        self.plan(total, true);
+    }
+
+    /// A phase begins that will do so many operations.
+    pub fn plan_operations(&self, total: u64) {
+        self.plan(total, false);
+    }
+
+    fn plan(&self, total: u64, in_bytes: bool) {
+        self.done.store(0, Ordering::Relaxed);
+        self.in_bytes.store(in_bytes, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+    }
+
+    /// So much more is done.
+    pub fn add(&self, amount: u64) {
+        self.done.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// What is done and what was planned, and whether that is in bytes; 0 planned means that it is not known.
+    #[must_use]
+    pub fn far(&self) -> (u64, u64, bool) {
+        (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed), self.in_bytes.load(Ordering::Relaxed))
+    }
+}
+
+/// What came of one phase, for the suite that goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It is measured; go on.
+    Go,
+    /// The caller wants an end: clean up and return.
+    Stop,
+}
+
+/// One execution of a suite.
+pub struct Session<'a> {
+    /// The clock.
+    pub reactor: &'a Reactor,
+    /// Where random requests go.
+    pub seed: u64,
+    /// What data say of themselves; one that no earlier run on the same target used.
+    pub data_seed: u64,
+    /// Set when the caller wants an end.
+    pub stop: &'a AtomicBool,
+    /// How far the phase is.
+    pub ticker: &'a Ticker,
+    meter: &'a mut dyn Meter,
+    observer: &'a mut dyn Observer,
+    rows: Vec<Row>,
+}
+
+impl<'a> Session<'a> {
+    /// A session without rows, with both seeds at 1.
+    pub fn new(
+        reactor: &'a Reactor,
+        stop: &'a AtomicBool,
+        ticker: &'a Ticker,
+        meter: &'a mut dyn Meter,
+        observer: &'a mut dyn Observer,
+    ) -> Session<'a> {
+        Session { reactor, seed: 1, data_seed: 1, stop, ticker, meter, observer, rows: Vec::new() }
+    }
+
+    /// Whether the caller wants an end.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The rows so far.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The rows, when it is over.
+    #[must_use]
+    pub fn into_rows(self) -> Vec<Row> {
+        self.rows
+    }
+
+    /// Measures a phase. `work` does it and returns what it did, or `None` when it was stopped.
+    ///
+    /// # Errors
+    /// That of `work`, with the phase's name.
+    pub fn measure(&mut self, phase: &Phase, run: u32, work: impl FnOnce(&mut Self) -> Result<Option<Done>, Error>) -> Result<Next, Error> {
+        if self.stopped() {
+            return Ok(Next::Stop);
+        }
+        self.ticker.plan_operations(0);
+        self.observer.begun(phase, run);
+        let before = self.meter.read();
+        let start = self.reactor.now();
+        let done = work(self).map_err(|error| error.at(&phase.name))?;
+        let elapsed = self.reactor.now().since(start);
+        let after = self.meter.read();
+        let Some(done) = done else { return Ok(Next::Stop) };
+        let mut facts = Facts {
+            copies: self.meter.copies(),
+            fastest_bytes_per_second: self.meter.fastest_bytes_per_second(),
+            ..Facts::between(&before, &after, done.asked(), elapsed)
+        };
+        if let Some(moved) = &mut facts.moved {
+            moved.read_bytes = moved.read_bytes.saturating_sub(done.beside.read_bytes);
+            moved.written_bytes = moved.written_bytes.saturating_sub(done.beside.written_bytes);
+        }
+        let flags = audit::judge(&facts);
+        self.push(Row { phase: phase.name.clone(), run, result: RowResult::Measured(Box::new(Measured { done, facts, flags })) });
+        Ok(Next::Go)
+    }
+
+    /// Says that a phase is not run, and why.
+    pub fn skip(&mut self, phase: &Phase, run: u32, reason: impl Into<String>) {
+        self.push(Row { phase: phase.name.clone(), run, result: RowResult::Skipped(reason.into()) });
+    }
+
+    fn push(&mut self, row: Row) {
+        self.observer.finished(&row);
+        self.rows.push(row);
+    }
+}
