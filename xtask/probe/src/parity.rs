@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use array::parity::{SLICE_BYTES, fastest};
+use block::BufMut;
 
 /// What each member of `stripes` holds, in bytes: far more than the caches do.
 const MEMBER_BYTES: usize = 64 << 20;
@@ -47,17 +48,36 @@ fn timed(limit: Duration, mut round: impl FnMut()) -> String {
     }
 }
 
-fn blocks(count: usize, bytes: usize) -> Vec<Vec<u8>> {
-    (1..=count).map(|number| vec![number as u8; bytes]).collect()
+/// Memory as requests have it: on whole pages.
+struct Block(BufMut);
+
+impl Block {
+    fn new(bytes: usize, byte: u8) -> Block {
+        let mut buffer = BufMut::zeroed(bytes);
+        buffer.fill(byte);
+        Block(buffer)
+    }
+
+    fn get(&self) -> &[u8] {
+        self.0.as_slice().expect("it is in one piece")
+    }
+
+    fn get_mut(&mut self) -> &mut [u8] {
+        self.0.as_mut_slice().expect("it is in one piece")
+    }
+}
+
+fn blocks(count: usize, bytes: usize) -> Vec<Block> {
+    (1..=count).map(|number| Block::new(bytes, number as u8)).collect()
 }
 
 /// P, and Q if wanted, as an array computes them.
-fn compute(data: &[Vec<u8>], p: &mut [u8], mut q: Option<&mut [u8]>) {
+fn compute(data: &[Block], p: &mut [u8], mut q: Option<&mut [u8]>) {
     let kernel = fastest();
     let mut at = 0;
     while at < p.len() {
         let to = p.len().min(at + SLICE_BYTES);
-        let slices: Vec<&[u8]> = data.iter().map(|block| &block[at..to]).collect();
+        let slices: Vec<&[u8]> = data.iter().map(|block| &block.get()[at..to]).collect();
         match &mut q {
             Some(q) => (kernel.pq)(&slices, &mut p[at..to], &mut q[at..to]),
             None => {
@@ -71,23 +91,23 @@ fn compute(data: &[Vec<u8>], p: &mut [u8], mut q: Option<&mut [u8]>) {
 
 fn generate(count: usize, bytes: usize, limit: Duration) -> String {
     let data = blocks(count, bytes);
-    let (mut p, mut q) = (vec![0; bytes], vec![0; bytes]);
-    timed(limit, || compute(&data, &mut p, Some(&mut q)))
+    let (mut p, mut q) = (Block::new(bytes, 0), Block::new(bytes, 0));
+    timed(limit, || compute(&data, p.get_mut(), Some(q.get_mut())))
 }
 
 /// One stripe after the other onto members that are plain memory.
 fn stripes(count: usize, with_q: bool, chunk: usize, limit: Duration) -> String {
     let data = blocks(count, chunk);
-    let (mut p, mut q) = (vec![0; chunk], vec![0; chunk]);
+    let (mut p, mut q) = (Block::new(chunk, 0), Block::new(chunk, 0));
     // Written once, so that the kernel has given all pages.
     let mut members = blocks(count + 1 + usize::from(with_q), MEMBER_BYTES - MEMBER_BYTES % chunk);
     let mut at = 0;
     timed(limit, || {
-        compute(&data, &mut p, with_q.then_some(&mut q[..]));
+        compute(&data, p.get_mut(), with_q.then_some(q.get_mut()));
         let sources = data.iter().chain([&p]).chain(with_q.then_some(&q));
         for (member, source) in members.iter_mut().zip(sources) {
-            member[at..at + chunk].copy_from_slice(source);
+            member.get_mut()[at..at + chunk].copy_from_slice(source.get());
         }
-        at = (at + chunk) % members[0].len();
+        at = (at + chunk) % members[0].get().len();
     })
 }
