@@ -1,0 +1,411 @@
+//! One owner's requests on an overlay.
+//!
+//! ```text
+//!              Data            Turn            Pages            Sync
+//! read         lower, delta
+//! write        delta
+//! with FUA     delta, FUA      the index's     FUA
+//! flush        delta flush     the index's     write            delta flush
+//! ```
+//!
+//! A step ends when all its commands have. What is not needed is left out: a flush without new bits is one flush of the delta.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
+
+use block::{BufMut, Channel, Clock, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
+use reactor::Woken;
+
+use super::Shared;
+use super::format::encode_page;
+use super::index::{Index, Snapshot};
+use super::turn::Waiter;
+
+/// Pages that lie side by side are written together, up to so many.
+const PAGES_TOGETHER: usize = 64;
+/// Room for the pieces of one request, however small the depth.
+const DEPTH_MIN: u32 = 16;
+
+/// A channel below, whose commands wait for room here.
+struct Lane {
+    channel: Box<dyn Channel>,
+    depth: u32,
+    waiting: VecDeque<Request>,
+}
+
+impl Lane {
+    fn send(&mut self, request: Request) {
+        if self.channel.in_flight() < self.depth {
+            self.channel.submit(request);
+        } else {
+            self.waiting.push_back(request);
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        self.channel.poll(done);
+        while self.channel.in_flight() < self.depth
+            && let Some(request) = self.waiting.pop_front()
+        {
+            self.channel.submit(request);
+        }
+    }
+}
+
+enum Kind {
+    Read {
+        parts: Vec<Option<BufMut>>,
+    },
+    /// Also zeroes and discards; in blocks.
+    Write {
+        buffer: Returned,
+        first: u64,
+        count: u64,
+        fua: bool,
+    },
+    Flush,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Data,
+    Turn,
+    Pages { then_sync: bool },
+    Sync,
+}
+
+struct Running {
+    tag: u64,
+    kind: Kind,
+    step: Step,
+    /// Commands of this step that have not ended.
+    left: usize,
+    error: Option<Error>,
+    /// Bits to make durable.
+    snapshot: Snapshot,
+}
+
+pub(super) struct OverlayChannel {
+    shared: Arc<Shared>,
+    reactor: Reactor,
+    lower: Lane,
+    delta: Lane,
+    waiter: Arc<Waiter>,
+    /// Commands below carry the index of their slot and their number in it.
+    slots: Vec<Option<Running>>,
+    free: Vec<usize>,
+    /// The slot that writes the index now.
+    writing: Option<usize>,
+    closing: bool,
+    raw: Vec<Completion>,
+    ready: Vec<Completion>,
+}
+
+fn below_tag(slot: usize, part: usize) -> u64 {
+    (slot as u64) << 32 | part as u64
+}
+
+impl OverlayChannel {
+    pub(super) fn open(shared: &Arc<Shared>, depth: u32, reactor: &Reactor) -> Result<OverlayChannel, Error> {
+        let depth = depth.max(DEPTH_MIN);
+        let lane = |device: &Arc<dyn block::Device>| -> Result<Lane, Error> {
+            Ok(Lane { channel: device.open(depth, reactor)?, depth, waiting: VecDeque::new() })
+        };
+        let (lower, delta) = (lane(&shared.lower)?, lane(&shared.delta)?);
+        let ringer = match reactor.clock() {
+            Clock::Wall => Some(reactor.ringer().map_err(|error| Error::from_io("overlay: a bell", error))?),
+            Clock::Virtual => None,
+        };
+        Ok(OverlayChannel {
+            shared: Arc::clone(shared),
+            reactor: reactor.clone(),
+            lower,
+            delta,
+            waiter: Waiter::new(ringer),
+            slots: Vec::new(),
+            free: Vec::new(),
+            writing: None,
+            closing: false,
+            raw: Vec::new(),
+            ready: Vec::new(),
+        })
+    }
+
+    fn index(&self) -> RwLockReadGuard<'_, Index> {
+        self.shared.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
+        self.shared.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn block_bytes(&self) -> u64 {
+        u64::from(self.shared.shape.block_bytes)
+    }
+
+    /// Takes a slot for a request whose first step has `left` commands.
+    fn start(&mut self, tag: u64, kind: Kind, left: usize) -> usize {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() - 1
+        });
+        self.slots[slot] = Some(Running { tag, kind, step: Step::Data, left, error: None, snapshot: Snapshot::default() });
+        slot
+    }
+
+    fn running(&mut self, slot: usize) -> &mut Running {
+        self.slots[slot].as_mut().expect("a slot in use")
+    }
+
+    fn start_read(&mut self, tag: u64, offset: u64, into: BufMut) {
+        let block = self.block_bytes();
+        let (mut first, end) = (offset / block, (offset + into.len() as u64) / block);
+        let mut runs = Vec::new();
+        {
+            let index = self.index();
+            while first < end {
+                let (present, count) = index.run(first, end - first);
+                runs.push((present, first, count));
+                first += count;
+            }
+        }
+        let parts = runs.iter().map(|_| None).collect();
+        let slot = self.start(tag, Kind::Read { parts }, runs.len());
+        let mut rest = into;
+        for (part, (present, first, count)) in runs.into_iter().enumerate() {
+            let into = rest.split_to((count * block) as usize);
+            let tag = below_tag(slot, part);
+            if present {
+                self.delta.send(Request::new(tag, Op::Read { offset: self.shared.shape.data_offset() + first * block, into }));
+            } else {
+                self.lower.send(Request::new(tag, Op::Read { offset: first * block, into }));
+            }
+        }
+    }
+
+    fn start_write(&mut self, tag: u64, mut op: Op) {
+        let block = self.block_bytes();
+        let (start, length) = op.range().expect("a write has a range");
+        let keep = self.shared.keep;
+        let data_offset = self.shared.shape.data_offset();
+        let durable = match &mut op {
+            Op::Write { offset, fua, .. } | Op::WriteZeroes { offset, fua, .. } => {
+                *offset += data_offset;
+                *fua &= keep;
+                *fua
+            }
+            Op::Discard { offset, .. } => {
+                *offset += data_offset;
+                false
+            }
+            Op::Read { .. } | Op::Flush => unreachable!("the caller sends writes"),
+        };
+        let kind = Kind::Write { buffer: Returned::Nothing, first: start / block, count: length / block, fua: durable };
+        let slot = self.start(tag, kind, 1);
+        self.delta.send(Request::new(below_tag(slot, 0), op));
+    }
+
+    fn start_flush(&mut self, tag: u64) {
+        let failure = self.shared.flush_failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Error::repeat);
+        if failure.is_some() || !self.shared.keep {
+            self.ready.push(Request::new(tag, Op::Flush).complete(failure.map_or(Ok(()), Err)));
+            return;
+        }
+        let slot = self.start(tag, Kind::Flush, 1);
+        let snapshot = self.index().pending();
+        self.running(slot).snapshot = snapshot;
+        self.delta.send(Request::new(below_tag(slot, 0), Op::Flush));
+    }
+
+    /// Takes what came from below, and what comes of it. False when there was nothing.
+    fn advance(&mut self) -> bool {
+        let mut raw = std::mem::take(&mut self.raw);
+        self.lower.poll(&mut raw);
+        let from_delta = raw.len();
+        self.delta.poll(&mut raw);
+        let mut any = !raw.is_empty();
+        for (number, Completion { tag, buffer, result }) in raw.drain(..).enumerate() {
+            let slot = (tag >> 32) as usize;
+            let running = self.running(slot);
+            running.left -= 1;
+            match (&mut running.kind, buffer) {
+                (Kind::Read { parts }, Returned::Read(into)) => parts[(tag & 0xffff_ffff) as usize] = Some(into),
+                (Kind::Write { buffer, .. }, returned) if running.step == Step::Data => *buffer = returned,
+                _ => (),
+            }
+            if let Err(error) = result {
+                running.error.get_or_insert(if number < from_delta { error } else { error.at("the overlay's delta") });
+            }
+            if running.left == 0 {
+                self.end_step(slot);
+            }
+        }
+        self.raw = raw;
+        if let Some(slot) = self.waiter.take_granted() {
+            any = true;
+            self.write_pages(slot);
+        }
+        any
+    }
+
+    fn end_step(&mut self, slot: usize) {
+        let running = self.running(slot);
+        let failed = running.error.is_some();
+        match running.step {
+            Step::Data if failed => self.finish(slot),
+            Step::Data => match running.kind {
+                Kind::Read { .. } => self.finish(slot),
+                Kind::Write { first, count, fua, .. } => {
+                    let snapshot = {
+                        let mut index = self.index_mut();
+                        index.mark(first, count);
+                        if fua { index.pending_in(first, count) } else { Snapshot::default() }
+                    };
+                    self.running(slot).snapshot = snapshot;
+                    self.ask_for_turn(slot);
+                }
+                Kind::Flush => self.ask_for_turn(slot),
+            },
+            Step::Pages { then_sync: true } if !failed => {
+                running.step = Step::Sync;
+                running.left = 1;
+                self.delta.send(Request::new(below_tag(slot, 0), Op::Flush));
+            }
+            Step::Pages { .. } | Step::Sync => {
+                let snapshot = std::mem::take(&mut running.snapshot);
+                if !failed {
+                    self.index_mut().settle(&snapshot);
+                }
+                self.hand_turn_on();
+                self.finish(slot);
+            }
+            Step::Turn => unreachable!("nothing is sent while a request waits for its turn"),
+        }
+    }
+
+    fn ask_for_turn(&mut self, slot: usize) {
+        let running = self.running(slot);
+        running.step = Step::Turn;
+        if running.snapshot.0.is_empty() {
+            self.finish(slot);
+        } else if !self.closing && self.shared.turn.take(&self.waiter, slot) {
+            self.write_pages(slot);
+        }
+    }
+
+    fn hand_turn_on(&mut self) {
+        self.writing = None;
+        if self.shared.turn.release() {
+            self.reactor.nudge();
+        }
+    }
+
+    /// The turn is this slot's.
+    fn write_pages(&mut self, slot: usize) {
+        self.writing = Some(slot);
+        // Somebody else may have written them meanwhile.
+        let mut snapshot = std::mem::take(&mut self.running(slot).snapshot);
+        let shape = self.shared.shape;
+        let block = shape.block_bytes as usize;
+        let mut writes: Vec<(u64, Vec<u8>)> = Vec::new();
+        {
+            let index = self.index();
+            index.drop_durable(&mut snapshot);
+            let mut next_page = None;
+            for (number, bits) in &snapshot.0 {
+                let mut page = vec![0; block];
+                encode_page(self.shared.generation, *number, &index.image(*number, bits), &mut page);
+                match writes.last_mut() {
+                    Some((_, bytes)) if next_page == Some(*number) && bytes.len() < PAGES_TOGETHER * block => bytes.append(&mut page),
+                    _ => writes.push((shape.page_offset(*number), page)),
+                }
+                next_page = Some(number + 1);
+            }
+        }
+        if writes.is_empty() {
+            self.hand_turn_on();
+            self.finish(slot);
+            return;
+        }
+        let fua = writes.len() == 1;
+        let running = self.running(slot);
+        running.snapshot = snapshot;
+        running.step = Step::Pages { then_sync: !fua };
+        running.left = writes.len();
+        for (part, (offset, bytes)) in writes.into_iter().enumerate() {
+            let mut buffer = BufMut::zeroed(bytes.len());
+            buffer.copy_from_slice(&bytes);
+            self.delta.send(Request::new(below_tag(slot, part), Op::Write { offset, from: buffer.freeze(), fua }));
+        }
+    }
+
+    fn finish(&mut self, slot: usize) {
+        let Running { tag, kind, error, .. } = self.slots[slot].take().expect("a slot in use");
+        self.free.push(slot);
+        let buffer = match kind {
+            Kind::Read { parts } => {
+                let mut whole = BufMut::zeroed(0);
+                parts.into_iter().for_each(|part| whole.append(part.expect("every part came back")));
+                Returned::Read(whole)
+            }
+            Kind::Write { buffer, .. } => buffer,
+            Kind::Flush => {
+                if let Some(error) = &error {
+                    self.let_flushes_fail(error.repeat());
+                }
+                Returned::Nothing
+            }
+        };
+        self.ready.push(Completion { tag, buffer, result: error.map_or(Ok(()), Err) });
+    }
+
+    fn let_flushes_fail(&self, error: Error) {
+        self.shared.flush_failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+}
+
+impl Channel for OverlayChannel {
+    fn submit(&mut self, request: Request) {
+        if let Err(error) = self.shared.info.check(&request.op) {
+            self.ready.push(request.complete(Err(error.at("overlay"))));
+            return;
+        }
+        let Request { tag, op } = request;
+        match op {
+            Op::Read { offset, into } => self.start_read(tag, offset, into),
+            Op::Flush => self.start_flush(tag),
+            write => self.start_write(tag, write),
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        // A step that ends without waiting wakes nobody, so what was started here is polled for here.
+        while self.advance() {}
+        done.append(&mut self.ready);
+    }
+
+    fn in_flight(&self) -> u32 {
+        (self.slots.len() - self.free.len() + self.ready.len()) as u32
+    }
+}
+
+/// A page that is under way could land after a newer one that the next channel writes, and take bits back. So a channel that
+/// is dropped begins nothing more, but sees the pages through that it has sent.
+impl Drop for OverlayChannel {
+    fn drop(&mut self) {
+        self.closing = true;
+        if self.shared.turn.cancel(&self.waiter) {
+            self.hand_turn_on();
+        }
+        while self.writing.is_some() && !std::thread::panicking() {
+            if !self.advance() && !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != Woken::Idle) {
+                break;
+            }
+        }
+        if self.writing.is_some() {
+            let text = "overlay: the delta never answered to a page of its index, and nobody knows what it holds";
+            self.let_flushes_fail(Error::new(ErrorKind::TimedOut, text));
+            self.hand_turn_on();
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The delta's superblock and index pages as bytes; drawn in `docs/formats/overlay.md`.
+
+use block::{Error, ErrorKind, size_text};
+
+const MAGIC: &[u8; 16] = b"raidloom overlay";
+const VERSION: u32 = 1;
+/// The superblock proper; the rest of its block is zero.
+const SUPERBLOCK_BYTES: usize = 512;
+const CHECKSUM_AT: usize = 508;
+const NAME_AT: usize = 72;
+/// What stands in front of the bits of a page.
+const PAGE_HEADER_BYTES: usize = 24;
+/// Data never begin before the first multiple of this.
+pub(super) const DATA_ALIGNMENT_BYTES: u64 = 1 << 20;
+
+/// What a delta is in the middle of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeltaState {
+    /// Nothing: it can be opened.
+    InUse,
+    /// A commit was begun and has to be finished.
+    Committing,
+    /// Its index is being cleared.
+    Clearing,
+}
+
+/// Where things lie in a delta.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Logical block of the overlay, in bytes.
+    pub(super) block_bytes: u32,
+    /// Size of the device below, in bytes.
+    pub(super) size_bytes: u64,
+}
+
+impl Shape {
+    pub(super) fn blocks(self) -> u64 {
+        self.size_bytes / u64::from(self.block_bytes)
+    }
+
+    /// How many blocks one page of the index speaks for.
+    pub(super) fn blocks_per_page(self) -> u64 {
+        (u64::from(self.block_bytes) - PAGE_HEADER_BYTES as u64) * 8
+    }
+
+    pub(super) fn pages(self) -> u64 {
+        self.blocks().div_ceil(self.blocks_per_page())
+    }
+
+    /// Where a page of the index lies, in bytes.
+    pub(super) fn page_offset(self, page: u64) -> u64 {
+        (1 + page) * u64::from(self.block_bytes)
+    }
+
+    /// Where data begin, in bytes.
+    pub(super) fn data_offset(self) -> u64 {
+        self.page_offset(self.pages()).next_multiple_of(DATA_ALIGNMENT_BYTES)
+    }
+
+    /// How large the delta has to be, in bytes.
+    pub(super) fn delta_bytes(self) -> u64 {
+        self.data_offset() + self.size_bytes
+    }
+}
+
+/// The superblock of a delta.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Superblock {
+    pub(super) state: DeltaState,
+    pub(super) shape: Shape,
+    pub(super) fingerprint: u64,
+    pub(super) generation: u64,
+    /// Stack text of the device below when the delta was made.
+    pub(super) name: String,
+}
+
+fn corrupt(text: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Corrupt, text)
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+impl Superblock {
+    /// Fills a block of the delta.
+    pub(super) fn encode(&self, block: &mut [u8]) {
+        block.fill(0);
+        block[..16].copy_from_slice(MAGIC);
+        let state: u32 = match self.state {
+            DeltaState::InUse => 1,
+            DeltaState::Committing => 2,
+            DeltaState::Clearing => 3,
+        };
+        for (at, value) in [(16, VERSION), (20, state), (24, self.shape.block_bytes)] {
+            block[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        let longs = [self.shape.size_bytes, self.fingerprint, self.generation, self.shape.pages(), self.shape.data_offset()];
+        for (place, value) in block[32..NAME_AT].chunks_mut(8).zip(longs) {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+        let mut length = self.name.len().min(CHECKSUM_AT - NAME_AT);
+        while !self.name.is_char_boundary(length) {
+            length -= 1;
+        }
+        block[NAME_AT..NAME_AT + length].copy_from_slice(&self.name.as_bytes()[..length]);
+        let checksum = crc32c::crc32c(&block[..CHECKSUM_AT]);
+        block[CHECKSUM_AT..SUPERBLOCK_BYTES].copy_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// Reads a block of the delta; `None` when it is all zero.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Refused`] for something else than an overlay's delta or another version of it, [`ErrorKind::Corrupt`]
+    /// for a damaged one.
+    pub(super) fn decode(block: &[u8]) -> Result<Option<Superblock>, Error> {
+        if block.iter().all(|&byte| byte == 0) {
+            return Ok(None);
+        }
+        if block[..16] != *MAGIC {
+            let text = "what is to be the delta holds something already; name a new file";
+            return Err(Error::new(ErrorKind::Refused, text));
+        }
+        if word(block, CHECKSUM_AT) != crc32c::crc32c(&block[..CHECKSUM_AT]) {
+            return Err(corrupt("the superblock's checksum is wrong"));
+        }
+        if word(block, 16) != VERSION {
+            let text = format!("a delta of version {}; this raidloom knows version {VERSION}", word(block, 16));
+            return Err(Error::new(ErrorKind::Refused, text));
+        }
+        let state = match word(block, 20) {
+            1 => DeltaState::InUse,
+            2 => DeltaState::Committing,
+            3 => DeltaState::Clearing,
+            other => return Err(corrupt(format!("the superblock's state is {other}"))),
+        };
+        let shape = Shape { block_bytes: word(block, 24), size_bytes: long(block, 32) };
+        let sane =
+            shape.block_bytes.is_power_of_two() && shape.block_bytes >= 512 && shape.size_bytes.is_multiple_of(shape.block_bytes.into());
+        if !sane || (shape.pages(), shape.data_offset()) != (long(block, 56), long(block, 64)) {
+            return Err(corrupt("the superblock's sizes contradict one another"));
+        }
+        let name = String::from_utf8_lossy(&block[NAME_AT..CHECKSUM_AT]).trim_end_matches('\0').to_owned();
+        Ok(Some(Superblock { state, shape, fingerprint: long(block, 40), generation: long(block, 48), name }))
+    }
+
+    /// Whether the delta may lie over this device.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Refused`] with the field that differs.
+    pub(super) fn check(&self, shape: Shape, fingerprint: u64) -> Result<(), Error> {
+        let refused = |text: String| Err(Error::new(ErrorKind::Refused, format!("the delta was made for {}, {text}", self.name)));
+        if self.shape.size_bytes != shape.size_bytes {
+            return refused(format!("of {}; this device has {}", size_text(self.shape.size_bytes), size_text(shape.size_bytes)));
+        }
+        if self.shape.block_bytes != shape.block_bytes {
+            return refused(format!("with blocks of {} bytes; here they have {}", self.shape.block_bytes, shape.block_bytes));
+        }
+        if self.fingerprint != fingerprint {
+            let text = "and the data below are not those it was made over: another device, or somebody has written to it";
+            return refused(text.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Fills a page of the index.
+pub(super) fn encode_page(generation: u64, number: u64, bits: &[u64], block: &mut [u8]) {
+    block[4..8].fill(0);
+    block[8..16].copy_from_slice(&generation.to_le_bytes());
+    block[16..24].copy_from_slice(&number.to_le_bytes());
+    for (place, bits) in block[PAGE_HEADER_BYTES..].chunks_mut(8).zip(bits) {
+        place.copy_from_slice(&bits.to_le_bytes());
+    }
+    let checksum = crc32c::crc32c(&block[4..]);
+    block[..4].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// The bits of a page of the index; `None` when it has none.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] with the page's number.
+pub(super) fn decode_page(generation: u64, number: u64, block: &[u8]) -> Result<Option<Box<[u64]>>, Error> {
+    if block.iter().all(|&byte| byte == 0) {
+        return Ok(None);
+    }
+    let what = if word(block, 0) != crc32c::crc32c(&block[4..]) {
+        "checksum"
+    } else if long(block, 8) != generation {
+        "generation"
+    } else if long(block, 16) != number {
+        "number"
+    } else {
+        let bits = block[PAGE_HEADER_BYTES..].chunks(8).map(|bits| u64::from_le_bytes(bits.try_into().expect("eight bytes")));
+        return Ok(Some(bits.collect()));
+    };
+    Err(corrupt(format!("page {number} of the index is damaged: its {what} is wrong")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn superblock() -> Superblock {
+        Superblock {
+            state: DeltaState::Committing,
+            shape: Shape { block_bytes: 512, size_bytes: 3 << 30 },
+            fingerprint: 0x1234_5678_9abc_def0,
+            generation: 7,
+            name: "raid0(chunk=64KiB, file:a.img, file:b.img)".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_superblock_comes_back_from_where_the_table_says_it_lies() {
+        let mut block = [0xff; 4096];
+        superblock().encode(&mut block);
+        assert_eq!(Superblock::decode(&block).expect("valid"), Some(superblock()));
+        assert_eq!(&block[..16], b"raidloom overlay");
+        assert_eq!((word(&block, 16), word(&block, 20), word(&block, 24)), (1, 2, 512));
+        assert_eq!((long(&block, 32), long(&block, 40), long(&block, 48)), (3 << 30, 0x1234_5678_9abc_def0, 7));
+        // 3 GiB are 6291456 blocks, 3904 to a page.
+        assert_eq!((long(&block, 56), long(&block, 64)), (1612, 1 << 20));
+        assert_eq!(&block[72..78], b"raid0(");
+        assert!(block[512..].iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn every_damaged_byte_of_a_superblock_is_noticed() {
+        let mut block = [0; 512];
+        superblock().encode(&mut block);
+        for at in 0..512 {
+            block[at] ^= 0x10;
+            assert!(Superblock::decode(&block).is_err(), "byte {at}");
+            block[at] ^= 0x10;
+        }
+        assert_eq!(Superblock::decode(&[0; 512]).expect("nothing there"), None);
+    }
+
+    #[test]
+    fn a_long_name_is_cut_between_letters() {
+        let mut block = [0; 512];
+        Superblock { name: "ä".repeat(400), ..superblock() }.encode(&mut block);
+        assert_eq!(Superblock::decode(&block).expect("valid").expect("there").name, "ä".repeat(218));
+    }
+
+    #[test]
+    fn every_damaged_byte_of_a_page_is_noticed() {
+        let bits: Vec<u64> = (0..61).map(|number| 0x0101_0101_0101_0101 * number).collect();
+        let mut block = [0; 512];
+        encode_page(3, 9, &bits, &mut block);
+        assert_eq!(decode_page(3, 9, &block).expect("valid").expect("there")[..], bits[..]);
+        assert_eq!(block[24 + 8], 1, "the second word begins behind the first");
+        for at in 0..512 {
+            block[at] ^= 0x80;
+            assert!(decode_page(3, 9, &block).is_err(), "byte {at}");
+            block[at] ^= 0x80;
+        }
+        assert!(decode_page(4, 9, &block).expect_err("of an earlier life").to_string().contains("generation"));
+        assert!(decode_page(3, 8, &block).expect_err("of another place").to_string().contains("number"));
+    }
+
+    #[test]
+    fn the_parts_of_a_delta_do_not_meet() {
+        for block_bytes in [512, 4096, 65536] {
+            for blocks in [1, 3903, 3904, 3905, 1 << 22] {
+                let shape = Shape { block_bytes, size_bytes: blocks * u64::from(block_bytes) };
+                assert!(shape.pages() * shape.blocks_per_page() >= blocks);
+                assert!(shape.page_offset(shape.pages()) <= shape.data_offset());
+                assert_eq!(shape.delta_bytes() - shape.data_offset(), shape.size_bytes);
+            }
+        }
+    }
+}

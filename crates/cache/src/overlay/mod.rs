@@ -1,0 +1,170 @@
+//! `overlay(DELTA, DEVICE)`: copy on write. The device below is never written; what changes goes to the delta.
+//!
+//! ```text
+//!   read                          write, zeroes, discard
+//!    |  block by block             |
+//!    |- in the delta? -> delta     +-> delta, then its bit in the index
+//!    `- no            -> below
+//!                                  flush: delta, index, delta
+//! ```
+//!
+//! The format is drawn in `docs/formats/overlay.md`. A block of the overlay is the larger of the two logical blocks, so a
+//! write never has to copy up what it does not cover. Deltas are written back or thrown away while nobody uses them
+//! ([`commit`], [`discard`]).
+
+mod channel;
+mod format;
+mod index;
+mod turn;
+mod upkeep;
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use block::{Channel, Device, DiscardSupport, Emulated, Error, ErrorKind, Info, Node, Reactor, Support, size_text};
+
+use channel::OverlayChannel;
+pub use format::DeltaState;
+use format::Shape;
+use index::Index;
+use turn::Turn;
+pub use upkeep::{Changes, commit, discard, examine};
+
+/// How an overlay keeps what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OverlayOptions {
+    /// Whether the delta is kept: with a superblock and an index in it, so that the overlay can be opened again. Without,
+    /// all that was written is forgotten when the overlay is closed.
+    pub keep: bool,
+}
+
+impl Default for OverlayOptions {
+    fn default() -> OverlayOptions {
+        OverlayOptions { keep: true }
+    }
+}
+
+/// A device with a delta in front of it.
+pub struct Overlay {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    lower: Arc<dyn Device>,
+    delta: Arc<dyn Device>,
+    info: Info,
+    shape: Shape,
+    generation: u64,
+    keep: bool,
+    index: RwLock<Index>,
+    turn: Turn,
+    /// Why no flush succeeds any more.
+    flush_failure: Mutex<Option<Error>>,
+}
+
+impl Overlay {
+    /// Puts `delta` in front of `lower`. A delta whose first MiB is zero is new and gets a superblock; a clearing that was
+    /// interrupted is finished.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when the delta is too small or the sizes do not fit, [`ErrorKind::Refused`] when it holds
+    /// something else, was made over another device, or a commit was interrupted, [`ErrorKind::Corrupt`] when it is damaged,
+    /// and whatever its device says.
+    pub fn open(delta: Arc<dyn Device>, lower: Arc<dyn Device>, options: OverlayOptions) -> Result<Overlay, Error> {
+        let shape = shape(delta.info(), lower.info())?;
+        let needed = shape.delta_bytes();
+        if delta.info().size_bytes < needed {
+            let text = format!(
+                "the delta has {}; over a device of {} it needs {} (a sparse file takes the space of what is written only)",
+                size_text(delta.info().size_bytes),
+                size_text(shape.size_bytes),
+                size_text(needed)
+            );
+            return Err(Error::new(ErrorKind::Invalid, text).at("overlay"));
+        }
+        let delta = Emulated::over(delta);
+        let (generation, index) = upkeep::load(&*delta, &*lower, shape, options.keep).map_err(|error| error.at("overlay"))?;
+        let info = info(delta.info(), lower.info(), shape, options.keep);
+        let shared = Shared {
+            lower,
+            delta,
+            info,
+            shape,
+            generation,
+            keep: options.keep,
+            index: RwLock::new(index),
+            turn: Turn::default(),
+            flush_failure: Mutex::default(),
+        };
+        Ok(Overlay { shared: Arc::new(shared) })
+    }
+
+    /// How large a delta with logical blocks of `delta_block_bytes` has to be over `lower`, in bytes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when the lower device's size is not whole blocks of the delta.
+    pub fn delta_bytes(delta_block_bytes: u32, lower: &Info) -> Result<u64, Error> {
+        shape(&Info { block_bytes: delta_block_bytes, ..Info::plain(0) }, lower).map(Shape::delta_bytes)
+    }
+
+    /// How much of the device lies in the delta, in bytes.
+    #[must_use]
+    pub fn changed_bytes(&self) -> u64 {
+        let index = self.shared.index.read().unwrap_or_else(PoisonError::into_inner);
+        index.present_blocks() * u64::from(self.shared.shape.block_bytes)
+    }
+}
+
+/// Where things lie for these two devices.
+fn shape(delta: &Info, lower: &Info) -> Result<Shape, Error> {
+    let block_bytes = delta.block_bytes.max(lower.block_bytes);
+    if !lower.size_bytes.is_multiple_of(block_bytes.into()) {
+        let text =
+            format!("the device below has {} bytes, which are not whole blocks of the delta ({block_bytes} bytes)", lower.size_bytes);
+        return Err(Error::new(ErrorKind::Invalid, text).at("overlay"));
+    }
+    if delta.block_bytes < lower.block_bytes {
+        // A crash may tear the larger block.
+        let text = format!(
+            "the delta's blocks have {} bytes, those of the device below {}; give the delta the same (file:PATH?block={})",
+            delta.block_bytes, lower.block_bytes, lower.block_bytes
+        );
+        return Err(Error::new(ErrorKind::Invalid, text).at("overlay"));
+    }
+    Ok(Shape { block_bytes, size_bytes: lower.size_bytes })
+}
+
+fn info(delta: &Info, lower: &Info, shape: Shape, keep: bool) -> Info {
+    Info {
+        size_bytes: shape.size_bytes,
+        block_bytes: shape.block_bytes,
+        optimal_bytes: lower.optimal_bytes.next_multiple_of(shape.block_bytes),
+        max_request_bytes: delta.max_request_bytes.min(lower.max_request_bytes) / shape.block_bytes * shape.block_bytes,
+        read_only: delta.read_only,
+        rotational: delta.rotational || lower.rotational,
+        // Until a flush the index knows nothing of what was written.
+        volatile_cache: keep,
+        stores_data: delta.stores_data && lower.stores_data,
+        modelled: delta.modelled || lower.modelled,
+        fua: if keep { delta.fua } else { Support::Native },
+        zeroes: delta.zeroes,
+        discard: match delta.discard {
+            DiscardSupport::ReadsZero => DiscardSupport::ReadsZero,
+            DiscardSupport::None | DiscardSupport::Indeterminate => DiscardSupport::None,
+        },
+    }
+}
+
+impl Device for Overlay {
+    fn info(&self) -> &Info {
+        &self.shared.info
+    }
+
+    fn describe(&self) -> Node {
+        let node = Node::layer("overlay", vec![self.shared.delta.describe(), self.shared.lower.describe()]);
+        if self.shared.keep { node } else { node.with("keep", "no") }
+    }
+
+    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        Ok(Box::new(OverlayChannel::open(&self.shared, depth, reactor)?))
+    }
+}

@@ -1,0 +1,255 @@
+//! What is done to a delta while nobody uses it: made, loaded, written back, thrown away.
+
+use std::sync::Arc;
+
+use block::{Blocking, BufMut, Device, DiscardSupport, Emulated, Error, ErrorKind, Op};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::format::{DATA_ALIGNMENT_BYTES, DeltaState, Shape, Superblock, decode_page};
+use super::index::Index;
+use super::shape;
+use crate::beside::open_beside;
+
+/// How much is read or written at a time.
+const PIECE_BYTES: u64 = 1 << 20;
+/// The fingerprint looks at so many places of this length.
+const SAMPLES: u64 = 64;
+const SAMPLE_BYTES: u64 = 4096;
+
+/// What a delta holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changes {
+    /// What it is in the middle of.
+    pub state: DeltaState,
+    /// Stack text of the device it was made over.
+    pub name: String,
+    /// Size of that device, in bytes.
+    pub size_bytes: u64,
+    /// Logical block, in bytes.
+    pub block_bytes: u32,
+    /// How much of the device lies in the delta, in bytes.
+    pub changed_bytes: u64,
+}
+
+/// The generation and the index of a delta, which is made if it is new.
+pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, keep: bool) -> Result<(u64, Index), Error> {
+    let mut channel = open_beside(delta)?;
+    let found = read_superblock(&mut channel, shape.block_bytes)?;
+    if found.is_none() {
+        refuse_foreign(&mut channel)?;
+    }
+    if !keep {
+        if found.is_some() {
+            let text = "keep=no: the delta keeps changes of an earlier time; commit or discard them, or name another file";
+            return Err(Error::new(ErrorKind::Refused, text));
+        }
+        if delta.info().read_only {
+            return Err(Error::new(ErrorKind::ReadOnly, "the delta cannot be written"));
+        }
+        return Ok((0, Index::new(shape)));
+    }
+    let fingerprint = fingerprint(lower, shape)?;
+    let mut superblock = match found {
+        Some(superblock) => superblock,
+        None if delta.info().read_only => return Err(Error::new(ErrorKind::ReadOnly, "the delta is empty and cannot be written")),
+        None => {
+            let name = lower.describe().to_string();
+            let mut superblock = Superblock { state: DeltaState::Clearing, shape, fingerprint, generation: 0, name };
+            finish_clearing(&mut channel, delta, &mut superblock)?;
+            superblock
+        }
+    };
+    if superblock.state == DeltaState::Committing {
+        let text = "a commit of the delta was interrupted, and the device below has a part of it; finish it with `raidloom overlay commit`";
+        return Err(Error::new(ErrorKind::Refused, text));
+    }
+    superblock.check(shape, fingerprint)?;
+    if superblock.state == DeltaState::Clearing {
+        finish_clearing(&mut channel, delta, &mut superblock)?;
+    }
+    let index = read_index(&mut channel, &superblock)?;
+    Ok((superblock.generation, index))
+}
+
+/// What the delta holds; `None` when it has no superblock.
+///
+/// # Errors
+/// [`ErrorKind::Refused`] when it holds something else, [`ErrorKind::Corrupt`] when it is damaged.
+pub fn examine(delta: &dyn Device) -> Result<Option<Changes>, Error> {
+    let look = || {
+        let mut channel = open_beside(delta)?;
+        let Some(superblock) = read_superblock(&mut channel, delta.info().block_bytes)? else { return Ok(None) };
+        let index = match superblock.state {
+            DeltaState::Clearing => Index::new(superblock.shape),
+            DeltaState::InUse | DeltaState::Committing => read_index(&mut channel, &superblock)?,
+        };
+        let Superblock { state, shape: Shape { block_bytes, size_bytes }, name, .. } = superblock;
+        let changed_bytes = index.present_blocks() * u64::from(block_bytes);
+        Ok(Some(Changes { state, name, size_bytes, block_bytes, changed_bytes }))
+    };
+    look().map_err(|error: Error| error.at("overlay's delta"))
+}
+
+/// Writes what is in the delta to the device below and empties the delta. After a crash on the way it has to be called again.
+/// Returns how much was written, in bytes.
+///
+/// # Errors
+/// As [`super::Overlay::open`], and whatever the devices say.
+pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>) -> Result<u64, Error> {
+    let carry_out = || {
+        let (delta, lower) = (Emulated::over(delta), Emulated::over(lower));
+        let mut source = open_beside(&*delta)?;
+        let mut superblock = kept_superblock(&mut source, &*delta)?;
+        let shape = shape(delta.info(), lower.info())?;
+        // The device below is a mixture once a commit has begun, so only its size can be looked at then.
+        let fingerprint = if superblock.state == DeltaState::InUse { fingerprint(&*lower, shape)? } else { superblock.fingerprint };
+        superblock.check(shape, fingerprint)?;
+        let index = match superblock.state {
+            DeltaState::Clearing => Index::new(shape),
+            DeltaState::InUse | DeltaState::Committing => read_index(&mut source, &superblock)?,
+        };
+        let mut target = open_beside(&*lower)?;
+        if superblock.state == DeltaState::InUse {
+            superblock.state = DeltaState::Committing;
+            write_superblock(&mut source, &superblock)?;
+        }
+        copy(&mut source, &mut target, shape, &index)?;
+        superblock.fingerprint = self::fingerprint(&*lower, shape)?;
+        superblock.name = lower.describe().to_string();
+        superblock.state = DeltaState::Clearing;
+        write_superblock(&mut source, &superblock)?;
+        finish_clearing(&mut source, &*delta, &mut superblock)?;
+        Ok(index.present_blocks() * u64::from(shape.block_bytes))
+    };
+    carry_out().map_err(|error: Error| error.at("overlay"))
+}
+
+/// Throws away what is in the delta and returns how much that was, in bytes. The device below is as it was.
+///
+/// # Errors
+/// [`ErrorKind::Refused`] when it is no delta or a commit was interrupted, and whatever the device says.
+pub fn discard(delta: Arc<dyn Device>) -> Result<u64, Error> {
+    let carry_out = || {
+        let delta = Emulated::over(delta);
+        let mut channel = open_beside(&*delta)?;
+        let mut superblock = kept_superblock(&mut channel, &*delta)?;
+        if superblock.state == DeltaState::Committing {
+            let text = "a commit of the delta was interrupted: without it the device below is neither old nor new; finish the commit";
+            return Err(Error::new(ErrorKind::Refused, text));
+        }
+        let lost = if superblock.state == DeltaState::InUse { read_index(&mut channel, &superblock)?.present_blocks() } else { 0 };
+        superblock.state = DeltaState::Clearing;
+        write_superblock(&mut channel, &superblock)?;
+        finish_clearing(&mut channel, &*delta, &mut superblock)?;
+        Ok(lost * u64::from(superblock.shape.block_bytes))
+    };
+    carry_out().map_err(|error: Error| error.at("overlay"))
+}
+
+fn kept_superblock(channel: &mut Blocking, delta: &dyn Device) -> Result<Superblock, Error> {
+    let found = read_superblock(channel, delta.info().block_bytes)?;
+    found.ok_or_else(|| Error::new(ErrorKind::Refused, format!("{} has no overlay's superblock", delta.describe())))
+}
+
+fn read_superblock(channel: &mut Blocking, block_bytes: u32) -> Result<Option<Superblock>, Error> {
+    let mut block = vec![0; block_bytes as usize];
+    channel.read_slice(0, &mut block)?;
+    Superblock::decode(&block)
+}
+
+/// Signatures of others lie somewhat behind the start: what is to become a delta must be zero as far as data cannot lie.
+fn refuse_foreign(channel: &mut Blocking) -> Result<(), Error> {
+    let mut bytes = vec![0; DATA_ALIGNMENT_BYTES as usize];
+    channel.read_slice(0, &mut bytes)?;
+    match bytes.iter().position(|&byte| byte != 0) {
+        None => Ok(()),
+        Some(at) => {
+            let text = format!("what is to be the delta holds something already (byte {at} is not zero); name a new file");
+            Err(Error::new(ErrorKind::Refused, text))
+        }
+    }
+}
+
+fn write_superblock(channel: &mut Blocking, superblock: &Superblock) -> Result<(), Error> {
+    let mut block = vec![0; superblock.shape.block_bytes as usize];
+    superblock.encode(&mut block);
+    channel.write_slice(0, &block)?;
+    channel.flush()
+}
+
+/// From the state `Clearing`, on the delta or about to be, to an empty delta in use.
+fn finish_clearing(channel: &mut Blocking, delta: &dyn Device, superblock: &mut Superblock) -> Result<(), Error> {
+    let shape = superblock.shape;
+    let start = shape.page_offset(0);
+    channel.run(Op::WriteZeroes { offset: start, length: shape.page_offset(shape.pages()) - start, fua: false })?;
+    if delta.info().discard != DiscardSupport::None {
+        channel.run(Op::Discard { offset: shape.data_offset(), length: shape.size_bytes })?;
+    }
+    channel.flush()?;
+    superblock.state = DeltaState::InUse;
+    superblock.generation += 1;
+    write_superblock(channel, superblock)
+}
+
+fn read_index(channel: &mut Blocking, superblock: &Superblock) -> Result<Index, Error> {
+    let shape = superblock.shape;
+    let block = u64::from(shape.block_bytes);
+    let mut index = Index::new(shape);
+    let together = (PIECE_BYTES / block).max(1);
+    let mut bytes = Vec::new();
+    for first in (0..shape.pages()).step_by(together as usize) {
+        let count = together.min(shape.pages() - first);
+        bytes.resize((count * block) as usize, 0);
+        channel.read_slice(shape.page_offset(first), &mut bytes)?;
+        for (number, page) in (first..).zip(bytes.chunks(block as usize)) {
+            if let Some(bits) = decode_page(superblock.generation, number, page)? {
+                index.load(number, bits);
+            }
+        }
+    }
+    Ok(index)
+}
+
+/// All that is in the delta to the device below, in address order.
+fn copy(source: &mut Blocking, target: &mut Blocking, shape: Shape, index: &Index) -> Result<(), Error> {
+    let block = u64::from(shape.block_bytes);
+    for (first, count) in index.present_runs() {
+        let (mut offset, end) = (first * block, (first + count) * block);
+        while offset < end {
+            let length = PIECE_BYTES.max(block).min(end - offset);
+            let mut bytes = vec![0; length as usize];
+            source.read_slice(shape.data_offset() + offset, &mut bytes)?;
+            target.write_slice(offset, &bytes)?;
+            offset += length;
+        }
+    }
+    target.flush()
+}
+
+/// What tells the device below from another one: see `docs/formats/overlay.md`.
+fn fingerprint(lower: &dyn Device, shape: Shape) -> Result<u64, Error> {
+    if !lower.info().stores_data {
+        return Ok(0);
+    }
+    let block = u64::from(shape.block_bytes);
+    let sample_bytes = SAMPLE_BYTES.max(block);
+    let places: Vec<(u64, u64)> = if shape.size_bytes <= SAMPLES * sample_bytes {
+        (0..shape.size_bytes).step_by(sample_bytes as usize).map(|offset| (offset, sample_bytes.min(shape.size_bytes - offset))).collect()
+    } else {
+        let last = shape.size_bytes - sample_bytes;
+        // In 128 bits: the product of a large device's size passes 64.
+        let place = |number: u64| (u128::from(last) * u128::from(number) / u128::from(SAMPLES - 1)) as u64 / block * block;
+        (0..SAMPLES).map(|number| (place(number), sample_bytes)).collect()
+    };
+    let mut channel = open_beside(lower)?;
+    let mut hash = Xxh3::new();
+    for (offset, length) in places {
+        match channel.read(offset, BufMut::zeroed(length as usize)) {
+            Ok(bytes) => bytes.slices().for_each(|slice| hash.update(slice)),
+            // A place that is lost is lost the next time too; whoever rescues data may have many.
+            Err(error) if error.kind() == ErrorKind::Media => hash.update(&[0xff; 4]),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(hash.digest())
+}
