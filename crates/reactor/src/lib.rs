@@ -489,6 +489,18 @@ impl Source {
         self.reactor.start(file, Operation::Write { offset, from, durable }, &self.mailbox, token);
     }
 
+    /// Starts receiving from a connected socket. The event is a [`Outcome::Read`]: of as many bytes as are there, at most
+    /// `into.len()`; with `all`, of that many unless the stream ends first. None at all means that the peer sends no more.
+    pub fn receive(&self, socket: &RingFile, into: BufMut, all: bool, token: u64) {
+        self.reactor.start(socket, Operation::Receive { into, all }, &self.mailbox, token);
+    }
+
+    /// Starts sending `from` to a connected socket. The event is a [`Outcome::Written`]; a peer that is gone is an error
+    /// there and never a signal. One send at a time: the kernel may carry out several in any order.
+    pub fn send(&self, socket: &RingFile, from: Buf, token: u64) {
+        self.reactor.start(socket, Operation::Send { from }, &self.mailbox, token);
+    }
+
     /// Starts making the file's data durable (fdatasync).
     pub fn sync_data(&self, file: &RingFile, token: u64) {
         self.reactor.start(file, Operation::SyncData, &self.mailbox, token);

@@ -49,6 +49,15 @@ pub(crate) enum Operation {
         length: u64,
         mode: i32,
     },
+    /// From a socket; with `all`, the kernel goes on until the buffer is full or the stream ends.
+    Receive {
+        into: BufMut,
+        all: bool,
+    },
+    /// To a socket.
+    Send {
+        from: Buf,
+    },
     /// Eight bytes from an eventfd: the bell of [`crate::Ringer`].
     Bell {
         into: BufMut,
@@ -66,8 +75,9 @@ struct InFlight {
     mailbox: Option<Rc<Mailbox>>,
     token: u64,
     _file: RingFile,
-    // Boxed slices stay where they are while the table of slots grows.
+    // Boxes stay where they are while the table of slots grows.
     _vectors: Box<[Vector]>,
+    _message: Option<Message>,
 }
 
 impl InFlight {
@@ -86,6 +96,19 @@ impl InFlight {
 struct Vector {
     pointer: *mut u8,
     length: usize,
+}
+
+/// `struct msghdr` around a list of vectors, as sendmsg and recvmsg take them.
+struct Message(Box<libc::msghdr>);
+
+impl Message {
+    fn over(vectors: &[Vector]) -> Message {
+        // SAFETY: a msghdr of zeroes is a message without an address, data or control information.
+        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+        header.msg_iov = vectors.as_ptr().cast_mut().cast();
+        header.msg_iovlen = vectors.len() as _;
+        Message(Box::new(header))
+    }
 }
 
 /// A file that a ring knows; cheaper to use than a descriptor. It stays open until the last handle and the last
@@ -212,6 +235,7 @@ impl Ring {
         });
         let identity = self.identity;
         let mut vectors: Box<[Vector]> = Box::default();
+        let mut message = None;
         // Fixed files and plain descriptors are different types to the crate.
         macro_rules! on_file {
             ($make:expr) => {
@@ -251,13 +275,42 @@ impl Ring {
             }
             Operation::SyncData => (on_file!(|f: Target| f.sync_data()), Held::Nothing),
             Operation::Allocate { offset, length, mode } => (on_file!(|f: Target| f.allocate(offset, length, mode)), Held::Nothing),
+            Operation::Receive { into, all } => {
+                let flags = if all { libc::MSG_WAITALL } else { 0 };
+                let entry = match Shape::of(into.raw_spans(), identity) {
+                    Shape::Registered(pointer, length, _) | Shape::Plain(pointer, length) => {
+                        on_file!(|f: Target| f.receive(pointer, length, flags))
+                    }
+                    Shape::Vector(list) => {
+                        vectors = list;
+                        let header = message.insert(Message::over(&vectors));
+                        on_file!(|f: Target| f.receive_message(&mut header.0, flags))
+                    }
+                };
+                (entry, Held::Read(into))
+            }
+            Operation::Send { from } => {
+                // A peer that is gone is an error to its owner, not a signal to the process. Short sends are gone on with.
+                let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
+                let entry = match Shape::of(from.raw_spans(), identity) {
+                    Shape::Registered(pointer, length, _) | Shape::Plain(pointer, length) => {
+                        on_file!(|f: Target| f.send(pointer, length, flags))
+                    }
+                    Shape::Vector(list) => {
+                        vectors = list;
+                        let header = message.insert(Message::over(&vectors));
+                        on_file!(|f: Target| f.send_message(&header.0, flags))
+                    }
+                };
+                (entry, Held::Write(from))
+            }
             Operation::Bell { into } => {
                 let span = into.raw_spans().next().expect("a buffer has a span");
                 (on_file!(|f: Target| f.read(span.pointer, 8, 0)), Held::Read(into))
             }
         };
         let entry = entry.user_data(u64::from(slot));
-        let in_flight = InFlight { held, mailbox, token, _file: file.clone(), _vectors: vectors };
+        let in_flight = InFlight { held, mailbox, token, _file: file.clone(), _vectors: vectors, _message: message };
         self.slots[slot as usize] = Some(in_flight);
         let room = if self.queued >= BATCH { self.enter(0, None).map(drop) } else { Ok(()) };
         // SAFETY: everything the entry points to is held in the slot until its completion is reaped.
@@ -441,6 +494,22 @@ impl Target {
 
     fn sync_data(self) -> squeue::Entry {
         operation!(self, file => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC))
+    }
+
+    fn receive(self, pointer: *mut u8, length: u32, flags: i32) -> squeue::Entry {
+        operation!(self, file => opcode::Recv::new(file, pointer, length).flags(flags))
+    }
+
+    fn receive_message(self, header: &mut libc::msghdr, flags: i32) -> squeue::Entry {
+        operation!(self, file => opcode::RecvMsg::new(file, header).flags(flags as u32))
+    }
+
+    fn send(self, pointer: *const u8, length: u32, flags: i32) -> squeue::Entry {
+        operation!(self, file => opcode::Send::new(file, pointer, length).flags(flags))
+    }
+
+    fn send_message(self, header: &libc::msghdr, flags: i32) -> squeue::Entry {
+        operation!(self, file => opcode::SendMsg::new(file, header).flags(flags as u32))
     }
 
     fn allocate(self, offset: u64, length: u64, mode: i32) -> squeue::Entry {
