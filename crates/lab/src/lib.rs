@@ -11,6 +11,7 @@
 //! A run that was interrupted, at whatever moment, goes on where it was and ends with the same set of trials.
 
 pub mod arrays;
+pub mod audit;
 mod error;
 mod estimate;
 pub mod guard;

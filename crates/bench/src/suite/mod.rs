@@ -11,6 +11,7 @@
 pub mod definition;
 pub mod devtest;
 pub mod explain;
+pub mod folder;
 pub mod row;
 pub mod session;
 

@@ -1,0 +1,250 @@
+//! The facts that a suite's audit judges: what the devices under a target and the machine have done so far, from `/proc` and from
+//! the counters of our own stacks.
+//!
+//! ```text
+//!   folder ── its file system ── block device ── /proc/diskstats ┐
+//!   stack  ── leaves ── their counters ──────────────────────────┼──> bench::audit::Reading
+//!   machine ── /proc/stat, /proc/pressure/io, kernel threads ────┘
+//! ```
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bench::audit::{Machine, Reading};
+use bench::suite::Meter;
+use block::{Counters, Traffic};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::system::{self, DeviceNumber};
+
+/// Sectors of `/proc/diskstats`, whatever the device's own are.
+const SECTOR_BYTES: u64 = 512;
+
+/// Where the bytes that a target moves are counted.
+#[derive(Debug)]
+enum Source {
+    /// The devices under a folder's file system.
+    Devices(Vec<DeviceNumber>),
+    /// The leaves of a stack of ours.
+    Leaves(Vec<Arc<Counters>>),
+}
+
+/// Reads the facts for one target.
+#[derive(Debug)]
+pub struct TargetMeter {
+    source: Source,
+    kernel: KernelThreads,
+    copies: f64,
+}
+
+impl TargetMeter {
+    /// For a folder: the block device under its file system is counted, and nothing where there is none (tmpfs, a network).
+    #[must_use]
+    pub fn folder(folder: &Path) -> TargetMeter {
+        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let mounts = system::mounts();
+        let number = system::mount_of(&mounts, &folder).and_then(|mount| {
+            // btrfs and friends show a number of their own; their source still names a device.
+            system::sys_folder(mount.number).map(|_| mount.number).or_else(|| system::block_number(Path::new(&mount.source)))
+        });
+        TargetMeter::new(Source::Devices(number.into_iter().collect()))
+    }
+
+    /// For a stack: its leaves count exactly.
+    #[must_use]
+    pub fn leaves(counters: Vec<Arc<Counters>>) -> TargetMeter {
+        TargetMeter::new(Source::Leaves(counters))
+    }
+
+    fn new(source: Source) -> TargetMeter {
+        TargetMeter { source, kernel: KernelThreads::default(), copies: 1.0 }
+    }
+
+    /// The same for a stack that writes so many bytes for one by its level.
+    #[must_use]
+    pub fn with_copies(mut self, copies: f64) -> TargetMeter {
+        self.copies = copies;
+        self
+    }
+
+    fn moved(&self) -> Option<Traffic> {
+        match &self.source {
+            Source::Devices(devices) if devices.is_empty() => None,
+            Source::Devices(devices) => device_traffic(&fs::read_to_string("/proc/diskstats").ok()?, devices),
+            Source::Leaves(counters) => Some(sum(counters.iter().map(|counters| counters.read()))),
+        }
+    }
+}
+
+impl Meter for TargetMeter {
+    fn read(&mut self) -> Reading {
+        let kernel_cpu = self.kernel.read();
+        Reading {
+            moved: self.moved(),
+            own_cpu: Some(own_cpu()),
+            kernel_cpu,
+            machine: fs::read_to_string("/proc/stat").ok().and_then(|text| machine(&text)),
+            io_pressure: fs::read_to_string("/proc/pressure/io").ok().and_then(|text| pressure(&text)),
+        }
+    }
+
+    fn copies(&self) -> f64 {
+        self.copies
+    }
+}
+
+fn sum(traffic: impl Iterator<Item = Traffic>) -> Traffic {
+    traffic.fold(Traffic::default(), |sum, one| Traffic {
+        reads: sum.reads + one.reads,
+        read_bytes: sum.read_bytes + one.read_bytes,
+        writes: sum.writes + one.writes,
+        written_bytes: sum.written_bytes + one.written_bytes,
+        flushes: sum.flushes + one.flushes,
+    })
+}
+
+/// Lines of `/proc/diskstats` (the kernel's Documentation/admin-guide/iostats.rst):
+/// `major minor name reads merged sectors ms writes merged sectors ms …`.
+fn device_traffic(text: &str, devices: &[DeviceNumber]) -> Option<Traffic> {
+    let mut found = 0;
+    let mut sum_of = Traffic::default();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let number = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
+        let here = devices.iter().any(|device| (number(0), number(1)) == (Some(device.major.into()), Some(device.minor.into())));
+        if here {
+            found += 1;
+            let one = Traffic {
+                reads: number(3)?,
+                read_bytes: number(5)? * SECTOR_BYTES,
+                writes: number(7)?,
+                written_bytes: number(9)? * SECTOR_BYTES,
+                flushes: 0,
+            };
+            sum_of = sum([sum_of, one].into_iter());
+        }
+    }
+    (found == devices.len()).then_some(sum_of)
+}
+
+/// Processor time of this process and its threads.
+fn own_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// The first line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal …`, in ticks.
+pub(crate) fn machine(text: &str) -> Option<Machine> {
+    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line.split_ascii_whitespace().take(8).map(|number| number.parse().unwrap_or(0)).collect();
+    let [user, nice, system, idle, iowait, irq, softirq, stolen] = ticks[..] else { return None };
+    let rate = rustix::param::clock_ticks_per_second().max(1);
+    let time = |ticks: u64| Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / rate));
+    let busy = user + nice + system + irq + softirq;
+    Some(Machine { total: time(busy + idle + iowait + stolen), busy: time(busy), stolen: time(stolen), tick: time(1) })
+}
+
+/// The time in which some task waited: `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, in microseconds.
+fn pressure(text: &str) -> Option<Duration> {
+    let line = text.lines().find(|line| line.starts_with("some "))?;
+    let total = line.split_ascii_whitespace().find_map(|field| field.strip_prefix("total="))?;
+    total.parse().ok().map(Duration::from_micros)
+}
+
+/// Processor time of the kernel's own threads, which work for whoever writes: writeback, loop devices, journals, md.
+///
+/// Threads come and go. What one did counts from the moment it was first seen; the last moments of one that ends are lost.
+#[derive(Debug, Default)]
+struct KernelThreads {
+    seen: HashMap<u32, Duration>,
+    sum: Duration,
+    begun: bool,
+}
+
+impl KernelThreads {
+    /// `None` where the kernel's threads cannot be seen: in a container with a process space of its own.
+    fn read(&mut self) -> Option<Duration> {
+        let now = kernel_threads()?;
+        for (thread, time) in &now {
+            let before = match self.seen.get(thread) {
+                Some(before) => *before,
+                None if self.begun => Duration::ZERO,
+                None => *time,
+            };
+            self.sum += time.saturating_sub(before);
+        }
+        self.seen = now;
+        self.begun = true;
+        Some(self.sum)
+    }
+}
+
+/// The kernel's threads are the children of `kthreadd`, which is always process 2.
+fn kernel_threads() -> Option<HashMap<u32, Duration>> {
+    const KTHREADD: &str = "2";
+    if fs::read_to_string("/proc/2/comm").ok()?.trim() != "kthreadd" {
+        return None;
+    }
+    let mut threads = HashMap::new();
+    for entry in fs::read_dir("/proc").ok()?.flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        // A thread may end between any two of these reads.
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(1));
+        if parent != Some(KTHREADD) {
+            continue;
+        }
+        let Ok(text) = fs::read_to_string(entry.path().join("schedstat")) else { continue };
+        let time = text.split_ascii_whitespace().next().and_then(|nanoseconds| nanoseconds.parse().ok());
+        threads.extend(time.map(|nanoseconds| (process, Duration::from_nanos(nanoseconds))));
+    }
+    Some(threads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DISKSTATS: &str =
+        "   7       0 loop0 12 0 96 3 40 2 2048 9 0 8 12 0 0 0 0 0 0\n 254       0 vda 5 1 16 1 2 1 24 1 0 1 2 0 0 0 0 0 0\n";
+
+    #[test]
+    fn bytes_of_the_named_devices_are_summed() {
+        let number = |major, minor| DeviceNumber { major, minor };
+        let one = device_traffic(DISKSTATS, &[number(7, 0)]).unwrap();
+        assert_eq!((one.reads, one.read_bytes, one.writes, one.written_bytes), (12, 96 * 512, 40, 2048 * 512));
+        let both = device_traffic(DISKSTATS, &[number(7, 0), number(254, 0)]).unwrap();
+        assert_eq!((both.read_bytes, both.written_bytes), (112 * 512, 2072 * 512));
+        assert_eq!(device_traffic(DISKSTATS, &[number(8, 0)]), None, "a device that is not there is not zero");
+    }
+
+    #[test]
+    fn the_machine_is_read_in_ticks() {
+        let machine = machine("cpu  100 1 100 1000 10 2 3 40 0 0\ncpu0 1 1 1 1 1 1 1 1\n").unwrap();
+        assert_eq!(machine.busy, 206 * machine.tick);
+        assert_eq!((machine.stolen, machine.total), (40 * machine.tick, 1256 * machine.tick));
+        assert_eq!(super::machine("nothing of the kind"), None);
+    }
+
+    #[test]
+    fn pressure_is_the_time_in_which_some_task_waited() {
+        let text = "some avg10=0.00 avg60=0.10 avg300=0.00 total=1234567\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+        assert_eq!(pressure(text), Some(Duration::from_micros(1_234_567)));
+        assert_eq!(pressure(""), None);
+    }
+
+    #[test]
+    fn what_this_process_did_is_counted() {
+        let mut meter = TargetMeter::folder(&std::env::temp_dir());
+        let before = meter.read();
+        let mut word = 1_u64;
+        while own_cpu() < before.own_cpu.unwrap() + Duration::from_millis(20) {
+            word = std::hint::black_box(word.wrapping_mul(6_364_136_223_846_793_005));
+        }
+        let after = meter.read();
+        assert!(after.own_cpu > before.own_cpu && after.kernel_cpu >= before.kernel_cpu, "{before:?} {after:?}");
+    }
+}
