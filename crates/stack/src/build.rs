@@ -11,7 +11,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
-use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node};
+use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES};
+use cache::{Overlay, OverlayOptions};
 use device::model::{Links, ModelDevice, ModelOptions};
 use device::{BadRange, Direct, FaultDevice, FaultOptions, FileDevice, FileOptions, NullDevice, RamDevice};
 use reactor::derive_seed;
@@ -78,7 +79,16 @@ pub fn parse_and_build(text: &str, context: &BuildContext<'_>) -> Result<Stack, 
 /// What cannot be built, and why: an unknown name or value, a file that is missing, refused or named twice, sizes that do
 /// not fit.
 pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
-    let mut builder = Builder { context, members: Vec::new(), notes: Vec::new(), links: Links::default(), models: 0, faults: 0 };
+    let mut builder = Builder {
+        context,
+        read_only: context.read_only,
+        create_bytes: context.create_bytes,
+        members: Vec::new(),
+        notes: Vec::new(),
+        links: Links::default(),
+        models: 0,
+        faults: 0,
+    };
     refuse_files_named_twice(node)?;
     let device = builder.device(node)?;
     let device = if context.emulate { Emulated::over(device) } else { device };
@@ -88,6 +98,9 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
 
 struct Builder<'a> {
     context: &'a BuildContext<'a>,
+    /// The context's, but below an overlay nothing is opened for writing and its delta is made as large as it has to be.
+    read_only: bool,
+    create_bytes: Option<u64>,
     members: Vec<Member>,
     notes: Vec<String>,
     /// Modelled disks that name the same link share it.
@@ -148,6 +161,9 @@ impl Builder<'_> {
                     let text = format!("{name}: a member is `missing`, and {name} has no redundancy to do without it");
                     return Err(Error::new(ErrorKind::Invalid, text));
                 }
+                if name == "overlay" {
+                    return self.overlay(&settings, children);
+                }
                 let member = |child: &Node| if *child == Node::Missing { Ok(None) } else { self.device(child).map(Some) };
                 let members: Result<Vec<_>, Error> = children.iter().map(member).collect();
                 self.layer(name, &settings, members?)
@@ -203,6 +219,32 @@ impl Builder<'_> {
         }
     }
 
+    /// A delta and what is never written below it.
+    fn overlay(&mut self, settings: &Settings<'_>, children: &[Node]) -> Result<Arc<dyn Device>, Error> {
+        let [delta, lower] = children else { unreachable!("the count was checked") };
+        let (read_only, create_bytes) = (self.read_only, self.create_bytes);
+        let first = self.members.len();
+        (self.read_only, self.create_bytes) = (true, None);
+        let lower = self.device(lower);
+        (self.read_only, self.create_bytes) = (read_only, create_bytes);
+        let lower = lower?;
+        let lower_members = self.members.split_off(first);
+
+        let block_bytes = lower.info().block_bytes;
+        // The smaller the block, the larger the index: a delta of this size is large enough with any.
+        self.create_bytes = Some(Overlay::delta_bytes(block_bytes, lower.info())?);
+        let says_block = |options: &[(String, String)]| options.iter().any(|(name, _)| name == "block");
+        let delta = match delta {
+            Node::Leaf { options, .. } if u64::from(block_bytes) > SECTOR_BYTES && !says_block(options) => {
+                self.device(&delta.clone().with("block", block_bytes))
+            }
+            delta => self.device(delta),
+        };
+        self.create_bytes = create_bytes;
+        self.members.extend(lower_members);
+        Ok(Arc::new(Overlay::open(delta?, lower, OverlayOptions { keep: !settings.is("keep", "no") })?))
+    }
+
     fn leaf(&mut self, scheme: &str, address: &str, settings: &Settings<'_>) -> Result<Arc<dyn Device>, Error> {
         match scheme {
             "file" => self.file(Path::new(address), settings),
@@ -226,7 +268,7 @@ impl Builder<'_> {
 
     fn file(&mut self, path: &Path, settings: &Settings<'_>) -> Result<Arc<dyn Device>, Error> {
         let options = FileOptions {
-            read_only: self.context.read_only || settings.is("read_only", "yes"),
+            read_only: self.read_only || settings.is("read_only", "yes"),
             direct: match settings.get("direct") {
                 Some("yes") => Direct::Yes,
                 Some("no") => Direct::No,
@@ -236,7 +278,7 @@ impl Builder<'_> {
             size_bytes: self.size(settings, "size")?,
             block_bytes: self.block(settings)?,
         };
-        let create = self.context.create_bytes.map(|bytes| options.size_bytes.unwrap_or(bytes).saturating_add(options.offset_bytes));
+        let create = self.create_bytes.map(|bytes| options.size_bytes.unwrap_or(bytes).saturating_add(options.offset_bytes));
         let file = self.context.files.open(path, options.read_only, create.filter(|_| !options.read_only))?;
         let device = FileDevice::new(file, path, &options)?;
         if let Some(reason) = device.direct_refused() {

@@ -224,6 +224,18 @@ pub static LAYERS: &[LayerRow] = &[
         help: "chunks with two kinds of parity: two members may be lost",
     },
     LayerRow {
+        name: "overlay",
+        members: (2, 2),
+        redundant: false,
+        options: &[OptionRow {
+            name: "keep",
+            takes: YES_NO,
+            default: "yes",
+            help: "keep the changes in the delta; no: forget them at the end",
+        }],
+        help: "DELTA, DEVICE: what is written goes to the delta, the device is opened read-only (docs/formats/overlay.md)",
+    },
+    LayerRow {
         name: "fault",
         members: (1, 1),
         redundant: false,
@@ -288,7 +300,7 @@ pub static LEAVES: &[LeafRow] = &[
 ];
 
 /// Names that the notation has room for and this version does not know yet.
-const LATER: &[&str] = &["cache", "overlay", "record", "nbd", "rbd"];
+const LATER: &[&str] = &["cache", "record", "nbd", "rbd"];
 
 /// The layer of this name.
 ///

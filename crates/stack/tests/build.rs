@@ -63,6 +63,8 @@ fn builds_what_the_text_says_and_describes_it() {
             3 << 20,
         ),
         ("ram:8KiB?block=4KiB", "ram:8KiB?block=4096", 8 << 10),
+        ("overlay(ram:2MiB, ram:1MiB)", "overlay(ram:2MiB, ram:1MiB)", 1 << 20),
+        ("overlay(keep=no, ram:3MiB, ram:8KiB?block=4KiB)", "overlay(keep=no, ram:3MiB?block=4096, ram:8KiB?block=4096)", 8 << 10),
     ] {
         let stack = build(text).expect(text);
         assert_eq!(stack.device.describe().to_string(), described);
@@ -171,6 +173,34 @@ fn files_are_opened_only_through_the_opener_and_as_asked() {
     let opener = Opener::default();
     parse_and_build(&path("a"), &BuildContext { read_only: true, create_bytes: Some(1), ..context(&opener) }).expect("a stack");
     assert_eq!(*opener.opened.lock().expect("not poisoned"), ["a read_only=true create=None"]);
+}
+
+#[test]
+fn below_an_overlay_nothing_is_opened_for_writing_and_its_delta_is_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a plain path").to_owned();
+    for name in ["a", "b"] {
+        std::fs::write(path(name), vec![0x11; 1 << 20]).expect("a file");
+    }
+    let text = format!("overlay({}, raid0(chunk=64KiB, {}?direct=no, {}?direct=no))", path("delta") + "?direct=no", path("a"), path("b"));
+    for byte in [1, 2] {
+        let opener = Opener::default();
+        let stack = parse_and_build(&text, &BuildContext { create_bytes: Some(5 << 20), ..context(&opener) }).expect(&text);
+        let expected = ["a read_only=true create=None", "b read_only=true create=None", "delta read_only=false create=Some(3145728)"];
+        assert_eq!(*opener.opened.lock().expect("not poisoned"), expected);
+        let names: Vec<_> = stack.members.iter().map(|member| member.name.rsplit_once('/').expect("a path").1.to_owned()).collect();
+        assert_eq!(names[0], "delta?direct=no", "members are listed from left to right: {names:?}");
+        assert!(!stack.device.info().read_only);
+        let mut channel = Blocking::open(&*stack.device, &Reactor::wall().expect("an io_uring")).expect("a channel");
+        let mut found = [0; 512];
+        channel.read_slice(4096, &mut found).expect("a read");
+        assert_eq!(found, [if byte == 1 { 0x11 } else { 1 }; 512], "what was flushed is kept");
+        channel.write_slice(4096, &[byte; 512]).expect("a write");
+        channel.flush().expect("a flush");
+    }
+    for name in ["a", "b"] {
+        assert!(std::fs::read(path(name)).expect("a file").iter().all(|&byte| byte == 0x11), "{name} was written");
+    }
 }
 
 #[test]

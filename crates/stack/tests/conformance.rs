@@ -34,6 +34,8 @@ fn stacks_keep_the_contract() {
         "raid4(chunk=1KiB, ram:32KiB, ram:32KiB, ram:32KiB)",
         "raid5(chunk=4KiB, layout=right-asymmetric, ram:64KiB, ram:64KiB, ram:70KiB, missing)",
         "raid6(chunk=2KiB, layout=ddf-N-continue, ram:32KiB, missing, ram:32KiB, missing, ram:32KiB)",
+        "overlay(ram:4MiB, raid0(chunk=4KiB, ram:64KiB, ram:64KiB))",
+        "overlay(keep=no, ram:4MiB, ram:96KiB)",
         "raid0(chunk=4KiB, raid1(ram:64KiB, ram:64KiB), raid5(chunk=1KiB, ram:32KiB, ram:32KiB, missing))",
     ] {
         for seed in 0..2 {
