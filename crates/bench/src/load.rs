@@ -214,6 +214,9 @@ pub trait Content {
     /// in flight that overlaps it and one of the two writes: it would be anybody's guess what is there.
     const VERIFIES: bool;
 
+    /// Prepares the buffer that a slot writes from, before anything is timed and again when a layer below kept the old one.
+    fn prepare(&mut self, _slot: u32, _buffer: &mut BufMut) {}
+
     /// Makes the data of a write that is about to be submitted.
     fn fill(&mut self, access: &Access, buffer: &mut [u8]);
 
@@ -232,6 +235,10 @@ pub struct Unverified;
 
 impl Content for Unverified {
     const VERIFIES: bool = false;
+
+    fn prepare(&mut self, slot: u32, buffer: &mut BufMut) {
+        prepare(buffer, u64::from(slot));
+    }
 
     fn fill(&mut self, _: &Access, _: &mut [u8]) {}
 
@@ -390,7 +397,7 @@ pub fn run<R: Requests, C: Content>(
     assert!(load.depth > 0, "a load keeps at least one request outstanding");
     let channel = device.open(load.depth, reactor)?;
     let bounds = requests.bounds();
-    let slots: Vec<Slot> = (0..load.depth).map(|index| Slot::new::<C>(reactor, bounds, index)).collect();
+    let slots: Vec<Slot> = (0..load.depth).map(|index| Slot::new(reactor, bounds, index, content)).collect();
     let generator = Generator {
         channel,
         reactor,
@@ -426,13 +433,11 @@ struct Slot {
 }
 
 impl Slot {
-    fn new<C: Content>(reactor: &Reactor, bounds: Bounds, index: u32) -> Slot {
+    fn new<C: Content>(reactor: &Reactor, bounds: Bounds, index: u32, content: &mut C) -> Slot {
         let length = bounds.longest_bytes as usize;
         let writing = bounds.writes.then(|| {
             let mut buffer = reactor.allocate(length);
-            if !C::VERIFIES {
-                prepare(&mut buffer, u64::from(index));
-            }
+            content.prepare(index, &mut buffer);
             buffer.freeze()
         });
         let access = Access { direction: Direction::Read, offset: 0, length: 0 };
@@ -460,12 +465,16 @@ impl Slot {
     }
 
     #[inline]
-    fn take_write<C: Content>(&mut self, access: &Access, reactor: &Reactor, content: &mut C) -> Buf {
+    fn take_write<C: Content>(&mut self, index: u32, access: &Access, reactor: &Reactor, content: &mut C) -> Buf {
         let length = access.length as usize;
         let mut whole = self.writing.take().expect("the source said that it writes");
         if C::VERIFIES {
             // A layer below may still hold on to the last write's bytes, a cache for example: they are its own then.
-            let mut owned = whole.try_mut().unwrap_or_else(|held| reactor.allocate(held.len()));
+            let mut owned = whole.try_mut().unwrap_or_else(|held| {
+                let mut buffer = reactor.allocate(held.len());
+                content.prepare(index, &mut buffer);
+                buffer
+            });
             content.fill(access, &mut owned.as_mut_slice().expect("allocated in one piece")[..length]);
             whole = owned.freeze();
         }
@@ -611,7 +620,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             let op = match access.direction {
                 Direction::Read => Op::Read { offset: access.offset, into: slot.take_read(length) },
                 Direction::Write => {
-                    let from = slot.take_write(&access, self.reactor, self.content);
+                    let from = slot.take_write(index, &access, self.reactor, self.content);
                     Op::Write { offset: access.offset, from, fua: false }
                 }
             };

@@ -125,6 +125,17 @@ pub fn fill(buffer: &mut [u8], offset: u64, seed: u64, generation: u64) {
     }
 }
 
+/// Writes the mark alone, the first four words of a sector, and leaves the rest as it is: enough for [`Mark::of`] to find.
+///
+/// # Panics
+/// When `sector` is shorter than a mark.
+pub fn mark(sector: &mut [u8], offset: u64, seed: u64, generation: u64) {
+    let (words, _) = sector[..HEADER_WORDS * 8].as_chunks_mut::<8>();
+    for (word, value) in words.iter_mut().zip(Key::new(seed, generation).header(offset)) {
+        *word = value.to_le_bytes();
+    }
+}
+
 /// What is wrong with a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {

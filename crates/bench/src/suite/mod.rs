@@ -8,6 +8,7 @@
 //!   bonnie, copy, devtest …   the suites themselves
 //! ```
 
+pub mod crystal;
 pub mod definition;
 pub mod devtest;
 pub mod explain;
@@ -17,12 +18,12 @@ pub mod session;
 
 pub use definition::{Kind, Phase, Setting, Settings, Suite, Target, TargetKind, Value};
 pub use row::{Done, Measured, Row};
-pub use session::{Blind, Meter, Next, Observer, Session, Silent, Ticker};
+pub use session::{Blind, Meter, Next, NoFiles, Observer, OpenFile, Session, Silent, Ticker};
 
 /// Every suite, in the order they are listed.
 #[must_use]
 pub fn all() -> Vec<&'static Suite> {
-    vec![&devtest::SUITE]
+    vec![&devtest::SUITE, &crystal::SUITE]
 }
 
 /// A suite by its name.

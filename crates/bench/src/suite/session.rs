@@ -7,9 +7,10 @@
 //!                                                  ticker: stop? how far?      (shared by all threads of the phase)
 //! ```
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use block::{Error, Reactor};
+use block::{Device, Error, ErrorKind, Reactor};
 
 use super::definition::Phase;
 use super::row::{Done, Measured, Result as RowResult, Row};
@@ -28,6 +29,25 @@ pub trait Meter {
     /// The highest rate of the devices together in bytes/s, where it is known.
     fn fastest_bytes_per_second(&self) -> Option<f64> {
         None
+    }
+}
+
+/// Opens a file of a folder target as a device: this crate knows no leaves.
+pub trait OpenFile {
+    /// A device over the whole of the file, past the page cache (`direct`) or through it, for reading and writing.
+    ///
+    /// # Errors
+    /// What the system says, and that direct I/O is refused there.
+    fn open(&self, path: &Path, direct: bool) -> Result<Box<dyn Device>, Error>;
+}
+
+/// Opens none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl OpenFile for NoFiles {
+    fn open(&self, path: &Path, _: bool) -> Result<Box<dyn Device>, Error> {
+        Err(Error::new(ErrorKind::Unsupported, format!("{}: nobody here opens files as devices", path.display())))
     }
 }
 
@@ -124,6 +144,8 @@ pub struct Session<'a> {
     pub stop: &'a AtomicBool,
     /// How far the phase is.
     pub ticker: &'a Ticker,
+    /// Opens the files of a folder target as devices.
+    pub files: &'a dyn OpenFile,
     meter: &'a mut dyn Meter,
     observer: &'a mut dyn Observer,
     rows: Vec<Row>,
@@ -138,7 +160,7 @@ impl<'a> Session<'a> {
         meter: &'a mut dyn Meter,
         observer: &'a mut dyn Observer,
     ) -> Session<'a> {
-        Session { reactor, seed: 1, data_seed: 1, stop, ticker, meter, observer, rows: Vec::new() }
+        Session { reactor, seed: 1, data_seed: 1, stop, ticker, files: &NoFiles, meter, observer, rows: Vec::new() }
     }
 
     /// Whether the caller wants an end.

@@ -1,0 +1,198 @@
+//! `crystal` as a suite among the others: its settings, its rows in words, and what it is run on.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::time::Duration;
+
+use block::{Device, Error, ErrorKind};
+use results::{Better, Group};
+
+use super::{Data, NAME, Options, Order, Profile, RUNS_MAX, Row, View, Way, prepare, run};
+use crate::load::Hooks;
+use crate::suite::folder::{Needs, WorkFolder};
+use crate::suite::{Kind, Next, Phase, Session, Setting, Settings, Suite, Target, TargetKind, Value};
+
+/// `crystal`.
+pub static SUITE: Suite = Suite {
+    name: NAME,
+    summary: "The rows of CrystalDiskMark, each past the page cache and through it side by side.",
+    about: "A test file, or a device, is written once with data of its own in every 4 KiB. Then every row runs once to warm up and \
+            several times to be measured, direct and buffered in turn, so that what the cache does is a figure. The original prints the \
+            best of its runs; that is given, and beside it the median with its interval. What is read is held against what was written \
+            last. Every row that writes has two rates: acknowledged, when its calls had returned, and durable, to the end of the flush \
+            that follows. On a raw target there are only direct rows.",
+    targets: &[TargetKind::Folder, TargetKind::Device],
+    settings: &[
+        Setting {
+            name: "profile",
+            kind: Kind::Word(&["3", "8", "8-nvme", "real", "peak"]),
+            default: Value::word("8"),
+            what: "Which rows: those of version 3, of version 8, or of one of its presets.",
+        },
+        Setting {
+            name: "size",
+            kind: Kind::Bytes,
+            default: Value::Bytes(0),
+            what: "Size of the test file, whole MiB up to 64GiB; 0 is the original's: 1000MiB for profile 3, else 1GiB.",
+        },
+        Setting { name: "runs", kind: Kind::Count(1, RUNS_MAX as u64), default: Value::Count(5), what: "Runs of a row after its warm-up." },
+        Setting {
+            name: "time",
+            kind: Kind::Time,
+            default: Value::Time(Duration::ZERO),
+            what: "Time of a run; 0s is the original's: at least 6s for profile 3, else 5s.",
+        },
+        Setting { name: "interval", kind: Kind::Time, default: Value::Time(INTERVAL), what: "Rest before a row." },
+        Setting {
+            name: "mix",
+            kind: Kind::Count(0, 99),
+            default: Value::Count(0),
+            what: "Mixed rows as well, with so many reads of 100 requests (70 in the original); 0 is none.",
+        },
+        Setting {
+            name: "data",
+            kind: Kind::Word(&["random", "zero", "one"]),
+            default: Value::word("random"),
+            what: "What is written: incompressible and different in every block, zeroes, or ones.",
+        },
+        Setting {
+            name: "access",
+            kind: Kind::Word(&["both", "direct", "buffered"]),
+            default: Value::word("both"),
+            what: "Past the page cache, through it, or both in turn.",
+        },
+    ],
+    phases: |settings| {
+        let options = options(settings).unwrap_or_else(|_| Profile::Eight.options());
+        options.rows().iter().flat_map(|row| ways(settings).map(|buffered| phase(row, buffered))).collect()
+    },
+    run: suite,
+};
+
+/// As in version 8; of version 3 it is not known.
+pub(super) const INTERVAL: Duration = Duration::from_secs(5);
+
+/// Which views the settings ask for: `false` is direct.
+fn ways(settings: &Settings) -> impl Iterator<Item = bool> + use<> {
+    let (direct, buffered) = match settings.text("access") {
+        "direct" => (true, false),
+        "buffered" => (false, true),
+        _ => (true, true),
+    };
+    [(direct, false), (buffered, true)].into_iter().filter_map(|(asked, way)| asked.then_some(way))
+}
+
+/// What the settings mean.
+///
+/// # Errors
+/// One line: the setting, its value and what is possible.
+pub fn options(settings: &Settings) -> Result<Options, String> {
+    let profile = Profile::named(settings.text("profile")).ok_or("profile: one of 3, 8, 8-nvme, real, peak")?;
+    let original = profile.options();
+    let or = |given: u64, usual: u64| if given == 0 { usual } else { given };
+    let time = settings.time("time");
+    let options = Options {
+        size_bytes: or(settings.bytes("size"), original.size_bytes),
+        runs: u32::try_from(settings.count("runs")).unwrap_or(RUNS_MAX),
+        time: if time.is_zero() { original.time } else { time },
+        interval: settings.time("interval"),
+        mix_read_percent: u32::try_from(settings.count("mix")).ok().filter(|percent| *percent > 0),
+        data: match settings.text("data") {
+            "zero" => Data::Zero,
+            "one" => Data::One,
+            _ => Data::Random,
+        },
+        ..original
+    };
+    options.check().map(|()| options)
+}
+
+pub(super) fn phase(row: &Row, buffered: bool) -> Phase {
+    let group = match (row.way, row.order) {
+        (Way::Mix { .. }, _) => Group::Mixed,
+        (_, Order::Sequential) => Group::Sequential,
+        (_, Order::Random) => Group::Random,
+    };
+    let what = row.what();
+    let first = what.chars().take(1).flat_map(char::to_uppercase).collect::<String>();
+    let way = if buffered { "through the page cache" } else { "past the page cache" };
+    Phase {
+        name: if buffered { format!("{} buffered", row.name()) } else { row.name() },
+        what: format!("{first}{}; {way}.", &what[1..]).into(),
+        group,
+        metric: "throughput_bytes_per_second",
+        better: Better::Higher,
+        writes: row.way.writes(),
+    }
+}
+
+/// The name of the test file in its folder.
+const FILE: &str = "crystal.dat";
+
+fn suite(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
+    let options = options(settings).map_err(|text| Error::new(ErrorKind::Invalid, text))?;
+    let mut options = Options { seed: session.seed, data_seed: session.data_seed, ..options };
+    match target {
+        Target::Device(device) => {
+            let room = device.info().size_bytes >> 20 << 20;
+            if settings.bytes("size") == 0 {
+                options.size_bytes = options.size_bytes.min(room);
+            }
+            if options.size_bytes > room || room == 0 {
+                let text = format!("the target has {} bytes, too few for a test of {}", device.info().size_bytes, options.size_bytes);
+                return Err(Error::new(ErrorKind::Invalid, text));
+            }
+            let views: Vec<_> = ways(settings).map(|buffered| (buffered, (!buffered).then_some(device))).collect();
+            rows(&views, &options, session)
+        }
+        Target::Folder(folder) => {
+            let direct = ways(settings).any(|buffered| !buffered);
+            let needs = Needs { bytes: options.size_bytes, longest_file_bytes: options.size_bytes, files: 2, direct };
+            let folder = WorkFolder::new(folder, NAME, &needs)?;
+            let path = folder.path().join(FILE);
+            make_file(&path, options.size_bytes)?;
+            let mut devices = Vec::new();
+            for buffered in ways(settings) {
+                devices.push((buffered, session.files.open(&path, !buffered)?));
+            }
+            let views: Vec<_> = devices.iter().map(|(buffered, device)| (*buffered, Some(&**device))).collect();
+            rows(&views, &options, session)
+        }
+    }
+}
+
+/// A file whose blocks are all allocated, where the file system can.
+fn make_file(path: &Path, size_bytes: u64) -> Result<(), Error> {
+    let failed = |error| Error::from_io(format!("making the test file {}", path.display()), error);
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(failed)?;
+    match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size_bytes) {
+        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(size_bytes).map_err(failed),
+        result => result.map_err(|error| failed(error.into())),
+    }
+}
+
+/// Every row on the views there are; `None` is a view that this target has not got.
+fn rows(views: &[(bool, Option<&dyn Device>)], options: &Options, session: &mut Session<'_>) -> Result<(), Error> {
+    let Some(first) = views.iter().find_map(|(_, device)| *device) else {
+        return Err(Error::new(ErrorKind::Invalid, "a raw target has only direct rows; name a folder to measure the page cache"));
+    };
+    if first.info().read_only {
+        return Err(Error::new(ErrorKind::ReadOnly, "crystal writes its test data first, and the target is read-only"));
+    }
+    let stop = || session.stopped();
+    let mut filled = prepare(first, session.reactor, options, &mut Hooks { stop: Some(&stop), progress: None })?;
+    for row in options.rows() {
+        let mut there = Vec::new();
+        for (buffered, device) in views {
+            let phase = phase(&row, *buffered);
+            match device {
+                Some(device) => there.push((View { buffered: *buffered, device: *device }, phase)),
+                None => session.skip(&phase, 1, "a raw target has no page cache of a file system"),
+            }
+        }
+        if session.stopped() || run(&there, &row, options, &mut filled, session)? == Next::Stop {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! A row as fio would run it: `--show-fio`, and the options of fio's JSON.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Data, Options, Order, Row, Way};
+
+/// One fio job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Name of the job.
+    pub name: String,
+    /// Option and value, in fio's words.
+    pub options: Vec<(&'static str, String)>,
+}
+
+impl Job {
+    /// The job that asks the same of `path` as a row does: the same requests outstanding, sizes, range and time. Two things
+    /// differ: fio has no pass over the whole file (version 3's sequential rows), and it does not check what it reads.
+    #[must_use]
+    pub fn new(row: &Row, said: &Options, path: &Path, direct: bool) -> Job {
+        let rw = match (row.order, row.way) {
+            (Order::Sequential, Way::Read) => "read",
+            (Order::Sequential, Way::Write) => "write",
+            (Order::Sequential, Way::Mix { .. }) => "rw",
+            (Order::Random, Way::Read) => "randread",
+            (Order::Random, Way::Write) => "randwrite",
+            (Order::Random, Way::Mix { .. }) => "randrw",
+        };
+        let part_bytes = said.size_bytes / u64::from(row.threads);
+        let mut options = vec![
+            ("filename", path.display().to_string()),
+            ("ioengine", "io_uring".to_owned()),
+            ("direct", u8::from(direct).to_string()),
+            ("rw", rw.to_owned()),
+            ("bs", row.request_bytes.to_string()),
+            ("iodepth", row.queues.to_string()),
+            ("numjobs", row.threads.to_string()),
+            ("size", (part_bytes - part_bytes % u64::from(row.request_bytes)).to_string()),
+            ("time_based", "1".to_owned()),
+            ("runtime", runtime(said.time)),
+            ("norandommap", "1".to_owned()),
+            ("randrepeat", "0".to_owned()),
+            ("group_reporting", "1".to_owned()),
+            ("invalidate", "0".to_owned()),
+        ];
+        if row.threads > 1 {
+            options.push(("offset_increment", (part_bytes - part_bytes % u64::from(row.request_bytes)).to_string()));
+        }
+        if let Way::Mix { read_percent } = row.way {
+            options.push(("rwmixread", read_percent.to_string()));
+        }
+        match (row.way.writes(), said.data) {
+            (false, _) => options.push(("readonly", "1".to_owned())),
+            (true, Data::Random) => options.push(("scramble_buffers", "1".to_owned())),
+            (true, Data::Zero) => options.push(("zero_buffers", "1".to_owned())),
+            (true, Data::One) => options.push(("buffer_pattern", "0xff".to_owned())),
+        }
+        if row.way.writes() {
+            options.push(("end_fsync", "1".to_owned()));
+        }
+        Job { name: row.name(), options }
+    }
+
+    /// The command line, ready for a shell.
+    #[must_use]
+    pub fn command(&self) -> String {
+        let options = self.options.iter().map(|(name, value)| match *name {
+            "readonly" => " --readonly".to_owned(),
+            name => format!(" --{name}={}", quoted(value)),
+        });
+        format!("fio --name={}{}", quoted(&self.name), options.collect::<String>())
+    }
+
+    /// The arguments after the program's name.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<String> {
+        let options = self.options.iter().map(|(name, value)| match *name {
+            "readonly" => "--readonly".to_owned(),
+            name => format!("--{name}={value}"),
+        });
+        std::iter::once(format!("--name={}", self.name)).chain(options).collect()
+    }
+}
+
+fn runtime(time: Duration) -> String {
+    if time.subsec_nanos() == 0 { format!("{}", time.as_secs()) } else { format!("{}ms", time.as_millis().max(1)) }
+}
+
+/// A word for a shell.
+fn quoted(text: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+%@".contains(letter);
+    if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,311 @@
+//! The rows of CrystalDiskMark, direct and through the page cache side by side.
+//!
+//! ```text
+//! file or device  |####|####|####|####|####|####|####|####|      written once with data of its own in every 4 KiB
+//!
+//! SEQ1M Q8T1      |===>===>===>===>                              ascending, 8 requests of 1 MiB outstanding
+//! RND4K Q32T16       <=>   <=> <=>      <=>   <=>   <=>          16 threads, each with 32 outstanding, 4 KiB aligned
+//!
+//! a row:   warm-up   run 1   run 2  …  run N        best of N as the original prints it, and the median with its interval
+//!          direct, buffered, direct, buffered …     the two take turns, so that neither has the quieter minutes
+//! ```
+//!
+//! * The rows, their order and their durations are those of version 3 (2013), of version 8 and of its presets. `Q` is the
+//!   number of requests that one thread keeps outstanding and `T` the number of threads.
+//! * Random places are multiples of the request, as in the original. With several threads each has a part of the file to
+//!   itself, together all of it: then every read can be checked.
+//! * Version 3 looks at its clock only after a whole pass over the file (sequential), 20 requests (512 KiB) or 160 (4 KiB).
+//! * A write has two rates: acknowledged, when its calls had returned, and durable, to the end of the flush that follows.
+//!   Version 3 prints the second, version 8 the first.
+//! * No two blocks of 4 KiB that are written carry the same data, unless zeroes or ones were asked for ([`content`]).
+//! * On the virtual clock there are no threads: one owner keeps `Q * T` requests outstanding.
+
+mod content;
+mod definition;
+mod fio;
+mod run;
+
+use std::fmt;
+use std::time::Duration;
+
+pub use content::{Data, Filled};
+pub use definition::{SUITE, options};
+pub use fio::Job;
+pub use run::{View, prepare, run};
+
+use crate::load::Direction;
+
+/// Name of the suite.
+pub const NAME: &str = "crystal";
+
+/// How the places of a row's requests follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Adjacent and ascending, from the start again at the end.
+    Sequential,
+    /// Uniform over all multiples of the request.
+    Random,
+}
+
+/// What a row's requests do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// All of them read.
+    Read,
+    /// All of them write.
+    Write,
+    /// So many of a hundred read, the others write.
+    Mix {
+        /// How many of 100 requests are reads.
+        read_percent: u32,
+    },
+}
+
+impl Way {
+    /// Whether anything is written.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        self != Way::Read
+    }
+
+    /// The direction, when there is only one.
+    #[must_use]
+    pub fn direction(self) -> Option<Direction> {
+        match self {
+            Way::Read => Some(Direction::Read),
+            Way::Write => Some(Direction::Write),
+            Way::Mix { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Way::Read => f.write_str("read"),
+            Way::Write => f.write_str("write"),
+            Way::Mix { .. } => f.write_str("mix"),
+        }
+    }
+}
+
+/// One row: a kind of access and which way it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Row {
+    /// Sequential or random.
+    pub order: Order,
+    /// Size of a request in bytes.
+    pub request_bytes: u32,
+    /// Requests that one thread keeps outstanding.
+    pub queues: u32,
+    /// Threads.
+    pub threads: u32,
+    /// Which way.
+    pub way: Way,
+    /// The clock is looked at only after so many requests; `None` for after each one, and 0 for after each whole pass.
+    looks_every: Option<u64>,
+}
+
+impl Row {
+    /// Unique name within the suite, the same in every profile: `SEQ1M Q8T1 read`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} {}", self.access(), self.way)
+    }
+
+    /// The name without the direction: `RND4K Q32T16`.
+    #[must_use]
+    pub fn access(&self) -> String {
+        let order = if self.order == Order::Sequential { "SEQ" } else { "RND" };
+        format!("{order}{} Q{}T{}", self.size_text(), self.queues, self.threads)
+    }
+
+    /// The size of its requests as the original writes it: `1M`, `4K`.
+    #[must_use]
+    pub fn size_text(&self) -> String {
+        let kib = self.request_bytes >> 10;
+        if kib.is_multiple_of(1024) { format!("{}M", kib >> 10) } else { format!("{kib}K") }
+    }
+
+    /// What it does, in words.
+    #[must_use]
+    pub fn what(&self) -> String {
+        let places = if self.order == Order::Sequential { "adjacent" } else { "randomly placed" };
+        let way = match self.way {
+            Way::Read => "reads".to_owned(),
+            Way::Write => "writes".to_owned(),
+            Way::Mix { read_percent } => format!("reads and writes, {read_percent} to {} by number,", 100 - read_percent),
+        };
+        let unit = if self.request_bytes >= 1 << 20 { "MiB" } else { "KiB" };
+        let size = self.size_text();
+        let outstanding = match (self.queues, self.threads) {
+            (1, 1) => "one at a time".to_owned(),
+            (queues, 1) => format!("{queues} outstanding"),
+            (queues, threads) => format!("{queues} outstanding in each of {threads} threads"),
+        };
+        let end = if self.way.writes() { ", then a flush" } else { "" };
+        format!("{places} {way} of {} {unit}, {outstanding}{end}", &size[..size.len() - 1])
+    }
+
+    const fn new(order: Order, kib: u32, queues: u32, threads: u32, looks_every: Option<u64>) -> Row {
+        Row { order, request_bytes: kib << 10, queues, threads, way: Way::Read, looks_every }
+    }
+}
+
+/// Which rows, as the original groups them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// Version 3: Seq, 512K, 4K, 4K QD32.
+    Three,
+    /// Version 8, its default.
+    Eight,
+    /// Version 8, for NVMe drives.
+    EightNvme,
+    /// Version 8, "Real World Performance".
+    Real,
+    /// Version 8, "Peak Performance".
+    Peak,
+}
+
+const WHOLE_PASS: Option<u64> = Some(0);
+const THREE: &[Row] = &[
+    Row::new(Order::Sequential, 1024, 1, 1, WHOLE_PASS),
+    Row::new(Order::Random, 512, 1, 1, Some(20)),
+    Row::new(Order::Random, 4, 1, 1, Some(160)),
+    Row::new(Order::Random, 4, 32, 1, None),
+];
+const SEQ1M_Q8: Row = Row::new(Order::Sequential, 1024, 8, 1, None);
+const SEQ1M_Q1: Row = Row::new(Order::Sequential, 1024, 1, 1, None);
+const SEQ128K_Q32: Row = Row::new(Order::Sequential, 128, 32, 1, None);
+const RND4K_Q32: Row = Row::new(Order::Random, 4, 32, 1, None);
+const RND4K_Q32T16: Row = Row::new(Order::Random, 4, 32, 16, None);
+const RND4K_Q1: Row = Row::new(Order::Random, 4, 1, 1, None);
+
+/// Name, profile and what it is for.
+pub const PROFILES: [(&str, Profile, &str); 5] = [
+    ("3", Profile::Three, "version 3: Seq, 512K, 4K, 4K QD32; read then write of each"),
+    ("8", Profile::Eight, "version 8, default: SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1; all reads, then all writes"),
+    ("8-nvme", Profile::EightNvme, "version 8, NVMe: SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1"),
+    ("real", Profile::Real, "version 8, real world: SEQ1M Q1T1 and RND4K Q1T1"),
+    ("peak", Profile::Peak, "version 8, peak: SEQ1M Q8T1 and RND4K Q32T1"),
+];
+
+impl Profile {
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        PROFILES.iter().find(|(_, profile, _)| *profile == self).map_or("", |(name, ..)| name)
+    }
+
+    /// The profile of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Profile> {
+        PROFILES.iter().find(|(known, ..)| *known == name).map(|(_, profile, _)| *profile)
+    }
+
+    /// Its accesses in the original's order; each says "read".
+    fn accesses(self) -> Vec<Row> {
+        match self {
+            Profile::Three => THREE.to_vec(),
+            Profile::Eight => vec![SEQ1M_Q8, SEQ1M_Q1, RND4K_Q32, RND4K_Q1],
+            Profile::EightNvme => vec![SEQ1M_Q8, SEQ128K_Q32, RND4K_Q32T16, RND4K_Q1],
+            Profile::Real => vec![SEQ1M_Q1, RND4K_Q1],
+            Profile::Peak => vec![SEQ1M_Q8, RND4K_Q32],
+        }
+    }
+
+    /// The rows in the order in which they run: version 3 reads and writes each access in turn, version 8 first reads all,
+    /// then writes all, then mixes all if `mix_read_percent` is given.
+    #[must_use]
+    pub fn rows(self, mix_read_percent: Option<u32>) -> Vec<Row> {
+        let accesses = self.accesses();
+        let each = |way: Way| accesses.iter().map(move |row| Row { way, ..*row });
+        let mut rows: Vec<Row> = match self {
+            Profile::Three => accesses.iter().flat_map(|row| [Way::Read, Way::Write].map(|way| Row { way, ..*row })).collect(),
+            _ => each(Way::Read).chain(each(Way::Write)).collect(),
+        };
+        if let Some(read_percent) = mix_read_percent {
+            rows.extend(each(Way::Mix { read_percent }));
+        }
+        rows
+    }
+
+    /// How the original runs it.
+    #[must_use]
+    pub fn options(self) -> Options {
+        let three = self == Profile::Three;
+        Options {
+            profile: self,
+            size_bytes: if three { 1000 << 20 } else { 1 << 30 },
+            runs: 5,
+            time: Duration::from_secs(if three { 6 } else { 5 }),
+            interval: definition::INTERVAL,
+            mix_read_percent: None,
+            data: Data::Random,
+            seed: 1,
+            data_seed: 1,
+        }
+    }
+}
+
+/// Smallest test size: a MiB holds one of the largest requests.
+pub const SIZE_MIN_BYTES: u64 = 1 << 20;
+/// Largest test size, as in the original.
+pub const SIZE_MAX_BYTES: u64 = 64 << 30;
+/// Most runs, as in the original.
+pub const RUNS_MAX: u32 = 9;
+
+/// How the suite is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which rows.
+    pub profile: Profile,
+    /// Bytes of the file or device that are used, whole MiB.
+    pub size_bytes: u64,
+    /// Runs of each row that count; one more before them does not.
+    pub runs: u32,
+    /// How long a run issues requests, on the reactor's clock.
+    pub time: Duration,
+    /// Rest before each row.
+    pub interval: Duration,
+    /// Whether mixed rows follow, and how many of 100 requests are reads there; 70 in the original.
+    pub mix_read_percent: Option<u32>,
+    /// What is written.
+    pub data: Data,
+    /// Where random requests go.
+    pub seed: u64,
+    /// What the data say of themselves.
+    pub data_seed: u64,
+}
+
+impl Options {
+    /// The rows in order.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        self.profile.rows(self.mix_read_percent)
+    }
+
+    /// What is wrong with the options, in words.
+    ///
+    /// # Errors
+    /// One line: the setting, its value and what is possible.
+    pub fn check(&self) -> Result<(), String> {
+        const MIB: u64 = 1 << 20;
+        if !(SIZE_MIN_BYTES..=SIZE_MAX_BYTES).contains(&self.size_bytes) || !self.size_bytes.is_multiple_of(MIB) {
+            return Err(format!("a test size of {} bytes is not possible: whole MiB from 1 MiB to 64 GiB", self.size_bytes));
+        }
+        if !(1..=RUNS_MAX).contains(&self.runs) {
+            return Err(format!("{} runs are not possible: 1 to {RUNS_MAX}", self.runs));
+        }
+        if self.time.is_zero() {
+            return Err("a run needs more than no time".to_owned());
+        }
+        match self.mix_read_percent {
+            Some(percent) if !(1..=99).contains(&percent) => Err(format!("a mix with {percent} % reads is none: 1 to 99")),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,377 @@
+//! Runs the rows: warm-up, then N runs, over every view of the target in turn.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use block::{Blocking, Clock, Device, Error, ErrorKind, Reactor, Time, Traffic};
+use reactor::{Random, derive_seed};
+
+use super::content::{BLOCK_BYTES, Filled, Stamped};
+use super::{Options, Order, Row, Way};
+use crate::load::{self, Access, Bounds, Content, Direction, Hooks, Load, Requests, Sample, Sequential, Unverified};
+use crate::suite::{Done, Next, Phase, Session};
+
+/// A way to the target.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// Through the page cache, or past it.
+    pub buffered: bool,
+    /// The device that goes this way.
+    pub device: &'a dyn Device,
+}
+
+/// Requests outstanding while the target is filled.
+const FILL_DEPTH: u32 = 4;
+const FILL_BYTES: u32 = 1 << 20;
+
+/// Writes all of the used part with data of its own in every block, and flushes. Nothing is written to a device that keeps
+/// no data. When the caller stops it, the rest stays unknown, which is no error.
+///
+/// # Errors
+/// The first write that failed, or the flush.
+pub fn prepare(device: &dyn Device, reactor: &Reactor, options: &Options, hooks: &mut Hooks<'_>) -> Result<Filled, Error> {
+    let keeps_data = device.info().stores_data;
+    let mut filled = Filled::nothing(options.size_bytes, options.data, options.data_seed, keeps_data);
+    if !keeps_data {
+        return Ok(filled);
+    }
+    let length = FILL_BYTES.min(device.info().max_request_bytes / BLOCK_BYTES as u32 * BLOCK_BYTES as u32);
+    let load = Load { depth: FILL_DEPTH, bytes: Some(options.size_bytes), ..Load::default() };
+    let mut requests = Sequential::new(Direction::Write, 0, options.size_bytes, length);
+    let mut content = whole(&mut filled);
+    let written = load::run(device, reactor, &load, &mut requests, &mut content, hooks);
+    let last = content.last;
+    let written = written.and_then(|sample| Blocking::open(device, reactor)?.flush().map(|()| sample.bytes()));
+    filled.written_bytes = written.map_err(|error| error.at("writing the test data"))?;
+    filled.last = last;
+    Ok(filled)
+}
+
+fn whole(filled: &mut Filled) -> Stamped<'_> {
+    Stamped { data: filled.data, seed: filled.seed, numbers: &mut filled.numbers, first_block: 0, last: filled.last, checked_bytes: 0 }
+}
+
+/// Runs one row on every view in turn: the warm-up on each, then run after run, each of which is a row of the session.
+///
+/// # Errors
+/// The first request that failed, or data that are not what was written, with the row, the view, the request and the offset.
+pub fn run(
+    views: &[(View<'_>, Phase)],
+    row: &Row,
+    options: &Options,
+    filled: &mut Filled,
+    session: &mut Session<'_>,
+) -> Result<Next, Error> {
+    let able: Vec<&(View<'_>, Phase)> = views
+        .iter()
+        .filter(|(view, phase)| {
+            let reason = impossible(view.device, row, options);
+            reason.is_none_or(|reason| {
+                session.skip(phase, 1, reason);
+                false
+            })
+        })
+        .collect();
+    if able.is_empty() {
+        return Ok(Next::Go);
+    }
+    rest(options.interval, session)?;
+    // Run 0 is the warm-up.
+    for number in 0..=options.runs {
+        for (view, phase) in &able {
+            let one = One { device: view.device, row, options, number };
+            let next = if number == 0 {
+                let done = one.run(filled, session).map_err(|error| error.at(&phase.name))?;
+                if done.is_some() { Next::Go } else { Next::Stop }
+            } else {
+                session.measure(phase, number, |session| one.run(filled, session))?
+            };
+            if next == Next::Stop {
+                return Ok(Next::Stop);
+            }
+        }
+    }
+    Ok(Next::Go)
+}
+
+/// Why a row cannot run on a device, if it cannot.
+fn impossible(device: &dyn Device, row: &Row, options: &Options) -> Option<String> {
+    let info = device.info();
+    if row.way.writes() && info.read_only {
+        return Some("it writes, and the target is read-only".to_owned());
+    }
+    if !row.request_bytes.is_multiple_of(info.block_bytes) {
+        return Some(format!("its requests are not whole blocks of {} bytes, as the target needs them", info.block_bytes));
+    }
+    if row.request_bytes > info.max_request_bytes {
+        return Some(format!("the target takes at most {} bytes in one request", info.max_request_bytes));
+    }
+    let part = options.size_bytes / u64::from(row.threads);
+    if part < u64::from(row.request_bytes) {
+        return Some(format!("{} threads have no room for their requests in {} bytes", row.threads, options.size_bytes));
+    }
+    None
+}
+
+/// Lets the target rest.
+fn rest(time: Duration, session: &Session<'_>) -> Result<(), Error> {
+    let end = session.reactor.now() + time;
+    while session.reactor.now() < end && !session.stopped() {
+        session.reactor.wait(Some(end)).map_err(|error| Error::from_io("resting", error))?;
+    }
+    Ok(())
+}
+
+/// One run of one row on one view.
+struct One<'a> {
+    device: &'a dyn Device,
+    row: &'a Row,
+    options: &'a Options,
+    number: u32,
+}
+
+/// A thread's part of the target: its range, and how many of its requests are outstanding.
+struct Part {
+    start: u64,
+    size_bytes: u64,
+    depth: u32,
+    seed: u64,
+}
+
+impl One<'_> {
+    /// `None` when the caller stopped it.
+    fn run(&self, filled: &mut Filled, session: &Session<'_>) -> Result<Option<Done>, Error> {
+        let reactor = session.reactor;
+        let mut control = Blocking::open(self.device, reactor)?;
+        if !self.device.info().read_only {
+            // What an earlier run left to be written is not this one's.
+            control.flush().map_err(|error| error.at("flush before the run"))?;
+        }
+        let stop = || session.stopped();
+        let mut hooks = Hooks { stop: Some(&stop), progress: None };
+        let mut notes = Vec::new();
+        let sample = if filled.keeps_data {
+            let (last, loaded) = self.load_verified(filled, reactor, &mut hooks);
+            filled.last = last;
+            loaded?
+        } else {
+            notes.push("the target keeps no data: nothing was verified".to_owned());
+            let part = self.parts(1).remove(0);
+            self.load(reactor, &part, &mut Unverified, &mut hooks)?
+        };
+        if sample.stopped {
+            return Ok(None);
+        }
+        let mut flush = None;
+        if self.row.way.writes() {
+            let start = reactor.now();
+            control.flush().map_err(|error| error.at("flush after the run"))?;
+            flush = Some(reactor.now().since(start));
+        }
+        if self.row.threads > 1 && !self.has_threads(filled, reactor) {
+            notes.push(format!(
+                "one owner kept {} requests outstanding instead of {} threads",
+                self.row.queues * self.row.threads,
+                self.row.threads
+            ));
+        }
+        Ok(Some(Done {
+            operations: sample.operations(),
+            read_bytes: sample.read.bytes,
+            written_bytes: sample.write.bytes,
+            rated_bytes: None,
+            elapsed: sample.elapsed,
+            flush,
+            beside: Traffic::default(),
+            latency: sample.latency(),
+            notes,
+        }))
+    }
+
+    fn has_threads(&self, filled: &Filled, reactor: &Reactor) -> bool {
+        filled.keeps_data && reactor.clock() == Clock::Wall
+    }
+
+    fn parts(&self, count: u32) -> Vec<Part> {
+        let depth = self.row.queues * self.row.threads / count;
+        let length = u64::from(self.row.request_bytes);
+        let size_bytes = self.options.size_bytes / u64::from(count) / length * length;
+        let seed = |thread| derive_seed(derive_seed(self.options.seed, &self.row.name(), u64::from(self.number)), "thread", thread);
+        (0..u64::from(count)).map(|thread| Part { start: thread * size_bytes, size_bytes, depth, seed: seed(thread) }).collect()
+    }
+
+    /// The latest write's number, and what was measured.
+    fn load_verified(&self, filled: &mut Filled, reactor: &Reactor, hooks: &mut Hooks<'_>) -> (u32, Result<Sample, Error>) {
+        let parts = self.parts(if self.has_threads(filled, reactor) { self.row.threads } else { 1 });
+        let blocks = parts[0].size_bytes as usize / BLOCK_BYTES;
+        let (data, seed, last) = (filled.data, filled.seed, filled.last);
+        let stamped = filled.numbers.chunks_mut(blocks).zip(&parts).map(|(numbers, part)| {
+            (part, Stamped { data, seed, numbers, first_block: part.start as usize / BLOCK_BYTES, last, checked_bytes: 0 })
+        });
+        let mut stamped: Vec<_> = stamped.collect();
+        let result = match &mut stamped[..] {
+            [(part, content)] => self.load(reactor, part, content, hooks),
+            several => self.threads(several, reactor, hooks),
+        };
+        let last = stamped.iter().map(|(_, content)| content.last).max().unwrap_or(last);
+        let checked_bytes: u64 = stamped.iter().map(|(_, content)| content.checked_bytes).sum();
+        filled.checked_bytes += checked_bytes;
+        (last, result)
+    }
+
+    /// Several threads at once, each on a reactor of its own; the first of them is this one and listens to the caller.
+    fn threads(&self, parts: &mut [(&Part, Stamped<'_>)], reactor: &Reactor, hooks: &mut Hooks<'_>) -> Result<Sample, Error> {
+        let halt = AtomicBool::new(false);
+        let (device, row, options) = (self.device, self.row, self.options);
+        let Some(((own, own_content), others)) = parts.split_first_mut() else { unreachable!("there is at least one thread") };
+        let samples: Vec<Result<Sample, Error>> = thread::scope(|scope| {
+            let spawned: Vec<_> = others
+                .iter_mut()
+                .map(|(part, content)| {
+                    let halt = &halt;
+                    scope.spawn(move || {
+                        let reactor = Reactor::wall().map_err(|error| Error::from_io("io_uring for another thread", error))?;
+                        let stop = || halt.load(Ordering::Relaxed);
+                        let mut hooks = Hooks { stop: Some(&stop), progress: None };
+                        load_part(device, &reactor, row, options, part, content, &mut hooks)
+                    })
+                })
+                .collect();
+            let stop = || {
+                let stopped = hooks.stop.is_some_and(|stop| stop());
+                halt.fetch_or(stopped, Ordering::Relaxed) || stopped
+            };
+            let mut own_hooks = Hooks { stop: Some(&stop), progress: None };
+            let first = load_part(device, reactor, row, options, own, own_content, &mut own_hooks);
+            if first.is_err() {
+                halt.store(true, Ordering::Relaxed);
+            }
+            let joined = spawned.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|_| Err(Error::new(ErrorKind::Other, "a thread of the load has panicked".to_owned())))
+            });
+            std::iter::once(first).chain(joined).collect()
+        });
+        let mut samples = samples.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter();
+        let first = samples.next().expect("there is at least one thread");
+        Ok(samples.fold(first, together))
+    }
+
+    fn load<C: Content>(&self, reactor: &Reactor, part: &Part, content: &mut C, hooks: &mut Hooks<'_>) -> Result<Sample, Error> {
+        load_part(self.device, reactor, self.row, self.options, part, content, hooks)
+    }
+}
+
+fn load_part<C: Content>(
+    device: &dyn Device,
+    reactor: &Reactor,
+    row: &Row,
+    options: &Options,
+    part: &Part,
+    content: &mut C,
+    hooks: &mut Hooks<'_>,
+) -> Result<Sample, Error> {
+    let places = part.size_bytes / u64::from(row.request_bytes);
+    let batch = match row.looks_every {
+        None => None,
+        Some(0) => Some(places),
+        Some(requests) => Some(requests),
+    };
+    // With batches the source itself ends; the load's own limit would cut one short.
+    let time = if batch.is_none() { Some(options.time) } else { None };
+    let load = Load { depth: part.depth, time, ..Load::default() };
+    let mut requests = Places {
+        row,
+        start: part.start,
+        places,
+        next: 0,
+        random: Random::with_seed(part.seed),
+        batch: batch.map(|size| Batch::new(size, reactor, options.time)),
+    };
+    load::run(device, reactor, &load, &mut requests, content, hooks)
+}
+
+/// Both as if they had been one: they ran side by side.
+fn together(mut one: Sample, other: Sample) -> Sample {
+    for (one, other) in [(&mut one.read, other.read), (&mut one.write, other.write)] {
+        one.operations += other.operations;
+        one.bytes += other.bytes;
+        one.latency = one.latency.merged(&other.latency);
+    }
+    one.elapsed = one.elapsed.max(other.elapsed);
+    one.cpu_seconds = one.cpu_seconds.zip(other.cpu_seconds).map(|(one, other)| one + other);
+    one.errors += other.errors;
+    one.first_error = one.first_error.or(other.first_error);
+    one.stopped |= other.stopped;
+    one
+}
+
+/// The clock is looked at after whole batches only.
+struct Batch<'a> {
+    size: u64,
+    left: u64,
+    reactor: &'a Reactor,
+    time: Duration,
+    /// Set by the first request, with which the load's own clock begins.
+    end: Option<Time>,
+}
+
+impl Batch<'_> {
+    fn new(size: u64, reactor: &Reactor, time: Duration) -> Batch<'_> {
+        Batch { size, left: size, reactor, time, end: None }
+    }
+
+    /// Whether one more request may be made.
+    fn goes_on(&mut self) -> bool {
+        let end = *self.end.get_or_insert_with(|| self.reactor.now() + self.time);
+        if self.left == 0 {
+            if self.reactor.now() >= end {
+                return false;
+            }
+            self.left = self.size;
+        }
+        self.left -= 1;
+        true
+    }
+}
+
+/// The requests of a row.
+struct Places<'a> {
+    row: &'a Row,
+    start: u64,
+    places: u64,
+    next: u64,
+    random: Random,
+    batch: Option<Batch<'a>>,
+}
+
+impl Requests for Places<'_> {
+    fn bounds(&self) -> Bounds {
+        let way = self.row.way;
+        Bounds { reads: way != Way::Write, writes: way.writes(), longest_bytes: self.row.request_bytes }
+    }
+
+    fn next(&mut self) -> Option<Access> {
+        if let Some(batch) = &mut self.batch
+            && !batch.goes_on()
+        {
+            return None;
+        }
+        let place = match self.row.order {
+            Order::Random => self.random.u64(..self.places),
+            Order::Sequential => {
+                let place = self.next;
+                self.next = (place + 1) % self.places;
+                place
+            }
+        };
+        let direction = match self.row.way {
+            Way::Read => Direction::Read,
+            Way::Write => Direction::Write,
+            Way::Mix { read_percent } if self.random.u32(..100) < read_percent => Direction::Read,
+            Way::Mix { .. } => Direction::Write,
+        };
+        let length = self.row.request_bytes;
+        Some(Access { direction, offset: self.start + place * u64::from(length), length })
+    }
+}

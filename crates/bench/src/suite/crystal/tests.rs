@@ -1,0 +1,245 @@
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use block::{BufMut, Error, Reactor};
+
+use super::content::{BLOCK_BYTES, Filled, Stamped};
+use super::*;
+use crate::load::{Access, Content, Hooks};
+use crate::memory::{Fault, Memory};
+use crate::suite::{Blind, Next, Row as SuiteRow, Session, Silent, Ticker};
+
+#[test]
+fn the_profiles_have_the_rows_of_the_originals_in_their_order() {
+    let names = |profile: Profile, mix| profile.rows(mix).iter().map(Row::name).collect::<Vec<_>>();
+    assert_eq!(
+        names(Profile::Three, None),
+        [
+            "SEQ1M Q1T1 read",
+            "SEQ1M Q1T1 write",
+            "RND512K Q1T1 read",
+            "RND512K Q1T1 write",
+            "RND4K Q1T1 read",
+            "RND4K Q1T1 write",
+            "RND4K Q32T1 read",
+            "RND4K Q32T1 write",
+        ]
+    );
+    assert_eq!(
+        names(Profile::Eight, None),
+        [
+            "SEQ1M Q8T1 read",
+            "SEQ1M Q1T1 read",
+            "RND4K Q32T1 read",
+            "RND4K Q1T1 read",
+            "SEQ1M Q8T1 write",
+            "SEQ1M Q1T1 write",
+            "RND4K Q32T1 write",
+            "RND4K Q1T1 write",
+        ]
+    );
+    assert_eq!(names(Profile::EightNvme, None)[..4], ["SEQ1M Q8T1 read", "SEQ128K Q32T1 read", "RND4K Q32T16 read", "RND4K Q1T1 read"]);
+    assert_eq!(
+        names(Profile::Peak, Some(70)),
+        ["SEQ1M Q8T1 read", "RND4K Q32T1 read", "SEQ1M Q8T1 write", "RND4K Q32T1 write", "SEQ1M Q8T1 mix", "RND4K Q32T1 mix",]
+    );
+    assert_eq!(names(Profile::Real, None), ["SEQ1M Q1T1 read", "RND4K Q1T1 read", "SEQ1M Q1T1 write", "RND4K Q1T1 write"]);
+}
+
+#[test]
+fn rows_say_what_they_do() {
+    let rows = Profile::EightNvme.rows(Some(70));
+    let what = |name: &str| rows.iter().find(|row| row.name() == name).map(Row::what).unwrap_or_default();
+    assert_eq!(what("SEQ1M Q8T1 read"), "adjacent reads of 1 MiB, 8 outstanding");
+    assert_eq!(what("RND4K Q32T16 write"), "randomly placed writes of 4 KiB, 32 outstanding in each of 16 threads, then a flush");
+    assert_eq!(what("RND4K Q1T1 mix"), "randomly placed reads and writes, 70 to 30 by number, of 4 KiB, one at a time, then a flush");
+}
+
+#[test]
+fn options_that_make_no_sense_are_named() {
+    let wrong = |change: fn(&mut Options)| {
+        let mut options = Profile::Eight.options();
+        change(&mut options);
+        options.check().err().unwrap_or_default()
+    };
+    assert_eq!(wrong(|_| ()), "");
+    assert!(wrong(|options| options.size_bytes = (1 << 20) + 4096).starts_with("a test size of 1052672 bytes is not possible"));
+    assert!(wrong(|options| options.size_bytes = 65 << 30).contains("64 GiB"));
+    assert!(wrong(|options| options.runs = 10).contains("1 to 9"));
+    assert!(wrong(|options| options.mix_read_percent = Some(100)).contains("1 to 99"));
+    assert!(wrong(|options| options.time = Duration::ZERO).contains("no time"));
+}
+
+fn quick(profile: Profile, data: Data) -> Options {
+    Options { size_bytes: 4 << 20, runs: 2, time: Duration::from_millis(4), interval: Duration::ZERO, data, ..profile.options() }
+}
+
+/// What a row is run on, and by whom.
+struct Bench {
+    memory: Memory,
+    reactor: Reactor,
+    options: Options,
+    filled: Filled,
+    stop: AtomicBool,
+}
+
+impl Bench {
+    fn new(options: Options) -> Bench {
+        let reactor = Reactor::wall().expect("io_uring");
+        let memory = Memory::new(options.size_bytes);
+        let filled = prepare(&memory, &reactor, &options, &mut Hooks::default()).expect("the memory takes it");
+        Bench { memory, reactor, options, filled, stop: AtomicBool::new(false) }
+    }
+
+    /// Runs a row on two views, and returns what came of it.
+    fn run(&mut self, row: &Row) -> Result<(Next, Vec<SuiteRow>), Error> {
+        let (ticker, mut meter, mut observer) = (Ticker::new(), Blind, Silent);
+        let mut session = Session::new(&self.reactor, &self.stop, &ticker, &mut meter, &mut observer);
+        let views = [false, true].map(|buffered| (View { buffered, device: &self.memory }, definition::phase(row, buffered)));
+        let next = run(&views, row, &self.options, &mut self.filled, &mut session)?;
+        Ok((next, session.into_rows()))
+    }
+
+    fn row(&self, name: &str) -> Row {
+        *self.options.rows().iter().find(|row| row.name() == name).expect("a row of the profile")
+    }
+}
+
+/// Every row of every profile on memory: what is read is what was written, and bytes are requests times their size.
+#[test]
+fn every_row_reads_what_was_written_last() {
+    for data in [Data::Random, Data::Zero, Data::One] {
+        for (name, profile, _) in PROFILES.into_iter().filter(|(_, profile, _)| data == Data::Random || *profile == Profile::Real) {
+            let mut bench = Bench::new(Options { mix_read_percent: Some(70), ..quick(profile, data) });
+            assert_eq!(bench.filled.written_bytes, bench.options.size_bytes);
+            for row in bench.options.rows() {
+                let checked_before = bench.filled.checked_bytes;
+                let (next, rows) = bench.run(&row).unwrap_or_else(|error| panic!("profile {name}, {data:?}: {error}"));
+                assert_eq!(next, Next::Go);
+                let order: Vec<_> = rows.iter().map(|row| (row.phase.ends_with(" buffered"), row.run)).collect();
+                assert_eq!(order, [(false, 1), (true, 1), (false, 2), (true, 2)], "the views take turns, and the warm-up does not count");
+                let (mut read_bytes, mut written_bytes) = (0, 0);
+                for measured in rows.iter().filter_map(SuiteRow::measured) {
+                    let done = &measured.done;
+                    assert!(done.operations > 0, "{}", row.name());
+                    assert_eq!(done.bytes(), done.operations * u64::from(row.request_bytes), "{}", row.name());
+                    assert_eq!(done.flush.is_some(), row.way.writes(), "{}", row.name());
+                    assert!(measured.durable_bytes_per_second().unwrap_or(0.0) <= measured.bytes_per_second(), "{}", row.name());
+                    read_bytes += done.read_bytes;
+                    written_bytes += done.written_bytes;
+                }
+                match row.way {
+                    Way::Read => assert_eq!(written_bytes, 0),
+                    Way::Write => assert_eq!(read_bytes, 0),
+                    // Of at least a hundred requests with this seed.
+                    Way::Mix { .. } => assert!(read_bytes > written_bytes && written_bytes > 0, "{}: 70 of 100 read", row.name()),
+                }
+                let checked = bench.filled.checked_bytes - checked_before;
+                assert!(checked >= read_bytes, "{}: {checked} of {read_bytes} bytes were checked", row.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_write_is_found_by_a_later_read() {
+    // Requests that the row makes in so little time: all of them, and some.
+    for (name, lost) in [("RND4K Q1T1 write", 6), ("RND4K Q32T16 write", 200)] {
+        let mut bench = Bench::new(Options { time: Duration::from_nanos(1), ..quick(Profile::EightNvme, Data::Random) });
+        (0..lost).for_each(|ahead| bench.memory.plant(ahead, Fault::Lost));
+        let row = bench.row(name);
+        bench.run(&row).expect("nobody noticed yet");
+        bench.options.time = Duration::from_millis(4);
+        let row = bench.row("SEQ1M Q8T1 read");
+        let error = bench.run(&row).expect_err("a write was lost").to_string();
+        assert!(error.contains("SEQ1M Q8T1 read") && error.contains("a write was lost"), "{error}");
+    }
+}
+
+/// "No two blocks of 4 KiB that are written carry the same data".
+#[test]
+fn every_block_that_is_written_is_unlike_every_other() {
+    let mut filled = Filled::nothing(1 << 20, Data::Random, 3, true);
+    let mut stamped =
+        Stamped { data: filled.data, seed: filled.seed, numbers: &mut filled.numbers, first_block: 0, last: 0, checked_bytes: 0 };
+    let mut buffer = BufMut::zeroed(64 << 10);
+    stamped.prepare(0, &mut buffer);
+    let mut seen = std::collections::HashSet::new();
+    for round in 0..3 {
+        for offset in (0..1 << 20).step_by(64 << 10) {
+            let bytes = buffer.as_mut_slice().expect("one piece");
+            stamped.fill(&Access { direction: crate::load::Direction::Write, offset, length: 64 << 10 }, bytes);
+            for block in bytes.chunks(BLOCK_BYTES) {
+                assert!(seen.insert(block.to_vec()), "round {round}, offset {offset}");
+            }
+        }
+    }
+    let bytes = buffer.as_slice().expect("one piece");
+    let packed = miniz_oxide::deflate::compress_to_vec(bytes, 9);
+    assert!(packed.len() > bytes.len() * 99 / 100, "{} of {} bytes left", packed.len(), bytes.len());
+}
+
+/// Version 3 looks at its clock after whole passes, 20 and 160 requests, so that counts are multiples of those.
+#[test]
+fn version_three_looks_at_its_clock_after_whole_batches() {
+    let mut bench = Bench::new(quick(Profile::Three, Data::Random));
+    for (row, batch) in bench.options.rows().iter().zip([4, 4, 20, 20, 160, 160]) {
+        let (_, rows) = bench.run(row).expect("it runs");
+        for measured in rows.iter().filter_map(SuiteRow::measured) {
+            assert_eq!(measured.done.operations % batch, 0, "{}", row.name());
+            assert!(measured.done.elapsed >= bench.options.time, "{}", row.name());
+        }
+    }
+}
+
+#[test]
+fn a_row_that_the_target_cannot_do_says_why() {
+    let mut bench = Bench::new(quick(Profile::Eight, Data::Random));
+    bench.memory = Memory::new(4 << 20).with(|info| info.max_request_bytes = 64 << 10);
+    let row = bench.row("SEQ1M Q8T1 read");
+    let (_, rows) = bench.run(&row).expect("no error");
+    let reasons: Vec<_> = rows.iter().filter_map(|row| row.document().skipped).collect();
+    assert_eq!(reasons, ["the target takes at most 65536 bytes in one request"; 2]);
+}
+
+#[test]
+fn a_stopped_row_has_no_figure() {
+    let mut bench = Bench::new(quick(Profile::Eight, Data::Random));
+    bench.stop = AtomicBool::new(true);
+    let row = bench.row("SEQ1M Q8T1 read");
+    let (next, rows) = bench.run(&row).expect("no error");
+    assert!(next == Next::Stop && rows.is_empty());
+}
+
+/// On the virtual clock a modelled disk keeps no data: the rows are measured all the same, and say so.
+#[test]
+fn a_target_without_content_is_only_measured() {
+    let mut bench = Bench::new(quick(Profile::EightNvme, Data::Random));
+    bench.memory = Memory::new(4 << 20).with(|info| info.stores_data = false);
+    bench.reactor = Reactor::virtual_clock();
+    bench.filled = prepare(&bench.memory, &bench.reactor, &bench.options, &mut Hooks::default()).expect("nothing to write");
+    assert_eq!((bench.filled.written_bytes, bench.memory.log().len()), (0, 0));
+    let row = bench.row("RND4K Q32T16 write");
+    let (_, rows) = bench.run(&row).expect("it runs");
+    let notes = &rows[0].measured().expect("it was measured").done.notes;
+    assert_eq!(
+        notes[..],
+        ["the target keeps no data: nothing was verified", "one owner kept 512 requests outstanding instead of 16 threads"]
+    );
+}
+
+#[test]
+fn the_job_for_fio_asks_the_same() {
+    let options = Options { size_bytes: 1 << 30, ..Profile::EightNvme.options() };
+    let rows = options.rows();
+    let command = |index: usize, direct| Job::new(&rows[index], &options, Path::new("/a b/test"), direct).command();
+    assert_eq!(
+        command(0, true),
+        "fio --name='SEQ1M Q8T1 read' --filename='/a b/test' --ioengine=io_uring --direct=1 --rw=read --bs=1048576 --iodepth=8 --numjobs=1 \
+         --size=1073741824 --time_based=1 --runtime=5 --norandommap=1 --randrepeat=0 --group_reporting=1 --invalidate=0 --readonly"
+    );
+    let threads = command(6, false);
+    assert!(threads.contains("--rw=randwrite --bs=4096 --iodepth=32 --numjobs=16 --size=67108864"), "{threads}");
+    assert!(threads.contains("--offset_increment=67108864") && threads.ends_with("--scramble_buffers=1 --end_fsync=1"), "{threads}");
+}
