@@ -1,0 +1,221 @@
+//! A device as a single file, through FUSE.
+//!
+//! ```text
+//!   program ── file ── kernel (FUSE) ── /dev/fuse ══ workers, each with a reactor and a channel of its own ── device
+//! ```
+//!
+//! The mount covers one file: what was a placeholder is now the device's blocks. The kernel's page cache does not sit in
+//! between unless it is asked for, so that what a program has been told is written has reached the device. Reads and writes
+//! of any offset and length are served; whole blocks are passed on as they are, and go fastest.
+//!
+//! The mount lives as long as the process: when that dies, programs get errors and nothing waits.
+
+mod frame;
+mod gate;
+mod mount;
+mod protocol;
+mod steps;
+mod worker;
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use block::{Device, Emulated, Error, ErrorKind};
+use reactor::Ringer;
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use crate::policy::RemovalPolicy;
+use protocol::{Attributes, Handshake};
+use worker::{Shared, Worker};
+
+/// The longest request, in bytes: what the kernel sends at most without being told otherwise by its administrator.
+const MAX_REQUEST_BYTES: u32 = 1 << 20;
+/// How long the kernel may take for its first word.
+const HANDSHAKE_PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+/// How long a worker may take to end once it has been told to.
+const STOP_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How a device is served.
+#[derive(Clone, Debug, Default)]
+pub struct FuseOptions {
+    /// Threads that serve; 0 chooses by the number of processors.
+    pub workers: usize,
+    /// Whether writes are refused.
+    pub read_only: bool,
+    /// When writes are durable.
+    pub policy: RemovalPolicy,
+    /// Whether the kernel keeps what was read in its page cache.
+    pub page_cache: bool,
+}
+
+/// A device that is served as a file. Dropping it takes the file away, also from programs that have it open.
+pub struct FuseFile {
+    path: PathBuf,
+    shared: Arc<Shared>,
+    workers: Vec<(Ringer, JoinHandle<()>)>,
+    ended: mpsc::Receiver<Result<(), Error>>,
+    mounted: bool,
+}
+
+impl FuseFile {
+    /// Serves `device` in the place of the file `path`, which has to exist; what it holds is hidden meanwhile.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Permission`] or [`ErrorKind::NotFound`] when nothing may be mounted here, [`ErrorKind::Invalid`] when
+    /// `path` is no file, or what the device says when it is opened.
+    pub fn mount(device: Arc<dyn Device>, path: &Path, options: &FuseOptions) -> Result<FuseFile, Error> {
+        let failed = |error: io::Error| Error::from_io(path.display().to_string(), error);
+        let path = fs::canonicalize(path).map_err(failed)?;
+        if !path.is_file() {
+            return Err(Error::new(ErrorKind::Invalid, format!("{}: only a plain file can stand for a device", path.display())));
+        }
+        let device = Emulated::over(device);
+        let info = device.info().clone();
+        // The blocks at both ends of a range that is not aligned come on top of it.
+        let longest = info.max_request_bytes.saturating_sub(2 * info.block_bytes) / 4096 * 4096;
+        if longest == 0 {
+            let text = format!("{device:?} takes at most {} bytes in a request, too few to be served", info.max_request_bytes);
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        let max_bytes = longest.min(MAX_REQUEST_BYTES);
+        let read_only = options.read_only || info.read_only;
+        let fuse = mount::mount(&path, read_only, max_bytes)?;
+        let attributes = Attributes {
+            size_bytes: info.size_bytes,
+            block_bytes: info.block_bytes.max(4096),
+            writable: !read_only,
+            uid: rustix::process::getuid().as_raw(),
+            gid: rustix::process::getgid().as_raw(),
+        };
+        let shared = Arc::new(Shared {
+            device,
+            attributes,
+            policy: options.policy,
+            page_cache: options.page_cache,
+            max_bytes,
+            fuse: Arc::new(fuse),
+            gate: gate::Gate::default(),
+            stop: AtomicBool::new(false),
+        });
+        let (ended_sender, ended) = mpsc::channel();
+        // From here on whatever goes wrong takes the mount away again.
+        let mut file = FuseFile { path, shared, workers: Vec::new(), ended, mounted: true };
+        shake_hands(&file.shared.fuse, max_bytes)?;
+        let count = if options.workers == 0 { default_workers() } else { options.workers };
+        for number in 0..count {
+            let started = start_worker(number, Arc::clone(&file.shared), ended_sender.clone())?;
+            file.workers.push(started);
+        }
+        file.shared.gate.serve(file.workers.iter().map(|(ringer, _)| ringer.clone()).collect())?;
+        Ok(file)
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What ended the serving of the mount before its time, if anything did.
+    #[must_use]
+    pub fn failure(&self) -> Option<Error> {
+        self.ended.try_iter().find_map(Result::err)
+    }
+
+    /// Takes the file away, unless somebody has it open.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] when a program or a loop device has it open; then it stays.
+    pub fn unmount(&mut self) -> Result<(), Error> {
+        if !self.mounted {
+            return Ok(());
+        }
+        mount::unmount(&self.path, false).map_err(|error| match error.kind() {
+            io::ErrorKind::ResourceBusy => Error::new(ErrorKind::Busy, format!("{}: a program still has it open", self.path.display())),
+            _ => Error::from_io(format!("{}: unmounting", self.path.display()), error),
+        })?;
+        self.mounted = false;
+        self.stop();
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        for (ringer, _) in &self.workers {
+            ringer.ring();
+        }
+        for (_, thread) in self.workers.drain(..) {
+            // A worker whose device does not answer is left to the end of the process.
+            if self.ended.recv_timeout(STOP_PATIENCE).is_ok() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl Drop for FuseFile {
+    fn drop(&mut self) {
+        if self.mounted {
+            // Nobody is left to be told; the kernel ends the mount with the process at the latest.
+            let _ = mount::unmount(&self.path, true);
+            self.stop();
+        }
+    }
+}
+
+/// A path that a killed server has left mounted is taken away, whoever has it open.
+///
+/// # Errors
+/// What the system says.
+pub fn detach(path: &Path) -> io::Result<()> {
+    mount::unmount(path, true)
+}
+
+/// How mounts of this module appear in the kernel's table.
+pub const MOUNT_KIND: &str = mount::KIND;
+
+/// One worker feeds the ring while programs use the other processors.
+fn default_workers() -> usize {
+    thread::available_parallelism().map_or(1, |count| (count.get() / 2).clamp(1, 4))
+}
+
+fn shake_hands(fuse: &OwnedFd, max_bytes: u32) -> Result<(), Error> {
+    let failed = |error: rustix::io::Errno| Error::from_io("the first words with /dev/fuse", error.into());
+    let mut ready = [PollFd::new(fuse, PollFlags::IN)];
+    if rustix::event::poll(&mut ready, Some(&HANDSHAKE_PATIENCE)).map_err(failed)? == 0 {
+        return Err(Error::new(ErrorKind::TimedOut, "the kernel says nothing about the new mount"));
+    }
+    let mut request = vec![0; 64 << 10];
+    let length = rustix::io::read(fuse, &mut request).map_err(failed)?;
+    let handshake = Handshake::parse(&request[..length]).map_err(|text| Error::new(ErrorKind::Unsupported, text))?;
+    rustix::io::write(fuse, &handshake.answer(max_bytes)).map_err(failed)?;
+    Ok(())
+}
+
+fn start_worker(number: usize, shared: Arc<Shared>, ended: mpsc::Sender<Result<(), Error>>) -> Result<(Ringer, JoinHandle<()>), Error> {
+    let (ready_sender, ready) = mpsc::channel();
+    let serve = move || {
+        // The reactor belongs to this thread, so it is made here.
+        let made = Worker::new(shared).and_then(|worker| Ok((worker.ringer()?, worker)));
+        match made {
+            Ok((ringer, worker)) => {
+                let _ = ready_sender.send(Ok(ringer));
+                let _ = ended.send(worker.run());
+            }
+            Err(error) => {
+                let _ = ready_sender.send(Err(error));
+            }
+        }
+    };
+    let thread = thread::Builder::new().name(format!("fuse-{number}")).spawn(serve);
+    let thread = thread.map_err(|error| Error::from_io("starting a thread", error))?;
+    let ringer = ready.recv().map_err(|_| Error::new(ErrorKind::Other, "a worker of the mount ended at once"))??;
+    Ok((ringer, thread))
+}
