@@ -1,0 +1,73 @@
+//! A loop device over a served file: its block size, its discards and its flushes are those of the device.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use block::{Blocking, Counted, Device, DiscardSupport, ErrorKind, Info, Support};
+use export::fuse::{FuseFile, FuseOptions};
+use export::loop_device::LoopDevice;
+use reactor::Reactor;
+use testkit::Memory;
+
+fn skipped() -> bool {
+    let missing = if !rustix::process::geteuid().is_root() {
+        "not root"
+    } else if !Path::new("/dev/loop-control").exists() || !Path::new("/dev/fuse").exists() {
+        "no loop devices or no FUSE in this kernel: modprobe loop fuse"
+    } else {
+        return false;
+    };
+    assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{missing}");
+    println!("skipped: {missing}");
+    true
+}
+
+fn setting(device: &Path, name: &str) -> String {
+    let path = Path::new("/sys/block").join(device.file_name().unwrap()).join(name);
+    fs::read_to_string(path).unwrap().trim().to_owned()
+}
+
+#[test]
+fn blocks_discards_and_flushes_are_the_devices_own() {
+    if skipped() {
+        return;
+    }
+    for block_bytes in [512, 4096] {
+        let info = Info { block_bytes, optimal_bytes: 4096, fua: Support::Native, zeroes: Support::Native, ..Info::plain(16 << 20) };
+        let counted = Arc::new(Counted::over(Arc::new(Memory::with(Info { discard: DiscardSupport::ReadsZero, ..info }))));
+        let counters = counted.counters();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk");
+        File::create(&path).unwrap();
+        let mut served = FuseFile::mount(Arc::clone(&counted) as Arc<dyn Device>, &path, &FuseOptions::default()).unwrap();
+        let mut device = LoopDevice::attach(&path, block_bytes, false).unwrap();
+        assert!(device.is_direct());
+        assert_eq!(setting(device.path(), "queue/logical_block_size"), block_bytes.to_string());
+        assert_eq!(setting(device.path(), "size"), ((16 << 20) / 512).to_string());
+
+        let file = OpenOptions::new().read(true).write(true).open(device.path()).unwrap();
+        file.write_all_at(&[5; 1 << 20], 1 << 20).unwrap();
+        let flushes = counters.read().flushes;
+        file.sync_all().unwrap();
+        assert!(counters.read().flushes > flushes, "a sync of the device is a flush below");
+        let mut bytes = vec![0; 3 << 20];
+        let mut direct = Blocking::open(&*counted, &Reactor::wall().unwrap()).unwrap();
+        direct.read_slice(0, &mut bytes).unwrap();
+        assert!((0..3 << 20).all(|at| bytes[at] == if (1 << 20..2 << 20).contains(&at) { 5 } else { 0 }));
+
+        let status = Command::new("blkdiscard").args(["--offset", "1048576", "--length", "524288"]).arg(device.path()).status();
+        assert!(status.unwrap().success());
+        direct.read_slice(0, &mut bytes).unwrap();
+        assert!((0..3 << 20).all(|at| bytes[at] == if ((1 << 20) + (1 << 19)..2 << 20).contains(&at) { 5 } else { 0 }));
+
+        assert_eq!(served.unmount().unwrap_err().kind(), ErrorKind::Busy, "the loop device has the file open");
+        drop(file);
+        device.detach().unwrap();
+        served.unmount().unwrap();
+    }
+}
