@@ -1,13 +1,15 @@
 //! The array as a device: its making, with what it refuses, and what it says about itself.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use block::{Channel, Device, Error, ErrorKind, Info, Node, size_text};
 use reactor::{Clock, Reactor};
 
 use crate::execute::ArrayChannel;
 use crate::geometry::{Linear, ParityLayout, Raid0, Raid0Layout, Raid10, Raid10Layout};
-use crate::health::{Health, MEMBERS_MAX};
+use crate::health::{Health, MEMBERS_MAX, Seat};
+use crate::maintain::{Control, Ranges};
 use crate::rows::{Rows, Waiter};
 use crate::{Level, LinearLevel, MemberSet, MirrorLevel, ParityLevel, Raid0Level};
 
@@ -15,17 +17,38 @@ use crate::{Level, LinearLevel, MemberSet, MirrorLevel, ParityLevel, Raid0Level}
 pub(crate) struct Shared<L> {
     pub(crate) level: L,
     pub(crate) info: Info,
-    pub(crate) members: Vec<Member>,
+    /// Who is in which place.
     pub(crate) health: Health,
     pub(crate) rows: Rows,
+    /// The host has sent something since upkeep last looked.
+    pub(crate) busy: AtomicBool,
 }
 
-/// A place in an array.
-pub(crate) struct Member {
-    /// `None`: the place is empty, and was so from the start.
-    device: Option<Arc<dyn Device>>,
-    /// How messages call it.
-    pub(crate) name: String,
+impl<L: Level> Shared<L> {
+    /// A channel on `reactor` for `depth` requests at a time.
+    pub(crate) fn open_channel(self: &Arc<Self>, depth: u32, reactor: &Reactor) -> Result<ArrayChannel<L>, Error> {
+        // Each request of ours may need this many commands on one member at the same time, and never more.
+        let commands = self.level.pieces_at_once().saturating_mul(self.level.commands_per_member());
+        let ringer = match reactor.clock() {
+            Clock::Wall if L::LOCKS_ROWS => {
+                Some(reactor.ringer().map_err(|error| Error::from_io("a bell for the row locks of the array", error))?)
+            }
+            _ => None,
+        };
+        ArrayChannel::open(Arc::clone(self), depth.saturating_mul(commands), Waiter::new(ringer), reactor)
+    }
+}
+
+/// What sits in a place of an array when it starts.
+pub struct Start {
+    /// The device.
+    pub device: Arc<dyn Device>,
+    /// Where on it the array's data begin, in bytes.
+    pub data_offset: u64,
+    /// What of the member's data it has not got, in bytes: nothing if it is in sync.
+    pub owed: Ranges,
+    /// What of the member's data is known to be lost, in bytes: its bad blocks. They read as such until they are written.
+    pub lost: Ranges,
 }
 
 /// Several devices that answer as one.
@@ -146,29 +169,58 @@ impl<L: Level> ArrayDevice<L> {
     pub fn assemble(level: L, members: Vec<Option<Arc<dyn Device>>>) -> Result<Self, Error> {
         let present: Vec<Arc<dyn Device>> = members.iter().flatten().map(Arc::clone).collect();
         let block_bytes = block_bytes(&present)?;
+        let mut info = combine(&present, block_bytes, level.size_bytes());
+        level.refine(&mut info);
+        let start = |device: Option<Arc<dyn Device>>| {
+            device.map(|device| Start { device, data_offset: 0, owed: Ranges::none(), lost: Ranges::none() })
+        };
+        Self::with_info(level, info, members.into_iter().map(start).collect(), Ranges::none())
+    }
+
+    /// An array of members that have been members before: some may be owed what they missed, and the whole a resync, which
+    /// is in bytes of [`Level::sync_bytes`].
+    ///
+    /// # Errors
+    /// As [`ArrayDevice::assemble`].
+    pub fn resume(level: L, members: Vec<Option<Start>>, resync: Ranges) -> Result<Self, Error> {
+        let present: Vec<Arc<dyn Device>> = members.iter().flatten().map(|start| Arc::clone(&start.device)).collect();
+        let mut info = combine(&present, block_bytes(&present)?, level.size_bytes());
+        level.refine(&mut info);
+        Self::with_info(level, info, members, resync)
+    }
+
+    fn with_info(level: L, info: Info, members: Vec<Option<Start>>, resync: Ranges) -> Result<Self, Error> {
         if members.len() > MEMBERS_MAX {
             let text = format!("{} members; an array has at most {MEMBERS_MAX}", members.len());
             return Err(Error::new(ErrorKind::Invalid, text));
         }
-        let mut info = combine(&present, block_bytes, level.size_bytes());
-        level.refine(&mut info);
-        let mut absent = MemberSet::EMPTY;
-        let members = members.into_iter().enumerate().map(|(number, device)| {
-            let name = device.as_ref().map_or_else(|| format!("member {number} (missing)"), |device| name(number, device));
-            if device.is_none() {
-                absent.insert(number);
-            }
-            Member { device, name }
+        let places = members.into_iter().enumerate().map(|(number, start)| {
+            let Start { device, data_offset, owed, lost } = start?;
+            let name = name(number, &device);
+            let seat = if owed.is_empty() && lost.is_empty() {
+                Seat { device, data_offset, name, holes: None, twin: None }
+            } else {
+                Seat::with_holes(name, device, data_offset, &lost)
+            };
+            Some((Arc::new(seat), owed))
         });
-        let members = members.collect();
-        level.holds_all(&absent).map_err(|lost| Error::new(ErrorKind::Invalid, lost.to_string()))?;
-        Ok(ArrayDevice(Arc::new(Shared { level, info, members, health: Health::with_failed(absent), rows: Rows::default() })))
+        let health = Health::new(places.collect(), resync);
+        let roster = health.roster();
+        let missing = roster.absent.union(&roster.stale);
+        level.holds_all(&missing).map_err(|lost| Error::new(ErrorKind::Invalid, lost.to_string()))?;
+        Ok(ArrayDevice(Arc::new(Shared { level, info, health, rows: Rows::default(), busy: AtomicBool::new(false) })))
+    }
+
+    /// What acts on the array while it runs.
+    #[must_use]
+    pub fn control(&self) -> Control {
+        Control::new(&self.0)
     }
 
     /// The members that are not there or have failed since.
     #[must_use]
     pub fn failed_members(&self) -> MemberSet {
-        self.0.health.failed()
+        self.0.health.absent()
     }
 }
 
@@ -178,52 +230,14 @@ impl<L: Level> Device for ArrayDevice<L> {
     }
 
     fn describe(&self) -> Node {
-        let members = self.0.members.iter().map(|member| member.device.as_ref().map_or(Node::Missing, |device| device.describe()));
+        let seats = self.0.health.roster().seats;
+        let members = seats.iter().map(|seat| seat.as_ref().map_or(Node::Missing, |seat| seat.device.describe()));
         let node = Node::layer(self.0.level.name(), members.collect());
         self.0.level.options().into_iter().fold(node, |node, (option, setting)| node.with(&option, setting))
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        let shared = &self.0;
-        // Each request of ours may need this many commands on one member at the same time, and never more.
-        let commands = shared.level.pieces_at_once().saturating_mul(shared.level.commands_per_member());
-        let member_depth = depth.saturating_mul(commands);
-        let members = shared.members.iter().map(|member| match &member.device {
-            Some(device) => {
-                let channel = device.open(member_depth, reactor).map_err(|error| error.at(&member.name))?;
-                Ok((channel, device.info().max_request_bytes))
-            }
-            None => Ok((Box::new(Absent::default()) as Box<dyn Channel>, u32::MAX)),
-        });
-        let members: Result<Vec<_>, Error> = members.collect();
-        let ringer = match reactor.clock() {
-            Clock::Wall if L::LOCKS_ROWS => {
-                Some(reactor.ringer().map_err(|error| Error::from_io("a bell for the row locks of the array", error))?)
-            }
-            _ => None,
-        };
-        Ok(Box::new(ArrayChannel::new(Arc::clone(shared), members?, Waiter::new(ringer), reactor)))
-    }
-}
-
-/// The channel of a member that is not there. Plans leave it out, so nothing should come here.
-#[derive(Default)]
-struct Absent {
-    requests: Vec<block::Request>,
-}
-
-impl Channel for Absent {
-    fn submit(&mut self, request: block::Request) {
-        self.requests.push(request);
-    }
-
-    fn poll(&mut self, done: &mut Vec<block::Completion>) {
-        let gone = || Err(Error::new(ErrorKind::Gone, "the member is not there"));
-        done.extend(self.requests.drain(..).map(|request| request.complete(gone())));
-    }
-
-    fn in_flight(&self) -> u32 {
-        self.requests.len() as u32
+        Ok(Box::new(self.0.open_channel(depth, reactor)?))
     }
 }
 
@@ -287,7 +301,7 @@ fn check_parity(members: &[Option<Arc<dyn Device>>], chunk_bytes: u64, fewest: u
     Ok((members.len(), smallest - smallest % chunk_bytes))
 }
 
-fn name(number: usize, member: &Arc<dyn Device>) -> String {
+pub(crate) fn name(number: usize, member: &Arc<dyn Device>) -> String {
     format!("member {number} ({})", member.describe())
 }
 

@@ -15,15 +15,17 @@
 //! is made from the other members and written back.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Request, Returned};
 use reactor::{Reactor, Woken};
 
 use crate::device::Shared;
-use crate::health::{Verdict, judge};
+use crate::health::{Seat, Verdict, judge};
+use crate::maintain::UpkeepChannel;
 use crate::memory::{HostBuffer, Memory, NO_FRAGMENT, Pool};
 use crate::rows::Waiter;
-use crate::{Access, Action, Faults, Level, MemberSet, Part, Place, Plan, Queues, RowLock, Spot};
+use crate::{Access, Action, Faults, Level, MemberSet, Part, Place, Plan, Queues, RowLock, Spot, Stretch};
 
 /// Set in the tag of a command that belongs to a plan; then come 31 bits of piece and 32 of command.
 const PLANNED: u64 = 1 << 63;
@@ -35,11 +37,75 @@ const NO_COMMAND: u32 = u32::MAX;
 const NO_MEMBER: usize = usize::MAX;
 
 struct MemberQueue {
+    /// Whose channel it is; `None` is nobody's.
+    seat: Option<Arc<Seat>>,
     channel: Box<dyn Channel>,
     max_request_bytes: u64,
+    /// Where the array's data begin on the device, in bytes.
+    data_offset: u64,
     in_flight: u32,
     /// The last command of the phase that is being sent out.
     last_command: u32,
+}
+
+impl MemberQueue {
+    /// The channel of a member that is not there. Plans leave it out.
+    fn empty() -> MemberQueue {
+        MemberQueue {
+            seat: None,
+            channel: Box::new(Absent::default()),
+            max_request_bytes: u64::from(u32::MAX),
+            data_offset: 0,
+            in_flight: 0,
+            last_command: NO_COMMAND,
+        }
+    }
+
+    fn open(seat: &Arc<Seat>, depth: u32, reactor: &Reactor) -> Result<MemberQueue, Error> {
+        let channel = seat.device.open(depth, reactor).map_err(|error| error.at(&seat.name))?;
+        let max_request_bytes = u64::from(seat.device.info().max_request_bytes);
+        Ok(MemberQueue { seat: Some(Arc::clone(seat)), channel, max_request_bytes, data_offset: seat.data_offset, ..MemberQueue::empty() })
+    }
+
+    fn is_of(&self, seat: Option<&Arc<Seat>>) -> bool {
+        self.seat.as_ref().map(Arc::as_ptr) == seat.map(Arc::as_ptr)
+    }
+}
+
+/// A member's command that failed.
+struct Failure {
+    member: usize,
+    /// Who sat in the member's place.
+    seat: Option<Arc<Seat>>,
+    error: Error,
+}
+
+/// What a request or a piece is about.
+#[derive(Clone, Copy, Default)]
+enum Job {
+    #[default]
+    Flush,
+    Part(Part),
+    Upkeep(Stretch),
+}
+
+impl Job {
+    fn length(self) -> u64 {
+        match self {
+            Job::Flush => 0,
+            Job::Part(part) => part.length,
+            Job::Upkeep(stretch) => stretch.length,
+        }
+    }
+
+    /// The job from `start` on, `length` bytes long.
+    fn slice(self, start: u64, length: u64) -> Job {
+        match self {
+            Job::Flush => Job::Flush,
+            Job::Part(part) => Job::Part(Part { offset: part.offset + start, length, ..part }),
+            Job::Upkeep(stretch) => Job::Upkeep(Stretch { offset: stretch.offset + start, length, ..stretch }),
+        }
+    }
 }
 
 /// A request that went straight to one member.
@@ -56,8 +122,7 @@ struct Direct {
 #[derive(Default)]
 struct Planned {
     tag: u64,
-    /// `None` is a flush.
-    part: Option<Part>,
+    job: Job,
     fua: bool,
     /// How far pieces have been made.
     cursor: u64,
@@ -91,8 +156,7 @@ struct Piece {
     request: u32,
     /// Which of the request's pieces.
     number: u32,
-    /// `None` is a flush.
-    part: Option<Part>,
+    job: Job,
     fua: bool,
     /// How much of it is done, and how much the plan covers.
     done: u64,
@@ -109,7 +173,7 @@ struct Piece {
     memory: Memory,
     commands: Vec<Command>,
     outstanding: u32,
-    failures: Vec<(usize, Error)>,
+    failures: Vec<Failure>,
 }
 
 struct Command {
@@ -133,6 +197,10 @@ enum Work {
 pub(crate) struct ArrayChannel<L: Level> {
     shared: Arc<Shared<L>>,
     members: Vec<MemberQueue>,
+    /// Channels of who has left, until they have answered, and their places.
+    retired: Vec<(usize, MemberQueue)>,
+    /// How deep the members' channels are.
+    member_depth: u32,
     /// Kept where there are copies to choose among.
     queues: Queues,
     direct: Vec<Direct>,
@@ -149,8 +217,13 @@ pub(crate) struct ArrayChannel<L: Level> {
     in_flight: u32,
     /// Commands sent so far, to see whether polling made new ones.
     sent: u64,
+    /// Members that are neither read nor written, those that are only written, and both.
     absent: MemberSet,
+    stale: MemberSet,
+    missing: MemberSet,
     generation: u64,
+    /// Sectors that upkeep found to differ.
+    differing_sectors: u64,
     waiter: Arc<Waiter>,
     granted: Vec<u32>,
     reactor: Reactor,
@@ -159,17 +232,18 @@ pub(crate) struct ArrayChannel<L: Level> {
 }
 
 impl<L: Level> ArrayChannel<L> {
-    pub(crate) fn new(shared: Arc<Shared<L>>, members: Vec<(Box<dyn Channel>, u32)>, waiter: Arc<Waiter>, reactor: &Reactor) -> Self {
-        let members = members.into_iter().map(|(channel, max_request_bytes)| MemberQueue {
-            channel,
-            max_request_bytes: u64::from(max_request_bytes),
-            in_flight: 0,
-            last_command: NO_COMMAND,
-        });
-        let generation = shared.health.generation();
-        ArrayChannel {
+    /// A channel whose requests may each need `member_depth / depth` commands on a member at the same time.
+    pub(crate) fn open(shared: Arc<Shared<L>>, member_depth: u32, waiter: Arc<Waiter>, reactor: &Reactor) -> Result<Self, Error> {
+        let roster = shared.health.roster();
+        let open = |seat: &Option<Arc<Seat>>| {
+            seat.as_ref().map_or_else(|| Ok(MemberQueue::empty()), |seat| MemberQueue::open(seat, member_depth, reactor))
+        };
+        let members = roster.seats.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
+        Ok(ArrayChannel {
             queues: Queues::idle(members.len()),
-            members: members.collect(),
+            members,
+            retired: Vec::new(),
+            member_depth,
             direct: Vec::new(),
             free_direct: Vec::new(),
             requests: Vec::new(),
@@ -181,14 +255,17 @@ impl<L: Level> ArrayChannel<L> {
             ready: Vec::new(),
             in_flight: 0,
             sent: 0,
-            absent: shared.health.failed(),
-            generation,
+            absent: roster.absent,
+            stale: roster.stale,
+            missing: roster.absent.union(&roster.stale),
+            generation: roster.generation,
+            differing_sectors: 0,
             waiter,
             granted: Vec::new(),
             reactor: reactor.clone(),
             closing: false,
             shared,
-        }
+        })
     }
 
     fn block_bytes(&self) -> u64 {
@@ -196,11 +273,38 @@ impl<L: Level> ArrayChannel<L> {
     }
 
     fn refresh_health(&mut self) {
-        let generation = self.shared.health.generation();
-        if generation != self.generation {
-            self.generation = generation;
-            self.absent = self.shared.health.failed();
+        if self.shared.health.generation() != self.generation {
+            self.take_roster();
         }
+    }
+
+    /// Learns who counts for what, and opens the channels of who is new.
+    #[cold]
+    fn take_roster(&mut self) {
+        let roster = self.shared.health.roster();
+        self.generation = roster.generation;
+        (self.absent, self.stale) = (roster.absent, roster.stale);
+        self.missing = roster.absent.union(&roster.stale);
+        for (member, seat) in roster.seats.into_iter().enumerate() {
+            if self.members[member].is_of(seat.as_ref()) {
+                continue;
+            }
+            let queue = match seat.map(|seat| (MemberQueue::open(&seat, self.member_depth, &self.reactor), seat)) {
+                None => MemberQueue::empty(),
+                Some((Ok(queue), _)) => queue,
+                Some((Err(_), seat)) => {
+                    // A member that is not there for one channel is not there for any.
+                    self.shared.health.fail(member, Some(&seat), |_| true);
+                    MemberQueue { seat: Some(seat), ..MemberQueue::empty() }
+                }
+            };
+            let old = std::mem::replace(&mut self.members[member], queue);
+            if old.in_flight > 0 {
+                self.retired.push((member, old));
+            }
+            self.queues.restart(member);
+        }
+        self.refresh_health();
     }
 
     #[inline]
@@ -232,14 +336,14 @@ impl<L: Level> ArrayChannel<L> {
         request.tag = u64::from(slot);
         match &mut request.op {
             Op::Read { offset, .. } | Op::Write { offset, .. } | Op::WriteZeroes { offset, .. } | Op::Discard { offset, .. } => {
-                *offset = spot.offset;
+                *offset = spot.offset + self.members[spot.member].data_offset;
             }
             Op::Flush => unreachable!("a flush is no part"),
         }
         self.send(spot.member, request);
     }
 
-    fn submit_planned(&mut self, tag: u64, part: Option<Part>, fua: bool, buffer: Returned, failed: Option<(Error, Option<usize>)>) {
+    fn submit_planned(&mut self, tag: u64, job: Job, fua: bool, buffer: Returned, failed: Option<(Error, Option<usize>)>) {
         let slot = self.free_requests.pop().unwrap_or_else(|| {
             self.requests.push(Planned::default());
             (self.requests.len() - 1) as u32
@@ -252,7 +356,7 @@ impl<L: Level> ArrayChannel<L> {
         };
         let parts = std::mem::take(&mut request.parts);
         let (cause, careful) = failed.unzip();
-        *request = Planned { tag, part, fua, rest, from, parts, careful: careful.flatten(), cause, ..Planned::default() };
+        *request = Planned { tag, job, fua, rest, from, parts, careful: careful.flatten(), cause, ..Planned::default() };
         self.start_pieces(slot);
     }
 
@@ -263,18 +367,24 @@ impl<L: Level> ArrayChannel<L> {
         }
         loop {
             let request = &mut self.requests[slot as usize];
-            let whole = request.part.map_or(0, |part| part.length);
-            let all_made = if request.part.is_some() { request.cursor == whole } else { request.cursor == 1 };
+            let whole = request.job.length();
+            let all_made = if let Job::Flush = request.job { request.cursor == 1 } else { request.cursor == whole };
             if all_made || self.closing || request.error.is_some() || request.running >= self.shared.level.pieces_at_once() {
                 break;
             }
-            let (part, buffer) = match request.part {
-                None => {
+            let (job, buffer) = match request.job {
+                Job::Flush => {
                     request.cursor = 1;
-                    (None, HostBuffer::Nothing)
+                    (Job::Flush, HostBuffer::Nothing)
                 }
-                Some(part) => {
-                    let faults = Faults { absent: self.absent, ..Faults::default() };
+                Job::Upkeep(stretch) => {
+                    let left = Stretch { offset: stretch.offset + request.cursor, length: whole - request.cursor, ..stretch };
+                    let length = self.shared.level.stretch_bytes(left);
+                    request.cursor += length;
+                    (Job::Upkeep(Stretch { length, ..left }), HostBuffer::Nothing)
+                }
+                Job::Part(part) => {
+                    let faults = Faults { absent: self.absent, stale: self.stale, ..Faults::default() };
                     let left = Part { offset: part.offset + request.cursor, length: whole - request.cursor, ..part };
                     let length = self.shared.level.piece_bytes(left, &faults);
                     debug_assert!(length > 0 && length <= left.length, "a piece is a part of what is left");
@@ -297,7 +407,7 @@ impl<L: Level> ArrayChannel<L> {
                         HostBuffer::Nothing
                     };
                     request.cursor += length;
-                    (Some(Part { length, ..left }), buffer)
+                    (Job::Part(Part { length, ..left }), buffer)
                 }
             };
             let number = request.parts.len() as u32;
@@ -307,7 +417,7 @@ impl<L: Level> ArrayChannel<L> {
             let mut piece = self.spare_pieces.pop().unwrap_or_default();
             piece.request = slot;
             piece.number = number;
-            piece.part = part;
+            piece.job = job;
             piece.fua = fua;
             piece.done = 0;
             piece.careful = careful;
@@ -330,20 +440,27 @@ impl<L: Level> ArrayChannel<L> {
     /// Plans what is left of the piece, or as much of it as one plan takes.
     fn plan(&mut self, piece: &mut Piece) {
         self.refresh_health();
-        let faults = Faults { absent: self.absent, unreadable: piece.unreadable };
+        let faults = Faults { absent: self.absent, unreadable: piece.unreadable, stale: self.stale };
         piece.plan.clear();
         piece.phase = Phase::Planning;
         piece.generation = self.generation;
         let level = &self.shared.level;
-        let planned = match piece.part {
-            None => level.holds_all(&self.absent).map(|()| piece.plan.flush_all(self.members.len(), &self.absent)),
-            Some(part) => {
-                let mut left = Part { offset: part.offset + piece.done, length: part.length - piece.done, ..part };
-                if L::REDUNDANT {
-                    // To write, a plan may have to read as much, even where the request carries no data itself.
-                    let most = if piece.careful.is_some() { CAREFUL_BYTES.max(self.block_bytes()) } else { u64::MAX };
-                    left.length = left.length.min(most).min(u64::from(self.shared.info.max_request_bytes));
-                }
+        let mut length = piece.job.length() - piece.done;
+        if L::REDUNDANT {
+            // To write, a plan may have to read as much, even where the request carries no data itself.
+            let most = if piece.careful.is_some() { CAREFUL_BYTES.max(self.block_bytes()) } else { u64::MAX };
+            length = length.min(most).min(u64::from(self.shared.info.max_request_bytes));
+        }
+        let planned = match piece.job.slice(piece.done, length) {
+            Job::Flush => {
+                piece.planned = 0;
+                level.holds_all(&self.missing).map(|()| piece.plan.flush_all(self.members.len(), &self.absent))
+            }
+            Job::Upkeep(left) => {
+                piece.planned = level.stretch_bytes(left);
+                level.plan_upkeep(Stretch { length: piece.planned, ..left }, &faults, &mut piece.plan)
+            }
+            Job::Part(left) => {
                 piece.planned = level.piece_bytes(left, &faults);
                 debug_assert!(piece.planned > 0 && piece.planned <= left.length, "a plan covers a part of what is left");
                 piece.memory.host_start = piece.done;
@@ -358,7 +475,7 @@ impl<L: Level> ArrayChannel<L> {
                 Some(cause) => Error::new(cause.kind(), format!("{cause}; {lost}")),
                 None => Error::new(ErrorKind::Gone, lost.to_string()),
             };
-            piece.failures.push((NO_MEMBER, error));
+            piece.failures.push(Failure { member: NO_MEMBER, seat: None, error });
         }
     }
 
@@ -405,8 +522,10 @@ impl<L: Level> ArrayChannel<L> {
                 }
                 Phase::Reading if piece.failures.is_empty() => {
                     piece.memory.rejoin();
-                    for step in &piece.plan.compute {
-                        piece.memory.compute(*step, &piece.plan.sources);
+                    let differing: u64 = piece.plan.compute.iter().map(|step| piece.memory.compute(*step, &piece.plan.sources)).sum();
+                    if differing > 0 {
+                        self.differing_sectors += differing;
+                        piece.plan.write.append(&mut piece.plan.amend);
                     }
                     piece.memory.freeze_scratch();
                     piece.phase = Phase::Writing;
@@ -419,7 +538,7 @@ impl<L: Level> ArrayChannel<L> {
                     piece.memory.drop_scratch(&mut self.scratch);
                     piece.done += piece.planned;
                     piece.unreadable = MemberSet::EMPTY;
-                    if piece.part.is_none_or(|part| piece.done == part.length) {
+                    if piece.done == piece.job.length() {
                         return self.end_piece(index, piece);
                     }
                     self.plan(&mut piece);
@@ -446,14 +565,16 @@ impl<L: Level> ArrayChannel<L> {
         let all_failed = piece.failures.len() == piece.commands.len();
         let mut must_end = false;
         let mut unreadable = MemberSet::EMPTY;
-        for (member, error) in &piece.failures {
+        for Failure { member, seat, error } in &piece.failures {
             match judge(error.kind(), reading) {
+                // Who has left his place meanwhile is nobody's trouble.
+                _ if !self.members[*member].is_of(seat.as_ref()) => (),
                 // Where others took a write, one that refuses it has not got it.
                 Verdict::Request if reading || all_failed => return false,
                 Verdict::Blocks => {
                     unreadable.insert(*member);
                 }
-                Verdict::Request | Verdict::Member => must_end |= !self.drop_member(*member, error.kind()),
+                Verdict::Request | Verdict::Member => must_end |= !self.drop_member(*member, seat.as_ref(), error.kind()),
             }
         }
         if must_end {
@@ -462,7 +583,9 @@ impl<L: Level> ArrayChannel<L> {
         if piece.careful.is_some() {
             for member in unreadable.iter() {
                 if self.shared.health.count_read_error(member) {
-                    self.drop_member(member, ErrorKind::Media);
+                    // What it cannot read is better than nothing where nobody else has it.
+                    let level = &self.shared.level;
+                    let _ = self.shared.health.fail(member, self.members[member].seat.as_ref(), |after| level.holds_all(after).is_ok());
                 }
             }
             piece.unreadable = piece.unreadable.union(&unreadable);
@@ -470,16 +593,16 @@ impl<L: Level> ArrayChannel<L> {
         // The first time everything is tried once more.
         piece.careful = piece.careful.or(unreadable.iter().next());
         let request = &mut self.requests[piece.request as usize];
-        for (member, error) in piece.failures.drain(..) {
-            request.cause.get_or_insert_with(|| error.at(&self.shared.members[member].name));
+        for failure in piece.failures.drain(..) {
+            request.cause.get_or_insert_with(|| failure.at_its_member());
         }
         true
     }
 
     /// Drops a member that does not do its work. False when it stays, for it has the last copy of something.
-    fn drop_member(&self, member: usize, kind: ErrorKind) -> bool {
+    fn drop_member(&self, member: usize, seat: Option<&Arc<Seat>>, kind: ErrorKind) -> bool {
         let level = &self.shared.level;
-        self.shared.health.fail(member, |after| !L::KEEPS_LAST_COPY || kind == ErrorKind::Gone || level.holds_all(after).is_ok())
+        self.shared.health.fail(member, seat, |after| !L::KEEPS_LAST_COPY || kind == ErrorKind::Gone || level.holds_all(after).is_ok())
     }
 
     fn release_row(&mut self, piece: &mut Piece) {
@@ -550,7 +673,7 @@ impl<L: Level> ArrayChannel<L> {
         piece.outstanding = piece.commands.len() as u32;
         for (number, command) in piece.commands.iter_mut().enumerate() {
             self.members[command.member].last_command = NO_COMMAND;
-            let (offset, length, fua) = (command.offset, command.length, piece.fua);
+            let (offset, length, fua) = (command.offset + self.members[command.member].data_offset, command.length, piece.fua);
             let op = match std::mem::replace(&mut command.work, Work::Sent) {
                 Work::Read(into) => Op::Read { offset, into },
                 Work::Write(from) => Op::Write { offset, from, fua },
@@ -565,7 +688,7 @@ impl<L: Level> ArrayChannel<L> {
     }
 
     /// A command of a plan has ended.
-    fn end_command(&mut self, member: usize, completion: Completion) {
+    fn end_command(&mut self, member: usize, seat: Option<&Arc<Seat>>, completion: Completion) {
         let index = (completion.tag >> 32 & 0x7fff_ffff) as u32;
         let number = completion.tag as u32 as usize;
         let mut piece = self.pieces[index as usize].take().expect("a command's piece is under way");
@@ -573,7 +696,7 @@ impl<L: Level> ArrayChannel<L> {
             piece.memory.give_back(piece.commands[number].first_fragment, buffer);
         }
         if let Err(error) = completion.result {
-            piece.failures.push((member, error));
+            piece.failures.push(Failure { member, seat: seat.cloned(), error });
         }
         piece.outstanding -= 1;
         if piece.outstanding == 0 {
@@ -590,11 +713,10 @@ impl<L: Level> ArrayChannel<L> {
         if let HostBuffer::Read(buffer) = piece.memory.finish() {
             request.parts[piece.number as usize] = Some(buffer);
         }
-        for (member, error) in piece.failures.drain(..) {
+        for failure in piece.failures.drain(..) {
             match request.error {
                 Some(_) => request.more_errors += 1,
-                None if member == NO_MEMBER => request.error = Some(error),
-                None => request.error = Some(error.at(&self.shared.members[member].name)),
+                None => request.error = Some(failure.at_its_member()),
             }
         }
         request.running -= 1;
@@ -605,9 +727,9 @@ impl<L: Level> ArrayChannel<L> {
 
     fn end_request(&mut self, slot: u32) {
         let request = &mut self.requests[slot as usize];
-        let buffer = match (request.part.map(|part| part.action), request.from.take()) {
+        let buffer = match (request.job, request.from.take()) {
             (_, Some(from)) => Returned::Written(from),
-            (Some(Action::Read), None) => {
+            (Job::Part(Part { action: Action::Read, .. }), None) => {
                 let parts = request.parts.drain(..).flatten().chain(request.rest.take());
                 let joined = parts.reduce(|mut joined, part| {
                     joined.append(part);
@@ -629,40 +751,64 @@ impl<L: Level> ArrayChannel<L> {
     }
 
     /// A direct request whose member failed, planned without that member.
-    fn replan_direct(&mut self, slot: u32, member: usize, buffer: Returned, error: Error) {
+    fn replan_direct(&mut self, slot: u32, failure: Failure, buffer: Returned) {
         let entry = &self.direct[slot as usize];
         let (tag, fua) = (entry.tag, entry.fua);
         let part = Part { action: entry.action, offset: entry.offset, length: entry.length };
-        let verdict = judge(error.kind(), part.action == Action::Read);
+        let verdict = judge(failure.error.kind(), part.action == Action::Read);
         if verdict == Verdict::Member {
-            self.drop_member(member, error.kind());
+            self.drop_member(failure.member, failure.seat.as_ref(), failure.error.kind());
         }
-        let error = error.at(&self.shared.members[member].name);
-        self.submit_planned(tag, Some(part), fua, buffer, Some((error, (verdict == Verdict::Blocks).then_some(member))));
+        let careful = (verdict == Verdict::Blocks).then_some(failure.member);
+        self.submit_planned(tag, Job::Part(part), fua, buffer, Some((failure.at_its_member(), careful)));
     }
 
-    /// Takes what one member has completed. Direct requests end in place in `done`, unmoved.
+    /// Takes what one member has completed.
     fn poll_member(&mut self, member: usize, done: &mut Vec<Completion>) {
-        let mut at = done.len();
-        self.members[member].channel.poll(done);
+        let at = done.len();
+        let queue = &mut self.members[member];
+        queue.channel.poll(done);
         let ended = (done.len() - at) as u32;
-        self.members[member].in_flight -= ended;
+        queue.in_flight -= ended;
         if L::REDUNDANT {
             self.queues.end(member, ended);
         }
+        let failed = done[at..].iter().any(|completion| completion.result.is_err());
+        let seat = if failed { self.members[member].seat.clone() } else { None };
+        self.end_commands(member, seat, at, done);
+    }
+
+    /// Takes what those have completed who have left their places.
+    #[cold]
+    fn poll_retired(&mut self, done: &mut Vec<Completion>) {
+        for (member, mut queue) in std::mem::take(&mut self.retired) {
+            let at = done.len();
+            queue.channel.poll(done);
+            queue.in_flight -= (done.len() - at) as u32;
+            let seat = queue.seat.clone();
+            if queue.in_flight > 0 {
+                self.retired.push((member, queue));
+            }
+            self.end_commands(member, seat, at, done);
+        }
+    }
+
+    /// Takes completions of one member, from `at` on in `done`. Direct requests end in place, unmoved. If one failed, it was
+    /// that of `seat`.
+    fn end_commands(&mut self, member: usize, seat: Option<Arc<Seat>>, mut at: usize, done: &mut Vec<Completion>) {
         while at < done.len() {
             let tag = done[at].tag;
+            let failed = done[at].result.is_err();
             if tag & PLANNED != 0 {
                 let completion = done.swap_remove(at);
-                self.end_command(member, completion);
+                self.end_command(member, seat.as_ref(), completion);
                 continue;
             }
             let slot = tag as u32;
-            let completion = &mut done[at];
-            completion.tag = self.direct[slot as usize].tag;
-            if completion.result.is_err() {
+            done[at].tag = self.direct[slot as usize].tag;
+            if failed {
                 let completion = done.swap_remove(at);
-                self.fail_direct(slot, member, completion);
+                self.fail_direct(slot, member, seat.clone(), completion);
             } else {
                 self.in_flight -= 1;
                 at += 1;
@@ -672,14 +818,15 @@ impl<L: Level> ArrayChannel<L> {
     }
 
     #[cold]
-    fn fail_direct(&mut self, slot: u32, member: usize, completion: Completion) {
+    fn fail_direct(&mut self, slot: u32, member: usize, seat: Option<Arc<Seat>>, completion: Completion) {
         let Completion { tag, buffer, result } = completion;
         let Err(error) = result else { unreachable!("it failed") };
         let reading = self.direct[slot as usize].action == Action::Read;
-        if L::REDUNDANT && judge(error.kind(), reading) != Verdict::Request {
-            self.replan_direct(slot, member, buffer, error);
+        let failure = Failure { member, seat, error };
+        if L::REDUNDANT && judge(failure.error.kind(), reading) != Verdict::Request {
+            self.replan_direct(slot, failure, buffer);
         } else {
-            self.ready.push(Completion { tag, buffer, result: Err(error.at(&self.shared.members[member].name)) });
+            self.ready.push(Completion { tag, buffer, result: Err(failure.at_its_member()) });
         }
     }
 
@@ -694,6 +841,15 @@ impl<L: Level> ArrayChannel<L> {
         }
         self.granted = granted;
         some
+    }
+}
+
+impl Failure {
+    fn at_its_member(self) -> Error {
+        match self.seat {
+            Some(seat) => self.error.at(&seat.name),
+            None => self.error,
+        }
     }
 }
 
@@ -714,7 +870,7 @@ impl Default for Piece {
         Piece {
             request: 0,
             number: 0,
-            part: None,
+            job: Job::Flush,
             fua: false,
             done: 0,
             planned: 0,
@@ -735,6 +891,9 @@ impl Default for Piece {
 impl<L: Level> Channel for ArrayChannel<L> {
     fn submit(&mut self, request: Request) {
         self.in_flight += 1;
+        if L::REDUNDANT && !self.shared.busy.load(Ordering::Relaxed) {
+            self.shared.busy.store(true, Ordering::Relaxed);
+        }
         if let Err(error) = self.shared.info.check(&request.op) {
             self.ready.push(request.complete(Err(error)));
             return;
@@ -747,11 +906,11 @@ impl<L: Level> Channel for ArrayChannel<L> {
             Op::Write { offset, from, fua } => (Part { action: Action::Write, offset: *offset, length: from.len() as u64 }, *fua),
             Op::WriteZeroes { offset, length, fua } => (Part { action: Action::Zeroes, offset: *offset, length: *length }, *fua),
             Op::Discard { offset, length } => (Part { action: Action::Discard, offset: *offset, length: *length }, false),
-            Op::Flush => return self.submit_planned(request.tag, None, false, Returned::Nothing, None),
+            Op::Flush => return self.submit_planned(request.tag, Job::Flush, false, Returned::Nothing, None),
         };
-        match self.shared.level.whole(part, &self.absent, &self.queues) {
+        match self.shared.level.whole(part, &self.missing, &self.queues) {
             Some(spot) => self.submit_direct(request, part, fua, spot),
-            None => self.submit_planned(request.tag, Some(part), fua, request.op.into_buffer(), None),
+            None => self.submit_planned(request.tag, Job::Part(part), fua, request.op.into_buffer(), None),
         }
     }
 
@@ -764,6 +923,9 @@ impl<L: Level> Channel for ArrayChannel<L> {
                     self.poll_member(member, done);
                 }
             }
+            if !self.retired.is_empty() {
+                self.poll_retired(done);
+            }
             let woken = L::LOCKS_ROWS && self.take_rows();
             if self.sent == sent && !woken {
                 break;
@@ -775,6 +937,39 @@ impl<L: Level> Channel for ArrayChannel<L> {
 
     fn in_flight(&self) -> u32 {
         self.in_flight
+    }
+}
+
+/// The channel of a member that is not there. Plans leave it out, so nothing should come here.
+#[derive(Default)]
+struct Absent {
+    requests: Vec<Request>,
+}
+
+impl Channel for Absent {
+    fn submit(&mut self, request: Request) {
+        self.requests.push(request);
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        let gone = || Err(Error::new(ErrorKind::Gone, "the member is not there"));
+        done.extend(self.requests.drain(..).map(|request| request.complete(gone())));
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.requests.len() as u32
+    }
+}
+
+impl<L: Level> UpkeepChannel for ArrayChannel<L> {
+    fn submit_upkeep(&mut self, tag: u64, stretch: Stretch) {
+        self.in_flight += 1;
+        self.refresh_health();
+        self.submit_planned(tag, Job::Upkeep(stretch), false, Returned::Nothing, None);
+    }
+
+    fn take_differing_sectors(&mut self) -> u64 {
+        std::mem::take(&mut self.differing_sectors)
     }
 }
 
@@ -816,6 +1011,7 @@ impl<L: Level> Drop for ArrayChannel<L> {
                     self.poll_member(member, &mut done);
                 }
             }
+            self.poll_retired(&mut done);
             if done.is_empty() && self.sent == before && self.is_writing() && self.reactor_stands() {
                 break;
             }
@@ -825,8 +1021,9 @@ impl<L: Level> Drop for ArrayChannel<L> {
         // Who owes us an answer to a write now never gives one. Nobody knows what it holds.
         for piece in self.pieces.iter().flatten().filter(|piece| piece.phase == Phase::Writing && piece.held_row.is_some()) {
             for command in &piece.commands {
-                if self.members[command.member].in_flight > 0 {
-                    self.drop_member(command.member, ErrorKind::TimedOut);
+                let queue = &self.members[command.member];
+                if queue.in_flight > 0 {
+                    self.drop_member(command.member, queue.seat.as_ref(), ErrorKind::TimedOut);
                 }
             }
         }

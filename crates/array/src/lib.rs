@@ -9,6 +9,7 @@
 //!   plan      what to lock, read, compute and write, as plain data
 //!   execute   runs any plan; a member's failure means planning again
 //!   health    which members still count
+//!   maintain  rebuilds, resyncs and scrubs, spares, members that come and go
 //! ```
 //!
 //! A level never does I/O and the executor knows no level: a new level is one more implementation of [`Level`].
@@ -18,6 +19,7 @@ mod execute;
 pub mod geometry;
 mod health;
 mod level;
+pub mod maintain;
 pub mod md;
 mod memory;
 pub mod parity;
@@ -25,9 +27,9 @@ mod plan;
 mod queues;
 mod rows;
 
-pub use device::ArrayDevice;
+pub use device::{ArrayDevice, Start};
 pub use geometry::{ParityLayout, Raid0Layout, Raid10Layout};
-pub use health::MemberSet;
-pub use level::{Action, Faults, Level, LinearLevel, Lost, MirrorLevel, ParityLevel, Part, Raid0Level, Spot};
+pub use health::{Condition, MemberSet, Snapshot};
+pub use level::{Action, Faults, Level, LinearLevel, Lost, MirrorLevel, ParityLevel, Part, Raid0Level, Spot, Stretch, Task};
 pub use plan::{Access, Place, Plan, RowLock, Step};
 pub use queues::Queues;

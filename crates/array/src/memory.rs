@@ -9,11 +9,11 @@
 
 use std::collections::VecDeque;
 
-use block::{Buf, BufMut};
+use block::{Buf, BufMut, SECTOR_BYTES};
 
 use crate::health::MEMBERS_MAX;
-use crate::parity::{self, Kernel};
 use crate::parity::SLICE_BYTES;
+use crate::parity::{self, Kernel};
 use crate::{Place, Step};
 
 /// How much scratch a channel keeps for later plans.
@@ -242,10 +242,11 @@ impl Memory {
         if start + length < store.length { range.split_to(length as usize) } else { range }
     }
 
-    /// Runs one step of a plan with these sources of parity.
-    pub(crate) fn compute(&mut self, step: Step, sources: &[Place]) {
+    /// Runs one step of a plan with these sources of parity. How many sectors it found to differ.
+    pub(crate) fn compute(&mut self, step: Step, sources: &[Place]) -> u64 {
         let kernel = parity::fastest();
         match step {
+            Step::Compare { one, other, length } => return self.count_differences(one, other, length),
             Step::Zero { into, length } => self.on_target(into, length, |_, target| target.fill(0)),
             Step::Copy { from, into, length } => self.with_source(from, into, length, |source, target| target.copy_from_slice(source)),
             Step::Xor { from, into, length } => self.with_source(from, into, length, |source, target| (kernel.xor)(target, &[source])),
@@ -257,6 +258,19 @@ impl Memory {
             }
             Step::Parity { first, count, p, q, length } => self.parity(kernel, &sources[first..first + count], p, q, length),
         }
+        0
+    }
+
+    fn count_differences(&self, one: Place, other: Place, length: u64) -> u64 {
+        let (mut at, mut count) = (0, 0);
+        while at < length {
+            let (one, other) = (self.run(one, at), self.run(other, at));
+            let now = one.len().min(other.len()).min((length - at) as usize);
+            let sectors = one[..now].chunks(SECTOR_BYTES as usize).zip(other[..now].chunks(SECTOR_BYTES as usize));
+            count += sectors.filter(|(one, other)| one != other).count() as u64;
+            at += now as u64;
+        }
+        count
     }
 
     fn parity(&mut self, kernel: &Kernel, sources: &[Place], p: Place, q: Option<Place>, length: u64) {
@@ -499,6 +513,8 @@ mod tests {
         memory.compute(Step::Zero { into: host(11), length: 1 }, &[]);
         memory.compute(Step::Copy { from: host(8), into: Place::Scratch { slot: 0, start: 1 }, length: 2 }, &[]);
         memory.compute(Step::Copy { from: Place::Scratch { slot: 0, start: 1 }, into: host(2), length: 2 }, &[]);
+        let differs = |one, other| memory.count_differences(host(one), host(other), 1);
+        assert_eq!((differs(0, 0), differs(0, 1)), (0, 1));
         assert_eq!(bytes(memory.finish()), [10, 11, 8, 9, 4 ^ 1, 5 ^ 1 ^ 1, 6 ^ 2 ^ 2, 7 ^ 2 ^ 3, 8, 9, 10, 0]);
     }
 

@@ -125,6 +125,15 @@ pub enum Step {
         /// In bytes.
         length: u64,
     },
+    /// Counts the sectors in which the two differ.
+    Compare {
+        /// One.
+        one: Place,
+        /// The other.
+        other: Place,
+        /// In bytes.
+        length: u64,
+    },
     /// `p` and `q` become the parity of `Plan::sources[first..first + count]`; the source at `first + i` counts for Q with
     /// the coefficient g^i. Both are in scratch buffers of their own.
     Parity {
@@ -156,6 +165,8 @@ pub struct Plan {
     pub compute: Vec<Step>,
     /// What to write then.
     pub write: Vec<Access>,
+    /// What to write as well if something that was compared differs.
+    pub amend: Vec<Access>,
 }
 
 impl Plan {
@@ -167,6 +178,7 @@ impl Plan {
         self.sources.clear();
         self.compute.clear();
         self.write.clear();
+        self.amend.clear();
     }
 
     /// Flushes every member that is not absent: the plan of a flush at every level.

@@ -47,6 +47,11 @@ impl Queues {
         self.members[member].in_flight -= count;
     }
 
+    /// The member is another device now: nothing is under way on it.
+    pub fn restart(&mut self, member: usize) {
+        self.members[member] = Queue { in_flight: 0, ends: [u64::MAX; STREAMS], latest: 0 };
+    }
+
     /// From now on this member's copies are chosen where there are any: what it could not read before is tried again.
     pub fn want(&mut self, member: Option<usize>) {
         self.wanted = member;

@@ -65,6 +65,7 @@ impl Machine<'_> {
     fn step(&mut self, step: Step, sources: &[Place]) {
         match step {
             Step::Zero { into, length } => self.put(into, &vec![0; length as usize]),
+            Step::Compare { .. } => panic!("no request compares"),
             Step::Copy { from, into, length } => self.put(into, &self.bytes(from, length)),
             Step::Xor { from, into, length } => self.combine(1, from, into, length),
             Step::MultiplyXor { coefficient, from, into, length } => self.combine(coefficient, from, into, length),
@@ -265,7 +266,7 @@ fn try_every_range(name: &str, level: &dyn AnyLevel, size: u64, image: &dyn Fn(&
                 for (member, bytes) in members.iter().enumerate() {
                     if faults.absent.contains(member) {
                         assert!(bytes.iter().all(|&byte| byte == 0xee), "{what}: {action:?} wrote to an absent member");
-                    } else if !faults.unreadable.contains(member) {
+                    } else if !faults.hide(member) {
                         assert!(*bytes == expected_members[member], "{what}: {action:?}, member {member}");
                     } else {
                         // What was not written there stays unreadable.
@@ -287,7 +288,10 @@ fn every_fault(members: usize, tolerated: u32) -> Vec<Faults> {
     for absent in subsets(members, tolerated) {
         for unreadable in subsets(members, tolerated - absent.len() as u32) {
             if unreadable.iter().all(|member| !absent.contains(member)) {
-                all.push(Faults { absent: set(&absent), unreadable: set(&unreadable) });
+                all.push(Faults { absent: set(&absent), unreadable: set(&unreadable), ..Faults::default() });
+                if !unreadable.is_empty() {
+                    all.push(Faults { absent: set(&absent), stale: set(&unreadable), ..Faults::default() });
+                }
             }
         }
     }
@@ -396,11 +400,11 @@ fn too_many_absent_members_are_named() {
     let level = ParityLevel::raid6(5, 40, 10, ParityLayout::LeftSymmetric);
     let part = |action, length| Part { action, offset: 0, length };
     let plan = |action, faults: &Faults| Level::plan(&level, part(action, 10), faults, &Queues::idle(5), &mut Plan::default());
-    let faults = Faults { absent: set(&[1, 2]), unreadable: set(&[4]) };
+    let faults = Faults { absent: set(&[1, 2]), unreadable: set(&[4]), ..Faults::default() };
     let error = plan(Action::Read, &faults).expect_err("three of five").to_string();
     assert_eq!(error, "members 1, 2, 4 are not there, and the rest does not make up for it");
     // One that cannot be read can still be written, if nothing has to be read.
-    let full = Faults { absent: set(&[0]), unreadable: set(&[1, 2]) };
+    let full = Faults { absent: set(&[0]), unreadable: set(&[1, 2]), ..Faults::default() };
     assert!(Level::plan(&level, part(Action::Write, 30), &full, &Queues::idle(5), &mut Plan::default()).is_ok());
     assert!(Level::holds_all(&level, &set(&[0, 1])).is_ok() && Level::holds_all(&level, &set(&[0, 1, 2])).is_err());
     let near = MirrorLevel::raid10(Raid10::new(4, 40, 10, Raid10Layout::near(2)));

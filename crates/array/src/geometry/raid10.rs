@@ -162,6 +162,26 @@ impl Raid10 {
         self.layout
     }
 
+    /// How much of each member is used, in bytes.
+    #[must_use]
+    pub fn member_bytes(&self) -> u64 {
+        self.rows * u64::from(self.layout.far) * self.chunk.value
+    }
+
+    /// The byte of the array of which `offset` of `member` holds a copy; `None` where the last rows hold nothing.
+    #[must_use]
+    pub fn at(&self, member: usize, offset: u64) -> Option<u64> {
+        let (row, within) = self.chunk.divide(offset);
+        let (near, far_count) = (u64::from(self.layout.near), u64::from(self.layout.far));
+        let (row, far) = match self.layout.offset {
+            true => (row / far_count, row % far_count),
+            false => (row % self.rows, row / self.rows),
+        };
+        let column = (member as u64 + self.count.value - far * near % self.count.value) % self.count.value;
+        let byte = (row * self.count.value + column) / near * self.chunk.value + within;
+        (far < far_count && byte < self.size_bytes).then_some(byte)
+    }
+
     /// The run of bytes of copy `copy` that starts at `offset` of the array, at most `length` long and within one chunk.
     /// Copies are numbered so that near ones follow each other.
     #[inline]
@@ -182,7 +202,7 @@ impl Raid10 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
+    use std::collections::{HashMap, HashSet};
 
     use super::*;
 
@@ -199,15 +219,18 @@ mod tests {
                     let array = Raid10::new(members as usize, chunks * 2 + 1, 2, layout);
                     let lost = chunks * members - array.size_bytes() / 2 * layout.copies();
                     assert!(lost < members * u64::from(far) + layout.copies(), "{layout} on {members}: {lost} of {chunks} chunks unused");
-                    let mut used = HashSet::new();
+                    let mut used = HashMap::new();
                     for at in 0..array.size_bytes() {
                         let copies: Vec<Extent> = (0..layout.copies()).map(|copy| array.locate(at, 9, copy)).collect();
                         let holders: HashSet<usize> = copies.iter().map(|copy| copy.member).collect();
                         assert_eq!(holders.len() as u64, layout.copies(), "{layout} on {members}: two copies on one member");
                         for copy in copies {
                             assert!(copy.offset < chunks * 2 && copy.length == 2 - at % 2, "{layout} on {members}");
-                            assert!(used.insert((copy.member, copy.offset)), "{layout} on {members}: a place is used twice");
+                            assert_eq!(used.insert((copy.member, copy.offset), at), None, "{layout} on {members}: a place is used twice");
                         }
+                    }
+                    for (member, offset) in (0..members as usize).flat_map(|member| (0..array.member_bytes()).map(move |at| (member, at))) {
+                        assert_eq!(array.at(member, offset), used.get(&(member, offset)).copied(), "{layout} on {members}: the way back");
                     }
                 }
                 arrays += 1;

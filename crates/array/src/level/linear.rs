@@ -37,7 +37,7 @@ impl Level for LinearLevel {
     fn refine(&self, _info: &mut Info) {}
 
     #[inline]
-    fn whole(&self, part: Part, _absent: &MemberSet, _queues: &Queues) -> Option<Spot> {
+    fn whole(&self, part: Part, _missing: &MemberSet, _queues: &Queues) -> Option<Spot> {
         let extent = self.geometry.locate(part.offset, part.length);
         (extent.length == part.length).then_some(Spot { member: extent.member, offset: extent.offset })
     }

@@ -5,7 +5,7 @@
 
 use block::{Info, size_text};
 
-use super::{Action, Faults, Level, Lost, Part, Spot, place_of};
+use super::{Action, Faults, Level, Lost, Part, Spot, Stretch, Task, UPKEEP_BYTES, place_of};
 use crate::geometry::{Raid10, Raid10Layout};
 use crate::{Access, MemberSet, Place, Plan, Queues, RowLock, Step};
 
@@ -70,9 +70,8 @@ impl MirrorLevel {
             let offset = piece.offset + start;
             let copy = queues.choose(self.copies(offset, |member| !faults.hide(member))).ok_or(faults.lost())?;
             let host = Place::Host { start };
-            let mend = |member: usize| faults.unreadable.contains(member) && !faults.absent.contains(member);
             let mut place = host;
-            for bad in self.copies(offset, mend) {
+            for bad in self.copies(offset, |member| faults.mend(member)) {
                 if place == host {
                     // A read's own buffer cannot be written from.
                     place = Place::Scratch { slot: plan.scratch.len(), start: 0 };
@@ -112,8 +111,9 @@ impl MirrorLevel {
             }
             start += length;
         }
-        let lacks_all = |(start, _)| self.copies(piece.offset + start, |member| !faults.absent.contains(member)).next().is_none();
-        if faults.absent.count() > 0 && self.parts(piece).any(lacks_all) { Err(faults.lost()) } else { Ok(()) }
+        let missing = faults.missing();
+        let lacks_all = |(start, _)| self.copies(piece.offset + start, |member| !missing.contains(member)).next().is_none();
+        if missing.count() > 0 && self.parts(piece).any(lacks_all) { Err(faults.lost()) } else { Ok(()) }
     }
 }
 
@@ -167,12 +167,12 @@ impl Level for MirrorLevel {
     }
 
     #[inline]
-    fn whole(&self, part: Part, absent: &MemberSet, queues: &Queues) -> Option<Spot> {
+    fn whole(&self, part: Part, missing: &MemberSet, queues: &Queues) -> Option<Spot> {
         let chunk = self.geometry.chunk_bytes();
         if part.action != Action::Read || part.length > chunk - part.offset % chunk {
             return None;
         }
-        queues.choose(self.copies(part.offset, |member| !absent.contains(member)))
+        queues.choose(self.copies(part.offset, |member| !missing.contains(member)))
     }
 
     fn piece_bytes(&self, part: Part, faults: &Faults) -> u64 {
@@ -190,5 +190,62 @@ impl Level for MirrorLevel {
             Action::Read => self.plan_read(piece, faults, queues, plan),
             Action::Write | Action::Zeroes | Action::Discard => self.plan_write(piece, faults, plan),
         }
+    }
+
+    fn member_bytes(&self) -> u64 {
+        self.geometry.member_bytes()
+    }
+
+    fn sync_bytes(&self) -> u64 {
+        self.geometry.size_bytes()
+    }
+
+    /// Within one chunk, and one region of the array's bytes.
+    fn stretch_bytes(&self, stretch: Stretch) -> u64 {
+        let chunk = self.geometry.chunk_bytes();
+        let in_chunk = stretch.length.min(UPKEEP_BYTES).min(chunk - stretch.offset % chunk);
+        let offset = match stretch.task {
+            Task::Restore { member } => self.geometry.at(member, stretch.offset),
+            Task::Check | Task::Repair => Some(stretch.offset),
+        };
+        offset.map_or(in_chunk, |offset| in_chunk.min(REGION_BYTES - offset % REGION_BYTES))
+    }
+
+    fn plan_upkeep(&self, stretch: Stretch, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+        let (offset, target) = match stretch.task {
+            Task::Restore { member } if faults.absent.contains(member) => return Err(faults.lost()),
+            Task::Restore { member } => match self.geometry.at(member, stretch.offset) {
+                Some(offset) => (offset, Some(member)),
+                // Nothing lies there.
+                None => return Ok(()),
+            },
+            Task::Check | Task::Repair => (stretch.offset, None),
+        };
+        let length = stretch.length;
+        plan.lock = Some(Self::lock(Part { action: Action::Write, offset, length }));
+        let mut readable = self.copies(offset, |member| !faults.hide(member));
+        // A member that serves is its own best source.
+        let own = self.copies(offset, |member| Some(member) == target && !faults.hide(member)).next();
+        let first = own.or_else(|| readable.next()).ok_or(faults.lost())?;
+        let access =
+            |copy: Spot, slot| Access { member: copy.member, offset: copy.offset, length, place: Place::Scratch { slot, start: 0 } };
+        plan.scratch.push(length);
+        plan.read.push(access(first, 0));
+        let wanted = self.copies(offset, |member| Some(member) == target || faults.mend(member));
+        plan.write.extend(wanted.map(|copy| access(copy, 0)));
+        if target.is_some() {
+            return Ok(());
+        }
+        for copy in readable {
+            let slot = plan.scratch.len();
+            plan.scratch.push(length);
+            plan.read.push(access(copy, slot));
+            let compared = |slot| Place::Scratch { slot, start: 0 };
+            plan.compute.push(Step::Compare { one: compared(0), other: compared(slot), length });
+            if stretch.task == Task::Repair {
+                plan.amend.push(access(copy, 0));
+            }
+        }
+        Ok(())
     }
 }

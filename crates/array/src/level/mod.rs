@@ -56,20 +56,60 @@ pub struct Faults {
     /// There, but what the piece wants of them could not be read: it is made from the others', and what is written goes to
     /// them as ever. A plan that reads writes them what they should have had.
     pub unreadable: MemberSet,
+    /// There, and being rebuilt: what is written goes to them, but what they hold is anybody's guess.
+    pub stale: MemberSet,
 }
 
 impl Faults {
     /// Whether nothing can be read from the member.
     #[must_use]
     pub fn hide(&self, member: usize) -> bool {
-        self.absent.contains(member) || self.unreadable.contains(member)
+        self.absent.contains(member) || self.unreadable.contains(member) || self.stale.contains(member)
+    }
+
+    /// The members without which all data have to be there.
+    #[must_use]
+    pub fn missing(&self) -> MemberSet {
+        self.absent.union(&self.stale)
+    }
+
+    /// Whether a plan that reads writes the member what it should have had.
+    #[must_use]
+    pub fn mend(&self, member: usize) -> bool {
+        self.unreadable.contains(member) && !self.absent.contains(member) && !self.stale.contains(member)
     }
 
     /// What cannot be done without these members.
     #[must_use]
     pub fn lost(&self) -> Lost {
-        Lost { members: self.absent.union(&self.unreadable) }
+        Lost { members: self.missing().union(&self.unreadable) }
     }
+}
+
+/// What is done about redundancy itself rather than for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Give a member what it should hold, made from the others, or, while it serves, its own contents once more. Offsets
+    /// are in bytes of the member's data.
+    Restore {
+        /// Which member.
+        member: usize,
+    },
+    /// Read everything and count what does not agree. Offsets are in bytes of [`Level::sync_bytes`].
+    Check,
+    /// As a check, and write what makes it agree: parity is that of the data, and of copies the first counts, as in md.
+    Repair,
+}
+
+/// A run of bytes to do a task on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// What is done.
+    pub task: Task,
+    /// Where; what it counts depends on the task.
+    pub offset: u64,
+    /// How much; never 0.
+    pub length: u64,
 }
 
 /// Too many members are absent for what is asked.
@@ -128,8 +168,8 @@ pub trait Level: Send + Sync + 'static {
     }
 
     /// Where the part lies, if it is one command to one member and needs neither lock nor computation: the fast path.
-    /// Where there is a choice, `queues` helps with it.
-    fn whole(&self, part: Part, absent: &MemberSet, queues: &Queues) -> Option<Spot>;
+    /// Where there is a choice, `queues` helps with it. Nothing is read from a member that is `missing`.
+    fn whole(&self, part: Part, missing: &MemberSet, queues: &Queues) -> Option<Spot>;
 
     /// How much of the part, from its start, one plan takes: whole blocks, at least one.
     fn piece_bytes(&self, part: Part, faults: &Faults) -> u64;
@@ -139,7 +179,36 @@ pub trait Level: Send + Sync + 'static {
     /// # Errors
     /// When too many members are absent.
     fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), Lost>;
+
+    /// How much of each member's data the array uses, in bytes. 0 without redundancy, where nothing can be restored.
+    fn member_bytes(&self) -> u64 {
+        0
+    }
+
+    /// How far checks and resyncs go, in bytes. What they count is md's: the bytes of a member, or at RAID 10, where rows
+    /// are not the same for all copies, those of the array.
+    fn sync_bytes(&self) -> u64 {
+        self.member_bytes()
+    }
+
+    /// How much of the stretch, from its start, one plan takes: whole blocks, at least one.
+    fn stretch_bytes(&self, stretch: Stretch) -> u64 {
+        stretch.length
+    }
+
+    /// Plans a stretch into an empty plan; it is one that [`Level::stretch_bytes`] allows. What could not be read is mended.
+    ///
+    /// # Errors
+    /// When too many members are missing, or the one that is to be restored is.
+    fn plan_upkeep(&self, stretch: Stretch, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+        let _ = (stretch, plan);
+        Err(faults.lost())
+    }
 }
+
+/// How much of each member one plan of upkeep takes at most: enough for a disk to stream, little enough to hold several in
+/// memory, and the host's writes wait for it.
+const UPKEEP_BYTES: u64 = 128 << 10;
 
 /// What an access of a part moves, `start` bytes from the part's beginning.
 fn place_of(action: Action, start: u64) -> crate::Place {

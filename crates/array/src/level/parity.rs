@@ -21,7 +21,7 @@
 
 use block::{DiscardSupport, Info, size_text};
 
-use super::{Action, Faults, Level, Lost, Part, Spot, place_of};
+use super::{Action, Faults, Level, Lost, Part, Spot, Stretch, Task, UPKEEP_BYTES, place_of};
 use crate::geometry::{Parity, ParityLayout, Row};
 use crate::parity::{inverse, power};
 use crate::{Access, MemberSet, Place, Plan, Queues, RowLock, Step};
@@ -62,6 +62,13 @@ impl Cut {
         let first = geometry.locate_in_row(start);
         let (index, before_end) = geometry.locate_in_row(start + piece.length - 1);
         Cut { row: geometry.row(number), number, chunk_bytes: geometry.chunk_bytes(), first, last: (index, before_end + 1) }
+    }
+
+    /// A range of all chunks of a row: what it covers of chunk 0.
+    fn of_members(geometry: &Parity, stretch: Stretch) -> Cut {
+        let chunk_bytes = geometry.chunk_bytes();
+        let (number, from) = (stretch.offset / chunk_bytes, stretch.offset % chunk_bytes);
+        Cut { row: geometry.row(number), number, chunk_bytes, first: (0, from), last: (0, from + stretch.length) }
     }
 
     /// The smallest range that holds all that the piece covers of the chunks.
@@ -200,7 +207,7 @@ impl ParityLevel {
     /// A read of data of which some are on members that do not give them.
     fn plan_degraded_read(&self, cut: &Cut, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
         plan.lock = Some(cut.lock());
-        let is_bad = |index: usize| faults.unreadable.contains(cut.row.member(index)) && !faults.absent.contains(cut.row.member(index));
+        let is_bad = |index: usize| faults.mend(cut.row.member(index));
         // What is written back afterwards cannot lie in a read's own buffer.
         plan_whole(cut, faults, plan, |index| cut.covers_hull(index) && !is_bad(index))?;
         for segment in cut.segments() {
@@ -218,7 +225,7 @@ impl ParityLevel {
     }
 
     fn plan_write(&self, action: Action, cut: &Cut, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
-        self.holds_all(&faults.absent)?;
+        self.holds_all(&faults.missing())?;
         plan.lock = Some(cut.lock());
         let (p, q) = cut.present_parity(faults);
         let parity = [p, q].into_iter().flatten();
@@ -319,6 +326,22 @@ fn plan_parity(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>)
     }
     plan.write.extend(p.map(|member| cut.access(member, cut.hull(), p_place)));
     plan.write.extend(q.zip(q_place).map(|(member, place)| cut.access(member, cut.hull(), place)));
+}
+
+/// P, and Q if it is wanted, of data chunks whose bytes over the hull are in `places`.
+fn plan_row_parity(cut: &Cut, places: &[Place], with_q: bool, plan: &mut Plan) -> [Place; 2] {
+    let length = cut.hull_bytes();
+    let p = scratch(plan, length);
+    let q = with_q.then(|| scratch(plan, length));
+    let first = plan.sources.len();
+    let count = if with_q { cut.row.term_count() } else { places.len() };
+    plan.sources.resize(first + count, Place::Zeroes);
+    for (index, &place) in places.iter().enumerate() {
+        let term = if with_q { cut.row.exponent(cut.row.member(index)) } else { index };
+        plan.sources[first + term] = place;
+    }
+    plan.compute.push(Step::Parity { first, count, p, q, length });
+    [p, q.unwrap_or(p)]
 }
 
 /// All of the row's old data over the hull: for chunk i at `sources[i]`, in the host's buffer where `in_host` says so. What
@@ -426,7 +449,7 @@ impl Level for ParityLevel {
     }
 
     #[inline]
-    fn whole(&self, part: Part, absent: &MemberSet, _queues: &Queues) -> Option<Spot> {
+    fn whole(&self, part: Part, missing: &MemberSet, _queues: &Queues) -> Option<Spot> {
         if part.action != Action::Read {
             return None;
         }
@@ -436,7 +459,7 @@ impl Level for ParityLevel {
             return None;
         }
         let member = self.geometry.row(number).member(index);
-        (!absent.contains(member)).then_some(Spot { member, offset: number * self.geometry.chunk_bytes() + from })
+        (!missing.contains(member)).then_some(Spot { member, offset: number * self.geometry.chunk_bytes() + from })
     }
 
     fn piece_bytes(&self, part: Part, faults: &Faults) -> u64 {
@@ -461,5 +484,60 @@ impl Level for ParityLevel {
             Action::Read => self.plan_degraded_read(&cut, faults, plan),
             Action::Write | Action::Zeroes | Action::Discard => self.plan_write(piece.action, &cut, faults, plan),
         }
+    }
+
+    fn member_bytes(&self) -> u64 {
+        self.geometry.row_count() * self.geometry.chunk_bytes()
+    }
+
+    fn stretch_bytes(&self, stretch: Stretch) -> u64 {
+        let chunk = self.geometry.chunk_bytes();
+        stretch.length.min(UPKEEP_BYTES).min(chunk - stretch.offset % chunk)
+    }
+
+    fn plan_upkeep(&self, stretch: Stretch, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+        let cut = Cut::of_members(&self.geometry, stretch);
+        plan.lock = Some(cut.lock());
+        let target = match stretch.task {
+            Task::Restore { member } if faults.absent.contains(member) => return Err(faults.lost()),
+            Task::Restore { member } => Some(member),
+            Task::Check | Task::Repair => None,
+        };
+        if let Some(member) = target.filter(|&member| !faults.hide(member)) {
+            // A member that serves is its own best source.
+            let place = scratch(plan, cut.hull_bytes());
+            plan.read.push(cut.access(member, cut.hull(), place));
+            plan.write.push(cut.access(member, cut.hull(), place));
+            return Ok(());
+        }
+        let wants = |member: usize| Some(member) == target || faults.mend(member);
+        plan_whole(&cut, faults, plan, |_| false)?;
+        let places = plan.sources.clone();
+        let used = plan.read.iter().map(|access| access.member).collect::<Vec<_>>();
+        for (index, &place) in places.iter().enumerate().filter(|(index, _)| wants(cut.row.member(*index))) {
+            plan.write.push(cut.access(cut.row.member(index), cut.hull(), place));
+        }
+        // Parity that went into the data agrees with them, whatever it is.
+        let compared = |member: &usize| target.is_none() && !faults.hide(*member) && !used.contains(member);
+        let held = [Some(cut.row.p).filter(compared), cut.row.q.filter(compared)];
+        let wanted = [Some(cut.row.p).filter(|&p| wants(p)), cut.row.q.filter(|&q| wants(q))];
+        if held.iter().chain(&wanted).all(Option::is_none) {
+            return Ok(());
+        }
+        let computed = plan_row_parity(&cut, &places, held[1].or(wanted[1]).is_some(), plan);
+        for (place, (held, wanted)) in computed.into_iter().zip(held.into_iter().zip(wanted)) {
+            if let Some(member) = wanted {
+                plan.write.push(cut.access(member, cut.hull(), place));
+            }
+            if let Some(member) = held {
+                let old = scratch(plan, cut.hull_bytes());
+                plan.read.push(cut.access(member, cut.hull(), old));
+                plan.compute.push(Step::Compare { one: old, other: place, length: cut.hull_bytes() });
+                if stretch.task == Task::Repair {
+                    plan.amend.push(cut.access(member, cut.hull(), place));
+                }
+            }
+        }
+        Ok(())
     }
 }

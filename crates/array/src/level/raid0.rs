@@ -47,7 +47,7 @@ impl Level for Raid0Level {
     }
 
     #[inline]
-    fn whole(&self, part: Part, _absent: &MemberSet, _queues: &Queues) -> Option<Spot> {
+    fn whole(&self, part: Part, _missing: &MemberSet, _queues: &Queues) -> Option<Spot> {
         let extent = self.geometry.locate(part.offset, part.length);
         (extent.length == part.length).then_some(Spot { member: extent.member, offset: extent.offset })
     }

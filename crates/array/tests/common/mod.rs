@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use array::geometry::{Parity, Raid10};
 use array::parity::{multiply, power};
-use array::{Faults, Level, Lost, MemberSet, Part, Plan, Queues, Spot};
+use array::{Faults, Level, Lost, MemberSet, Part, Plan, Queues, Spot, Stretch};
 use block::{Blocking, Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request};
 
 /// A device that is gone after some commands more, and whose bad places cannot be read until they are written.
@@ -151,6 +151,24 @@ impl<L: Level> Level for Twisted<L> {
 
     fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
         self.level.plan(piece, faults, queues, plan)?;
+        (self.twist)(plan);
+        Ok(())
+    }
+
+    fn member_bytes(&self) -> u64 {
+        self.level.member_bytes()
+    }
+
+    fn sync_bytes(&self) -> u64 {
+        self.level.sync_bytes()
+    }
+
+    fn stretch_bytes(&self, stretch: Stretch) -> u64 {
+        self.level.stretch_bytes(stretch)
+    }
+
+    fn plan_upkeep(&self, stretch: Stretch, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+        self.level.plan_upkeep(stretch, faults, plan)?;
         (self.twist)(plan);
         Ok(())
     }

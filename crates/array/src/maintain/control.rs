@@ -1,0 +1,256 @@
+//! Acting on an array while it runs, from any thread.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use block::{Device, DiscardSupport, Error, ErrorKind, Info, Reactor, Support, size_text};
+
+use super::twin::Twin;
+use super::{Maintenance, Ranges, UpkeepChannel};
+use crate::device::Shared;
+use crate::health::{Health, Seat};
+use crate::{Level, Lost, MemberSet, Snapshot};
+
+/// An array without its level's type.
+pub(crate) trait Core: Send + Sync {
+    fn health(&self) -> &Health;
+    fn info(&self) -> &Info;
+    fn is_redundant(&self) -> bool;
+    fn member_bytes(&self) -> u64;
+    fn sync_bytes(&self) -> u64;
+    fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost>;
+    fn take_busy(&self) -> bool;
+    fn open_upkeep(self: Arc<Self>, depth: u32, reactor: &Reactor) -> Result<Box<dyn UpkeepChannel>, Error>;
+}
+
+impl<L: Level> Core for Shared<L> {
+    fn health(&self) -> &Health {
+        &self.health
+    }
+
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn is_redundant(&self) -> bool {
+        L::REDUNDANT
+    }
+
+    fn member_bytes(&self) -> u64 {
+        self.level.member_bytes()
+    }
+
+    fn sync_bytes(&self) -> u64 {
+        self.level.sync_bytes()
+    }
+
+    fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost> {
+        self.level.holds_all(missing)
+    }
+
+    fn take_busy(&self) -> bool {
+        self.busy.swap(false, Ordering::Relaxed)
+    }
+
+    fn open_upkeep(self: Arc<Self>, depth: u32, reactor: &Reactor) -> Result<Box<dyn UpkeepChannel>, Error> {
+        Ok(Box::new(self.open_channel(depth, reactor)?))
+    }
+}
+
+/// A device that becomes a member.
+#[derive(Clone)]
+pub struct Arrival {
+    /// The device.
+    pub device: Arc<dyn Device>,
+    /// Where on it the array's data begin, in bytes.
+    pub data_offset: u64,
+}
+
+impl Arrival {
+    /// A device whose data begin at its beginning.
+    #[must_use]
+    pub fn whole(device: Arc<dyn Device>) -> Arrival {
+        Arrival { device, data_offset: 0 }
+    }
+}
+
+/// Acts on a running array. Clones act on the same one.
+#[derive(Clone)]
+pub struct Control {
+    core: Arc<dyn Core>,
+}
+
+impl Control {
+    pub(crate) fn new<L: Level>(shared: &Arc<Shared<L>>) -> Control {
+        Control { core: Arc::clone(shared) as Arc<dyn Core> }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<dyn Core> {
+        &self.core
+    }
+
+    fn health(&self) -> &Health {
+        self.core.health()
+    }
+
+    /// Who is in which place, and what he is worth.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.health().snapshot()
+    }
+
+    /// Changes with every snapshot that is not the same.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.health().revision()
+    }
+
+    /// How much of each member's data the array uses, in bytes; 0 without redundancy.
+    #[must_use]
+    pub fn member_bytes(&self) -> u64 {
+        self.core.member_bytes()
+    }
+
+    /// What resyncs and checks count to, in bytes ([`Level::sync_bytes`]).
+    #[must_use]
+    pub fn sync_bytes(&self) -> u64 {
+        self.core.sync_bytes()
+    }
+
+    /// Opens maintenance on `reactor`.
+    ///
+    /// # Errors
+    /// As [`Device::open`].
+    pub fn maintenance(&self, reactor: &Reactor) -> Result<Maintenance, Error> {
+        Maintenance::open(self, reactor)
+    }
+
+    /// Takes a member out of service.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for a place that is not there or has nobody in it, [`ErrorKind::Busy`] when data would be lost.
+    pub fn fail(&self, member: usize) -> Result<(), Error> {
+        self.check_place(member)?;
+        if self.health().seat_of(member).is_none() {
+            return Err(Error::new(ErrorKind::Invalid, format!("member {member} is out already")));
+        }
+        if self.health().fail(member, None, |missing| self.core.is_redundant() && self.core.holds_all(missing).is_ok()) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Busy, format!("member {member} is needed: without it data would be lost")))
+    }
+
+    /// Lets go of a member that has failed. Channels close it when they are used next.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] when it is in service, [`ErrorKind::Invalid`] when nobody is there.
+    pub fn remove(&self, member: usize) -> Result<(), Error> {
+        self.check_place(member)?;
+        if self.health().seat_of(member).is_some() {
+            return Err(Error::new(ErrorKind::Busy, format!("member {member} is in service: fail it first")));
+        }
+        match self.health().leave_seat(member) {
+            Some(_) => Ok(()),
+            None => Err(Error::new(ErrorKind::Invalid, format!("member {member}: nobody is in this place"))),
+        }
+    }
+
+    /// Adds a spare. It takes the place of the next member that is missing; a [`Keeper`](super::Keeper) sees to that.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when the array has no redundancy or the device does not fit, with the reason.
+    pub fn add(&self, arrival: Arrival) -> Result<(), Error> {
+        let seat = self.seat("a spare", arrival)?;
+        self.health().add_spare(seat);
+        Ok(())
+    }
+
+    /// Seats a device in a place that is empty, to be rebuilt there.
+    ///
+    /// One that was away for a while only may be owed less than everything. What it has missed is known for certain once it
+    /// has its seat, for from then on it gets what is written; so `missed` is asked afterwards.
+    ///
+    /// # Errors
+    /// As [`Control::add`], and [`ErrorKind::Busy`] when somebody is there.
+    pub fn seat_at(&self, member: usize, arrival: Arrival, missed: impl FnOnce() -> Option<Ranges>) -> Result<(), Error> {
+        self.check_place(member)?;
+        let seat = self.seat(&format!("member {member}"), arrival)?;
+        if !self.health().take_seat(member, Arc::clone(&seat), Ranges::one(0..self.core.member_bytes())) {
+            return Err(Error::new(ErrorKind::Busy, format!("member {member}: somebody is in this place: fail and remove it first")));
+        }
+        if let Some(missed) = missed() {
+            self.health().narrow(member, &seat, missed);
+        }
+        Ok(())
+    }
+
+    /// Gives a member's place to another device. The old one serves until the new one has everything; a
+    /// [`Keeper`](super::Keeper) sees to that. If the old one fails meanwhile, the new one becomes a spare.
+    ///
+    /// # Errors
+    /// As [`Control::add`], and [`ErrorKind::Busy`] when the member is not in sync or is being replaced already.
+    pub fn replace(&self, member: usize, arrival: Arrival) -> Result<(), Error> {
+        self.check_place(member)?;
+        let successor = self.seat(&format!("member {member}"), arrival)?;
+        let busy = || Error::new(ErrorKind::Busy, format!("member {member} is not in sync, or is being replaced already"));
+        let seat = self.health().seat_of(member).ok_or_else(busy)?;
+        let twin = Twin::over(&seat, &successor, self.core.member_bytes());
+        let device: Arc<dyn Device> = Arc::clone(&twin) as Arc<dyn Device>;
+        let twin = Seat { name: seat.name.clone(), data_offset: seat.data_offset, device, holes: seat.holes.clone(), twin: Some(twin) };
+        let twin = Arc::new(twin);
+        if self.health().begin_replacing(member, &seat, twin, successor) { Ok(()) } else { Err(busy()) }
+    }
+
+    /// Says that redundancy may be untrue in these ranges, in bytes of [`Control::sync_bytes`]: after a crash, for example.
+    pub fn owe_resync(&self, ranges: &Ranges) {
+        self.health().owe_resync(ranges);
+    }
+
+    fn check_place(&self, member: usize) -> Result<(), Error> {
+        let count = self.health().roster().seats.len();
+        if member < count {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Invalid, format!("member {member}: the array has places 0 to {}", count - 1)))
+    }
+
+    /// A seat for a device that can do what the array says it can.
+    fn seat(&self, place: &str, Arrival { device, data_offset }: Arrival) -> Result<Arc<Seat>, Error> {
+        let refuse = |reason: String| Err(Error::new(ErrorKind::Invalid, format!("{}: {reason}", device.describe())));
+        if !self.core.is_redundant() {
+            return refuse("the array has no redundancy to rebuild a member from".to_owned());
+        }
+        let (info, array) = (device.info(), self.core.info());
+        let needed = data_offset + self.core.member_bytes();
+        if info.size_bytes < needed {
+            return refuse(format!("{}; a member of this array needs {}", size_text(info.size_bytes), size_text(needed)));
+        }
+        if !array.block_bytes.is_multiple_of(info.block_bytes) || !data_offset.is_multiple_of(u64::from(info.block_bytes)) {
+            return refuse(format!("blocks of {} bytes; the array has {}", info.block_bytes, array.block_bytes));
+        }
+        if info.max_request_bytes < array.max_request_bytes {
+            return refuse(format!("requests of at most {} bytes; the array takes {}", info.max_request_bytes, array.max_request_bytes));
+        }
+        let lacks = [
+            ("is read-only", info.read_only),
+            ("has a volatile cache, and the array was started without one", info.volatile_cache && !array.volatile_cache),
+            ("knows no FUA, and the array was started with it", info.fua == Support::None && array.fua != Support::None),
+            ("cannot write zeroes, and the array was started so", info.zeroes == Support::None && array.zeroes != Support::None),
+            ("does not discard as the array does", !discards_as(info.discard, array.discard)),
+            ("keeps no data", !info.stores_data && array.stores_data),
+        ];
+        if let Some((reason, _)) = lacks.iter().find(|(_, lacks)| *lacks) {
+            return refuse((*reason).to_owned());
+        }
+        let name = format!("{place} ({})", device.describe());
+        Ok(Arc::new(Seat::with_holes(name, device, data_offset, &Ranges::none())))
+    }
+}
+
+fn discards_as(device: DiscardSupport, array: DiscardSupport) -> bool {
+    match array {
+        DiscardSupport::None => true,
+        DiscardSupport::Indeterminate => device != DiscardSupport::None,
+        DiscardSupport::ReadsZero => device == DiscardSupport::ReadsZero,
+    }
+}
