@@ -10,9 +10,11 @@
 
 pub mod crystal;
 pub mod definition;
+pub mod depth;
 pub mod devtest;
 pub mod explain;
 pub mod folder;
+pub mod hdparm;
 pub mod row;
 pub mod session;
 
@@ -23,7 +25,7 @@ pub use session::{Blind, Meter, Next, NoFiles, Observer, OpenFile, Session, Sile
 /// Every suite, in the order they are listed.
 #[must_use]
 pub fn all() -> Vec<&'static Suite> {
-    vec![&devtest::SUITE, &crystal::SUITE]
+    vec![&devtest::SUITE, &crystal::SUITE, &hdparm::SUITE, &depth::SUITE]
 }
 
 /// A suite by its name.

@@ -59,19 +59,19 @@ pub struct Filled {
     pub written_bytes: u64,
     /// Bytes read so far that were checked.
     pub checked_bytes: u64,
-    /// Whether data can be read back at all: a modelled disk keeps none.
-    pub(super) keeps_data: bool,
+    /// Why nothing is verified, if nothing is.
+    pub(super) unverified: Option<&'static str>,
 }
 
 impl Filled {
-    pub(super) fn nothing(size_bytes: u64, data: Data, seed: u64, keeps_data: bool) -> Filled {
-        let blocks = if keeps_data { size_bytes as usize / BLOCK_BYTES } else { 0 };
-        Filled { data, seed, numbers: vec![UNKNOWN; blocks], last: UNKNOWN, written_bytes: 0, checked_bytes: 0, keeps_data }
+    pub(super) fn nothing(size_bytes: u64, data: Data, seed: u64) -> Filled {
+        let numbers = vec![UNKNOWN; size_bytes as usize / BLOCK_BYTES];
+        Filled { data, seed, numbers, last: UNKNOWN, written_bytes: 0, checked_bytes: 0, unverified: None }
     }
 
-    /// Forgets what was written, before somebody else writes there.
-    pub fn forget(&mut self) {
-        self.numbers.fill(UNKNOWN);
+    /// Content that nobody writes first and nobody checks.
+    pub(in crate::suite) fn unverified(why: &'static str) -> Filled {
+        Filled { unverified: Some(why), ..Filled::nothing(0, Data::Random, 0) }
     }
 }
 

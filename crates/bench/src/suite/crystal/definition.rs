@@ -162,7 +162,7 @@ fn suite(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> 
 }
 
 /// A file whose blocks are all allocated, where the file system can.
-fn make_file(path: &Path, size_bytes: u64) -> Result<(), Error> {
+pub(in crate::suite) fn make_file(path: &Path, size_bytes: u64) -> Result<(), Error> {
     let failed = |error| Error::from_io(format!("making the test file {}", path.display()), error);
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(failed)?;
     match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size_bytes) {

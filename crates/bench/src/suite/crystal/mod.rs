@@ -29,6 +29,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub use content::{Data, Filled};
+pub(super) use definition::make_file;
 pub use definition::{SUITE, options};
 pub use fio::Job;
 pub use run::{View, prepare, run};
@@ -103,7 +104,7 @@ pub struct Row {
     /// Which way.
     pub way: Way,
     /// The clock is looked at only after so many requests; `None` for after each one, and 0 for after each whole pass.
-    looks_every: Option<u64>,
+    pub(super) looks_every: Option<u64>,
 }
 
 impl Row {
@@ -147,7 +148,7 @@ impl Row {
         format!("{places} {way} of {} {unit}, {outstanding}{end}", &size[..size.len() - 1])
     }
 
-    const fn new(order: Order, kib: u32, queues: u32, threads: u32, looks_every: Option<u64>) -> Row {
+    pub(super) const fn new(order: Order, kib: u32, queues: u32, threads: u32, looks_every: Option<u64>) -> Row {
         Row { order, request_bytes: kib << 10, queues, threads, way: Way::Read, looks_every }
     }
 }
@@ -238,6 +239,7 @@ impl Profile {
             profile: self,
             size_bytes: if three { 1000 << 20 } else { 1 << 30 },
             runs: 5,
+            warms_up: true,
             time: Duration::from_secs(if three { 6 } else { 5 }),
             interval: definition::INTERVAL,
             mix_read_percent: None,
@@ -264,6 +266,8 @@ pub struct Options {
     pub size_bytes: u64,
     /// Runs of each row that count; one more before them does not.
     pub runs: u32,
+    /// Whether there is such a run.
+    pub warms_up: bool,
     /// How long a run issues requests, on the reactor's clock.
     pub time: Duration,
     /// Rest before each row.

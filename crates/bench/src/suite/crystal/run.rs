@@ -31,11 +31,10 @@ const FILL_BYTES: u32 = 1 << 20;
 /// # Errors
 /// The first write that failed, or the flush.
 pub fn prepare(device: &dyn Device, reactor: &Reactor, options: &Options, hooks: &mut Hooks<'_>) -> Result<Filled, Error> {
-    let keeps_data = device.info().stores_data;
-    let mut filled = Filled::nothing(options.size_bytes, options.data, options.data_seed, keeps_data);
-    if !keeps_data {
-        return Ok(filled);
+    if !device.info().stores_data {
+        return Ok(Filled::unverified("the target keeps no data"));
     }
+    let mut filled = Filled::nothing(options.size_bytes, options.data, options.data_seed);
     let length = FILL_BYTES.min(device.info().max_request_bytes / BLOCK_BYTES as u32 * BLOCK_BYTES as u32);
     let load = Load { depth: FILL_DEPTH, bytes: Some(options.size_bytes), ..Load::default() };
     let mut requests = Sequential::new(Direction::Write, 0, options.size_bytes, length);
@@ -78,7 +77,7 @@ pub fn run(
     }
     rest(options.interval, session)?;
     // Run 0 is the warm-up.
-    for number in 0..=options.runs {
+    for number in u32::from(!options.warms_up)..=options.runs {
         for (view, phase) in &able {
             let one = One { device: view.device, row, options, number };
             let next = if number == 0 {
@@ -151,14 +150,14 @@ impl One<'_> {
         let stop = || session.stopped();
         let mut hooks = Hooks { stop: Some(&stop), progress: None };
         let mut notes = Vec::new();
-        let sample = if filled.keeps_data {
+        let sample = if let Some(why) = filled.unverified {
+            notes.push(format!("{why}: nothing was verified"));
+            let part = self.parts(1).remove(0);
+            self.load(reactor, &part, &mut Unverified, &mut hooks)?
+        } else {
             let (last, loaded) = self.load_verified(filled, reactor, &mut hooks);
             filled.last = last;
             loaded?
-        } else {
-            notes.push("the target keeps no data: nothing was verified".to_owned());
-            let part = self.parts(1).remove(0);
-            self.load(reactor, &part, &mut Unverified, &mut hooks)?
         };
         if sample.stopped {
             return Ok(None);
@@ -190,7 +189,7 @@ impl One<'_> {
     }
 
     fn has_threads(&self, filled: &Filled, reactor: &Reactor) -> bool {
-        filled.keeps_data && reactor.clock() == Clock::Wall
+        filled.unverified.is_none() && reactor.clock() == Clock::Wall
     }
 
     fn parts(&self, count: u32) -> Vec<Part> {

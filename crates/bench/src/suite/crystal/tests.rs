@@ -160,7 +160,7 @@ fn a_lost_write_is_found_by_a_later_read() {
 /// "No two blocks of 4 KiB that are written carry the same data".
 #[test]
 fn every_block_that_is_written_is_unlike_every_other() {
-    let mut filled = Filled::nothing(1 << 20, Data::Random, 3, true);
+    let mut filled = Filled::nothing(1 << 20, Data::Random, 3);
     let mut stamped =
         Stamped { data: filled.data, seed: filled.seed, numbers: &mut filled.numbers, first_block: 0, last: 0, checked_bytes: 0 };
     let mut buffer = BufMut::zeroed(64 << 10);

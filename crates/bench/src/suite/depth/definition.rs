@@ -1,0 +1,307 @@
+//! `depth` as a suite among the others.
+
+use std::time::Duration;
+
+use block::{Device, Error, ErrorKind, Traffic, size_text};
+use reactor::{Clock, derive_seed};
+use results::{Better, Group};
+
+use super::open::{self, OpenLoad};
+use super::{NAME, curves};
+use crate::load::{Direction, Hooks, Sequential, Uniform};
+use crate::suite::crystal::{self, Data, Filled, Options, Order, Profile, Row as Access, View, Way};
+use crate::suite::folder::{Needs, WorkFolder};
+use crate::suite::{Done, Kind, Next, Phase, Session, Setting, Settings, Suite, Target, TargetKind, Value};
+
+const MIB: u64 = 1 << 20;
+/// Each block size is so many times the one before it.
+const BLOCK_STEP: u32 = 16;
+const BLOCK_MIN_BYTES: u64 = 4096;
+const BLOCK_MAX_BYTES: u64 = 16 << 20;
+/// Shares of the most that the closed loop reached, in per cent.
+const SHARES: [u32; 4] = [25, 50, 75, 90];
+/// Most requests that an open loop submits at a time.
+const OPEN_DEPTH: u32 = 1024;
+
+/// `depth`.
+pub static SUITE: Suite = Suite {
+    name: NAME,
+    summary: "Throughput against latency at 1 to 256 outstanding requests, and the knee where more stop paying.",
+    about: "Every kind of access and every block size is measured with 1, 2, 4, … outstanding requests, one after the other. In such a \
+            closed loop throughput and mean latency are tied (depth = requests per second x mean latency). The knee is the depth with \
+            the most throughput for its mean latency: the largest requests per second over mean latency. With `loop = open`, the \
+            largest rate of each curve is taken, and requests are then meant for moments that come by chance at 25, 50, 75 and 90 % of \
+            it, whether earlier ones were answered or not; latency counts from the moment a request was meant for, so that a stall \
+            shows in the percentiles of all who had to wait. Devices up to `prepare` are filled first and reads are checked; larger \
+            ones are only measured, over all of their length.",
+    targets: &[TargetKind::Folder, TargetKind::Device],
+    settings: &[
+        Setting {
+            name: "access",
+            kind: Kind::Word(&["random", "sequential", "both"]),
+            default: Value::word("both"),
+            what: "Where requests go.",
+        },
+        Setting { name: "way", kind: Kind::Word(&["read", "write", "both"]), default: Value::word("read"), what: "Which way data go." },
+        Setting {
+            name: "block_min",
+            kind: Kind::Bytes,
+            default: Value::Bytes(BLOCK_MIN_BYTES),
+            what: "Smallest request, a power of two from 4KiB on; each further size is 16 times the one before it.",
+        },
+        Setting { name: "block_max", kind: Kind::Bytes, default: Value::Bytes(MIB), what: "Largest request, up to 16MiB." },
+        Setting { name: "depth_max", kind: Kind::Count(1, 4096), default: Value::Count(256), what: "Most requests outstanding." },
+        Setting { name: "time", kind: Kind::Time, default: Value::Time(Duration::from_secs(1)), what: "Time of a point." },
+        Setting { name: "runs", kind: Kind::Count(1, 100), default: Value::Count(1), what: "How often each point is measured." },
+        Setting {
+            name: "loop",
+            kind: Kind::Word(&["closed", "open"]),
+            default: Value::word("closed"),
+            what: "Whether open loops follow the curves.",
+        },
+        Setting {
+            name: "size",
+            kind: Kind::Bytes,
+            default: Value::Bytes(0),
+            what: "Bytes that are used, whole MiB; 0 is the whole device, and 1GiB in a folder.",
+        },
+        Setting {
+            name: "prepare",
+            kind: Kind::Bytes,
+            default: Value::Bytes(4 << 30),
+            what: "Devices up to this size are filled first; larger ones are not verified.",
+        },
+    ],
+    phases,
+    run,
+};
+
+/// One kind of access at one block size.
+#[derive(Clone, Copy)]
+struct Series {
+    order: Order,
+    way: Way,
+    request_bytes: u32,
+}
+
+impl Series {
+    fn name(&self) -> String {
+        let order = if self.order == Order::Sequential { "sequential" } else { "random" };
+        format!("{order} {} {}", self.way, size_text(u64::from(self.request_bytes)))
+    }
+
+    fn row(&self, depth: u32) -> Access {
+        let row = Access::new(self.order, self.request_bytes >> 10, depth, 1, None);
+        Access { way: self.way, ..row }
+    }
+
+    fn phase(&self, name: String, what: String, metric: &'static str, better: Better) -> Phase {
+        let group = if self.order == Order::Sequential { Group::Sequential } else { Group::Random };
+        Phase { name, what: what.into(), group, metric, better, writes: self.way.writes() }
+    }
+
+    fn what(&self) -> String {
+        let places = if self.order == Order::Sequential { "Adjacent" } else { "Randomly placed" };
+        let end = if self.way.writes() { ", then a flush" } else { "" };
+        format!("{places} {}s of {}{end}", self.way, size_text(u64::from(self.request_bytes)))
+    }
+
+    fn closed(&self, depth: u32) -> Phase {
+        let what = format!("{}; {depth} outstanding.", self.what());
+        self.phase(format!("{} Q{depth}", self.name()), what, "throughput_bytes_per_second", Better::Higher)
+    }
+
+    fn open(&self, share: u32) -> Phase {
+        let what = format!(
+            "{}; meant for moments that come by chance at {share} % of the curve's largest rate, latency from that moment on.",
+            self.what()
+        );
+        self.phase(format!("{} open {share}%", self.name()), what, "latency_p99_seconds", Better::Lower)
+    }
+}
+
+fn series(settings: &Settings) -> Vec<Series> {
+    let orders = match settings.text("access") {
+        "random" => vec![Order::Random],
+        "sequential" => vec![Order::Sequential],
+        _ => vec![Order::Random, Order::Sequential],
+    };
+    let ways = match settings.text("way") {
+        "read" => vec![Way::Read],
+        "write" => vec![Way::Write],
+        _ => vec![Way::Read, Way::Write],
+    };
+    let first = u32::try_from(settings.bytes("block_min")).unwrap_or(u32::MAX);
+    let most = settings.bytes("block_max").min(BLOCK_MAX_BYTES);
+    let sizes = std::iter::successors(Some(first), |size| size.checked_mul(BLOCK_STEP)).take_while(|size| u64::from(*size) <= most);
+    let sizes: Vec<u32> = sizes.collect();
+    let mut series = Vec::new();
+    for way in ways {
+        for order in &orders {
+            series.extend(sizes.iter().map(|request_bytes| Series { order: *order, way, request_bytes: *request_bytes }));
+        }
+    }
+    series
+}
+
+fn depths(settings: &Settings) -> impl Iterator<Item = u32> + use<> {
+    let most = u32::try_from(settings.count("depth_max")).unwrap_or(4096);
+    std::iter::successors(Some(1_u32), |depth| depth.checked_mul(2)).take_while(move |depth| *depth <= most)
+}
+
+fn phases(settings: &Settings) -> Vec<Phase> {
+    let shares = if settings.text("loop") == "open" { &SHARES[..] } else { &[] };
+    let each = |series: &Series| {
+        let closed = depths(settings).map(|depth| series.closed(depth));
+        closed.chain(shares.iter().map(|share| series.open(*share))).collect::<Vec<_>>()
+    };
+    series(settings).iter().flat_map(each).collect()
+}
+
+fn check(settings: &Settings) -> Result<(), String> {
+    let (least, most) = (settings.bytes("block_min"), settings.bytes("block_max"));
+    if !least.is_power_of_two() || least < BLOCK_MIN_BYTES {
+        return Err(format!("block_min: {}: a power of two from 4KiB on is needed", size_text(least)));
+    }
+    if !(least..=BLOCK_MAX_BYTES).contains(&most) {
+        return Err(format!("block_max: {}: from block_min ({}) to 16MiB", size_text(most), size_text(least)));
+    }
+    if !settings.bytes("size").is_multiple_of(MIB) {
+        return Err(format!("size: {}: whole MiB are needed", size_text(settings.bytes("size"))));
+    }
+    if settings.time("time").is_zero() { Err("time: a point needs more than no time".to_owned()) } else { Ok(()) }
+}
+
+fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
+    check(settings).map_err(|text| Error::new(ErrorKind::Invalid, text))?;
+    match target {
+        Target::Device(device) => measure(device, settings, session),
+        Target::Folder(folder) => {
+            let size_bytes = if settings.bytes("size") == 0 { 1 << 30 } else { settings.bytes("size") };
+            let needs = Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
+            let folder = WorkFolder::new(folder, NAME, &needs)?;
+            let path = folder.path().join("depth.dat");
+            crystal::make_file(&path, size_bytes)?;
+            let device = session.files.open(&path, true)?;
+            measure(&*device, settings, session)
+        }
+    }
+}
+
+fn measure(device: &dyn Device, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
+    let info = device.info();
+    let room = info.size_bytes / MIB * MIB;
+    let asked = settings.bytes("size");
+    let size_bytes = if asked == 0 { room } else { asked };
+    if size_bytes > room || size_bytes == 0 {
+        let text = format!("the target has {} bytes, too few for a test of {}", info.size_bytes, size_text(size_bytes.max(MIB)));
+        return Err(Error::new(ErrorKind::Invalid, text));
+    }
+    let options = Options {
+        size_bytes,
+        runs: u32::try_from(settings.count("runs")).unwrap_or(1),
+        warms_up: false,
+        time: settings.time("time"),
+        interval: Duration::ZERO,
+        mix_read_percent: None,
+        data: Data::Random,
+        seed: session.seed,
+        data_seed: session.data_seed,
+        ..Profile::Eight.options()
+    };
+    let stop = || session.stopped();
+    let mut filled = if info.read_only {
+        Filled::unverified("the target is read-only, and what is on it is not known")
+    } else if size_bytes > settings.bytes("prepare") && info.stores_data {
+        Filled::unverified("the target is larger than `prepare`")
+    } else {
+        crystal::prepare(device, session.reactor, &options, &mut Hooks { stop: Some(&stop), progress: None })?
+    };
+    for series in series(settings) {
+        for depth in depths(settings) {
+            let view = View { buffered: false, device };
+            let next = crystal::run(&[(view, series.closed(depth))], &series.row(depth), &options, &mut filled, session)?;
+            if next == Next::Stop {
+                return Ok(());
+            }
+        }
+        if settings.text("loop") == "open" && open_loops(device, &series, &options, session)? == Next::Stop {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Open loops at shares of the largest rate that the curve of this series has.
+fn open_loops(device: &dyn Device, series: &Series, options: &Options, session: &mut Session<'_>) -> Result<Next, Error> {
+    let curve = curves(session.rows()).into_iter().find(|curve| curve.access == series.name());
+    let most = curve.and_then(|curve| curve.points.iter().map(|point| point.io_per_second).reduce(f64::max));
+    for (share, run) in SHARES.iter().flat_map(|share| (1..=options.runs).map(move |run| (*share, run))) {
+        let phase = series.open(share);
+        let Some(most) = most.filter(|most| *most > 0.0) else {
+            session.skip(&phase, run, "the curve has no rate to take a share of");
+            continue;
+        };
+        let load = OpenLoad {
+            rate: most * f64::from(share) / 100.0,
+            time: options.time,
+            depth: OPEN_DEPTH,
+            seed: derive_seed(session.seed, &phase.name, u64::from(run)),
+        };
+        if session.measure(&phase, run, |session| open_loop(device, series, options, &load, session))? == Next::Stop {
+            return Ok(Next::Stop);
+        }
+    }
+    Ok(Next::Go)
+}
+
+fn open_loop(
+    device: &dyn Device,
+    series: &Series,
+    options: &Options,
+    load: &OpenLoad,
+    session: &Session<'_>,
+) -> Result<Option<Done>, Error> {
+    let direction = series.way.direction().unwrap_or(Direction::Read);
+    let length = series.request_bytes;
+    let stopped = || session.stopped();
+    let sample = match series.order {
+        Order::Sequential => {
+            let mut requests = Sequential::new(direction, 0, options.size_bytes, length);
+            open::run(device, session.reactor, load, &mut requests, &stopped)?
+        }
+        Order::Random => {
+            let mut requests = Uniform::new(direction, options.size_bytes, length, length, load.seed);
+            open::run(device, session.reactor, load, &mut requests, &stopped)?
+        }
+    };
+    if sample.stopped {
+        return Ok(None);
+    }
+    let mut flush = None;
+    if series.way.writes() {
+        let start = session.reactor.now();
+        block::Blocking::open(device, session.reactor)?.flush().map_err(|error| error.at("flush"))?;
+        flush = Some(session.reactor.now().since(start));
+    }
+    let mut notes = vec!["data were not verified".to_owned()];
+    let service = sample.service.quantile_seconds(0.99);
+    notes.push(format!("a closed loop would have called the 99th percentile {service:.6} s"));
+    if sample.left_over > 0 {
+        notes.push(format!("the target cannot do this rate: {} requests were never submitted", sample.left_over));
+    }
+    if session.reactor.clock() == Clock::Wall {
+        notes.push("waking up late for a moment counts as latency too".to_owned());
+    }
+    Ok(Some(Done {
+        operations: sample.operations,
+        read_bytes: sample.read_bytes,
+        written_bytes: sample.written_bytes,
+        rated_bytes: None,
+        elapsed: sample.elapsed,
+        flush,
+        beside: Traffic::default(),
+        latency: sample.latency,
+        notes,
+    }))
+}

@@ -1,0 +1,122 @@
+//! Throughput against latency as more requests are kept outstanding, and where more stop paying.
+//!
+//! ```text
+//! throughput
+//!   |                 x----x----x 256         more requests only wait longer
+//!   |            x 16
+//!   |        x 8  <- knee: throughput / mean latency is largest
+//!   |     x 4
+//!   |   x 2
+//!   |  x 1
+//!   +---------------------------- latency
+//! ```
+//!
+//! * A closed loop keeps a fixed number of requests outstanding. Throughput and mean latency are then tied
+//!   (Little 1961: `depth = requests per second * mean latency`), so a curve has one free number in each point.
+//! * The knee is the point with the most throughput for its mean latency, the largest `io_per_second / mean latency`
+//!   (the "power" of Kleinrock 1979); of equal ones the smallest depth. It does not depend on the units or on the deepest
+//!   queue that was tried.
+//! * An open loop ([`open`]) does not wait for answers: requests are meant for moments that come by chance at a set rate, and
+//!   latency counts from the moment a request was meant for. A closed loop that stalls issues nothing meanwhile, and
+//!   its percentiles never hear of the requests that would have waited (coordinated omission).
+
+mod definition;
+pub mod open;
+
+pub use definition::SUITE;
+
+use super::Row;
+
+/// Name of the suite.
+pub const NAME: &str = "depth";
+
+/// One point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Point {
+    /// Requests outstanding.
+    pub depth: u32,
+    /// Requests per second.
+    pub io_per_second: f64,
+    /// Bytes per second.
+    pub throughput_bytes_per_second: f64,
+    /// Mean latency in seconds.
+    pub latency_mean_seconds: f64,
+    /// 99th percentile of the latency in seconds.
+    pub latency_p99_seconds: f64,
+}
+
+/// The points of one kind of access, in the order of their depths.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Curve {
+    /// What is done: `random read 4KiB`.
+    pub access: String,
+    /// By depth.
+    pub points: Vec<Point>,
+    /// Where more requests stop paying: the depth of the knee.
+    pub knee_depth: Option<u32>,
+}
+
+/// Where more requests stop paying: the index of the point with the largest throughput for its mean latency. `None` without
+/// points that took time.
+#[must_use]
+pub fn knee(points: &[Point]) -> Option<usize> {
+    let power = |point: &Point| point.io_per_second / point.latency_mean_seconds;
+    let usable = points.iter().enumerate().filter(|(_, point)| point.latency_mean_seconds > 0.0 && power(point).is_finite());
+    // Of equal ones the first stays.
+    usable.reduce(|best, next| if power(next.1) > power(best.1) { next } else { best }).map(|(index, _)| index)
+}
+
+/// The curves that rows of this suite make, in their order. Several runs of a point count with the mean of their rates.
+#[must_use]
+pub fn curves(rows: &[Row]) -> Vec<Curve> {
+    let mut curves: Vec<Curve> = Vec::new();
+    for row in rows {
+        let (Some((access, depth)), Some(measured)) = (split(&row.phase), row.measured()) else { continue };
+        let metrics = measured.metrics();
+        let figure = |name: &str| metrics.get(name).copied().unwrap_or(0.0);
+        let point = Point {
+            depth,
+            io_per_second: figure("io_per_second"),
+            throughput_bytes_per_second: figure("throughput_bytes_per_second"),
+            latency_mean_seconds: figure("latency_mean_seconds"),
+            latency_p99_seconds: figure("latency_p99_seconds"),
+        };
+        match curves.iter_mut().find(|curve| curve.access == access) {
+            Some(curve) => curve.points.push(point),
+            None => curves.push(Curve { access: access.to_owned(), points: vec![point], knee_depth: None }),
+        }
+    }
+    for curve in &mut curves {
+        curve.points = averaged(&curve.points);
+        curve.knee_depth = knee(&curve.points).map(|index| curve.points[index].depth);
+    }
+    curves
+}
+
+/// One point for each depth.
+fn averaged(points: &[Point]) -> Vec<Point> {
+    let mut depths: Vec<u32> = points.iter().map(|point| point.depth).collect();
+    depths.sort_unstable();
+    depths.dedup();
+    let average = |depth: u32| {
+        let same: Vec<&Point> = points.iter().filter(|point| point.depth == depth).collect();
+        let mean = |figure: fn(&Point) -> f64| same.iter().map(|point| figure(point)).sum::<f64>() / same.len() as f64;
+        Point {
+            depth,
+            io_per_second: mean(|point| point.io_per_second),
+            throughput_bytes_per_second: mean(|point| point.throughput_bytes_per_second),
+            latency_mean_seconds: mean(|point| point.latency_mean_seconds),
+            latency_p99_seconds: mean(|point| point.latency_p99_seconds),
+        }
+    };
+    depths.into_iter().map(average).collect()
+}
+
+/// The access and the depth of a phase of the closed loop: `random read 4KiB Q8`.
+fn split(phase: &str) -> Option<(&str, u32)> {
+    let (access, depth) = phase.rsplit_once(" Q")?;
+    Some((access, depth.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests;
