@@ -1,7 +1,8 @@
-//! The clean-up journal: what was made outside `trials.jsonl` and must not stay behind. An entry is on stable storage before
-//! the thing it names holds any data, so that after `kill -9` the next start finds and undoes it, last made first.
+//! The clean-up journal: what a run or a server makes and must not stay behind. An entry is on stable storage before the
+//! thing it names holds any data, so that after `kill -9` the next start finds and undoes it, last made first.
 //!
 //! A file is named with its device and inode numbers: another file that somebody has put in its place since is left alone.
+//! A mount is named with its source, and a loop device by the file under it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::{Error, mount, system};
 
 /// Name of the journal in a run's folder.
 const NAME: &str = "cleanup.jsonl";
@@ -23,11 +24,17 @@ enum Made {
     File { path: PathBuf, device: u64, inode: u64 },
     /// A folder, to be removed when it is empty.
     Folder { path: PathBuf },
+    /// A device served as a file, to be taken away.
+    Served { path: PathBuf },
+    /// Loop devices over a file, to be taken away.
+    Loop { over: PathBuf },
+    /// A file system of this source, to be unmounted.
+    Mount { point: PathBuf, source: PathBuf },
 }
 
-/// The journal of one run folder.
+/// The journal of one folder.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub struct Journal {
     folder: PathBuf,
     made: Vec<Made>,
     /// Open once the first entry was written.
@@ -35,13 +42,17 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// The journal of a run's folder, empty so far. What an earlier process left there has been undone with [`undo`].
-    pub(crate) fn new(folder: &Path) -> Journal {
+    /// The journal of a folder, empty so far. What an earlier process left there has been undone with [`undo_left_behind`].
+    #[must_use]
+    pub fn new(folder: &Path) -> Journal {
         Journal { folder: folder.to_owned(), made: Vec::new(), file: None }
     }
 
     /// Makes a folder that will be removed again, unless it is there already.
-    pub(crate) fn make_folder(&mut self, path: &Path) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn make_folder(&mut self, path: &Path) -> Result<(), Error> {
         self.write(Made::Folder { path: path.to_owned() })?;
         match fs::create_dir(path) {
             Ok(()) => Ok(()),
@@ -51,9 +62,36 @@ impl Journal {
     }
 
     /// Notes a file that was just made and holds nothing yet.
-    pub(crate) fn note_file(&mut self, path: &Path, file: &File) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// What the system says; as with all notes, the thing must not be made then.
+    pub fn note_file(&mut self, path: &Path, file: &File) -> Result<(), Error> {
         let data = file.metadata().map_err(|error| Error::from_io(path.display(), &error))?;
         self.write(Made::File { path: path.to_owned(), device: data.dev(), inode: data.ino() })
+    }
+
+    /// Notes that a device will be served in the place of the file `path`.
+    ///
+    /// # Errors
+    /// As [`Journal::note_file`].
+    pub fn note_served(&mut self, path: &Path) -> Result<(), Error> {
+        self.write(Made::Served { path: path.to_owned() })
+    }
+
+    /// Notes that there will be a loop device over the file `over`.
+    ///
+    /// # Errors
+    /// As [`Journal::note_file`].
+    pub fn note_loop(&mut self, over: &Path) -> Result<(), Error> {
+        self.write(Made::Loop { over: over.to_owned() })
+    }
+
+    /// Notes that `source` will be mounted at `point`.
+    ///
+    /// # Errors
+    /// As [`Journal::note_file`].
+    pub fn note_mount(&mut self, point: &Path, source: &Path) -> Result<(), Error> {
+        self.write(Made::Mount { point: point.to_owned(), source: source.to_owned() })
     }
 
     fn write(&mut self, made: Made) -> Result<(), Error> {
@@ -72,7 +110,8 @@ impl Journal {
     }
 
     /// Undoes everything; what could not be undone is said in words and stays in the journal.
-    pub(crate) fn undo(mut self) -> Vec<String> {
+    #[must_use]
+    pub fn undo(mut self) -> Vec<String> {
         undo_entries(&self.folder, std::mem::take(&mut self.made))
     }
 }
@@ -86,8 +125,9 @@ impl Drop for Journal {
     }
 }
 
-/// Whether a run's folder has a journal.
-pub(crate) fn exists(folder: &Path) -> bool {
+/// Whether a folder has a journal.
+#[must_use]
+pub fn exists(folder: &Path) -> bool {
     folder.join(NAME).exists()
 }
 
@@ -96,16 +136,17 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Undoes what a killed process has left behind in a run's folder. The caller holds the run's lock. Says in words what was
+/// Undoes what a killed process has left behind in a folder. The caller holds the folder's lock. Says in words what was
 /// done, and nothing when there was nothing to do.
-pub(crate) fn undo_left_behind(folder: &Path) -> Vec<String> {
+#[must_use]
+pub fn undo_left_behind(folder: &Path) -> Vec<String> {
     let path = folder.join(NAME);
     let Ok(text) = fs::read_to_string(&path) else { return Vec::new() };
     // A torn last line names nothing that was made: the entry comes first.
     let made: Vec<Made> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let mut notes = Vec::new();
     if !made.is_empty() {
-        notes.push(format!("removed what an interrupted run had left behind in {}", folder.display()));
+        notes.push(format!("removed what an interrupted command had left behind in {}", folder.display()));
     }
     notes.extend(undo_entries(folder, made));
     notes
@@ -127,7 +168,7 @@ fn undo_one(made: Made) -> Option<String> {
             Err(error) if gone(&error) => None,
             Err(error) => Some(format!("could not remove {}: {error}", path.display())),
             Ok(data) if (data.dev(), data.ino()) != (device, inode) => {
-                Some(format!("left {} alone: it is not the file that the run had made", path.display()))
+                Some(format!("left {} alone: it is not the file that was made here", path.display()))
             }
             Ok(_) => fs::remove_file(&path).err().map(|error| format!("could not remove {}: {error}", path.display())),
         },
@@ -135,6 +176,26 @@ fn undo_one(made: Made) -> Option<String> {
             Err(error) if !gone(&error) => Some(format!("could not remove the folder {}: {error}", path.display())),
             _ => None,
         },
+        Made::Served { path } => {
+            let there = system::mounts().iter().any(|mount| mount.point == path && mount.kind == export::fuse::MOUNT_KIND);
+            if !there {
+                return None;
+            }
+            // Whoever has the file open gets errors already.
+            export::fuse::detach(&path).err().map(|error| format!("could not unmount {}: {error}", path.display()))
+        }
+        Made::Loop { over } => {
+            let detached = |device: String| export::loop_device::detach(Path::new(&device)).err();
+            let errors: Vec<String> = system::loops_over(&over).into_iter().filter_map(detached).map(|error| error.to_string()).collect();
+            (!errors.is_empty()).then(|| format!("could not take the loop device over {} away: {}", over.display(), errors.join(", ")))
+        }
+        Made::Mount { point, source } => {
+            let there = system::mounts().iter().any(|mount| mount.point == point && Path::new(&mount.source) == source);
+            if !there {
+                return None;
+            }
+            mount::unmount_by_force(&point).err().map(|error| error.to_string())
+        }
     }
 }
 
@@ -181,7 +242,7 @@ mod tests {
         fs::rename(&path, folder.path().join("ours")).unwrap();
         fs::write(&path, "somebody's work").unwrap();
         let notes = journal.undo();
-        assert!(notes[0].contains("is not the file that the run had made"), "{notes:?}");
+        assert!(notes[0].contains("is not the file that was made here"), "{notes:?}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's work");
     }
 

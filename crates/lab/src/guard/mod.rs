@@ -22,7 +22,7 @@ use block::{Error, ErrorKind};
 use rustix::fs::OFlags;
 
 use crate::system::{self, DeviceNumber};
-pub(crate) use signature::read_up_to;
+pub(crate) use signature::{find as find_signature, read_up_to};
 
 /// What the user has agreed to in so many words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +34,9 @@ pub struct Consent {
     /// Block devices without a name under `/dev/disk/by-id` and without a serial number (loop, zram) that may be erased
     /// (`--allow-device PATH`).
     pub devices: Vec<PathBuf>,
+    /// What is opened is going to be used as it is: what it carries was put there to be used, so it asks for no consent to be
+    /// erased. Whatever somebody else uses is refused as ever, and disks are named by identity.
+    pub in_place: bool,
 }
 
 /// What a file is opened for.
@@ -345,7 +348,7 @@ impl Guard {
             (None, 0) => None,
             (None, count) => Some(format!("it has {count} partitions")),
         };
-        if let Some(holds) = holds.filter(|_| !self.consent.erase_signature) {
+        if let Some(holds) = holds.filter(|_| !self.consent.erase_signature && !self.consent.in_place) {
             return Err(refused(format!(
                 "{name}: {holds}; it would be overwritten. --erase-signature consents to that, or choose another"
             )));
@@ -374,7 +377,7 @@ impl Guard {
     }
 
     fn judge_consent(&self, found: &Findings) -> Result<(), Error> {
-        if self.allows_device(found) {
+        if self.allows_device(found) || self.consent.in_place {
             return Ok(());
         }
         let name = found.named.display();

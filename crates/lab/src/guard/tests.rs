@@ -310,3 +310,27 @@ fn a_loop_device_its_file_and_a_mount_of_it_are_refused() {
     let all = Guard::new(Consent { devices: vec![path.clone()], erase_signature: true, ..Consent::default() });
     assert_refused(&all, &path, &format!("mounted at {}", point.display()));
 }
+
+#[test]
+fn what_is_used_in_place_may_carry_data_and_is_refused_for_everything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = file_with(folder.path(), "image", 0, b"XFSB");
+    let in_place = || Guard::new(Consent { in_place: true, ..Consent::default() });
+    assert_eq!(guard().open(&path, Access::Write).unwrap_err().kind(), ErrorKind::Refused);
+    let owner = in_place();
+    owner.open(&path, Access::Write).unwrap();
+    assert!(in_place().open(&path, Access::Write).unwrap_err().to_string().contains("it is in use"));
+    drop(owner);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    assert_refused(&in_place(), &path, "it is read-only");
+    let disk = |mounted_at: Vec<PathBuf>| Findings {
+        named: PathBuf::from("/dev/disk/by-id/ata-X"),
+        kind: Kind::Device(DeviceNumber { major: 8, minor: 0 }),
+        mounted_at,
+        signature: Some("XFS"),
+        partitions: 2,
+        ..Findings::default()
+    };
+    in_place().judge(&disk(Vec::new()), Access::Write).unwrap();
+    assert!(in_place().judge(&disk(vec!["/mnt".into()]), Access::Write).is_err());
+}

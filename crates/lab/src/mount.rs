@@ -1,0 +1,173 @@
+//! File systems on devices that raidloom serves: making, mounting and unmounting them with the system's own tools.
+//!
+//! A file system is made only where nothing known is: whatever carries a mark is mounted as it is, or not at all.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::guard::find_signature;
+use crate::{Error, system};
+
+/// A kind of file system, and the tools for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSystem {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The program that makes one, with what keeps it from asking and from being chatty.
+    maker: &'static [&'static str],
+    /// What `mount` calls it.
+    kind: &'static str,
+    /// The Debian package with the tools.
+    package: &'static str,
+}
+
+/// What can be made and mounted.
+pub const FILE_SYSTEMS: &[FileSystem] = &[
+    FileSystem { name: "ext4", maker: &["mkfs.ext4", "-q", "-F"], kind: "ext4", package: "e2fsprogs" },
+    FileSystem { name: "ext3", maker: &["mkfs.ext3", "-q", "-F"], kind: "ext3", package: "e2fsprogs" },
+    FileSystem { name: "ext2", maker: &["mkfs.ext2", "-q", "-F"], kind: "ext2", package: "e2fsprogs" },
+    FileSystem { name: "xfs", maker: &["mkfs.xfs", "-q", "-f"], kind: "xfs", package: "xfsprogs" },
+    FileSystem { name: "btrfs", maker: &["mkfs.btrfs", "-q", "-f"], kind: "btrfs", package: "btrfs-progs" },
+    FileSystem { name: "ntfs", maker: &["mkfs.ntfs", "-Q", "-q", "-F"], kind: "ntfs-3g", package: "ntfs-3g" },
+    FileSystem { name: "vfat", maker: &["mkfs.vfat"], kind: "vfat", package: "dosfstools" },
+    FileSystem { name: "exfat", maker: &["mkfs.exfat"], kind: "exfat", package: "exfatprogs" },
+    FileSystem { name: "udf", maker: &["mkfs.udf"], kind: "udf", package: "udftools" },
+    FileSystem { name: "f2fs", maker: &["mkfs.f2fs", "-q", "-f"], kind: "f2fs", package: "f2fs-tools" },
+];
+
+impl FileSystem {
+    /// The one of this name.
+    ///
+    /// # Errors
+    /// The names there are.
+    pub fn named(name: &str) -> Result<FileSystem, Error> {
+        let known = || FILE_SYSTEMS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
+        let found = FILE_SYSTEMS.iter().find(|known| known.name == name).copied();
+        found.ok_or_else(|| Error::usage(format!("{name}: no such file system; there are {}", known())))
+    }
+
+    /// Makes one on `device`, which holds nothing.
+    ///
+    /// # Errors
+    /// When something is there already, or what the program says.
+    pub fn make(&self, device: &Path) -> Result<(), Error> {
+        if let Some(found) = holds(device)? {
+            return Err(Error::refused(format!("{}: it holds something already: {found}", device.display())));
+        }
+        let mut command = Command::new(self.maker[0]);
+        command.args(&self.maker[1..]).arg(device);
+        run(&mut command, self.package)
+    }
+
+    /// Mounts the one on `device`; `options` as `mount -o` takes them.
+    ///
+    /// # Errors
+    /// What `mount` says.
+    pub fn mount(&self, device: &Path, point: &Path, options: Option<&str>) -> Result<(), Error> {
+        let mut command = Command::new("mount");
+        command.args(["-t", self.kind]).args(options.map(|options| format!("-o{options}"))).arg("--").arg(device).arg(point);
+        run(&mut command, self.package)
+    }
+}
+
+/// What a file or device holds, as far as it is known; `None` when there is no mark on it.
+///
+/// # Errors
+/// What the system says about reading it.
+pub fn holds(device: &Path) -> Result<Option<&'static str>, Error> {
+    let look = || {
+        let mut file = File::open(device)?;
+        let size_bytes = io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
+        find_signature(&file, size_bytes)
+    };
+    look().map_err(|error| Error::from_io(format_args!("{}: looking what it holds", device.display()), &error))
+}
+
+/// Where something of this device, or of a partition of it, is mounted.
+#[must_use]
+pub fn points_of(device: &Path) -> Vec<PathBuf> {
+    let number = system::block_number(device);
+    let own: Vec<_> = number.into_iter().chain(number.map(system::partitions).unwrap_or_default()).collect();
+    let is_own = |mount: &system::Mount| {
+        let source = Path::new(&mount.source);
+        source == device || own.contains(&mount.number) || system::block_number(source).is_some_and(|source| own.contains(&source))
+    };
+    system::mounts().into_iter().filter(is_own).map(|mount| mount.point).collect()
+}
+
+/// Unmounts what is mounted at `point`.
+///
+/// # Errors
+/// What `umount` says: a program that still uses it.
+pub fn unmount(point: &Path) -> Result<(), Error> {
+    run(Command::new("umount").arg("--").arg(point), "mount")
+}
+
+/// Unmounts what is mounted at `point` even where it is in use: then it is out of sight now and ends with its last user. For
+/// what a dead server has left behind, which answers with errors only.
+///
+/// # Errors
+/// What `umount` says.
+pub fn unmount_by_force(point: &Path) -> Result<(), Error> {
+    unmount(point).or_else(|_| run(Command::new("umount").arg("--lazy").arg("--").arg(point), "mount"))
+}
+
+fn run(command: &mut Command, package: &str) -> Result<(), Error> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::failed(format!("{name} is not there: apt-get install {package}")),
+        _ => Error::from_io(&name, &error),
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stderr, output.stdout].concat();
+    let said = String::from_utf8_lossy(&said);
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("failed and said nothing");
+    let prefix = format!("{name}: ");
+    Err(Error::failed(format!("{prefix}{}", line.strip_prefix(&prefix).unwrap_or(line))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    #[test]
+    fn a_file_system_is_not_made_over_something() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        let file = File::create(&path).unwrap();
+        file.set_len(1 << 20).unwrap();
+        assert_eq!(holds(&path).unwrap(), None);
+        file.write_all_at(b"XFSB", 0).unwrap();
+        let error = FileSystem::named("ext4").unwrap().make(&path).unwrap_err();
+        assert!(error.to_string().contains("holds something already: XFS"), "{error}");
+    }
+
+    #[test]
+    fn unknown_names_are_answered_with_the_known_ones() {
+        let error = FileSystem::named("ext5").unwrap_err();
+        assert!(error.to_string().contains("ext4, ext3, ext2, xfs, btrfs, ntfs"), "{error}");
+    }
+
+    #[test]
+    fn a_tool_that_is_missing_names_its_package_and_one_that_fails_says_why() {
+        let missing = run(&mut Command::new("mkfs.nothing-of-that-name"), "some-package").unwrap_err();
+        assert!(missing.to_string().ends_with("apt-get install some-package"), "{missing}");
+        let failed = run(Command::new("sh").args(["-c", "echo; echo sh: no luck >&2; exit 3"]), "dash").unwrap_err();
+        assert_eq!(failed.to_string(), "sh: no luck");
+    }
+
+    #[test]
+    fn nothing_is_mounted_from_a_plain_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        File::create(&path).unwrap();
+        assert_eq!(points_of(&path), Vec::<PathBuf>::new());
+        assert!(unmount(folder.path()).is_err());
+    }
+}
