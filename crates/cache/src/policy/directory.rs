@@ -1,0 +1,103 @@
+//! Which block is in which slot, and who goes next: the one thing a cache layer asks.
+
+use block::{Error, ErrorKind};
+
+use super::table::Table;
+use super::{Policy, PolicyKind, SLOTS_MAX, Slot};
+
+/// The blocks of a cache and the order in which they leave it.
+pub struct Directory {
+    table: Table,
+    policy: Box<dyn Policy>,
+    kind: PolicyKind,
+}
+
+impl Directory {
+    /// A directory of `slots` free slots for a device of `blocks` blocks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for no slot at all, more than [`SLOTS_MAX`], or a device of more than 2^32 blocks: then the
+    /// cache needs larger blocks.
+    pub fn new(kind: PolicyKind, slots: u64, blocks: u64) -> Result<Directory, Error> {
+        let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, text));
+        if slots == 0 {
+            return invalid("a cache holds at least one block; give it more room".to_owned());
+        }
+        if slots > u64::from(SLOTS_MAX) {
+            return invalid(format!("{slots} blocks are more than the {SLOTS_MAX} that a cache keeps track of; choose a larger block"));
+        }
+        if blocks > 1 << 32 {
+            return invalid(format!("a device of {blocks} blocks; a cache tells {} apart; choose a larger block", 1_u64 << 32));
+        }
+        let slots = slots as u32;
+        Ok(Directory { table: Table::new(slots), policy: kind.make(slots), kind })
+    }
+
+    /// Which policy it follows.
+    #[must_use]
+    pub fn policy(&self) -> PolicyKind {
+        self.kind
+    }
+
+    /// How many slots there are.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.table.slots()
+    }
+
+    /// How many of them hold a block.
+    #[must_use]
+    pub fn used(&self) -> u32 {
+        self.table.used()
+    }
+
+    /// Where the block is, without counting as an access.
+    #[must_use]
+    pub fn find(&self, block: u64) -> Option<Slot> {
+        self.table.find(block as u32)
+    }
+
+    /// The block in a slot in use.
+    #[must_use]
+    pub fn block(&self, slot: Slot) -> u64 {
+        u64::from(self.table.key(slot))
+    }
+
+    /// Where the block is; counts as an access.
+    pub fn access(&mut self, block: u64) -> Option<Slot> {
+        let slot = self.find(block)?;
+        self.policy.hit(slot);
+        Some(slot)
+    }
+
+    /// Gives the block, which has none, a free slot; `None` when there is none.
+    pub fn insert(&mut self, block: u64) -> Option<Slot> {
+        debug_assert!(self.find(block).is_none(), "block {block} has a slot already");
+        let slot = self.table.insert(block as u32)?;
+        self.policy.insert(slot, block as u32);
+        Some(slot)
+    }
+
+    /// Frees the slot of the one that goes next for the sake of the block `incoming`, among those that `may_go` (clean and
+    /// not in use), and says which block it was; `None` when none may go. The time it takes grows with the number of those
+    /// asked for in vain.
+    pub fn evict(&mut self, incoming: u64, mut may_go: impl FnMut(Slot) -> bool) -> Option<(Slot, u64)> {
+        let table = &self.table;
+        let slot = self.policy.evict(incoming as u32, &|slot| table.key(slot), &mut may_go)?;
+        let block = self.block(slot);
+        self.table.remove(slot);
+        Some((slot, block))
+    }
+
+    /// Frees a slot whose block is worth nothing any more.
+    pub fn remove(&mut self, slot: Slot) {
+        self.policy.remove(slot);
+        self.table.remove(slot);
+    }
+
+    /// Memory in use, in bytes: all of it but a fixed few hundred.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.table.memory_bytes() + self.policy.memory_bytes()
+    }
+}

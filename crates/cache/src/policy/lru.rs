@@ -1,0 +1,39 @@
+//! Least recently used: what was accessed last goes last.
+
+use super::lists::{Links, List};
+use super::{Policy, Slot};
+
+pub(super) struct Lru {
+    links: Links,
+    list: List,
+}
+
+impl Lru {
+    pub(super) fn new(slots: u32) -> Lru {
+        Lru { links: Links::new(slots), list: List::EMPTY }
+    }
+}
+
+impl Policy for Lru {
+    fn hit(&mut self, slot: Slot) {
+        self.links.renew(&mut self.list, slot);
+    }
+
+    fn insert(&mut self, slot: Slot, _key: u32) {
+        self.links.push(&mut self.list, slot);
+    }
+
+    fn evict(&mut self, _incoming: u32, _key: &dyn Fn(Slot) -> u32, may_go: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+        let slot = self.links.first(&self.list, may_go)?;
+        self.remove(slot);
+        Some(slot)
+    }
+
+    fn remove(&mut self, slot: Slot) {
+        self.links.take(&mut self.list, slot);
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.links.memory_bytes()
+    }
+}
