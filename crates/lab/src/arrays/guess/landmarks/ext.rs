@@ -1,0 +1,188 @@
+//! ext2, ext3 and ext4 (the kernel's documentation, "ext4 data structures and algorithms").
+//!
+//! ```text
+//!   superblock ──> backups in some groups
+//!              ──> group descriptors ──> inode tables ──> directories, whose first entry is their own inode
+//! ```
+
+use std::rc::Rc;
+
+use super::{Landmark, Sector, Verdict, has, le, spread, there_if};
+
+const SUPERBLOCK_ADDRESS: u64 = 1024;
+const MAGIC: u64 = 0xef53;
+const COMPAT_SPARSE_SUPER2: u64 = 0x200;
+const INCOMPAT_META_GROUPS: u64 = 0x10;
+const INCOMPAT_64BIT: u64 = 0x80;
+const READ_ONLY_SPARSE_SUPER: u64 = 0x1;
+const FLAG_EXTENTS: u64 = 0x8_0000;
+const FLAG_INLINE_DATA: u64 = 0x1000_0000;
+const EXTENT_MAGIC: u64 = 0xf30a;
+
+/// How many sectors of descriptors, and of each inode table, are looked at.
+const DESCRIPTOR_SECTORS_MAX: u64 = 64;
+const TABLE_SECTORS_MAX: u64 = 48;
+
+struct Volume {
+    base: u64,
+    block_bytes: u64,
+    blocks: u64,
+    first_block: u64,
+    group_blocks: u64,
+    group_inodes: u64,
+    inode_bytes: u64,
+    descriptor_bytes: u64,
+    uuid: [u8; 16],
+    sparse: bool,
+    meta_groups: bool,
+    sparse2: bool,
+}
+
+impl Volume {
+    fn read(base: u64, sector: &Sector) -> Option<Volume> {
+        let incompat = le::<4>(sector, 0x60);
+        let shift = le::<4>(sector, 0x18);
+        let revision = le::<4>(sector, 0x4c);
+        if le::<2>(sector, 0x38) != MAGIC || shift > 6 {
+            return None;
+        }
+        let is_64bit = incompat & INCOMPAT_64BIT != 0;
+        // The upper half of the count is at 0x150, and the size of a descriptor at 0xfe.
+        let upper = if is_64bit { le::<4>(sector, 0x150) << 32 } else { 0 };
+        let volume = Volume {
+            base,
+            block_bytes: 1024 << shift,
+            blocks: le::<4>(sector, 4) | upper,
+            first_block: le::<4>(sector, 0x14),
+            group_blocks: le::<4>(sector, 0x20),
+            group_inodes: le::<4>(sector, 0x28),
+            inode_bytes: if revision == 0 { 128 } else { le::<2>(sector, 0x58) },
+            descriptor_bytes: if is_64bit { le::<2>(sector, 0xfe) } else { 32 },
+            uuid: sector[0x68..0x78].try_into().ok()?,
+            sparse: le::<4>(sector, 0x64) & READ_ONLY_SPARSE_SUPER != 0,
+            meta_groups: incompat & INCOMPAT_META_GROUPS != 0,
+            sparse2: le::<4>(sector, 0x5c) & COMPAT_SPARSE_SUPER2 != 0,
+        };
+        let sane = volume.blocks > 0
+            && volume.group_blocks > 0
+            && volume.group_inodes > 0
+            && volume.first_block <= 1
+            && matches!(volume.inode_bytes, 128 | 256 | 512)
+            && matches!(volume.descriptor_bytes, 32 | 64 | 128);
+        sane.then_some(volume)
+    }
+
+    fn groups(&self) -> u64 {
+        (self.blocks - self.first_block.min(self.blocks)).div_ceil(self.group_blocks)
+    }
+
+    fn address(&self, block: u64) -> Option<u64> {
+        (block < self.blocks).then(|| self.base + block * self.block_bytes)
+    }
+
+    fn has_backup(&self, group: u64) -> bool {
+        let is_power = |base: u64| {
+            let mut power = base;
+            while power < group {
+                power = power.saturating_mul(base);
+            }
+            power == group
+        };
+        !self.sparse2 && (!self.sparse || group == 1 || is_power(3) || is_power(5) || is_power(7))
+    }
+}
+
+pub(super) fn opening(base: u64) -> Landmark {
+    Landmark::new("ext2/3/4 superblock", base + SUPERBLOCK_ADDRESS, move |sector| {
+        let Some(volume) = Volume::read(base, sector).filter(|_| le::<2>(sector, 0x5a) == 0) else { return Verdict::Nothing };
+        let volume = Rc::new(volume);
+        let mut more = descriptors(&volume);
+        for group in (1..volume.groups()).filter(|group| volume.has_backup(*group)).take(256) {
+            let block = volume.first_block + group * volume.group_blocks;
+            let Some(address) = volume.address(block) else { continue };
+            let uuid = volume.uuid;
+            // Version 0 does not number them.
+            more.push(Landmark::new("backup superblocks", address, move |sector| {
+                let number = le::<2>(sector, 0x5a);
+                there_if(le::<2>(sector, 0x38) == MAGIC && has(sector, 0x68, &uuid) && (number == group & 0xffff || number == 0))
+            }));
+        }
+        Verdict::There(more)
+    })
+}
+
+fn descriptors(volume: &Rc<Volume>) -> Vec<Landmark> {
+    let per_sector = 512 / volume.descriptor_bytes;
+    let groups = if volume.meta_groups { volume.block_bytes / volume.descriptor_bytes } else { volume.groups() };
+    let sectors = groups.min(volume.groups()).div_ceil(per_sector);
+    let Some(start) = volume.address(volume.first_block + 1) else { return Vec::new() };
+    let landmark = |number: u64| {
+        let volume = Rc::clone(volume);
+        Landmark::new("group descriptors", start + number * 512, move |sector| descriptor_sector(&volume, number * per_sector, sector))
+    };
+    spread(sectors, DESCRIPTOR_SECTORS_MAX).map(landmark).collect()
+}
+
+fn descriptor_sector(volume: &Rc<Volume>, first_group: u64, sector: &Sector) -> Verdict {
+    let mut more = Vec::new();
+    let size = volume.descriptor_bytes as usize;
+    for (group, descriptor) in (first_group..volume.groups()).zip(sector.chunks_exact(size)) {
+        let block = |at: usize| le::<4>(descriptor, at) | if size >= 64 { le::<4>(descriptor, at + 0x20) << 32 } else { 0 };
+        let places = [block(0), block(4), block(8)];
+        if places.iter().any(|place| *place <= volume.first_block || *place >= volume.blocks) || places[0] == places[1] {
+            return Verdict::Missing;
+        }
+        let table = volume.address(places[2]).unwrap_or(0);
+        let sectors = (volume.group_inodes * volume.inode_bytes).div_ceil(512).min(TABLE_SECTORS_MAX);
+        for number in 0..sectors {
+            let first = group * volume.group_inodes + number * 512 / volume.inode_bytes + 1;
+            let volume = Rc::clone(volume);
+            let check = move |sector: &Sector| inodes(&volume, first, sector);
+            more.push(Landmark::new("inodes", table + number * 512, check));
+        }
+    }
+    Verdict::There(more)
+}
+
+/// A sector of an inode table, whose first inode has this number.
+fn inodes(volume: &Rc<Volume>, first: u64, sector: &Sector) -> Verdict {
+    let mut more = Vec::new();
+    let mut used = 0;
+    for (number, inode) in (first..).zip(sector.chunks_exact(volume.inode_bytes as usize)) {
+        let (mode, links) = (le::<2>(inode, 0), le::<2>(inode, 0x1a));
+        if links == 0 || mode == 0 {
+            continue;
+        }
+        if !matches!(mode >> 12, 1 | 2 | 4 | 6 | 8 | 0xa | 0xc) {
+            return Verdict::Missing;
+        }
+        used += 1;
+        let flags = le::<4>(inode, 0x20);
+        let block = match flags {
+            flags if flags & FLAG_INLINE_DATA != 0 => continue,
+            flags if flags & FLAG_EXTENTS != 0 => {
+                let (entries, most, depth) = (le::<2>(inode, 0x2a), le::<2>(inode, 0x2c), le::<2>(inode, 0x2e));
+                if le::<2>(inode, 0x28) != EXTENT_MAGIC || entries > most || most > 4 || depth > 5 {
+                    return Verdict::Missing;
+                }
+                if entries == 0 || depth > 0 {
+                    continue;
+                }
+                le::<4>(inode, 0x3c) | le::<2>(inode, 0x3a) << 32
+            }
+            _ => le::<4>(inode, 0x28),
+        };
+        if mode >> 12 == 4
+            && let Some(address) = volume.address(block)
+        {
+            // A directory's first entry is itself: 12 bytes, one letter, a dot.
+            more.push(Landmark::new("directories", address, move |sector| {
+                there_if(le::<4>(sector, 0) == number && le::<2>(sector, 4) == 12 && sector[6] == 1 && sector[8] == b'.')
+            }));
+        }
+    }
+    match used {
+        0 => Verdict::Nothing,
+        _ => Verdict::There(more),
+    }
+}

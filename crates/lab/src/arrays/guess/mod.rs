@@ -1,0 +1,575 @@
+//! What array members make up whose superblocks are lost or foreign: order, level, layout, chunk and data offset, found by what the
+//! members hold.
+//!
+//! ```text
+//!   members ──> samples ──> redundancy: which levels can it be at all?
+//!                 │                         │
+//!                 └── Q: who is who         └── shapes: level x layout x chunk x data offset
+//!                           │                         │
+//!                           └──────> order of members <── search: landmarks of file systems, from the array's start on
+//!                                          │
+//!                                       score: what fits, less twice what does not
+//! ```
+//!
+//! P is a plain sum: it tells that something is a RAID 4 or 5 and nothing about order, chunk and layout, which only what is stored
+//! tells. Q weighs, so it tells the order, but not whether the layout is symmetric, nor the chunk where parity stays in its place.
+//! Where parity stays, several names are one array with its members in another order: RAID 5 with parity first or last is called
+//! RAID 4 here, RAID 6 with parity first is called parity-last. All members are taken to have their data at the same offset.
+
+mod images;
+mod landmarks;
+mod reader;
+mod redundancy;
+mod search;
+mod shape;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::PathBuf;
+
+use array::geometry::{ParityLayout, Raid10Layout};
+use array::md::{Layout, Level, data_offset_sectors};
+use array::{Raid0Layout, geometry};
+use block::Node;
+use reactor::Random;
+
+pub use images::Images;
+use landmarks::{Landmark, openings};
+use reader::{Reader, is_zero};
+use redundancy::{Arrangement, Fit, Sample};
+pub use search::Evidence;
+use search::{Absent, COPIES, Order, Search, Tally};
+pub use shape::Shape;
+use shape::{Map, Spot};
+
+const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
+/// More members than this are refused: the time grows with their permutations.
+pub const MEMBERS_MAX: usize = 8;
+/// Chunk sizes that are tried unless others are named, in bytes; the usual ones first.
+pub const CHUNKS_BYTES: [u64; 11] =
+    [512 << 10, 64 << 10, 128 << 10, 256 << 10, 1 << 20, 32 << 10, 16 << 10, 8 << 10, 4 << 10, 2 << 20, 4 << 20];
+/// How many samples are looked for.
+const SAMPLES: usize = 256;
+/// How many samples are tried as the one that Q tells the order from.
+const KEY_SAMPLES: usize = 12;
+/// At how many addresses copies are compared.
+const COMPARED: usize = 64;
+/// Orders of linear members that are kept while the next is looked for.
+const PREFIXES_MAX: usize = 64;
+
+/// What the search reads: members by number.
+pub trait Members {
+    /// How many places the array has, those of absent members too.
+    fn count(&self) -> usize;
+
+    /// A member's size in bytes; `None` for an absent one.
+    fn size_bytes(&self, member: usize) -> Option<u64>;
+
+    /// Fills `into` from `offset`; whether that could be read.
+    fn read(&self, member: usize, offset: u64, into: &mut [u8]) -> bool;
+}
+
+/// What is known beforehand. What is empty is searched for.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The levels it can be.
+    pub levels: Vec<Level>,
+    /// The chunk sizes it can have, in bytes.
+    pub chunks_bytes: Vec<u64>,
+    /// Where data can start on the members, in bytes.
+    pub data_offsets_bytes: Vec<u64>,
+    /// Where the samples are taken follows from it.
+    pub seed: u64,
+}
+
+/// One way in which the members can make up an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guess {
+    /// Level, layout, chunk and data offset.
+    pub shape: Shape,
+    /// The member in each place.
+    pub order: Vec<usize>,
+    /// Places whose members nothing tells: these may be exchanged among themselves.
+    pub undecided: Vec<usize>,
+    /// The array's size in bytes.
+    pub size_bytes: u64,
+    /// What fits, less twice what does not.
+    pub score: i64,
+    /// What was checked.
+    pub evidence: Vec<Evidence>,
+    /// Whether the array would start with something, and how much lies before its start: what decides between equal scores.
+    rank: (bool, usize),
+}
+
+/// What the search came to.
+#[derive(Clone, Debug, Default)]
+pub struct Guesses {
+    /// The best first.
+    pub guesses: Vec<Guess>,
+    /// How many of them are as good as the first.
+    pub equal: usize,
+    /// What can be said besides, one line each.
+    pub notes: Vec<String>,
+    /// How many places were looked at whose contents could tell something.
+    pub samples: usize,
+    /// What was read, in bytes, samples not counted.
+    pub read_bytes: u64,
+    /// Whether the search was ended before everything was tried.
+    pub interrupted: bool,
+}
+
+/// Searches for what the members make up. `progress` gets the shapes done and their number, and says whether to go on.
+#[must_use]
+pub fn guess(members: &dyn Members, known: &Known, progress: &mut dyn FnMut(usize, usize) -> bool) -> Guesses {
+    let mut stopped = false;
+    let mut go_on = || {
+        stopped |= !progress(0, 0);
+        !stopped
+    };
+    let samples = redundancy::samples(members, known.seed, SAMPLES, &mut go_on);
+    let mut found = Guesses { samples: samples.len(), ..Guesses::default() };
+    let reader = Reader::new(members);
+    let relations = Relations::of(&samples, &reader);
+    found.notes.extend(relations.notes());
+    let levels = relations.levels(&reader, known);
+    let mut work = Work { reader: &reader, samples: &samples, relations, keys: Keys::default(), guesses: Vec::new(), seen: HashSet::new() };
+    let shapes = shapes(&reader, &levels, known);
+    for (number, shape) in shapes.iter().enumerate() {
+        if stopped || !progress(number, shapes.len()) {
+            stopped = true;
+            break;
+        }
+        work.try_shape(shape);
+    }
+    let mut guesses = work.guesses;
+    // The shapes come in the order of how usual they are; among equals that stays.
+    guesses.sort_by_key(|guess| (std::cmp::Reverse(guess.score), !guess.rank.0, guess.rank.1));
+    found.equal = guesses.iter().take_while(|guess| (guess.score, guess.rank) == (guesses[0].score, guesses[0].rank)).count();
+    found.guesses = guesses;
+    found.read_bytes = reader.read_bytes();
+    found.interrupted = stopped;
+    found
+}
+
+/// What the samples show without any order.
+struct Relations {
+    count: usize,
+    absent: usize,
+    equal: Fit,
+    sum: Fit,
+    /// The same of those that are there.
+    present_sum: Fit,
+    weighted: Fit,
+}
+
+impl Relations {
+    fn of(samples: &[Sample], reader: &Reader<'_>) -> Relations {
+        let absent = (0..reader.count()).filter(|member| reader.is_absent(*member)).count();
+        Relations {
+            count: reader.count(),
+            absent,
+            equal: redundancy::equal(samples),
+            sum: redundancy::sum(samples),
+            present_sum: redundancy::sum_of_present(samples),
+            weighted: redundancy::sum_of_all_but_one(samples),
+        }
+    }
+
+    /// The levels that the members can be of.
+    fn levels(&self, reader: &Reader<'_>, known: &Known) -> Vec<Level> {
+        let can_be = match self.absent {
+            _ if self.count < 2 => vec![Level::Linear],
+            _ if self.equal.holds() => vec![Level::Raid1],
+            // Copies that lie side by side add up to zero too.
+            0 if self.sum.holds() => vec![Level::Raid5, Level::Raid4, Level::Raid10],
+            0 if self.weighted.holds() && self.count >= 4 => vec![Level::Raid6],
+            // Too little is stored to exclude anything.
+            0 if self.equal.of < 4 => vec![Level::Raid5, Level::Raid6, Level::Raid0, Level::Raid10, Level::Raid4, Level::Linear],
+            0 => vec![Level::Raid0, Level::Raid10, Level::Linear],
+            1 => vec![Level::Raid5, Level::Raid6, Level::Raid10, Level::Raid4],
+            _ => vec![Level::Raid10],
+        };
+        let wanted = |level: &Level| known.levels.is_empty() || known.levels.contains(level);
+        can_be.into_iter().filter(|level| wanted(level) && (*level != Level::Raid6 || reader.count() >= 4)).collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let share = |fit: Fit| format!("{} of {}", fit.fits, fit.of);
+        let mut notes = Vec::new();
+        if self.equal.holds() && self.count - self.absent >= 2 {
+            notes.push(format!("all members hold the same in {} places: raid1", share(self.equal)));
+        } else if self.sum.holds() {
+            notes.push(format!("all members add up to zero in {} places: raid4 or raid5, or copies side by side", share(self.sum)));
+        } else if self.weighted.holds() && self.count >= 4 {
+            notes.push(format!("all members but one add up to zero in {} places: P and Q of raid6", share(self.weighted)));
+        } else if self.equal.of < 4 {
+            notes.push("hardly anything is stored on these members: there is little to tell from".to_owned());
+        } else if self.absent == 0 {
+            notes.push("the members show no parity".to_owned());
+        }
+        if self.absent == 1 && self.present_sum.holds() && !self.equal.holds() {
+            notes.push(format!(
+                "without the missing member the others add up to zero in {} places: it held Q, or does not belong to them",
+                share(self.present_sum)
+            ));
+        }
+        if self.absent > 1 {
+            notes.push(format!("{} members are missing: without them no parity can be checked", self.absent));
+        }
+        notes
+    }
+}
+
+/// Every shape to try, the usual ones first.
+fn shapes(reader: &Reader<'_>, levels: &[Level], known: &Known) -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    let chunks = if known.chunks_bytes.is_empty() { &CHUNKS_BYTES[..] } else { &known.chunks_bytes };
+    for &level in levels {
+        let chunks = if level.has_chunks() { chunks } else { &[0][..] };
+        for &chunk_bytes in chunks {
+            let offsets = match known.data_offsets_bytes.is_empty() {
+                true => data_offsets(reader.smallest(), chunk_bytes),
+                false => known.data_offsets_bytes.clone(),
+            };
+            for layout in layouts(level, reader, chunk_bytes) {
+                let shape = |&data_offset_bytes: &u64| Shape { level, layout, chunk_bytes, data_offset_bytes };
+                shapes.extend(offsets.iter().map(shape));
+            }
+        }
+    }
+    shapes
+}
+
+/// Where data may start, in bytes: where mdadm's rule puts them, where its older versions and other metadata had them, and 0.
+fn data_offsets(smallest: u64, chunk_bytes: u64) -> Vec<u64> {
+    let chunk_sectors = (chunk_bytes / SECTOR_BYTES) as u32;
+    let by_rule = [false, true].map(|ppl| data_offset_sectors(smallest / SECTOR_BYTES, chunk_sectors, ppl));
+    // Version 1.2 and 1.1 without room (16, 24), with a bitmap (136, 272), from mdadm 3.2 on (2048), then 128 MiB of room.
+    let usual = [0, 2048, 4096, 6144, 8192, 10240, 18432, 34816, 67584, 133_120, 264_192, 262_144, 1024, 272, 136, 24, 16];
+    let mut offsets: Vec<u64> = by_rule.into_iter().chain(usual).map(|sectors| sectors * SECTOR_BYTES).collect();
+    let mut seen = HashSet::new();
+    offsets.retain(|offset| *offset < smallest && seen.insert(*offset));
+    offsets
+}
+
+fn layouts(level: Level, reader: &Reader<'_>, chunk_bytes: u64) -> Vec<Layout> {
+    let parity = |all: &[ParityLayout], same: &[ParityLayout]| {
+        let usual = all.iter().filter(|layout| **layout == ParityLayout::LeftSymmetric);
+        let others = all.iter().filter(|layout| **layout != ParityLayout::LeftSymmetric && !same.contains(layout));
+        usual.chain(others).map(|layout| Layout::Parity(*layout)).collect::<Vec<_>>()
+    };
+    match level {
+        Level::Raid0 => {
+            let sizes = reader.sizes();
+            let agree = geometry::Raid0::new(&sizes, chunk_bytes.max(SECTOR_BYTES), Raid0Layout::Original).layouts_agree();
+            let both = [Raid0Layout::Original, Raid0Layout::Alternate];
+            both.iter().take(if agree { 1 } else { 2 }).map(|layout| Layout::Raid0(Some(*layout))).collect()
+        }
+        Level::Raid5 => parity(ParityLayout::RAID5, &[ParityLayout::ParityFirst, ParityLayout::ParityLast]),
+        Level::Raid6 => parity(ParityLayout::RAID6, &[ParityLayout::ParityFirst, ParityLayout::ParityFirst6]),
+        Level::Raid10 => ["n2", "f2", "o2", "n3", "f3", "o3", "n4"]
+            .iter()
+            .filter_map(|name| Raid10Layout::from_name(name))
+            .filter(|layout| layout.problem(reader.count()).is_none() && layout.near as usize != reader.count())
+            .map(Layout::Raid10)
+            .collect(),
+        _ => vec![Layout::Plain],
+    }
+}
+
+/// What Q told in some samples: the sample's index and the arrangements in which it is right.
+#[derive(Default)]
+struct Keys {
+    plain: Option<Vec<(usize, Vec<Arrangement>)>>,
+    ddf: Option<Vec<(usize, Vec<Arrangement>)>>,
+}
+
+struct Work<'a> {
+    reader: &'a Reader<'a>,
+    samples: &'a [Sample],
+    relations: Relations,
+    keys: Keys,
+    guesses: Vec<Guess>,
+    seen: HashSet<(String, Vec<usize>)>,
+}
+
+impl Work<'_> {
+    fn try_shape(&mut self, shape: &Shape) {
+        let count = self.reader.count();
+        let sizes = self.reader.sizes();
+        let level = shape.level;
+        // The places of what all members have in common do not depend on the order.
+        let Some(map) = Map::new(shape, &vec![self.reader.smallest(); count]) else { return };
+        match level {
+            Level::Linear => self.try_linear(shape, &sizes),
+            Level::Raid1 => {
+                let everybody = Order::known((0..count).map(Some).collect());
+                let orders = self.from_openings(&map, Absent::Unknown, &everybody, &[]);
+                let orders = if orders.is_empty() { vec![everybody] } else { orders };
+                orders.into_iter().for_each(|order| self.finish(shape, &sizes, order));
+            }
+            _ => {
+                let compared = if level == Level::Raid10 { self.compared(&map) } else { Vec::new() };
+                let absent = match level {
+                    Level::Raid4 | Level::Raid5 => Absent::Sum,
+                    Level::Raid6 => Absent::SumWithoutQ,
+                    _ => Absent::Unknown,
+                };
+                let mut orders = Vec::new();
+                for order in self.told_by_q(shape, &map) {
+                    let known = Order::known(order.into_iter().map(Some).collect());
+                    let followed = self.from_openings(&map, absent, &known, &[]);
+                    orders.extend(if followed.is_empty() { vec![known] } else { followed });
+                }
+                if orders.is_empty() {
+                    orders = self.from_openings(&map, absent, &Order::unknown(count), &compared);
+                }
+                if orders.is_empty() && level == Level::Raid10 {
+                    let search = Search::new(self.reader, &map, absent, &compared);
+                    orders = search.from(Order::unknown(count), None);
+                    orders.retain(|order| order.tally.fits() > 0);
+                }
+                orders.into_iter().for_each(|order| self.finish(shape, &sizes, order));
+            }
+        }
+    }
+
+    /// The orders that the landmarks behind each opening lead to.
+    fn from_openings(&self, map: &Map, absent: Absent, start: &Order, compared: &[u64]) -> Vec<Order> {
+        let from = |opening: Landmark| Search::new(self.reader, map, absent, compared).from(start.clone(), Some(opening));
+        openings(0).into_iter().flat_map(from).collect()
+    }
+
+    fn compared(&self, map: &Map) -> Vec<u64> {
+        let mut random = Random::with_seed(1);
+        let sectors = map.size_bytes() / SECTOR_BYTES;
+        let mut spots: Vec<Spot> = Vec::new();
+        let mut holds_something = |address: u64| {
+            map.spots(address, &mut spots);
+            let member =
+                |member: usize| spots.iter().any(|spot| self.reader.sector(member, spot.offset).is_some_and(|sector| !is_zero(&sector)));
+            (0..self.reader.count()).any(member)
+        };
+        // Near the start, where there is something, and anywhere.
+        let places = (0..COMPARED as u64 * 8).map(|place| match place % 2 {
+            0 => (place / 2 * 32 + random.u64(0..32)) % sectors.max(1),
+            _ => random.u64(0..sectors.max(1)),
+        });
+        let addresses: Vec<u64> = places.map(|sector| sector * SECTOR_BYTES).filter(|_| sectors > 0).collect();
+        addresses.into_iter().filter(|address| holds_something(*address)).take(COMPARED).collect()
+    }
+
+    /// Orders in which Q of a sample is right, and then of the others too.
+    fn told_by_q(&mut self, shape: &Shape, map: &Map) -> Vec<Vec<usize>> {
+        let (Level::Raid6, Layout::Parity(layout)) = (shape.level, shape.layout) else { return Vec::new() };
+        let ddf = redundancy::is_ddf(layout);
+        let keys = if ddf { &mut self.keys.ddf } else { &mut self.keys.plain };
+        let keys = &*keys.get_or_insert_with(|| arrangements_of(self.samples, ddf));
+        let key = keys.iter().find_map(|(index, arrangements)| Some((map.row_at(self.samples[*index].offset)?, arrangements)));
+        let Some((row, arrangements)) = key else { return Vec::new() };
+        let orders = arrangements.iter().filter_map(|arrangement| redundancy::order_of(&row, self.reader.count(), arrangement));
+        let orders: Vec<Vec<usize>> = orders.filter(|order| is_permutation(order)).collect();
+        orders.into_iter().filter(|order| self.weighted(map, order).is_some()).collect()
+    }
+
+    /// How many rows have the right P and Q; `None` as soon as too many have not.
+    fn weighted(&self, map: &Map, order: &[usize]) -> Option<Fit> {
+        let mut fit = Fit::default();
+        for sample in self.samples {
+            let Some(fits) = redundancy::weighted_fits(map, order, sample) else { continue };
+            fit.of += 1;
+            fit.fits += u32::from(fits);
+            if (fit.of - fit.fits) * 8 > fit.fits + 16 {
+                return None;
+            }
+        }
+        (fit.fits > 0).then_some(fit)
+    }
+
+    /// Members one behind the other: the first has the opening, and each next one is looked for in turn.
+    fn try_linear(&mut self, shape: &Shape, sizes: &[u64]) {
+        let count = sizes.len();
+        for opening in openings(0) {
+            let mut prefixes: Vec<(i64, Vec<usize>, Order)> = vec![(0, Vec::new(), Order::unknown(count))];
+            for _ in 0..count {
+                let mut longer = Vec::new();
+                for (_, prefix, _) in &prefixes {
+                    for member in (0..count).filter(|member| !prefix.contains(member)) {
+                        let mut members = prefix.clone();
+                        members.push(member);
+                        let rest = (0..count).filter(|member| !members.contains(member));
+                        let ordered: Vec<u64> = members.iter().copied().chain(rest).map(|member| sizes[member]).collect();
+                        let Some(map) = Map::new(shape, &ordered) else { return };
+                        let mut start = Order::unknown(count);
+                        members.iter().enumerate().for_each(|(role, member)| start.members[role] = Some(*member));
+                        let mut search = Search::new(self.reader, &map, Absent::Unknown, &[]);
+                        search.fills = false;
+                        longer.extend(search.from(start, Some(opening.clone())).pop().map(|order| (score(&order.tally), members, order)));
+                    }
+                }
+                let best = longer.iter().map(|(score, ..)| *score).max();
+                longer.retain(|(score, ..)| Some(*score) == best);
+                longer.truncate(PREFIXES_MAX);
+                prefixes = longer;
+            }
+            for (_, _, order) in prefixes {
+                self.finish(shape, sizes, order);
+            }
+        }
+    }
+
+    /// Fills places that are still empty, counts what speaks for the whole, and keeps it.
+    fn finish(&mut self, shape: &Shape, sizes: &[u64], order: Order) {
+        let count = sizes.len();
+        let empty: Vec<usize> = (0..count).filter(|role| order.members[*role].is_none()).collect();
+        let left: Vec<usize> = (0..count).filter(|member| !order.members.contains(&Some(*member))).collect();
+        let told_by_more = shape.level == Level::Raid6 || shape.level == Level::Raid0 && sizes.iter().any(|size| *size != sizes[0]);
+        let fillings = if told_by_more && left.len() <= 4 { permutations(&left) } else { vec![left] };
+        let mut best: Vec<Guess> = Vec::new();
+        for filling in fillings {
+            let mut members = order.members.clone();
+            empty.iter().zip(&filling).for_each(|(role, member)| members[*role] = Some(*member));
+            let members: Vec<usize> = members.into_iter().flatten().collect();
+            let Some(guess) = self.weigh(shape, sizes, canonical(shape, members), &order, &empty) else { continue };
+            match best.first() {
+                Some(first) if first.score > guess.score => (),
+                Some(first) if first.score == guess.score => best.push(guess),
+                _ => best = vec![guess],
+            }
+        }
+        let decided = best.len() == 1 && told_by_more;
+        if let Some(mut guess) = best.into_iter().next() {
+            if decided || guess.undecided.len() < 2 {
+                guess.undecided.clear();
+            }
+            if self.seen.insert((guess.shape.to_string(), guess.order.clone())) {
+                self.guesses.push(guess);
+            }
+        }
+    }
+
+    /// Whether any member has something in the 4 KiB at `offset`.
+    fn holds_something(&self, offset: u64) -> bool {
+        let is_used = |member, number| self.reader.sector(member, offset + number * SECTOR_BYTES).is_some_and(|sector| !is_zero(&sector));
+        (0..self.reader.count()).any(|member| (0..8).any(|number| is_used(member, number)))
+    }
+
+    fn weigh(&self, shape: &Shape, sizes: &[u64], members: Vec<usize>, order: &Order, empty: &[usize]) -> Option<Guess> {
+        let ordered: Vec<u64> = members.iter().map(|member| sizes[*member]).collect();
+        let map = Map::new(shape, &ordered)?;
+        let mut tally = order.tally.clone();
+        if shape.level == Level::Raid0 && sizes.iter().any(|size| *size != sizes[0]) {
+            // Where only the longer members go on depends on the whole order.
+            let known = Order::known(members.iter().copied().map(Some).collect());
+            let again = self.from_openings(&map, Absent::Unknown, &known, &[]);
+            tally = again.into_iter().map(|order| order.tally).max_by_key(score)?;
+        }
+        let in_data = |sample: &&Sample| sample.offset >= shape.data_offset_bytes;
+        let mut count = |kind: &'static str, fit: Fit| {
+            (0..fit.of).for_each(|number| tally.count(kind, number < fit.fits));
+        };
+        match shape.level {
+            Level::Raid1 => count(COPIES, self.relations.equal),
+            Level::Raid4 | Level::Raid5 => {
+                let inside = self.samples.iter().filter(in_data);
+                let fits = inside.clone().filter(|sample| sample.sectors.iter().all(Option::is_some)).count() as u32;
+                let fit = Fit { fits: fits.min(self.relations.sum.fits), of: fits };
+                count("rows with the right P", fit);
+            }
+            Level::Raid6 => count("rows with the right P and Q", self.weighted(&map, &members).unwrap_or_default()),
+            _ => (),
+        }
+        if tally.fits() == 0 {
+            return None;
+        }
+        // What is before the data is zero, but for superblocks and their company.
+        let early = if shape.data_offset_bytes > 0 && self.holds_something(0) { 8 } else { 0 };
+        let before = early + self.samples.iter().filter(|sample| (64 << 10..shape.data_offset_bytes).contains(&sample.offset)).count();
+        let begins = self.holds_something(shape.data_offset_bytes);
+        Some(Guess {
+            shape: *shape,
+            undecided: empty.to_vec(),
+            size_bytes: map.size_bytes(),
+            score: score(&tally),
+            evidence: tally.0,
+            rank: (begins, before),
+            order: members,
+        })
+    }
+}
+
+fn score(tally: &Tally) -> i64 {
+    i64::from(tally.fits()) - 2 * i64::from(tally.misfits())
+}
+
+/// The samples with the fewest arrangements, those that tell nothing left out.
+fn arrangements_of(samples: &[Sample], ddf: bool) -> Vec<(usize, Vec<Arrangement>)> {
+    let mut fullest: Vec<usize> = (0..samples.len()).collect();
+    let zero_bytes = |index: usize| {
+        let bytes = samples[index].sectors.iter().flatten().flatten();
+        bytes.filter(|byte| **byte == 0).count()
+    };
+    fullest.sort_by_key(|index| zero_bytes(*index));
+    let mut keys: Vec<(usize, Vec<Arrangement>)> = (fullest.into_iter().take(KEY_SAMPLES))
+        .map(|index| (index, redundancy::arrangements(&samples[index], ddf)))
+        .filter(|(_, arrangements)| !arrangements.is_empty())
+        .collect();
+    keys.sort_by_key(|(_, arrangements)| arrangements.len());
+    keys
+}
+
+fn is_permutation(order: &[usize]) -> bool {
+    (0..order.len()).all(|member| order.contains(&member))
+}
+
+fn permutations(of: &[usize]) -> Vec<Vec<usize>> {
+    if of.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for (index, first) in of.iter().enumerate() {
+        let mut rest = of.to_vec();
+        rest.remove(index);
+        all.extend(permutations(&rest).into_iter().map(|tail| [vec![*first], tail].concat()));
+    }
+    all
+}
+
+/// Members that hold the same copies are put in the order in which they were named: the array is the same.
+fn canonical(shape: &Shape, mut members: Vec<usize>) -> Vec<usize> {
+    if let Layout::Raid10(layout) = shape.layout
+        && layout.far == 1
+        && members.len().is_multiple_of(layout.near as usize)
+    {
+        members.chunks_mut(layout.near as usize).for_each(<[usize]>::sort_unstable);
+    }
+    members
+}
+
+impl fmt::Display for Guess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let evidence: Vec<String> = self.evidence.iter().map(ToString::to_string).collect();
+        write!(f, "{}, order {:?}, score {}: {}", self.shape, self.order, self.score, evidence.join(", "))
+    }
+}
+
+impl Guess {
+    /// The stack that the guess stands for; `None` among the paths is a missing member.
+    #[must_use]
+    pub fn tree(&self, paths: &[Option<PathBuf>]) -> Node {
+        let leaf = |member: &usize| {
+            let Some(path) = &paths[*member] else { return Node::Missing };
+            let leaf = Node::leaf("file", path.display().to_string());
+            match self.shape.data_offset_bytes {
+                0 => leaf,
+                offset => leaf.with("offset", block::size_text(offset)),
+            }
+        };
+        let node = Node::layer(super::layer_name(self.shape.level), self.order.iter().map(leaf).collect()).with("metadata", "none");
+        let node = if self.shape.chunk_bytes > 0 { node.with("chunk", block::size_text(self.shape.chunk_bytes)) } else { node };
+        match self.shape.layout {
+            Layout::Plain | Layout::Unknown(_) | Layout::Raid0(None) => node,
+            layout => node.with("layout", layout),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The search for the order of members: landmarks are followed one after the other, and a place gets its member when the first
+//! landmark falls into it.
+//!
+//! ```text
+//!   landmark ──> place of the layout ── has a member? ── yes: its sector is checked
+//!                                            └── no: every member left is tried, and those with the right sector go on
+//! ```
+//!
+//! So permutations are never listed: a wrong member ends at its first landmark.
+
+use std::fmt;
+
+use super::landmarks::{Landmark, Verdict};
+use super::reader::{Reader, Sector, is_zero};
+use super::shape::{Map, Spot};
+
+/// How many landmarks are looked at in one order of members.
+const LANDMARKS_MAX: usize = 4000;
+/// How many steps one shape may take, and how many orders are kept of it.
+const STEPS_MAX: u32 = 60_000;
+const ORDERS_MAX: usize = 64;
+/// So many landmarks may be missing before an order is given up, and one more for each that is there.
+const MISSES_MIN: u32 = 3;
+
+/// What was found of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// Of what.
+    pub kind: &'static str,
+    /// How often it was as it should be.
+    pub fits: u32,
+    /// How often it was not.
+    pub misfits: u32,
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} {}", self.fits, self.fits + self.misfits, self.kind)
+    }
+}
+
+/// Counts by kind, in the order in which the kinds first appear.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally(pub Vec<Evidence>);
+
+impl Tally {
+    pub(super) fn count(&mut self, kind: &'static str, fits: bool) {
+        let row = match self.0.iter_mut().position(|row| row.kind == kind) {
+            Some(index) => &mut self.0[index],
+            None => {
+                self.0.push(Evidence { kind, fits: 0, misfits: 0 });
+                self.0.last_mut().expect("just pushed")
+            }
+        };
+        if fits {
+            row.fits += 1;
+        } else {
+            row.misfits += 1;
+        }
+    }
+
+    pub(super) fn fits(&self) -> u32 {
+        self.0.iter().map(|row| row.fits).sum()
+    }
+
+    pub(super) fn misfits(&self) -> u32 {
+        self.0.iter().map(|row| row.misfits).sum()
+    }
+}
+
+/// An order of members, as far as it is known, and what speaks for it.
+#[derive(Clone)]
+pub(super) struct Order {
+    /// The member in each place.
+    pub(super) members: Vec<Option<usize>>,
+    pub(super) tally: Tally,
+    queue: Vec<Landmark>,
+    next: usize,
+    /// Array addresses whose copies are compared when the landmarks are at an end.
+    copies: usize,
+}
+
+impl Order {
+    /// Nobody is anywhere yet.
+    pub(super) fn unknown(count: usize) -> Order {
+        Order::known(vec![None; count])
+    }
+
+    pub(super) fn known(members: Vec<Option<usize>>) -> Order {
+        Order { members, tally: Tally::default(), queue: Vec::new(), next: 0, copies: 0 }
+    }
+
+    fn is_used(&self, member: usize) -> bool {
+        self.members.contains(&Some(member))
+    }
+
+    fn take(&mut self, kind: &'static str, verdict: Verdict) {
+        match verdict {
+            Verdict::There(more) => {
+                self.tally.count(kind, true);
+                let room = LANDMARKS_MAX.saturating_sub(self.queue.len());
+                self.queue.extend(more.into_iter().take(room));
+            }
+            Verdict::Missing => self.tally.count(kind, false),
+            Verdict::Nothing => (),
+        }
+    }
+
+    fn is_hopeless(&self) -> bool {
+        self.tally.misfits() > MISSES_MIN + self.tally.fits()
+    }
+}
+
+/// What an absent member is made from while landmarks are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Absent {
+    /// Nothing, or copies.
+    Unknown,
+    /// The sum of all others: levels 4 and 5.
+    Sum,
+    /// The sum of all others but Q.
+    SumWithoutQ,
+}
+
+/// Follows landmarks in one shape.
+pub(super) struct Search<'a> {
+    pub(super) reader: &'a Reader<'a>,
+    pub(super) map: &'a Map,
+    /// What an absent member is made from.
+    pub(super) absent: Absent,
+    /// Addresses of the array at which its copies are compared; none for levels without.
+    pub(super) compared: &'a [u64],
+    /// Whether places without a member are to get one.
+    pub(super) fills: bool,
+    steps: u32,
+    found: Vec<Order>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(reader: &'a Reader<'a>, map: &'a Map, absent: Absent, compared: &'a [u64]) -> Search<'a> {
+        Search { reader, map, absent, compared, fills: true, steps: STEPS_MAX, found: Vec::new() }
+    }
+
+    /// Every order that `start` leads to from this landmark on; none when it is not there.
+    pub(super) fn from(mut self, start: Order, opening: Option<Landmark>) -> Vec<Order> {
+        let has_opening = opening.is_some();
+        let start = Order { queue: opening.into_iter().collect(), ..start };
+        self.follow(start);
+        // An opening that nobody has is no order at all.
+        self.found.retain(|order| !has_opening || order.tally.fits() > 0);
+        self.found
+    }
+
+    fn read(&self, order: &Order, member: usize, offset: u64) -> Option<Sector> {
+        if !self.reader.is_absent(member) {
+            return self.reader.sector(member, offset);
+        }
+        let but = match self.absent {
+            Absent::Unknown => return None,
+            Absent::Sum => None,
+            Absent::SumWithoutQ => Some(order.members[self.map.row_at(offset)?.q?]?),
+        };
+        self.reader.sum_of_others(member, but, offset)
+    }
+
+    fn follow(&mut self, mut order: Order) {
+        let mut spots = Vec::new();
+        loop {
+            let Some(left) = self.steps.checked_sub(1).filter(|_| self.found.len() < ORDERS_MAX) else { return };
+            self.steps = left;
+            if order.is_hopeless() {
+                return;
+            }
+            let branches = if let Some(landmark) = order.queue.get(order.next).cloned() {
+                order.next += 1;
+                self.map.spots(landmark.address, &mut spots);
+                self.step(&mut order, &landmark, &spots)
+            } else if let Some(&address) = self.compared.get(order.copies) {
+                order.copies += 1;
+                self.map.spots(address, &mut spots);
+                self.compare(&mut order, &spots)
+            } else {
+                self.found.push(order);
+                return;
+            };
+            match branches {
+                None => (),
+                Some(branches) => {
+                    branches.into_iter().for_each(|branch| self.follow(branch));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Checks one landmark; the orders to go on with when it is not this one alone.
+    fn step(&mut self, order: &mut Order, landmark: &Landmark, spots: &[Spot]) -> Option<Vec<Order>> {
+        if spots.is_empty() {
+            order.tally.count(landmark.kind, false);
+            return None;
+        }
+        let known = spots.iter().find_map(|spot| self.read(order, order.members[spot.role]?, spot.offset));
+        if let Some(sector) = known {
+            order.take(landmark.kind, landmark.check(&sector));
+            return None;
+        }
+        let empty = spots.iter().filter(|spot| order.members[spot.role].is_none() && self.fills);
+        // Whoever is absent may be the one that has the first copy.
+        let tried = if self.reader.has_absent() { spots.len() } else { 1 };
+        let (mut branches, mut wrong) = (Vec::new(), false);
+        for spot in empty.take(tried) {
+            for member in (0..order.members.len()).filter(|member| !order.is_used(*member)) {
+                let Some(sector) = self.read(order, member, spot.offset) else { continue };
+                match landmark.check(&sector) {
+                    Verdict::There(more) => {
+                        let mut branch = order.clone();
+                        branch.members[spot.role] = Some(member);
+                        branch.take(landmark.kind, Verdict::There(more));
+                        branches.push(branch);
+                    }
+                    Verdict::Missing => wrong = true,
+                    Verdict::Nothing => (),
+                }
+            }
+        }
+        match branches.len() {
+            0 => {
+                if wrong {
+                    order.tally.count(landmark.kind, false);
+                }
+                None
+            }
+            1 => {
+                *order = branches.swap_remove(0);
+                None
+            }
+            _ => Some(branches),
+        }
+    }
+
+    /// Compares the copies of a sector. Two places that have no member yet get every two that hold the same.
+    fn compare(&mut self, order: &mut Order, spots: &[Spot]) -> Option<Vec<Order>> {
+        let known: Vec<Option<Sector>> =
+            spots.iter().map(|spot| order.members[spot.role].and_then(|member| self.reader.sector(member, spot.offset))).collect();
+        let present: Vec<&Sector> = known.iter().flatten().collect();
+        if let [first, others @ ..] = &present[..]
+            && !others.is_empty()
+        {
+            if !present.iter().all(|sector| is_zero(sector)) {
+                order.tally.count(COPIES, others.iter().all(|other| other == first));
+            }
+            return None;
+        }
+        let candidates = |order: &Order, spot: &Spot| -> Vec<(usize, Sector)> {
+            let members = match order.members[spot.role] {
+                Some(member) => vec![member],
+                None => (0..order.members.len()).filter(|member| !order.is_used(*member)).collect(),
+            };
+            let read = members.into_iter().filter_map(|member| Some((member, self.reader.sector(member, spot.offset)?)));
+            read.filter(|(_, sector)| !is_zero(sector)).collect()
+        };
+        let [one, two, ..] = spots else { return None };
+        let mut branches = Vec::new();
+        let (ones, twos) = (candidates(order, one), candidates(order, two));
+        for (first, sector) in &ones {
+            for (second, copy) in twos.iter().filter(|(second, _)| second != first) {
+                if sector == copy {
+                    let mut branch = order.clone();
+                    branch.members[one.role] = Some(*first);
+                    branch.members[two.role] = Some(*second);
+                    branch.tally.count(COPIES, true);
+                    branches.push(branch);
+                }
+            }
+        }
+        if branches.is_empty() {
+            if !ones.is_empty() && !twos.is_empty() && !self.reader.has_absent() {
+                order.tally.count(COPIES, false);
+            }
+            return None;
+        }
+        Some(branches)
+    }
+}
+
+/// What copies that agree are called in the explanation.
+pub(super) const COPIES: &str = "copies agree";

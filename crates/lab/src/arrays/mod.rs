@@ -1,0 +1,44 @@
+//! md arrays on files and disks: finding and reading members' superblocks, making new ones, and doing without them.
+//!
+//! ```text
+//! paths ──> examine (reads at most a few KiB of each) ──> Examined ──> array::md::assemble ──> Assembly
+//! NewArray ──> create ──> array::md ──> superblocks ──> guard opens every member ──> written and synced
+//! paths ──> guess (what members hold, without superblocks) ──> Guesses
+//! ```
+//!
+//! Everything about the format is `array::md`; here are only the reads and writes around it.
+
+mod create;
+mod examine;
+pub mod guess;
+
+use std::fs::File;
+use std::io;
+
+use array::md::Level;
+
+pub use create::{Create, create};
+use examine::bitmap_offset;
+pub use examine::{Examined, Found, examine, members_in};
+
+const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
+/// What a superblock may take up; a bitmap's head is smaller.
+const SUPERBLOCK_BYTES: usize = 4096;
+
+/// The layer of the stack that a level is; linear for levels that raidloom does not serve.
+fn layer_name(level: Level) -> &'static str {
+    match level {
+        Level::Raid0 => "raid0",
+        Level::Raid1 => "raid1",
+        Level::Raid4 => "raid4",
+        Level::Raid5 => "raid5",
+        Level::Raid6 => "raid6",
+        Level::Raid10 => "raid10",
+        _ => "linear",
+    }
+}
+
+/// Size of a file or block device in bytes.
+fn size_of(mut file: &File) -> io::Result<u64> {
+    io::Seek::seek(&mut file, io::SeekFrom::End(0))
+}
