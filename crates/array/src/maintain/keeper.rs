@@ -13,7 +13,7 @@ use block::{Clock, Error, ErrorKind, Reactor};
 use reactor::Ringer;
 
 use super::{Control, Ending, Limits, Maintenance, Outcome, Progress, Ranges, Work};
-use crate::Condition;
+use crate::{Condition, Snapshot};
 
 /// Something worth telling.
 #[derive(Debug)]
@@ -145,17 +145,20 @@ impl Keeper {
 
     fn spare_is_due(&self) -> bool {
         let snapshot = self.control.snapshot();
-        let missing = snapshot.absent().union(&snapshot.stale());
-        // What has lost too much cannot be rebuilt.
-        snapshot.spares > 0 && snapshot.absent().count() > 0 && self.control.core().holds_all(&missing).is_ok()
+        snapshot.spares > 0 && snapshot.absent().count() > 0 && self.can_rebuild(&snapshot)
+    }
+
+    /// What has lost too much cannot be rebuilt.
+    fn can_rebuild(&self, snapshot: &Snapshot) -> bool {
+        self.control.core().holds_all(&snapshot.absent().union(&snapshot.stale())).is_ok()
     }
 
     /// What is to be done next.
     fn next(&self) -> Option<Work> {
-        if self.gave_up == Some(self.generation()) {
+        let snapshot = self.control.snapshot();
+        if self.gave_up == Some(snapshot.generation) || !self.can_rebuild(&snapshot) {
             return self.asked.front().cloned();
         }
-        let snapshot = self.control.snapshot();
         let rebuilding = snapshot.members.iter().position(|condition| matches!(condition, Condition::Rebuilding { .. }));
         let rebuild = rebuilding.map(|member| Work::Rebuild { member });
         let replace = snapshot.replaced.first().map(|&member| Work::Replace { member });

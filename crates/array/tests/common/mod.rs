@@ -32,6 +32,23 @@ impl Mortal {
         self.left.store(commands, Ordering::Relaxed);
     }
 
+    /// Whoever is alive stays so.
+    pub(crate) fn lives_on(&self) {
+        if !self.is_dead() {
+            self.dies_after(u64::MAX);
+        }
+    }
+
+    /// Whether it is gone or will be.
+    pub(crate) fn is_doomed(&self) -> bool {
+        self.left.load(Ordering::Relaxed) != u64::MAX
+    }
+
+    /// Whether it is gone.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.left.load(Ordering::Relaxed) == 0
+    }
+
     /// The block at `offset` cannot be read until it is written.
     pub(crate) fn goes_bad(&self, offset: u64) {
         self.bad.lock().expect("no test thread panics in here").insert(offset);
@@ -100,12 +117,28 @@ impl Channel for MortalChannel {
 /// A level whose plans are changed: for mistakes that the tests have to find.
 pub(crate) struct Twisted<L> {
     pub(crate) level: L,
+    /// For requests.
     pub(crate) twist: fn(&mut Plan),
+    /// For upkeep.
+    pub(crate) upkeep_twist: fn(&mut Plan),
+    /// Members that are being rebuilt are read like others.
+    pub(crate) trusts_stale: bool,
+}
+
+impl<L: Level> Twisted<L> {
+    /// No mistake yet.
+    pub(crate) fn straight(level: L) -> Twisted<L> {
+        Twisted { level, twist: |_| (), upkeep_twist: |_| (), trusts_stale: false }
+    }
+
+    fn faults(&self, faults: &Faults) -> Faults {
+        if self.trusts_stale { Faults { stale: MemberSet::EMPTY, ..*faults } } else { *faults }
+    }
 }
 
 /// Nobody locks anything.
 pub(crate) fn without_locks<L: Level>(level: L) -> Twisted<L> {
-    Twisted { level, twist: |plan| plan.lock = None }
+    Twisted { twist: |plan| plan.lock = None, ..Twisted::straight(level) }
 }
 
 impl<L: Level> Level for Twisted<L> {
@@ -141,16 +174,16 @@ impl<L: Level> Level for Twisted<L> {
         self.level.holds_all(absent)
     }
 
-    fn whole(&self, part: Part, absent: &MemberSet, queues: &Queues) -> Option<Spot> {
-        self.level.whole(part, absent, queues)
+    fn whole(&self, part: Part, missing: &MemberSet, queues: &Queues) -> Option<Spot> {
+        if self.trusts_stale { None } else { self.level.whole(part, missing, queues) }
     }
 
     fn piece_bytes(&self, part: Part, faults: &Faults) -> u64 {
-        self.level.piece_bytes(part, faults)
+        self.level.piece_bytes(part, &self.faults(faults))
     }
 
     fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
-        self.level.plan(piece, faults, queues, plan)?;
+        self.level.plan(piece, &self.faults(faults), queues, plan)?;
         (self.twist)(plan);
         Ok(())
     }
@@ -169,7 +202,7 @@ impl<L: Level> Level for Twisted<L> {
 
     fn plan_upkeep(&self, stretch: Stretch, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
         self.level.plan_upkeep(stretch, faults, plan)?;
-        (self.twist)(plan);
+        (self.upkeep_twist)(plan);
         Ok(())
     }
 }

@@ -1,0 +1,302 @@
+//! Jobs one by one: checks that find what is wrong, repairs, pauses, paces, checkpoints, and what ends a job.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use array::maintain::{Arrival, Ending, Keeper, Limits, Maintenance, Notice, Outcome, Ranges, Work};
+use array::{ArrayDevice, Condition, Level, ParityLayout, ParityLevel, Start};
+use block::{Blocking, Device, ErrorKind, Info, Reactor};
+use reactor::{Random, Woken};
+use testkit::{Fault, Memory};
+
+use crate::bench::{Bench, LIVELY, MEMBER_BYTES, Scheme, differing, each_array, keep, raid1, raid5, raid6};
+
+/// Whether a check counts a byte that is wrong anywhere, in data, parity or a copy, and a repair mends it.
+fn find_each_corruption<L: Level>(name: &str, made: (L, Scheme)) {
+    let bench = Bench::new(made, 7);
+    assert_eq!(differing(&bench.control, Work::Check(None)), Ok(0), "{name}");
+    let mut random = Random::with_seed(7);
+    for member in 0..bench.scheme.member_count() {
+        let offset = (0..).map(|_| random.u64(0..MEMBER_BYTES)).find(|&offset| bench.scheme.uses(member, offset)).expect("one");
+        bench.corrupt(member, offset);
+        let found = differing(&bench.control, Work::Check(None)).unwrap_or_else(|text| panic!("{name}: {text}"));
+        // Data are wrong to both parities, or to every other copy if they are the first one.
+        let most = bench.scheme.tolerated() as u64;
+        assert!((1..=most.max(1)).contains(&found), "{name}: member {member} at {offset}: {found} sectors");
+        assert_eq!(differing(&bench.control, Work::Check(None)), Ok(found), "{name}: a check changes nothing");
+        assert_eq!(differing(&bench.control, Work::Repair(None)), Ok(found), "{name}");
+        assert_eq!(differing(&bench.control, Work::Check(None)), Ok(0), "{name}: repaired");
+        assert_eq!(bench.scrub(), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn a_check_finds_a_wrong_byte_wherever_it_is() {
+    each_array(find_each_corruption, find_each_corruption);
+}
+
+/// Of RAID 6 the parity that nobody needs is compared also without a member.
+#[test]
+fn a_check_of_a_degraded_array_compares_what_is_left() {
+    for absent in 0..5 {
+        let bench = Bench::new(raid6(5, ParityLayout::LeftSymmetric), 3);
+        bench.control.fail(absent).expect("it may go");
+        assert_eq!(differing(&bench.control, Work::Check(None)), Ok(0));
+        let member = (absent + 1) % 5;
+        bench.corrupt(member, 600);
+        assert!(differing(&bench.control, Work::Check(None)).expect("done") > 0, "without {absent}");
+    }
+    let bench = Bench::new(raid5(4, ParityLayout::LeftSymmetric), 3);
+    bench.control.fail(0).expect("it may go");
+    bench.corrupt(1, 600);
+    assert_eq!(differing(&bench.control, Work::Check(None)), Ok(0), "there is nothing to compare with");
+}
+
+#[test]
+fn a_range_is_checked_by_itself() {
+    let bench = Bench::new(raid5(4, ParityLayout::LeftSymmetric), 5);
+    bench.corrupt(1, 5 * 512);
+    assert_eq!(differing(&bench.control, Work::Check(Some(0..5 * 512))), Ok(0));
+    assert_eq!(differing(&bench.control, Work::Check(Some(5 * 512..6 * 512))), Ok(1));
+    let mut maintenance = bench.control.maintenance(&Reactor::virtual_clock()).expect("maintenance");
+    for range in [0..0, 0..100, 0..1 << 40] {
+        assert_eq!(maintenance.start(Work::Check(Some(range))).expect_err("no such range").kind(), ErrorKind::Invalid);
+    }
+}
+
+/// Polls until the job has ended.
+fn finish(maintenance: &mut Maintenance, reactor: &Reactor) -> Outcome {
+    loop {
+        if let Some(outcome) = maintenance.poll() {
+            return outcome;
+        }
+        assert_ne!(reactor.wait(None).expect("no kernel"), Woken::Idle, "stuck at {:?}", maintenance.progress());
+    }
+}
+
+#[test]
+fn a_spare_takes_the_place_of_a_member_that_fails() {
+    let bench = Bench::new(raid5(4, ParityLayout::LeftSymmetric), 6);
+    bench.control.add(bench.parts.arrival()).expect("it fits");
+    let reactor = Reactor::virtual_clock();
+    let mut keeper = Keeper::open(&bench.control, &reactor).expect("a keeper");
+    assert!(keeper.poll().is_none() && keeper.is_idle());
+    bench.control.fail(2).expect("it may go");
+    let text = |notice: Option<Notice>| match notice {
+        Some(Notice::SpareSeated { member, name }) => format!("{name} in place {member}"),
+        Some(Notice::Began(work)) => work.to_string(),
+        other => format!("{other:?}"),
+    };
+    assert_eq!(text(keeper.poll()), "member 2 (file:m4) in place 2");
+    assert_eq!(text(keeper.poll()), "rebuild of member 2");
+    assert!(bench.control.remove(2).is_err(), "the spare is in service");
+    loop {
+        match keeper.poll() {
+            Some(Notice::Ended(Outcome { ending: Ending::Done, progress })) => {
+                assert_eq!((progress.done_bytes, progress.total_bytes), (24 << 9, 24 << 9));
+                break;
+            }
+            Some(notice) => panic!("{notice:?}"),
+            None => assert_ne!(reactor.wait(None).expect("no kernel"), Woken::Idle),
+        }
+    }
+    assert_eq!(bench.control.snapshot().members, [Condition::InSync; 4]);
+    assert_eq!(bench.scrub(), Ok(()));
+}
+
+/// What was noted as done need not be done again by the one who comes after.
+#[test]
+fn a_rebuild_goes_on_from_its_checkpoint() {
+    let arrays: [fn() -> (ParityLevel, Scheme); 2] = [|| raid5(4, ParityLayout::LeftSymmetric), || raid6(5, ParityLayout::DdfNContinue)];
+    for make in arrays {
+        let bench = Bench::new(make(), 1);
+        let data = crate::common::bytes(&*bench.array);
+        bench.control.fail(1).expect("it may go");
+        bench.control.remove(1).expect("it has failed");
+        bench.control.seat_at(1, bench.parts.arrival(), || None).expect("it fits");
+        let reactor = Reactor::virtual_clock();
+        let mut maintenance = bench.control.maintenance(&reactor).expect("maintenance");
+        maintenance.set_limits(Limits { stretches: 1, ..LIVELY });
+        maintenance.start(Work::Rebuild { member: 1 }).expect("it is owed all");
+        assert_eq!(maintenance.start(Work::Check(None)).expect_err("one at a time").kind(), ErrorKind::Busy);
+        let position = loop {
+            assert!(maintenance.poll().is_none());
+            match bench.control.snapshot().members[1] {
+                Condition::Rebuilding { position, partly: false } if position > 4096 => break position,
+                Condition::Rebuilding { .. } => drop(reactor.wait(None).expect("no kernel")),
+                condition => panic!("{condition:?}"),
+            }
+        };
+        drop(maintenance);
+        assert!(position < 24 << 9 && position % 512 == 0);
+        // The array is started again from what its record would say.
+        let owed_to_1 = Ranges::one(position..24 << 9);
+        let seated = bench.parts.seated(&bench.control);
+        let starts = seated.iter().enumerate().map(|(member, part)| {
+            let owed = if member == 1 { owed_to_1.clone() } else { Ranges::none() };
+            let device = part.as_ref().expect("somebody").device();
+            Some(Start { device, data_offset: 0, owed, lost: Ranges::none() })
+        });
+        let array = Arc::new(ArrayDevice::resume(make().0, starts.collect(), Ranges::none()).expect("an array"));
+        let again = Bench { scheme: bench.scheme, parts: Arc::clone(&bench.parts), control: array.control(), array };
+        let mut maintenance = again.control.maintenance(&reactor).expect("maintenance");
+        maintenance.start(Work::Rebuild { member: 1 }).expect("it is owed the rest");
+        assert_eq!(maintenance.progress().expect("a job").done_bytes, position);
+        assert!(matches!(finish(&mut maintenance, &reactor).ending, Ending::Done));
+        assert_eq!(again.scrub(), Ok(()));
+        assert!(crate::common::bytes(&*again.array) == data);
+    }
+}
+
+/// A member that was away gets what it missed, and that is all that is read and written for it.
+#[test]
+fn a_member_that_comes_back_is_owed_only_what_it_missed() {
+    let bench = Bench::new(raid5(4, ParityLayout::LeftSymmetric), 8);
+    let part = bench.parts.seated(&bench.control)[2].clone().expect("somebody");
+    bench.control.fail(2).expect("it may go");
+    bench.control.remove(2).expect("it has failed");
+    let mut channel = Blocking::open(&*bench.array, &Reactor::virtual_clock()).expect("a channel");
+    channel.write_slice(0, &[9; 512]).expect("written");
+    channel.write_slice(20 << 10, &[7; 4096]).expect("written");
+    drop(channel);
+    // Rows 0 and 6 to 8 of two blocks each.
+    let missed: Ranges = [0..1024, 6 * 1024..9 * 1024].into_iter().collect();
+    bench.control.seat_at(2, Arrival::whole(part.device()), || Some(missed)).expect("it fits");
+    assert_eq!(bench.control.snapshot().members[2], Condition::Rebuilding { position: 0, partly: true });
+    let outcomes = keep(&bench.control, &[]).expect("rebuilt");
+    assert_eq!(outcomes.len(), 1);
+    assert_eq!(bench.control.snapshot().members[2], Condition::InSync);
+    assert_eq!(bench.scrub(), Ok(()));
+}
+
+#[test]
+fn a_resync_makes_redundancy_true_where_it_is_owed() {
+    let bench = Bench::new(raid1(3), 9);
+    bench.corrupt(1, 3 * 512);
+    bench.corrupt(2, 9 * 512);
+    let owed: Ranges = [3 * 512..4 * 512, 8 * 512..10 * 512].into_iter().collect();
+    bench.control.owe_resync(&owed);
+    assert_eq!(bench.control.snapshot().resync, Some(3 * 512));
+    let outcomes = keep(&bench.control, &[]).expect("resynced");
+    assert_eq!(outcomes.iter().map(|outcome| outcome.progress.differing_sectors).collect::<Vec<_>>(), [2]);
+    assert_eq!((bench.control.snapshot().resync, bench.scrub()), (None, Ok(())));
+}
+
+#[test]
+fn pace_and_progress_are_those_of_the_clock() {
+    // 32 MiB of each member.
+    let array = ArrayDevice::raid1((0..2).map(|_| Some(Arc::new(Memory::new(32 << 20)) as Arc<dyn Device>)).collect()).expect("an array");
+    let control = array.control();
+    let reactor = Reactor::virtual_clock();
+    let mut maintenance = control.maintenance(&reactor).expect("maintenance");
+    let megabyte = 1 << 20;
+    maintenance.set_limits(Limits { most_bytes_per_second: megabyte, least_bytes_per_second: megabyte / 4, ..Limits::default() });
+    maintenance.start(Work::Check(None)).expect("a check");
+    let start = reactor.now();
+    while reactor.now().since(start) < Duration::from_secs(16) {
+        assert!(maintenance.poll().is_none());
+        let _ = reactor.wait(None).expect("no kernel");
+    }
+    let progress = maintenance.progress().expect("a job");
+    assert!((15 << 20..=17 << 20).contains(&progress.done_bytes), "{progress:?}");
+    assert!(progress.bytes_per_second.abs_diff(megabyte) < megabyte / 10, "{progress:?}");
+    assert!(progress.remaining.expect("known").as_secs().abs_diff(16) <= 2, "{progress:?}");
+    // While it is paused, nothing moves.
+    maintenance.pause();
+    while maintenance.poll().is_none() && reactor.wait(Some(start + Duration::from_secs(30))).expect("no kernel") != Woken::Deadline {}
+    let paused = maintenance.progress().expect("a job");
+    assert!(paused.paused && paused.remaining.is_none() && paused.done_bytes - progress.done_bytes <= 2 << 20);
+    maintenance.resume();
+    // A host that asks for something every 10 ms slows it down to a quarter.
+    let mut channel = Blocking::open(&array, &reactor).expect("a channel");
+    let (before, start) = (maintenance.progress().expect("a job").done_bytes, reactor.now());
+    while reactor.now().since(start) < Duration::from_secs(24) {
+        channel.write_slice(0, &[1; 512]).expect("written");
+        assert!(maintenance.poll().is_none());
+        let _ = reactor.wait(Some(reactor.now() + Duration::from_millis(10))).expect("no kernel");
+    }
+    let slowly = maintenance.progress().expect("a job").done_bytes - before;
+    assert!((5 << 20..=8 << 20).contains(&slowly), "{slowly}");
+    maintenance.cancel();
+    assert!(matches!(finish(&mut maintenance, &reactor).ending, Ending::Cancelled));
+    assert!(maintenance.progress().is_none());
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_with_its_reason() {
+    let bench = Bench::new(raid5(3, ParityLayout::LeftSymmetric), 2);
+    let control = &bench.control;
+    let small: Arc<dyn Device> = Arc::new(Memory::new(MEMBER_BYTES - 1024));
+    let coarse: Arc<dyn Device> = Arc::new(Memory::with(Info { block_bytes: 4096, ..Memory::new(1 << 20).info().clone() }));
+    let frozen: Arc<dyn Device> = Arc::new(Memory::with(Info { read_only: true, ..Memory::new(1 << 20).info().clone() }));
+    let text = |result: Result<(), block::Error>| result.expect_err("refused").to_string();
+    assert!(text(control.add(Arrival::whole(small))).ends_with("11776; a member of this array needs 12KiB"));
+    assert!(text(control.add(Arrival::whole(coarse))).ends_with("blocks of 4096 bytes; the array has 512"));
+    assert!(text(control.add(Arrival::whole(frozen))).ends_with("is read-only"));
+    assert_eq!(text(control.remove(1)), "member 1 is in service: fail it first");
+    assert_eq!(text(control.fail(3)), "member 3: the array has places 0 to 2");
+    assert_eq!(text(control.seat_at(1, bench.parts.arrival(), || None)), "member 1: somebody is in this place: fail and remove it first");
+    control.fail(1).expect("it may go");
+    assert_eq!(text(control.fail(1)), "member 1 is out already");
+    assert_eq!(text(control.fail(0)), "member 0 is needed: without it data would be lost");
+    assert_eq!(text(control.replace(1, bench.parts.arrival())), "member 1 is not in sync, or is being replaced already");
+    control.replace(0, bench.parts.arrival()).expect("it is in sync");
+    assert_eq!(text(control.replace(0, bench.parts.arrival())), "member 0 is not in sync, or is being replaced already");
+    control.remove(1).expect("it has failed");
+    assert_eq!(text(control.remove(1)), "member 1: nobody is in this place");
+    let mut maintenance = control.maintenance(&Reactor::virtual_clock()).expect("maintenance");
+    assert_eq!(text(maintenance.start(Work::Rebuild { member: 2 })), "rebuild of member 2: nothing is owed to it");
+    assert_eq!(text(maintenance.start(Work::Replace { member: 2 })), "replacement of member 2: it has no successor");
+    assert_eq!(text(maintenance.start(Work::Rebuild { member: 7 })), "rebuild of member 7: there is no such member");
+    let striped = ArrayDevice::raid0(vec![Arc::new(Memory::new(1 << 20))], 4096, array::Raid0Layout::Original).expect("an array");
+    let spare = Arrival::whole(Arc::new(Memory::new(1 << 20)));
+    assert!(text(striped.control().add(spare)).ends_with("the array has no redundancy to rebuild a member from"));
+    assert_eq!(text(striped.control().fail(0)), "member 0 is needed: without it data would be lost");
+}
+
+/// The member serves while it is copied, and its successor afterwards.
+#[test]
+fn a_member_is_replaced_while_it_serves() {
+    let bench = Bench::new(raid5(3, ParityLayout::LeftSymmetric), 4);
+    let old = bench.parts.seated(&bench.control)[1].clone().expect("somebody");
+    bench.control.replace(1, bench.parts.arrival()).expect("it is in sync");
+    assert_eq!((bench.control.snapshot().replaced, bench.control.snapshot().members[1]), (vec![1], Condition::InSync));
+    keep(&bench.control, &[]).expect("replaced");
+    let new = bench.parts.seated(&bench.control)[1].clone().expect("somebody");
+    assert_eq!((new.name, bench.control.snapshot().replaced.len()), ("m3", 0));
+    old.mortal.dies_after(0);
+    assert_eq!(bench.scrub(), Ok(()));
+    // A successor that fails is left behind.
+    let broken = bench.parts.make();
+    bench.control.replace(1, Arrival::whole(broken.device())).expect("it is in sync");
+    broken.memory.fail_next(Fault::Write);
+    let outcomes = keep(&bench.control, &[]).expect("it ended");
+    let Some(Outcome { ending: Ending::Failed(error), .. }) = outcomes.last() else { panic!("{outcomes:?}") };
+    let text = "replacement of member 1: member 1 (file:m4) has failed meanwhile; the member serves as before";
+    assert_eq!(error.to_string(), text);
+    assert_eq!(bench.control.snapshot().members, [Condition::InSync; 3]);
+    assert_eq!(bench.scrub(), Ok(()));
+}
+
+#[test]
+fn a_second_failure_ends_a_rebuild_that_cannot_go_on() {
+    let bench = Bench::new(raid5(3, ParityLayout::LeftSymmetric), 4);
+    bench.control.fail(0).expect("it may go");
+    bench.control.add(bench.parts.arrival()).expect("it fits");
+    bench.parts.seated(&bench.control)[2].clone().expect("somebody").mortal.dies_after(5);
+    let outcomes = keep(&bench.control, &[]).expect("it ended");
+    assert_eq!(outcomes.len(), 1, "it is not tried again and again: {outcomes:?}");
+    let Ending::Failed(error) = &outcomes[0].ending else { panic!("{outcomes:?}") };
+    let text = error.to_string();
+    assert!(
+        text.starts_with("rebuild of member 0: ") && text.ends_with("members 0, 2 are not there, and the rest does not make up for it"),
+        "{text}"
+    );
+    // RAID 6 goes on, and then rebuilds the other one.
+    let bench = Bench::new(raid6(5, ParityLayout::LeftSymmetric), 4);
+    bench.control.fail(0).expect("it may go");
+    (0..2).for_each(|_| bench.control.add(bench.parts.arrival()).expect("it fits"));
+    bench.parts.seated(&bench.control)[2].clone().expect("somebody").mortal.dies_after(5);
+    keep(&bench.control, &[]).expect("done");
+    assert_eq!((bench.control.snapshot().members, bench.scrub()), (vec![Condition::InSync; 5], Ok(())));
+}
