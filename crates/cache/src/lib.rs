@@ -10,6 +10,7 @@
 mod beside;
 mod overlay;
 mod policy;
+pub mod simulate;
 
 pub use overlay::{Changes, DeltaState, Overlay, OverlayOptions, commit, discard, examine};
 pub use policy::{Admission, AdmissionOptions, Directory, POLICY_BYTES_PER_SLOT, PolicyKind, SLOTS_MAX, Slot};

@@ -138,5 +138,5 @@ fn hash(key: u32) -> u64 {
 
 /// A place below `count` that the hash names; every place is as likely.
 fn place(hash: u64, count: usize) -> usize {
-    ((hash >> 32) * count as u64 >> 32) as usize
+    (((hash >> 32) * count as u64) >> 32) as usize
 }

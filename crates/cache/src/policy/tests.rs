@@ -160,7 +160,7 @@ struct SlowS3 {
 }
 
 impl SlowS3 {
-    fn from_small(&mut self, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
+    fn out_of_small(&mut self, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
         let mut at = 0;
         while at < self.small.len() {
             let (block, count) = self.small[at];
@@ -178,7 +178,7 @@ impl SlowS3 {
         None
     }
 
-    fn from_main(&mut self, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
+    fn out_of_main(&mut self, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
         let mut at = 0;
         while at < self.main.len() {
             let (block, count) = self.main[at];
@@ -207,11 +207,11 @@ impl Reference for SlowS3 {
     fn evict(&mut self, _: u32, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
         let mut victim = None;
         if self.small.len() >= (self.slots / 10).max(1) {
-            victim = self.from_small(may_go);
+            victim = self.out_of_small(may_go);
         }
-        victim = victim.or_else(|| self.from_main(may_go));
-        victim = victim.or_else(|| self.from_small(may_go));
-        victim.or_else(|| self.from_main(may_go))
+        victim = victim.or_else(|| self.out_of_main(may_go));
+        victim = victim.or_else(|| self.out_of_small(may_go));
+        victim.or_else(|| self.out_of_main(may_go))
     }
     fn remove(&mut self, block: u32) {
         self.small.retain(|entry| entry.0 != block);
