@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use block::{Channel, Device, Error, ErrorKind, Info, Node, size_text};
+use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, size_text};
 use reactor::{Clock, Reactor};
 
 use crate::execute::ArrayChannel;
 use crate::geometry::{Linear, ParityLayout, Raid0, Raid0Layout, Raid10, Raid10Layout};
 use crate::health::{Health, MEMBERS_MAX, Seat};
 use crate::maintain::{Control, Ranges};
+use crate::md::Version;
+use crate::record::{Record, Recorded};
 use crate::rows::{Rows, Waiter};
 use crate::{Level, LinearLevel, MemberSet, MirrorLevel, ParityLevel, Raid0Level};
 
@@ -22,6 +24,10 @@ pub(crate) struct Shared<L> {
     pub(crate) rows: Rows,
     /// The host has sent something since upkeep last looked.
     pub(crate) busy: AtomicBool,
+    /// md's metadata, where members carry it and it is kept up to date.
+    pub(crate) record: Option<Record>,
+    /// Its version.
+    metadata: Option<Version>,
 }
 
 impl<L: Level> Shared<L> {
@@ -174,7 +180,7 @@ impl<L: Level> ArrayDevice<L> {
         let start = |device: Option<Arc<dyn Device>>| {
             device.map(|device| Start { device, data_offset: 0, owed: Ranges::none(), lost: Ranges::none() })
         };
-        Self::with_info(level, info, members.into_iter().map(start).collect(), Ranges::none())
+        Self::with_info(level, info, members.into_iter().map(start).collect(), Ranges::none(), (None, None))
     }
 
     /// An array of members that have been members before: some may be owed what they missed, and the whole a resync, which
@@ -186,10 +192,36 @@ impl<L: Level> ArrayDevice<L> {
         let present: Vec<Arc<dyn Device>> = members.iter().flatten().map(|start| Arc::clone(&start.device)).collect();
         let mut info = combine(&present, block_bytes(&present)?, level.size_bytes());
         level.refine(&mut info);
-        Self::with_info(level, info, members, resync)
+        Self::with_info(level, info, members, resync, (None, None))
     }
 
-    fn with_info(level: L, info: Info, members: Vec<Option<Start>>, resync: Ranges) -> Result<Self, Error> {
+    /// The same for members with superblocks of this version, whose metadata are kept up to date by `record`.
+    pub(crate) fn resume_recorded(
+        level: L,
+        members: Vec<Option<Start>>,
+        resync: Ranges,
+        record: Option<Record>,
+        read_only: bool,
+        metadata: Version,
+    ) -> Result<Self, Error> {
+        let present: Vec<Arc<dyn Device>> = members.iter().flatten().map(|start| Arc::clone(&start.device)).collect();
+        let mut info = combine(&present, block_bytes(&present)?, level.size_bytes());
+        level.refine(&mut info);
+        info.read_only |= read_only;
+        if record.as_ref().is_some_and(|record| record.log.is_some()) {
+            // A discard is never durable by itself, and what is logged has to be.
+            info.discard = DiscardSupport::None;
+        }
+        Self::with_info(level, info, members, resync, (record, Some(metadata)))
+    }
+
+    fn with_info(
+        level: L,
+        info: Info,
+        members: Vec<Option<Start>>,
+        resync: Ranges,
+        (record, metadata): (Option<Record>, Option<Version>),
+    ) -> Result<Self, Error> {
         if members.len() > MEMBERS_MAX {
             let text = format!("{} members; an array has at most {MEMBERS_MAX}", members.len());
             return Err(Error::new(ErrorKind::Invalid, text));
@@ -208,7 +240,13 @@ impl<L: Level> ArrayDevice<L> {
         let roster = health.roster();
         let missing = roster.absent.union(&roster.stale);
         level.holds_all(&missing).map_err(|lost| Error::new(ErrorKind::Invalid, lost.to_string()))?;
-        Ok(ArrayDevice(Arc::new(Shared { level, info, health, rows: Rows::default(), busy: AtomicBool::new(false) })))
+        let busy = AtomicBool::new(false);
+        Ok(ArrayDevice(Arc::new(Shared { level, info, health, rows: Rows::default(), busy, record, metadata })))
+    }
+
+    /// The array with its metadata, if they are kept up to date.
+    pub(crate) fn recorded(&self) -> Option<Arc<dyn Recorded>> {
+        self.0.record.is_some().then(|| Arc::clone(&self.0) as Arc<dyn Recorded>)
     }
 
     /// What acts on the array while it runs.
@@ -233,7 +271,11 @@ impl<L: Level> Device for ArrayDevice<L> {
         let seats = self.0.health.roster().seats;
         let members = seats.iter().map(|seat| seat.as_ref().map_or(Node::Missing, |seat| seat.device.describe()));
         let node = Node::layer(self.0.level.name(), members.collect());
-        self.0.level.options().into_iter().fold(node, |node, (option, setting)| node.with(&option, setting))
+        let options = self.0.level.options().into_iter().map(|(option, setting)| match (&*option, self.0.metadata) {
+            ("metadata", Some(version)) => (option, version.to_string()),
+            _ => (option, setting),
+        });
+        options.fold(node, |node, (option, setting)| node.with(&option, setting))
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {

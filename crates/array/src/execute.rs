@@ -14,6 +14,9 @@
 //! A read that fails for the medium's sake goes on with care, in small steps: each is read once more, and if that fails it
 //! is made from the other members and written back.
 
+mod gate;
+
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -24,8 +27,10 @@ use crate::device::Shared;
 use crate::health::{Seat, Verdict, judge};
 use crate::maintain::UpkeepChannel;
 use crate::memory::{HostBuffer, Memory, NO_FRAGMENT, Pool};
+use crate::record::{Ended, Logged, Pen};
 use crate::rows::Waiter;
 use crate::{Access, Action, Faults, Level, MemberSet, Part, Place, Plan, Queues, RowLock, Spot, Stretch};
+use gate::{LogState, Pass};
 
 /// Set in the tag of a command that belongs to a plan; then come 31 bits of piece and 32 of command.
 const PLANNED: u64 = 1 << 63;
@@ -148,7 +153,11 @@ enum Phase {
     Planning,
     WaitingForRow,
     Reading,
+    /// What closes the write hole is written first.
+    Logging,
     Writing,
+    /// Done, and what it was done without is being written down.
+    Confirming,
 }
 
 /// A part of a request under way.
@@ -170,6 +179,11 @@ struct Piece {
     plan: Plan,
     /// Held, or waited for.
     held_row: Option<RowLock>,
+    /// What the array's record let it write to.
+    admitted: Option<Range<u64>>,
+    /// What it logs, and how far it is with that.
+    logged: Option<Logged>,
+    log: LogState,
     memory: Memory,
     commands: Vec<Command>,
     outstanding: u32,
@@ -227,6 +241,9 @@ pub(crate) struct ArrayChannel<L: Level> {
     waiter: Arc<Waiter>,
     granted: Vec<u32>,
     reactor: Reactor,
+    /// What metadata are written with, and what of it has ended.
+    pen: Pen,
+    ended: Vec<Ended>,
     /// The channel is being dropped: nothing new is begun.
     closing: bool,
 }
@@ -263,6 +280,8 @@ impl<L: Level> ArrayChannel<L> {
             waiter,
             granted: Vec::new(),
             reactor: reactor.clone(),
+            pen: Pen::default(),
+            ended: Vec::new(),
             closing: false,
             shared,
         })
@@ -423,11 +442,11 @@ impl<L: Level> ArrayChannel<L> {
             piece.careful = careful;
             piece.unreadable = MemberSet::EMPTY;
             piece.memory.start(buffer);
-            self.plan(&mut piece);
             let index = self.free_pieces.pop().unwrap_or_else(|| {
                 self.pieces.push(None);
                 (self.pieces.len() - 1) as u32
             });
+            self.plan(index, &mut piece);
             self.advance(index, piece);
         }
         let request = &mut self.requests[slot as usize];
@@ -438,7 +457,9 @@ impl<L: Level> ArrayChannel<L> {
     }
 
     /// Plans what is left of the piece, or as much of it as one plan takes.
-    fn plan(&mut self, piece: &mut Piece) {
+    fn plan(&mut self, index: u32, piece: &mut Piece) {
+        self.release_log(index, piece);
+        piece.logged = None;
         self.refresh_health();
         let faults = Faults { absent: self.absent, unreadable: piece.unreadable, stale: self.stale };
         piece.plan.clear();
@@ -461,12 +482,19 @@ impl<L: Level> ArrayChannel<L> {
                 level.plan_upkeep(Stretch { length: piece.planned, ..left }, &faults, &mut piece.plan)
             }
             Job::Part(left) => {
+                let faults = self.faults_for(left, faults);
                 piece.planned = level.piece_bytes(left, &faults);
                 debug_assert!(piece.planned > 0 && piece.planned <= left.length, "a plan covers a part of what is left");
                 piece.memory.host_start = piece.done;
                 self.queues.want(piece.careful);
-                let planned = level.plan(Part { length: piece.planned, ..left }, &faults, &self.queues, &mut piece.plan);
+                let part = Part { length: piece.planned, ..left };
+                let planned = level.plan(part, &faults, &self.queues, &mut piece.plan);
                 self.queues.want(None);
+                if self.shared.info.read_only {
+                    // Nothing is mended there.
+                    piece.plan.write.clear();
+                }
+                self.plan_log(piece, part);
                 planned
             }
         };
@@ -502,11 +530,24 @@ impl<L: Level> ArrayChannel<L> {
                         }
                     }
                 }
+                Phase::WaitingForRow | Phase::Logging if self.closing => {
+                    piece.memory.rejoin();
+                    piece.memory.drop_scratch(&mut self.scratch);
+                    return self.end_piece(index, piece);
+                }
                 Phase::WaitingForRow => {
                     if piece.generation != self.shared.health.generation() {
                         // A member failed while we waited.
-                        self.plan(&mut piece);
+                        self.plan(index, &mut piece);
                         continue;
+                    }
+                    match self.pass_gate(index, &mut piece) {
+                        Pass::Go => (),
+                        Pass::End => return self.end_piece(index, piece),
+                        Pass::Wait => {
+                            self.pieces[index as usize] = Some(piece);
+                            return;
+                        }
                     }
                     piece.memory.add_scratch(&piece.plan.scratch, &mut self.scratch);
                     piece.phase = Phase::Reading;
@@ -527,7 +568,15 @@ impl<L: Level> ArrayChannel<L> {
                         self.differing_sectors += differing;
                         piece.plan.write.append(&mut piece.plan.amend);
                     }
+                    self.seal_log(&mut piece);
                     piece.memory.freeze_scratch();
+                    piece.phase = Phase::Logging;
+                }
+                Phase::Logging => {
+                    if !self.pass_log(index, &mut piece) {
+                        self.pieces[index as usize] = Some(piece);
+                        return;
+                    }
                     piece.phase = Phase::Writing;
                     if self.send_phase(index, &mut piece) {
                         self.pieces[index as usize] = Some(piece);
@@ -538,10 +587,19 @@ impl<L: Level> ArrayChannel<L> {
                     piece.memory.drop_scratch(&mut self.scratch);
                     piece.done += piece.planned;
                     piece.unreadable = MemberSet::EMPTY;
-                    if piece.done == piece.job.length() {
-                        return self.end_piece(index, piece);
+                    piece.phase = if piece.done == piece.job.length() { Phase::Confirming } else { Phase::Planning };
+                    if piece.phase == Phase::Planning {
+                        self.plan(index, &mut piece);
                     }
-                    self.plan(&mut piece);
+                }
+                Phase::Confirming => {
+                    if !self.closing
+                        && let Pass::Wait = self.pass_confirmation(index, &mut piece)
+                    {
+                        self.pieces[index as usize] = Some(piece);
+                        return;
+                    }
+                    return self.end_piece(index, piece);
                 }
                 Phase::Reading | Phase::Writing => {
                     piece.memory.rejoin();
@@ -549,7 +607,7 @@ impl<L: Level> ArrayChannel<L> {
                     if !self.can_plan_again(&mut piece) {
                         return self.end_piece(index, piece);
                     }
-                    self.plan(&mut piece);
+                    self.plan(index, &mut piece);
                 }
             }
         }
@@ -671,9 +729,11 @@ impl<L: Level> ArrayChannel<L> {
             });
         }
         piece.outstanding = piece.commands.len() as u32;
+        // What was logged is durable before somebody else's entries take the place of its own.
+        let fua = piece.fua || piece.log == LogState::Written;
         for (number, command) in piece.commands.iter_mut().enumerate() {
             self.members[command.member].last_command = NO_COMMAND;
-            let (offset, length, fua) = (command.offset + self.members[command.member].data_offset, command.length, piece.fua);
+            let (offset, length, fua) = (command.offset + self.members[command.member].data_offset, command.length, fua);
             let op = match std::mem::replace(&mut command.work, Work::Sent) {
                 Work::Read(into) => Op::Read { offset, into },
                 Work::Write(from) => Op::Write { offset, from, fua },
@@ -707,7 +767,9 @@ impl<L: Level> ArrayChannel<L> {
     }
 
     fn end_piece(&mut self, index: u32, mut piece: Box<Piece>) {
+        self.release_log(index, &mut piece);
         self.release_row(&mut piece);
+        self.leave_record(&mut piece);
         let slot = piece.request;
         let request = &mut self.requests[slot as usize];
         if let HostBuffer::Read(buffer) = piece.memory.finish() {
@@ -775,7 +837,7 @@ impl<L: Level> ArrayChannel<L> {
         }
         let failed = done[at..].iter().any(|completion| completion.result.is_err());
         let seat = if failed { self.members[member].seat.clone() } else { None };
-        self.end_commands(member, seat, at, done);
+        self.end_commands(member, seat.as_ref(), at, done);
     }
 
     /// Takes what those have completed who have left their places.
@@ -789,26 +851,26 @@ impl<L: Level> ArrayChannel<L> {
             if queue.in_flight > 0 {
                 self.retired.push((member, queue));
             }
-            self.end_commands(member, seat, at, done);
+            self.end_commands(member, seat.as_ref(), at, done);
         }
     }
 
     /// Takes completions of one member, from `at` on in `done`. Direct requests end in place, unmoved. If one failed, it was
     /// that of `seat`.
-    fn end_commands(&mut self, member: usize, seat: Option<Arc<Seat>>, mut at: usize, done: &mut Vec<Completion>) {
+    fn end_commands(&mut self, member: usize, seat: Option<&Arc<Seat>>, mut at: usize, done: &mut Vec<Completion>) {
         while at < done.len() {
             let tag = done[at].tag;
             let failed = done[at].result.is_err();
             if tag & PLANNED != 0 {
                 let completion = done.swap_remove(at);
-                self.end_command(member, seat.as_ref(), completion);
+                self.end_command(member, seat, completion);
                 continue;
             }
             let slot = tag as u32;
             done[at].tag = self.direct[slot as usize].tag;
             if failed {
                 let completion = done.swap_remove(at);
-                self.fail_direct(slot, member, seat.clone(), completion);
+                self.fail_direct(slot, member, seat.cloned(), completion);
             } else {
                 self.in_flight -= 1;
                 at += 1;
@@ -868,6 +930,9 @@ impl Command {
 impl Default for Piece {
     fn default() -> Piece {
         Piece {
+            admitted: None,
+            logged: None,
+            log: LogState::Idle,
             request: 0,
             number: 0,
             job: Job::Flush,
@@ -917,17 +982,20 @@ impl<L: Level> Channel for ArrayChannel<L> {
     fn poll(&mut self, done: &mut Vec<Completion>) {
         // A phase sent out from here may have ended already, with no event to say so: go round until nothing new is sent.
         loop {
-            let sent = self.sent;
+            let sent = self.sent + self.pen.sent;
             for member in 0..self.members.len() {
                 if self.members[member].in_flight > 0 {
                     self.poll_member(member, done);
                 }
             }
+            if self.pen.is_busy() {
+                self.poll_pen();
+            }
             if !self.retired.is_empty() {
                 self.poll_retired(done);
             }
             let woken = L::LOCKS_ROWS && self.take_rows();
-            if self.sent == sent && !woken {
+            if self.sent + self.pen.sent == sent && !woken {
                 break;
             }
         }
@@ -989,7 +1057,8 @@ impl<L: Level> ArrayChannel<L> {
     }
 
     fn is_writing(&self) -> bool {
-        self.pieces.iter().flatten().any(|piece| piece.phase == Phase::Writing && piece.held_row.is_some())
+        let writes = |piece: &Piece| piece.phase == Phase::Writing && piece.held_row.is_some() || piece.log == LogState::Writing;
+        self.pen.has_job() || self.pieces.iter().flatten().any(|piece| writes(piece))
     }
 }
 
@@ -1005,14 +1074,15 @@ impl<L: Level> Drop for ArrayChannel<L> {
         self.stop_waiting();
         let mut done = Vec::new();
         while self.is_writing() && !std::thread::panicking() {
-            let before = self.sent;
+            let before = self.sent + self.pen.sent;
             for member in 0..self.members.len() {
                 if self.members[member].in_flight > 0 {
                     self.poll_member(member, &mut done);
                 }
             }
             self.poll_retired(&mut done);
-            if done.is_empty() && self.sent == before && self.is_writing() && self.reactor_stands() {
+            self.poll_pen();
+            if done.is_empty() && self.sent + self.pen.sent == before && self.is_writing() && self.reactor_stands() {
                 break;
             }
             done.clear();
@@ -1027,11 +1097,24 @@ impl<L: Level> Drop for ArrayChannel<L> {
                 }
             }
         }
+        for member in self
+            .pieces
+            .iter()
+            .flatten()
+            .filter(|piece| piece.log == LogState::Writing)
+            .filter_map(|piece| Some(piece.logged.as_ref()?.member))
+        {
+            self.drop_member(member, self.members[member].seat.as_ref(), ErrorKind::TimedOut);
+        }
+        self.abandon_job();
         let mut others = false;
-        for piece in self.pieces.iter_mut().flatten() {
+        for index in 0..self.pieces.len() {
+            let Some(mut piece) = self.pieces[index].take() else { continue };
             if let Some(row) = piece.held_row.take() {
                 others |= self.shared.rows.release(row, &self.waiter).0;
             }
+            self.release_log(index as u32, &mut piece);
+            self.leave_record(&mut piece);
         }
         if others {
             self.reactor.nudge();

@@ -91,6 +91,15 @@ impl Seat {
         Seat { device: Arc::clone(&holes) as Arc<dyn Device>, data_offset, name, holes: Some(holes), twin: None }
     }
 
+    /// The device itself, without what it is looked at through.
+    pub(crate) fn whole_device(&self) -> Arc<dyn Device> {
+        match (&self.twin, &self.holes) {
+            (Some(twin), _) => twin.member().whole_device(),
+            (None, Some(holes)) => Arc::clone(holes.below()),
+            (None, None) => Arc::clone(&self.device),
+        }
+    }
+
     /// The same under another name.
     fn named(&self, name: String) -> Arc<Seat> {
         let Seat { device, data_offset, holes, twin, .. } = self;

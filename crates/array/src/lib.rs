@@ -9,6 +9,7 @@
 //!   plan      what to lock, read, compute and write, as plain data
 //!   execute   runs any plan; a member's failure means planning again
 //!   health    which members still count
+//!   record    md's superblocks, bitmap and log of a running array
 //!   maintain  rebuilds, resyncs and scrubs, spares, members that come and go
 //! ```
 //!
@@ -25,6 +26,7 @@ mod memory;
 pub mod parity;
 mod plan;
 mod queues;
+pub mod record;
 mod rows;
 
 pub use device::{ArrayDevice, Start};

@@ -230,6 +230,14 @@ impl Memory {
         }
     }
 
+    /// The bytes of a scratch buffer, while it is computed.
+    pub(crate) fn scratch_mut(&mut self, slot: usize) -> &mut [u8] {
+        match &mut self.stores[slot + 1].held {
+            Held::Own(buffer) => buffer.as_mut_slice().expect("scratch lies in one piece"),
+            _ => panic!("a plan computes into a buffer that it has lent"),
+        }
+    }
+
     /// The bytes of a range, to be written.
     pub(crate) fn share(&self, place: Place, length: u64) -> Buf {
         let (index, start) = self.spot(place);

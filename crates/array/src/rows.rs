@@ -32,6 +32,14 @@ impl Waiter {
         self.any.store(true, Ordering::Release);
     }
 
+    /// Hands a piece what it waits for, and wakes its owner.
+    pub(crate) fn hand(&self, piece: u32) {
+        self.grant(piece);
+        if let Some(ringer) = &self.ringer {
+            ringer.ring();
+        }
+    }
+
     /// Moves the pieces that were handed their rows to `pieces`.
     pub(crate) fn take_granted(&self, pieces: &mut Vec<u32>) {
         if self.any.swap(false, Ordering::Acquire) {

@@ -46,6 +46,11 @@ impl Holes {
         Arc::new(Holes { below, places: Arc::new(Places { lost: Mutex::new(lost), any }) })
     }
 
+    /// What it is over.
+    pub(crate) fn below(&self) -> &Arc<dyn Device> {
+        &self.below
+    }
+
     /// Nobody could fill this, in bytes of the device.
     pub(crate) fn add(&self, range: Range<u64>) {
         self.places.change(|lost| lost.add(range));

@@ -283,7 +283,7 @@ impl Bitmap {
     }
 
     /// The regions that a range touches, in sectors of what the bitmap covers; what lies outside has none.
-    fn regions(&self, sectors: Range<u64>) -> Range<u64> {
+    pub(crate) fn regions(&self, sectors: Range<u64>) -> Range<u64> {
         let end = sectors.end.min(self.header.sync_size_sectors);
         if sectors.start >= end {
             return 0..0;
@@ -327,17 +327,28 @@ impl Bitmap {
         self.regions(sectors).any(|region| self.region_is_set(region))
     }
 
-    fn region_is_set(&self, region: u64) -> bool {
+    pub(crate) fn region_is_set(&self, region: u64) -> bool {
         self.bits[(region / 8) as usize] & 1 << (region % 8) != 0
+    }
+
+    /// The regions that are set, by number, each with its sectors.
+    pub(crate) fn set_regions(&self) -> impl Iterator<Item = (u64, Range<u64>)> {
+        let (chunk, end) = (self.header.chunk_sectors(), self.header.sync_size_sectors);
+        let bytes = self.bits.iter().zip(0_u64..).filter(|(byte, _)| **byte != 0);
+        let regions = bytes.flat_map(|(byte, at)| (0..8).filter(move |bit| byte >> bit & 1 == 1).map(move |bit| at * 8 + bit));
+        regions.map(move |region| (region, region * chunk..((region + 1).saturating_mul(chunk)).min(end)))
+    }
+
+    /// Marks a region as in sync; the page that changed.
+    pub(crate) fn clear_region(&mut self, region: u64) -> Option<usize> {
+        self.change(region..region + 1, false).pop()
     }
 
     /// What may be out of sync, in sectors: runs of set regions, in order, neighbours joined.
     #[must_use]
     pub fn dirty_ranges(&self) -> Vec<Range<u64>> {
-        let (chunk, end) = (self.header.chunk_sectors(), self.header.sync_size_sectors);
         let mut ranges: Vec<Range<u64>> = Vec::new();
-        for region in (0..self.header.region_count()).filter(|&region| self.region_is_set(region)) {
-            let range = region * chunk..((region + 1).saturating_mul(chunk)).min(end);
+        for (_, range) in self.set_regions() {
             match ranges.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,
                 _ => ranges.push(range),

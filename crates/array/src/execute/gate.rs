@@ -1,0 +1,238 @@
+//! Where an array keeps md's metadata: what has to be written down before a piece may write, before it may be answered, and
+//! what it logs in between.
+
+use std::sync::Arc;
+
+use block::{Device, Error, ErrorKind};
+
+use super::{ArrayChannel, Failure, Job, NO_MEMBER, Phase, Piece};
+use crate::device::Shared;
+use crate::level::Action;
+use crate::record::{Admission, Ended, Record, Recorded, Truth};
+use crate::{Faults, Level, Lost, MemberSet, Part, Place, Snapshot};
+
+/// Where a piece is with its log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum LogState {
+    /// It has not asked for the log, or is done with it.
+    #[default]
+    Idle,
+    /// It waits for somebody else to be done with it.
+    Waiting,
+    /// Its entries are on their way.
+    Writing,
+    /// They are durable; nobody else may replace them.
+    Written,
+}
+
+/// Whether a piece goes on.
+pub(super) enum Pass {
+    Go,
+    /// It is handed back when it is worth trying again.
+    Wait,
+    /// It has failed.
+    End,
+}
+
+/// Whether a job changes what the host reads, and how.
+fn written_part(job: Job) -> Option<Part> {
+    match job {
+        Job::Part(part) if part.action != Action::Read => Some(part),
+        _ => None,
+    }
+}
+
+impl<L: Level> ArrayChannel<L> {
+    /// Faults to plan with. While parity may be untrue it is not taken for the old one: it is made from all of the row, which
+    /// is what may be logged.
+    pub(super) fn faults_for(&self, part: Part, faults: Faults) -> Faults {
+        let mut faults = faults;
+        if let Some(log) = self.shared.record.as_ref().and_then(|record| record.log.as_ref())
+            && part.action != Action::Read
+            && self.missing.count() == 0
+            && self.shared.health.snapshot().resync.is_some()
+        {
+            faults.unreadable.insert(log.parity_member(part.offset));
+        }
+        faults
+    }
+
+    /// What the planned part of the piece logs.
+    pub(super) fn plan_log(&self, piece: &mut Piece, part: Part) {
+        let log = self.shared.record.as_ref().and_then(|record| record.log.as_ref());
+        piece.logged = log.and_then(|log| log.add_to(part, &mut piece.plan));
+    }
+
+    /// Asks whether what is planned may be written.
+    pub(super) fn pass_gate(&mut self, index: u32, piece: &mut Piece) -> Pass {
+        let Some(record) = &self.shared.record else { return Pass::Go };
+        let Some(part) = written_part(piece.job.slice(piece.done, piece.planned)) else { return Pass::Go };
+        let range = if record.by_array_bytes {
+            part.offset..part.offset + part.length
+        } else {
+            let starts = piece.plan.write.iter().map(|access| access.offset);
+            let ends = piece.plan.write.iter().map(|access| access.offset + access.length);
+            starts.min().unwrap_or(0)..ends.max().unwrap_or(0)
+        };
+        if piece.admitted.as_ref().is_some_and(|admitted| admitted.start <= range.start && range.end <= admitted.end) {
+            return Pass::Go;
+        }
+        let admission = record.admit(&*self.shared, &range, &self.waiter, index);
+        if let Admission::Go = admission
+            && let Some(before) = piece.admitted.replace(range)
+        {
+            record.leave(&before);
+        }
+        self.follow(piece, admission)
+    }
+
+    /// Asks whether a piece that is done may be answered: what it did without some members has to be written down.
+    pub(super) fn pass_confirmation(&mut self, index: u32, piece: &mut Piece) -> Pass {
+        let Some(record) = &self.shared.record else { return Pass::Go };
+        if record.knows(piece.generation) || !(matches!(piece.job, Job::Flush) || written_part(piece.job).is_some()) {
+            return Pass::Go;
+        }
+        let admission = record.confirm(&*self.shared, piece.generation, &self.waiter, index);
+        self.follow(piece, admission)
+    }
+
+    fn follow(&mut self, piece: &mut Piece, admission: Admission) -> Pass {
+        match admission {
+            Admission::Go => Pass::Go,
+            Admission::Wait => Pass::Wait,
+            Admission::Write(job) => {
+                if let Some(record) = &self.shared.record {
+                    self.pen.begin(*job, record, &self.reactor);
+                }
+                Pass::Wait
+            }
+            Admission::Refused(error) => {
+                piece.failures.push(Failure { member: NO_MEMBER, seat: None, error });
+                Pass::End
+            }
+        }
+    }
+
+    /// Completes what the piece logs, once it is computed.
+    pub(super) fn seal_log(&self, piece: &mut Piece) {
+        if let (Some(log), Some(logged)) = (self.shared.record.as_ref().and_then(|record| record.log.as_ref()), &piece.logged) {
+            log.seal(logged, &mut piece.memory);
+        }
+    }
+
+    /// Takes the log of the row's parity member and writes the piece's entries. True when they are written or there are none.
+    pub(super) fn pass_log(&mut self, index: u32, piece: &mut Piece) -> bool {
+        let Some(record) = &self.shared.record else { return true };
+        let (Some(log), Some(logged)) = (&record.log, &piece.logged) else { return true };
+        let is_locked = match piece.log {
+            LogState::Idle => log.lock(logged.member, &self.waiter, index),
+            LogState::Waiting => true,
+            LogState::Writing => false,
+            LogState::Written => return true,
+        };
+        if !is_locked {
+            piece.log = LogState::Waiting;
+            return false;
+        }
+        let desk = record.desk_of(logged.member).expect("a member that holds parity has a superblock");
+        let bytes = piece.memory.share(Place::Scratch { slot: logged.slot, start: 0 }, piece.plan.scratch[logged.slot]);
+        let offset = record.log_place(desk);
+        self.pen.write_log(desk, offset, bytes, index, record, &self.reactor);
+        piece.log = LogState::Writing;
+        false
+    }
+
+    /// Lets somebody else have the log, and the regions of the bitmap if the piece is done.
+    pub(super) fn release_log(&mut self, index: u32, piece: &mut Piece) {
+        let Some(record) = &self.shared.record else { return };
+        let (Some(log), Some(logged)) = (&record.log, &piece.logged) else { return };
+        let others = match std::mem::take(&mut piece.log) {
+            LogState::Idle => return,
+            LogState::Waiting => log.give_up(logged.member, &self.waiter, index),
+            LogState::Writing | LogState::Written => log.release(logged.member, &self.waiter),
+        };
+        if others.0 {
+            self.reactor.nudge();
+        }
+    }
+
+    pub(super) fn leave_record(&self, piece: &mut Piece) {
+        if let (Some(record), Some(range)) = (&self.shared.record, piece.admitted.take()) {
+            record.leave(&range);
+        }
+    }
+
+    /// Takes what has been written down or logged.
+    pub(super) fn poll_pen(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        let Some(record) = &shared.record else { return };
+        let mut ended = std::mem::take(&mut self.ended);
+        self.pen.poll(record, &self.reactor, &mut ended);
+        for ended in ended.drain(..) {
+            match ended {
+                Ended::Job(job, failures) => {
+                    if record.end(&*shared, *job, failures) {
+                        self.reactor.nudge();
+                    }
+                }
+                Ended::Log(index, result) => self.end_log(index, result),
+            }
+        }
+        self.ended = ended;
+    }
+
+    fn end_log(&mut self, index: u32, result: Result<(), Error>) {
+        let mut piece = self.pieces[index as usize].take().expect("a piece that logs is under way");
+        debug_assert!(piece.phase == Phase::Logging && piece.log == LogState::Writing, "one log write at a time");
+        piece.log = LogState::Written;
+        if let Err(error) = result {
+            let member = piece.logged.as_ref().map_or(NO_MEMBER, |logged| logged.member);
+            let seat = self.members.get(member).and_then(|queue| queue.seat.clone());
+            // As if the parity itself had not been written.
+            piece.commands.clear();
+            piece.phase = Phase::Writing;
+            piece.failures.push(Failure { member, seat, error });
+        }
+        self.advance(index, piece);
+    }
+
+    /// The job under way is given up: nobody knows what the members say.
+    pub(super) fn abandon_job(&mut self) {
+        if let Some(record) = &self.shared.record {
+            if let Some(job) = self.pen.give_up()
+                && record.abandon(job)
+            {
+                self.reactor.nudge();
+            }
+            record.forget(&self.waiter);
+        }
+    }
+}
+
+impl<L: Level> Truth for Shared<L> {
+    fn generation(&self) -> u64 {
+        self.health.generation()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.health.snapshot()
+    }
+
+    fn devices(&self) -> Vec<Option<Arc<dyn Device>>> {
+        self.health.roster().seats.iter().map(|seat| seat.as_ref().map(|seat| seat.whole_device())).collect()
+    }
+
+    fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost> {
+        self.level.holds_all(missing)
+    }
+
+    fn fail(&self, member: usize, kind: ErrorKind) -> bool {
+        self.health.fail(member, None, |after| !L::KEEPS_LAST_COPY || kind == ErrorKind::Gone || self.level.holds_all(after).is_ok())
+    }
+}
+
+impl<L: Level> Recorded for Shared<L> {
+    fn record(&self) -> &Record {
+        self.record.as_ref().expect("a clerk is made only where there is a record")
+    }
+}

@@ -1,0 +1,285 @@
+//! What superblocks say of a running array, as a pure function of what is true of it.
+//!
+//! ```text
+//!   last superblock ─┐
+//!   Facts            ├─> superblock_of ─> the superblock to write
+//!   Counter ─────────┘
+//! ```
+//!
+//! Everything that does not change while an array runs (its shape, its name, where things lie on the member) is taken over
+//! from the superblock that was read.
+
+use crate::health::{Condition, Snapshot};
+use crate::md::{Features, Role, Superblock, TimeStamp};
+
+const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
+
+/// What a superblock says of one place of the layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Its member holds what it should.
+    InSync,
+    /// Its member holds that up to here, in sectors of its data.
+    Rebuilding(u64),
+    /// Nobody counts there.
+    Out,
+}
+
+/// What superblocks have to say of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// By role.
+    pub(crate) members: Vec<Standing>,
+    /// The members' numbers by role, also of those who are not there, as far as they are known.
+    pub(crate) numbers: Vec<Option<u32>>,
+    /// The sector from which on redundancy may be untrue although nobody writes; counted as resyncs count.
+    pub(crate) resync_from: Option<u64>,
+}
+
+impl Facts {
+    pub(crate) fn of(snapshot: &Snapshot, numbers: &[Option<u32>]) -> Facts {
+        let standing = |condition: &Condition| match *condition {
+            Condition::InSync => Standing::InSync,
+            // A place that got some of its ranges only is begun anew after a crash: the position alone does not say which.
+            Condition::Rebuilding { partly: true, .. } => Standing::Rebuilding(0),
+            Condition::Rebuilding { position, .. } => Standing::Rebuilding(position / SECTOR_BYTES),
+            Condition::Empty | Condition::Failed => Standing::Out,
+        };
+        Facts {
+            members: snapshot.members.iter().map(standing).collect(),
+            numbers: numbers.to_vec(),
+            resync_from: snapshot.resync.map(|byte| byte / SECTOR_BYTES),
+        }
+    }
+
+    pub(crate) fn is_degraded(&self) -> bool {
+        self.members.iter().any(|standing| *standing != Standing::InSync)
+    }
+
+    /// Whether more is in sync than `before` said: then the data must be durable before anybody reads so.
+    pub(crate) fn promises_more_than(&self, before: &Facts) -> bool {
+        let position = |standing: Standing| match standing {
+            Standing::InSync => u64::MAX,
+            Standing::Rebuilding(sector) => sector,
+            Standing::Out => 0,
+        };
+        let resync = |facts: &Facts| facts.resync_from.unwrap_or(u64::MAX);
+        let members = self.members.iter().zip(&before.members);
+        resync(self) > resync(before) || members.into_iter().any(|(now, then)| position(*now) > position(*then))
+    }
+}
+
+/// The events of an array: how often its state changed. As in md, an array that goes clean again takes back the event of its
+/// last going dirty if nothing else has happened and nobody is missing: so spares need not be written each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counter {
+    pub(crate) events: u64,
+    may_take_back: bool,
+}
+
+/// What is new in the superblocks that are about to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Clean became dirty, and that is all.
+    Soiled,
+    /// Dirty became clean, and that is all.
+    Cleaned,
+    /// Anything else.
+    Other,
+}
+
+impl Counter {
+    pub(crate) fn starting_at(events: u64) -> Counter {
+        Counter { events, may_take_back: false }
+    }
+
+    pub(crate) fn after(self, change: Change, degraded: bool) -> Counter {
+        // A member that is away may come back with as many events as an array that took one back.
+        let alone = change != Change::Other && !degraded;
+        if change == Change::Cleaned && alone && self.may_take_back && self.events > 1 {
+            return Counter { events: self.events - 1, may_take_back: false };
+        }
+        Counter { events: self.events + 1, may_take_back: alone }
+    }
+}
+
+/// The superblock that a member gets.
+pub(crate) fn superblock_of(last: &Superblock, facts: &Facts, is_active: bool, events: u64, updated: TimeStamp) -> Superblock {
+    let mut new = Superblock { events, updated, ..last.clone() };
+    new.resync_offset_sectors = if is_active { 0 } else { facts.resync_from.unwrap_or(Superblock::IN_SYNC) };
+    let mut own = None;
+    // Whoever has lost his place is nobody's member; who has got it comes after.
+    for role in &mut new.roles {
+        if matches!(role, Role::Active(number) if usize::from(*number) < facts.members.len()) {
+            *role = Role::Faulty;
+        }
+    }
+    for ((number, standing), role) in facts.numbers.iter().zip(&facts.members).zip(0_u16..) {
+        let Some(number) = *number else { continue };
+        if new.roles.len() <= number as usize {
+            new.roles.resize(number as usize + 1, Role::Spare);
+        }
+        new.roles[number as usize] = if *standing == Standing::Out { Role::Faulty } else { Role::Active(role) };
+        if number == last.member_number {
+            own = Some(*standing);
+        }
+    }
+    match own {
+        Some(Standing::Rebuilding(sector)) => {
+            new.features = new.features.with(Features::RECOVERY_OFFSET);
+            new.recovery_offset_sectors = sector;
+        }
+        _ => {
+            new.features = new.features.without(Features::RECOVERY_OFFSET.with(Features::RECOVERY_BITMAP));
+            new.recovery_offset_sectors = 0;
+        }
+    }
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::md::{AssembleOptions, Candidate, Consistency, Layout, Level, NewArray, NewMember, Slot, Version, assemble};
+
+    const MEMBERS: usize = 3;
+    const MEMBER_SECTORS: u64 = 8192;
+
+    fn superblocks() -> Vec<Superblock> {
+        let member = |role: u16| NewMember {
+            name: format!("m{role}"),
+            size_sectors: MEMBER_SECTORS,
+            device_uuid: [role as u8; 16],
+            role: Role::Active(role),
+            write_mostly: false,
+        };
+        let array = NewArray {
+            set_uuid: [7; 16],
+            name: "facts".to_owned(),
+            created: TimeStamp::default(),
+            level: Level::Raid1,
+            layout: Layout::Plain,
+            chunk_sectors: 0,
+            raid_disks: MEMBERS as u32,
+            members: (0..MEMBERS as u16).map(member).collect(),
+            consistency: Consistency::Resync,
+            in_sync: true,
+        };
+        array.superblocks().expect("an array")
+    }
+
+    fn numbers() -> Vec<Option<u32>> {
+        (0..MEMBERS as u32).map(Some).collect()
+    }
+
+    fn candidate(superblock: &Superblock) -> Candidate {
+        let superblock = Superblock::decode(&superblock.encode()).expect("what was encoded");
+        let name = format!("m{}", superblock.member_number);
+        Candidate { name, size_sectors: MEMBER_SECTORS, version: Version::V1_2, superblock, bitmap: None }
+    }
+
+    /// Every state of three members, dirty or not, with a resync owed or not: what assembly makes of the superblocks is what
+    /// was to be said, and a member that is out comes back with its old superblock in vain.
+    #[test]
+    fn assembly_reads_what_was_written_down() {
+        let standings = [Standing::InSync, Standing::Rebuilding(0), Standing::Rebuilding(640), Standing::Out];
+        let last = superblocks();
+        let mut seen = 0;
+        for state in 0..standings.len().pow(MEMBERS as u32) {
+            let members: Vec<Standing> =
+                (0..MEMBERS).map(|role| standings[state / standings.len().pow(role as u32) % standings.len()]).collect();
+            if members.iter().all(|standing| *standing != Standing::InSync) {
+                continue;
+            }
+            for (is_active, resync_from) in [(false, None), (true, None), (false, Some(256)), (true, Some(256))] {
+                let facts = Facts { members: members.clone(), numbers: numbers(), resync_from };
+                let events = Counter::starting_at(last[0].events).after(Change::Other, facts.is_degraded()).events;
+                let candidates: Vec<Candidate> = (last.iter().zip(&members))
+                    .map(|(last, standing)| match standing {
+                        Standing::Out => candidate(last),
+                        _ => candidate(&superblock_of(last, &facts, is_active, events, TimeStamp::default())),
+                    })
+                    .collect();
+                assert!(candidates.iter().all(|one| one.superblock.problems(Version::V1_2, MEMBER_SECTORS).is_empty()));
+                let assembly = assemble(&candidates, AssembleOptions::default()).expect("an array");
+                assert_eq!(assembly.clean, !is_active && resync_from.is_none());
+                let expected_offset = if is_active { 0 } else { resync_from.unwrap_or(u64::MAX) };
+                assert_eq!(assembly.resync_offset_sectors, expected_offset);
+                for (role, (slot, standing)) in assembly.slots.iter().zip(&members).enumerate() {
+                    let fits = match (slot, standing) {
+                        (Slot::Present(place), Standing::InSync) => place.candidate == role,
+                        (Slot::Rebuilding { place, recovered_sectors }, Standing::Rebuilding(sector)) => {
+                            place.candidate == role && recovered_sectors == sector
+                        }
+                        (Slot::Missing | Slot::Stale { .. }, Standing::Out) => true,
+                        _ => false,
+                    };
+                    assert!(fits, "{facts:?}, active {is_active}: member {role} is {slot:?}");
+                }
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 4 * (64 - 27));
+    }
+
+    #[test]
+    fn a_member_that_is_in_sync_again_says_so() {
+        let last = &superblocks()[1];
+        let members = vec![Standing::InSync, Standing::Rebuilding(99), Standing::InSync];
+        let mut facts = Facts { members, numbers: numbers(), resync_from: None };
+        let rebuilding = superblock_of(last, &facts, false, 5, TimeStamp::default());
+        assert_eq!(rebuilding.recovering_from_sectors(), Some(99));
+        facts.members[1] = Standing::InSync;
+        let done = superblock_of(&rebuilding, &facts, false, 6, TimeStamp::default());
+        assert_eq!((done.recovering_from_sectors(), done.features, done.role()), (None, last.features, Role::Active(1)));
+    }
+
+    /// Member 4 was rebuilt in the place of member 1, which is faulty from then on, whoever reads it.
+    #[test]
+    fn a_place_belongs_to_one_number() {
+        let last = &superblocks()[0];
+        let numbers = vec![Some(0), Some(4), Some(2)];
+        let facts = Facts { members: vec![Standing::InSync; MEMBERS], numbers, resync_from: None };
+        let new = superblock_of(last, &facts, false, 5, TimeStamp::default());
+        assert_eq!(new.roles[..5], [Role::Active(0), Role::Faulty, Role::Active(2), Role::Spare, Role::Active(1)]);
+    }
+
+    #[test]
+    fn an_event_is_taken_back_only_if_nothing_else_happened() {
+        let start = Counter::starting_at(10);
+        let dirty = start.after(Change::Soiled, false);
+        assert_eq!((dirty.events, dirty.after(Change::Cleaned, false).events), (11, 10));
+        assert_eq!(dirty.after(Change::Cleaned, true).events, 12, "somebody is missing");
+        assert_eq!(dirty.after(Change::Other, false).after(Change::Cleaned, false).events, 13, "something else was written");
+        let again = dirty.after(Change::Cleaned, false).after(Change::Cleaned, false);
+        assert_eq!(again.events, 11, "not twice");
+        assert_eq!(start.after(Change::Soiled, true).after(Change::Cleaned, false).events, 12, "somebody was missing");
+    }
+
+    /// Whatever happens while a member is away, it never has as many events as the others: all histories of four changes.
+    #[test]
+    fn who_is_away_is_left_behind() {
+        for history in 0..81_usize {
+            // It leaves after a clean or a dirty state, with the superblock of that moment.
+            for before in [Counter::starting_at(20), Counter::starting_at(20).after(Change::Soiled, false)] {
+                let mut counter = before;
+                for step in 0..4 {
+                    let change = [Change::Soiled, Change::Cleaned, Change::Other][history / 3_usize.pow(step) % 3];
+                    counter = counter.after(change, true);
+                    assert!(counter.events > before.events);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_promised_is_compared_member_by_member() {
+        let facts = |one, resync_from| Facts { members: vec![Standing::InSync, one], numbers: Vec::new(), resync_from };
+        let rebuilding = facts(Standing::Rebuilding(8), None);
+        assert!(facts(Standing::InSync, None).promises_more_than(&rebuilding));
+        assert!(facts(Standing::Rebuilding(9), None).promises_more_than(&rebuilding));
+        assert!(!facts(Standing::Out, None).promises_more_than(&rebuilding));
+        assert!(facts(Standing::Rebuilding(8), None).promises_more_than(&facts(Standing::Rebuilding(8), Some(5))));
+        assert!(!rebuilding.promises_more_than(&rebuilding.clone()));
+    }
+}

@@ -1,0 +1,244 @@
+//! What a scribe has to write, in which order.
+//!
+//! ```text
+//!   flush ──> bitmap's head ──> bitmap's bits ──> superblocks           each phase durable on all members before the next
+//!   (before anything better is promised than the superblocks do now)
+//! ```
+//!
+//! The bitmap carries the superblocks' events or one more, never less: where events go up it is written first, where they
+//! go down last.
+
+use std::collections::VecDeque;
+
+use block::{BufMut, Error, ErrorKind, Op};
+
+use super::facts::{Change, Counter, Facts, Standing, superblock_of};
+use super::intent::Clear;
+use super::{State, Truth};
+use crate::md::{Bitmap, Superblock};
+
+const PAGE_BYTES: u64 = 4096;
+
+/// Phases of commands to desks, and what is so when they have ended.
+pub(crate) struct Job {
+    pub(super) phases: VecDeque<Vec<(usize, Op)>>,
+    generation: u64,
+    facts: Facts,
+    is_active: bool,
+    counter: Counter,
+    superblocks: Vec<(usize, Superblock)>,
+    /// With the bits that this sets.
+    bitmap: Option<Bitmap>,
+    /// Desks that got all there is.
+    newcomers: Vec<usize>,
+}
+
+/// What is to be written.
+struct Order {
+    is_active: bool,
+    clear: Option<Clear>,
+}
+
+impl State {
+    /// A job that writes down what is true now, and the bits that somebody waits for.
+    pub(super) fn compose(&mut self, truth: &dyn Truth, soils: bool) -> Result<Job, Error> {
+        let is_active = soils || self.is_active;
+        self.order(truth, &Order { is_active, clear: None })
+    }
+
+    /// A job that calls the array clean. Nobody writes, and nobody is let out until it has ended.
+    pub(super) fn compose_clean(&mut self, truth: &dyn Truth, clear: Option<Clear>, flushes: bool) -> Result<Job, Error> {
+        let mut job = self.order(truth, &Order { is_active: false, clear })?;
+        if flushes && !matches!(job.phases.front().and_then(|phase| phase.first()), Some((_, Op::Flush))) {
+            let desks = self.in_use(&job.facts);
+            job.phases.push_front(flush(&desks));
+        }
+        self.is_active = false;
+        Ok(job)
+    }
+
+    /// A job that clears bits nobody needs.
+    pub(super) fn compose_clear(&mut self, truth: &dyn Truth, clear: Clear) -> Result<Job, Error> {
+        let is_active = self.is_active;
+        self.order(truth, &Order { is_active, clear: Some(clear) })
+    }
+
+    fn order(&mut self, truth: &dyn Truth, order: &Order) -> Result<Job, Error> {
+        let snapshot = truth.snapshot();
+        let missing = snapshot.absent().union(&snapshot.stale());
+        // An array that has lost data takes no more writes: nothing that it says could be relied on.
+        truth.holds_all(&missing).map_err(|lost| Error::new(ErrorKind::Gone, lost.to_string()))?;
+        self.seat(&truth.devices());
+        let facts = Facts::of(&snapshot, &self.numbers);
+        let desks = self.in_use(&facts);
+        let same_facts = self.facts.as_ref() == Some(&facts);
+        let change = match (self.is_active, order.is_active) {
+            (false, true) if same_facts => Change::Soiled,
+            (true, false) if same_facts => Change::Cleaned,
+            _ => Change::Other,
+        };
+        let rewrites = !same_facts || self.is_active != order.is_active;
+        let counter = if rewrites { self.counter.after(change, facts.is_degraded()) } else { self.counter };
+
+        let mut phases = VecDeque::new();
+        let mut bitmap = None;
+        let mut pages = Vec::new();
+        let clears = order.clear.filter(|_| !facts.is_degraded() && facts.resync_from.is_none());
+        let promises = self.facts.as_ref().is_none_or(|before| facts.promises_more_than(before));
+        if promises || clears.is_some() {
+            phases.push_back(flush(&desks));
+        }
+        let newcomers: Vec<usize> = desks.iter().copied().filter(|&desk| !self.desks[desk].is_fresh).collect();
+        for member in 0..facts.members.len() {
+            if let (Standing::Out, Some(desk)) = (facts.members[member], self.roles[member]) {
+                self.desks[desk].is_fresh = false;
+            }
+        }
+        if let Some(empty) = &self.empty_log {
+            phases.push_back(self.log_phase(&newcomers, empty));
+        }
+        if let Some(intent) = &mut self.intent {
+            let events_cleared = intent.bitmap().header().events_cleared.min(counter.events);
+            if let Some(clear) = clears {
+                // The head has to say that bits were cleared before any is.
+                intent.set_events(counter.events, counter.events);
+                let head = intent.bitmap().encode_page(0);
+                pages = intent.clear(clear);
+                if !pages.is_empty() {
+                    phases.push_back(self.page_phase(&desks, 0, &head));
+                }
+            } else {
+                intent.set_events(counter.events, events_cleared);
+                let (new, set) = intent.with(&self.wanted);
+                pages = set;
+                bitmap = Some(new);
+            }
+        }
+        self.wanted.clear();
+        match &self.intent {
+            Some(intent) if !newcomers.is_empty() => pages = (0..intent.bitmap().page_count()).collect(),
+            Some(_) if rewrites && pages.first() != Some(&0) => pages.insert(0, 0),
+            _ => (),
+        }
+        let bits: Vec<_> = match bitmap.as_ref().or(self.intent.as_ref().map(super::Intent::bitmap)) {
+            Some(bitmap) => runs(&pages).map(|(first, count)| self.page_phase(&desks, first, &encode(bitmap, first, count))).collect(),
+            None => Vec::new(),
+        };
+
+        let mut superblocks = Vec::new();
+        if rewrites {
+            let updated = |last: &Superblock| (self.time)().unwrap_or(last.updated);
+            // Spares sleep through arrays that only get dirty and clean.
+            let spares = if counter.events > self.counter.events && change == Change::Other { self.spares() } else { Vec::new() };
+            superblocks.extend(desks.iter().chain(&spares).map(|&desk| {
+                let last = &self.desks[desk].superblock;
+                (desk, superblock_of(last, &facts, order.is_active, counter.events, updated(last)))
+            }));
+        }
+        let written = superblocks.iter().map(|(desk, superblock)| (*desk, self.superblock_write(*desk, superblock))).collect::<Vec<_>>();
+        let superblocks_first = counter.events < self.counter.events;
+        if superblocks_first {
+            phases.push_back(written);
+            phases.extend(bits);
+        } else {
+            phases.extend(bits);
+            phases.push_back(written);
+        }
+        phases.retain(|phase| !phase.is_empty());
+        let (generation, is_active) = (snapshot.generation, order.is_active);
+        Ok(Job { phases, generation, facts, is_active, counter, superblocks, bitmap, newcomers })
+    }
+
+    fn superblock_write(&self, desk: usize, superblock: &Superblock) -> Op {
+        let desk = &self.desks[desk];
+        let mut bytes = superblock.encode();
+        bytes.resize(bytes.len().next_multiple_of(desk.device.info().block_bytes as usize), 0);
+        write(desk.place(0), &bytes)
+    }
+
+    fn log_phase(&self, desks: &[usize], empty: &[u8]) -> Vec<(usize, Op)> {
+        let emptied = desks.iter().filter_map(|&desk| {
+            let area = self.desks[desk].superblock.ppl_area()?;
+            // All of it: what is left of an earlier life must not look like this one's next log.
+            let mut bytes = vec![0; usize::from(area.size_sectors) * block::SECTOR_BYTES as usize];
+            bytes[..empty.len()].copy_from_slice(empty);
+            Some((desk, write(self.desks[desk].place(area.offset_sectors.into()), &bytes)))
+        });
+        emptied.collect()
+    }
+
+    fn page_phase(&self, desks: &[usize], page: usize, bytes: &[u8]) -> Vec<(usize, Op)> {
+        let at = |desk: usize| {
+            let desk = &self.desks[desk];
+            desk.place(desk.superblock.bitmap_offset_sectors) + page as u64 * PAGE_BYTES
+        };
+        desks.iter().map(|&desk| (desk, write(at(desk), bytes))).collect()
+    }
+
+    /// A job has ended, or, when `failed`, some of it. The generation that is written down now.
+    pub(super) fn take_over(&mut self, job: Job, failed: bool) -> Option<u64> {
+        for (desk, superblock) in job.superblocks {
+            self.desks[desk].superblock = superblock;
+        }
+        if !failed {
+            job.newcomers.iter().for_each(|&desk| self.desks[desk].is_fresh = true);
+        }
+        let before = self.counter.events;
+        self.counter = job.counter;
+        if failed {
+            // What the members say now is somewhere between the two. Dirty is always true enough, and the next to ask has
+            // it written.
+            self.counter = Counter::starting_at(before.max(job.counter.events));
+            self.is_active = true;
+            self.facts = None;
+            return None;
+        }
+        if let (Some(intent), Some(bitmap)) = (&mut self.intent, job.bitmap) {
+            intent.is_written(bitmap);
+        }
+        self.is_active = job.is_active;
+        self.facts = Some(job.facts);
+        Some(job.generation)
+    }
+}
+
+fn flush(desks: &[usize]) -> Vec<(usize, Op)> {
+    desks.iter().map(|&desk| (desk, Op::Flush)).collect()
+}
+
+fn write(offset: u64, bytes: &[u8]) -> Op {
+    let mut buffer = BufMut::zeroed(bytes.len());
+    buffer.copy_from_slice(bytes);
+    Op::Write { offset, from: buffer.freeze(), fua: true }
+}
+
+fn encode(bitmap: &Bitmap, first: usize, count: usize) -> Vec<u8> {
+    (first..first + count).flat_map(|page| bitmap.encode_page(page)).collect()
+}
+
+/// The most pages that go out in one write.
+const RUN_PAGES: usize = 16;
+
+/// Pages in ascending order as runs: the first one and how many.
+fn runs(pages: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    let mut rest = pages;
+    std::iter::from_fn(move || {
+        let first = *rest.first()?;
+        let count = rest.iter().zip(first..).take(RUN_PAGES).take_while(|(page, expected)| **page == *expected).count();
+        rest = &rest[count..];
+        Some((first, count))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_pages_go_out_together() {
+        assert_eq!(runs(&[]).count(), 0);
+        assert_eq!(runs(&[0, 1, 2, 5, 7, 8]).collect::<Vec<_>>(), [(0, 3), (5, 1), (7, 2)]);
+        let many: Vec<usize> = (3..40).collect();
+        assert_eq!(runs(&many).collect::<Vec<_>>(), [(3, 16), (19, 16), (35, 5)]);
+    }
+}

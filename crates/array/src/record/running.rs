@@ -1,0 +1,228 @@
+//! An array that was started from superblocks, without its level's type.
+
+use std::sync::Arc;
+
+use block::{Blocking, BufMut, Channel, Device, Emulated, Error, ErrorKind, Info, Node, Reactor, SECTOR_BYTES};
+
+use super::clerk::Recorded;
+use super::facts::superblock_of;
+use super::{Clerk, Desk, Record, start};
+use crate::device::ArrayDevice;
+use crate::health::Snapshot;
+use crate::maintain::{Arrival, Control, Ranges};
+use crate::md::{Assembly, Features, Role, Superblock};
+use crate::{Condition, Level, md};
+
+/// A running array: a device, and what acts on it. Clones are the same array.
+#[derive(Clone)]
+pub struct Running {
+    device: Arc<dyn Device>,
+    control: Control,
+    recorded: Option<Arc<dyn Recorded>>,
+    assembly: Arc<Assembly>,
+}
+
+/// What can be said of a running array.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Who is in which place.
+    pub members: Snapshot,
+    /// Whether the superblocks say that it is being written to; false too where nothing is recorded.
+    pub is_active: bool,
+    /// The superblocks' events.
+    pub events: u64,
+    /// Regions that the bitmap has marked; `None` without a bitmap.
+    pub dirty_regions: Option<u64>,
+    /// Why metadata cannot be written any more, if so. Nothing else is written then either.
+    pub broken: Option<String>,
+}
+
+impl Status {
+    /// md's way to show the places: `U` for up, `_` for not.
+    #[must_use]
+    pub fn places_text(&self) -> String {
+        let letter = |condition: &Condition| if *condition == Condition::InSync { 'U' } else { '_' };
+        format!("[{}]", self.members.members.iter().map(letter).collect::<String>())
+    }
+}
+
+impl Running {
+    pub(super) fn new<L: Level>(device: Arc<ArrayDevice<L>>, assembly: &Assembly) -> Running {
+        let (control, recorded) = (device.control(), device.recorded());
+        Running { device, control, recorded, assembly: Arc::new(assembly.clone()) }
+    }
+
+    /// What it was started from.
+    #[must_use]
+    pub fn assembly(&self) -> &Assembly {
+        &self.assembly
+    }
+
+    /// What acts on its members: fail, remove, add, replace, rebuild and scrub. Devices that are added or that replace one
+    /// have to be [`enlist`](Running::enlist)ed first.
+    #[must_use]
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// How it is.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let members = self.control.snapshot();
+        match &self.recorded {
+            Some(recorded) => {
+                let state = recorded.record().state();
+                Status {
+                    members,
+                    is_active: state.is_active,
+                    events: state.counter.events,
+                    dirty_regions: state.intent.as_ref().map(|intent| intent.bitmap().dirty_count()),
+                    broken: state.broken.clone(),
+                }
+            }
+            None => Status { members, is_active: false, events: 0, dirty_regions: None, broken: None },
+        }
+    }
+
+    /// What keeps the metadata up to date while nobody writes; `None` where there is nothing to keep: levels without
+    /// redundancy are never dirty, and an array that was started for reading only is left as it is.
+    ///
+    /// # Errors
+    /// The kernel's for a bell.
+    pub fn clerk(&self, reactor: &Reactor) -> Result<Option<Clerk>, Error> {
+        self.recorded.as_ref().map(|recorded| Clerk::new(Arc::clone(recorded), reactor)).transpose()
+    }
+
+    /// Ends the array in order, when nobody uses it any more. Nothing else may be under way on the reactor.
+    ///
+    /// # Errors
+    /// As [`Clerk::stop`].
+    pub fn stop(&self, reactor: &Reactor) -> Result<(), Error> {
+        self.clerk(reactor)?.map_or(Ok(()), |mut clerk| clerk.stop())
+    }
+
+    /// What the bitmap says may have been written while a member was away, in bytes of each member's data: what such a member
+    /// is owed, for [`Control::seat_at`]. `None` without a bitmap, and at level 10, whose bits stand for bytes of the array.
+    #[must_use]
+    pub fn missed(&self) -> Option<Ranges> {
+        let recorded = self.recorded.as_ref().filter(|_| self.assembly.level != md::Level::Raid10)?;
+        let size = self.control.member_bytes();
+        let ranges = recorded.record().dirty_ranges()?;
+        Some(ranges.into_iter().map(|range| range.start.min(size)..range.end.min(size)).collect())
+    }
+
+    /// Gives a whole device a superblock of this array, as a spare, so that [`Control`] can take it. One that was a member of
+    /// this array keeps its number. Nothing else may be under way on the reactor, and whoever calls has to know that the
+    /// device may be overwritten. `device_uuid` is for a device that was no member.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when the device is too small or the array keeps no metadata; what kept it from being written.
+    pub fn enlist(&self, device: &Arc<dyn Device>, device_uuid: [u8; 16], reactor: &Reactor) -> Result<Arrival, Error> {
+        let name = device.describe().to_string();
+        let refuse = |reason: &str| Err(Error::new(ErrorKind::Invalid, format!("{name}: {reason}")));
+        let Some(recorded) = &self.recorded else { return refuse("the array takes no members: it keeps no metadata") };
+        let device = Emulated::over(Arc::clone(device));
+        let block = u64::from(device.info().block_bytes);
+        let sectors = device.info().size_bytes / SECTOR_BYTES;
+        let before = start::examine(&*device, &name, reactor)?.map(|candidate| candidate.superblock);
+        let before = before.filter(|before| before.set_uuid == self.assembly.set_uuid);
+        let record = recorded.record();
+        let template = record.template();
+        let data_offset = before.as_ref().map_or(template.data_offset_sectors, |before| before.data_offset_sectors);
+        if template.super_offset_sectors > data_offset || block > 4096 {
+            return refuse("only version 1.1 and 1.2 take new members, on devices with blocks of at most 4 KiB");
+        }
+        if sectors < data_offset + template.size_sectors {
+            return refuse(&format!("{sectors} sectors; a member of this array needs {}", data_offset + template.size_sectors));
+        }
+        if !(data_offset * SECTOR_BYTES).is_multiple_of(block) {
+            return refuse("its blocks are larger than those that the array's data are aligned to");
+        }
+        let fresh = Superblock {
+            device_uuid: before.as_ref().map_or(device_uuid, |before| before.device_uuid),
+            member_number: record.free_number(before.map(|before| before.member_number)),
+            data_offset_sectors: data_offset,
+            data_size_sectors: sectors - data_offset,
+            features: template.features.without(Features::BAD_BLOCKS),
+            corrected_reads: 0,
+            device_flags: 0,
+            ..template
+        };
+        let desk = Desk { device: Arc::clone(&device), name, superblock: fresh, is_fresh: false, is_out: false };
+        write_spare(&desk, record, reactor)?;
+        record.state().desks.push(desk);
+        Ok(Arrival { device, data_offset: data_offset * SECTOR_BYTES })
+    }
+}
+
+/// Writes what a spare carries: its superblock and an empty bad-block log. Bitmap and log come with its place.
+fn write_spare(desk: &Desk, record: &Record, reactor: &Reactor) -> Result<(), Error> {
+    let superblock = &desk.superblock;
+    let mut channel = Blocking::open(&*desk.device, reactor)?;
+    let mut write = |offset: u64, bytes: &[u8]| {
+        let mut buffer = BufMut::zeroed(bytes.len().next_multiple_of(desk.device.info().block_bytes as usize));
+        buffer.fill(0xff);
+        let mut head = buffer.split_to(bytes.len());
+        head.copy_from_slice(bytes);
+        head.append(buffer);
+        channel.write(offset, head.freeze())
+    };
+    if superblock.bad_block_size_sectors > 0 {
+        let empty = vec![0xff; usize::from(superblock.bad_block_size_sectors) * SECTOR_BYTES as usize];
+        write(desk.place(superblock.bad_block_offset_sectors), &empty)?;
+    }
+    let mut bytes = record.spare_superblock(superblock).encode();
+    bytes.resize(4096, 0);
+    write(desk.place(0), &bytes)?;
+    channel.flush()
+}
+
+impl Record {
+    /// A member's superblock, for what all have in common.
+    fn template(&self) -> Superblock {
+        let state = self.state();
+        let desk = state.desks.iter().find(|desk| !desk.is_out).unwrap_or(&state.desks[0]);
+        desk.superblock.clone()
+    }
+
+    /// The number that a member had, if nobody else has it now, or the lowest that is free.
+    fn free_number(&self, before: Option<u32>) -> u32 {
+        let mut state = self.state();
+        if let Some(before) = before {
+            // A device that comes back has one desk, not two.
+            state.desks.iter_mut().filter(|desk| desk.superblock.member_number == before).for_each(|desk| desk.is_out = true);
+        }
+        let taken = |number: u32| {
+            state.desks.iter().any(|desk| !desk.is_out && desk.superblock.member_number == number) || state.numbers.contains(&Some(number))
+        };
+        before
+            .into_iter()
+            .chain(state.numbers.len() as u32..)
+            .find(|number| before == Some(*number) || !taken(*number))
+            .expect("numbers go on")
+    }
+
+    fn spare_superblock(&self, fresh: &Superblock) -> Superblock {
+        let state = self.state();
+        let facts = state.facts.clone().unwrap_or(super::Facts { members: Vec::new(), numbers: Vec::new(), resync_from: None });
+        let mut spare = superblock_of(fresh, &facts, state.is_active, state.counter.events, fresh.updated);
+        if let Some(role) = spare.roles.get_mut(fresh.member_number as usize) {
+            *role = Role::Spare;
+        }
+        spare
+    }
+}
+
+impl Device for Running {
+    fn info(&self) -> &Info {
+        self.device.info()
+    }
+
+    fn describe(&self) -> Node {
+        self.device.describe()
+    }
+
+    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        self.device.open(depth, reactor)
+    }
+}
