@@ -173,8 +173,9 @@ struct Piece {
     phase: Phase,
     /// The array's health when it was planned.
     generation: u64,
-    /// In small steps, for this member's medium failed; and who failed the present step again.
+    /// In steps of so many bytes at most, for this member's medium failed; and who failed the present step again.
     careful: Option<usize>,
+    careful_bytes: u64,
     unreadable: MemberSet,
     plan: Plan,
     /// Held, or waited for.
@@ -440,6 +441,7 @@ impl<L: Level> ArrayChannel<L> {
             piece.fua = fua;
             piece.done = 0;
             piece.careful = careful;
+            piece.careful_bytes = CAREFUL_BYTES;
             piece.unreadable = MemberSet::EMPTY;
             piece.memory.start(buffer);
             let index = self.free_pieces.pop().unwrap_or_else(|| {
@@ -469,7 +471,7 @@ impl<L: Level> ArrayChannel<L> {
         let mut length = piece.job.length() - piece.done;
         if L::REDUNDANT {
             // To write, a plan may have to read as much, even where the request carries no data itself.
-            let most = if piece.careful.is_some() { CAREFUL_BYTES.max(self.block_bytes()) } else { u64::MAX };
+            let most = if piece.careful.is_some() { piece.careful_bytes.max(self.block_bytes()) } else { u64::MAX };
             length = length.min(most).min(u64::from(self.shared.info.max_request_bytes));
         }
         let planned = match piece.job.slice(piece.done, length) {
@@ -499,6 +501,12 @@ impl<L: Level> ArrayChannel<L> {
             }
         };
         if let Err(lost) = planned {
+            if piece.unreadable.count() > 0 && piece.planned > self.block_bytes() {
+                // Block by block perhaps not too many members are bad at the same place.
+                piece.careful_bytes = self.block_bytes();
+                piece.unreadable = MemberSet::EMPTY;
+                return self.plan(index, piece);
+            }
             let error = match &self.requests[piece.request as usize].cause {
                 Some(cause) => Error::new(cause.kind(), format!("{cause}; {lost}")),
                 None => Error::new(ErrorKind::Gone, lost.to_string()),
@@ -587,6 +595,7 @@ impl<L: Level> ArrayChannel<L> {
                     piece.memory.drop_scratch(&mut self.scratch);
                     piece.done += piece.planned;
                     piece.unreadable = MemberSet::EMPTY;
+                    piece.careful_bytes = (2 * piece.careful_bytes).min(CAREFUL_BYTES);
                     piece.phase = if piece.done == piece.job.length() { Phase::Confirming } else { Phase::Planning };
                     if piece.phase == Phase::Planning {
                         self.plan(index, &mut piece);
@@ -942,6 +951,7 @@ impl Default for Piece {
             phase: Phase::Planning,
             generation: 0,
             careful: None,
+            careful_bytes: CAREFUL_BYTES,
             unreadable: MemberSet::EMPTY,
             plan: Plan::default(),
             held_row: None,

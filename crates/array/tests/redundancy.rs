@@ -267,6 +267,30 @@ fn what_cannot_be_read_is_made_up_for_and_written_back() {
     assert_eq!(bench.scrub(), Ok(()));
 }
 
+/// One block is bad on one member and the next one on another: taken together they are too many, one by one they are not.
+#[test]
+fn bad_places_that_do_not_meet_are_made_up_for() {
+    for length in [CHUNK, 2 * CHUNK, 3 * CHUNK, 9 * CHUNK] {
+        let (level, scheme) = raid5(ParityLayout::LeftSymmetric);
+        let bench = Bench::new(level, scheme, 5, &[]);
+        let reactor = Reactor::virtual_clock();
+        let array = bench.checked();
+        let mut channel = Blocking::open(&*array, &reactor).expect("a channel");
+        let data: Vec<u8> = (0..array.info().size_bytes).map(|at| (at / 512 * 7) as u8).collect();
+        channel.write_slice(0, &data).expect("written");
+        for (place, member) in [(0, 0), (512, 1), (1024, 1), (1536, 2)] {
+            bench.mortals[member].goes_bad(place);
+        }
+        let mut found = vec![0; length as usize];
+        channel.read_slice(0, &mut found).expect("made up for");
+        assert!(found == data[..length as usize], "{length} bytes");
+        channel.write_slice(512, &data[512..512 + length as usize]).expect("written");
+        drop(channel);
+        assert_eq!(bench.array.failed_members().count(), 0);
+        assert_eq!(bench.scrub(), Ok(()), "{length} bytes");
+    }
+}
+
 /// A member whose old data cannot be read still gets the new ones: it stays in the array.
 #[test]
 fn a_write_reaches_a_member_that_could_not_be_read() {

@@ -358,10 +358,12 @@ impl Maintenance {
             self.checkpoint(&mut job);
             let now = self.now();
             job.note_sample(now);
-            if job.end.is_some() && job.in_flight.is_empty() && job.flushing.is_none() {
-                let progress = job.progress(now, false);
+            if job.in_flight.is_empty()
+                && job.flushing.is_none()
+                && let Some(ending) = job.end.take()
+            {
                 self.done = done;
-                return Some(Outcome { progress, ending: job.end.expect("just seen") });
+                return Some(Outcome { progress: job.progress(now, false), ending });
             }
             self.job = Some(job);
             if self.channel.in_flight() == before {

@@ -60,7 +60,7 @@ impl Ranges {
         let to = self.0.partition_point(|held| held.start <= range.end);
         let start = self.0.get(from).map_or(range.start, |held| held.start.min(range.start));
         let end = if to > from { self.0[to - 1].end.max(range.end) } else { range.end };
-        self.0.splice(from..to, [start.min(range.start)..end]);
+        self.0.splice(from..to, std::iter::once(start..end));
     }
 
     /// Takes a range out.
@@ -102,9 +102,9 @@ mod tests {
                 let range = from..random.u64(from..=40);
                 let adds = random.bool();
                 if adds {
-                    ranges.add(range.clone())
+                    ranges.add(range.clone());
                 } else {
-                    ranges.remove(&range)
+                    ranges.remove(&range);
                 }
                 bytes[range.start as usize..range.end as usize].fill(adds);
                 let met = ranges.meet(&range);
