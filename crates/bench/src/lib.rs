@@ -7,12 +7,14 @@
 //!       |        |       which write was the last at every place
 //!   latency   pattern    how long it took; data that name their place
 //!
+//!   format                results of other tools, read and written
 //!   audit                 what the devices really moved, held against what was asked for
 //! ```
 //!
 //! It measures any [`block::Device`] and knows nothing of how that is made up.
 
 pub mod audit;
+pub mod format;
 mod known;
 pub mod latency;
 pub mod load;

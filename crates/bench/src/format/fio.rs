@@ -1,0 +1,197 @@
+//! fio's JSON: read from fio, and written for the rows that fio could have run.
+//!
+//! Of a job these are used: `jobname`, `groupid`, `error`, `job options` (`rw`, `bs`, `iodepth`, `numjobs`, with `global
+//! options` below them), and of `read`, `write` and `mixed` each `total_ios`, `bw_bytes` or `bw` (KiB/s), `iops`, `lat_ns`
+//! and `clat_ns` with `percentile`. Jobs of one name in one group ran at the same time: their rates are added up.
+
+use std::collections::BTreeMap;
+
+use results::{Clock, Group};
+use serde_json::{Map, Value, json};
+
+use super::{Imported, ImportedRow, LATENCY_MAX, LATENCY_MEAN, OPERATIONS, THROUGHPUT};
+use crate::suite::crystal::{Job, NAME};
+use crate::suite::{Measured, Row};
+
+/// A row of ours as a job of fio's output.
+fn job(row: &Row, measured: &Measured, group: usize, options: &Job) -> Value {
+    let done = &measured.done;
+    let reads = done.read_bytes > 0;
+    let name = match (reads, done.written_bytes > 0) {
+        (true, true) => "mixed",
+        (true, false) => "read",
+        _ => "write",
+    };
+    let histogram = done.latency.histogram();
+    let percentile = |quantile: f64| (format!("{quantile:.6}"), json!(histogram.value_at_quantile(quantile / 100.0)));
+    let percentiles: Map<String, Value> = [1.0, 5.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99].map(percentile).into_iter().collect();
+    let latency = json!({
+        "min": histogram.min(),
+        "max": (done.latency.max_seconds() * 1e9).round() as u64,
+        "mean": done.latency.mean_seconds() * 1e9,
+        "stddev": histogram.stdev(),
+        "N": done.latency.count(),
+        "percentile": percentiles,
+    });
+    let section = json!({
+        "io_bytes": done.bytes(),
+        "io_kbytes": done.bytes() >> 10,
+        "bw_bytes": measured.bytes_per_second().round() as u64,
+        "bw": (measured.bytes_per_second() / 1024.0).round() as u64,
+        "iops": measured.operations_per_second(),
+        "runtime": (done.elapsed.as_secs_f64() * 1e3).round() as u64,
+        "total_ios": done.operations,
+        "lat_ns": latency,
+        "clat_ns": latency,
+    });
+    let said: Map<String, Value> = options.options.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    let mut document = json!({ "jobname": row.phase, "groupid": group, "error": 0, "job options": said });
+    document[name] = section;
+    if let Some(flush) = done.flush {
+        // fio's own name and place for what an fsync took.
+        document["sync"] = json!({ "total_ios": 1, "lat_ns": { "mean": flush.as_secs_f64() * 1e9, "N": 1 } });
+    }
+    document
+}
+
+/// Rows as fio's output, each run as a job of a group of its own. `options` says how fio would run a row.
+#[must_use]
+pub fn write(program: &str, rows: &[Row], options: impl Fn(&str) -> Option<Job>) -> Value {
+    let jobs = rows.iter().enumerate().filter_map(|(group, row)| Some(job(row, row.measured()?, group, &options(&row.phase)?)));
+    json!({ "fio version": program, "jobs": jobs.collect::<Vec<_>>() })
+}
+
+/// Reads fio's output.
+///
+/// # Errors
+/// What is missing, and in which job.
+pub fn read(document: &Value) -> Result<Imported, String> {
+    let jobs = document["jobs"].as_array().ok_or("`jobs` is no list")?;
+    let global = document.get("global options").and_then(Value::as_object);
+    let tool = document["fio version"].as_str().unwrap_or("fio").to_owned();
+    let facts = document["time"].as_str().map(|time| ("time".to_owned(), time.to_owned())).into_iter().collect();
+    let mut imported = Imported { tool, suite: NAME.to_owned(), clock: Clock::Wall, facts, rows: Vec::new(), notes: Vec::new() };
+    // Name and group of the jobs that were read, and the row they went to.
+    let mut read: Vec<(String, u64, usize)> = Vec::new();
+    for (number, job) in jobs.iter().enumerate() {
+        let name = job["jobname"].as_str().ok_or_else(|| format!("jobs[{number}] has no `jobname`"))?;
+        if job["error"].as_i64().unwrap_or(0) != 0 {
+            imported.notes.push(format!("job {name} was left out: it ended with error {}", job["error"]));
+            continue;
+        }
+        let option = |key: &str| {
+            let own = job.get("job options").and_then(|options| options.get(key));
+            own.or_else(|| global.and_then(|options| options.get(key))).and_then(Value::as_str)
+        };
+        let Some(row) = read_job(job, name, number, &option)? else {
+            imported.notes.push(format!("job {name} was left out: it moved nothing"));
+            continue;
+        };
+        let group = job["groupid"].as_u64().unwrap_or(0);
+        match read.iter().find(|(known, known_group, _)| known == name && *known_group == group) {
+            Some((.., index)) => join(&mut imported.rows[*index], &row),
+            None => {
+                read.push((name.to_owned(), group, imported.rows.len()));
+                let run = imported.rows.iter().filter(|known| known.phase == row.phase).count() as u32 + 1;
+                imported.rows.push(ImportedRow { run, ..row });
+            }
+        }
+    }
+    Ok(imported)
+}
+
+fn read_job<'a>(job: &Value, name: &str, number: usize, option: &dyn Fn(&str) -> Option<&'a str>) -> Result<Option<ImportedRow>, String> {
+    let moved = |section: &str| job[section]["total_ios"].as_u64().is_some_and(|operations| operations > 0);
+    let sections: Vec<&str> = ["read", "write", "mixed"].into_iter().filter(|section| moved(section)).collect();
+    let Some(first) = sections.first() else { return Ok(None) };
+    let way = if sections.len() > 1 || *first == "mixed" { "mix" } else { first };
+    let order = option("rw").or(option("readwrite")).map(|rw| if rw.starts_with("rand") { "RND" } else { "SEQ" });
+    // As fio's own defaults.
+    let depth = option("iodepth").unwrap_or("1");
+    let jobs = option("numjobs").unwrap_or("1");
+    let size = option("bs").or(option("blocksize")).map_or(Some(4096), block_bytes);
+    let phase = match (order, size) {
+        (Some(order), Some(bytes)) => format!("{order}{} Q{depth}T{jobs} {way}", size_text(bytes)),
+        _ => format!("{name} {way}"),
+    };
+    let phase = if option("direct").unwrap_or("0") == "0" { format!("{phase} buffered") } else { phase };
+    let group = match (way, order) {
+        ("mix", _) => Group::Mixed,
+        (_, Some("SEQ")) => Group::Sequential,
+        _ => Group::Random,
+    };
+    let mut row = ImportedRow::new(phase, group, THROUGHPUT);
+    let (mut bytes, mut operations, mut counted, mut seconds, mut longest) = (0.0, 0.0, 0.0, 0.0, 0.0_f64);
+    for section in &sections {
+        let figures = &job[*section];
+        let rate = figures["bw_bytes"].as_f64().or_else(|| figures["bw"].as_f64().map(|kib| kib * 1024.0));
+        bytes += rate.ok_or_else(|| format!("jobs[{number}].{section} has neither `bw_bytes` nor `bw`"))?;
+        operations += figures["iops"].as_f64().ok_or_else(|| format!("jobs[{number}].{section} has no `iops`"))?;
+        let latency = &figures["lat_ns"];
+        let count = figures["total_ios"].as_f64().unwrap_or(0.0);
+        counted += count;
+        seconds += latency["mean"].as_f64().unwrap_or(0.0) * 1e-9 * count;
+        longest = longest.max(latency["max"].as_f64().unwrap_or(0.0) * 1e-9);
+    }
+    row.put(THROUGHPUT, bytes);
+    row.put(OPERATIONS, operations);
+    row.put("operations_count", counted);
+    if seconds > 0.0 {
+        row.put(LATENCY_MEAN, seconds / counted);
+        row.put(LATENCY_MAX, longest);
+    }
+    // Percentiles of two directions cannot be put together from the percentiles of each.
+    if let [section] = &sections[..] {
+        let percentiles = &job[*section]["clat_ns"]["percentile"];
+        for (name, key) in [("latency_p50_seconds", "50.000000"), ("latency_p99_seconds", "99.000000")] {
+            if let Some(nanoseconds) = percentiles[key].as_f64() {
+                row.put(name, nanoseconds * 1e-9);
+            }
+        }
+    }
+    Ok(Some(row))
+}
+
+/// Adds what ran beside it.
+fn join(row: &mut ImportedRow, other: &ImportedRow) {
+    let figure = |metrics: &BTreeMap<String, f64>, name: &str| metrics.get(name).copied();
+    let (own, beside) =
+        (figure(&row.metrics, "operations_count").unwrap_or(0.0), figure(&other.metrics, "operations_count").unwrap_or(0.0));
+    let mean = figure(&row.metrics, LATENCY_MEAN).zip(figure(&other.metrics, LATENCY_MEAN));
+    let longest = figure(&row.metrics, LATENCY_MAX).zip(figure(&other.metrics, LATENCY_MAX));
+    for name in [THROUGHPUT, OPERATIONS, "operations_count"] {
+        let sum = figure(&row.metrics, name).unwrap_or(0.0) + figure(&other.metrics, name).unwrap_or(0.0);
+        row.put(name, sum);
+    }
+    row.metrics.retain(|name, _| !name.starts_with("latency_"));
+    if let Some((mean, other_mean)) = mean {
+        row.put(LATENCY_MEAN, (mean * own + other_mean * beside) / (own + beside));
+    }
+    if let Some((longest, other_longest)) = longest {
+        row.put(LATENCY_MAX, longest.max(other_longest));
+    }
+}
+
+/// A block size in fio's words, of which a bare `k` is 1024; of a list the first.
+fn block_bytes(text: &str) -> Option<u64> {
+    let first = text.split([',', '-']).next()?.trim();
+    let digits = first.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(first.len());
+    let number: u64 = first[..digits].parse().ok()?;
+    let unit = first[digits..].to_ascii_lowercase();
+    let shift = match unit.trim_end_matches("ib").trim_end_matches('b') {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        _ => return None,
+    };
+    number.checked_mul(1 << shift)
+}
+
+fn size_text(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes.is_multiple_of(1 << 20) => format!("{}M", bytes >> 20),
+        bytes if bytes.is_multiple_of(1 << 10) => format!("{}K", bytes >> 10),
+        bytes => bytes.to_string(),
+    }
+}

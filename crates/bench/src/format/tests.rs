@@ -1,0 +1,261 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use block::Traffic;
+
+use super::crystal::{Heading, Line};
+use super::*;
+use crate::audit::Facts;
+use crate::latency::Latency;
+use crate::suite::crystal::{Job, Options, Profile, Row as CrystalRow, Way};
+use crate::suite::row::Result as RowResult;
+use crate::suite::{Done, Measured, Row};
+
+fn heading() -> Heading {
+    Heading {
+        program: "raidloom 0.1.0".to_owned(),
+        target: "/srv/disk".to_owned(),
+        date: "2026/11/21 12:30:00".to_owned(),
+        system: "Linux 6.12".to_owned(),
+        comment: String::new(),
+    }
+}
+
+fn lines(options: &Options) -> Vec<Line> {
+    let line = |(index, row): (usize, &CrystalRow)| {
+        let io_per_second = 100.25 * (index + 1) as f64;
+        Line {
+            row: *row,
+            bytes_per_second: io_per_second * f64::from(row.request_bytes),
+            io_per_second,
+            latency_mean_seconds: 1.0 / io_per_second,
+        }
+    };
+    options.rows().iter().enumerate().map(line).collect()
+}
+
+#[test]
+fn the_text_of_version_three_is_laid_out_as_the_original() {
+    let options = Profile::Three.options();
+    let text = crystal::text(&options, &lines(&options), &heading());
+    let expected = "\
+-----------------------------------------------------------------------
+raidloom 0.1.0
+                                     in the format of CrystalDiskMark 3
+-----------------------------------------------------------------------
+* MB/s = 1,000,000 byte/s [SATA/300 = 300,000,000 byte/s]
+
+           Sequential Read :   105.120 MB/s
+          Sequential Write :   210.239 MB/s
+         Random Read 512KB :   157.680 MB/s
+        Random Write 512KB :   210.239 MB/s
+    Random Read 4KB (QD=1) :     2.053 MB/s [   501.2 IOPS]
+   Random Write 4KB (QD=1) :     2.464 MB/s [   601.5 IOPS]
+   Random Read 4KB (QD=32) :     2.874 MB/s [   701.8 IOPS]
+  Random Write 4KB (QD=32) :     3.285 MB/s [   802.0 IOPS]
+
+  Test : 1000 MB [/srv/disk] (x5)
+  Date : 2026/11/21 12:30:00
+    OS : Linux 6.12
+  
+";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn the_text_of_version_eight_is_laid_out_as_the_original() {
+    let options = Options { mix_read_percent: Some(70), ..Profile::EightNvme.options() };
+    let text = crystal::text(&options, &lines(&options)[..9], &heading());
+    let expected = "\
+------------------------------------------------------------------------------
+raidloom 0.1.0
+                                            in the format of CrystalDiskMark 8
+------------------------------------------------------------------------------
+* MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]
+* KB = 1000 bytes, KiB = 1024 bytes
+
+[Read]
+  SEQ    1MiB (Q=  8, T= 1):   105.120 MB/s [    100.2 IOPS] <  9975.06 us>
+  SEQ  128KiB (Q= 32, T= 1):    26.280 MB/s [    200.5 IOPS] <  4987.53 us>
+  RND    4KiB (Q= 32, T=16):     1.232 MB/s [    300.8 IOPS] <  3325.02 us>
+  RND    4KiB (Q=  1, T= 1):     1.642 MB/s [    401.0 IOPS] <  2493.77 us>
+
+[Write]
+  SEQ    1MiB (Q=  8, T= 1):   525.599 MB/s [    501.2 IOPS] <  1995.01 us>
+  SEQ  128KiB (Q= 32, T= 1):    78.840 MB/s [    601.5 IOPS] <  1662.51 us>
+  RND    4KiB (Q= 32, T=16):     2.874 MB/s [    701.8 IOPS] <  1425.01 us>
+  RND    4KiB (Q=  1, T= 1):     3.285 MB/s [    802.0 IOPS] <  1246.88 us>
+
+[Mix] Read 70%/Write 30%
+  SEQ    1MiB (Q=  8, T= 1):   946.078 MB/s [    902.2 IOPS] <  1108.34 us>
+
+Profile: NVMe [+Mix]
+   Test: 1 GiB (x5) [/srv/disk]
+   Mode:
+   Time: Measure 5 sec / Interval 5 sec \n   Date: 2026/11/21 12:30:00
+     OS: Linux 6.12
+";
+    assert_eq!(text, expected);
+}
+
+/// What is written is read again: every row with its name and figures, to the digits that are printed.
+#[test]
+fn a_text_that_was_written_is_read_again() {
+    for profile in [Profile::Three, Profile::Eight, Profile::EightNvme, Profile::Real, Profile::Peak] {
+        let mix = (profile != Profile::Three).then_some(70);
+        let options = Options { mix_read_percent: mix, ..profile.options() };
+        let lines = lines(&options);
+        for ends in ["\n", "\r\n"] {
+            let text = crystal::text(&options, &lines, &heading()).replace('\n', ends);
+            let imported = import(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", profile.name()));
+            assert_eq!(imported.rows.len(), lines.len());
+            assert_eq!(imported.suite, "crystal");
+            assert!(imported.facts.contains(&("OS".to_owned(), "Linux 6.12".to_owned())), "{:?}", imported.facts);
+            for (row, line) in imported.rows.iter().zip(&lines) {
+                assert_eq!(row.phase, line.row.name());
+                assert!((row.metrics[THROUGHPUT] - line.bytes_per_second).abs() <= 500.0, "{}", row.phase);
+                if let Some(operations) = row.metrics.get(OPERATIONS) {
+                    assert!((operations - line.io_per_second).abs() <= 0.051, "{}", row.phase);
+                }
+            }
+        }
+    }
+}
+
+/// Figures of a real drive in the layout of version 8, and of KDiskMark's.
+#[test]
+fn figures_are_put_into_base_units() {
+    let eight = "CrystalDiskMark 8.0.4 x64 (C) 2007\n[Read]\n  RND    4KiB (Q= 32, T=16):  4094.649 MB/s [ 999670.2 IOPS] <   494.56 us>\n";
+    let row = &import(eight).unwrap().rows[0];
+    assert_eq!((row.phase.as_str(), row.group), ("RND4K Q32T16 read", Group::Random));
+    assert_eq!((row.metrics[THROUGHPUT], row.metrics[OPERATIONS]), (4_094_649_000.0, 999_670.2));
+    assert!((row.metrics[LATENCY_MEAN] - 494.56e-6).abs() < 1e-12);
+
+    let other = "KDiskMark (3.2.0): https://example.org\n[Write]\nSequential   1 MiB (Q=  8, T= 1):    85.271 MB/s [     83.3 IOPS] < 38704.24 us>\n";
+    let imported = import(other).unwrap();
+    assert_eq!(imported.tool, "KDiskMark (3.2.0)");
+    let row = &imported.rows[0];
+    assert_eq!(row.phase, "SEQ1M Q8T1 write");
+    // 83.3 requests of 1 MiB a second: what it calls 85.271 MB/s are 87.3.
+    assert!((row.metrics[THROUGHPUT] / (83.3 * 1_048_576.0) - 1.0).abs() < 0.001, "{:?}", row.metrics);
+    assert!(imported.notes[0].contains("1.024"));
+}
+
+#[test]
+fn bonnie_lines_are_read_in_each_of_their_layouts() {
+    let old = "box,16G,50000,90,100000,20,40000,10,48000,88,110000,12,250.5,1,16,5000,60,+++++,+++,9000,50,5100,61,+++++,+++,3000,20\n";
+    let imported = import(old).unwrap();
+    assert_eq!((imported.tool.as_str(), imported.rows.len()), ("bonnie++ 1.03", 10));
+    let figure =
+        |phase: &str, metric: &str| imported.rows.iter().find(|row| row.phase == phase).and_then(|row| row.metrics.get(metric).copied());
+    assert_eq!(figure("block write", THROUGHPUT), Some(102_400_000.0));
+    assert_eq!(figure("seeks", OPERATIONS), Some(250.5));
+    assert_eq!(figure("random delete", "cpu_ratio"), Some(0.2));
+    assert_eq!(figure("sequential stat", OPERATIONS), None, "too short to say");
+
+    let rates = "1,2,3,4,5,6,7,8,9,10,11.5,12";
+    let files = "21,22,23,24,25,26,27,28,29,30,31,32";
+    let latencies = "101us,102us,103ms,104us,105us,2s,107us,108us,109us,110us,111us,112us";
+    let new = format!("1.98,2.00a,box,1,1605968000,512M,,8192,5,{rates},16,,,,,{files},{latencies}");
+    let middle = format!("1.97,1.97,box,1,1605968000,512M,,{rates},16,,,,,{files},{latencies}");
+    let twice = format!("{new}\n{new}\n");
+    for (text, runs) in [(new.as_str(), 1), (middle.as_str(), 1), (twice.as_str(), 2)] {
+        let imported = import(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert_eq!(imported.rows.len(), 12 * runs);
+        let last = imported.rows.last().expect("rows");
+        assert_eq!((last.phase.as_str(), last.run as usize, last.metrics[OPERATIONS]), ("random delete", runs, 31.0));
+        let seeks = &imported.rows[5];
+        assert_eq!((seeks.metrics[OPERATIONS], seeks.metrics[LATENCY_MAX], seeks.metrics["cpu_ratio"]), (11.5, 2.0, 0.12));
+    }
+    let error = import(&format!("{new}\n1.98,2.00a,box\n")).unwrap_err();
+    assert_eq!(error, "line 2: it has 3 fields; bonnie++ writes 27, 48 or 50");
+}
+
+/// A row of ours with two requests, of 1 and 3 ms.
+fn measured(phase: &str, run: u32) -> Row {
+    let mut latency = Latency::new();
+    latency.record(1_000_000);
+    latency.record(3_000_000);
+    let done = Done {
+        operations: 2,
+        read_bytes: 2 << 20,
+        written_bytes: 0,
+        rated_bytes: None,
+        elapsed: Duration::from_millis(4),
+        flush: None,
+        beside: Traffic::default(),
+        latency,
+        notes: Vec::new(),
+    };
+    Row {
+        phase: phase.to_owned(),
+        run,
+        result: RowResult::Measured(Box::new(Measured { done, facts: Facts::default(), flags: Vec::new() })),
+    }
+}
+
+#[test]
+fn rows_written_as_fio_are_read_again() {
+    let options = Profile::Eight.options();
+    let rows = [measured("SEQ1M Q8T1 read", 1), measured("SEQ1M Q8T1 read", 2), measured("SEQ1M Q8T1 read buffered", 1)];
+    let job = |phase: &str| {
+        let name = phase.trim_end_matches(" buffered");
+        let row = options.rows().into_iter().find(|row| row.name() == name)?;
+        Some(Job::new(&row, &options, Path::new("/srv/test"), name == phase))
+    };
+    let document = fio::write("raidloom-0.1.0", &rows, job);
+    let imported = import(&document.to_string()).expect("it is fio's format");
+    let names: Vec<_> = imported.rows.iter().map(|row| (row.phase.as_str(), row.run)).collect();
+    assert_eq!(names, [("SEQ1M Q8T1 read", 1), ("SEQ1M Q8T1 read", 2), ("SEQ1M Q8T1 read buffered", 1)]);
+    let metrics: &BTreeMap<String, f64> = &imported.rows[0].metrics;
+    assert_eq!((metrics[THROUGHPUT], metrics[OPERATIONS], metrics["operations_count"]), (524_288_000.0, 500.0, 2.0));
+    assert!((metrics[LATENCY_MEAN] - 0.002).abs() < 1e-9 && (metrics[LATENCY_MAX] - 0.003).abs() < 1e-9, "{metrics:?}");
+    assert!((metrics["latency_p99_seconds"] - 0.003).abs() < 1e-5);
+}
+
+#[test]
+fn jobs_that_ran_side_by_side_are_added_up() {
+    let job = |ios: u64, mean: f64| {
+        serde_json::json!({ "jobname": "r", "groupid": 0, "error": 0, "job options": { "rw": "randread", "bs": "4k" },
+            "read": { "total_ios": ios, "bw": 4 * ios, "iops": ios, "lat_ns": { "mean": mean, "max": 2.0 * mean } },
+            "write": { "total_ios": 0 } })
+    };
+    let failed = serde_json::json!({ "jobname": "w", "error": 5 });
+    let document = serde_json::json!({ "fio version": "fio-3.33", "global options": { "iodepth": "4", "direct": "1", "numjobs": "2" },
+        "jobs": [job(100, 1e6), job(300, 2e6), failed] });
+    let imported = import(&document.to_string()).expect("it is fio's format");
+    assert_eq!(imported.rows.len(), 1);
+    let row = &imported.rows[0];
+    assert_eq!(row.phase, "RND4K Q4T2 read");
+    assert_eq!((row.metrics[THROUGHPUT], row.metrics[OPERATIONS]), (400.0 * 4096.0, 400.0));
+    assert!((row.metrics[LATENCY_MEAN] - 0.00175).abs() < 1e-9 && (row.metrics[LATENCY_MAX] - 0.004).abs() < 1e-9);
+    assert_eq!(imported.notes, ["job w was left out: it ended with error 5"]);
+}
+
+#[test]
+fn our_own_document_is_read_again() {
+    let rows: Vec<_> = [measured("SEQ1M Q1T1 read", 1), measured("SEQ1M Q1T1 read", 2)].iter().map(Row::document).collect();
+    let document = serde_json::json!({ "suite": "crystal", "target": "/srv", "clock": "wall", "settings": { "profile": "3" }, "rows": rows, "complete": true });
+    let imported = import(&document.to_string()).expect("our own");
+    assert_eq!(imported.rows.len(), 2);
+    assert_eq!((imported.rows[1].phase.as_str(), imported.rows[1].run), ("SEQ1M Q1T1 read", 2));
+    assert_eq!(imported.rows[1].metrics[THROUGHPUT], 524_288_000.0);
+    assert!(Way::Read == Profile::Three.rows(None)[0].way && imported.notes.is_empty());
+}
+
+#[test]
+fn what_is_none_of_them_is_refused_in_one_line() {
+    for (text, says) in [
+        ("", "none of the formats"),
+        ("hello\nworld\n", "none of the formats"),
+        ("{ \"a\": 1 }", "neither fio's `jobs` nor our `suite`"),
+        ("{ \"jobs\": 3 }", "`jobs` is no list"),
+        ("{ \"jobs\": [] }", "no figure"),
+        ("{ \"jobs\": [ ", "line 1: no JSON"),
+        ("CrystalDiskMark 8\n[Read]\n  ABC 1MiB (Q=1, T=1): 3.0 MB/s\n", "line 3: `ABC 1MiB (Q=1, T=1): 3.0 MB/s` is no row"),
+    ] {
+        let error = import(text).unwrap_err();
+        assert!(error.contains(says) && !error.contains('\n'), "{text:?}: {error}");
+    }
+}
