@@ -1,4 +1,4 @@
-//! Leaves of a stack, and the layer that breaks them.
+//! Leaves of a stack, and two layers: one that breaks them, one that writes down what they are asked.
 //!
 //! | stack text | here | what |
 //! | --- | --- | --- |
@@ -6,7 +6,8 @@
 //! | `ram:SIZE` | [`RamDevice`] | memory, shared by all threads, allocated when written |
 //! | `null:SIZE` | [`NullDevice`] | takes everything, keeps nothing |
 //! | `model:NAME` | [`model`] | a disk that is computed, with the times of a real one |
-//! | `fault(…, DEVICE)` | [`FaultDevice`] | the one layer: errors, delays, a write cache that a crash empties, by seed |
+//! | `fault(…, DEVICE)` | [`FaultDevice`] | a layer: errors, delays, a write cache that a crash empties, by seed |
+//! | `record(file:TRACE, DEVICE)` | [`RecordDevice`] | writes down every request; [`TraceReader`] reads it again |
 //!
 //! `ram` and `null` answer while a request is submitted, and any device answers so what it refuses. So an owner polls
 //! after it submits and before it waits: the reactor knows nothing of answers that no event brought.
@@ -17,8 +18,10 @@ mod immediate;
 pub mod model;
 mod null;
 mod ram;
+mod record;
 
 pub use fault::{BadRange, CrashPolicy, CrashReport, FaultControl, FaultCounts, FaultDevice, FaultOptions};
 pub use file::{Direct, FileDevice, FileOptions, Identity};
 pub use null::NullDevice;
 pub use ram::RamDevice;
+pub use record::{Record, RecordDevice, RecordedOp, TraceReader};
