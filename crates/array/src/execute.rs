@@ -557,6 +557,10 @@ impl<L: Level> ArrayChannel<L> {
                             return;
                         }
                     }
+                    if piece.generation != self.shared.health.generation() {
+                        // A member came while we asked. What it has missed was counted before our range was noted.
+                        continue;
+                    }
                     piece.memory.add_scratch(&piece.plan.scratch, &mut self.scratch);
                     piece.phase = Phase::Reading;
                     if self.send_phase(index, &mut piece) {
