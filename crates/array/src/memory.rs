@@ -297,13 +297,7 @@ impl Memory {
             let p = p.slice(at, now);
             match &mut q {
                 Some(q) => (kernel.pq)(slices, p, q.slice(at, now)),
-                None => match slices.split_first() {
-                    Some((first, others)) => {
-                        p.copy_from_slice(first);
-                        (kernel.xor)(p, others);
-                    }
-                    None => p.fill(0),
-                },
+                None => (kernel.sum)(p, slices),
             }
             at += now as u64;
         }

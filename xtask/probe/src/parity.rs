@@ -80,10 +80,7 @@ fn compute(data: &[Block], p: &mut [u8], mut q: Option<&mut [u8]>) {
         let slices: Vec<&[u8]> = data.iter().map(|block| &block.get()[at..to]).collect();
         match &mut q {
             Some(q) => (kernel.pq)(&slices, &mut p[at..to], &mut q[at..to]),
-            None => {
-                p[at..to].copy_from_slice(slices[0]);
-                (kernel.xor)(&mut p[at..to], &slices[1..]);
-            }
+            None => (kernel.sum)(&mut p[at..to], &slices),
         }
         at = to;
     }

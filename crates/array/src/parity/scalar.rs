@@ -13,6 +13,15 @@ pub fn xor(target: &mut [u8], sources: &[&[u8]]) {
     }
 }
 
+/// `target` becomes the sum of the sources.
+///
+/// # Panics
+/// When a source's length is not the target's.
+pub fn sum(target: &mut [u8], sources: &[&[u8]]) {
+    target.fill(0);
+    xor(target, sources);
+}
+
 /// `p` and `q` of the data blocks, by Horner's rule: `q = (… (D_(n-1) g ^ D_(n-2)) g …) ^ D_0`.
 ///
 /// # Panics

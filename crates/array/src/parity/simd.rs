@@ -20,6 +20,8 @@ pub struct Kernel {
     pub name: &'static str,
     /// `target ^= source` for every source; all of one length.
     pub xor: Xor,
+    /// `target` becomes the sum of the sources, which is P of them, without being read; all of one length.
+    pub sum: Xor,
     /// P and Q of the data blocks; all of one length.
     pub pq: PQ,
     multiply: fn(u8, &[u8], &mut [u8], bool),
@@ -56,6 +58,7 @@ impl std::fmt::Debug for Kernel {
 pub const SCALAR: Kernel = Kernel {
     name: "scalar",
     xor: scalar::xor,
+    sum: scalar::sum,
     pq: scalar::pq,
     multiply: |coefficient, source, target, add| {
         if !add {
@@ -107,7 +110,9 @@ macro_rules! kernel {
         pub(super) const KERNEL: super::Kernel = super::Kernel {
             name: $name,
             // SAFETY: `available` offers the kernel only where the features were detected.
-            xor: |target, sources| unsafe { xor_blocks(target, sources) },
+            xor: |target, sources| unsafe { xor_blocks(target, sources, true) },
+            // SAFETY: as above.
+            sum: |target, sources| unsafe { xor_blocks(target, sources, false) },
             // SAFETY: as above.
             pq: |data, p, q| unsafe { pq_blocks(data, p, q) },
             // SAFETY: as above.
@@ -119,14 +124,21 @@ macro_rules! kernel {
         const STRIDE: usize = LANES * BYTES;
 
         #[target_feature(enable = $features)]
-        fn xor_blocks(target: &mut [u8], sources: &[&[u8]]) {
+        fn xor_blocks(target: &mut [u8], sources: &[&[u8]], add: bool) {
             let length = target.len();
             assert!(sources.iter().all(|source| source.len() == length), "blocks of one stripe are of one length");
+            // What comes first is loaded, the rest added.
+            let (first, sources) = match sources.split_first() {
+                Some((first, others)) if !add => (Some(*first), others),
+                None if !add => return target.fill(0),
+                _ => (None, sources),
+            };
             let whole = length - length % STRIDE;
             for at in (0..whole).step_by(STRIDE) {
                 // SAFETY: at + STRIDE <= length, the length of every block.
                 unsafe {
-                    let mut sum: [Vector; LANES] = std::array::from_fn(|lane| load(target.as_ptr().add(at + lane * BYTES)));
+                    let start = first.map_or(target.as_ptr(), <[u8]>::as_ptr).add(at);
+                    let mut sum: [Vector; LANES] = std::array::from_fn(|lane| load(start.add(lane * BYTES)));
                     for source in sources {
                         let source = source.as_ptr().add(at);
                         for (lane, sum) in sum.iter_mut().enumerate() {
@@ -137,6 +149,9 @@ macro_rules! kernel {
                         store(target.as_mut_ptr().add(at + lane * BYTES), sum);
                     }
                 }
+            }
+            if let Some(first) = first {
+                target[whole..].copy_from_slice(&first[whole..]);
             }
             for source in sources {
                 super::scalar::xor(&mut target[whole..], &[&source[whole..]]);

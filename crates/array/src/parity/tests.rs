@@ -52,6 +52,9 @@ fn every_kernel_agrees_with_scalar() {
             scalar::pq(&slices(&data), &mut p_want, &mut q_want);
             assert!(p == p_want && q == q_want, "{kernel:?} pq, seed {seed}");
 
+            let mut sum = vec![0x33; length];
+            (kernel.sum)(&mut sum, &slices(&data));
+            assert!(sum == p, "{kernel:?} sum is P, seed {seed}");
             (kernel.xor)(&mut p, &slices(&data));
             assert!(p.iter().all(|&byte| byte == 0), "{kernel:?} xor takes every block out of P again, seed {seed}");
 
