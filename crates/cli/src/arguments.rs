@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::array_command::arguments::GuessArguments;
+
 /// Finds the fastest safe disk layout for your own work, then runs it.
 #[derive(Parser, Debug)]
 #[command(name = "raidloom", version, about, propagate_version = true, arg_required_else_help = true, max_term_width = 120)]
@@ -240,6 +242,20 @@ Members that are not there are made with --size. What the members hold is given 
 signature needs --erase-signature. Linux assembles the array as it is:
   mdadm --assemble /dev/md/tank DEVICE...")]
     Create(Box<CreateArguments>),
+
+    /// Find out what members were whose superblocks are lost: order, level, layout, chunk, data offset
+    #[command(after_long_help = "\
+Examples:
+  raidloom array guess disk0.img disk1.img disk2.img disk3.img
+  raidloom array guess --level 5 --json disk0.img missing disk2.img disk3.img
+  raidloom array guess --chunk 64KiB --data-offset 1MiB disk*.img
+
+Parity and copies tell the level, file systems tell order, chunk and layout: their parts say
+where they are. Candidates are ranked: the score counts what was as it should be, less twice
+what was not. The stack text of a candidate can be opened read-only to look further:
+  raidloom bench devtest --read-only 'raid5(metadata=none, ...)'
+Two to eight members; nothing is opened for writing.")]
+    Guess(GuessArguments),
 }
 
 /// `array create`.

@@ -304,9 +304,9 @@ impl Work<'_> {
             Level::Linear => self.try_linear(shape, &sizes),
             Level::Raid1 => {
                 let everybody = Order::known((0..count).map(Some).collect());
-                let orders = self.from_openings(&map, Absent::Unknown, &everybody, &[]);
+                let orders = self.after_openings(&map, Absent::Unknown, &everybody, &[]);
                 let orders = if orders.is_empty() { vec![everybody] } else { orders };
-                orders.into_iter().for_each(|order| self.finish(shape, &sizes, order));
+                orders.into_iter().for_each(|order| self.finish(shape, &sizes, &order));
             }
             _ => {
                 let compared = if level == Level::Raid10 { self.compared(&map) } else { Vec::new() };
@@ -318,24 +318,24 @@ impl Work<'_> {
                 let mut orders = Vec::new();
                 for order in self.told_by_q(shape, &map) {
                     let known = Order::known(order.into_iter().map(Some).collect());
-                    let followed = self.from_openings(&map, absent, &known, &[]);
+                    let followed = self.after_openings(&map, absent, &known, &[]);
                     orders.extend(if followed.is_empty() { vec![known] } else { followed });
                 }
                 if orders.is_empty() {
-                    orders = self.from_openings(&map, absent, &Order::unknown(count), &compared);
+                    orders = self.after_openings(&map, absent, &Order::unknown(count), &compared);
                 }
                 if orders.is_empty() && level == Level::Raid10 {
                     let search = Search::new(self.reader, &map, absent, &compared);
                     orders = search.from(Order::unknown(count), None);
                     orders.retain(|order| order.tally.fits() > 0);
                 }
-                orders.into_iter().for_each(|order| self.finish(shape, &sizes, order));
+                orders.into_iter().for_each(|order| self.finish(shape, &sizes, &order));
             }
         }
     }
 
     /// The orders that the landmarks behind each opening lead to.
-    fn from_openings(&self, map: &Map, absent: Absent, start: &Order, compared: &[u64]) -> Vec<Order> {
+    fn after_openings(&self, map: &Map, absent: Absent, start: &Order, compared: &[u64]) -> Vec<Order> {
         let from = |opening: Landmark| Search::new(self.reader, map, absent, compared).from(start.clone(), Some(opening));
         openings(0).into_iter().flat_map(from).collect()
     }
@@ -413,13 +413,13 @@ impl Work<'_> {
                 prefixes = longer;
             }
             for (_, _, order) in prefixes {
-                self.finish(shape, sizes, order);
+                self.finish(shape, sizes, &order);
             }
         }
     }
 
     /// Fills places that are still empty, counts what speaks for the whole, and keeps it.
-    fn finish(&mut self, shape: &Shape, sizes: &[u64], order: Order) {
+    fn finish(&mut self, shape: &Shape, sizes: &[u64], order: &Order) {
         let count = sizes.len();
         let empty: Vec<usize> = (0..count).filter(|role| order.members[*role].is_none()).collect();
         let left: Vec<usize> = (0..count).filter(|member| !order.members.contains(&Some(*member))).collect();
@@ -430,7 +430,7 @@ impl Work<'_> {
             let mut members = order.members.clone();
             empty.iter().zip(&filling).for_each(|(role, member)| members[*role] = Some(*member));
             let members: Vec<usize> = members.into_iter().flatten().collect();
-            let Some(guess) = self.weigh(shape, sizes, canonical(shape, members), &order, &empty) else { continue };
+            let Some(guess) = self.weigh(shape, sizes, canonical(shape, members), order, &empty) else { continue };
             match best.first() {
                 Some(first) if first.score > guess.score => (),
                 Some(first) if first.score == guess.score => best.push(guess),
@@ -461,7 +461,7 @@ impl Work<'_> {
         if shape.level == Level::Raid0 && sizes.iter().any(|size| *size != sizes[0]) {
             // Where only the longer members go on depends on the whole order.
             let known = Order::known(members.iter().copied().map(Some).collect());
-            let again = self.from_openings(&map, Absent::Unknown, &known, &[]);
+            let again = self.after_openings(&map, Absent::Unknown, &known, &[]);
             tally = again.into_iter().map(|order| order.tally).max_by_key(score)?;
         }
         let in_data = |sample: &&Sample| sample.offset >= shape.data_offset_bytes;

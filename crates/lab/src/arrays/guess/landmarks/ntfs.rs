@@ -49,8 +49,10 @@ fn record(volume: Volume, cluster: u64, index: u64, number: u64, leads_on: bool)
             return if sector.iter().all(|byte| *byte == 0) && number > 15 { Verdict::Nothing } else { Verdict::Missing };
         }
         // Before version 3.1 a record did not have its number, and the fix-ups began where it is now.
-        if le::<2>(sector, 4) >= 0x30 && le::<4>(sector, 0x2c) != number & 0xffff_ffff {
-            return Verdict::Missing;
+        // Some of the volume's own records are not in use and have none.
+        let own = le::<4>(sector, 0x2c);
+        if le::<2>(sector, 4) >= 0x30 && own != number & 0xffff_ffff {
+            return if own == 0 { Verdict::Nothing } else { Verdict::Missing };
         }
         Verdict::There(if leads_on { rest_of_table(volume, sector) } else { Vec::new() })
     }))

@@ -1,0 +1,158 @@
+//! `array examine`: every field of a member's superblocks.
+
+use std::fmt::Write;
+
+use array::md::{ChecksumVerdict, Features, Role, Superblock, TimeStamp, uuid_text};
+use lab::arrays::{self, Examined, Found};
+use lab::guard::{Consent, Guard};
+use serde_json::{Map, Value, json};
+
+use super::SECTOR_BYTES;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// One field: name in JSON, name for people, value for people, value in JSON.
+type Field = (&'static str, &'static str, String, Value);
+
+/// Every field of a superblock, in the order in which people read it.
+fn fields(found: &Found) -> Vec<Field> {
+    let superblock = &found.superblock;
+    let sectors =
+        |sectors: u64| (format!("{sectors} sectors ({})", block::size_text(sectors * SECTOR_BYTES)), json!(sectors * SECTOR_BYTES));
+    let (size, size_json) = sectors(superblock.size_sectors);
+    let (chunk, chunk_json) = sectors(superblock.chunk_sectors.into());
+    let (data_offset, data_offset_json) = sectors(superblock.data_offset_sectors);
+    let (data_size, data_size_json) = sectors(superblock.data_size_sectors);
+    let (super_offset, super_offset_json) = sectors(superblock.super_offset_sectors);
+    let (checksum, checksum_json) = match found.checksum {
+        ChecksumVerdict::Correct => (format!("{:08x}, correct", superblock.checksum), json!("correct")),
+        ChecksumVerdict::Wrong { expected, .. } => {
+            (format!("{:08x}, WRONG: its bytes give {expected:08x}", superblock.checksum), json!("wrong"))
+        }
+    };
+    let state = if superblock.is_clean() { "clean" } else { "not in sync" };
+    let time = |time: TimeStamp| lab::host::time_text(time.seconds);
+    let unknown = superblock.features.unknown();
+    let features = if unknown == Features::default() {
+        format!("{:#x}", superblock.features.0)
+    } else {
+        format!("{:#x}, of which {:#x} is unknown here", superblock.features.0, unknown.0)
+    };
+    let plain = |key: &'static str, name: &'static str, text: String| -> Field { (key, name, text.clone(), json!(text)) };
+    let number = |key: &'static str, name: &'static str, number: i64| -> Field { (key, name, number.to_string(), json!(number)) };
+    let mut fields = vec![
+        plain("version", "Version", found.version.to_string()),
+        ("feature_map", "Feature Map", features, json!(superblock.features.0)),
+        plain("array_uuid", "Array UUID", uuid_text(&superblock.set_uuid)),
+        plain("name", "Name", superblock.name()),
+        plain("created", "Creation Time", time(superblock.created)),
+        plain("level", "Raid Level", superblock.level.to_string()),
+        number("raid_devices", "Raid Devices", superblock.raid_disks.into()),
+        plain("layout", "Layout", superblock.layout().to_string()),
+        ("chunk_bytes", "Chunk Size", chunk, chunk_json),
+        ("used_device_bytes", "Used Dev Size", size, size_json),
+        ("data_offset_bytes", "Data Offset", data_offset, data_offset_json),
+        ("data_size_bytes", "Data Size", data_size, data_size_json),
+        ("super_offset_bytes", "Super Offset", super_offset, super_offset_json),
+        plain("state", "State", state.to_owned()),
+        plain("device_uuid", "Device UUID", uuid_text(&superblock.device_uuid)),
+        number("device_number", "Device Number", superblock.member_number.into()),
+        plain("role", "Device Role", superblock.role().to_string()),
+        number("device_flags", "Device Flags", superblock.device_flags.into()),
+        plain("updated", "Update Time", time(superblock.updated)),
+        ("events", "Events", superblock.events.to_string(), json!(superblock.events)),
+        ("checksum", "Checksum", checksum, checksum_json),
+        number("corrected_reads", "Corrected Reads", superblock.corrected_reads.into()),
+        number("bad_block_log_sectors", "Bad Block Log", superblock.bad_block_size_sectors.into()),
+        number("bad_block_log_offset_sectors", "  its offset", superblock.bad_block_offset_sectors.into()),
+        number("bad_block_log_shift", "  its shift", superblock.bad_block_shift.into()),
+        number("max_devices", "Max Devices", superblock.roles.len() as i64),
+        plain("device_roles", "Device Roles", roles_text(superblock)),
+    ];
+    if !superblock.is_clean() {
+        let (resync, resync_json) = sectors(superblock.resync_offset_sectors);
+        fields.push(("resync_offset_bytes", "Resync Offset", resync, resync_json));
+    }
+    if let Some(recovered) = superblock.recovering_from_sectors() {
+        let (recovered, recovered_json) = sectors(recovered);
+        fields.push(("recovery_offset_bytes", "Recovery Offset", recovered, recovered_json));
+    }
+    if let Some(area) = superblock.ppl_area() {
+        fields.push(number("ppl_offset_sectors", "PPL Offset", area.offset_sectors.into()));
+        fields.push(number("ppl_size_sectors", "PPL Size", area.size_sectors.into()));
+    } else if superblock.features.contains(Features::BITMAP) {
+        fields.push(number("bitmap_offset_sectors", "Bitmap Offset", superblock.bitmap_offset_sectors.into()));
+        let bitmap = found.bitmap.as_ref().map_or_else(
+            || "not readable".to_owned(),
+            |bitmap| format!("version {}, events {}, {} a bit", bitmap.version, bitmap.events, block::size_text(bitmap.chunk_bytes.into())),
+        );
+        fields.push(plain("bitmap", "Bitmap", bitmap));
+    }
+    if superblock.features.contains(Features::RESHAPE_ACTIVE) {
+        fields.push(plain("new_level", "New Level", superblock.new_level.to_string()));
+        fields.push(number("delta_devices", "Delta Devices", superblock.delta_disks.into()));
+        fields.push(number("new_layout_code", "New Layout", superblock.new_layout_code.into()));
+        fields.push(number("new_chunk_sectors", "New Chunk", superblock.new_chunk_sectors.into()));
+        fields.push(number("new_offset_sectors", "New Offset", superblock.new_offset_sectors.into()));
+        fields.push((
+            "reshape_position_sectors",
+            "Reshape Position",
+            superblock.reshape_position_sectors.to_string(),
+            json!(superblock.reshape_position_sectors),
+        ));
+    }
+    if superblock.logical_block_bytes != 0 {
+        fields.push(number("logical_block_bytes", "Logical Block", superblock.logical_block_bytes.into()));
+    }
+    fields
+}
+
+/// The roles up to the last that is taken: a table of 128 is mostly empty.
+fn roles_text(superblock: &Superblock) -> String {
+    let taken = superblock.roles.iter().rposition(|role| *role != Role::Spare).map_or(0, |last| last + 1);
+    superblock.roles[..taken].iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn examine(output: &Output, paths: &[std::path::PathBuf]) -> Result<(), Failure> {
+    let guard = Guard::new(Consent::default());
+    let examined: Vec<Examined> = paths.iter().map(|path| arrays::examine(&guard, path)).collect::<Result<_, _>>()?;
+    if output.json {
+        output.document(&examined.iter().map(examined_document).collect::<Vec<_>>())?;
+    } else {
+        output.result(&examined.iter().map(examined_text).collect::<Vec<_>>().join("\n"))?;
+    }
+    match examined.iter().find(|examined| examined.found.is_empty()) {
+        Some(none) => Err(Failure::failed(format!("{}: no md superblock of version 1.0, 1.1 or 1.2 on it", none.path.display()))),
+        None => Ok(()),
+    }
+}
+
+fn examined_document(examined: &Examined) -> Value {
+    let superblocks: Vec<Value> = examined
+        .found
+        .iter()
+        .map(|found| {
+            let mut document: Map<String, Value> = fields(found).into_iter().map(|(key, _, _, value)| (key.to_owned(), value)).collect();
+            document.insert("problems".to_owned(), json!(found.problems));
+            Value::Object(document)
+        })
+        .collect();
+    json!({ "path": examined.path, "size_bytes": examined.size_bytes, "superblocks": superblocks })
+}
+
+fn examined_text(examined: &Examined) -> String {
+    let mut text = format!("{}:\n", examined.path.display());
+    if examined.found.is_empty() {
+        text += "  no md superblock\n";
+    }
+    for found in &examined.found {
+        for (_, name, value, _) in fields(found) {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{name:>16} : {value}");
+        }
+        for problem in &found.problems {
+            let _ = writeln!(text, "{:>16} : {problem}", "PROBLEM");
+        }
+    }
+    text
+}

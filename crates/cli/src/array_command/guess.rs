@@ -1,0 +1,129 @@
+//! `array guess`: what an array was whose superblocks are lost.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use array::md::Layout;
+use lab::arrays::guess::{Guess, Guesses, Images, Known, guess as search};
+use lab::guard::{Consent, Guard};
+use serde_json::{Value, json};
+
+use super::arguments::GuessArguments;
+use super::create::level;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::Line;
+
+pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), Failure> {
+    let paths: Vec<Option<PathBuf>> =
+        arguments.paths.iter().map(|path| (path != Path::new("missing")).then(|| path.clone())).collect();
+    let sizes = |flag: &str, texts: &[String]| texts.iter().map(|text| output.size(flag, text)).collect::<Result<Vec<u64>, Failure>>();
+    let known = Known {
+        levels: arguments.level.iter().map(|text| level(text)).collect::<Result<_, _>>()?,
+        chunks_bytes: sizes("--chunk", &arguments.chunk)?,
+        data_offsets_bytes: sizes("--data-offset", &arguments.data_offset)?,
+        seed: 0,
+    };
+    let aligned = |flag: &str, sizes: &[u64]| match sizes.iter().find(|size| **size % block::SECTOR_BYTES != 0) {
+        Some(size) => Err(Failure::usage(format!("{flag} {size}: not whole sectors of {} bytes", block::SECTOR_BYTES))),
+        None => Ok(()),
+    };
+    aligned("--chunk", &known.chunks_bytes)?;
+    aligned("--data-offset", &known.data_offsets_bytes)?;
+    if known.chunks_bytes.contains(&0) {
+        return Err(Failure::usage("--chunk 0: a chunk holds at least one sector"));
+    }
+    let limit = stack::size::parse_duration(&arguments.time);
+    let limit = limit.map_err(|error| Failure::usage(format!("--time {}: {error}", arguments.time)))?;
+
+    let guard = Guard::new(Consent::default());
+    let images = Images::open(&guard, &paths)?;
+    let line = Line::new(output);
+    line.show("looking for what the members have to do with each other");
+    let begin = Instant::now();
+    let found = search(&images, &known, &mut |done, total| {
+        if total > 0 {
+            line.show(&format!("{done} of {total} shapes tried"));
+        }
+        begin.elapsed() < limit
+    });
+    line.clear();
+
+    if output.json {
+        output.document(&document(&found, &paths, arguments.show))?;
+    } else {
+        output.result(&text(&found, &paths, arguments.show))?;
+    }
+    if found.interrupted {
+        output.note(&format!("ended after {}: --time gives it longer, --level, --chunk and --data-offset give it less to do", arguments.time));
+    }
+    if found.guesses.is_empty() {
+        return Err(Failure::failed("nothing was found that these members can make up"));
+    }
+    Ok(())
+}
+
+fn name(path: Option<&PathBuf>) -> String {
+    path.map_or("missing".to_owned(), |path| path.display().to_string())
+}
+
+/// What nothing on the members tells.
+fn doubt(guess: &Guess, paths: &[Option<PathBuf>]) -> Option<String> {
+    if guess.undecided.is_empty() {
+        return None;
+    }
+    let members: Vec<String> = guess.undecided.iter().map(|role| name(paths[guess.order[*role]].as_ref())).collect();
+    Some(format!("nothing tells which of these is where: {}", members.join(", ")))
+}
+
+fn text(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> String {
+    let mut text = String::new();
+    for note in &found.notes {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{note}");
+    }
+    for (number, guess) in found.guesses.iter().take(show.max(1)).enumerate() {
+        let evidence: Vec<String> = guess.evidence.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "\n{}. score {}: {}, {}", number + 1, guess.score, guess.shape, block::size_text(guess.size_bytes));
+        let _ = writeln!(text, "   {}", guess.tree(paths));
+        let _ = writeln!(text, "   {}", evidence.join(", "));
+        if let Some(doubt) = doubt(guess, paths) {
+            let _ = writeln!(text, "   {doubt}");
+        }
+    }
+    if found.equal > 1 {
+        let _ = writeln!(text, "\n{} candidates are equally good: what is stored does not tell them apart", found.equal);
+    }
+    let left = found.guesses.len().saturating_sub(show.max(1));
+    if left > 0 {
+        let _ = writeln!(text, "{}{left} more are not shown (--show N)", if found.equal > 1 { "" } else { "\n" });
+    }
+    text
+}
+
+fn document(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> Value {
+    let guess = |guess: &Guess| {
+        json!({
+            "score": guess.score,
+            "level": guess.shape.level.to_string(),
+            "layout": if guess.shape.layout == Layout::Plain { Value::Null } else { json!(guess.shape.layout.to_string()) },
+            "chunk_bytes": guess.shape.chunk_bytes,
+            "data_offset_bytes": guess.shape.data_offset_bytes,
+            "size_bytes": guess.size_bytes,
+            "members": guess.order.iter().map(|member| &paths[*member]).collect::<Vec<_>>(),
+            "undecided_members": guess.undecided,
+            "stack": guess.tree(paths).to_string(),
+            "evidence": guess.evidence.iter().map(|row| json!({ "kind": row.kind, "fits": row.fits, "misfits": row.misfits })).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "notes": found.notes,
+        "samples": found.samples,
+        "read_bytes": found.read_bytes,
+        "complete": !found.interrupted,
+        "candidate_count": found.guesses.len(),
+        "equally_good": found.equal,
+        "candidates": found.guesses.iter().take(show.max(1)).map(guess).collect::<Vec<_>>(),
+    })
+}
