@@ -58,7 +58,7 @@ raidloom 0.1.0
   Test : 1000 MB [/srv/disk] (x5)
   Date : 2026/11/21 12:30:00
     OS : Linux 6.12
-  
+\x20\x20
 ";
     assert_eq!(text, expected);
 }
