@@ -105,6 +105,15 @@ impl Control {
         self.health().revision()
     }
 
+    /// What of a member's data is lost and has not been written since, in bytes: what a rebuild could not restore, and its
+    /// bad blocks. It belongs into the member's bad-block log, or it reads as data after the next start.
+    #[must_use]
+    pub fn lost(&self, member: usize) -> Ranges {
+        let seat = self.health().roster().seats.into_iter().nth(member).flatten();
+        let Some((holes, offset)) = seat.and_then(|seat| Some((seat.holes.clone()?, seat.data_offset))) else { return Ranges::none() };
+        holes.lost().iter().map(|range| range.start.saturating_sub(offset)..range.end.saturating_sub(offset)).collect()
+    }
+
     /// How much of each member's data the array uses, in bytes; 0 without redundancy.
     #[must_use]
     pub fn member_bytes(&self) -> u64 {

@@ -51,6 +51,11 @@ impl Holes {
         &self.below
     }
 
+    /// What is lost, in bytes of the device.
+    pub(crate) fn lost(&self) -> Ranges {
+        self.places.lost().clone()
+    }
+
     /// Nobody could fill this, in bytes of the device.
     pub(crate) fn add(&self, range: Range<u64>) {
         self.places.change(|lost| lost.add(range));

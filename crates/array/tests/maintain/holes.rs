@@ -39,7 +39,7 @@ fn what_is_lost_is_named_and_does_not_read_as_data() {
     let places = [0, 5 * 512, 6 * 512, 20 * 512];
     let (bench, data, outcome) = rebuild_over_bad_places(raid5(4, ParityLayout::LeftSymmetric), 3, &places);
     let lost: Ranges = places.iter().map(|&place| place..place + 512).collect();
-    assert_eq!(outcome.progress.lost, lost);
+    assert_eq!((&outcome.progress.lost, bench.control.lost(0), bench.control.lost(1)), (&lost, lost.clone(), Ranges::none()));
     assert_eq!(outcome.progress.done_bytes, outcome.progress.total_bytes);
     let Scheme::Parity(geometry) = bench.scheme else { panic!("it has parity") };
     let size = bench.array.info().size_bytes;
@@ -64,6 +64,7 @@ fn what_is_lost_is_named_and_does_not_read_as_data() {
     // What is written whole can be read again.
     channel.write_slice(0, &data).expect("written");
     drop(channel);
+    assert_eq!(bench.control.lost(0), Ranges::none());
     assert!(bytes(&*bench.array) == data);
     assert_eq!(bench.scrub(), Ok(()));
 }
