@@ -10,13 +10,16 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use array::md::{TimeStamp, Version};
+use array::record::Running;
 use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES};
 use cache::{Overlay, OverlayOptions};
 use device::model::{Links, ModelDevice, ModelOptions};
-use device::{BadRange, Direct, FaultDevice, FaultOptions, FileDevice, FileOptions, NullDevice, RamDevice};
+use device::{BadRange, Direct, FaultDevice, FaultOptions, FileDevice, FileOptions, NullDevice, RamDevice, RecordDevice};
 use reactor::derive_seed;
 
+use crate::superblocks::{self, Arrays};
 use crate::table::{self, OptionRow, Problem};
 use crate::{parse, size};
 
@@ -27,6 +30,20 @@ pub trait OpenFiles {
     /// # Errors
     /// Why not, in one line for the user.
     fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error>;
+
+    /// What tells the time that md's superblocks are given when they are written; without it they keep what they have.
+    fn time(&self) -> fn() -> Option<TimeStamp> {
+        || None
+    }
+
+    /// Opens for writing what a layer keeps for itself, an overlay's delta or a trace. A file that is not there is made
+    /// sparse, with that many bytes, and stays.
+    ///
+    /// # Errors
+    /// As [`OpenFiles::open`].
+    fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, Error> {
+        self.open(path, false, Some(size_bytes))
+    }
 }
 
 /// What building needs besides the tree.
@@ -35,7 +52,7 @@ pub struct BuildContext<'a> {
     pub files: &'a dyn OpenFiles,
     /// Everything random in the devices follows from it.
     pub seed: u64,
-    /// Open nothing for writing.
+    /// Open nothing for writing but traces.
     pub read_only: bool,
     /// Make files that are not there: of the size that the leaf names, or else of this many bytes.
     pub create_bytes: Option<u64>,
@@ -63,6 +80,8 @@ pub struct Stack {
     pub notes: Vec<String>,
     /// The clock that the stack runs on by itself: virtual when it is made of modelled disks alone.
     pub clock: Clock,
+    /// The arrays in it that keep md's metadata. Last, so that they are ended when nobody else can use the stack any more.
+    pub arrays: Arrays,
 }
 
 /// Builds what a stack text stands for.
@@ -83,24 +102,29 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         context,
         read_only: context.read_only,
         create_bytes: context.create_bytes,
+        delta_bytes: None,
         members: Vec::new(),
         notes: Vec::new(),
         links: Links::default(),
         models: 0,
         faults: 0,
+        carriers: Vec::new(),
+        running: Vec::new(),
     };
     refuse_files_named_twice(node)?;
     let device = builder.device(node)?;
     let device = if context.emulate { Emulated::over(device) } else { device };
     let clock = if builder.models == builder.members.len() as u64 { Clock::Virtual } else { Clock::Wall };
-    Ok(Stack { device, members: builder.members, notes: builder.notes, clock })
+    Ok(Stack { device, members: builder.members, notes: builder.notes, clock, arrays: Arrays::new(builder.running) })
 }
 
 struct Builder<'a> {
     context: &'a BuildContext<'a>,
-    /// The context's, but below an overlay nothing is opened for writing and its delta is made as large as it has to be.
+    /// The context's, but below an overlay nothing is opened for writing and nothing is made.
     read_only: bool,
     create_bytes: Option<u64>,
+    /// While an overlay's delta is built: how large it has to be.
+    delta_bytes: Option<u64>,
     members: Vec<Member>,
     notes: Vec<String>,
     /// Modelled disks that name the same link share it.
@@ -108,6 +132,10 @@ struct Builder<'a> {
     /// How many modelled disks and faulty layers there are so far: each has a seed of its own.
     models: u64,
     faults: u64,
+    /// Members below the layer that is being built that carry md superblocks: their stack text, version, and what these say.
+    carriers: Vec<(String, Version, String)>,
+    /// Arrays with metadata, those below before those above.
+    running: Vec<Running>,
 }
 
 /// The checked options of one layer or leaf.
@@ -161,12 +189,30 @@ impl Builder<'_> {
                     let text = format!("{name}: a member is `missing`, and {name} has no redundancy to do without it");
                     return Err(Error::new(ErrorKind::Invalid, text));
                 }
-                if name == "overlay" {
-                    return self.overlay(&settings, children);
+                match name.as_str() {
+                    "overlay" => return self.overlay(&settings, children),
+                    "record" => return self.record(children),
+                    _ => (),
                 }
+                let first_carrier = self.carriers.len();
                 let member = |child: &Node| if *child == Node::Missing { Ok(None) } else { self.device(child).map(Some) };
-                let members: Result<Vec<_>, Error> = children.iter().map(member).collect();
-                self.layer(name, &settings, members?)
+                let members = children.iter().map(member).collect::<Result<Vec<_>, Error>>()?;
+                if row.options.iter().any(|option| option.name == table::METADATA.name) {
+                    let carriers = self.carriers.split_off(first_carrier);
+                    match (settings.get("metadata"), carriers.first()) {
+                        (Some("none"), _) | (None, None) => (),
+                        (Some(metadata), _) => return self.recorded(name, metadata, &settings, &members),
+                        // Used whole, the superblocks would be data to write over.
+                        (None, Some((member, version, array))) => {
+                            let text = format!(
+                                "{name}: {member} carries an md superblock: it is {array}. metadata={version} uses the array, \
+                                 metadata=none the whole members, superblocks and all"
+                            );
+                            return Err(Error::new(ErrorKind::Refused, text));
+                        }
+                    }
+                }
+                self.layer(name, &settings, members)
             }
             Node::Leaf { scheme, address, options } => {
                 let row = table::leaf(scheme).map_err(|problem| refusal(scheme, &problem))?;
@@ -202,6 +248,28 @@ impl Builder<'_> {
         }
     }
 
+    /// An array by the superblocks of its members.
+    fn recorded(
+        &mut self,
+        name: &str,
+        metadata: &str,
+        settings: &Settings<'_>,
+        members: &[Option<Arc<dyn Device>>],
+    ) -> Result<Arc<dyn Device>, Error> {
+        let said = superblocks::Said {
+            level: name,
+            metadata,
+            layout: settings.get("layout"),
+            chunk_bytes: self.size(settings, "chunk")?,
+            force: settings.is("force", "yes"),
+            read_only: self.read_only,
+            time: self.context.files.time(),
+        };
+        let running = superblocks::run(&said, members).map_err(|error| error.at(name))?;
+        self.running.push(running.clone());
+        Ok(Arc::new(running))
+    }
+
     /// A layer without redundancy.
     fn plain_layer(&mut self, name: &str, settings: &Settings<'_>, members: Vec<Arc<dyn Device>>) -> Result<Arc<dyn Device>, Error> {
         match name {
@@ -222,17 +290,17 @@ impl Builder<'_> {
     /// A delta and what is never written below it.
     fn overlay(&mut self, settings: &Settings<'_>, children: &[Node]) -> Result<Arc<dyn Device>, Error> {
         let [delta, lower] = children else { unreachable!("the count was checked") };
-        let (read_only, create_bytes) = (self.read_only, self.create_bytes);
         let first = self.members.len();
-        (self.read_only, self.create_bytes) = (true, None);
+        let above = (self.read_only, self.create_bytes, self.delta_bytes);
+        (self.read_only, self.create_bytes, self.delta_bytes) = (true, None, None);
         let lower = self.device(lower);
-        (self.read_only, self.create_bytes) = (read_only, create_bytes);
+        (self.read_only, self.create_bytes, self.delta_bytes) = above;
         let lower = lower?;
         let lower_members = self.members.split_off(first);
 
         let block_bytes = lower.info().block_bytes;
         // The smaller the block, the larger the index: a delta of this size is large enough with any.
-        self.create_bytes = Some(Overlay::delta_bytes(block_bytes, lower.info())?);
+        let above = self.delta_bytes.replace(Overlay::delta_bytes(block_bytes, lower.info())?);
         let says_block = |options: &[(String, String)]| options.iter().any(|(name, _)| name == "block");
         let delta = match delta {
             Node::Leaf { options, .. } if u64::from(block_bytes) > SECTOR_BYTES && !says_block(options) => {
@@ -240,9 +308,28 @@ impl Builder<'_> {
             }
             delta => self.device(delta),
         };
-        self.create_bytes = create_bytes;
+        self.delta_bytes = above;
         self.members.extend(lower_members);
         Ok(Arc::new(Overlay::open(delta?, lower, OverlayOptions { keep: !settings.is("keep", "no") })?))
+    }
+
+    /// A trace and what it is of. The trace is no device: it grows, on either clock, and also over what is only read.
+    fn record(&mut self, children: &[Node]) -> Result<Arc<dyn Device>, Error> {
+        let [trace, below] = children else { unreachable!("the count was checked") };
+        let Node::Leaf { scheme, address, options } = trace else {
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("record: {trace} stands where the trace is named: record(file:PATH, DEVICE)"),
+            ));
+        };
+        if scheme != "file" || !options.is_empty() {
+            let text = format!("record: {trace} cannot be a trace; name a file, without options: record(file:PATH, DEVICE)");
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        let below = self.device(below)?;
+        let path = Path::new(address);
+        let file = self.context.files.open_kept(path, 0)?;
+        Ok(Arc::new(RecordDevice::new(below, file, path)?))
     }
 
     fn leaf(&mut self, scheme: &str, address: &str, settings: &Settings<'_>) -> Result<Arc<dyn Device>, Error> {
@@ -279,8 +366,15 @@ impl Builder<'_> {
             block_bytes: self.block(settings)?,
         };
         let create = self.create_bytes.map(|bytes| options.size_bytes.unwrap_or(bytes).saturating_add(options.offset_bytes));
-        let file = self.context.files.open(path, options.read_only, create.filter(|_| !options.read_only))?;
+        let file = match self.delta_bytes.filter(|_| !options.read_only) {
+            Some(bytes) => self.context.files.open_kept(path, bytes.saturating_add(options.offset_bytes))?,
+            None => self.context.files.open(path, options.read_only, create.filter(|_| !options.read_only))?,
+        };
+        let mark = if options.offset_bytes == 0 { superblocks::mark(&file) } else { None };
         let device = FileDevice::new(file, path, &options)?;
+        if let Some((version, array)) = mark {
+            self.carriers.push((device.describe().to_string(), version, array));
+        }
         if let Some(reason) = device.direct_refused() {
             self.notes.push(format!("{}: through the page cache, for direct I/O is not to be had: {reason}", path.display()));
         }

@@ -14,8 +14,10 @@ mod build;
 mod nearest;
 mod parse;
 pub mod size;
+mod superblocks;
 pub mod table;
 
 pub use build::{BuildContext, Member, OpenFiles, Stack, build, parse_and_build};
 pub use nearest::nearest;
 pub use parse::{ParseError, parse};
+pub use superblocks::{Arrays, tree_of};

@@ -131,11 +131,18 @@ pub struct LeafRow {
 const YES_NO: Takes = Takes::Word(&["yes", "no"]);
 const BLOCK: OptionRow =
     OptionRow { name: "block", takes: Takes::Size, default: "512", help: "block size: a power of two, at least 512 bytes" };
-const METADATA: OptionRow = OptionRow {
+/// Without the word, members are used whole unless they carry superblocks; then it has to be said what is meant.
+pub(crate) const METADATA: OptionRow = OptionRow {
     name: "metadata",
-    takes: Takes::Word(&["none"]),
+    takes: Takes::Word(&["none", "1.2", "1.1", "1.0"]),
     default: "none",
-    help: "what the members carry besides data: none, the whole members are used",
+    help: "md superblocks on the members, by which the array is started; none: the whole members are used",
+};
+const FORCE: OptionRow = OptionRow {
+    name: "force",
+    takes: YES_NO,
+    default: "no",
+    help: "with metadata: start also a dirty array with a member missing, though something may be lost by it",
 };
 const MEMBERS_MAX: usize = 256;
 const CHUNK: OptionRow = OptionRow { name: "chunk", takes: Takes::Size, default: "512KiB", help: "what one member holds contiguously" };
@@ -206,21 +213,21 @@ pub static LAYERS: &[LayerRow] = &[
         name: "raid4",
         members: (2, 255),
         redundant: true,
-        options: &[CHUNK, METADATA],
+        options: &[CHUNK, METADATA, FORCE],
         help: "chunks with parity, all of it on the last member",
     },
     LayerRow {
         name: "raid5",
         members: (2, 255),
         redundant: true,
-        options: &[CHUNK, LAYOUT, METADATA],
+        options: &[CHUNK, LAYOUT, METADATA, FORCE],
         help: "chunks with parity: one member may be lost",
     },
     LayerRow {
         name: "raid6",
         members: (4, 255),
         redundant: true,
-        options: &[CHUNK, LAYOUT6, METADATA],
+        options: &[CHUNK, LAYOUT6, METADATA, FORCE],
         help: "chunks with two kinds of parity: two members may be lost",
     },
     LayerRow {
@@ -234,6 +241,13 @@ pub static LAYERS: &[LayerRow] = &[
             help: "keep the changes in the delta; no: forget them at the end",
         }],
         help: "DELTA, DEVICE: what is written goes to the delta, the device is opened read-only (docs/formats/overlay.md)",
+    },
+    LayerRow {
+        name: "record",
+        members: (2, 2),
+        redundant: false,
+        options: &[],
+        help: "TRACE, DEVICE: writes every request down in a new file (docs/formats/trace.md)",
     },
     LayerRow {
         name: "fault",
@@ -300,7 +314,7 @@ pub static LEAVES: &[LeafRow] = &[
 ];
 
 /// Names that the notation has room for and this version does not know yet.
-const LATER: &[&str] = &["cache", "record", "nbd", "rbd"];
+const LATER: &[&str] = &["cache", "nbd", "rbd"];
 
 /// The layer of this name.
 ///

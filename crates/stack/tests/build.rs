@@ -63,7 +63,7 @@ fn builds_what_the_text_says_and_describes_it() {
             3 << 20,
         ),
         ("ram:8KiB?block=4KiB", "ram:8KiB?block=4096", 8 << 10),
-        ("overlay(ram:2MiB, ram:1MiB)", "overlay(ram:2MiB, ram:1MiB)", 1 << 20),
+        ("overlay(ram:3MiB, ram:1MiB)", "overlay(ram:3MiB, ram:1MiB)", 1 << 20),
         ("overlay(keep=no, ram:3MiB, ram:8KiB?block=4KiB)", "overlay(keep=no, ram:3MiB?block=4096, ram:8KiB?block=4096)", 8 << 10),
     ] {
         let stack = build(text).expect(text);
@@ -186,7 +186,7 @@ fn below_an_overlay_nothing_is_opened_for_writing_and_its_delta_is_made() {
     for byte in [1, 2] {
         let opener = Opener::default();
         let stack = parse_and_build(&text, &BuildContext { create_bytes: Some(5 << 20), ..context(&opener) }).expect(&text);
-        let expected = ["a read_only=true create=None", "b read_only=true create=None", "delta read_only=false create=Some(3145728)"];
+        let expected = ["a read_only=true create=None", "b read_only=true create=None", "delta read_only=false create=Some(4194304)"];
         assert_eq!(*opener.opened.lock().expect("not poisoned"), expected);
         let names: Vec<_> = stack.members.iter().map(|member| member.name.rsplit_once('/').expect("a path").1.to_owned()).collect();
         assert_eq!(names[0], "delta?direct=no", "members are listed from left to right: {names:?}");
@@ -200,6 +200,27 @@ fn below_an_overlay_nothing_is_opened_for_writing_and_its_delta_is_made() {
     }
     for name in ["a", "b"] {
         assert!(std::fs::read(path(name)).expect("a file").iter().all(|&byte| byte == 0x11), "{name} was written");
+    }
+}
+
+#[test]
+fn a_trace_is_written_beside_the_stack_on_either_clock() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (number, below) in ["model:st340015a", "ram:1MiB"].into_iter().enumerate() {
+        let trace = folder.path().join(format!("{number}.trace"));
+        let text = format!("record({}, {below})", trace.display());
+        let opener = Opener::default();
+        let stack = parse_and_build(&text, &BuildContext { read_only: true, ..context(&opener) }).expect(&text);
+        assert_eq!(*opener.opened.lock().expect("not poisoned"), [format!("{number}.trace read_only=false create=Some(0)")]);
+        assert_eq!((stack.clock, stack.members.len()), (if number == 0 { Clock::Virtual } else { Clock::Wall }, 1));
+        assert_eq!(stack.device.describe().to_string(), format!("record(file:{}, {below})", trace.display()));
+        Blocking::open(&*stack.device, &Reactor::virtual_clock()).expect("a channel").read_slice(8192, &mut [0; 4096]).expect("a read");
+        drop(stack);
+        let reader = device::TraceReader::new(std::io::BufReader::new(File::open(&trace).expect("a file"))).expect("a trace");
+        let read: Vec<_> = reader.map(|record| record.expect("a record")).map(|record| (record.offset, record.length)).collect();
+        assert_eq!(read, [(8192, 4096)]);
+        let error = build(&text).expect_err("a trace is never overwritten").to_string();
+        assert!(error.contains("holds something already"), "{error}");
     }
 }
 

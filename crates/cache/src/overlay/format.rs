@@ -57,9 +57,10 @@ impl Shape {
         self.page_offset(self.pages()).next_multiple_of(DATA_ALIGNMENT_BYTES)
     }
 
-    /// How large the delta has to be, in bytes.
+    /// How large the delta has to be, in bytes. What lies at the end of the device below, a spare partition table or a
+    /// superblock, does not lie at the end of the delta, which would pass for something else.
     pub(super) fn delta_bytes(self) -> u64 {
-        self.data_offset() + self.size_bytes
+        self.data_offset() + self.size_bytes + DATA_ALIGNMENT_BYTES
     }
 }
 
@@ -271,7 +272,7 @@ mod tests {
                 let shape = Shape { block_bytes, size_bytes: blocks * u64::from(block_bytes) };
                 assert!(shape.pages() * shape.blocks_per_page() >= blocks);
                 assert!(shape.page_offset(shape.pages()) <= shape.data_offset());
-                assert_eq!(shape.delta_bytes() - shape.data_offset(), shape.size_bytes);
+                assert_eq!(shape.delta_bytes() - shape.data_offset(), shape.size_bytes + (1 << 20));
             }
         }
     }

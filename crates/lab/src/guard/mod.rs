@@ -163,6 +163,19 @@ impl Guard {
         Ok(())
     }
 
+    /// Makes a new file of `size_bytes` that takes no room until it is written and is there to stay, or leaves the one that
+    /// is there as it is.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn make_kept_file(&self, path: &Path, size_bytes: u64) -> Result<(), Error> {
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).and_then(|file| file.set_len(size_bytes));
+        match made {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Error::from_io(format!("making {}", path.display()), error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Removes the files that were made through this guard and are still the same; says in words what could not be removed.
     pub fn remove_made(&self) -> Vec<String> {
         let made = std::mem::take(&mut *lock_of(&self.made));
@@ -452,6 +465,11 @@ impl stack::OpenFiles for Guard {
             self.make_file(path, size_bytes, |_| Ok::<(), Error>(()))?;
         }
         Guard::open(self, path, if read_only { Access::Read } else { Access::Write })
+    }
+
+    fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, Error> {
+        self.make_kept_file(path, size_bytes)?;
+        Guard::open(self, path, Access::Write)
     }
 }
 

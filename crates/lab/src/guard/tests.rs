@@ -148,6 +148,24 @@ fn a_made_file_is_allocated_noted_while_empty_and_never_made_over_another() {
 }
 
 #[test]
+fn a_kept_file_is_sparse_stays_and_is_left_as_it_is_when_it_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("delta");
+    let guard = guard();
+    let file = stack::OpenFiles::open_kept(&guard, &path, 1 << 30).unwrap();
+    assert_eq!(file.metadata().unwrap().len(), 1 << 30);
+    assert!(std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap()) < 2048, "it takes room");
+    file.write_all_at(b"kept", 0).unwrap();
+    assert_eq!(guard.remove_made(), Vec::<String>::new());
+    let file = stack::OpenFiles::open_kept(&guard, &path, 4096).unwrap();
+    let mut bytes = [0; 4];
+    file.read_exact_at(&mut bytes, 0).unwrap();
+    assert_eq!((&bytes, file.metadata().unwrap().len()), (b"kept", 1 << 30));
+    let (signed, _) = file_with(folder.path(), "image", 0, b"XFSB");
+    assert_eq!(stack::OpenFiles::open_kept(&guard, &signed, 0).unwrap_err().kind(), ErrorKind::Refused);
+}
+
+#[test]
 fn what_this_process_made_may_hold_anything() {
     let folder = tempfile::tempdir().unwrap();
     let (guard, path) = (guard(), folder.path().join("member"));

@@ -1,0 +1,203 @@
+//! Members with md superblocks to a running array.
+//!
+//! ```text
+//!   members as the text has them ──> what their superblocks say ──> do the two agree? ──> started
+//!     level, chunk, layout, order       level, chunk, layout, roles
+//! ```
+//!
+//! The superblocks decide; the text has to say the same. So a text that was right once does not start something else after
+//! members were exchanged, and a wrong order, which would be harmless here, is not taken over into a text without metadata.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use array::md::{AssembleOptions, Assembly, Candidate, ChecksumVerdict, Slot, Start, Superblock, TimeStamp, Version, assemble, uuid_text};
+use array::record::{Running, StartOptions, examine, start};
+use block::{Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
+
+/// What the text says of an array, besides its members.
+pub(crate) struct Said<'a> {
+    /// The level's name.
+    pub(crate) level: &'a str,
+    /// The version of the superblocks.
+    pub(crate) metadata: &'a str,
+    /// The layout.
+    pub(crate) layout: Option<&'a str>,
+    /// The chunk in bytes.
+    pub(crate) chunk_bytes: Option<u64>,
+    /// Start also where something may be lost by it.
+    pub(crate) force: bool,
+    /// Write nothing.
+    pub(crate) read_only: bool,
+    /// What time it is.
+    pub(crate) time: fn() -> Option<TimeStamp>,
+}
+
+/// The arrays in a stack that keep md's metadata. They have to be ended, or they are found dirty when they are started again;
+/// dropping them does that, as far as it can be done without telling anybody about an error.
+#[derive(Default)]
+pub struct Arrays {
+    /// Those below before those above.
+    running: Vec<Running>,
+    is_ended: bool,
+}
+
+impl Arrays {
+    pub(crate) fn new(running: Vec<Running>) -> Arrays {
+        Arrays { running, is_ended: false }
+    }
+
+    /// The arrays, those below before those above.
+    #[must_use]
+    pub fn running(&self) -> &[Running] {
+        &self.running
+    }
+
+    /// Ends them in order: members are flushed, then called clean. Nobody may use the stack any more.
+    ///
+    /// # Errors
+    /// The first that could not be ended; the others are all the same.
+    pub fn end(&mut self) -> Result<(), Error> {
+        if std::mem::replace(&mut self.is_ended, true) || self.running.is_empty() {
+            return Ok(());
+        }
+        let reactor = Reactor::wall().map_err(|error| Error::from_io("a reactor to end arrays on", error))?;
+        let ends = self.running.iter().rev().map(|running| running.stop(&reactor).map_err(|error| error.at(&running.assembly().name)));
+        ends.collect::<Vec<_>>().into_iter().collect()
+    }
+}
+
+impl Drop for Arrays {
+    fn drop(&mut self) {
+        // An array that could not be called clean is started as a dirty one: nothing is lost.
+        let _ = self.end();
+    }
+}
+
+impl std::fmt::Debug for Arrays {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.running.iter().map(|running| running.describe().to_string())).finish()
+    }
+}
+
+fn invalid(text: String) -> Error {
+    Error::new(ErrorKind::Invalid, text)
+}
+
+/// Starts the array that the members make up by their superblocks; `None` is a place that is said to be missing.
+///
+/// # Errors
+/// One line that names the member and the field in which superblocks and text, or superblocks among themselves, differ.
+pub(crate) fn run(said: &Said<'_>, members: &[Option<Arc<dyn Device>>]) -> Result<Running, Error> {
+    let reactor = Reactor::wall().map_err(|error| Error::from_io("a reactor to read superblocks on", error))?;
+    let (mut candidates, mut devices, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    for member in members {
+        let Some(device) = member else {
+            places.push(None);
+            continue;
+        };
+        let name = device.describe().to_string();
+        let none = || invalid(format!("{name}: no md superblock of version 1.0, 1.1 or 1.2 on it; metadata=none uses whole members"));
+        let candidate = examine(&**device, &name, &reactor)?.ok_or_else(none)?;
+        if candidate.version.to_string() != said.metadata {
+            let text = format!("{name}: its superblock has version {}, and the text says metadata={}", candidate.version, said.metadata);
+            return Err(invalid(text));
+        }
+        places.push(Some(candidates.len()));
+        candidates.push(candidate);
+        devices.push(Some(Arc::clone(device)));
+    }
+    let assembly = assemble(&candidates, AssembleOptions::default()).map_err(invalid)?;
+    agree(said, &assembly, &candidates, &places)?;
+    let read_only = said.read_only || devices.iter().flatten().any(|device| device.info().read_only);
+    let options = StartOptions { read_only, force: said.force, time: said.time, ..StartOptions::default() };
+    let running = start(&assembly, &devices, &options, &reactor)?;
+    if !read_only && assembly.level.is_redundant() {
+        for &spare in &assembly.spares {
+            let uuid = candidates[spare].superblock.device_uuid;
+            let arrival = running.enlist(devices[spare].as_ref().expect("each candidate has its device"), uuid, &reactor)?;
+            running.control().add(arrival)?;
+        }
+    }
+    Ok(running)
+}
+
+/// Whether text and superblocks say the same.
+fn agree(said: &Said<'_>, assembly: &Assembly, candidates: &[Candidate], places: &[Option<usize>]) -> Result<(), Error> {
+    let newest = &candidates[assembly.newest].name;
+    let differ = |field: &str, found: &str, text: &str| Err(invalid(format!("{newest}: {field} is {found}, and the text says {text}")));
+    if assembly.level.to_string() != said.level {
+        return differ("level", &assembly.level.to_string(), said.level);
+    }
+    if let Start::Refused(reasons) = &assembly.start {
+        return Err(Error::new(ErrorKind::Refused, reasons.join("; ")));
+    }
+    let chunk_bytes = u64::from(assembly.chunk_sectors) * SECTOR_BYTES;
+    if let Some(chunk) = said.chunk_bytes.filter(|chunk| *chunk != chunk_bytes) {
+        return differ("chunksize", &size_text(chunk_bytes), &format!("chunk={}", size_text(chunk)));
+    }
+    if let Some(layout) = said.layout.filter(|layout| *layout != assembly.layout.to_string()) {
+        return differ("layout", &assembly.layout.to_string(), &format!("layout={layout}"));
+    }
+    if let Some(left_out) = assembly.left_out.first() {
+        return Err(Error::new(ErrorKind::Refused, format!("{}; write `missing` in its place to go on without it", left_out.reason)));
+    }
+    let waits = |candidate: &usize| assembly.spares.contains(candidate) || assembly.journals.contains(candidate);
+    let seats: Vec<Option<usize>> = places.iter().copied().filter(|place| !place.as_ref().is_some_and(waits)).collect();
+    if seats.len() != assembly.slots.len() {
+        let text = format!(
+            "{newest}: the array has {} places (raid_disks), and the text names {}; `missing` stands for a member that is not there",
+            assembly.slots.len(),
+            seats.len()
+        );
+        return Err(invalid(text));
+    }
+    for (place, candidate) in seats.iter().enumerate() {
+        let Some(candidate) = candidate else { continue };
+        let role = assembly.slots.iter().position(|slot| seated(slot) == Some(*candidate));
+        if role != Some(place) {
+            let own = candidates[*candidate].superblock.role();
+            let order: Vec<String> =
+                assembly.slots.iter().map(|slot| seated(slot).map_or("missing".to_owned(), |index| candidates[index].name.clone())).collect();
+            let text = format!(
+                "{}: it is {own} (dev_roles) and stands in place {place}; the order of the roles is {}",
+                candidates[*candidate].name,
+                order.join(", ")
+            );
+            return Err(invalid(text));
+        }
+    }
+    Ok(())
+}
+
+fn seated(slot: &Slot) -> Option<usize> {
+    match slot {
+        Slot::Present(place) | Slot::Rebuilding { place, .. } => Some(place.candidate),
+        Slot::Stale { .. } | Slot::Missing => None,
+    }
+}
+
+/// What a file's superblock says of it, in words, if it has one.
+pub(crate) fn mark(mut file: &File) -> Option<(Version, String)> {
+    let size_bytes = file.seek(SeekFrom::End(0)).ok()?;
+    Version::ALL.into_iter().find_map(|version| {
+        let sector = version.offset_sectors(size_bytes / SECTOR_BYTES)?;
+        let mut bytes = vec![0; 4096];
+        file.read_exact_at(&mut bytes, sector * SECTOR_BYTES).ok()?;
+        let superblock = Superblock::decode(&bytes).ok()?;
+        let is_own = superblock.super_offset_sectors == sector && superblock.checksum_verdict() == ChecksumVerdict::Correct;
+        let array = format!("{} of array {} ({})", superblock.role(), superblock.name(), uuid_text(&superblock.set_uuid));
+        is_own.then_some((version, array))
+    })
+}
+
+/// The text of the stack that an assembly is started by; places whose member is not used are `missing`. `leaf` makes the leaf
+/// of a candidate.
+#[must_use]
+pub fn tree_of(assembly: &Assembly, version: Version, leaf: impl Fn(usize) -> Node) -> Node {
+    let places = assembly.slots.iter().map(|slot| seated(slot).map_or(Node::Missing, &leaf));
+    let waiting = assembly.spares.iter().chain(&assembly.journals).map(|candidate| leaf(*candidate));
+    Node::layer(&assembly.level.to_string(), places.chain(waiting).collect()).with("metadata", version)
+}
