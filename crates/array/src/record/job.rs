@@ -33,6 +33,16 @@ pub(crate) struct Job {
     newcomers: Vec<usize>,
 }
 
+/// How a job ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Done,
+    /// Some members did not take it; the others did.
+    Failed,
+    /// Nobody knows how far it got.
+    Abandoned,
+}
+
 /// What is to be written.
 struct Order {
     is_active: bool,
@@ -126,6 +136,7 @@ impl State {
         };
 
         let mut superblocks = Vec::new();
+        let mut catching_up = Vec::new();
         if rewrites {
             let updated = |last: &Superblock| (self.time)().unwrap_or(last.updated);
             // Spares sleep through arrays that only get dirty and clean.
@@ -134,6 +145,17 @@ impl State {
                 let last = &self.desks[desk].superblock;
                 (desk, superblock_of(last, &facts, order.is_active, counter.events, updated(last)))
             }));
+            // Whoever is two events behind is taken for stale: so those that are go up by one at a time.
+            for events in self.events_least + 1..counter.events {
+                let step = |&desk: &usize| {
+                    let last = &self.desks[desk].superblock;
+                    (
+                        desk,
+                        self.superblock_write(desk, &superblock_of(last, &facts, order.is_active || self.is_active, events, updated(last))),
+                    )
+                };
+                catching_up.push(desks.iter().map(step).collect::<Vec<_>>());
+            }
         }
         let written = superblocks.iter().map(|(desk, superblock)| (*desk, self.superblock_write(*desk, superblock))).collect::<Vec<_>>();
         let superblocks_first = counter.events < self.counter.events;
@@ -142,6 +164,7 @@ impl State {
             phases.extend(bits);
         } else {
             phases.extend(bits);
+            phases.extend(catching_up);
             phases.push_back(written);
         }
         phases.retain(|phase| !phase.is_empty());
@@ -175,17 +198,21 @@ impl State {
         desks.iter().map(|&desk| (desk, write(at(desk), bytes))).collect()
     }
 
-    /// A job has ended, or, when `failed`, some of it. The generation that is written down now.
-    pub(super) fn take_over(&mut self, job: Job, failed: bool) -> Option<u64> {
+    /// A job has ended. The generation that is written down now.
+    pub(super) fn take_over(&mut self, job: Job, outcome: Outcome) -> Option<u64> {
         for (desk, superblock) in job.superblocks {
             self.desks[desk].superblock = superblock;
         }
-        if !failed {
+        if outcome == Outcome::Done {
             job.newcomers.iter().for_each(|&desk| self.desks[desk].is_fresh = true);
         }
         let before = self.counter.events;
         self.counter = job.counter;
-        if failed {
+        self.events_least = match outcome {
+            Outcome::Done | Outcome::Failed => job.counter.events,
+            Outcome::Abandoned => self.events_least.min(job.counter.events),
+        };
+        if outcome != Outcome::Done {
             // What the members say now is somewhere between the two. Dirty is always true enough, and the next to ask has
             // it written.
             self.counter = Counter::starting_at(before.max(job.counter.events));

@@ -44,6 +44,7 @@ pub(crate) use clerk::Recorded;
 use facts::{Counter, Facts, Standing};
 use intent::Intent;
 pub(crate) use job::Job;
+use job::Outcome;
 pub(crate) use log::{LogWriter, Logged};
 pub(crate) use pen::{Ended, Pen};
 pub use running::{Running, Status};
@@ -121,6 +122,8 @@ struct State {
     /// The members' numbers by role; also of those who are not there.
     numbers: Vec<Option<u32>>,
     counter: Counter,
+    /// The fewest events that a member in use may have on disk.
+    events_least: u64,
     /// The superblocks say that the array is being written to.
     is_active: bool,
     /// What they say of the members; `None` when nobody knows.
@@ -231,7 +234,7 @@ impl Record {
                 _ => state.desks[desk].is_out = true,
             }
         }
-        let generation = state.take_over(job, failed);
+        let generation = state.take_over(job, if failed { Outcome::Failed } else { Outcome::Done });
         self.note_written(generation);
         state.is_writing = false;
         state.wake()
@@ -240,7 +243,7 @@ impl Record {
     /// The scribe goes away with its job half done: nobody knows what the members say. True when others were woken.
     pub(crate) fn abandon(&self, job: Job) -> bool {
         let state = &mut *self.state();
-        let _ = state.take_over(job, true);
+        let _ = state.take_over(job, Outcome::Abandoned);
         self.note_written(None);
         state.is_writing = false;
         state.wake()

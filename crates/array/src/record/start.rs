@@ -414,6 +414,8 @@ fn record(
         roles,
         numbers,
         counter: Counter::starting_at(master.events),
+        // One event less is what a crash between two superblocks leaves.
+        events_least: master.events.saturating_sub(u64::from(!is_said)),
         is_active: false,
         facts: is_said.then_some(facts),
         intent,

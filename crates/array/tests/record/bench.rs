@@ -151,23 +151,23 @@ impl Shape {
     }
 }
 
-/// Reads the superblocks and assembles them; `None` is a member that is not there.
-pub(crate) fn assembly(members: &[Option<Arc<dyn Device>>]) -> (Assembly, Vec<Option<Arc<dyn Device>>>, Vec<Candidate>) {
+/// Reads the superblocks and assembles them; `None` is a member that is not there. The devices are in the order of candidates.
+pub(crate) fn assembly(members: &[Option<Arc<dyn Device>>]) -> (Assembly, Vec<Option<Arc<dyn Device>>>) {
     let reactor = Reactor::virtual_clock();
     let mut devices = Vec::new();
-    let mut candidates = Vec::new();
+    let mut candidates: Vec<Candidate> = Vec::new();
     for (number, device) in members.iter().enumerate() {
         let Some(device) = device else { continue };
         let candidate = examine(&**device, &format!("m{number}"), &reactor).expect("readable").expect("a superblock");
         candidates.push(candidate);
         devices.push(Some(Arc::clone(device)));
     }
-    (assemble(&candidates, AssembleOptions::default()).expect("an array"), devices, candidates)
+    (assemble(&candidates, AssembleOptions::default()).expect("an array"), devices)
 }
 
 /// Starts what the members make.
 pub(crate) fn started(members: &[Option<Arc<dyn Device>>], options: &StartOptions) -> Result<Running, Error> {
-    let (assembly, devices, _) = assembly(members);
+    let (assembly, devices) = assembly(members);
     start(&assembly, &devices, options, &Reactor::virtual_clock())
 }
 

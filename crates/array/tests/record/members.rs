@@ -1,1 +1,188 @@
+//! Members that leave and come back, and what the others say of them.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use array::Condition;
+use array::md::{Consistency, Role, Slot, Start, Superblock};
+use array::record::{Running, StartOptions};
+use block::{Blocking, Device, ErrorKind, Info, Op, Reactor};
+use testkit::Memory;
+
+use crate::bench::{CHUNK, Shape, assembly, bitmap, checked, run, scrub, settle, started, superblock};
+use crate::common::{Mortal, read, write};
+
+fn members(shape: &Shape) -> Vec<Arc<Memory>> {
+    shape.make(|number, info| Memory::with(info).delayed(number as u64, Duration::from_micros(20)))
+}
+
+/// Members of which one can die.
+fn mortals(members: &[Arc<Memory>], dying: usize) -> (Vec<Option<Arc<dyn Device>>>, Arc<Mortal>) {
+    let mut devices = checked(members);
+    let mortal = Mortal::over(Arc::clone(&members[dying]) as Arc<dyn Device>, "mortal");
+    devices[dying] = Some(Arc::clone(&mortal) as Arc<dyn Device>);
+    (devices, mortal)
+}
+
+fn fill(array: &Running, reactor: &Reactor, byte: u8) -> Vec<u8> {
+    let content: Vec<u8> = (0..array.info().size_bytes).map(|at| (at / 512) as u8 ^ byte).collect();
+    Blocking::open(array, reactor).expect("a channel").write_slice(0, &content).expect("written");
+    content
+}
+
+fn content(array: &Running, reactor: &Reactor) -> Vec<u8> {
+    let mut found = vec![0; array.info().size_bytes as usize];
+    Blocking::open(array, reactor).expect("a channel").read_slice(0, &mut found).expect("read");
+    found
+}
+
+/// Every level, each member: it dies, its death is on the others before the write is answered, and what is written after a
+/// rest is there without it although it is back.
+#[test]
+fn a_member_that_dies_is_left_out_for_good() {
+    for shape in Shape::all() {
+        for dying in 0..shape.members {
+            let members = members(&shape);
+            let (devices, mortal) = mortals(&members, dying);
+            let array = started(&devices, &StartOptions::default()).expect("an array");
+            let reactor = Reactor::virtual_clock();
+            fill(&array, &reactor, 0x11);
+            mortal.dies_after(0);
+            let expected = fill(&array, &reactor, 0x22);
+            assert_eq!(array.status().members.members[dying], Condition::Failed);
+            let stale = superblock(&*members[dying]);
+            for (number, member) in members.iter().enumerate().filter(|(number, _)| *number != dying) {
+                let told = superblock(&**member);
+                assert_eq!(told.role_of(dying as u32), Role::Faulty, "{shape:?}: member {number} of {dying}");
+                assert!(told.events > stale.events && told.resync_offset_sectors == 0);
+            }
+            let (back, _) = assembly(&checked(&members));
+            let refuses = shape.level.parity_count() > 0 && shape.consistency != Consistency::Ppl;
+            assert_eq!(matches!(back.start, Start::NeedsForce(_)), refuses, "{shape:?}: dirty and degraded: {}", back.start);
+            array.stop(&reactor).expect("stopped");
+            let (back, _) = assembly(&checked(&members));
+            assert_eq!((back.clean, back.degraded_count(), &back.start), (true, 1, &Start::Ready), "{shape:?}");
+            assert!(matches!(back.slots[dying], Slot::Missing | Slot::Stale { .. }));
+            let again = started(&checked(&members), &StartOptions::default()).expect("an array");
+            assert!(content(&again, &reactor) == expected, "{shape:?} without {dying}");
+        }
+    }
+}
+
+/// Comes back by the bitmap: it gets what it missed and nothing else, and then counts again.
+#[test]
+fn a_member_that_was_away_gets_what_it_missed() {
+    for make in [Shape::raid1, Shape::raid5, Shape::raid6] {
+        let shape = Shape::with_bitmap(make);
+        let members = members(&shape);
+        let reactor = Reactor::virtual_clock();
+        let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+        fill(&array, &reactor, 0x33);
+        array.stop(&reactor).expect("stopped");
+        drop(array);
+        let mut devices = checked(&members);
+        let away = devices[1].take().expect("a member");
+        let array = started(&devices, &StartOptions::default()).expect("an array");
+        let mut channel = array.open(1, &reactor).expect("a channel");
+        run(&mut *channel, &reactor, write(0, 1024, 0x44)).expect("written");
+        drop(channel);
+        let arrival = array.enlist(&away, [9; 16], &reactor).expect("enlisted");
+        assert_eq!(superblock(&*members[1]).role(), Role::Spare, "{shape:?}");
+        array.control().seat_at(1, arrival, || array.missed()).expect("seated");
+        let outcomes = settle(&array, None);
+        assert_eq!(outcomes.len(), 1, "{shape:?}: {outcomes:?}");
+        assert_eq!(array.status().members.members[1], Condition::InSync);
+        assert_eq!(scrub(&array), Ok(()), "{shape:?}");
+        let expected = content(&array, &reactor);
+        array.stop(&reactor).expect("stopped");
+        let (whole, _) = assembly(&checked(&members));
+        assert_eq!((whole.clean, whole.degraded_count(), whole.left_out.len()), (true, 0, 0), "{shape:?}: {whole:?}");
+        assert!(members.iter().all(|member| bitmap(&**member).dirty_count() == 0), "{shape:?}");
+        // It is as good as the others.
+        let mut devices = checked(&members);
+        devices[0] = None;
+        let without = started(&devices, &StartOptions::default()).expect("an array");
+        assert!(content(&without, &reactor) == expected, "{shape:?}");
+    }
+}
+
+/// A device that was never a member is rebuilt, with its position written down on the way.
+#[test]
+fn a_new_device_takes_the_place_of_a_dead_one() {
+    for shape in Shape::all() {
+        let members = members(&shape);
+        let (devices, mortal) = mortals(&members, 2);
+        let array = started(&devices, &StartOptions::default()).expect("an array");
+        let reactor = Reactor::virtual_clock();
+        fill(&array, &reactor, 0x55);
+        mortal.dies_after(0);
+        let expected = fill(&array, &reactor, 0x66);
+        let info = Info { volatile_cache: true, ..Memory::new(shape.member_size_bytes()).info().clone() };
+        let new = Arc::new(Memory::with(info));
+        // Full of what was on it before.
+        Blocking::open(&*new, &reactor)
+            .expect("a channel")
+            .write_slice(0, &vec![0xcc; shape.member_size_bytes() as usize])
+            .expect("written");
+        let arrival = array.enlist(&(Arc::clone(&new) as Arc<dyn Device>), [0x77; 16], &reactor).expect("enlisted");
+        array.control().add(arrival).expect("a spare");
+        let outcomes = settle(&array, None);
+        assert!(!outcomes.is_empty(), "{shape:?}");
+        assert_eq!(scrub(&array), Ok(()), "{shape:?}");
+        array.stop(&reactor).expect("stopped");
+        let mut now = checked(&members);
+        now[2] = Some(Arc::clone(&new) as Arc<dyn Device>);
+        let told = superblock(&*new);
+        assert_eq!((told.role(), told.device_uuid, told.member_number), (Role::Active(2), [0x77; 16], shape.members as u32));
+        assert_eq!(told.resync_offset_sectors, Superblock::IN_SYNC);
+        now.push(Some(Arc::clone(&members[2]) as Arc<dyn Device>));
+        let (whole, _) = assembly(&now);
+        assert_eq!(
+            (whole.clean, whole.degraded_count(), whole.left_out.len()),
+            (true, 0, 1),
+            "{shape:?}: the dead one is left out: {whole:?}"
+        );
+        let again = started(&now, &StartOptions::default()).expect("an array");
+        assert!(content(&again, &reactor) == expected, "{shape:?}");
+    }
+}
+
+#[test]
+fn a_device_that_does_not_fit_is_refused() {
+    let shape = Shape::raid5(Consistency::Resync);
+    let members = members(&shape);
+    let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+    let reactor = Reactor::virtual_clock();
+    let small: Arc<dyn Device> = Arc::new(Memory::new(shape.member_size_bytes() - 4096));
+    let error = array.enlist(&small, [1; 16], &reactor).err().expect("too small");
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("a member of this array needs"), "{error}");
+    let before = crate::common::bytes(&*small);
+    assert!(before.iter().all(|&byte| byte == 0), "and nothing was written to it");
+}
+
+/// With too many members gone nothing is answered any more, and the array is not called clean.
+#[test]
+fn an_array_that_lost_its_data_takes_no_writes() {
+    let shape = Shape::raid10(Consistency::Resync);
+    let members = members(&shape);
+    let first = Mortal::over(Arc::clone(&members[0]) as Arc<dyn Device>, "first");
+    let second = Mortal::over(Arc::clone(&members[1]) as Arc<dyn Device>, "second");
+    let mut devices = checked(&members);
+    devices[0] = Some(Arc::clone(&first) as Arc<dyn Device>);
+    devices[1] = Some(Arc::clone(&second) as Arc<dyn Device>);
+    let array = started(&devices, &StartOptions::default()).expect("an array");
+    let reactor = Reactor::virtual_clock();
+    let mut channel = array.open(1, &reactor).expect("a channel");
+    run(&mut *channel, &reactor, write(0, 512, 1)).expect("written");
+    first.dies_after(0);
+    second.dies_after(0);
+    let _ = run(&mut *channel, &reactor, read(0, 512));
+    // Chunk 1 has its copies on members 2 and 0: one of them is alive.
+    let error = run(&mut *channel, &reactor, write(CHUNK, 512, 2)).expect_err("nobody could rely on it");
+    assert_eq!(error.kind(), ErrorKind::Gone);
+    assert!(run(&mut *channel, &reactor, Op::Flush).is_err());
+    drop(channel);
+    assert_eq!(array.stop(&reactor).expect_err("it is not clean").kind(), ErrorKind::Gone);
+    assert_eq!(superblock(&*members[2]).resync_offset_sectors, 0);
+}

@@ -193,3 +193,36 @@ fn bad_blocks_are_read_from_elsewhere() {
         assert!(found == content, "read only: {read_only}");
     }
 }
+
+/// Whoever writes things down may go away in the middle: the others do it anew, and nobody waits for ever.
+#[test]
+fn a_scribe_that_goes_away_leaves_nobody_waiting() {
+    for shape in Shape::all() {
+        for polls in 0..12 {
+            let members = shape.make(|seed, info| Memory::with(info).delayed(seed as u64, Duration::from_micros(50)));
+            let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+            let reactor = Reactor::virtual_clock();
+            let mut scribe = array.open(4, &reactor).expect("a channel");
+            let mut other = array.open(4, &reactor).expect("a channel");
+            scribe.submit(block::Request::new(0, write(0, 512, 1)));
+            other.submit(block::Request::new(0, write(1024, 512, 2)));
+            let mut done = Vec::new();
+            for _ in 0..polls {
+                scribe.poll(&mut done);
+                reactor.wait(None).expect("no kernel");
+            }
+            other.poll(&mut done);
+            drop(scribe);
+            while other.in_flight() > 0 {
+                assert_ne!(reactor.wait(None).expect("no kernel"), Woken::Idle, "{shape:?} after {polls}: nobody wrote it down");
+                other.poll(&mut done);
+            }
+            assert!(done.iter().all(|completion| completion.result.is_ok()), "{shape:?} after {polls}: {done:?}");
+            drop(other);
+            array.stop(&reactor).expect("stopped");
+            assert!(assembly(&checked(&members)).0.clean, "{shape:?} after {polls}");
+            let again = started(&checked(&members), &StartOptions::default()).expect("an array");
+            assert_eq!(scrub(&again), Ok(()), "{shape:?} after {polls}");
+        }
+    }
+}
