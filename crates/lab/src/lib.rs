@@ -16,6 +16,7 @@ mod error;
 mod estimate;
 pub mod guard;
 pub mod host;
+pub mod import;
 pub mod journal;
 pub mod mount;
 pub mod order;

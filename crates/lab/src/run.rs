@@ -185,6 +185,22 @@ fn outcome(folder: &Path, ended: Result<Ended, Error>) -> Result<Outcome, Error>
     Ok(Outcome { folder: folder.to_owned(), ended, run: read(folder)? })
 }
 
+/// Writes a run that was not executed here into a folder that is empty or not there; returns the folder.
+pub(crate) fn write_imported(folder: &Path, run: &Run) -> Result<PathBuf, Error> {
+    let folder = std::path::absolute(folder).map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    folder::make(&folder)?;
+    let line = |trial: &Trial| format!("{}\n", serde_json::to_string(trial).expect("a trial is plain data"));
+    let trials: String = run.trials.iter().map(line).collect();
+    folder::write_whole(&folder, PLAN_TEXT, b"# imported: there is no plan file\n")?;
+    folder::write_whole(&folder, HOST, &folder::json(&run.host))?;
+    folder::write_whole(&folder, TRIALS, trials.as_bytes())?;
+    for note in &run.notes {
+        folder::add_note(&folder, note)?;
+    }
+    folder::write_whole(&folder, PLAN, &folder::json(&run.plan))?;
+    Ok(folder)
+}
+
 /// Reads a run back from its folder, also while it goes on. Changes nothing.
 ///
 /// # Errors

@@ -18,18 +18,18 @@ const SUITE: &str = "bonnie";
 
 /// Our names of the twelve phases in the order of the CSV, their kind of access, and whether they count KiB or operations.
 const PHASES: [(&str, Group, bool); 12] = [
-    ("per-char write", Group::Sequential, true),
+    ("character write", Group::Sequential, true),
     ("block write", Group::Sequential, true),
-    ("rewrite", Group::Mixed, true),
-    ("per-char read", Group::Sequential, true),
+    ("rewrite", Group::Sequential, true),
+    ("character read", Group::Sequential, true),
     ("block read", Group::Sequential, true),
     ("seeks", Group::Random, false),
-    ("sequential create", Group::Sequential, false),
-    ("sequential stat", Group::Sequential, false),
-    ("sequential delete", Group::Sequential, false),
-    ("random create", Group::Random, false),
-    ("random stat", Group::Random, false),
-    ("random delete", Group::Random, false),
+    ("sequential create", Group::Files, false),
+    ("sequential stat", Group::Files, false),
+    ("sequential delete", Group::Files, false),
+    ("random create", Group::Files, false),
+    ("random stat", Group::Files, false),
+    ("random delete", Group::Files, false),
 ];
 
 /// Reads the lines; `None` when not one is a line of bonnie++'s.

@@ -1,0 +1,195 @@
+//! Results of other tools as a run of ours, so that old figures sit beside new ones in one report.
+//!
+//! ```text
+//! old.txt, new.json, … ──> bench::format::import ──> one configuration a file (axis `source`), its rows as workloads and trials
+//!                                                    ──> the folder of a run: report and compare read it like any other
+//! ```
+//!
+//! Nothing is known of the order in which such figures were taken, so every trial is flagged: they were not interleaved.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use bench::format::{self, Imported};
+use results::{Axis, Clock, Configuration, Fact, Host, Plan, Run, Trial, Workload, cell_id, configuration_id};
+
+use crate::{Error, host};
+
+/// The axis that tells the files apart.
+const SOURCE: &str = "source";
+/// Differences within it are called the same.
+const MARGIN: f64 = 0.02;
+const NOT_INTERLEAVED: &str = "imported: measured apart from the others, so that a drift of the machine cannot be excluded";
+
+/// A result file that was read.
+#[derive(Clone, Debug)]
+pub struct ImportedFile {
+    /// What it is called in the report: the file's name without its ending, made unique.
+    pub label: String,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What is in it.
+    pub imported: Imported,
+}
+
+/// Reads result files.
+///
+/// # Errors
+/// A usage error with the file's name: it cannot be read, is in no format that is known, or is damaged.
+pub fn read_files(paths: &[PathBuf]) -> Result<Vec<ImportedFile>, Error> {
+    let mut files: Vec<ImportedFile> = Vec::new();
+    for path in paths {
+        let at = |text: String| Error::usage(format!("{}: {text}", path.display()));
+        let bytes = std::fs::read(path).map_err(|error| at(format!("reading it: {error}")))?;
+        let imported = format::import(&decoded(&bytes)).map_err(at)?;
+        let stem = path.file_stem().map_or_else(|| "-".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let same = files.iter().filter(|file| file.label == stem || file.label.starts_with(&format!("{stem} #"))).count();
+        let label = if same == 0 { stem } else { format!("{stem} #{}", same + 1) };
+        files.push(ImportedFile { label, path: path.clone(), imported });
+    }
+    Ok(files)
+}
+
+/// Bytes as text: UTF-8, or UTF-16 as Windows programs save it, told by its mark.
+fn decoded(bytes: &[u8]) -> String {
+    let words = |from: fn([u8; 2]) -> u16| bytes[2..].as_chunks::<2>().0.iter().map(|pair| from(*pair)).collect::<Vec<u16>>();
+    match bytes {
+        [0xff, 0xfe, ..] => String::from_utf16_lossy(&words(u16::from_le_bytes)),
+        [0xfe, 0xff, ..] => String::from_utf16_lossy(&words(u16::from_be_bytes)),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// The files as one run; the first of each clock is the baseline of the others.
+#[must_use]
+pub fn run_of(files: &[ImportedFile]) -> Run {
+    let settings = |file: &ImportedFile| BTreeMap::from([(SOURCE.to_owned(), file.label.clone())]);
+    let baseline = |clock: Clock| files.iter().find(|file| file.imported.clock == clock).map(|file| configuration_id(&settings(file)));
+    let configuration = |file: &ImportedFile| Configuration {
+        id: configuration_id(&settings(file)),
+        settings: settings(file),
+        stack: described(file),
+        clock: file.imported.clock,
+        baseline: baseline(file.imported.clock).unwrap_or_default(),
+    };
+    let mut workloads: Vec<Workload> = Vec::new();
+    let mut trials = Vec::new();
+    for file in files {
+        for row in &file.imported.rows {
+            let name = format!("{}: {}", file.imported.suite, row.phase);
+            if !workloads.iter().any(|known| known.name == name) {
+                workloads.push(Workload {
+                    name: name.clone(),
+                    suite: file.imported.suite.clone(),
+                    group: row.group,
+                    metric: row.metric.to_owned(),
+                    better: row.better,
+                    weight: 1.0,
+                });
+            }
+            trials.push(Trial {
+                cell: cell_id(&settings(file), &name),
+                settings: settings(file),
+                workload: name,
+                block: row.run.saturating_sub(1),
+                order: u32::try_from(trials.len()).unwrap_or(u32::MAX),
+                clock: file.imported.clock,
+                metrics: row.metrics.clone(),
+                members: Vec::new(),
+                flags: vec![NOT_INTERLEAVED.to_owned()],
+            });
+        }
+    }
+    let plan = Plan {
+        schema: 1,
+        name: "imported".to_owned(),
+        seed: 0,
+        blocks: trials.iter().map(|trial| trial.block + 1).max().unwrap_or(1),
+        margin: MARGIN,
+        axes: vec![Axis { name: SOURCE.to_owned(), values: files.iter().map(|file| file.label.clone()).collect() }],
+        configurations: files.iter().map(configuration).collect(),
+        workloads,
+        suite_settings: BTreeMap::new(),
+    };
+    let facts = files.iter().flat_map(|file| {
+        let own = [("tool".to_owned(), file.imported.tool.clone())];
+        let all = own.into_iter().chain(file.imported.facts.iter().cloned());
+        all.map(|(name, value)| Fact { name: format!("{}: {name}", file.label), value, must_match: false })
+    });
+    let host = Host { schema: 1, started: host::now(), facts: facts.collect() };
+    let notes = files.iter().flat_map(|file| file.imported.notes.iter().map(|note| format!("{}: {note}", file.label))).collect();
+    Run { plan, host, trials, notes }
+}
+
+/// What stands in the place of the stack: where the figures come from.
+fn described(file: &ImportedFile) -> String {
+    format!("{} ({})", file.imported.tool, file.path.display())
+}
+
+/// Writes a run into a folder that is empty or not there.
+///
+/// # Errors
+/// A usage error when the folder holds something; what failed otherwise.
+pub fn write(folder: &Path, run: &Run) -> Result<PathBuf, Error> {
+    crate::run::write_imported(folder, run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &str = "CrystalDiskMark 8.0.4 x64 (C) 2007\n[Read]\n  SEQ    1MiB (Q=  8, T= 1):   194.805 MB/s [    185.8 IOPS] < 42830.02 us>\n  \
+                       RND    4KiB (Q=  1, T= 1):     0.561 MB/s [    137.0 IOPS] <  7284.09 us>\n";
+
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let fio = r#"{"fio version":"fio-3.33","jobs":[{"jobname":"s","groupid":0,"error":0,
+            "job options":{"rw":"read","bs":"1m","iodepth":"8","direct":"1"},
+            "read":{"total_ios":100,"bw_bytes":389610000,"iops":371.6,"lat_ns":{"mean":2e7,"max":3e7}},"write":{"total_ios":0}}]}"#;
+        let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(OLD.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+        let paths = [("old.txt", OLD.as_bytes().to_vec()), ("new.json", fio.as_bytes().to_vec()), ("old.log", wide)];
+        paths
+            .map(|(name, bytes)| {
+                let path = folder.join(name);
+                std::fs::write(&path, bytes).unwrap();
+                path
+            })
+            .to_vec()
+    }
+
+    /// The same workload of two tools is one workload, and the ratio is that of the figures.
+    #[test]
+    fn files_of_several_tools_become_one_run_that_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = run_of(&read_files(&files(folder.path())).unwrap());
+        let labels: Vec<_> = run.plan.axes[0].values.iter().map(String::as_str).collect();
+        assert_eq!(labels, ["old", "new", "old #2"]);
+        let names: Vec<_> = run.plan.workloads.iter().map(|workload| workload.name.as_str()).collect();
+        assert_eq!(names, ["crystal: SEQ1M Q8T1 read", "crystal: RND4K Q1T1 read"]);
+        let written = write(&folder.path().join("run"), &run).unwrap();
+        let back = crate::read(&written).unwrap();
+        assert_eq!((&back.plan, &back.trials, &back.host), (&run.plan, &run.trials, &run.host));
+        assert_eq!(back.notes.len(), run.notes.len());
+
+        let analysis = results::analyse(&back);
+        let ratio = |source: &str| {
+            let id = configuration_id(&BTreeMap::from([(SOURCE.to_owned(), source.to_owned())]));
+            let cell = analysis.comparisons[0].cell(&id, names[0]).unwrap();
+            cell.metrics[0].versus_baseline.unwrap().ratio
+        };
+        assert!((ratio("new") - 2.0).abs() < 1e-9 && (ratio("old #2") - 1.0).abs() < 1e-9);
+
+        let error = write(&written, &run).unwrap_err();
+        assert!(error.exit_code() == 2 && error.to_string().contains("holds a run already"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_none_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes.txt");
+        std::fs::write(&path, "hello").unwrap();
+        let error = read_files(std::slice::from_ref(&path)).unwrap_err();
+        assert!(error.exit_code() == 2 && error.to_string().contains("notes.txt: none of the formats"), "{error}");
+        let error = read_files(&[folder.path().join("gone")]).unwrap_err();
+        assert!(error.to_string().contains("gone: reading it"), "{error}");
+    }
+}
