@@ -155,7 +155,12 @@ pub(crate) struct Consent {
 
 impl From<Consent> for lab::guard::Consent {
     fn from(said: Consent) -> lab::guard::Consent {
-        lab::guard::Consent { erase_serials: said.erase, erase_signature: said.erase_signature, devices: said.allow_device, in_place: false }
+        lab::guard::Consent {
+            erase_serials: said.erase,
+            erase_signature: said.erase_signature,
+            devices: said.allow_device,
+            in_place: false,
+        }
     }
 }
 

@@ -159,8 +159,11 @@ fn agree(said: &Said<'_>, assembly: &Assembly, candidates: &[Candidate], places:
         let role = assembly.slots.iter().position(|slot| seated(slot) == Some(*candidate));
         if role != Some(place) {
             let own = candidates[*candidate].superblock.role();
-            let order: Vec<String> =
-                assembly.slots.iter().map(|slot| seated(slot).map_or("missing".to_owned(), |index| candidates[index].name.clone())).collect();
+            let order: Vec<String> = assembly
+                .slots
+                .iter()
+                .map(|slot| seated(slot).map_or("missing".to_owned(), |index| candidates[index].name.clone()))
+                .collect();
             let text = format!(
                 "{}: it is {own} (dev_roles) and stands in place {place}; the order of the roles is {}",
                 candidates[*candidate].name,

@@ -16,8 +16,7 @@ use crate::output::Output;
 use crate::progress::Line;
 
 pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), Failure> {
-    let paths: Vec<Option<PathBuf>> =
-        arguments.paths.iter().map(|path| (path != Path::new("missing")).then(|| path.clone())).collect();
+    let paths: Vec<Option<PathBuf>> = arguments.paths.iter().map(|path| (path != Path::new("missing")).then(|| path.clone())).collect();
     let sizes = |flag: &str, texts: &[String]| texts.iter().map(|text| output.size(flag, text)).collect::<Result<Vec<u64>, Failure>>();
     let known = Known {
         levels: arguments.level.iter().map(|text| level(text)).collect::<Result<_, _>>()?,
@@ -56,7 +55,10 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
         output.result(&text(&found, &paths, arguments.show))?;
     }
     if found.interrupted {
-        output.note(&format!("ended after {}: --time gives it longer, --level, --chunk and --data-offset give it less to do", arguments.time));
+        output.note(&format!(
+            "ended after {}: --time gives it longer, --level, --chunk and --data-offset give it less to do",
+            arguments.time
+        ));
     }
     if found.guesses.is_empty() {
         return Err(Failure::failed("nothing was found that these members can make up"));
