@@ -54,6 +54,10 @@ impl Latency {
         self.max_nanoseconds = self.max_nanoseconds.max(nanoseconds);
     }
 
+    pub(crate) fn record_duration(&mut self, time: std::time::Duration) {
+        self.record(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    }
+
     pub(crate) fn clear(&mut self) {
         self.histogram.reset();
         self.sum_nanoseconds = 0;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::array_command::arguments::GuessArguments;
+use crate::bench_command::arguments::BonnieArguments;
 
 /// Finds the fastest safe disk layout for your own work, then runs it.
 #[derive(Parser, Debug)]
@@ -103,6 +104,60 @@ pub(crate) enum Bench {
     /// List the suites and what each measures
     #[command(after_long_help = "Examples:\n  raidloom bench list\n  raidloom bench list --json")]
     List,
+
+    /// Say phase by phase what a suite does, and what its settings mean
+    #[command(after_long_help = "Examples:\n  raidloom bench explain bonnie\n  raidloom bench explain bonnie --json")]
+    Explain {
+        /// A name from `bench list`
+        suite: String,
+    },
+
+    /// The phases of bonnie++ in a folder: one large file, many small ones
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench bonnie /mnt/disk
+  raidloom bench bonnie /mnt/disk -s 2g -n 16 -r 0 --direct
+  raidloom bench bonnie /mnt/disk --memory 256MiB -x 5
+  raidloom bench bonnie /mnt/disk -s 16g -f --format bonnie-csv | bon_csv2html
+
+-s, -n, -f, -b, -r, -x, -c, -m and -z mean what they mean to bonnie++. The suite works in a
+fresh folder in the one that is named, and removes it, also on Ctrl-C.")]
+    Bonnie(Box<BonnieArguments>),
+
+    /// The rows of CrystalDiskMark, direct and through the page cache side by side
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench crystal /mnt/disk
+  raidloom bench crystal /mnt/disk --profile 3 --size 100MiB -x 9
+  raidloom bench crystal /mnt/disk --profile 8-nvme --mix --format crystal > disk.txt
+  raidloom bench crystal 'raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
+  raidloom bench crystal /mnt/disk --show-fio
+
+In a folder the suite works in a fresh folder of its own and removes it, also on Ctrl-C; a
+stack or device is overwritten and has only direct rows.")]
+    Crystal(Box<CrystalArguments>),
+
+    /// hdparm's -T and -t: cached reads, and reads from the start of the device on
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench hdparm /dev/disk/by-id/ata-EXAMPLE
+  raidloom bench hdparm 'file:/dev/disk/by-id/ata-EXAMPLE?direct=no'
+  raidloom bench hdparm /mnt/disk --direct
+
+A device is opened for reading only. It is read past the page cache unless its stack text
+says direct=no.")]
+    Hdparm(Box<HdparmArguments>),
+
+    /// Throughput against latency at 1 to 256 outstanding requests, the knee, and open loops
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench depth 'raid0(chunk=64KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)'
+  raidloom bench depth --read-only /dev/disk/by-id/ata-EXAMPLE --access random
+  raidloom bench depth /mnt/disk --way both --open-loop --json
+
+The knee is the depth with the most throughput for its mean latency. An open loop does not
+wait for answers: latency counts from the moment at which a request was meant to start.")]
+    Depth(Box<DepthArguments>),
 
     /// Sequential, random and mixed requests of 512 bytes to 64 KiB on a raw target
     #[command(after_long_help = "\

@@ -38,6 +38,8 @@ pub struct TargetMeter {
     source: Source,
     kernel: KernelThreads,
     copies: f64,
+    /// Whether figures depend on the machine at all.
+    machine: bool,
 }
 
 impl TargetMeter {
@@ -60,13 +62,20 @@ impl TargetMeter {
     }
 
     fn new(source: Source) -> TargetMeter {
-        TargetMeter { source, kernel: KernelThreads::default(), copies: 1.0 }
+        TargetMeter { source, kernel: KernelThreads::default(), copies: 1.0, machine: true }
     }
 
     /// The same for a stack that writes so many bytes for one by its level.
     #[must_use]
     pub fn with_copies(mut self, copies: f64) -> TargetMeter {
         self.copies = copies;
+        self
+    }
+
+    /// The same for modelled time, which takes no notice of the machine.
+    #[must_use]
+    pub fn without_machine(mut self) -> TargetMeter {
+        self.machine = false;
         self
     }
 
@@ -81,6 +90,9 @@ impl TargetMeter {
 
 impl Meter for TargetMeter {
     fn read(&mut self) -> Reading {
+        if !self.machine {
+            return Reading { moved: self.moved(), ..Reading::default() };
+        }
         let kernel_cpu = self.kernel.read();
         Reading {
             moved: self.moved(),

@@ -18,6 +18,7 @@ pub mod guard;
 pub mod host;
 pub mod import;
 pub mod journal;
+pub mod limits;
 pub mod mount;
 pub mod order;
 pub mod plan;

@@ -63,6 +63,41 @@ pub fn markdown(suite: &Suite) -> String {
     text
 }
 
+/// One suite as plain text, lines broken at `width` columns.
+#[must_use]
+pub fn text(suite: &Suite, width: usize) -> String {
+    let mut text =
+        format!("{}\n\n{}\n", fold(&format!("{}: {}", suite.name, suite.summary), "", width), fold(suite.about.trim(), "", width));
+    let _ = write!(text, "\nRuns on {}.\n\nPhases, in this order:\n", targets(suite));
+    for phase in suite.default_phases() {
+        let _ = write!(text, "\n  {}  [{}]\n{}\n", phase.name, figure(&phase), fold(&phase.what, "      ", width));
+    }
+    if !suite.settings.is_empty() {
+        text += "\nSettings:\n";
+    }
+    for setting in suite.settings {
+        let _ = write!(text, "\n  {} = {}  ({})\n{}\n", setting.name, setting.default, setting.kind, fold(setting.what, "      ", width));
+    }
+    text
+}
+
+/// Breaks a text into lines that begin with `indent`.
+fn fold(text: &str, indent: &str, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    lines.push(line);
+    lines.iter().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n")
+}
+
 const INTRODUCTION: &str = "\
 # The suites
 

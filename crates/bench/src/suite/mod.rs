@@ -8,6 +8,7 @@
 //!   bonnie, copy, devtest …   the suites themselves
 //! ```
 
+pub mod bonnie;
 pub mod crystal;
 pub mod definition;
 pub mod depth;
@@ -25,7 +26,7 @@ pub use session::{Blind, Meter, Next, NoFiles, Observer, OpenFile, Session, Sile
 /// Every suite, in the order they are listed.
 #[must_use]
 pub fn all() -> Vec<&'static Suite> {
-    vec![&devtest::SUITE, &crystal::SUITE, &hdparm::SUITE, &depth::SUITE]
+    vec![&devtest::SUITE, &bonnie::SUITE, &crystal::SUITE, &hdparm::SUITE, &depth::SUITE]
 }
 
 /// A suite by its name.

@@ -1,0 +1,274 @@
+//! The twelve phases of bonnie++ in a folder, as its versions 1.03 and 2.00 call the system.
+//!
+//! ```text
+//!   copy 0/ bonnie        one file (1.03: pieces of 1 GiB)   character write, block write, rewrite, character read, block read, seeks
+//!           set 0/ 00000/ many small files                   create, stat, delete; in order, then at random
+//!           set 1/ …      more of them, until a phase has run long enough
+//!   copy 1/ …             with `concurrency`: the same at the same time, on files of its own
+//! ```
+//!
+//! * [`options`] what the settings mean, and what each version makes of them
+//! * [`work`] one phase: its copies, its passes, its sums
+//! * [`bulk`], [`seeks`], [`files`] what the phases do
+//! * [`csv`] the original's lines
+
+mod bulk;
+pub mod csv;
+mod files;
+mod options;
+mod seeks;
+mod work;
+
+use std::time::Duration;
+
+use block::{Error, ErrorKind};
+use results::{Better, Group};
+
+use super::definition::{Kind, Phase, Setting, Settings, Suite, Target, TargetKind, Value};
+use super::folder::WorkFolder;
+use super::session::{Next, Session};
+use files::Order;
+pub use options::{Links, Options, Style};
+use work::{Job, Passes};
+
+/// Name of the suite.
+pub const NAME: &str = "bonnie";
+
+/// `bonnie`.
+pub static SUITE: Suite = Suite {
+    name: NAME,
+    summary: "The phases of bonnie++: one large file by characters, blocks and seeks, and many small ones made, looked at and deleted.",
+    about: "The same system calls on the same amounts as bonnie++ 1.03 (style 1.03) or 2.00 (style 2.00), phase by phase. Version 2.00 \
+            syncs each file before it closes it and the file system after each phase that makes or deletes files, inside the time; \
+            version 1.03 does so only with sync. Whatever the style, what was written is synced at the end of a phase, so that there is \
+            a durable rate beside the acknowledged one. Beyond the originals: copies at the same time really are; direct I/O holds for \
+            every phase; data are incompressible and different in every block unless data is bonnie; reads are checked against what was \
+            written; a phase that is over too soon is repeated, so that no rate is left blank.",
+    targets: &[TargetKind::Folder],
+    settings: &[
+        Setting {
+            name: "style",
+            kind: Kind::Word(&["1.03", "2.00"]),
+            default: Value::word("2.00"),
+            what: "Whose calls: those of bonnie++ 1.03 or of 2.00.",
+        },
+        Setting { name: "io", kind: Kind::Switch, default: Value::Switch(true), what: "The six phases on one large file." },
+        Setting {
+            name: "size",
+            kind: Kind::Bytes,
+            default: Value::Bytes(0),
+            what: "Size of the file of each copy; 0 is twice the memory.",
+        },
+        Setting { name: "chunk", kind: Kind::Bytes, default: Value::Bytes(8192), what: "Size of a call, a power of two from 256 to 1MiB." },
+        Setting { name: "seeks", kind: Kind::Count(1, u64::MAX), default: Value::Count(8192), what: "Seeks in the seek phase." },
+        Setting {
+            name: "seekers",
+            kind: Kind::Count(0, 256),
+            default: Value::Count(0),
+            what: "How many seek at the same time; 0 is the style's: 3 in 1.03, 5 in 2.00.",
+        },
+        Setting { name: "per_character", kind: Kind::Switch, default: Value::Switch(true), what: "The two phases by characters." },
+        Setting {
+            name: "per_character_size",
+            kind: Kind::Bytes,
+            default: Value::Bytes(0),
+            what: "How much of the file they cover; 0 is the style's: all in 1.03, the first 3MiB in 2.00.",
+        },
+        Setting {
+            name: "files",
+            kind: Kind::Count(0, 1 << 28),
+            default: Value::Count(16 * 1024),
+            what: "How many files are made, looked at and deleted; 0 leaves the six phases out.",
+        },
+        Setting { name: "file_size_max", kind: Kind::Bytes, default: Value::Bytes(0), what: "Their size at most." },
+        Setting { name: "file_size_min", kind: Kind::Bytes, default: Value::Bytes(0), what: "Their size at least." },
+        Setting {
+            name: "links",
+            kind: Kind::Word(&["no", "hard", "symbolic"]),
+            default: Value::word("no"),
+            what: "Links to the first file instead of files.",
+        },
+        Setting {
+            name: "folders",
+            kind: Kind::Count(1, 1 << 17),
+            default: Value::Count(1),
+            what: "How many folders they are spread over.",
+        },
+        Setting {
+            name: "sync",
+            kind: Kind::Switch,
+            default: Value::Switch(false),
+            what: "Sync after each update of a seek, and each file and its folder when it is made or deleted.",
+        },
+        Setting { name: "memory", kind: Kind::Bytes, default: Value::Bytes(0), what: "Memory that a cache may have; 0 is the machine's." },
+        Setting {
+            name: "check_memory",
+            kind: Kind::Switch,
+            default: Value::Switch(true),
+            what: "Refuse files that are smaller than twice the memory: a cache would hold them.",
+        },
+        Setting { name: "runs", kind: Kind::Count(1, 1000), default: Value::Count(1), what: "How often everything is run." },
+        Setting {
+            name: "concurrency",
+            kind: Kind::Count(1, 256),
+            default: Value::Count(1),
+            what: "Copies of each phase at the same time, each on files of its own.",
+        },
+        Setting { name: "direct", kind: Kind::Switch, default: Value::Switch(false), what: "Past the page cache, in every phase." },
+        Setting {
+            name: "data",
+            kind: Kind::Word(&["random", "bonnie"]),
+            default: Value::word("random"),
+            what: "Incompressible and different in every block, or nearly all zeros as the original's.",
+        },
+        Setting {
+            name: "min_time",
+            kind: Kind::Time,
+            default: Value::Time(Duration::from_millis(500)),
+            what: "A phase that is over sooner is repeated until it has run so long.",
+        },
+    ],
+    phases: |settings| Step::all(settings).into_iter().map(|step| step.phase(settings)).collect(),
+    run,
+};
+
+/// The phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    CharacterWrite,
+    BlockWrite,
+    Rewrite,
+    CharacterRead,
+    BlockRead,
+    Seeks,
+    Create(Order),
+    Stat(Order),
+    Delete(Order),
+}
+
+impl Step {
+    /// Those that the settings ask for, in order.
+    fn all(settings: &Settings) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if settings.switch("io") {
+            steps = vec![Step::CharacterWrite, Step::BlockWrite, Step::Rewrite, Step::CharacterRead, Step::BlockRead, Step::Seeks];
+            if !settings.switch("per_character") {
+                steps.retain(|step| !matches!(step, Step::CharacterWrite | Step::CharacterRead));
+            }
+        }
+        if settings.count("files") > 0 {
+            for order in [Order::Sequential, Order::Random] {
+                steps.extend([Step::Create(order), Step::Stat(order), Step::Delete(order)]);
+            }
+        }
+        steps
+    }
+
+    fn name(self) -> String {
+        match self {
+            Step::CharacterWrite => "character write".to_owned(),
+            Step::BlockWrite => "block write".to_owned(),
+            Step::Rewrite => "rewrite".to_owned(),
+            Step::CharacterRead => "character read".to_owned(),
+            Step::BlockRead => "block read".to_owned(),
+            Step::Seeks => "seeks".to_owned(),
+            Step::Create(order) => format!("{} create", order.name()),
+            Step::Stat(order) => format!("{} stat", order.name()),
+            Step::Delete(order) => format!("{} delete", order.name()),
+        }
+    }
+
+    /// What is done, which is where the two versions differ.
+    fn what(self, old: bool) -> &'static str {
+        match self {
+            Step::CharacterWrite if old => {
+                "The file is made and written a character at a time through a buffer of 4096 bytes, as putc() does."
+            }
+            Step::CharacterWrite => "The file is made and its first 3MiB are written by one call for every byte; then it is synced.",
+            Step::BlockWrite if old => "The file is removed, made anew and written by one call for each chunk, in pieces of 1GiB.",
+            Step::BlockWrite => "The file is removed, made anew and written by one call for each chunk; then it is synced.",
+            Step::Rewrite => {
+                "Each chunk is read, changed in one byte, gone back over with lseek() and written. The rate counts the file once."
+            }
+            Step::CharacterRead if old => "The file is read a character at a time through a buffer of 4096 bytes, as getc() does.",
+            Step::CharacterRead => "The first 3MiB of the file are read by one call for every byte.",
+            Step::BlockRead => "The file is read from its beginning by one call for each chunk.",
+            Step::Seeks if old => {
+                "Three seekers at the same time take one of 8192 tickets after the other: seek to a random chunk and read it. Each seeker \
+                 changes and rewrites the first and then every tenth of its chunks."
+            }
+            Step::Seeks => {
+                "Five seekers at the same time take one of 8192 tickets after the other: seek to a random chunk and read it. One ticket of \
+                 ten also changes the chunk and rewrites it."
+            }
+            Step::Create(Order::Sequential) => "Files are made whose names ascend: a number, then up to twelve random letters.",
+            Step::Stat(Order::Sequential) => {
+                "The files are looked at in the order in which the folder lists them; those with content are read."
+            }
+            Step::Delete(Order::Sequential) => "The files are deleted in the order in which the folder lists them, then their folders.",
+            Step::Create(Order::Random) => "Files are made whose names do not ascend: up to twelve random letters, then a number.",
+            Step::Stat(Order::Random) => "The files are looked at in random order; those with content are read.",
+            Step::Delete(Order::Random) => "The files are deleted in random order, then their folders.",
+        }
+    }
+
+    fn phase(self, settings: &Settings) -> Phase {
+        let (group, metric) = match self {
+            Step::Seeks => (Group::Random, "io_per_second"),
+            Step::Create(_) | Step::Stat(_) | Step::Delete(_) => (Group::Files, "io_per_second"),
+            _ => (Group::Sequential, "throughput_bytes_per_second"),
+        };
+        let writes = !matches!(self, Step::CharacterRead | Step::BlockRead | Step::Stat(_));
+        let what = self.what(settings.text("style") == "1.03");
+        Phase { name: self.name(), what: what.into(), group, metric, better: Better::Higher, writes }
+    }
+}
+
+fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
+    let Target::Folder(parent) = target else {
+        return Err(Error::new(ErrorKind::Invalid, "bonnie works on files: name a folder"));
+    };
+    let options = Options::new(settings)?;
+    let folder = WorkFolder::new(parent, NAME, &options.needs())?;
+    for run in 1..=options.runs {
+        let job = Job::new(&options, folder.path(), session, run)?;
+        // Sets of small files that were made and not yet deleted.
+        let mut sets = 0;
+        for step in Step::all(settings) {
+            if one(session, &job, step, &step.phase(settings), run, &mut sets)? == Next::Stop {
+                return Ok(());
+            }
+        }
+        job.clear()?;
+    }
+    Ok(())
+}
+
+fn one(session: &mut Session<'_>, job: &Job<'_>, step: Step, phase: &Phase, run: u32, sets: &mut u64) -> Result<Next, Error> {
+    let next = match step {
+        Step::CharacterWrite => job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| bulk::character_write(worker))?.0,
+        Step::BlockWrite => job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| bulk::block_write(worker))?.0,
+        Step::Rewrite => job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| bulk::rewrite(worker))?.0,
+        Step::CharacterRead => job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| bulk::character_read(worker))?.0,
+        Step::BlockRead => job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| bulk::block_read(worker))?.0,
+        Step::Seeks => {
+            let (next, _) = job.phase(session, phase, run, Passes::LongEnough(1), seeks::seek)?;
+            job.remove_large()?;
+            next
+        }
+        Step::Create(order) => {
+            let (next, made) = job.phase(session, phase, run, Passes::LongEnough(1), |worker, set| files::create(worker, order, set))?;
+            *sets = made;
+            next
+        }
+        Step::Stat(order) => {
+            let made = *sets;
+            job.phase(session, phase, run, Passes::LongEnough(made), |worker, pass| files::stat(worker, order, pass % made))?.0
+        }
+        Step::Delete(order) => job.phase(session, phase, run, Passes::Exactly(*sets), |worker, set| files::delete(worker, order, set))?.0,
+    };
+    Ok(next)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,274 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use block::{Error, ErrorKind, Reactor};
+
+use super::*;
+use crate::suite::{Blind, Observer, Row, Session, Ticker};
+
+const MIB: u64 = 1 << 20;
+
+/// Small enough for a test, and each phase once.
+fn small(said: &[(&'static str, Value)]) -> Settings {
+    let mut settings = SUITE.defaults();
+    let base = [
+        ("size", Value::Bytes(4 * MIB)),
+        ("check_memory", Value::Switch(false)),
+        ("per_character_size", Value::Bytes(64 << 10)),
+        ("files", Value::Count(100)),
+        ("min_time", Value::Time(Duration::ZERO)),
+    ];
+    for (name, value) in base.iter().chain(said) {
+        settings.set(&SUITE, name, value.clone()).unwrap();
+    }
+    settings
+}
+
+struct Ended {
+    rows: Vec<Row>,
+    result: Result<(), Error>,
+}
+
+fn run_in(folder: &Path, settings: &Settings, stop: &AtomicBool, observer: &mut dyn Observer) -> Ended {
+    let reactor = Reactor::wall().unwrap();
+    let (ticker, mut meter) = (Ticker::new(), Blind);
+    let mut session = Session::new(&reactor, stop, &ticker, &mut meter, observer);
+    let result = (SUITE.run)(Target::Folder(folder), settings, &mut session);
+    Ended { rows: session.into_rows(), result }
+}
+
+fn rows(said: &[(&'static str, Value)]) -> Vec<Row> {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = run_in(folder.path(), &small(said), &AtomicBool::new(false), &mut crate::suite::Silent);
+    ended.result.unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files were left behind");
+    ended.rows
+}
+
+fn by_name(rows: &[Row]) -> BTreeMap<&str, &crate::suite::Measured> {
+    rows.iter().map(|row| (row.phase.as_str(), row.measured().unwrap())).collect()
+}
+
+#[test]
+fn every_phase_does_what_it_says_and_no_rate_is_blank() {
+    for style in ["1.03", "2.00"] {
+        let rows = rows(&[("style", Value::word(style))]);
+        let names: Vec<&str> = rows.iter().map(|row| row.phase.as_str()).collect();
+        let expected = [
+            "character write",
+            "block write",
+            "rewrite",
+            "character read",
+            "block read",
+            "seeks",
+            "sequential create",
+            "sequential stat",
+            "sequential delete",
+            "random create",
+            "random stat",
+            "random delete",
+        ];
+        assert_eq!(names, expected);
+        let found = by_name(&rows);
+        let moved = |name: &str| (found[name].done.read_bytes, found[name].done.written_bytes, found[name].done.bytes());
+        assert_eq!(moved("character write"), (0, 64 << 10, 64 << 10));
+        assert_eq!(moved("block write"), (0, 4 * MIB, 4 * MIB));
+        assert_eq!(moved("rewrite"), (4 * MIB, 4 * MIB, 4 * MIB), "a rewrite counts the file once");
+        assert_eq!(moved("character read").0, 64 << 10);
+        assert_eq!(moved("block read").0, 4 * MIB);
+        assert_eq!((found["seeks"].done.operations, moved("seeks").0), (8192, 8192 * 8192));
+        for name in &expected[6..] {
+            assert_eq!(found[name].done.operations, 100, "{style} {name}");
+        }
+        for row in &rows {
+            let measured = row.measured().unwrap();
+            assert!(measured.operations_per_second() > 0.0 && measured.done.latency.count() > 0, "{style} {}", row.phase);
+            let writes = !["character read", "block read", "sequential stat", "random stat"].contains(&row.phase.as_str());
+            assert_eq!(measured.durable_operations_per_second().is_some(), writes, "{style} {}", row.phase);
+        }
+    }
+}
+
+#[test]
+fn copies_at_the_same_time_each_do_all_of_it() {
+    let rows = rows(&[("concurrency", Value::Count(3))]);
+    let found = by_name(&rows);
+    assert_eq!(found["block write"].done.written_bytes, 12 * MIB);
+    assert_eq!(found["seeks"].done.operations, 3 * 8192);
+    assert_eq!(found["random create"].done.operations, 300);
+}
+
+#[test]
+fn direct_io_holds_for_every_phase_where_the_folder_takes_it() {
+    // In the build's own folder: the one for temporary files may lie in memory.
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let settings = small(&[("direct", Value::Switch(true)), ("seeks", Value::Count(100))]);
+    let ended = run_in(folder.path(), &settings, &AtomicBool::new(false), &mut crate::suite::Silent);
+    match ended.result {
+        Ok(()) => assert_eq!(ended.rows.len(), 12),
+        Err(error) => assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("direct I/O"), "{error}"),
+    }
+}
+
+#[test]
+fn files_have_sizes_links_and_folders_as_asked_for() {
+    let sized = rows(&[
+        ("io", Value::Switch(false)),
+        ("file_size_min", Value::Bytes(1000)),
+        ("file_size_max", Value::Bytes(3000)),
+        ("folders", Value::Count(7)),
+    ]);
+    let found = by_name(&sized);
+    let written = found["sequential create"].done.written_bytes;
+    assert!((150_000..250_000).contains(&written), "100 files of 2000 bytes on average: {written}");
+    assert_eq!(found["sequential stat"].done.read_bytes, written, "files with content are read");
+    for links in ["hard", "symbolic"] {
+        let rows = rows(&[("io", Value::Switch(false)), ("links", Value::word(links))]);
+        assert_eq!(rows.len(), 6, "{links}");
+    }
+}
+
+#[test]
+fn a_phase_that_is_over_too_soon_is_repeated() {
+    let rows = rows(&[("min_time", Value::Time(Duration::from_millis(60))), ("per_character", Value::Switch(false))]);
+    let found = by_name(&rows);
+    for (name, measured) in &found {
+        let total = measured.done.durable_elapsed();
+        // A phase that deletes can only delete what was made.
+        assert!(total >= Duration::from_millis(60) || name.ends_with("delete"), "{name}: {total:?}");
+    }
+    assert_eq!(found["sequential create"].done.operations, found["sequential delete"].done.operations);
+}
+
+/// Looks at the files while they are there.
+struct Looks<F: FnMut(&Path, &str)>(std::path::PathBuf, F);
+
+impl<F: FnMut(&Path, &str)> Observer for Looks<F> {
+    fn finished(&mut self, row: &Row) {
+        let work = fs::read_dir(&self.0).unwrap().next().unwrap().unwrap().path();
+        (self.1)(&work.join("copy0"), &row.phase);
+    }
+}
+
+#[test]
+fn data_do_not_compress_unless_they_are_the_originals() {
+    for (data, least, most) in [("random", 0.99, 1.1), ("bonnie", 0.0, 0.05)] {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = small(&[("data", Value::word(data)), ("files", Value::Count(0)), ("size", Value::Bytes(MIB))]);
+        let mut ratio = None;
+        let mut looks = Looks(folder.path().to_owned(), |copy, phase| {
+            if phase == "block write" {
+                let bytes = fs::read(copy.join("bonnie.000")).unwrap();
+                let packed = miniz_oxide::deflate::compress_to_vec(&bytes, 6);
+                ratio = Some(packed.len() as f64 / bytes.len() as f64);
+            }
+        });
+        run_in(folder.path(), &settings, &AtomicBool::new(false), &mut looks).result.unwrap();
+        let ratio = ratio.unwrap();
+        assert!((least..=most).contains(&ratio), "{data}: compressed to {ratio:.3}");
+    }
+}
+
+#[test]
+fn damaged_data_are_found_by_the_block_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut damages = Looks(folder.path().to_owned(), |copy, phase| {
+        if phase == "block write" {
+            let path = copy.join("bonnie.000");
+            let mut bytes = fs::read(&path).unwrap();
+            bytes[8192] ^= 1;
+            fs::write(&path, bytes).unwrap();
+        }
+    });
+    let ended = run_in(folder.path(), &small(&[]), &AtomicBool::new(false), &mut damages);
+    let error = ended.result.unwrap_err();
+    assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("offset 8192"), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files were left behind");
+}
+
+#[test]
+fn when_it_is_stopped_what_was_measured_stays_and_the_files_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    let mut stops = Looks(folder.path().to_owned(), |_, phase| stop.store(phase == "rewrite", Ordering::Relaxed));
+    let ended = run_in(folder.path(), &small(&[]), &stop, &mut stops);
+    ended.result.unwrap();
+    assert_eq!(ended.rows.last().unwrap().phase, "rewrite");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn runs_differ_in_their_order_and_one_seed_gives_the_same_again() {
+    let names = |seed: u64| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut seen: Vec<Vec<String>> = Vec::new();
+        let mut looks = Looks(folder.path().to_owned(), |copy, phase| {
+            if phase == "random create" {
+                let mut names: Vec<String> =
+                    fs::read_dir(copy.join("set0")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+                names.sort();
+                seen.push(names);
+            }
+        });
+        let settings = small(&[("io", Value::Switch(false)), ("runs", Value::Count(2))]);
+        let reactor = Reactor::wall().unwrap();
+        let (stop, ticker, mut meter) = (AtomicBool::new(false), Ticker::new(), Blind);
+        let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut looks);
+        session.seed = seed;
+        (SUITE.run)(Target::Folder(folder.path()), &settings, &mut session).unwrap();
+        assert_eq!(session.rows().last().unwrap().run, 2);
+        seen
+    };
+    let first = names(7);
+    assert_ne!(first[0], first[1], "the second run has names of its own");
+    assert_eq!(first, names(7));
+}
+
+#[test]
+fn the_old_style_makes_pieces_and_truncates_the_new_one_makes_one_file() {
+    let options = |style: &'static str| {
+        let size = Value::Bytes(2048 * MIB + 8192);
+        Options::new(&small(&[("style", Value::word(style)), ("size", size)])).unwrap().needs().longest_file_bytes
+    };
+    assert_eq!(options("1.03"), 1024 * MIB);
+    assert_eq!(options("2.00"), 2048 * MIB + 8192);
+    let folder = tempfile::tempdir().unwrap();
+    let mut modes = Vec::new();
+    let mut looks = Looks(folder.path().to_owned(), |copy, phase| {
+        if phase == "sequential create" {
+            modes.extend(fs::read_dir(copy.join("set0")).unwrap().map(|entry| entry.unwrap().metadata().unwrap().mode() & 0o777));
+        }
+    });
+    run_in(folder.path(), &small(&[("io", Value::Switch(false))]), &AtomicBool::new(false), &mut looks).result.unwrap();
+    assert_eq!(modes, [0o600; 100]);
+}
+
+/// The lines of the original, field by field.
+#[test]
+fn csv_has_the_originals_fields_and_none_is_blank_that_was_measured() {
+    for (style, fields) in [("1.03", 27), ("2.00", 50)] {
+        let said = [("style", Value::word(style)), ("chunk", Value::Bytes(16 << 10)), ("folders", Value::Count(3))];
+        let options = Options::new(&small(&said)).unwrap();
+        let rows = rows(&said);
+        let line = csv::line(&options, "a,machine", 9, &rows);
+        let split: Vec<&str> = line.split(',').collect();
+        assert_eq!((split.len(), csv::head(options.style).split(',').count()), (fields, fields), "{line}");
+        assert!(!line.contains('+'), "{line}");
+        let rates = if fields == 27 { [2..14, 15..27] } else { [9..21, 26..38] };
+        for index in rates.into_iter().flatten().step_by(2) {
+            assert!(split[index].parse::<f64>().unwrap() > 0.0, "{style}: field {index} of {line}");
+        }
+        if fields == 50 {
+            assert_eq!(split[..9], ["1.98", "2.00a", "a_machine", "1", "9", "4M", "16k", "8192", "5"]);
+            assert_eq!(split[21..26], ["0.09765625", "", "", "", "3"], "the chunk of files is empty, folders come last");
+            for latency in &split[38..] {
+                assert!(latency.ends_with("us") || latency.ends_with("ms") || latency.ends_with('s'), "{line}");
+            }
+        } else {
+            assert_eq!((split[0], split[1], split[14]), ("a_machine", "4M:16k", "0.09765625:0:0/3"));
+        }
+    }
+}

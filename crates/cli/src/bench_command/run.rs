@@ -1,0 +1,222 @@
+//! Runs one suite on one target: limits, clock, audit, progress, and what was measured, also when it did not come to its end.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bench::suite::{Observer, OpenFile, Phase, Row, Session, Settings, Suite, Target, Ticker};
+use block::{Clock, Device, Error, ErrorKind, Reactor, size_text};
+use device::{Direct, FileDevice, FileOptions};
+use lab::audit::TargetMeter;
+use lab::limits::{self, Limits};
+use serde_json::{Value, json};
+
+use super::arguments::TargetArguments;
+use super::target::Subject;
+use crate::arguments::ClockArgument;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::{Line, duration};
+use crate::signals;
+
+/// What came of a suite.
+pub(super) struct Finished {
+    /// What was measured.
+    pub rows: Vec<Row>,
+    /// The suite, its settings and the limits, for JSON and for people.
+    pub heading: Value,
+    /// Why it did not come to its end.
+    pub failure: Option<Failure>,
+}
+
+/// Runs a suite.
+///
+/// # Errors
+/// What is wrong with the target or the limits, before anything is measured. What goes wrong later is in the result, beside
+/// the rows so far.
+pub(super) fn run(output: &Output, suite: &'static Suite, settings: &Settings, arguments: &TargetArguments) -> Result<Finished, Failure> {
+    let stop = signals::stop_flag()?;
+    let memory = match &arguments.memory {
+        Some(text) => Some(output.size("--memory", text)?),
+        None => None,
+    };
+    let limits = Limits::apply(memory, arguments.cpus.as_deref())?;
+    let subject = Subject::open(output, suite, arguments)?;
+    let (target, mut meter, clock) = match &subject {
+        Subject::Folder(path) => (Target::Folder(path), TargetMeter::folder(path), Clock::Wall),
+        Subject::Stack { stack, .. } => {
+            let counters = stack.members.iter().map(|member| member.counters.clone()).collect();
+            let clock = if arguments.clock == ClockArgument::Wall { Clock::Wall } else { stack.clock };
+            (Target::Device(&*stack.device), TargetMeter::leaves(counters), clock)
+        }
+    };
+    let reactor = match clock {
+        Clock::Virtual => {
+            output.note("every member is a modelled disk: the clock is virtual and the figures are modelled");
+            meter = meter.without_machine();
+            Reactor::virtual_clock()
+        }
+        Clock::Wall => {
+            Reactor::wall().map_err(|error| Failure::failed(format!("io_uring: {error}; `raidloom check` says what it needs")))?
+        }
+    };
+    let ticker = Ticker::new();
+    let watch = Watch::new(output, suite, settings, &ticker);
+    let mut told = Told(&watch);
+    let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut told);
+    session.files = &Files;
+    session.seed = arguments.seed;
+    // What the data say of themselves differs from run to run, or a lost write could find the last run's equal data.
+    session.data_seed = if clock == Clock::Virtual { arguments.seed } else { reactor::Random::new().u64(..) };
+    let result = watch.while_running(|| (suite.run)(target, settings, &mut session));
+    let rows = session.into_rows();
+    watch.line.clear();
+    let failure = match result {
+        Err(error) => Some(ended(suite, error)),
+        Ok(()) if stop.load(Ordering::Relaxed) => Some(Failure::interrupted("interrupted: what is shown was finished before")),
+        Ok(()) if rows.iter().all(|row| row.measured().is_none()) => {
+            Some(Failure::invalid_results("nothing could be measured on this target"))
+        }
+        Ok(()) => None,
+    };
+    let heading = heading(suite, settings, arguments, &limits, clock);
+    Ok(Finished { rows, heading, failure })
+}
+
+/// Opens the files that a suite has made in its own folder.
+struct Files;
+
+impl OpenFile for Files {
+    fn open(&self, path: &Path, direct: bool) -> Result<Box<dyn Device>, Error> {
+        let failed = |error| Error::from_io(path.display().to_string(), error);
+        let file = File::options().read(true).write(true).open(path).map_err(failed)?;
+        let direct = if direct { Direct::Yes } else { Direct::No };
+        Ok(Box::new(FileDevice::new(file, path, &FileOptions { direct, ..FileOptions::default() })?))
+    }
+}
+
+/// A full disk is a result that is not valid; everything else is what the kind of error says.
+fn ended(suite: &Suite, error: Error) -> Failure {
+    match error.kind() {
+        ErrorKind::NoSpace => Failure::invalid_results(format!("{error}: the target is full; the files of {} are removed", suite.name)),
+        _ => error.into(),
+    }
+}
+
+fn heading(suite: &Suite, settings: &Settings, arguments: &TargetArguments, limits: &Limits, clock: Clock) -> Value {
+    let said: serde_json::Map<String, Value> = settings.iter().map(|(name, value)| (name.to_owned(), json!(value.to_string()))).collect();
+    json!({
+        "suite": suite.name,
+        "target": arguments.target,
+        "clock": if clock == Clock::Virtual { "virtual" } else { "wall" },
+        "seed": arguments.seed,
+        "settings": said,
+        "memory_limit_bytes": limits.memory_bytes(),
+        "memory_bytes": limits::memory_bytes(),
+        "cpus": limits.cpus(),
+    })
+}
+
+/// What people are told of the limits, above the figures.
+pub(super) fn limits_note(output: &Output, heading: &Value) {
+    let mut said = Vec::new();
+    said.extend(heading["memory_limit_bytes"].as_u64().map(|bytes| format!("memory limited to {}", size_text(bytes))));
+    said.extend(heading["cpus"].as_str().map(|cpus| format!("processors {cpus}")));
+    if !said.is_empty() {
+        output.note(&said.join(", "));
+    }
+}
+
+/// Shows how far it is, from a thread of its own, so that nothing that is measured draws.
+struct Watch<'a> {
+    line: Line,
+    shown: bool,
+    ticker: &'a Ticker,
+    phases: usize,
+    now: Mutex<Option<(usize, String, Instant)>>,
+    over: AtomicBool,
+}
+
+impl<'a> Watch<'a> {
+    fn new(output: &Output, suite: &Suite, settings: &Settings, ticker: &'a Ticker) -> Watch<'a> {
+        let phases = (suite.phases)(settings).len();
+        let watch = Watch {
+            line: Line::new(output),
+            shown: output.animates(),
+            ticker,
+            phases,
+            now: Mutex::new(None),
+            over: AtomicBool::new(false),
+        };
+        watch.line.show("preparing");
+        watch
+    }
+
+    fn while_running<T>(&self, work: impl FnOnce() -> T) -> T {
+        if !self.shown {
+            return work();
+        }
+        thread::scope(|scope| {
+            let drawer = scope.spawn(|| {
+                while !self.over.load(Ordering::Relaxed) {
+                    self.draw();
+                    thread::park_timeout(Duration::from_millis(250));
+                }
+            });
+            let result = work();
+            self.over.store(true, Ordering::Relaxed);
+            drawer.thread().unpark();
+            result
+        })
+    }
+
+    fn draw(&self) {
+        let now = self.now.lock().map(|now| now.clone()).unwrap_or_default();
+        if let Some((number, phase, begun)) = now {
+            let far = far(self.ticker.far(), begun.elapsed());
+            self.line.show(&format!("{number:2} of {}: {phase}{far}", self.phases));
+        }
+    }
+}
+
+/// How far, how fast and how long still: `  37 %  812 MB/s  9 s left`.
+fn far((done, total, in_bytes): (u64, u64, bool), elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    if done == 0 || seconds < 0.2 {
+        return String::new();
+    }
+    let rate = done as f64 / seconds;
+    let speed = if in_bytes { format!("  {:.0} MB/s", rate / 1e6) } else { format!("  {rate:.0}/s") };
+    if total == 0 || done > total {
+        return speed;
+    }
+    let left = Duration::from_secs_f64((total - done) as f64 / rate);
+    format!("  {:.0} %{speed}  {} left", 100.0 * done as f64 / total as f64, duration(left))
+}
+
+struct Told<'a, 'b>(&'a Watch<'b>);
+
+impl Observer for Told<'_, '_> {
+    fn begun(&mut self, phase: &Phase, _: u32) {
+        if let Ok(mut now) = self.0.now.lock() {
+            let number = now.as_ref().map_or(1, |(number, ..)| number + 1);
+            *now = Some((number, phase.name.clone(), Instant::now()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_says_share_rate_and_time_left() {
+        assert_eq!(far((50_000_000, 100_000_000, true), Duration::from_secs(5)), "  50 %  10 MB/s  5 s left");
+        assert_eq!(far((300, 1200, false), Duration::from_secs(1)), "  25 %  300/s  3 s left");
+        assert_eq!(far((300, 0, false), Duration::from_secs(1)), "  300/s");
+        assert_eq!(far((0, 100, true), Duration::from_secs(1)), "");
+    }
+}

@@ -1,0 +1,89 @@
+//! What a target's text means: a folder on somebody's file system, or a stack whose files are opened through the guard.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bench::suite::{Suite, TargetKind, explain};
+use block::{Error, ErrorKind};
+use lab::guard::{Access, Guard};
+use stack::{BuildContext, OpenFiles, Stack};
+
+use super::arguments::TargetArguments;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Opens what the target names, through the guard. Files that `--create` made go when the command ends, however it ends.
+pub(super) struct Opener(Guard);
+
+impl Opener {
+    pub(super) fn new(consent: lab::guard::Consent) -> Opener {
+        Opener(Guard::new(consent))
+    }
+}
+
+impl Drop for Opener {
+    fn drop(&mut self) {
+        for problem in self.0.remove_made() {
+            eprintln!("raidloom: {problem}");
+        }
+    }
+}
+
+impl OpenFiles for Opener {
+    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<fs::File, Error> {
+        if let Some(bytes) = create {
+            self.0.make_file(path, bytes, |_| Ok::<(), Error>(()))?;
+        }
+        if path.is_dir() {
+            let text =
+                format!("{}: a folder. A raw target is measured here: name a file in it, with --create SIZE to make one", path.display());
+            return Err(Error::new(ErrorKind::Refused, text));
+        }
+        self.0.open(path, if read_only { Access::Read } else { Access::Write }).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => error.at("no such file; --create SIZE makes it"),
+            _ => error,
+        })
+    }
+
+    fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<fs::File, Error> {
+        self.0.open_kept(path, size_bytes)
+    }
+}
+
+/// What is measured.
+pub(super) enum Subject {
+    /// A folder.
+    Folder(PathBuf),
+    /// A stack; what it stands on is open as long as the opener lives.
+    Stack {
+        /// The devices. Before the opener, so that they are closed before made files are removed.
+        stack: Box<Stack>,
+        /// Holds the files.
+        _opener: Opener,
+    },
+}
+
+impl Subject {
+    /// Opens what the text names, if the suite can be run on it.
+    pub(super) fn open(output: &Output, suite: &Suite, arguments: &TargetArguments) -> Result<Subject, Failure> {
+        let create = match &arguments.create {
+            Some(text) => Some(output.size("--create", text)?),
+            None => None,
+        };
+        let path = Path::new(&arguments.target);
+        let kind = if path.is_dir() && create.is_none() { TargetKind::Folder } else { TargetKind::Device };
+        if !suite.targets.contains(&kind) {
+            let missing = if path.exists() || kind == TargetKind::Folder { "" } else { " (there is no folder of this name)" };
+            let text = format!("{}: {} runs on {}{missing}", arguments.target, suite.name, explain::targets(suite));
+            return Err(Failure::usage(text));
+        }
+        if kind == TargetKind::Folder {
+            return Ok(Subject::Folder(path.to_owned()));
+        }
+        let opener = Opener::new(arguments.consent.clone().into());
+        let context = BuildContext { files: &opener, seed: arguments.seed, read_only: arguments.read_only, create_bytes: create, emulate: false };
+        let stack = stack::parse_and_build(&arguments.target, &context)?;
+        stack.notes.iter().for_each(|note| output.note(note));
+        Ok(Subject::Stack { stack: Box::new(stack), _opener: opener })
+    }
+}
