@@ -2,6 +2,8 @@
 
 pub mod fuse;
 pub mod loop_device;
+pub mod nbd;
 mod policy;
+pub mod serve;
 
 pub use policy::RemovalPolicy;

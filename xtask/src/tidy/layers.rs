@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("testkit", &["block", "reactor"]),
     ("xtask", &[]),
     ("probe", &["array", "bench", "block", "stack", "testkit"]),
-    ("interop", &["array", "block", "lab", "stack"]),
+    ("interop", &["array", "block", "export", "lab", "stack"]),
 ];
 
 /// Crates that tests may use on top of their row.

@@ -1,0 +1,326 @@
+//! The handshake: from the greeting to the choice of an export. Bytes in, bytes and a verdict out; no I/O.
+//!
+//! ```text
+//!   greeting ─> client's flags ─> option ─> reply ─┐
+//!                                   ^──────────────┘ … until EXPORT_NAME or GO (transmission), STARTTLS, ABORT
+//! ```
+//!
+//! Fixed newstyle only. One option is answered at a time, so whoever sends many without reading answers makes nothing
+//! grow; data of an option longer than [`OPTION_MAX_BYTES`] are passed over without being kept.
+
+use super::transmission::Session;
+use super::wire::{
+    ALLOCATION, ALLOCATION_ID, Cursor, GREETING_MAGIC, OPTION_BYTES, OPTION_MAGIC, OPTION_REPLY_MAGIC, REQUEST_MAX_BYTES, info, option,
+    reply, server_flags, transmission_flags,
+};
+
+/// The most data of one option that are looked at, in bytes.
+pub const OPTION_MAX_BYTES: usize = 64 << 10;
+
+/// What the protocol has to know of an export.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// What clients ask for; the empty name is the first export's.
+    pub name: String,
+    /// A line for people.
+    pub description: String,
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// Requests are multiples of this many bytes.
+    pub block_bytes: u32,
+    /// The size of access it serves best, in bytes.
+    pub optimal_bytes: u32,
+    /// Whether writes are refused.
+    pub read_only: bool,
+    /// Whether distance between requests costs time.
+    pub rotational: bool,
+    /// Whether what was written may be lost until a flush.
+    pub needs_flush: bool,
+    /// Whether blocks can be given back.
+    pub discards: bool,
+    /// Whether writing zeroes is cheaper than writing data.
+    pub fast_zeroes: bool,
+}
+
+impl Shape {
+    /// The transmission flags of the protocol.
+    #[must_use]
+    pub fn flags(&self, structured: bool) -> u16 {
+        use transmission_flags::*;
+        // A flush on any connection covers what any other has been told of, so clients may use several.
+        let mut flags = HAS_FLAGS | CAN_MULTI_CONN;
+        let mut add = |condition: bool, more: u16| flags |= if condition { more } else { 0 };
+        add(self.needs_flush, SEND_FLUSH);
+        add(self.rotational, ROTATIONAL);
+        add(structured, SEND_DF);
+        add(self.read_only, READ_ONLY);
+        add(!self.read_only, SEND_FUA | SEND_WRITE_ZEROES | SEND_FAST_ZERO);
+        add(!self.read_only && self.discards, SEND_TRIM);
+        flags
+    }
+
+    /// The preferred size of access, which has to be a power of two.
+    fn preferred_bytes(&self) -> u32 {
+        let least = self.block_bytes.max(4096);
+        let optimal = self.optimal_bytes.clamp(least, REQUEST_MAX_BYTES);
+        1 << optimal.ilog2()
+    }
+}
+
+/// Whether clients talk in the clear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsRule {
+    /// There is no TLS here.
+    None,
+    /// Clients may ask for it.
+    Offered,
+    /// Nothing is negotiated without it.
+    Required,
+}
+
+/// What comes next after some bytes.
+#[derive(Debug)]
+pub enum Verdict {
+    /// More bytes are needed.
+    More,
+    /// An option was answered; there may be another.
+    Answered,
+    /// The answer goes out in the clear; then TLS begins, with whatever else the client has sent.
+    StartTls,
+    /// The handshake is done.
+    Transmission(Session),
+    /// The connection ends when the answer is out; why.
+    Close(&'static str),
+}
+
+/// The state of one handshake.
+#[derive(Debug)]
+pub struct Handshake {
+    tls: TlsRule,
+    secure: bool,
+    greeted: bool,
+    no_zeroes: bool,
+    structured: bool,
+    /// The export for which `base:allocation` was chosen.
+    allocation_of: Option<usize>,
+    /// Bytes of an overlong option that are still to come.
+    skip_bytes: u64,
+}
+
+impl Handshake {
+    /// A handshake that begins, and the greeting that goes out first.
+    #[must_use]
+    pub fn new(tls: TlsRule) -> (Handshake, [u8; 18]) {
+        let mut greeting = [0; 18];
+        greeting[..8].copy_from_slice(&GREETING_MAGIC.to_be_bytes());
+        greeting[8..16].copy_from_slice(&OPTION_MAGIC.to_be_bytes());
+        greeting[16..].copy_from_slice(&(server_flags::FIXED_NEWSTYLE | server_flags::NO_ZEROES).to_be_bytes());
+        let handshake =
+            Handshake { tls, secure: false, greeted: false, no_zeroes: false, structured: false, allocation_of: None, skip_bytes: 0 };
+        (handshake, greeting)
+    }
+
+    /// The client's certificates were accepted: what was negotiated in the clear is forgotten.
+    pub fn secured(&mut self) {
+        self.secure = true;
+        self.structured = false;
+        self.allocation_of = None;
+    }
+
+    /// Takes at most one option off the front of `input` and appends its answer to `out`; how many bytes it took, and what
+    /// comes next.
+    pub fn advance(&mut self, input: &[u8], exports: &[Shape], out: &mut Vec<u8>) -> (usize, Verdict) {
+        let mut cursor = Cursor(input);
+        if !self.greeted {
+            let Some(flags) = cursor.u32() else { return (0, Verdict::More) };
+            let known = u32::from(server_flags::FIXED_NEWSTYLE | server_flags::NO_ZEROES);
+            if flags & !known != 0 {
+                return (4, Verdict::Close("the client sent flags that were not offered"));
+            }
+            self.no_zeroes = flags & u32::from(server_flags::NO_ZEROES) != 0;
+            self.greeted = true;
+            return (4, Verdict::Answered);
+        }
+        if self.skip_bytes > 0 {
+            let now = self.skip_bytes.min(input.len() as u64);
+            self.skip_bytes -= now;
+            return (now as usize, if self.skip_bytes > 0 { Verdict::More } else { Verdict::Answered });
+        }
+        // The magic is looked at as soon as it is there: whoever speaks something else may never send a whole head.
+        match cursor.u64() {
+            None => return (0, Verdict::More),
+            Some(OPTION_MAGIC) => (),
+            Some(_) => return (8, Verdict::Close("the client speaks another protocol")),
+        }
+        let (Some(option), Some(length)) = (cursor.u32(), cursor.u32()) else { return (0, Verdict::More) };
+        if length as usize > OPTION_MAX_BYTES {
+            if option == option::EXPORT_NAME {
+                return (OPTION_BYTES, Verdict::Close("the export's name is too long"));
+            }
+            self.skip_bytes = u64::from(length);
+            refuse(out, option, reply::TOO_BIG, "the option's data are too long");
+            return (OPTION_BYTES, Verdict::Answered);
+        }
+        let Some(data) = cursor.bytes(length as usize) else { return (0, Verdict::More) };
+        (OPTION_BYTES + data.len(), self.answer(option, data, exports, out))
+    }
+
+    fn answer(&mut self, option: u32, data: &[u8], exports: &[Shape], out: &mut Vec<u8>) -> Verdict {
+        if self.tls == TlsRule::Required && !self.secure && !matches!(option, option::STARTTLS | option::ABORT) {
+            if option == option::EXPORT_NAME {
+                return Verdict::Close("TLS is required");
+            }
+            refuse(out, option, reply::TLS_REQUIRED, "TLS is required; start it first");
+            return Verdict::Answered;
+        }
+        match option {
+            option::EXPORT_NAME => return self.export_name(data, exports, out),
+            option::GO | option::INFO => return self.go(option, data, exports, out),
+            option::ABORT => {
+                put_reply(out, option, reply::ACK, &[]);
+                return Verdict::Close("the client gave up");
+            }
+            option::STARTTLS if !data.is_empty() => refuse(out, option, reply::INVALID, "the option takes no data"),
+            option::STARTTLS if self.secure => refuse(out, option, reply::INVALID, "TLS is on already"),
+            option::STARTTLS if self.tls == TlsRule::None => refuse(out, option, reply::POLICY, "there is no TLS here"),
+            option::STARTTLS => {
+                put_reply(out, option, reply::ACK, &[]);
+                return Verdict::StartTls;
+            }
+            option::LIST if !data.is_empty() => refuse(out, option, reply::INVALID, "the option takes no data"),
+            option::LIST => {
+                for export in exports {
+                    let mut entry = string(&export.name);
+                    entry.extend_from_slice(export.description.as_bytes());
+                    put_reply(out, option, reply::SERVER, &entry);
+                }
+                put_reply(out, option, reply::ACK, &[]);
+            }
+            option::STRUCTURED_REPLY if !data.is_empty() => refuse(out, option, reply::INVALID, "the option takes no data"),
+            option::STRUCTURED_REPLY => {
+                self.structured = true;
+                put_reply(out, option, reply::ACK, &[]);
+            }
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.contexts(option, data, exports, out),
+            _ => refuse(out, option, reply::UNSUPPORTED, "the option is not known here"),
+        }
+        Verdict::Answered
+    }
+
+    fn export_name(&self, data: &[u8], exports: &[Shape], out: &mut Vec<u8>) -> Verdict {
+        let found = std::str::from_utf8(data).ok().and_then(|name| find(exports, name));
+        let Some(index) = found else { return Verdict::Close("there is no such export") };
+        out.extend_from_slice(&exports[index].size_bytes.to_be_bytes());
+        out.extend_from_slice(&exports[index].flags(self.structured).to_be_bytes());
+        if !self.no_zeroes {
+            out.extend_from_slice(&[0; 124]);
+        }
+        Verdict::Transmission(self.session(index))
+    }
+
+    fn session(&self, export: usize) -> Session {
+        Session { export, structured: self.structured, allocation: self.structured && self.allocation_of == Some(export) }
+    }
+
+    fn go(&mut self, option: u32, data: &[u8], exports: &[Shape], out: &mut Vec<u8>) -> Verdict {
+        let Some((name, wanted)) = parse_go(data) else {
+            refuse(out, option, reply::INVALID, "the option's data make no sense");
+            return Verdict::Answered;
+        };
+        let Some(index) = find(exports, name) else {
+            refuse(out, option, reply::UNKNOWN, "there is no such export");
+            return Verdict::Answered;
+        };
+        let export = &exports[index];
+        let mut send = |kind: u16, content: &[&[u8]]| {
+            let mut data = kind.to_be_bytes().to_vec();
+            content.iter().for_each(|bytes| data.extend_from_slice(bytes));
+            put_reply(out, option, reply::INFO, &data);
+        };
+        send(info::EXPORT, &[&export.size_bytes.to_be_bytes(), &export.flags(self.structured).to_be_bytes()]);
+        if wanted.contains(&info::NAME) {
+            send(info::NAME, &[export.name.as_bytes()]);
+        }
+        if wanted.contains(&info::DESCRIPTION) && !export.description.is_empty() {
+            send(info::DESCRIPTION, &[export.description.as_bytes()]);
+        }
+        // Also to those who have not asked: it is binding for the server either way.
+        let sizes = [export.block_bytes, export.preferred_bytes(), REQUEST_MAX_BYTES].map(u32::to_be_bytes);
+        send(info::BLOCK_SIZE, &[&sizes.concat()]);
+        put_reply(out, option, reply::ACK, &[]);
+        if option == option::INFO { Verdict::Answered } else { Verdict::Transmission(self.session(index)) }
+    }
+
+    fn contexts(&mut self, option: u32, data: &[u8], exports: &[Shape], out: &mut Vec<u8>) {
+        let set = option == option::SET_META_CONTEXT;
+        if set {
+            // Whatever comes of this, an earlier choice does not survive it.
+            self.allocation_of = None;
+        }
+        if !self.structured {
+            return refuse(out, option, reply::INVALID, "structured replies come first");
+        }
+        let Some((name, queries)) = parse_contexts(data) else {
+            return refuse(out, option, reply::INVALID, "the option's data make no sense");
+        };
+        let Some(index) = find(exports, name) else {
+            return refuse(out, option, reply::UNKNOWN, "there is no such export");
+        };
+        let asked = |query: &&str| *query == ALLOCATION || (!set && *query == "base:");
+        if queries.iter().any(asked) || (!set && queries.is_empty()) {
+            let id = if set { ALLOCATION_ID } else { 0 };
+            put_reply(out, option, reply::META_CONTEXT, &[&id.to_be_bytes()[..], ALLOCATION.as_bytes()].concat());
+            if set {
+                self.allocation_of = Some(index);
+            }
+        }
+        put_reply(out, option, reply::ACK, &[]);
+    }
+}
+
+fn find(exports: &[Shape], name: &str) -> Option<usize> {
+    if name.is_empty() {
+        // The first, even where another is called so: clients that name none mean the only one.
+        return if exports.is_empty() { None } else { Some(0) };
+    }
+    exports.iter().position(|export| export.name == name)
+}
+
+/// Name of an export and the kinds of information that are asked for.
+fn parse_go(data: &[u8]) -> Option<(&str, Vec<u16>)> {
+    let mut cursor = Cursor(data);
+    let name = cursor.string()?;
+    let count = cursor.u16()?;
+    let wanted: Option<Vec<u16>> = (0..count).map(|_| cursor.u16()).collect();
+    wanted.filter(|_| cursor.0.is_empty()).map(|wanted| (name, wanted))
+}
+
+/// Name of an export and names of contexts.
+fn parse_contexts(data: &[u8]) -> Option<(&str, Vec<&str>)> {
+    let mut cursor = Cursor(data);
+    let name = cursor.string()?;
+    let count = cursor.u32()?;
+    // An iterator that ends with the data: a count alone reserves no memory.
+    let mut queries = Vec::new();
+    for _ in 0..count {
+        queries.push(cursor.string()?);
+    }
+    cursor.0.is_empty().then_some((name, queries))
+}
+
+fn string(text: &str) -> Vec<u8> {
+    let length = u32::try_from(text.len()).expect("names are short");
+    [&length.to_be_bytes()[..], text.as_bytes()].concat()
+}
+
+fn refuse(out: &mut Vec<u8>, option: u32, kind: u32, why: &str) {
+    put_reply(out, option, kind, why.as_bytes());
+}
+
+fn put_reply(out: &mut Vec<u8>, option: u32, kind: u32, data: &[u8]) {
+    out.extend_from_slice(&OPTION_REPLY_MAGIC.to_be_bytes());
+    for number in [option, kind, u32::try_from(data.len()).expect("replies are short")] {
+        out.extend_from_slice(&number.to_be_bytes());
+    }
+    out.extend_from_slice(data);
+}

@@ -1,0 +1,30 @@
+//! An NBD server: devices for qemu, the kernel's nbd client, libnbd and whoever else speaks the protocol.
+//!
+//! ```text
+//!   listen ─> accept ──┬─> worker ── reactor ── connections ── one desk an export ── device
+//!    (one thread)      └─> worker ── …                                              (shared)
+//! ```
+//!
+//! Fixed newstyle with structured replies, block status, FUA, flush, trim, write zeroes, several exports and several
+//! connections; Unix and TCP sockets, sockets from a service manager, TLS. The protocol itself is pure and stands in
+//! [`handshake`] and [`transmission`]: bytes in, bytes and decisions out, so that it can be fuzzed.
+//!
+//! What clients can make the server use is bounded ([`Limits`]): memory by a budget of which each connection may always
+//! have 1 MiB, connections by their number, handshakes by number and time. A client that breaks the protocol is cut off;
+//! others do not notice.
+
+mod connection;
+mod converse;
+pub mod handshake;
+mod listen;
+mod memory;
+mod server;
+mod tls;
+pub mod transmission;
+mod wire;
+mod worker;
+
+pub use listen::{Address, PORT};
+pub use server::{Export, ExportStatus, Limits, Options, Server, Status};
+pub use tls::Tls;
+pub use wire::REQUEST_BYTES;

@@ -1,0 +1,398 @@
+//! The server: its listeners, its workers, and what they share.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use block::{Device, DiscardSupport, Emulated, Error, ErrorKind, Support};
+use reactor::{Reactor, Ringer};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+
+use super::handshake::{Shape, TlsRule};
+use super::listen::{Address, Listener};
+use super::tls::Tls;
+use super::wire::STRING_MAX_BYTES;
+use super::worker::Worker;
+use crate::RemovalPolicy;
+
+/// A device that clients can ask for.
+pub struct Export {
+    /// Its name; clients that give none get the first export.
+    pub name: String,
+    /// A line for people.
+    pub description: String,
+    /// What is served. FUA and write-zeroes are emulated where it has not got them.
+    pub device: Arc<dyn Device>,
+    /// Whether writes are refused; a device that is read-only itself always refuses them.
+    pub read_only: bool,
+    /// When writes are durable.
+    pub policy: RemovalPolicy,
+}
+
+/// Bounds on what clients can make the server use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections that have chosen an export; more are turned away.
+    pub connections: usize,
+    /// Connections that have not; when there are more, the oldest makes way.
+    pub handshakes: usize,
+    /// How long a handshake may take.
+    pub handshake_time: Duration,
+    /// Memory for the data of requests and replies, in bytes, besides 1 MiB that each connection may always have. At
+    /// least 64 MiB for each worker.
+    pub memory_bytes: u64,
+    /// How long [`Server::stop`] waits for requests that are under way.
+    pub stop_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections: 256,
+            handshakes: 256,
+            handshake_time: Duration::from_secs(10),
+            memory_bytes: 256 << 20,
+            stop_time: Duration::from_secs(5),
+        }
+    }
+}
+
+/// How to serve.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Threads that serve; 0 is one for each processor, at most four.
+    pub workers: usize,
+    /// Certificates. With them TCP clients have to use TLS, and others may.
+    pub tls: Option<Tls>,
+    /// Whether TCP may be reached from other machines without TLS.
+    pub insecure: bool,
+    /// Bounds on what clients can make the server use.
+    pub limits: Limits,
+}
+
+/// What a server has done for one export.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExportStatus {
+    /// Its name.
+    pub name: String,
+    /// Whether writes are refused.
+    pub read_only: bool,
+    /// When writes are durable.
+    pub policy: RemovalPolicy,
+    /// Connections now.
+    pub connections: u64,
+    /// Read requests so far.
+    pub reads: u64,
+    /// Bytes of all read requests.
+    pub read_bytes: u64,
+    /// Write requests so far.
+    pub writes: u64,
+    /// Bytes of all write requests.
+    pub written_bytes: u64,
+    /// Writes of zeroes and trims so far.
+    pub clears: u64,
+    /// Flushes so far.
+    pub flushes: u64,
+    /// Requests that were answered with an error.
+    pub errors: u64,
+    /// Why the device could not be opened, the last time that happened.
+    pub trouble: Option<String>,
+}
+
+/// What a server is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Connections that use an export.
+    pub connections: usize,
+    /// Connections that were cut off: too many, too slow, or against the protocol.
+    pub turned_away: u64,
+    /// Each export, in the order given.
+    pub exports: Vec<ExportStatus>,
+    /// Why a worker has ended before its time.
+    pub trouble: Option<String>,
+}
+
+/// Counts of one worker for one export.
+#[derive(Default)]
+#[repr(align(128))]
+pub(super) struct Counters {
+    pub(super) connections: AtomicU64,
+    pub(super) reads: AtomicU64,
+    pub(super) read_bytes: AtomicU64,
+    pub(super) writes: AtomicU64,
+    pub(super) written_bytes: AtomicU64,
+    pub(super) clears: AtomicU64,
+    pub(super) flushes: AtomicU64,
+    pub(super) errors: AtomicU64,
+}
+
+pub(super) struct Exported {
+    pub(super) device: Arc<dyn Device>,
+    pub(super) policy: RemovalPolicy,
+    /// One for each worker, so that they do not share cache lines.
+    pub(super) counters: Vec<Counters>,
+    trouble: Mutex<Option<String>>,
+}
+
+impl Exported {
+    pub(super) fn complain(&self, error: &Error) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+    }
+}
+
+/// What workers share.
+pub(super) struct Shared {
+    pub(super) exports: Vec<Exported>,
+    /// What the protocol knows of them, in the same order.
+    pub(super) shapes: Vec<Shape>,
+    pub(super) tls: Option<Arc<rustls::ServerConfig>>,
+    pub(super) limits: Limits,
+    pub(super) workers: usize,
+    /// Connections of each worker.
+    pub(super) loads: Vec<AtomicUsize>,
+    /// Connections that use an export.
+    pub(super) connections: AtomicUsize,
+    pub(super) turned_away: AtomicU64,
+    trouble: Mutex<Option<String>>,
+}
+
+/// What a worker is told.
+pub(super) enum Mail {
+    Connection(OwnedFd, TlsRule),
+    Stop,
+}
+
+struct Hand {
+    mail: Sender<Mail>,
+    ringer: Ringer,
+}
+
+impl Hand {
+    fn tell(&self, mail: Mail) -> bool {
+        let told = self.mail.send(mail).is_ok();
+        self.ringer.ring();
+        told
+    }
+}
+
+/// A running server. It stops when it is dropped.
+pub struct Server {
+    shared: Arc<Shared>,
+    listeners: Arc<Vec<Listener>>,
+    hands: Arc<Vec<Hand>>,
+    stop: Arc<Stop>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Stop {
+    wanted: AtomicBool,
+    bell: OwnedFd,
+}
+
+impl Server {
+    /// Serves `exports` to whoever comes to `addresses`.
+    ///
+    /// # Errors
+    /// What is wrong with an export, a certificate or an address; [`ErrorKind::Refused`] where the drive would be open to
+    /// a network.
+    pub fn start(exports: Vec<Export>, addresses: &[Address], options: &Options) -> Result<Server, Error> {
+        if addresses.is_empty() {
+            return Err(Error::new(ErrorKind::Invalid, "an NBD server needs an address to listen on"));
+        }
+        let workers = match options.workers {
+            0 => std::thread::available_parallelism().map_or(1, |count| count.get().min(4)),
+            count => count,
+        };
+        let (exports, shapes) = prepare(exports, workers)?;
+        let tls = options.tls.as_ref().map(Tls::load).transpose()?;
+        let mut listeners = Vec::new();
+        for address in addresses {
+            listeners.append(&mut Listener::open(address, tls.is_some(), options.insecure)?);
+        }
+        let failed = |error: io::Error| Error::from_io("NBD server", error);
+        let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
+        let shared = Arc::new(Shared {
+            exports,
+            shapes,
+            tls,
+            limits: options.limits,
+            workers,
+            loads: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
+            connections: AtomicUsize::new(0),
+            turned_away: AtomicU64::new(0),
+            trouble: Mutex::new(None),
+        });
+        let mut server = Server {
+            shared: Arc::clone(&shared),
+            listeners: Arc::new(listeners),
+            hands: Arc::default(),
+            stop: Arc::new(Stop { wanted: AtomicBool::new(false), bell }),
+            threads: Vec::new(),
+        };
+        let mut hands = Vec::new();
+        for number in 0..workers {
+            let (hand, thread) = start_worker(&shared, number).map_err(failed)?;
+            hands.push(hand);
+            server.threads.push(thread);
+        }
+        server.hands = Arc::new(hands);
+        let (listeners, hands, stop) = (Arc::clone(&server.listeners), Arc::clone(&server.hands), Arc::clone(&server.stop));
+        let accept = move || accept(&shared, &listeners, &hands, &stop);
+        server.threads.push(std::thread::Builder::new().name("nbd-accept".to_owned()).spawn(accept).map_err(failed)?);
+        Ok(server)
+    }
+
+    /// NBD URIs under which clients reach the export `name`, one for each listener.
+    #[must_use]
+    pub fn uris(&self, name: &str) -> Vec<String> {
+        self.listeners.iter().map(|listener| listener.uri(name)).collect()
+    }
+
+    /// What it is doing.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let sum = |export: &Exported, counter: &dyn Fn(&Counters) -> &AtomicU64| {
+            export.counters.iter().map(|counters| counter(counters).load(Ordering::Relaxed)).sum()
+        };
+        let exports = self.shared.exports.iter().zip(&self.shared.shapes).map(|(export, shape)| ExportStatus {
+            name: shape.name.clone(),
+            read_only: shape.read_only,
+            policy: export.policy,
+            connections: sum(export, &|counters| &counters.connections),
+            reads: sum(export, &|counters| &counters.reads),
+            read_bytes: sum(export, &|counters| &counters.read_bytes),
+            writes: sum(export, &|counters| &counters.writes),
+            written_bytes: sum(export, &|counters| &counters.written_bytes),
+            clears: sum(export, &|counters| &counters.clears),
+            flushes: sum(export, &|counters| &counters.flushes),
+            errors: sum(export, &|counters| &counters.errors),
+            trouble: export.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        });
+        Status {
+            connections: self.shared.connections.load(Ordering::Relaxed),
+            turned_away: self.shared.turned_away.load(Ordering::Relaxed),
+            exports: exports.collect(),
+            trouble: self.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// Takes no more requests, answers those that are under way, and ends; what takes longer than [`Limits::stop_time`] is
+    /// given up. Nothing is flushed that no client has flushed: whoever owns the device does that.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.wanted.store(true, Ordering::Release);
+        // The bell can only fail to ring when it has rung 2^64 times.
+        let _ = rustix::io::write(&self.stop.bell, &1_u64.to_ne_bytes());
+        self.hands.iter().for_each(|hand| _ = hand.tell(Mail::Stop));
+        for thread in self.threads.drain(..) {
+            // A worker that panicked has said so already.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn prepare(exports: Vec<Export>, workers: usize) -> Result<(Vec<Exported>, Vec<Shape>), Error> {
+    let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, text));
+    if exports.is_empty() {
+        return invalid("an NBD server needs something to export".to_owned());
+    }
+    let (mut prepared, mut shapes) = (Vec::new(), Vec::<Shape>::new());
+    for export in exports {
+        if export.name.len().max(export.description.len()) > STRING_MAX_BYTES {
+            return invalid(format!("an export's name or description is longer than {STRING_MAX_BYTES} bytes"));
+        }
+        if shapes.iter().any(|other| other.name == export.name) {
+            return invalid(format!("two exports are called \"{}\"; give each a name of its own", export.name));
+        }
+        let device = if export.device.info().read_only { export.device } else { Emulated::over(export.device) };
+        let info = device.info();
+        shapes.push(Shape {
+            name: export.name,
+            description: export.description,
+            size_bytes: info.size_bytes,
+            block_bytes: info.block_bytes,
+            optimal_bytes: info.optimal_bytes,
+            read_only: export.read_only || info.read_only,
+            rotational: info.rotational,
+            // Also for devices without a cache: programs that are told to flush fail where they cannot.
+            needs_flush: !export.policy.writes_durably(),
+            discards: info.discard != DiscardSupport::None,
+            fast_zeroes: info.zeroes == Support::Native,
+        });
+        let counters = (0..workers).map(|_| Counters::default()).collect();
+        prepared.push(Exported { device, policy: export.policy, counters, trouble: Mutex::new(None) });
+    }
+    Ok((prepared, shapes))
+}
+
+fn start_worker(shared: &Arc<Shared>, number: usize) -> io::Result<(Hand, JoinHandle<()>)> {
+    let (mail, inbox) = mpsc::channel();
+    let (ready, made) = mpsc::channel();
+    let shared = Arc::clone(shared);
+    // A reactor stays on the thread that made it.
+    let serve = move || {
+        let opened = Reactor::wall().and_then(|reactor| reactor.ringer().map(|ringer| (reactor, ringer)));
+        let (reactor, ringer) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                // Whoever started this waits for it.
+                let _ = ready.send(Err(error));
+                return;
+            }
+        };
+        if ready.send(Ok(ringer)).is_err() {
+            return;
+        }
+        if let Err(error) = Worker::new(Arc::clone(&shared), number, inbox, reactor).run() {
+            *shared.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("worker {number}: {error}"));
+        }
+    };
+    let thread = std::thread::Builder::new().name(format!("nbd-{number}")).spawn(serve)?;
+    let ringer = made.recv().map_err(|_| io::Error::other("a worker ended before it began"))??;
+    Ok((Hand { mail, ringer }, thread))
+}
+
+/// Deals connections out to the workers, to the one with the fewest first.
+fn accept(shared: &Shared, listeners: &[Listener], hands: &[Hand], stop: &Stop) {
+    // Out of descriptors: those who wait are left to wait until others have gone.
+    let mut exhausted = false;
+    while !stop.wanted.load(Ordering::Acquire) {
+        let mut watched = vec![PollFd::from_borrowed_fd(stop.bell.as_fd(), PollFlags::IN)];
+        if !exhausted {
+            watched.extend(listeners.iter().map(|listener| PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)));
+        }
+        let pause = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        if rustix::event::poll(&mut watched, exhausted.then_some(&pause)).is_err() {
+            continue;
+        }
+        exhausted = false;
+        for listener in listeners {
+            match listener.accept() {
+                Ok(descriptor) => {
+                    let loads = shared.loads.iter().map(|load| load.load(Ordering::Relaxed));
+                    let number = loads.enumerate().min_by_key(|(_, load)| *load).map_or(0, |(number, _)| number);
+                    shared.loads[number].fetch_add(1, Ordering::Relaxed);
+                    hands[number].tell(Mail::Connection(descriptor, listener.tls));
+                }
+                Err(error) if matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOBUFS | ENOMEM)) => exhausted = true,
+                // Nobody is there, or has gone again.
+                Err(_) => (),
+            }
+        }
+    }
+}
+
+// Numbers of <errno.h>.
+const ENOMEM: i32 = 12;
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
+const ENOBUFS: i32 = 105;

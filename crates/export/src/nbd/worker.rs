@@ -1,0 +1,453 @@
+//! A worker: one thread, one reactor, its share of the connections, and a desk for each export that they use.
+//!
+//! ```text
+//!   socket ──bytes──> handshake / transmission ──Order──> Desk ──> device
+//!          <─ropes──  Output                  <─Answer──
+//! ```
+//!
+//! Whatever is ready is taken before anything is sent, so replies that are ready together go out together. A connection's
+//! place is used again only when neither the kernel nor a device uses anything of it.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Duration;
+
+use block::BufMut;
+use reactor::{Event, Outcome, Reactor, Source, Time};
+
+use super::connection::{Connection, Ending, Phase, Receiving};
+use super::handshake::{Handshake, TlsRule};
+use super::memory::{Budget, Pool};
+use super::server::{Counters, Mail, Shared};
+use super::tls::Tunnel;
+use super::wire::REQUEST_MAX_BYTES;
+use crate::serve::{Answer, Desk};
+
+/// A rest of a write's data that is at least this long is received where it is needed; a shorter one with what follows it.
+const DIRECT_BYTES: usize = 16 << 10;
+/// Bytes of TLS that are received at once.
+const CIPHER_BYTES: usize = 64 << 10;
+/// A client that takes nothing for so long while others wait for the memory, or while it should go, is cut off.
+const PATIENCE: Duration = Duration::from_secs(30);
+const TICK: Duration = Duration::from_secs(1);
+
+pub(super) struct Worker {
+    pub(super) reactor: Reactor,
+    source: Source,
+    pub(super) shared: Arc<Shared>,
+    number: usize,
+    inbox: Receiver<Mail>,
+    pub(super) desks: Vec<Option<Desk>>,
+    connections: Vec<Option<Box<Connection>>>,
+    free: Vec<u32>,
+    /// Connections for which something may have to be done.
+    touched: Vec<u32>,
+    /// Connections that wait for memory that others hold.
+    pressed: Vec<u32>,
+    /// Connections that are answered their last.
+    draining: usize,
+    pub(super) pool: Pool,
+    pub(super) budget: Budget,
+    pub(super) handshakes: usize,
+    pub(super) now: Time,
+    next_tick: Time,
+    /// When everything has to be over.
+    stop_at: Option<Time>,
+    // Kept between rounds for their memory alone.
+    answers: Vec<Answer>,
+    pub(super) small: Vec<u8>,
+}
+
+impl Worker {
+    pub(super) fn new(shared: Arc<Shared>, number: usize, inbox: Receiver<Mail>, reactor: Reactor) -> Worker {
+        let share = (shared.limits.memory_bytes / shared.workers as u64).max(2 * u64::from(REQUEST_MAX_BYTES));
+        Worker {
+            source: reactor.source(),
+            now: reactor.now(),
+            reactor,
+            number,
+            inbox,
+            desks: shared.shapes.iter().map(|_| None).collect(),
+            connections: Vec::new(),
+            free: Vec::new(),
+            touched: Vec::new(),
+            pressed: Vec::new(),
+            draining: 0,
+            pool: Pool::default(),
+            budget: Budget::new(share, u64::from(REQUEST_MAX_BYTES)),
+            handshakes: 0,
+            next_tick: Time::ZERO,
+            stop_at: None,
+            answers: Vec::new(),
+            small: Vec::new(),
+            shared,
+        }
+    }
+
+    /// Serves until it is told to stop and all connections have ended, or its time is up.
+    ///
+    /// # Errors
+    /// What the kernel says when the ring itself fails.
+    pub(super) fn run(mut self) -> std::io::Result<()> {
+        loop {
+            self.now = self.reactor.now();
+            self.read_mail();
+            while let Some(event) = self.source.take() {
+                self.socket_event(event);
+            }
+            self.poll_desks();
+            if self.now >= self.next_tick {
+                self.tick();
+            }
+            self.relieve();
+            for place in 0..self.touched.len() {
+                self.advance(self.touched[place]);
+            }
+            // Devices that answer at once wake nobody.
+            self.poll_desks();
+            while let Some(index) = self.touched.pop() {
+                self.settle(index);
+            }
+            let over = |worker: &Worker, stop_at| worker.now >= stop_at || worker.connections.iter().all(Option::is_none);
+            if self.stop_at.is_some_and(|stop_at| over(&self, stop_at)) {
+                return Ok(());
+            }
+            self.reactor.wait(self.deadline())?;
+        }
+    }
+
+    /// The next moment at which somebody's time may be up. With only quiet clients there is none.
+    fn deadline(&self) -> Option<Time> {
+        let watched = self.handshakes > 0 || self.draining > 0 || !self.pressed.is_empty() || self.stop_at.is_some();
+        watched.then_some(self.next_tick)
+    }
+
+    /// Notes that a connection waits for memory that others hold.
+    pub(super) fn press(&mut self, index: u32) {
+        self.get(index).pressed = true;
+        self.pressed.push(index);
+    }
+
+    /// Lets those try again that wait for memory.
+    fn relieve(&mut self) {
+        for index in std::mem::take(&mut self.pressed) {
+            if let Some(connection) = &mut self.connections[index as usize] {
+                connection.pressed = false;
+                self.touch(index);
+            }
+        }
+    }
+
+    fn read_mail(&mut self) {
+        loop {
+            match self.inbox.try_recv() {
+                Ok(Mail::Connection(descriptor, rule)) => self.welcome(descriptor, rule),
+                Err(TryRecvError::Empty) => return,
+                Ok(Mail::Stop) | Err(TryRecvError::Disconnected) if self.stop_at.is_none() => self.stop(),
+                Ok(Mail::Stop) => (),
+                Err(TryRecvError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn stop(&mut self) {
+        self.stop_at = Some(self.now + self.shared.limits.stop_time);
+        for index in 0..self.connections.len() as u32 {
+            match self.connections[index as usize].as_ref().map(|connection| &connection.phase) {
+                Some(Phase::Handshake(_)) => self.kill(index),
+                Some(Phase::Transmission(_)) => self.drain(index),
+                None => (),
+            }
+        }
+    }
+
+    fn welcome(&mut self, descriptor: OwnedFd, rule: TlsRule) {
+        let descriptor = Arc::new(descriptor);
+        let registered = self.reactor.register(Arc::clone(&descriptor));
+        let (Ok(socket), None) = (registered, self.stop_at) else {
+            self.shared.loads[self.number].fetch_sub(1, Ordering::Relaxed);
+            return;
+        };
+        if self.handshakes >= (self.shared.limits.handshakes / self.shared.workers).max(1) {
+            self.drop_oldest_handshake();
+        }
+        let (handshake, greeting) = Handshake::new(rule);
+        let deadline = self.now + self.shared.limits.handshake_time;
+        let mut connection = Connection::new(socket, descriptor, handshake, self.now, deadline);
+        connection.output.push_small(&greeting);
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            u32::try_from(self.connections.len() - 1).expect("few connections")
+        });
+        self.connections[index as usize] = Some(Box::new(connection));
+        self.handshakes += 1;
+        self.touch(index);
+    }
+
+    /// Many may come and say nothing; whoever means it is through in a moment, so the one who has taken longest makes way.
+    fn drop_oldest_handshake(&mut self) {
+        let waiting = self.connections.iter().zip(0..).filter_map(|(connection, index)| {
+            let connection = connection.as_ref()?;
+            let waits = matches!(connection.phase, Phase::Handshake(_)) && connection.ending != Ending::Dead;
+            waits.then_some((connection.deadline, index))
+        });
+        if let Some((_, index)) = waiting.min() {
+            self.turn_away(index);
+        }
+    }
+
+    pub(super) fn turn_away(&mut self, index: u32) {
+        self.shared.turned_away.fetch_add(1, Ordering::Relaxed);
+        self.kill(index);
+    }
+
+    fn tick(&mut self) {
+        self.next_tick = self.now + TICK;
+        let pressed = self.connections.iter().flatten().any(|connection| connection.pressed);
+        for index in 0..self.connections.len() as u32 {
+            let Some(connection) = self.connections[index as usize].as_ref() else { continue };
+            let late = connection.deadline.is_some_and(|deadline| deadline <= self.now);
+            let stuck = pressed && connection.output.is_sending() && self.now.since(connection.moved) >= PATIENCE;
+            if connection.ending != Ending::Dead && (late || stuck) {
+                self.turn_away(index);
+            }
+        }
+    }
+
+    pub(super) fn get(&mut self, index: u32) -> &mut Connection {
+        self.connections[index as usize].as_mut().expect("a connection stays until nothing uses it")
+    }
+
+    /// A connection, and what it needs of the worker to go on.
+    pub(super) fn split(&mut self, index: u32) -> (&mut Connection, &mut Pool, &mut Budget, &mut [Option<Desk>]) {
+        let connection = self.connections[index as usize].as_mut().expect("a connection stays until nothing uses it");
+        (connection, &mut self.pool, &mut self.budget, &mut self.desks)
+    }
+
+    pub(super) fn counters(&self, export: usize) -> &Counters {
+        &self.shared.exports[export].counters[self.number]
+    }
+
+    pub(super) fn touch(&mut self, index: u32) {
+        if !std::mem::replace(&mut self.get(index).touched, true) {
+            self.touched.push(index);
+        }
+    }
+
+    /// Takes no more requests from it and lets it go when all that came whole are answered.
+    pub(super) fn drain(&mut self, index: u32) {
+        let deadline = self.now + PATIENCE;
+        let connection = self.get(index);
+        if connection.ending == Ending::Open {
+            connection.ending = Ending::Draining;
+            connection.deadline = Some(deadline);
+            self.draining += 1;
+        }
+        self.touch(index);
+    }
+
+    pub(super) fn kill(&mut self, index: u32) {
+        let connection = self.get(index);
+        let before = std::mem::replace(&mut connection.ending, Ending::Dead);
+        if before != Ending::Dead {
+            connection.deadline = None;
+            // Ends whatever the kernel still does with it. One that is gone already needs no end.
+            let _ = rustix::net::shutdown(&connection.descriptor, rustix::net::Shutdown::Both);
+        }
+        self.draining -= usize::from(before == Ending::Draining);
+        self.touch(index);
+    }
+
+    fn socket_event(&mut self, event: Event) {
+        let index = (event.token >> 1) as u32;
+        let now = self.now;
+        let (connection, pool, budget, _) = self.split(index);
+        connection.moved = now;
+        match event.outcome {
+            Outcome::Read { buffer, result } => match result {
+                Ok(count) => {
+                    self.received(index, buffer, count as usize);
+                    if count == 0 { self.drain(index) } else { self.touch(index) }
+                }
+                Err(_) => {
+                    connection.receiving = Receiving::Nothing;
+                    self.kill(index);
+                }
+            },
+            Outcome::Written { buffer, result: Err(_) } => {
+                let data_bytes = connection.output.end(buffer, pool);
+                budget.give_back(&mut connection.held_bytes, data_bytes);
+                self.kill(index);
+            }
+            Outcome::Written { buffer, result: Ok(count) } => match connection.output.sent(buffer, count as usize, pool) {
+                Err(rest) if connection.ending != Ending::Dead => {
+                    let socket = connection.socket.clone();
+                    self.source.send(&socket, rest, event.token);
+                }
+                Err(rest) => {
+                    let data_bytes = connection.output.end(rest, pool);
+                    budget.give_back(&mut connection.held_bytes, data_bytes);
+                    self.touch(index);
+                }
+                Ok(data_bytes) => {
+                    budget.give_back(&mut connection.held_bytes, data_bytes);
+                    self.touch(index);
+                }
+            },
+            outcome => unreachable!("{outcome:?} was not started here"),
+        }
+    }
+
+    /// Puts what was received where it belongs.
+    fn received(&mut self, index: u32, buffer: BufMut, count: usize) {
+        let connection = self.get(index);
+        match std::mem::replace(&mut connection.receiving, Receiving::Nothing) {
+            Receiving::Input => connection.input.returned(buffer, count),
+            Receiving::Cipher => {
+                if let (Some(tunnel), Some(bytes)) = (&mut connection.tunnel, buffer.as_slice()) {
+                    tunnel.received(&bytes[..count]);
+                }
+                connection.cipher = Some(buffer);
+            }
+            Receiving::Piece => self.piece_received(index, buffer, count),
+            Receiving::Nothing => unreachable!("a receive was started"),
+        }
+    }
+
+    fn poll_desks(&mut self) {
+        let mut answers = std::mem::take(&mut self.answers);
+        self.desks.iter_mut().flatten().for_each(|desk| desk.poll(&mut answers));
+        for answer in answers.drain(..) {
+            self.answered(answer);
+        }
+        self.answers = answers;
+    }
+
+    /// Understands what a connection has sent, as far as it may have more, and receives more.
+    fn advance(&mut self, index: u32) {
+        while self.get(index).ending == Ending::Open {
+            if self.decrypt(index).is_err() {
+                // What TLS has to say about it is on its way already.
+                self.drain(index);
+                break;
+            }
+            let went_on = match self.get(index).phase {
+                Phase::Handshake(_) => self.negotiate(index),
+                Phase::Transmission(session) => self.understand(index, session),
+            };
+            if !went_on {
+                break;
+            }
+        }
+        self.receive(index);
+    }
+
+    /// Takes what the client said out of TLS; whether it was TLS.
+    fn decrypt(&mut self, index: u32) -> std::io::Result<()> {
+        let connection = self.get(index);
+        let Some(tunnel) = &mut connection.tunnel else { return Ok(()) };
+        loop {
+            let space = connection.input.space();
+            let count = if space.is_empty() { 0 } else { tunnel.read(space)? };
+            if count == 0 {
+                return Ok(());
+            }
+            connection.input.filled(count);
+        }
+    }
+
+    /// Starts to receive, unless that is under way or the connection has to wait.
+    fn receive(&mut self, index: u32) {
+        let connection = self.connections[index as usize].as_mut().expect("a connection in use");
+        if connection.ending != Ending::Open || connection.receiving != Receiving::Nothing {
+            return;
+        }
+        let token = u64::from(index) << 1;
+        if let Some(tunnel) = &connection.tunnel {
+            if !tunnel.has_waiting() && !connection.is_waiting() {
+                let space = connection.cipher.take().unwrap_or_else(|| BufMut::zeroed(CIPHER_BYTES));
+                connection.receiving = Receiving::Cipher;
+                self.source.receive(&connection.socket, space, false, token);
+            }
+            return;
+        }
+        let rest = connection.payload.as_mut().and_then(|payload| payload.piece.as_mut()).map(|piece| &mut piece.rest);
+        if connection.input.bytes().is_empty()
+            && let Some(rest) = rest.and_then(|rest| rest.take_if(|rest| rest.len() >= DIRECT_BYTES))
+        {
+            connection.receiving = Receiving::Piece;
+            self.source.receive(&connection.socket, rest, true, token);
+        } else if !connection.is_waiting()
+            && let Some(space) = connection.input.lend()
+        {
+            connection.receiving = Receiving::Input;
+            self.source.receive(&connection.socket, space, false, token);
+        }
+    }
+
+    /// Sends what there is to send, and removes a connection that is at its end.
+    fn settle(&mut self, index: u32) {
+        if self.get(index).ending != Ending::Dead && self.flush(index).is_err() {
+            self.kill(index);
+        }
+        let connection = self.get(index);
+        let done = connection.orders == 0 && connection.output.is_empty() && !connection.output.is_sending();
+        if connection.ending == Ending::Draining && done {
+            if connection.tunnel.as_mut().is_some_and(Tunnel::goodbye) && self.flush(index).is_ok() {
+                // Its end is settled when that has gone out.
+                self.get(index).touched = false;
+                return;
+            }
+            self.kill(index);
+        }
+        let connection = self.get(index);
+        connection.touched = false;
+        if connection.ending == Ending::Dead && !connection.is_in_use() {
+            self.remove(index);
+        }
+    }
+
+    fn flush(&mut self, index: u32) -> std::io::Result<()> {
+        let (connection, pool, budget, _) = self.split(index);
+        if let Some(tunnel) = &mut connection.tunnel {
+            if connection.output.is_sending() {
+                return Ok(());
+            }
+            if tunnel.is_up()
+                && let Some(rope) = connection.output.start()
+            {
+                rope.slices().try_for_each(|slice| tunnel.write(slice))?;
+                let data_bytes = connection.output.end(rope, pool);
+                budget.give_back(&mut connection.held_bytes, data_bytes);
+            }
+            let bytes = tunnel.outgoing()?;
+            if !bytes.is_empty() {
+                let mut buffer = BufMut::zeroed(bytes.len());
+                buffer.copy_from_slice(&bytes);
+                connection.output.push_bytes(buffer.freeze());
+            }
+        }
+        if let Some(rope) = connection.output.start() {
+            let socket = connection.socket.clone();
+            self.source.send(&socket, rope, u64::from(index) << 1 | 1);
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, index: u32) {
+        let mut connection = self.connections[index as usize].take().expect("a connection in use");
+        self.free.push(index);
+        let held = connection.held_bytes;
+        self.budget.give_back(&mut connection.held_bytes, held);
+        self.shared.loads[self.number].fetch_sub(1, Ordering::Relaxed);
+        match connection.phase {
+            Phase::Handshake(_) => self.handshakes -= 1,
+            Phase::Transmission(session) => {
+                self.shared.connections.fetch_sub(1, Ordering::Relaxed);
+                self.counters(session.export).connections.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Orders of an outside protocol, carried out on one channel.
+//!
+//! ```text
+//!   protocol ──Order──> Desk ──Request──> Channel
+//!            <─Answer──      <─Completion─
+//! ```
+//!
+//! Clients ask for more than one request may carry, for more at a time than a channel takes, for zeroes that keep their
+//! space, and rely on a removal policy. A [`Desk`] turns each order into the requests that it takes, one after the other
+//! where one depends on another, and ends it with one answer. It knows nothing of any protocol.
+
+use std::collections::VecDeque;
+
+use block::{Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, Info, Op, Reactor, Request, Returned};
+
+use crate::RemovalPolicy;
+
+/// Zeroes that have to take space are written this many at a time, in bytes.
+const ZEROES_BYTES: u64 = 1 << 20;
+
+/// What a client wants. Offsets and lengths are in bytes and whole blocks, of any length that the device has.
+#[derive(Debug)]
+pub enum Order {
+    /// Fill the buffer from `offset`.
+    Read {
+        /// Where on the device.
+        offset: u64,
+        /// What to fill.
+        into: BufMut,
+    },
+    /// Write the buffer at `offset`.
+    Write {
+        /// Where on the device.
+        offset: u64,
+        /// What to write.
+        from: Buf,
+        /// Durable when it is answered.
+        durable: bool,
+    },
+    /// Make the range read as zeroes.
+    Zero {
+        /// Where on the device.
+        offset: u64,
+        /// How much.
+        length: u64,
+        /// Durable when it is answered.
+        durable: bool,
+        /// Write them in full, so that a later write finds its space taken.
+        allocate: bool,
+    },
+    /// Give the range back. On a device that takes no discards it is answered with success and changes nothing.
+    Discard {
+        /// Where on the device.
+        offset: u64,
+        /// How much.
+        length: u64,
+        /// Durable when it is answered.
+        durable: bool,
+    },
+    /// Make durable what was answered before.
+    Flush,
+}
+
+/// The end of an order.
+#[derive(Debug)]
+pub struct Answer {
+    /// The number given with the order.
+    pub token: u64,
+    /// The order's buffer. After a failed read its bytes are unspecified.
+    pub buffer: Returned,
+    /// How it ended.
+    pub result: Result<(), Error>,
+}
+
+/// A channel behind which orders of any length wait for their turn.
+pub struct Desk {
+    channel: Box<dyn Channel>,
+    info: Info,
+    policy: RemovalPolicy,
+    depth: u32,
+    jobs: Vec<Option<Job>>,
+    free: Vec<u32>,
+    /// Requests that the channel has no room for yet: job, part, request.
+    waiting: VecDeque<(u32, u32, Op)>,
+    answered: Vec<Answer>,
+    done: Vec<Completion>,
+    zeroes: Option<Buf>,
+}
+
+struct Job {
+    token: u64,
+    /// Requests of this job that have not come back.
+    open: u32,
+    /// Whether what requests carry is the order's own buffer, and not our zeroes.
+    carries: bool,
+    /// Buffers of a job of several parts, by part.
+    parts: Vec<Option<Returned>>,
+    next: Next,
+    error: Option<Error>,
+}
+
+/// What is left of a job when all its open requests have come back.
+enum Next {
+    Nothing,
+    Flush,
+    Zeroes { offset: u64, length: u64, durable: bool },
+}
+
+impl Desk {
+    /// Opens `device` on `reactor` for at most `depth` requests at a time. With [`RemovalPolicy::Quick`] every answer to a
+    /// write means that it is durable.
+    ///
+    /// # Errors
+    /// Those of [`Device::open`].
+    pub fn open(device: &dyn Device, depth: u32, policy: RemovalPolicy, reactor: &Reactor) -> Result<Desk, Error> {
+        let channel = device.open(depth, reactor)?;
+        Ok(Desk {
+            channel,
+            info: device.info().clone(),
+            policy,
+            depth,
+            jobs: Vec::new(),
+            free: Vec::new(),
+            waiting: VecDeque::new(),
+            answered: Vec::new(),
+            done: Vec::new(),
+            zeroes: None,
+        })
+    }
+
+    /// Takes an order; its answer comes out of [`Desk::poll`] with the same token. Never blocks and never fails.
+    pub fn take(&mut self, token: u64, order: Order) {
+        let quick = self.policy == RemovalPolicy::Quick;
+        match order {
+            Order::Read { offset, into } if into.len() as u64 <= u64::from(self.info.max_request_bytes) => {
+                self.single(token, Next::Nothing, Op::Read { offset, into });
+            }
+            Order::Read { mut offset, mut into } => {
+                let mut ops = Vec::new();
+                while !into.is_empty() {
+                    let length = cut(&self.info, offset, into.len() as u64, self.info.max_request_bytes);
+                    let part = into.split_to(length as usize);
+                    ops.push(Op::Read { offset, into: part });
+                    offset += length;
+                }
+                self.several(token, ops);
+            }
+            Order::Write { offset, from, durable } if from.len() as u64 <= u64::from(self.info.max_request_bytes) => {
+                self.single(token, Next::Nothing, Op::Write { offset, from, fua: durable || quick });
+            }
+            Order::Write { mut offset, mut from, durable } => {
+                let mut ops = Vec::new();
+                while !from.is_empty() {
+                    let length = cut(&self.info, offset, from.len() as u64, self.info.max_request_bytes);
+                    let part = from.split_to(length as usize);
+                    ops.push(Op::Write { offset, from: part, fua: durable || quick });
+                    offset += length;
+                }
+                self.several(token, ops);
+            }
+            Order::Zero { offset, length, durable, allocate: false } => {
+                self.single(token, Next::Nothing, Op::WriteZeroes { offset, length, fua: durable || quick });
+            }
+            Order::Zero { offset, length, durable, allocate: true } => match self.info.check_range(offset, length) {
+                Err(error) => self.answered.push(Answer { token, buffer: Returned::Nothing, result: Err(error) }),
+                Ok(()) => {
+                    let job = self.job(token, Next::Zeroes { offset, length, durable: durable || quick });
+                    self.go_on(job);
+                }
+            },
+            Order::Discard { .. } if self.info.discard == DiscardSupport::None => {
+                self.answered.push(Answer { token, buffer: Returned::Nothing, result: Ok(()) });
+            }
+            Order::Discard { offset, length, durable } => {
+                let next = if durable || quick { Next::Flush } else { Next::Nothing };
+                self.single(token, next, Op::Discard { offset, length });
+            }
+            Order::Flush => self.single(token, Next::Nothing, Op::Flush),
+        }
+    }
+
+    /// Appends what has been answered, in any order.
+    pub fn poll(&mut self, answers: &mut Vec<Answer>) {
+        loop {
+            answers.append(&mut self.answered);
+            let mut done = std::mem::take(&mut self.done);
+            self.channel.poll(&mut done);
+            // What is started here may be answered without waking anybody, so it is polled for here.
+            let more = !done.is_empty();
+            for completion in done.drain(..) {
+                self.completed(completion, answers);
+            }
+            self.done = done;
+            while self.channel.in_flight() < self.depth
+                && let Some((job, part, op)) = self.waiting.pop_front()
+            {
+                self.channel.submit(Request::new(tag(job, part), op));
+            }
+            if !more && self.answered.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Orders that have not been answered.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.jobs.len() - self.free.len() + self.answered.len()
+    }
+
+    fn job(&mut self, token: u64, next: Next) -> u32 {
+        let carries = !matches!(next, Next::Zeroes { .. });
+        let job = Job { token, open: 0, carries, parts: Vec::new(), next, error: None };
+        if let Some(index) = self.free.pop() {
+            self.jobs[index as usize] = Some(job);
+            return index;
+        }
+        self.jobs.push(Some(job));
+        u32::try_from(self.jobs.len() - 1).expect("fewer than 2^32 orders")
+    }
+
+    fn single(&mut self, token: u64, next: Next, op: Op) {
+        let job = self.job(token, next);
+        self.send(job, 0, op);
+    }
+
+    fn several(&mut self, token: u64, ops: Vec<Op>) {
+        let job = self.job(token, Next::Nothing);
+        self.running(job).parts = ops.iter().map(|_| None).collect();
+        for (op, part) in ops.into_iter().zip(0..) {
+            self.send(job, part, op);
+        }
+    }
+
+    fn running(&mut self, job: u32) -> &mut Job {
+        self.jobs[job as usize].as_mut().expect("a job under way")
+    }
+
+    fn send(&mut self, job: u32, part: u32, op: Op) {
+        self.running(job).open += 1;
+        if self.waiting.is_empty() && self.channel.in_flight() < self.depth {
+            self.channel.submit(Request::new(tag(job, part), op));
+        } else {
+            self.waiting.push_back((job, part, op));
+        }
+    }
+
+    /// Starts what a job has to do next; whether there was anything.
+    fn go_on(&mut self, job: u32) -> bool {
+        let running = self.running(job);
+        let op = match std::mem::replace(&mut running.next, Next::Nothing) {
+            Next::Nothing => return false,
+            Next::Flush => Op::Flush,
+            Next::Zeroes { offset, length, durable } => {
+                let now = cut(&self.info, offset, length, self.info.max_request_bytes.min(ZEROES_BYTES as u32));
+                if length > now {
+                    self.running(job).next = Next::Zeroes { offset: offset + now, length: length - now, durable };
+                }
+                let zeroes = self.zeroes.get_or_insert_with(|| BufMut::zeroed(ZEROES_BYTES as usize).freeze());
+                Op::Write { offset, from: zeroes.clone().split_to(now as usize), fua: durable }
+            }
+        };
+        self.send(job, 0, op);
+        true
+    }
+
+    fn completed(&mut self, completion: Completion, answers: &mut Vec<Answer>) {
+        let (index, part) = ((completion.tag >> 32) as u32, completion.tag as u32);
+        let running = self.running(index);
+        running.open -= 1;
+        if let Err(error) = completion.result
+            && running.error.is_none()
+        {
+            running.error = Some(error);
+        }
+        let mut buffer = Returned::Nothing;
+        if !running.carries {
+            drop(completion.buffer);
+        } else if running.parts.is_empty() {
+            buffer = completion.buffer;
+        } else {
+            running.parts[part as usize] = Some(completion.buffer);
+        }
+        if running.open > 0 {
+            return;
+        }
+        let failed = running.error.is_some();
+        if !failed && self.go_on(index) {
+            return;
+        }
+        let job = self.jobs[index as usize].take().expect("a job under way");
+        self.free.push(index);
+        if !job.parts.is_empty() {
+            buffer = joined(job.parts);
+        }
+        answers.push(Answer { token: job.token, buffer, result: job.error.map_or(Ok(()), Err) });
+    }
+}
+
+fn tag(job: u32, part: u32) -> u64 {
+    u64::from(job) << 32 | u64::from(part)
+}
+
+/// The order's buffer from those of its parts.
+fn joined(parts: Vec<Option<Returned>>) -> Returned {
+    let mut parts = parts.into_iter().map(|part| part.expect("every part has come back"));
+    match parts.next() {
+        Some(Returned::Read(mut whole)) => {
+            parts.for_each(|part| whole.append(part.read()));
+            Returned::Read(whole)
+        }
+        Some(Returned::Written(mut whole)) => {
+            for part in parts {
+                let Returned::Written(part) = part else { unreachable!("all parts of a write are writes") };
+                whole.append(part);
+            }
+            Returned::Written(whole)
+        }
+        _ => Returned::Nothing,
+    }
+}
+
+/// How much of `length` bytes at `offset` goes into one request of at most `limit` bytes: up to the last border of the
+/// device's optimal access within reach, so that an array gets whole stripes.
+#[must_use]
+pub(crate) fn cut(info: &Info, offset: u64, length: u64, limit: u32) -> u64 {
+    let (limit, optimal) = (u64::from(limit), u64::from(info.optimal_bytes.max(1)));
+    if length <= limit {
+        return length;
+    }
+    let border = (offset + limit) / optimal * optimal;
+    if border > offset { border - offset } else { limit }
+}
