@@ -98,6 +98,8 @@ take() {
     echo "$name size $(blockdev --getsize64 $array)"
     echo "$name content $(compared)"
     if [ -e /sys/block/md0/md/sync_action ] && [ "$(cat /sys/block/md0/md/degraded)" = 0 ]; then
+        # What a resync is due for waits for a write, or for this.
+        mdadm --readwrite $array >/dev/null 2>&1 || true
         settled
         echo check >/sys/block/md0/md/sync_action
         settled
