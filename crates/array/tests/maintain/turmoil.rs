@@ -1,6 +1,7 @@
 //! Random requests against the reference model while members fail, die, leave, come back, are replaced and rebuilt, and
 //! scrubs run. Then everything that is due is done, and every byte of every member is what it should be.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -49,6 +50,7 @@ impl Device for Turmoil {
             random: Random::with_seed(self.parts.seed ^ 0x5eed),
             wrong: Arc::clone(&self.wrong),
             deeds: Arc::clone(&self.deeds),
+            doomed: HashSet::new(),
         }))
     }
 }
@@ -62,6 +64,8 @@ struct TurmoilChannel {
     random: Random,
     wrong: Arc<Mutex<Option<String>>>,
     deeds: Arc<Mutex<[u32; 8]>>,
+    /// Members whose latest successor will die: perhaps only when it is the member.
+    doomed: HashSet<usize>,
 }
 
 impl TurmoilChannel {
@@ -74,7 +78,8 @@ impl TurmoilChannel {
         let snapshot = self.control.snapshot();
         let mut lost = snapshot.absent().union(&snapshot.stale());
         for (member, part) in self.parts.seated(&self.control).iter().enumerate() {
-            if part.as_ref().is_some_and(|part| part.mortal.is_doomed()) {
+            let inherits = self.doomed.contains(&member) && snapshot.replaced.contains(&member);
+            if inherits || part.as_ref().is_some_and(|part| part.mortal.is_doomed()) {
                 lost.insert(member);
             }
         }
@@ -103,11 +108,13 @@ impl TurmoilChannel {
             }
             11..14 if snapshot.members[member] == Condition::InSync => {
                 let arrival = self.parts.make();
-                if self.random.u8(0..4) == 0 {
-                    arrival.mortal.dies_after(self.random.u64(0..40));
-                }
                 if self.control.replace(member, array::maintain::Arrival::whole(arrival.device())).is_err() {
                     return;
+                }
+                self.doomed.remove(&member);
+                if one_more && self.random.u8(0..4) == 0 {
+                    self.doomed.insert(member);
+                    arrival.mortal.dies_after(self.random.u64(0..40));
                 }
                 4
             }
