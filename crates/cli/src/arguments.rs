@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::array_command::arguments::GuessArguments;
 use crate::bench_command::arguments::BonnieArguments;
+use crate::bench_command::{CrystalArguments, DepthArguments, HdparmArguments};
 
 /// Finds the fastest safe disk layout for your own work, then runs it.
 #[derive(Parser, Debug)]
@@ -50,9 +51,18 @@ pub(crate) enum Command {
     #[command(after_long_help = "Examples:\n  raidloom check\n  raidloom check --json")]
     Check,
 
-    /// Measure one target with a suite
-    #[command(subcommand)]
-    Bench(Bench),
+    /// Measure one target with a suite, or read what other tools measured
+    #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench list
+  raidloom bench crystal /mnt/disk
+  raidloom bench --import CrystalDiskMark.txt --import new.json
+  raidloom bench --import old.csv --import fio.json --output both && raidloom report both
+
+Files of bonnie++ (CSV), CrystalDiskMark and KDiskMark (text), fio (JSON) and of raidloom
+itself (bench SUITE --json) become one report in which they sit side by side.")]
+    Bench(BenchArguments),
 
     /// Write, check and show plan files
     #[command(subcommand)]
@@ -96,6 +106,22 @@ Examples:
     /// Print the manual page (roff)
     #[command(after_long_help = "Examples:\n  raidloom man | man -l -")]
     Man,
+}
+
+/// `bench`.
+#[derive(Args, Debug)]
+pub(crate) struct BenchArguments {
+    /// Read a result file of another tool (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    pub import: Vec<PathBuf>,
+
+    /// Make a run of what was read, in this folder
+    #[arg(short, long, value_name = "DIR", requires = "import")]
+    pub output: Option<PathBuf>,
+
+    /// Which suite
+    #[command(subcommand)]
+    pub suite: Option<Bench>,
 }
 
 /// Suites.

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use arguments::{Arguments, Bench, Command};
+use arguments::{Arguments, Bench, BenchArguments, Command};
 use failure::Failure;
 use output::Output;
 
@@ -28,8 +28,7 @@ fn main() -> ExitCode {
     let output = Output::new(&arguments);
     let result = match arguments.command {
         Command::Check => check::check(&output),
-        Command::Bench(Bench::List) => bench_command::list(&output),
-        Command::Bench(Bench::Devtest(arguments)) => bench_command::devtest(&output, &arguments),
+        Command::Bench(arguments) => bench(&output, arguments),
         Command::Array(verb) => array_command::array(&output, &verb),
         Command::Plan(verb) => plan::plan(&output, &verb),
         Command::Run(arguments) => run::run(&output, arguments),
@@ -46,6 +45,19 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(&output),
+    }
+}
+
+fn bench(output: &Output, arguments: BenchArguments) -> Result<(), Failure> {
+    match arguments.suite {
+        None => bench_command::import(output, &arguments.import, arguments.output.as_ref()),
+        Some(Bench::List) => bench_command::list(output),
+        Some(Bench::Explain { suite }) => bench_command::explain(output, &suite),
+        Some(Bench::Bonnie(arguments)) => bench_command::bonnie(output, &arguments),
+        Some(Bench::Crystal(arguments)) => bench_command::crystal(output, &arguments),
+        Some(Bench::Hdparm(arguments)) => bench_command::hdparm(output, *arguments),
+        Some(Bench::Depth(arguments)) => bench_command::depth(output, *arguments),
+        Some(Bench::Devtest(arguments)) => bench_command::devtest(output, &arguments),
     }
 }
 

@@ -62,6 +62,23 @@ impl Job {
         Job { name: row.name(), options }
     }
 
+    /// The job that writes the whole test file first, as [`super::prepare`] does.
+    #[must_use]
+    pub fn fill(said: &Options, path: &Path) -> Job {
+        let options = [
+            ("filename", path.display().to_string()),
+            ("ioengine", "io_uring".to_owned()),
+            ("direct", "1".to_owned()),
+            ("rw", "write".to_owned()),
+            ("bs", "1048576".to_owned()),
+            ("iodepth", "4".to_owned()),
+            ("size", said.size_bytes.to_string()),
+            ("refill_buffers", "1".to_owned()),
+            ("end_fsync", "1".to_owned()),
+        ];
+        Job { name: "fill".to_owned(), options: options.into() }
+    }
+
     /// The command line, ready for a shell.
     #[must_use]
     pub fn command(&self) -> String {
