@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! Plan (what was meant) + Host (where) + Trial, Trial, … (what was measured)  =  Run
+//! Run, Run -> compare::compare -> Changes (the same cells, measured apart)
 //! Run -> analysis::analyse -> Analysis (ratios, intervals, verdicts, best sets)  -> report
 //! ```
 
 pub mod analysis;
+pub mod compare;
 pub mod statistics;
 pub mod types;
 

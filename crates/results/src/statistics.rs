@@ -403,6 +403,11 @@ fn standard_error(values: &[f64]) -> f64 {
     standard_deviation(values) / (values.len() as f64).sqrt()
 }
 
+/// Probability that a standard normal value is below `value`.
+pub(crate) fn normal_below(value: f64) -> f64 {
+    standard_normal().cdf(value)
+}
+
 fn standard_normal() -> Normal {
     Normal::standard()
 }
