@@ -1,0 +1,200 @@
+//! What clients are promised: data, durability, errors, order.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::sync::Arc;
+use std::time::Duration;
+
+use block::{Checked, Info, Support};
+use export::RemovalPolicy;
+use export::nbd::{Limits, Options};
+use reactor::Random;
+use testkit::crash::Crashable;
+use testkit::{Fault, Memory};
+
+use super::client::{DISCONNECT, FLUSH, FUA, NO_HOLE, READ, TRIM, WRITE, ZEROES, export, noise, serve, serve_all};
+
+const EIO: u32 = 5;
+
+/// A device with a volatile cache, and nothing but what the contract demands.
+fn cached(size_bytes: u64) -> Memory {
+    Memory::with(Info { volatile_cache: true, max_request_bytes: 64 << 10, ..Info::plain(size_bytes) })
+}
+
+#[test]
+fn a_power_cut_loses_nothing_that_was_promised() {
+    // What a client is told, on which policy, and whether it may then be lost. Everything else of the device is in its cache.
+    for seed in 0..20 {
+        for (policy, promise) in [
+            (RemovalPolicy::Performance, "flush on another connection"),
+            (RemovalPolicy::Performance, "fua"),
+            (RemovalPolicy::Quick, "nothing"),
+        ] {
+            let memory = Arc::new(cached(1 << 20));
+            let served = serve_all(vec![export("drive", Arc::clone(&memory) as _, policy)], &Options { workers: 2, ..Options::default() });
+            let (mut client, mut other) = (served.client(""), served.client(""));
+            let data = noise(seed, 200 << 10);
+            let flags = if promise == "fua" { FUA } else { 0 };
+            assert_eq!(client.writes(4096, &data, flags), 0);
+            assert_eq!(client.does(ZEROES, flags, 8192, 4096, &[]), 0);
+            assert_eq!(client.does(ZEROES, flags | NO_HOLE, 16384, 512, &[]), 0);
+            if promise.starts_with("flush") {
+                assert_eq!(other.does(FLUSH, 0, 0, 0, &[]), 0);
+            }
+            // Never promised: it may be there or not, and must not be in the way.
+            assert_eq!(client.writes(512 << 10, &noise(seed + 1, 64 << 10), 0), 0);
+            memory.crash(seed);
+            memory.power_on();
+            drop(served);
+            let mut expected = data;
+            expected[4096..8192].fill(0);
+            expected[12288..12800].fill(0);
+            let served = serve(Arc::new(memory.reopened()), &Options::default());
+            assert!(served.client("").reads(4096, 200 << 10) == Ok(expected), "seed {seed}, {policy}, {promise}");
+        }
+    }
+}
+
+#[test]
+fn without_a_promise_a_power_cut_does_lose_something() {
+    // The test above would find nothing if this device lost nothing.
+    let lost = (0..20).any(|seed| {
+        let memory = Arc::new(cached(1 << 20));
+        let served = serve(Arc::clone(&memory) as _, &Options::default());
+        assert_eq!(served.client("").writes(0, &noise(seed, 64 << 10), 0), 0);
+        memory.crash(seed);
+        memory.power_on();
+        drop(served);
+        let served = serve(Arc::new(memory.reopened()), &Options::default());
+        served.client("").reads(0, 64 << 10) != Ok(noise(seed, 64 << 10))
+    });
+    assert!(lost);
+}
+
+#[test]
+fn requests_of_any_length_overtake_each_other_and_find_their_data() {
+    let seed = 7;
+    let info = Info { max_request_bytes: 24 << 10, optimal_bytes: 12 << 10, zeroes: Support::Native, ..Info::plain(6 << 20) };
+    let memory = Memory::with(info).delayed(seed, Duration::from_micros(300));
+    let served = serve(Checked::over(Arc::new(memory)), &Options { workers: 2, ..Options::default() });
+    let size = 6 << 20;
+    let mut model = vec![0; size];
+    let mut random = Random::with_seed(seed);
+    let mut clients = [served.client("drive"), served.client("")];
+    assert!(clients.iter().all(|client| client.size_bytes == size as u64));
+    let mut overtaken = 0;
+    for round in 0..30 {
+        // Ranges of one round do not overlap, so their order does not matter.
+        let mut place = 0;
+        let mut sent: [Vec<(u64, Option<std::ops::Range<usize>>)>; 2] = Default::default();
+        loop {
+            let start = place + 512 * random.usize(0..200);
+            if start >= size {
+                break;
+            }
+            let longest = [512, 4096, 70 << 10, 3 << 20][random.usize(..4)];
+            let length = (512 * random.usize(1..=longest / 512)).min(size - start);
+            place = start + length;
+            let who = random.usize(..2);
+            let range = start..place;
+            let cookie = match random.usize(..4) {
+                0 => {
+                    random.fill(&mut model[range.clone()]);
+                    (clients[who].send(WRITE, 0, start as u64, length as u32, &model[range]), None)
+                }
+                1 => {
+                    model[range].fill(0);
+                    let flags = if random.bool() { NO_HOLE } else { 0 };
+                    (clients[who].send(ZEROES, flags, start as u64, length as u32, &[]), None)
+                }
+                _ => (clients[who].send(READ, 0, start as u64, length as u32, &[]), Some(range)),
+            };
+            sent[who].push(cookie);
+        }
+        for (client, sent) in clients.iter_mut().zip(sent) {
+            let order: Vec<u64> = sent.iter().map(|(cookie, _)| *cookie).collect();
+            let mut waiting: HashMap<u64, _> = sent.into_iter().collect();
+            let mut answered = Vec::new();
+            while !waiting.is_empty() {
+                let (cookie, error) = client.reply().expect("a reply");
+                assert_eq!(error, 0, "seed {seed}, round {round}");
+                answered.push(cookie);
+                if let Some(range) = waiting.remove(&cookie).expect("asked once, answered once") {
+                    let mut data = vec![0; range.len()];
+                    client.stream.read_exact(&mut data).expect("the data");
+                    assert!(data == model[range.clone()], "seed {seed}, round {round}, {range:?}");
+                }
+            }
+            overtaken += usize::from(answered != order);
+        }
+    }
+    assert!(overtaken > 0, "replies came in the order of their requests throughout");
+    assert!(clients[0].reads(0, size as u32) == Ok(model));
+}
+
+#[test]
+fn a_device_that_fails_is_an_error_of_that_request_alone() {
+    let memory = Arc::new(Memory::new(1 << 20));
+    let served = serve(Arc::clone(&memory) as _, &Options::default());
+    let mut client = served.client("");
+    assert_eq!(client.writes(0, &noise(1, 4096), 0), 0);
+    memory.fail_next(Fault::Read);
+    assert_eq!(client.reads(0, 4096), Err(EIO));
+    memory.fail_next(Fault::Write);
+    assert_eq!(client.writes(8192, &noise(2, 4096), 0), EIO);
+    assert_eq!(client.reads(0, 4096), Ok(noise(1, 4096)));
+    // A failed flush stays failed: nobody may believe that a later one has made up for it.
+    memory.fail_next(Fault::Flush);
+    assert_eq!(client.does(FLUSH, 0, 0, 0, &[]), EIO);
+    assert_eq!(served.client("").does(FLUSH, 0, 0, 0, &[]), EIO);
+    assert_eq!(served.server.status().exports[0].errors, 4);
+}
+
+#[test]
+fn a_drive_without_trim_refuses_it() {
+    let served = serve(Arc::new(cached(1 << 20)), &Options::default());
+    assert_eq!(served.client("").does(TRIM, 0, 0, 4096, &[]), 22);
+}
+
+#[test]
+fn what_was_asked_before_the_goodbye_is_answered() {
+    let served = serve(Arc::new(Memory::new(1 << 20).delayed(3, Duration::from_millis(2))), &Options::default());
+    let mut client = served.client("");
+    for number in 0..50 {
+        client.send(READ, 0, 4096 * number, 4096, &[]);
+    }
+    client.send(DISCONNECT, 0, 0, 0, &[]);
+    let mut rest = Vec::new();
+    client.stream.read_to_end(&mut rest).expect("an end");
+    assert_eq!(rest.len(), 50 * (16 + 4096));
+}
+
+#[test]
+fn a_server_that_stops_answers_what_is_under_way() {
+    let served = serve(Arc::new(Memory::new(1 << 20).delayed(3, Duration::from_millis(20))), &Options::default());
+    let mut client = served.client("");
+    let cookie = client.send(READ, 0, 0, 4096, &[]);
+    // Its neighbour's answer says that the server has it, for both were sent one after the other and taken together.
+    while served.server.status().exports[0].reads == 0 {
+        std::thread::yield_now();
+    }
+    served.server.stop();
+    assert_eq!(client.reply().expect("a reply"), (cookie, 0));
+    let mut data = Vec::new();
+    client.stream.read_to_end(&mut data).expect("an end");
+    assert_eq!(data.len(), 4096);
+    assert!(!served.socket.exists());
+}
+
+#[test]
+fn a_device_that_never_answers_does_not_keep_the_server_from_stopping() {
+    let options = Options { limits: Limits { stop_time: Duration::from_millis(50), ..Limits::default() }, ..Options::default() };
+    let served = serve(Arc::new(Memory::new(1 << 20).delayed(3, Duration::from_secs(1 << 30))), &options);
+    let mut client = served.client("");
+    client.send(READ, 0, 0, 4096, &[]);
+    while served.server.status().exports[0].reads == 0 {
+        std::thread::yield_now();
+    }
+    served.server.stop();
+    assert!(client.is_cut_off());
+}
