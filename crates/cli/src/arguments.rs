@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::array_command::arguments::GuessArguments;
 use crate::bench_command::arguments::BonnieArguments;
 use crate::bench_command::{CrystalArguments, DepthArguments, HdparmArguments};
+use crate::compare_command::CompareArguments;
 
 /// Finds the fastest safe disk layout for your own work, then runs it.
 #[derive(Parser, Debug)]
@@ -22,7 +23,8 @@ Examples:
 
 Exit codes:
   0 done   1 failed while running   2 wrong use or wrong plan   4 device or file refused
-  5 finished, but results are not valid   130 interrupted (the message says how to go on)
+  3 done, but a --fail-if limit was passed   5 finished, but results are not valid
+  130 interrupted (the message says how to go on)
 
 A stack text joins devices: layer(option=value, device, ...) over leaves such as
 file:PATH, ram:SIZE, null:SIZE and model:NAME. A bare path is a file or block device.")]
@@ -91,6 +93,17 @@ Examples:
   raidloom report RUN --html report.html --csv -
   raidloom report RUN --json | jq .verdicts")]
     Report(ReportArguments),
+
+    /// Compare two runs cell by cell
+    #[command(after_long_help = "\
+Examples:
+  raidloom compare raidloom-runs/before raidloom-runs/after
+  raidloom compare before after --fail-if 'throughput < -5%'
+  raidloom compare before after --json | jq .cells
+
+The ratio is second / first. What changed on the machine between two runs cannot be told
+from a difference: to decide something, put both into one plan, which interleaves them.")]
+    Compare(CompareArguments),
 
     /// Disks that are described instead of owned
     #[command(subcommand)]

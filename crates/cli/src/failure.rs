@@ -27,6 +27,11 @@ impl Failure {
         Failure { code: 5, text: text.into() }
     }
 
+    /// Done, but a limit that was given is passed: exit code 3.
+    pub(crate) fn limit_passed(text: impl Into<String>) -> Failure {
+        Failure { code: 3, text: text.into() }
+    }
+
     /// Interrupted; the text says how to go on: exit code 130.
     pub(crate) fn interrupted(text: impl Into<String>) -> Failure {
         Failure { code: 130, text: text.into() }

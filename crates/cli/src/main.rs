@@ -5,6 +5,7 @@
 mod arguments;
 mod array_command;
 mod bench_command;
+mod compare_command;
 mod check;
 mod failure;
 mod model;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Plan(verb) => plan::plan(&output, &verb),
         Command::Run(arguments) => run::run(&output, arguments),
         Command::Report(arguments) => report_command::report(&output, &arguments),
+        Command::Compare(arguments) => compare_command::compare_runs(&output, &arguments),
         Command::Model(verb) => model::model(&output, &verb),
         Command::Completions { shell } => {
             // Into memory first: a closed pipe is an ordinary end and not a panic.

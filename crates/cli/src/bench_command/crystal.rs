@@ -284,6 +284,16 @@ fn read_from_cache(runs: &[&Measured]) -> Option<f64> {
     (asked > 0).then(|| (1.0 - moved as f64 / asked as f64).clamp(0.0, 1.0))
 }
 
+/// How much of what was written never reached the devices, the flush included: 0 to 1.
+fn absorbed(runs: &[&Measured]) -> Option<f64> {
+    let (mut asked, mut moved) = (0, 0);
+    for run in runs {
+        asked += run.facts.asked.written_bytes;
+        moved += run.facts.moved?.written_bytes;
+    }
+    (asked > 0).then(|| (1.0 - moved as f64 / asked as f64).clamp(0.0, 1.0))
+}
+
 /// How much of the time until all was durable came after the calls had returned: 0 to 1.
 fn deferred(runs: &[&Measured]) -> Option<f64> {
     let shares: Vec<f64> = runs
@@ -310,17 +320,21 @@ fn cached(rows: &[Row], options: &Options, target: &str) -> String {
         if reads.is_empty() && writes.is_empty() {
             continue;
         }
-        let word = |share: Option<f64>, what: &str| match share {
-            None => "not known".to_owned(),
-            Some(share) => {
-                let answer = if share > CACHED_SHARE_MIN { "yes" } else { "no" };
-                format!("{answer}: {:.0} % {what}", 100.0 * share)
-            }
-        };
+        let answer = |yes: bool, words: String| format!("{}: {words}", if yes { "yes" } else { "no" });
+        let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+        let read = read_from_cache(&reads)
+            .map(|share| answer(share > CACHED_SHARE_MIN, format!("{} of the bytes came from a cache", percent(share))));
+        let written = deferred(&writes).map(|late| {
+            let absorbed = absorbed(&writes).filter(|share| *share > CACHED_SHARE_MIN);
+            let words = format!("{} of the time to durable came after the calls had returned", percent(late));
+            let more = absorbed.map_or(String::new(), |share| format!(", {} of the bytes were written over in memory", percent(share)));
+            answer(late > CACHED_SHARE_MIN || absorbed.is_some(), words + &more)
+        });
+        let unknown = || "not known".to_owned();
         cells.push(vec![
             if buffered { "buffered" } else { "direct" }.to_owned(),
-            word(read_from_cache(&reads), "of the bytes came from a cache"),
-            word(deferred(&writes), "of the time to durable came after the calls had returned"),
+            read.unwrap_or_else(unknown),
+            written.unwrap_or_else(unknown),
         ]);
     }
     if cells.is_empty() {
@@ -366,6 +380,7 @@ fn summary(rows: &[Row], options: &Options) -> serde_json::Value {
             "durable_median_interval_bytes_per_second": interval(durable_middle),
             "read_from_cache_ratio": read_from_cache(runs),
             "write_deferred_ratio": deferred(runs),
+            "write_absorbed_ratio": absorbed(runs),
         })
     };
     let row = |row: &Access| {
