@@ -1,1 +1,26 @@
 //! One process an array: its exports, its control socket, its upkeep, and how they end.
+//!
+//! ```text
+//!   raidloom array start ──spawns──> server process            RUNTIME/NAME/
+//!                        <──ready──    │                          lock         held as long as it lives; its process id
+//!   raidloom array VERB  ──a line──>   ├─ control socket          control      one JSON object a line
+//!                        <──a line──   ├─ stack, through the guard
+//!                                      ├─ file, loop device, NBD  disk, …      the stack as a file
+//!                                      └─ upkeep of its arrays    cleanup.jsonl  what has to be undone
+//! ```
+//!
+//! Whatever a server makes outside its own process stands in its journal before it is made. A server that is killed leaves
+//! the journal behind, and the next `start` or `stop` undoes what stands in it.
+
+mod client;
+mod control;
+mod protocol;
+mod runtime;
+mod serve;
+mod status;
+
+pub use client::Client;
+pub use protocol::{Answer, Command, Refusal, Request, ScrubAction, VERSION};
+pub use runtime::{Claim, Entry, Runtime};
+pub use serve::{Attach, Server, Settings};
+pub use status::{Attached, MemberStatus, Status};

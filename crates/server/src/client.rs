@@ -1,0 +1,80 @@
+//! The other end of a control socket.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+
+use lab::Error;
+
+use crate::protocol::{Answer, Command, Request, VERSION};
+use crate::runtime::{Runtime, SOCKET};
+use crate::status::Status;
+
+/// A connection to the server of one array.
+#[derive(Debug)]
+pub struct Client {
+    name: String,
+    stream: BufReader<UnixStream>,
+}
+
+impl Client {
+    /// Connects to the server of this name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn connect(runtime: &Runtime, name: &str) -> Result<Client, Error> {
+        match runtime.entry(name) {
+            Some(entry) if entry.process.is_some() => (),
+            Some(_) => {
+                let text =
+                    format!("{name}: its server has died; `raidloom array stop {name}` cleans up, `raidloom array start` starts it again");
+                return Err(Error::failed(text));
+            }
+            None => {
+                return Err(Error::usage(format!("{name}: no array of this name is running; `raidloom array list` names those that are")));
+            }
+        }
+        let path = runtime.folder_of(name)?.join(SOCKET);
+        let stream = UnixStream::connect(&path).map_err(|error| Error::from_io(path.display(), &error))?;
+        Ok(Client { name: name.to_owned(), stream: BufReader::new(stream) })
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// What the server says, or that it is gone.
+    pub fn ask(&mut self, command: Command) -> Result<serde_json::Value, Error> {
+        let failed = |error: io::Error| Error::from_io(format_args!("{}: talking to its server", self.name), &error);
+        let mut line = serde_json::to_vec(&Request { version: VERSION, request: command }).expect("a request is plain data");
+        line.push(b'\n');
+        self.stream.get_mut().write_all(&line).map_err(failed)?;
+        let mut answer = String::new();
+        if self.stream.read_line(&mut answer).map_err(failed)? == 0 {
+            return Err(Error::failed(format!("{}: its server has ended without an answer", self.name)));
+        }
+        match serde_json::from_str(&answer) {
+            Ok(Answer::Done(value)) => Ok(value),
+            Ok(Answer::Refused(refusal)) => Err(refusal.into()),
+            Err(error) => Err(Error::failed(format!("{}: its server's answer cannot be read: {error}", self.name))),
+        }
+    }
+
+    /// What the server serves and how that fares.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn status(&mut self) -> Result<Status, Error> {
+        let value = self.ask(Command::Status)?;
+        serde_json::from_value(value).map_err(|error| Error::failed(format!("{}: its status cannot be read: {error}", self.name)))
+    }
+
+    /// Ends the server, and waits until it has ended.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn stop(mut self) -> Result<(), Error> {
+        self.ask(Command::Stop)?;
+        // The server's end of the connection goes with its process.
+        let _ = self.stream.read_to_end(&mut Vec::new());
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! What passes over a control socket: one JSON object a line, one answer to each request. `docs/serving.md` shows them.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the protocol; a server answers no other.
+pub const VERSION: u32 = 1;
+
+/// A line to the server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What it asks for.
+    pub request: Command,
+}
+
+/// What can be asked of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Command {
+    /// What it serves and how that fares.
+    Status,
+    /// End, unless something is mounted from it.
+    Stop,
+    /// Mount the file system on it, which is made first where there is nothing.
+    Mount {
+        /// Where; an absolute path.
+        point: PathBuf,
+        /// Which kind.
+        file_system: String,
+        /// As `mount -o` takes them.
+        options: Option<String>,
+    },
+    /// Unmount what is mounted from it.
+    Unmount,
+    /// Take a member out of service.
+    Fail {
+        /// Its place, from 0.
+        member: usize,
+    },
+    /// Let go of a member that has failed.
+    Remove {
+        /// Its place, from 0.
+        member: usize,
+    },
+    /// Add a device as a spare.
+    Add {
+        /// A stack text of one leaf; paths are absolute.
+        device: String,
+    },
+    /// Copy a member to another device that then takes its place.
+    Replace {
+        /// Its place, from 0.
+        member: usize,
+        /// A stack text of one leaf; paths are absolute.
+        device: String,
+    },
+    /// Go over all of it and compare.
+    Scrub {
+        /// What about it.
+        action: ScrubAction,
+    },
+}
+
+/// What to do about a scrub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScrubAction {
+    /// Count what does not agree.
+    Check,
+    /// Make it agree.
+    Repair,
+    /// Wait.
+    Pause,
+    /// Go on.
+    Resume,
+    /// End it.
+    Cancel,
+}
+
+/// A line from the server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// It was done; what there is to tell.
+    Done(serde_json::Value),
+    /// It was not.
+    Refused(Refusal),
+}
+
+/// Why something was not done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// One line for people.
+    pub text: String,
+    /// The exit code of the command that asked.
+    pub exit_code: u8,
+}
+
+impl From<lab::Error> for Refusal {
+    fn from(error: lab::Error) -> Refusal {
+        Refusal { text: error.to_string(), exit_code: error.exit_code() }
+    }
+}
+
+impl From<Refusal> for lab::Error {
+    fn from(refusal: Refusal) -> lab::Error {
+        match refusal.exit_code {
+            2 => lab::Error::usage(refusal.text),
+            4 => lab::Error::refused(refusal.text),
+            _ => lab::Error::failed(refusal.text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_read_as_the_documentation_shows_them() {
+        let read = |text: &str| serde_json::from_str::<Request>(text).map(|request| request.request);
+        assert_eq!(read(r#"{"version": 1, "request": "status"}"#).unwrap(), Command::Status);
+        assert_eq!(read(r#"{"version": 1, "request": {"fail": {"member": 2}}}"#).unwrap(), Command::Fail { member: 2 });
+        let scrub = read(r#"{"version": 1, "request": {"scrub": {"action": "check"}}}"#).unwrap();
+        assert_eq!(scrub, Command::Scrub { action: ScrubAction::Check });
+        assert!(read(r#"{"version": 1, "request": {"fail": {"member": 2, "force": true}}}"#).is_err(), "unknown fields are refused");
+        assert!(read(r#"{"version": 1, "request": "explode"}"#).is_err());
+    }
+
+    #[test]
+    fn a_refusal_ends_the_command_as_the_error_would() {
+        for error in [lab::Error::usage("a"), lab::Error::refused("b"), lab::Error::failed("c")] {
+            let back = lab::Error::from(Refusal::from(lab::Error::from(Refusal { text: error.to_string(), exit_code: error.exit_code() })));
+            assert_eq!((back.exit_code(), back.to_string()), (error.exit_code(), error.to_string()));
+        }
+    }
+}

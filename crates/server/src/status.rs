@@ -1,0 +1,68 @@
+//! What a server tells of itself.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// A running array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Its name.
+    pub name: String,
+    /// The server's process id.
+    pub process: u32,
+    /// The stack, as text.
+    pub stack: String,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// Its logical block in bytes.
+    pub block_bytes: u32,
+    /// Whether writes are refused.
+    pub read_only: bool,
+    /// `quick` or `performance`.
+    pub removal_policy: String,
+    /// When it was started, in seconds since 1970.
+    pub started_unix_seconds: u64,
+    /// As what it appears on this machine.
+    pub attached: Option<Attached>,
+    /// Addresses of its NBD exports.
+    pub nbd: Vec<String>,
+    /// Where file systems on it are mounted.
+    pub mounts: Vec<PathBuf>,
+    /// The leaves of the stack.
+    pub members: Vec<MemberStatus>,
+    /// What there is to know: degraded exports, direct I/O that is not there.
+    pub notes: Vec<String>,
+}
+
+/// As what a stack appears on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attached {
+    /// The file.
+    pub file: PathBuf,
+    /// The block device over it, where there is one.
+    pub block_device: Option<PathBuf>,
+}
+
+impl Attached {
+    /// What programs are best pointed to: the block device, or the file where there is none.
+    #[must_use]
+    pub fn path(&self) -> &PathBuf {
+        self.block_device.as_ref().unwrap_or(&self.file)
+    }
+}
+
+/// What a leaf of the stack has moved since the start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberStatus {
+    /// Its stack text.
+    pub name: String,
+    /// Read requests.
+    pub reads: u64,
+    /// Bytes of them.
+    pub read_bytes: u64,
+    /// Write requests.
+    pub writes: u64,
+    /// Bytes of them.
+    pub written_bytes: u64,
+}
