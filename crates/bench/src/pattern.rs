@@ -40,7 +40,7 @@ fn mix(word: u64) -> u64 {
 }
 
 #[inline(always)]
-fn word_at(check: u64, index: usize) -> u64 {
+pub(crate) fn word_at(check: u64, index: usize) -> u64 {
     mix(check.wrapping_add((index as u64 + 1).wrapping_mul(GOLDEN)))
 }
 

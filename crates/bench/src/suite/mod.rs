@@ -9,6 +9,7 @@
 //! ```
 
 pub mod bonnie;
+pub mod copy;
 pub mod crystal;
 pub mod definition;
 pub mod depth;
@@ -26,7 +27,7 @@ pub use session::{Blind, Meter, Next, NoFiles, Observer, OpenFile, Session, Sile
 /// Every suite, in the order they are listed.
 #[must_use]
 pub fn all() -> Vec<&'static Suite> {
-    vec![&devtest::SUITE, &bonnie::SUITE, &crystal::SUITE, &hdparm::SUITE, &depth::SUITE]
+    vec![&devtest::SUITE, &bonnie::SUITE, &copy::SUITE, &crystal::SUITE, &hdparm::SUITE, &depth::SUITE]
 }
 
 /// A suite by its name.

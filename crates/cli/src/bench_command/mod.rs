@@ -6,6 +6,7 @@
 
 pub(crate) mod arguments;
 mod bonnie;
+mod copy;
 mod crystal;
 mod depth;
 mod devtest;
@@ -19,6 +20,7 @@ use bench::suite::{self, Suite, TargetKind, Value, explain};
 use serde_json::json;
 
 pub(crate) use bonnie::bonnie;
+pub(crate) use copy::copy;
 pub(crate) use crystal::{CrystalArguments, crystal};
 pub(crate) use depth::{DepthArguments, depth};
 pub(crate) use devtest::devtest;

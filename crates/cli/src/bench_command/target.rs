@@ -81,7 +81,8 @@ impl Subject {
             return Ok(Subject::Folder(path.to_owned()));
         }
         let opener = Opener::new(arguments.consent.clone().into());
-        let context = BuildContext { files: &opener, seed: arguments.seed, read_only: arguments.read_only, create_bytes: create, emulate: false };
+        let context =
+            BuildContext { files: &opener, seed: arguments.seed, read_only: arguments.read_only, create_bytes: create, emulate: false };
         let stack = stack::parse_and_build(&arguments.target, &context)?;
         stack.notes.iter().for_each(|note| output.note(note));
         Ok(Subject::Stack { stack: Box::new(stack), _opener: opener })
