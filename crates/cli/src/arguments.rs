@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::array_command::arguments::GuessArguments;
-use crate::bench_command::arguments::BonnieArguments;
+use crate::array_command::arguments::{AssembleArguments, DestroyArguments, GuessArguments, StatusArguments};
+use crate::bench_command::arguments::{BonnieArguments, CopyArguments};
 use crate::bench_command::{CrystalArguments, DepthArguments, HdparmArguments};
+use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
 
 /// Finds the fastest safe disk layout for your own work, then runs it.
@@ -73,6 +74,14 @@ itself (bench SUITE --json) become one report in which they sit side by side.")]
     /// Look at the members of md arrays, and make new ones
     #[command(subcommand)]
     Array(ArrayVerb),
+
+    /// What caches would do for a workload
+    #[command(subcommand)]
+    Cache(CacheVerb),
+
+    /// Look at the deltas of overlays, write them back or throw them away
+    #[command(subcommand)]
+    Overlay(OverlayVerb),
 
     /// Execute a plan: every configuration in every block, then the report
     #[command(after_long_help = "\
@@ -197,6 +206,17 @@ Examples:
 The knee is the depth with the most throughput for its mean latency. An open loop does not
 wait for answers: latency counts from the moment at which a request was meant to start.")]
     Depth(Box<DepthArguments>),
+
+    /// Many files of mixed sizes: written, read back and compared, deleted
+    #[command(after_long_help = "\
+Examples:
+  raidloom bench copy /mnt/disk
+  raidloom bench copy /mnt/disk --bytes 3879731200 --drop-caches
+  raidloom bench copy /mnt/disk --files 10000 --depth 4 --fsync file --json
+
+314,572,800 bytes are 6,138 files, 3,879,731,200 are 75,977. The suite works in a fresh
+folder in the one that is named, and removes it, also on Ctrl-C.")]
+    Copy(Box<CopyArguments>),
 
     /// Sequential, random and mixed requests of 512 bytes to 64 KiB on a raw target
     #[command(after_long_help = "\
@@ -341,6 +361,37 @@ Members that are not there are made with --size. What the members hold is given 
 signature needs --erase-signature. Linux assembles the array as it is:
   mdadm --assemble /dev/md/tank DEVICE...")]
     Create(Box<CreateArguments>),
+
+    /// Say which array members make up, and the stack text that opens it
+    #[command(after_long_help = "\
+Examples:
+  raidloom array assemble a.img b.img c.img
+  raidloom array assemble --scan /srv/images
+  raidloom array assemble --read-only --overlay /var/tmp /srv/images/old-nas-*.img
+  raidloom array start tank \"$(raidloom array assemble --json *.img | jq -r '.[0].stack')\"
+
+With --overlay nothing is ever written to the members: whatever is tried, repairs of a file
+system too, goes to DIR/NAME.delta and is gone with it. Nothing is started here.")]
+    Assemble(AssembleArguments),
+
+    /// How an array is: its members, what is missing, what is being done
+    #[command(after_long_help = "\
+Examples:
+  raidloom array status tank
+  raidloom array status /srv/images
+  raidloom array status --test a.img b.img c.img || echo degraded
+
+Exit codes with --test, as mdadm --detail --test has them: 0 normal, 1 a member has failed,
+2 unusable, 4 cannot tell.")]
+    Status(StatusArguments),
+
+    /// Erase the superblocks of members; what else they hold is left as it is
+    #[command(after_long_help = "\
+Examples:
+  raidloom array destroy --erase-signature a.img b.img c.img
+
+An array that runs is refused. `array guess` still finds what the members were.")]
+    Destroy(DestroyArguments),
 
     /// Find out what members were whose superblocks are lost: order, level, layout, chunk, data offset
     #[command(after_long_help = "\

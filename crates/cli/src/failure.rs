@@ -37,6 +37,16 @@ impl Failure {
         Failure { code: 130, text: text.into() }
     }
 
+    /// An exit code that says all there is to say.
+    pub(crate) fn silent(code: u8) -> Failure {
+        Failure { code, text: String::new() }
+    }
+
+    /// The same with another exit code.
+    pub(crate) fn with_code(self, code: u8) -> Failure {
+        Failure { code, ..self }
+    }
+
     /// Says so, and gives the exit code.
     pub(crate) fn report(self, output: &Output) -> ExitCode {
         if !self.text.is_empty() {

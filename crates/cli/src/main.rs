@@ -5,8 +5,9 @@
 mod arguments;
 mod array_command;
 mod bench_command;
-mod compare_command;
+mod cache_command;
 mod check;
+mod compare_command;
 mod failure;
 mod model;
 mod output;
@@ -31,6 +32,8 @@ fn main() -> ExitCode {
         Command::Check => check::check(&output),
         Command::Bench(arguments) => bench(&output, arguments),
         Command::Array(verb) => array_command::array(&output, &verb),
+        Command::Cache(verb) => cache_command::cache(&output, &verb),
+        Command::Overlay(verb) => cache_command::overlay(&output, &verb),
         Command::Plan(verb) => plan::plan(&output, &verb),
         Command::Run(arguments) => run::run(&output, arguments),
         Command::Report(arguments) => report_command::report(&output, &arguments),
@@ -56,6 +59,7 @@ fn bench(output: &Output, arguments: BenchArguments) -> Result<(), Failure> {
         Some(Bench::List) => bench_command::list(output),
         Some(Bench::Explain { suite }) => bench_command::explain(output, &suite),
         Some(Bench::Bonnie(arguments)) => bench_command::bonnie(output, &arguments),
+        Some(Bench::Copy(arguments)) => bench_command::copy(output, &arguments),
         Some(Bench::Crystal(arguments)) => bench_command::crystal(output, &arguments),
         Some(Bench::Hdparm(arguments)) => bench_command::hdparm(output, *arguments),
         Some(Bench::Depth(arguments)) => bench_command::depth(output, *arguments),

@@ -121,6 +121,19 @@ pub(crate) fn figure(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
+/// A size with three digits, in the binary unit that suits it.
+pub(crate) fn about(bytes: u64) -> String {
+    let (mut value, mut unit) = (bytes as f64, "B");
+    for next in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] {
+        if value < 1000.0 {
+            break;
+        }
+        (value, unit) = (value / 1024.0, next);
+    }
+    let digits = if value.fract() == 0.0 || value >= 100.0 { 0 } else { usize::from(value < 10.0) + 1 };
+    format!("{value:.digits$} {unit}")
+}
+
 /// A time in the unit that suits it.
 pub(crate) fn seconds(value: f64) -> String {
     match value {
@@ -143,6 +156,13 @@ mod tests {
     #[test]
     fn times_take_the_unit_that_suits() {
         assert_eq!([seconds(0.000_000_5), seconds(0.0123), seconds(2.0)], ["0.5000 us", "12.30 ms", "2.000 s"]);
+    }
+
+    #[test]
+    fn sizes_carry_three_digits() {
+        let shown: Vec<String> =
+            [0, 512, 4096, 1_163_264, 23_244_800, 116_219_904, 1 << 30, 1_070_000_000].into_iter().map(about).collect();
+        assert_eq!(shown, ["0 B", "512 B", "4 KiB", "1.11 MiB", "22.2 MiB", "111 MiB", "1 GiB", "1.00 GiB"]);
     }
 
     #[test]

@@ -23,7 +23,8 @@ pub fn time_text(unix_seconds: u64) -> String {
 }
 
 /// Seconds since 1970, for what is stamped with them on disk.
-pub(crate) fn unix_seconds() -> u64 {
+#[must_use]
+pub fn unix_seconds() -> u64 {
     jiff::Timestamp::now().as_second().try_into().unwrap_or(0)
 }
 

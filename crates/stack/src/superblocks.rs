@@ -13,6 +13,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use array::Raid0Layout;
 use array::md::{AssembleOptions, Assembly, Candidate, ChecksumVerdict, Slot, Start, Superblock, TimeStamp, Version, assemble, uuid_text};
 use array::record::{Running, StartOptions, examine, start};
 use block::{Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
@@ -109,7 +110,12 @@ pub(crate) fn run(said: &Said<'_>, members: &[Option<Arc<dyn Device>>]) -> Resul
         candidates.push(candidate);
         devices.push(Some(Arc::clone(device)));
     }
-    let assembly = assemble(&candidates, AssembleOptions::default()).map_err(invalid)?;
+    let raid0_layout = match said.layout {
+        Some("original") => Some(Raid0Layout::Original),
+        Some("alternate") => Some(Raid0Layout::Alternate),
+        _ => None,
+    };
+    let assembly = assemble(&candidates, AssembleOptions { raid0_layout }).map_err(invalid)?;
     agree(said, &assembly, &candidates, &places)?;
     let read_only = said.read_only || devices.iter().flatten().any(|device| device.info().read_only);
     let options = StartOptions { read_only, force: said.force, time: said.time, ..StartOptions::default() };

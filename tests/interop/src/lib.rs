@@ -297,47 +297,20 @@ pub fn assembled(members: &[PathBuf], absent: &[usize]) -> Result<(Assembly, Vec
     Ok((assemble(&candidates, AssembleOptions::default())?, present))
 }
 
-/// The tree of the stack that an assembly stands for; a place without a member is `missing`.
+/// The tree of the stack that an assembly stands for without its metadata; a place without a member is `missing`.
 ///
 /// # Panics
 /// For a level that raidloom does not serve.
 #[must_use]
-pub fn tree(assembly: &Assembly, candidates: &[PathBuf]) -> Node {
-    let chunk = u64::from(assembly.chunk_sectors);
-    let member = |slot: &array::md::Slot| {
-        let Some(place) = slot.present() else { return Node::Missing };
-        let used = match assembly.level {
-            // Each ends on a whole chunk.
-            Level::Linear if chunk > 0 => place.data_size_sectors / chunk * chunk,
-            Level::Linear | Level::Raid0 => place.data_size_sectors,
-            _ => assembly.size_sectors,
-        };
-        Node::leaf("file", candidates[place.candidate].display().to_string())
-            .with("offset", place.data_offset_sectors * SECTOR_BYTES)
-            .with("size", used * SECTOR_BYTES)
-            .with("block", SECTOR_BYTES)
-            .with("direct", "no")
-    };
-    let name = match assembly.level {
-        Level::Linear => "linear",
-        Level::Raid0 => "raid0",
-        Level::Raid1 => "raid1",
-        Level::Raid4 => "raid4",
-        Level::Raid5 => "raid5",
-        Level::Raid6 => "raid6",
-        Level::Raid10 => "raid10",
-        other => panic!("{other} is not served"),
-    };
-    let mut node = Node::layer(name, assembly.slots.iter().map(member).collect());
-    if assembly.level.has_chunks() {
-        node = node.with("chunk", chunk * SECTOR_BYTES);
+pub fn tree(assembly: &Assembly, paths: &[PathBuf]) -> Node {
+    let mut node = arrays::slices(assembly, paths).unwrap_or_else(|| panic!("{} is not served", assembly.level));
+    if let Node::Layer { children, .. } = &mut node {
+        for child in children {
+            // The images are written and read through the page cache too.
+            *child = std::mem::replace(child, Node::Missing).with("direct", "no");
+        }
     }
-    match assembly.layout {
-        Layout::Raid0(Some(layout)) => node.with("layout", layout.name()),
-        Layout::Parity(layout) => node.with("layout", layout.name()),
-        Layout::Raid10(layout) => node.with("layout", layout),
-        _ => node,
-    }
+    node
 }
 
 /// What raidloom makes of a set of members.

@@ -123,7 +123,7 @@ impl Superblock {
             return Ok(None);
         }
         if block[..16] != *MAGIC {
-            let text = "what is to be the delta holds something already; name a new file";
+            let text = "it holds something else than the delta of an overlay; name a new file";
             return Err(Error::new(ErrorKind::Refused, text));
         }
         if word(block, CHECKSUM_AT) != crc32c::crc32c(&block[..CHECKSUM_AT]) {

@@ -8,7 +8,7 @@ use array::md::{self, BitmapHeader, Candidate, ChecksumVerdict, Superblock, Vers
 
 use super::{SECTOR_BYTES, SUPERBLOCK_BYTES, size_of};
 use crate::Error;
-use crate::guard::{Access, Guard, read_up_to};
+use crate::guard::{Guard, read_up_to};
 
 /// A superblock that was found on a member.
 #[derive(Clone, Debug)]
@@ -36,12 +36,13 @@ pub struct Examined {
     pub found: Vec<Found>,
 }
 
-/// Reads the superblocks of one file or device. It is opened for reading only.
+/// Reads the superblocks of one file or device. It is opened for reading only, without regard to who else has it open: an array
+/// that runs can be looked at, and what was looked at can be opened for writing afterwards.
 ///
 /// # Errors
 /// When it cannot be opened or read.
 pub fn examine(guard: &Guard, path: &Path) -> Result<Examined, Error> {
-    let file = guard.open(path, Access::Read)?;
+    let file = guard.peek(path)?;
     let failed = |error: io::Error| Error::from_io(format_args!("{}: reading its superblock", path.display()), &error);
     let size_bytes = size_of(&file).map_err(failed)?;
     let member_sectors = size_bytes / SECTOR_BYTES;

@@ -2,24 +2,31 @@
 //!
 //! ```text
 //! paths ──> examine (reads at most a few KiB of each) ──> Examined ──> array::md::assemble ──> Assembly
+//! Assembly ──> status (how it is), stack text (what opens it)
 //! NewArray ──> create ──> array::md ──> superblocks ──> guard opens every member ──> written and synced
 //! paths ──> guess (what members hold, without superblocks) ──> Guesses
 //! ```
 //!
 //! Everything about the format is `array::md`; here are only the reads and writes around it.
 
+mod assemble;
 mod create;
+mod destroy;
 mod examine;
 pub mod guess;
+mod status;
 
 use std::fs::File;
 use std::io;
 
 use array::md::Level;
 
+pub use assemble::{Found as FoundArrays, Group, Opening, find, slices};
 pub use create::{Create, create};
+pub use destroy::{Erased, destroy};
 use examine::bitmap_offset;
 pub use examine::{Examined, Found, examine, members_in};
+pub use status::{ArrayStatus, Errors, MemberState, MemberStatus, State, WorkStatus};
 
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
 /// What a superblock may take up; a bitmap's head is smaller.

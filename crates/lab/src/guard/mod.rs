@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use array::md::TimeStamp;
 use block::{Error, ErrorKind};
 use rustix::fs::OFlags;
 
@@ -235,6 +236,19 @@ impl Guard {
         let duplicate = file.try_clone().map_err(failed)?;
         lock_of(&self.held).insert(opened, file);
         Ok(duplicate)
+    }
+
+    /// Opens a path for a look at what it says of itself. It is neither locked nor held: who else has it open does not matter,
+    /// what is read may be changing, and it may be opened for writing afterwards.
+    ///
+    /// # Errors
+    /// As [`Guard::open`] for reading, but for what is in use.
+    pub fn peek(&self, path: &Path) -> Result<File, Error> {
+        let failed = |error: io::Error| Error::from_io(format!("{}: opening it for reading", path.display()), error);
+        let real = fs::canonicalize(path).map_err(failed)?;
+        self.judge(&self.look(path, &real, Access::Read).map_err(failed)?, Access::Read)?;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(&real).map_err(failed)
     }
 
     /// Whether `open` would refuse to write to the path, without opening it for writing.
@@ -460,6 +474,10 @@ fn patiently<T, E>(mut attempt: impl FnMut() -> Result<T, E>, passes: impl Fn(&E
 }
 
 impl stack::OpenFiles for Guard {
+    fn time(&self) -> fn() -> Option<TimeStamp> {
+        || Some(TimeStamp { seconds: crate::host::unix_seconds(), microseconds: 0 })
+    }
+
     fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error> {
         if let Some(size_bytes) = create.filter(|_| !read_only && !path.exists()) {
             self.make_file(path, size_bytes, |_| Ok::<(), Error>(()))?;

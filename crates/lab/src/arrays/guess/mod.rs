@@ -54,6 +54,8 @@ const SAMPLES: usize = 256;
 const KEY_SAMPLES: usize = 12;
 /// At how many addresses copies are compared.
 const COMPARED: usize = 64;
+/// What fits by chance, or in what superblocks have beside them, makes no candidate.
+const SCORE_MIN: i64 = 4;
 /// Orders of linear members that are kept while the next is looked for.
 const PREFIXES_MAX: usize = 64;
 
@@ -479,7 +481,7 @@ impl Work<'_> {
             Level::Raid6 => count("rows with the right P and Q", self.weighted(&map, &members).unwrap_or_default()),
             _ => (),
         }
-        if tally.fits() == 0 {
+        if score(&tally) < SCORE_MIN {
             return None;
         }
         // What is before the data is zero, but for superblocks and their company.

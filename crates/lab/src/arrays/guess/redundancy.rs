@@ -276,15 +276,20 @@ mod tests {
     fn random_data_have_one_arrangement_with_and_without_a_member() {
         let expected = Arrangement { p: 3, q: 1, data: vec![Some(4), Some(0), Some(2)] };
         assert_eq!(arrangements(&row(), false), vec![expected.clone()]);
-        for absent in [0, 2, 3, 4] {
+        let without = |absent: usize| {
             let mut sample = row();
             sample.sectors[absent] = None;
-            assert_eq!(arrangements(&sample, false), vec![expected.clone()], "without {absent}");
-        }
+            arrangements(&sample, false)
+        };
+        assert_eq!(without(0), vec![expected.clone()], "without data that count by g");
+        assert_eq!(without(2), vec![expected.clone()], "without data that count by g^2");
+        // Q counts its first data by one. Without P these two, and without these P and Q, can change places.
+        let changed = Arrangement { p: 3, q: 4, data: vec![Some(1), Some(0), Some(2)] };
+        assert_eq!(without(3), vec![expected.clone(), changed], "without P");
+        let changed = Arrangement { p: 1, q: 3, data: vec![Some(4), Some(0), Some(2)] };
+        assert_eq!(without(4), vec![expected, changed], "without data that count by one");
+        assert_eq!(without(1), vec![], "without Q");
         let mut sample = row();
-        sample.sectors[1] = None;
-        assert_eq!(arrangements(&sample, false), vec![], "without Q");
-        sample = row();
         sample.sectors[4].as_mut().expect("a member")[77] ^= 1;
         assert_eq!(arrangements(&sample, false), vec![], "with a bit wrong");
     }

@@ -1,0 +1,88 @@
+//! `array assemble` and `array scan`: members that are found, grouped by array, and the stack text that opens each.
+
+use array::md::Start;
+use lab::arrays::{self, ArrayStatus, FoundArrays, Group, Opening};
+use lab::guard::{Consent, Guard};
+use serde_json::{Value, json};
+
+use super::arguments::AssembleArguments;
+use crate::failure::Failure;
+use crate::output::Output;
+
+pub(super) fn scan(output: &Output, paths: &[std::path::PathBuf]) -> Result<(), Failure> {
+    show(output, &found(output, paths)?, Opening::default())
+}
+
+pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result<(), Failure> {
+    let found = found(output, &arguments.paths)?;
+    if let Some(folder) = arguments.overlay.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(Failure::usage(format!("--overlay {}: it is no folder", folder.display())));
+    }
+    let opening = Opening { read_only: arguments.read_only, overlay: arguments.overlay.as_deref(), force: arguments.force };
+    if arguments.scan {
+        return show(output, &found, opening);
+    }
+    // The paths were named as members of one array: what does not belong is an error, not a finding.
+    if let Some(path) = found.without.first() {
+        return Err(Failure::usage(format!("{}: no md superblock of version 1.0, 1.1 or 1.2 on it", path.display())));
+    }
+    if let [first, second, ..] = &found.groups[..] {
+        let of = |group: &Group| {
+            format!("{} (set_uuid {})", group.paths[0].display(), array::md::uuid_text(&group.candidates[0].superblock.set_uuid))
+        };
+        return Err(Failure::usage(format!("{} and {} are of different arrays; --scan shows both", of(first), of(second))));
+    }
+    show(output, &found, opening)?;
+    match found.groups.first().map(|group| group.stack(opening)) {
+        Some(Err(error)) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// What is found at the paths; folders stand for the files in them.
+pub(super) fn found(output: &Output, paths: &[std::path::PathBuf]) -> Result<FoundArrays, Failure> {
+    let guard = Guard::new(Consent::default());
+    let found = arrays::find(&guard, &arrays::members_in(paths)?);
+    found.passed_over.iter().for_each(|reason| output.note(&format!("passed over: {reason}")));
+    if found.groups.is_empty() {
+        return Err(Failure::failed("no member of an md array was found"));
+    }
+    Ok(found)
+}
+
+fn show(output: &Output, found: &FoundArrays, opening: Opening<'_>) -> Result<(), Failure> {
+    if output.json {
+        return output.document(&found.groups.iter().map(|group| document(group, opening)).collect::<Vec<_>>());
+    }
+    output.result(found.groups.iter().map(|group| text(group, opening)).collect::<Vec<_>>().join("\n").trim_end())
+}
+
+fn text(group: &Group, opening: Opening<'_>) -> String {
+    let assembly = match &group.assembly {
+        Ok(assembly) => assembly,
+        Err(reason) => return format!("{reason}\n"),
+    };
+    let mut text = ArrayStatus::of_superblocks(assembly, &group.candidates).text();
+    match group.stack(opening) {
+        Ok(stack) => text += &format!(" stack: {stack}\n"),
+        Err(error) => text += &format!(" stack: none: {error}\n"),
+    }
+    text
+}
+
+fn document(group: &Group, opening: Opening<'_>) -> Value {
+    let assembly = match &group.assembly {
+        Ok(assembly) => assembly,
+        Err(reason) => return json!({ "error": reason }),
+    };
+    let (verdict, reasons): (&str, &[String]) = match &assembly.start {
+        Start::Ready => ("ready", &[]),
+        Start::ReadOnly(reasons) => ("read-only", reasons),
+        Start::NeedsForce(reasons) => ("needs-force", reasons),
+        Start::Refused(reasons) => ("refused", reasons),
+    };
+    let mut document = json!(ArrayStatus::of_superblocks(assembly, &group.candidates));
+    document["start"] = json!({ "verdict": verdict, "reasons": reasons });
+    document["stack"] = group.stack(opening).map_or(Value::Null, |stack| json!(stack.to_string()));
+    document
+}

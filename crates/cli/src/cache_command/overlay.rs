@@ -1,0 +1,100 @@
+//! `raidloom overlay`: looks at deltas, writes them back or throws them away.
+
+use std::sync::Arc;
+
+use block::{Device, Node, SECTOR_BYTES, size_text};
+use cache::DeltaState;
+use lab::guard::{Consent, Guard};
+use serde_json::json;
+use stack::BuildContext;
+
+use super::arguments::OverlayVerb;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Runs one of the verbs.
+pub(crate) fn overlay(output: &Output, verb: &OverlayVerb) -> Result<(), Failure> {
+    match verb {
+        OverlayVerb::Show { delta } => show(output, delta),
+        OverlayVerb::Commit { overlay, allow_device } => {
+            let consent = Consent { in_place: true, devices: allow_device.clone(), ..Consent::default() };
+            commit(output, overlay, &Guard::new(consent))
+        }
+        OverlayVerb::Discard { delta } => {
+            let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
+            let device = open(output, &parse(delta)?, &guard, false)?;
+            done(output, "discarded", cache::discard(device)?)
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Node, Failure> {
+    stack::parse(text).map_err(|error| block::Error::from(error).into())
+}
+
+fn open(output: &Output, node: &Node, guard: &Guard, read_only: bool) -> Result<Arc<dyn Device>, Failure> {
+    let context = BuildContext { files: guard, seed: 0, read_only, create_bytes: None, emulate: false };
+    let stack = stack::build(node, &context)?;
+    stack.notes.iter().for_each(|note| output.note(note));
+    Ok(stack.device)
+}
+
+fn show(output: &Output, text: &str) -> Result<(), Failure> {
+    let guard = Guard::new(Consent::default());
+    let delta = open(output, &parse(text)?, &guard, true)?;
+    let Some(changes) = cache::examine(&*delta)? else {
+        return Err(Failure::failed(format!("{text}: it has no overlay's superblock: no overlay has used it, or only with keep=no")));
+    };
+    let state = match changes.state {
+        DeltaState::InUse => "in use",
+        DeltaState::Committing => "commit interrupted",
+        DeltaState::Clearing => "being cleared",
+    };
+    if output.json {
+        return output.document(&json!({
+            "state": state,
+            "device": changes.name,
+            "device_bytes": changes.size_bytes,
+            "block_bytes": changes.block_bytes,
+            "changed_bytes": changes.changed_bytes,
+        }));
+    }
+    let share = 100.0 * changes.changed_bytes as f64 / changes.size_bytes as f64;
+    output.result(&format!(
+        "state    {state}\ndevice   {}\nsize     {}\nblock    {}\nchanged  {} ({share:.1} %)",
+        changes.name,
+        size_text(changes.size_bytes),
+        size_text(changes.block_bytes.into()),
+        size_text(changes.changed_bytes)
+    ))
+}
+
+fn commit(output: &Output, text: &str, guard: &Guard) -> Result<(), Failure> {
+    let (delta, lower) = match parse(text)? {
+        Node::Layer { name, options, children } if name == "overlay" => {
+            if options.iter().any(|(name, value)| name == "keep" && value == "no") {
+                return Err(Failure::usage("an overlay with keep=no forgets its changes when it is closed; there is nothing to commit"));
+            }
+            <[Node; 2]>::try_from(children).map(Into::into).map_err(|_| Failure::usage("an overlay is overlay(DELTA, DEVICE)"))?
+        }
+        _ => return Err(Failure::usage(format!("{text}: name the overlay as it is used: 'overlay(DELTA, DEVICE)'"))),
+    };
+    let lower = open(output, &lower, guard, false)?;
+    let block_bytes = lower.info().block_bytes;
+    let delta = match delta {
+        // As the overlay itself opens it.
+        Node::Leaf { ref options, .. } if u64::from(block_bytes) > SECTOR_BYTES && !options.iter().any(|(name, _)| name == "block") => {
+            delta.with("block", block_bytes)
+        }
+        delta => delta,
+    };
+    let delta = open(output, &delta, guard, false)?;
+    done(output, "committed", cache::commit(delta, lower)?)
+}
+
+fn done(output: &Output, what: &str, bytes: u64) -> Result<(), Failure> {
+    if output.json {
+        return output.document(&json!({ "action": what, "bytes": bytes }));
+    }
+    output.result(&format!("{what} {}", size_text(bytes)))
+}

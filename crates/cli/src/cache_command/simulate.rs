@@ -1,0 +1,180 @@
+//! `raidloom cache simulate`: a trace, or a made workload, through every policy at every size.
+
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::Path;
+
+use block::{SECTOR_BYTES, size_text};
+use cache::simulate::{self, Access, AccessKind, Options, Outcome, ZipfOptions};
+use cache::{AdmissionOptions, PolicyKind};
+use device::{RecordedOp, TraceReader};
+use serde_json::json;
+
+use super::arguments::SimulateArguments;
+use super::chart;
+use crate::failure::Failure;
+use crate::output::{Output, about, table};
+
+/// The largest block of a cache, in bytes.
+const BLOCK_BYTES_MAX: u64 = 1 << 20;
+
+/// Runs the simulation and prints table and chart.
+pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result<(), Failure> {
+    let block_bytes = output.size("--block", &arguments.block)?;
+    if !block_bytes.is_power_of_two() || !(SECTOR_BYTES..=BLOCK_BYTES_MAX).contains(&block_bytes) {
+        let text = format!("--block {}: a power of two from 512 to 1MiB; 4KiB to 256KiB are usual", arguments.block);
+        return Err(Failure::usage(text));
+    }
+    let (name, accesses) = match (&arguments.trace, arguments.zipf) {
+        (Some(path), _) => (path.display().to_string(), read(output, path)?),
+        (None, Some(alpha)) => (made_name(alpha, arguments), made(alpha, arguments, block_bytes)?),
+        (None, None) => return Err(Failure::usage("name a trace, or --zipf ALPHA")),
+    };
+    let footprint = simulate::footprint(&accesses, block_bytes);
+    if footprint == 0 {
+        return Err(Failure::failed(format!("{name}: nothing was read or written in it")));
+    }
+    let admission = AdmissionOptions {
+        sequential_cutoff_bytes: arguments.sequential_cutoff.as_deref().map(|text| output.size("--sequential-cutoff", text)).transpose()?,
+        promote_after: arguments.promote_after,
+    };
+    let options =
+        Options { block_bytes, sizes: sizes(output, arguments, footprint, block_bytes)?, policies: policies(arguments)?, admission };
+    let outcomes = simulate::simulate(&accesses, &options)?;
+
+    if let Some(path) = &arguments.svg {
+        let title = format!("Hits by cache size: {name}");
+        let svg = chart::svg(&title, &options, &outcomes);
+        fs::write(path, svg).map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))?;
+        output.progress(&format!("wrote {}", path.display()));
+    }
+    if output.json {
+        return output.document(&document(&name, accesses.len(), footprint, &options, &outcomes));
+    }
+    let asked = outcomes.first().map_or(0, |outcome| outcome.reads + outcome.writes);
+    let mut text = format!(
+        "{name}: {} requests ask for {asked} blocks of {}, {footprint} of them different ({})\n\n",
+        accesses.len(),
+        size_text(block_bytes),
+        about(footprint * block_bytes)
+    );
+    text += &hits(&options, &outcomes, footprint);
+    text += "\n";
+    text += &chart::text(&options, &outcomes, output.width());
+    output.result(&text)
+}
+
+fn read(output: &Output, path: &Path) -> Result<Vec<Access>, Failure> {
+    let fail = |error: String| Failure::usage(format!("{}: {error}", path.display()));
+    let file = File::open(path).map_err(|error| fail(error.to_string()))?;
+    let mut reader = TraceReader::new(BufReader::with_capacity(1 << 20, file)).map_err(|error| fail(error.to_string()))?;
+    let mut accesses = Vec::new();
+    for record in &mut reader {
+        let record = record.map_err(|error| fail(error.to_string()))?;
+        let kind = match record.op {
+            RecordedOp::Read => AccessKind::Read,
+            RecordedOp::Write | RecordedOp::WriteZeroes => AccessKind::Write,
+            RecordedOp::Discard => AccessKind::Discard,
+            RecordedOp::Flush => continue,
+        };
+        accesses.push(Access { kind, offset: record.offset, length: record.length });
+    }
+    if !reader.is_complete() {
+        output.note(&format!("{}: the trace was cut off; it counts up to there ({} requests)", path.display(), accesses.len()));
+    }
+    Ok(accesses)
+}
+
+fn made_name(alpha: f64, arguments: &SimulateArguments) -> String {
+    let scan = if arguments.scan > 0.0 { format!(" with {:.0} % scans", 100.0 * arguments.scan) } else { String::new() };
+    format!("Zipf {alpha}{scan}, seed {}", arguments.seed)
+}
+
+fn made(alpha: f64, arguments: &SimulateArguments, block_bytes: u64) -> Result<Vec<Access>, Failure> {
+    if !(0.0..=5.0).contains(&alpha) {
+        return Err(Failure::usage(format!("--zipf {alpha}: a number from 0 (even) to 5; real workloads have 0.6 to 1.2")));
+    }
+    if !(0.0..=1.0).contains(&arguments.scan) {
+        return Err(Failure::usage(format!("--scan {}: a number from 0 to 1", arguments.scan)));
+    }
+    let SimulateArguments { blocks, accesses, scan, scan_blocks, seed, .. } = *arguments;
+    Ok(simulate::zipf(&ZipfOptions { alpha, blocks, accesses, scan, scan_blocks, block_bytes, seed }))
+}
+
+fn policies(arguments: &SimulateArguments) -> Result<Vec<PolicyKind>, Failure> {
+    if arguments.policies.is_empty() {
+        return Ok(PolicyKind::ALL.to_vec());
+    }
+    let known = || PolicyKind::ALL.map(PolicyKind::name).join(", ");
+    let find =
+        |name: &String| PolicyKind::from_name(name).ok_or_else(|| Failure::usage(format!("no policy {name}: there are {}", known())));
+    arguments.policies.iter().map(find).collect()
+}
+
+/// Sizes in blocks, in order, each once.
+fn sizes(output: &Output, arguments: &SimulateArguments, footprint: u64, block_bytes: u64) -> Result<Vec<u64>, Failure> {
+    let mut sizes = Vec::new();
+    for text in &arguments.sizes {
+        let blocks =
+            match text.strip_suffix('%') {
+                Some(part) => {
+                    let part: f64 =
+                        part.trim().parse().ok().filter(|part| *part > 0.0 && *part <= 100.0).ok_or_else(|| {
+                            Failure::usage(format!("--sizes {text}: more than 0 % and at most 100 % of what is asked for"))
+                        })?;
+                    (part / 100.0 * footprint as f64).round() as u64
+                }
+                None => output.size("--sizes", text)? / block_bytes,
+            };
+        sizes.push(blocks.max(1));
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(sizes)
+}
+
+/// Policies in rows, sizes in columns.
+fn hits(options: &Options, outcomes: &[Outcome], footprint: u64) -> String {
+    let mut head = vec!["HITS".to_owned()];
+    head.extend(options.sizes.iter().map(|size| about(size * options.block_bytes)));
+    let mut rows = vec![
+        std::iter::once("of all".to_owned())
+            .chain(options.sizes.iter().map(|&size| format!("{:.1} %", 100.0 * size as f64 / footprint as f64)))
+            .collect::<Vec<String>>(),
+    ];
+    for of_policy in outcomes.chunks(options.sizes.len()) {
+        let mut row = vec![of_policy[0].policy.to_string()];
+        row.extend(of_policy.iter().map(|outcome| format!("{:.2} %", 100.0 * outcome.hit_ratio())));
+        rows.push(row);
+    }
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    table(&head, &rows, &(1..head.len()).collect::<Vec<_>>())
+}
+
+fn document(name: &str, requests: usize, footprint: u64, options: &Options, outcomes: &[Outcome]) -> serde_json::Value {
+    let rows: Vec<serde_json::Value> = outcomes
+        .iter()
+        .map(|outcome| {
+            json!({
+                "policy": outcome.policy.name(),
+                "size_bytes": outcome.size * options.block_bytes,
+                "hit_ratio": outcome.hit_ratio(),
+                "read_hit_ratio": outcome.read_hit_ratio(),
+                "read_blocks": outcome.reads,
+                "read_hit_blocks": outcome.read_hits,
+                "written_blocks": outcome.writes,
+                "write_hit_blocks": outcome.write_hits,
+                "inserted_blocks": outcome.insertions,
+            })
+        })
+        .collect();
+    json!({
+        "workload": name,
+        "requests": requests,
+        "block_bytes": options.block_bytes,
+        "footprint_bytes": footprint * options.block_bytes,
+        "sequential_cutoff_bytes": options.admission.sequential_cutoff_bytes,
+        "promote_after": options.admission.promote_after,
+        "outcomes": rows,
+    })
+}

@@ -1,0 +1,58 @@
+//! `raidloom overlay` on files: what was written is shown, thrown away and written back.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
+
+const SIZE: u64 = 4 << 20;
+
+/// Runs the program in a folder; its exit code and both of its outputs.
+fn raidloom(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
+    let output = command.args(arguments).current_dir(folder).output().expect("the program runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (output.status.code().expect("it ends by itself"), text(output.stdout), text(output.stderr))
+}
+
+fn json(folder: &Path, arguments: &[&str]) -> serde_json::Value {
+    let (code, stdout, stderr) = raidloom(folder, &[&["--json"], arguments].concat());
+    assert_eq!(code, 0, "{arguments:?}: {stderr}");
+    serde_json::from_str(&stdout).expect("JSON")
+}
+
+#[test]
+fn a_delta_is_shown_thrown_away_and_written_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let image: Vec<u8> = (0..SIZE).map(|at| (at >> 9) as u8 | 1).collect();
+    fs::write(folder.join("disk.img"), &image).expect("an image");
+    let overlay = "overlay(file:delta.img?direct=no, disk.img?direct=no)";
+    let write = || json(folder, &["bench", "devtest", "--max-operations", "20", "--time", "5s", overlay]);
+
+    write();
+    assert_eq!(fs::read(folder.join("disk.img")).expect("an image"), image, "the device below was written");
+    let shown = json(folder, &["overlay", "show", "delta.img"]);
+    let changed = shown["changed_bytes"].as_u64().expect("a number");
+    assert_eq!((shown["state"].as_str(), shown["device_bytes"].as_u64()), (Some("in use"), Some(SIZE)));
+    assert!(changed > 0 && changed <= SIZE);
+
+    assert_eq!(json(folder, &["overlay", "discard", "delta.img"])["bytes"].as_u64(), Some(changed));
+    assert_eq!(json(folder, &["overlay", "show", "delta.img"])["changed_bytes"], 0);
+    assert_eq!(fs::read(folder.join("disk.img")).expect("an image"), image);
+
+    write();
+    let committed = json(folder, &["overlay", "commit", overlay])["bytes"].as_u64().expect("a number");
+    let after = fs::read(folder.join("disk.img")).expect("an image");
+    let differing = after.chunks(512).zip(image.chunks(512)).filter(|(after, before)| after != before).count() as u64 * 512;
+    assert!(differing > 0 && differing <= committed, "{differing} of {committed} bytes differ");
+
+    // Somebody else writes below: the delta no longer fits, and says so.
+    write();
+    let disk = File::options().write(true).open(folder.join("disk.img")).expect("an image");
+    disk.write_all_at(&[0xff; 4096], 0).expect("a write");
+    let before = fs::read(folder.join("disk.img")).expect("an image");
+    let (code, _, stderr) = raidloom(folder, &["overlay", "commit", overlay]);
+    assert!(code == 4 && stderr.contains("somebody has written"), "{code}: {stderr}");
+    assert_eq!(fs::read(folder.join("disk.img")).expect("an image"), before);
+}

@@ -1,0 +1,502 @@
+//! How an array is, as plain data, and that as text: the layout of `zpool status`, with md's `[UU_U]`.
+//!
+//! The same struct describes an array that runs, as its server sees it, and one that does not, as its superblocks do.
+
+use std::fmt::Write;
+
+use array::Condition;
+use array::maintain::{Progress, Work as Job};
+use array::md::{Assembly, Candidate, Layout, Level, Slot, Start, uuid_text};
+use array::record::Running;
+use block::{Device, Node, size_text};
+use serde::{Deserialize, Serialize};
+
+use super::SECTOR_BYTES;
+
+/// How an array is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArrayStatus {
+    /// Its name.
+    pub name: String,
+    /// Its UUID as md prints it.
+    pub array_uuid: String,
+    /// In one word.
+    pub state: State,
+    /// Whether it runs.
+    pub is_running: bool,
+    /// `raid5` and the like.
+    pub level: String,
+    /// The level's layout; `None` where there is only one.
+    pub layout: Option<String>,
+    /// Chunk in bytes; 0 where the level has none.
+    pub chunk_bytes: u64,
+    /// Its size in bytes; `None` when it depends on members that are missing.
+    pub size_bytes: Option<u64>,
+    /// The version of its superblocks.
+    pub metadata: String,
+    /// Whether the members agree everywhere and nothing is being written.
+    pub is_clean: bool,
+    /// How often its superblocks have changed.
+    pub events: u64,
+    /// md's way to show the places: `U` for up, `_` for not.
+    pub places: String,
+    /// Every place, then the spares, then what belongs to the array and is not used.
+    pub members: Vec<MemberStatus>,
+    /// What is being done, if anything.
+    pub work: Option<WorkStatus>,
+    /// What keeps it from being started or written, and what else there is to know; one line each.
+    pub notes: Vec<String>,
+}
+
+/// An array in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Every member is there.
+    Online,
+    /// It goes on without some members.
+    Degraded,
+    /// It cannot be started as it is.
+    Unusable,
+}
+
+impl State {
+    /// The exit code of `mdadm --detail --test`: 0 normal, 1 a member has failed, 2 unusable.
+    #[must_use]
+    pub fn test_code(self) -> u8 {
+        match self {
+            State::Online => 0,
+            State::Degraded => 1,
+            State::Unusable => 2,
+        }
+    }
+}
+
+/// What becomes of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemberState {
+    /// It holds what it should.
+    Online,
+    /// It is being brought up to date.
+    Rebuild,
+    /// It failed.
+    Failed,
+    /// It is there, and what it holds is old.
+    Stale,
+    /// Nobody is in the place.
+    Missing,
+    /// It waits for another to fail.
+    Spare,
+    /// It holds the array's journal.
+    Journal,
+    /// It belongs to the array and is not used; the notes say why.
+    Unused,
+}
+
+/// A member, or a place without one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemberStatus {
+    /// Its place in the layout; `None` for a spare and the like.
+    pub place: Option<usize>,
+    /// How it is.
+    pub state: MemberState,
+    /// Its path or stack text; `None` when nobody is there.
+    pub name: Option<String>,
+    /// While it is rebuilt: how much of it is up to date, in bytes of its data.
+    pub rebuilt_bytes: Option<u64>,
+    /// What has gone wrong with it since the start, where that is counted.
+    pub errors: Option<Errors>,
+}
+
+/// Errors of a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Errors {
+    /// Reads that failed.
+    pub reads: u64,
+    /// Writes that failed.
+    pub writes: u64,
+}
+
+/// Work under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkStatus {
+    /// `rebuild`, `replace`, `resync`, `check` or `repair`.
+    pub kind: String,
+    /// Whom it is for.
+    pub member: Option<usize>,
+    /// How much is done, in bytes.
+    pub done_bytes: u64,
+    /// All of it.
+    pub total_bytes: u64,
+    /// Of late.
+    pub bytes_per_second: u64,
+    /// What the rest takes at this rate.
+    pub remaining_seconds: Option<u64>,
+    /// Sectors of 512 bytes that did not agree.
+    pub differing_sectors: u64,
+    /// Bytes that could not be made up for.
+    pub lost_bytes: u64,
+    /// It has been told to wait.
+    pub is_paused: bool,
+}
+
+impl From<&Progress> for WorkStatus {
+    fn from(progress: &Progress) -> WorkStatus {
+        let (kind, member) = match progress.work {
+            Job::Rebuild { member } => ("rebuild", Some(member)),
+            Job::Replace { member } => ("replace", Some(member)),
+            Job::Resync => ("resync", None),
+            Job::Check(_) => ("check", None),
+            Job::Repair(_) => ("repair", None),
+        };
+        WorkStatus {
+            kind: kind.to_owned(),
+            member,
+            done_bytes: progress.done_bytes,
+            total_bytes: progress.total_bytes,
+            bytes_per_second: progress.bytes_per_second,
+            remaining_seconds: progress.remaining.map(|time| time.as_secs()),
+            differing_sectors: progress.differing_sectors,
+            lost_bytes: progress.lost.bytes(),
+            is_paused: progress.paused,
+        }
+    }
+}
+
+impl ArrayStatus {
+    /// An array that does not run, as its superblocks describe it.
+    #[must_use]
+    pub fn of_superblocks(assembly: &Assembly, candidates: &[Candidate]) -> ArrayStatus {
+        let master = &candidates[assembly.newest];
+        let name = |candidate: usize| Some(candidates[candidate].name.clone());
+        let slot = |(place, slot): (usize, &Slot)| {
+            let (state, name, rebuilt) = match slot {
+                Slot::Present(place) => (MemberState::Online, name(place.candidate), None),
+                Slot::Rebuilding { place, recovered_sectors } => (MemberState::Rebuild, name(place.candidate), Some(*recovered_sectors)),
+                Slot::Stale { candidate, .. } => (MemberState::Stale, name(*candidate), None),
+                Slot::Missing => (MemberState::Missing, None, None),
+            };
+            MemberStatus { place: Some(place), state, name, rebuilt_bytes: rebuilt.map(|sectors| sectors * SECTOR_BYTES), errors: None }
+        };
+        let waiting = |state: MemberState, candidate: usize| MemberStatus {
+            place: None,
+            state,
+            name: name(candidate),
+            rebuilt_bytes: None,
+            errors: None,
+        };
+        let stale = |candidate: usize| {
+            assembly.slots.iter().any(|slot| matches!(slot, Slot::Stale { candidate: stale, .. } if *stale == candidate))
+        };
+        let unused = assembly.left_out.iter().map(|left_out| left_out.candidate).filter(|candidate| !stale(*candidate));
+        let members = (assembly.slots.iter().enumerate().map(slot))
+            .chain(assembly.spares.iter().map(|&spare| waiting(MemberState::Spare, spare)))
+            .chain(assembly.journals.iter().map(|&journal| waiting(MemberState::Journal, journal)))
+            .chain(unused.map(|candidate| waiting(MemberState::Unused, candidate)));
+        let state = match (&assembly.start, assembly.degraded_count()) {
+            (Start::Refused(_) | Start::NeedsForce(_), _) => State::Unusable,
+            (_, 0) => State::Online,
+            _ => State::Degraded,
+        };
+        let mut notes: Vec<String> = assembly.left_out.iter().map(|left_out| left_out.reason.clone()).collect();
+        if assembly.start != Start::Ready {
+            notes.push(assembly.start.to_string());
+        }
+        ArrayStatus {
+            state,
+            is_running: false,
+            is_clean: assembly.clean,
+            events: master.superblock.events,
+            places: assembly.places_text(),
+            members: members.collect(),
+            work: None,
+            notes,
+            ..ArrayStatus::of_assembly(assembly, master.version.to_string())
+        }
+    }
+
+    /// An array that runs.
+    #[must_use]
+    pub fn of_running(running: &Running, work: Option<&Progress>) -> ArrayStatus {
+        let assembly = running.assembly();
+        let status = running.status();
+        let member = |(place, condition): (usize, &Condition)| {
+            let (state, rebuilt_bytes) = match condition {
+                Condition::InSync => (MemberState::Online, None),
+                Condition::Rebuilding { position, .. } => (MemberState::Rebuild, Some(*position)),
+                Condition::Failed => (MemberState::Failed, None),
+                Condition::Empty => (MemberState::Missing, None),
+            };
+            let name = status.members.names.get(place).filter(|_| *condition != Condition::Empty).map(|name| bare(place, name).to_owned());
+            MemberStatus { place: Some(place), state, name, rebuilt_bytes, errors: None }
+        };
+        let spare = MemberStatus { place: None, state: MemberState::Spare, name: None, rebuilt_bytes: None, errors: None };
+        let spares = std::iter::repeat_n(spare, status.members.spares);
+        let up = status.members.members.iter().filter(|condition| **condition == Condition::InSync).count();
+        let options = match running.describe() {
+            Node::Layer { options, .. } => options,
+            _ => Vec::new(),
+        };
+        let version = options.into_iter().find(|(option, _)| option == "metadata").map_or("none".to_owned(), |(_, version)| version);
+        ArrayStatus {
+            state: match status.broken {
+                Some(_) => State::Unusable,
+                None if up == status.members.members.len() => State::Online,
+                None => State::Degraded,
+            },
+            is_running: true,
+            is_clean: !status.is_active && status.members.resync.is_none(),
+            events: status.events,
+            places: status.places_text(),
+            members: status.members.members.iter().enumerate().map(member).chain(spares).collect(),
+            work: work.map(WorkStatus::from),
+            notes: status.broken.iter().map(|reason| format!("nothing is written any more: {reason}")).collect(),
+            ..ArrayStatus::of_assembly(assembly, version)
+        }
+    }
+
+    /// What both have in common.
+    fn of_assembly(assembly: &Assembly, metadata: String) -> ArrayStatus {
+        ArrayStatus {
+            name: assembly.name.clone(),
+            array_uuid: uuid_text(&assembly.set_uuid),
+            state: State::Online,
+            is_running: false,
+            level: assembly.level.to_string(),
+            layout: (assembly.layout != Layout::Plain).then(|| assembly.layout.to_string()),
+            chunk_bytes: u64::from(assembly.chunk_sectors) * SECTOR_BYTES,
+            size_bytes: assembly.array_sectors.map(|sectors| sectors * SECTOR_BYTES),
+            metadata,
+            is_clean: true,
+            events: 0,
+            places: String::new(),
+            members: Vec::new(),
+            work: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// What a person may do about it.
+    #[must_use]
+    pub fn action(&self) -> Option<String> {
+        let name = &self.name;
+        if let Some(member) = self.members.iter().find(|member| member.state == MemberState::Failed) {
+            let place = member.place.unwrap_or(0);
+            return Some(format!("replace the failed member: raidloom array replace {name} {place} PATH"));
+        }
+        if self.state == State::Unusable {
+            return Some("find the members that are missing; the notes say what is wrong".to_owned());
+        }
+        let rebuilds = self.members.iter().any(|member| member.state == MemberState::Rebuild);
+        let stale = self.members.iter().find(|member| member.state == MemberState::Stale);
+        match (self.state, stale) {
+            (State::Degraded, Some(stale)) => {
+                let path = stale.name.as_deref().unwrap_or("PATH");
+                Some(format!("bring the stale member up to date: raidloom array add {name} {path}"))
+            }
+            (State::Degraded, None) if rebuilds => Some("none: it is being rebuilt".to_owned()),
+            (State::Degraded, None) => Some(format!("give it a new member: raidloom array add {name} PATH")),
+            _ => None,
+        }
+    }
+
+    /// The status for people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = writeln!(text, " array: {}    state: {}    layout: {}", self.name, self.state_text(), self.layout_text());
+        let _ = writeln!(text, "  uuid: {}    metadata: {}, events {}", self.array_uuid, self.metadata, self.events);
+        let _ = writeln!(text, "  size: {}", self.size_bytes.map_or("unknown".to_owned(), size_text));
+        for note in &self.notes {
+            let _ = writeln!(text, "  note: {note}");
+        }
+        if let Some(action) = self.action() {
+            let _ = writeln!(text, "action: {action}");
+        }
+        if let Some(work) = &self.work {
+            let _ = writeln!(text, "{:>6}: {}", work.kind, work.text());
+        }
+        let has_errors = self.members.iter().any(|member| member.errors.is_some());
+        let width =
+            self.members.iter().filter_map(|member| member.name.as_deref()).map(|name| name.chars().count()).max().unwrap_or(0).max(6);
+        let errors = if has_errors { "   READ  WRITE" } else { "" };
+        let _ = writeln!(text, "        MEMBER    STATE    {:<width$}{errors}  {}", "DEVICE", self.places);
+        for member in &self.members {
+            let called = member.place.map_or_else(|| member.state.text().to_lowercase(), |place| format!("member{place}"));
+            let name = member.name.as_deref().unwrap_or("-");
+            let errors = match (has_errors, member.errors) {
+                (true, Some(errors)) => format!("  {:>5}  {:>5}", errors.reads, errors.writes),
+                (true, None) => "      -      -".to_owned(),
+                (false, _) => String::new(),
+            };
+            let rebuilt = member.rebuilt_bytes.map(|bytes| format!("  up to {}", size_text(bytes))).unwrap_or_default();
+            let line = format!("        {called:<8}  {:<8} {name:<width$}{errors}{rebuilt}", member.state.text());
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        text
+    }
+
+    fn state_text(&self) -> String {
+        let state = match self.state {
+            State::Online => "ONLINE",
+            State::Degraded => "DEGRADED",
+            State::Unusable => "UNUSABLE",
+        };
+        match (self.is_running, self.is_clean) {
+            (true, true) => format!("{state}, running"),
+            (true, false) => format!("{state}, running, active"),
+            (false, true) => state.to_owned(),
+            (false, false) => format!("{state}, not in sync"),
+        }
+    }
+
+    fn layout_text(&self) -> String {
+        let places = self.members.iter().filter(|member| member.place.is_some()).count();
+        let layout = self.layout.as_ref().map(|layout| format!(" {layout}")).unwrap_or_default();
+        let chunk = if self.chunk_bytes > 0 { format!(", chunk {}", size_text(self.chunk_bytes)) } else { String::new() };
+        let parity = match self.level.as_str() {
+            level if level == Level::Raid6.to_string() => 2,
+            level if level == Level::Raid5.to_string() || level == Level::Raid4.to_string() => 1,
+            _ => 0,
+        };
+        let data = if parity > 0 { format!(" ({} data)", places - parity) } else { String::new() };
+        format!("{}{layout}, {places} members{chunk}{data}", self.level)
+    }
+}
+
+/// A member's name without its place, which messages have in front: `member 0 (file:a.img)`.
+fn bare(place: usize, name: &str) -> &str {
+    name.strip_prefix(&format!("member {place} (")).and_then(|name| name.strip_suffix(')')).unwrap_or(name)
+}
+
+impl MemberState {
+    fn text(self) -> &'static str {
+        match self {
+            MemberState::Online => "ONLINE",
+            MemberState::Rebuild => "REBUILD",
+            MemberState::Failed => "FAILED",
+            MemberState::Stale => "STALE",
+            MemberState::Missing => "MISSING",
+            MemberState::Spare => "SPARE",
+            MemberState::Journal => "JOURNAL",
+            MemberState::Unused => "UNUSED",
+        }
+    }
+}
+
+impl WorkStatus {
+    /// How far it is, for people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let percent = 100.0 * self.done_bytes as f64 / self.total_bytes.max(1) as f64;
+        let mut text = match self.member {
+            Some(member) => format!("member {member}, {percent:.1} % done"),
+            None => format!("{percent:.1} % done"),
+        };
+        if self.is_paused {
+            text += ", paused";
+        } else {
+            let _ = write!(text, ", {} MB/s", self.bytes_per_second / 1_000_000);
+            if let Some(seconds) = self.remaining_seconds {
+                let _ = write!(text, ", about {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60);
+            }
+        }
+        if self.differing_sectors > 0 {
+            let _ = write!(text, ", {} sectors did not agree", self.differing_sectors);
+        }
+        if self.lost_bytes > 0 {
+            let _ = write!(text, ", {} bytes could not be restored", self.lost_bytes);
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status() -> ArrayStatus {
+        let member = |place: usize, state: MemberState| MemberStatus {
+            place: Some(place),
+            state,
+            name: (state != MemberState::Missing).then(|| format!("file:disk{place}.img")),
+            rebuilt_bytes: (state == MemberState::Rebuild).then_some(64 << 20),
+            errors: None,
+        };
+        ArrayStatus {
+            name: "tank".to_owned(),
+            array_uuid: "0:1:2:3".to_owned(),
+            state: State::Degraded,
+            is_running: true,
+            level: "raid6".to_owned(),
+            layout: Some("left-symmetric".to_owned()),
+            chunk_bytes: 64 << 10,
+            size_bytes: Some(256 << 20),
+            metadata: "1.2".to_owned(),
+            is_clean: false,
+            events: 12,
+            places: "[U_U_]".to_owned(),
+            members: vec![
+                member(0, MemberState::Online),
+                member(1, MemberState::Rebuild),
+                member(2, MemberState::Online),
+                member(3, MemberState::Missing),
+            ],
+            work: Some(WorkStatus {
+                kind: "rebuild".to_owned(),
+                member: Some(1),
+                done_bytes: 64 << 20,
+                total_bytes: 128 << 20,
+                bytes_per_second: 120_000_000,
+                remaining_seconds: Some(3725),
+                differing_sectors: 0,
+                lost_bytes: 512,
+                is_paused: false,
+            }),
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_text_has_the_layout_of_zpool_and_the_places_of_md() {
+        let expected = "\
+ array: tank    state: DEGRADED, running, active    layout: raid6 left-symmetric, 4 members, chunk 64KiB (2 data)
+  uuid: 0:1:2:3    metadata: 1.2, events 12
+  size: 256MiB
+action: none: it is being rebuilt
+rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could not be restored
+        MEMBER    STATE    DEVICE          [U_U_]
+        member0   ONLINE   file:disk0.img
+        member1   REBUILD  file:disk1.img  up to 64MiB
+        member2   ONLINE   file:disk2.img
+        member3   MISSING  -
+";
+        assert_eq!(status().text(), expected);
+    }
+
+    #[test]
+    fn counted_errors_get_columns_and_failed_members_an_action() {
+        let mut status = status();
+        status.work = None;
+        status.members[2].state = MemberState::Failed;
+        status.members[2].errors = Some(Errors { reads: 14, writes: 2 });
+        let text = status.text();
+        assert!(text.contains("action: replace the failed member: raidloom array replace tank 2 PATH"), "{text}");
+        assert!(text.contains("DEVICE           READ  WRITE  [U_U_]"), "{text}");
+        assert!(text.contains("member2   FAILED   file:disk2.img     14      2"), "{text}");
+    }
+
+    #[test]
+    fn json_comes_back_the_same() {
+        let text = serde_json::to_string(&status()).expect("JSON");
+        assert!(text.contains("\"state\":\"degraded\"") && text.contains("\"state\":\"missing\""), "{text}");
+        assert_eq!(serde_json::from_str::<ArrayStatus>(&text).expect("JSON"), status());
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_mdadm() {
+        assert_eq!([State::Online, State::Degraded, State::Unusable].map(State::test_code), [0, 1, 2]);
+    }
+}
