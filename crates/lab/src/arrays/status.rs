@@ -461,8 +461,7 @@ mod tests {
 
     #[test]
     fn the_text_has_the_layout_of_zpool_and_the_places_of_md() {
-        let expected = "\
- array: tank    state: DEGRADED, running, active    layout: raid6 left-symmetric, 4 members, chunk 64KiB (2 data)
+        let expected = " array: tank    state: DEGRADED, running, active    layout: raid6 left-symmetric, 4 members, chunk 64KiB (2 data)
   uuid: 0:1:2:3    metadata: 1.2, events 12
   size: 256MiB
 action: none: it is being rebuilt
