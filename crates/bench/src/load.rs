@@ -256,8 +256,10 @@ pub struct Load {
     pub depth: u32,
     /// Time at the start that is not counted: until caches are as full as they stay.
     pub ramp: Duration,
-    /// No request is issued after this time, not counting the ramp.
+    /// No request is issued after this time, not counting the ramp; the time measured is never shorter.
     pub time: Option<Duration>,
+    /// The time ends only after whole batches of so many requests, counted from the first one.
+    pub batch: u64,
     /// No request is issued after so many, the ramp's included.
     pub operations: Option<u64>,
     /// No request is issued after so many bytes, the ramp's included.
@@ -268,7 +270,7 @@ pub struct Load {
 
 impl Default for Load {
     fn default() -> Load {
-        Load { depth: 1, ramp: Duration::ZERO, time: None, operations: None, bytes: None, go_on_after_errors: false }
+        Load { depth: 1, ramp: Duration::ZERO, time: None, batch: 1, operations: None, bytes: None, go_on_after_errors: false }
     }
 }
 
@@ -385,7 +387,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// virtual clock stands still, so that no time would ever pass; what the kernel says when waiting fails.
 ///
 /// # Panics
-/// When `requests` asks for more than its bounds say, or `load.depth` is 0.
+/// When `requests` asks for more than its bounds say, or `load.depth` or `load.batch` is 0.
 pub fn run<R: Requests, C: Content>(
     device: &dyn Device,
     reactor: &Reactor,
@@ -395,6 +397,7 @@ pub fn run<R: Requests, C: Content>(
     hooks: &mut Hooks<'_>,
 ) -> Result<Sample, Error> {
     assert!(load.depth > 0, "a load keeps at least one request outstanding");
+    assert!(load.batch > 0, "a batch is at least one request");
     let channel = device.open(load.depth, reactor)?;
     let bounds = requests.bounds();
     let slots: Vec<Slot> = (0..load.depth).map(|index| Slot::new(reactor, bounds, index, content)).collect();
@@ -413,6 +416,8 @@ pub fn run<R: Requests, C: Content>(
         operations_left: load.operations.unwrap_or(u64::MAX),
         bytes_left: load.bytes.unwrap_or(u64::MAX),
         issuing: true,
+        issued: 0,
+        time_is_up: false,
         give_up: None,
         read: Side::new(bounds.reads),
         write: Side::new(bounds.writes),
@@ -522,6 +527,10 @@ struct Generator<'a, 'h, R, C> {
     operations_left: u64,
     bytes_left: u64,
     issuing: bool,
+    issued: u64,
+    /// Set by the look at the clock that also ends the elapsed time: a look of its own could come later than the last
+    /// completion, and end a run that was still too short.
+    time_is_up: bool,
     /// When to stop waiting for answers; set when issuing ends.
     give_up: Option<Time>,
     read: Side,
@@ -557,9 +566,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             for completion in done.drain(..) {
                 self.finish(completion, now);
             }
-            if now >= end {
-                self.stop_issuing();
-            }
+            self.time_is_up |= now >= end;
             if ramping && now >= ramp_end {
                 ramping = false;
                 measured_from = now;
@@ -638,6 +645,10 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
 
     #[inline]
     fn next_access(&mut self) -> Option<Access> {
+        if self.time_is_up && self.issued.is_multiple_of(self.load.batch) {
+            self.stop_issuing();
+            return None;
+        }
         let access = match self.held.take() {
             Some(access) => access,
             None => {
@@ -658,6 +669,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             self.held = Some(access);
             return None;
         }
+        self.issued += 1;
         Some(access)
     }
 

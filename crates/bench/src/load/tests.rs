@@ -160,6 +160,43 @@ fn reads_and_writes_are_timed_apart_and_merge() {
     assert!((sample.latency().mean_seconds() - 1e-5).abs() < 1e-12);
 }
 
+/// "The time ends only after whole batches of so many requests", and "the time measured is never shorter".
+#[test]
+fn the_time_ends_after_whole_batches() {
+    for (depth, batch, requests) in [(1, 1, 100), (1, 7, 105), (1, 160, 160), (4, 7, 406), (4, 1, 400), (32, 20, 3200)] {
+        let (device, _) = Memory::new(MEBIBYTE).shared();
+        let load = Load { depth, batch, time: Some(Duration::from_millis(1)), ..Load::default() };
+        let sample = unverified(&device, &load, &mut reads(512)).unwrap();
+        assert_eq!(sample.operations(), requests, "depth {depth}, batches of {batch}");
+        assert_eq!(sample.elapsed, Duration::from_micros(10) * (requests as u32).div_ceil(depth), "depth {depth}, batches of {batch}");
+    }
+}
+
+/// "The time measured is never shorter", even when the clock passes the end between a completion and the next request.
+#[test]
+fn a_slow_source_does_not_end_it_too_early() {
+    struct Slow<'a>(Sequential, &'a Reactor);
+    impl Requests for Slow<'_> {
+        fn bounds(&self) -> Bounds {
+            self.0.bounds()
+        }
+        fn next(&mut self) -> Option<Access> {
+            self.1.wait(Some(self.1.now() + Duration::from_micros(3))).unwrap();
+            self.0.next()
+        }
+    }
+    let reactor = Reactor::virtual_clock();
+    let (device, _) = Memory::new(MEBIBYTE).shared();
+    for batch in [1, 20] {
+        let load = Load { batch, time: Some(Duration::from_micros(1001)), ..Load::default() };
+        let mut requests = Slow(reads(512), &reactor);
+        let sample = run(&*device, &reactor, &load, &mut requests, &mut Unverified, &mut Hooks::default()).unwrap();
+        // The 77th ends at 77 * 13 us = 1001 us.
+        assert_eq!(sample.operations(), 77_u64.next_multiple_of(batch));
+        assert_eq!(sample.elapsed, Duration::from_micros(13 * sample.operations()));
+    }
+}
+
 #[test]
 fn the_ramp_is_not_counted() {
     let load = Load { ramp: Duration::from_millis(1), time: Some(Duration::from_millis(2)), ..Load::default() };

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use block::{Blocking, Clock, Device, Error, ErrorKind, Reactor, Time, Traffic};
+use block::{Blocking, Clock, Device, Error, ErrorKind, Reactor, Traffic};
 use reactor::{Random, derive_seed};
 
 use super::content::{BLOCK_BYTES, Filled, Stamped};
@@ -272,21 +272,12 @@ fn load_part<C: Content>(
 ) -> Result<Sample, Error> {
     let places = part.size_bytes / u64::from(row.request_bytes);
     let batch = match row.looks_every {
-        None => None,
-        Some(0) => Some(places),
-        Some(requests) => Some(requests),
+        None => 1,
+        Some(0) => places,
+        Some(requests) => requests,
     };
-    // With batches the source itself ends; the load's own limit would cut one short.
-    let time = if batch.is_none() { Some(options.time) } else { None };
-    let load = Load { depth: part.depth, time, ..Load::default() };
-    let mut requests = Places {
-        row,
-        start: part.start,
-        places,
-        next: 0,
-        random: Random::with_seed(part.seed),
-        batch: batch.map(|size| Batch::new(size, reactor, options.time)),
-    };
+    let load = Load { depth: part.depth, time: Some(options.time), batch, ..Load::default() };
+    let mut requests = Places { row, start: part.start, places, next: 0, random: Random::with_seed(part.seed) };
     load::run(device, reactor, &load, &mut requests, content, hooks)
 }
 
@@ -305,35 +296,6 @@ fn together(mut one: Sample, other: Sample) -> Sample {
     one
 }
 
-/// The clock is looked at after whole batches only.
-struct Batch<'a> {
-    size: u64,
-    left: u64,
-    reactor: &'a Reactor,
-    time: Duration,
-    /// Set by the first request, with which the load's own clock begins.
-    end: Option<Time>,
-}
-
-impl Batch<'_> {
-    fn new(size: u64, reactor: &Reactor, time: Duration) -> Batch<'_> {
-        Batch { size, left: size, reactor, time, end: None }
-    }
-
-    /// Whether one more request may be made.
-    fn goes_on(&mut self) -> bool {
-        let end = *self.end.get_or_insert_with(|| self.reactor.now() + self.time);
-        if self.left == 0 {
-            if self.reactor.now() >= end {
-                return false;
-            }
-            self.left = self.size;
-        }
-        self.left -= 1;
-        true
-    }
-}
-
 /// The requests of a row.
 struct Places<'a> {
     row: &'a Row,
@@ -341,7 +303,6 @@ struct Places<'a> {
     places: u64,
     next: u64,
     random: Random,
-    batch: Option<Batch<'a>>,
 }
 
 impl Requests for Places<'_> {
@@ -351,11 +312,6 @@ impl Requests for Places<'_> {
     }
 
     fn next(&mut self) -> Option<Access> {
-        if let Some(batch) = &mut self.batch
-            && !batch.goes_on()
-        {
-            return None;
-        }
         let place = match self.row.order {
             Order::Random => self.random.u64(..self.places),
             Order::Sequential => {
