@@ -6,6 +6,8 @@
 //!   members' images ──> superblocks ──> assembly ──> tree of the stack ──> device
 //! ```
 
+pub mod fsx;
+
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
