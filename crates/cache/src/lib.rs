@@ -3,14 +3,18 @@
 //! | stack text | here | what |
 //! | --- | --- | --- |
 //! | `overlay(DELTA, DEVICE)` | [`Overlay`] | copy on write: the device is never written, the delta takes the changes |
+//! | `cache(mode=…, STORE, DEVICE)` | [`Cache`] | what is asked for again comes from the store, which is faster than the device |
 //!
 //! What a cache layer and the simulator stand on: a [`Directory`] (which block is in which slot, and who goes next, by one of
 //! the policies of [`PolicyKind`]) and [`Admission`] (what comes in at all).
 
 mod beside;
+mod lane;
+mod layer;
 mod overlay;
 mod policy;
 pub mod simulate;
 
+pub use layer::{Cache, CacheCounts, CacheHandle, CacheMode, CacheOptions, CacheStatus};
 pub use overlay::{Changes, DeltaState, Overlay, OverlayOptions, commit, discard, examine};
 pub use policy::{Admission, AdmissionOptions, Directory, POLICY_BYTES_PER_SLOT, PolicyKind, SLOTS_MAX, Slot};

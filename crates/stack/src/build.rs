@@ -14,7 +14,7 @@ use array::md::{TimeStamp, Version};
 use array::record::Running;
 use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES};
-use cache::{Overlay, OverlayOptions};
+use cache::{AdmissionOptions, Cache, CacheHandle, CacheMode, CacheOptions, Overlay, OverlayOptions, PolicyKind};
 use device::model::{Links, ModelDevice, ModelOptions};
 use device::{BadRange, Direct, FaultDevice, FaultOptions, FileDevice, FileOptions, NullDevice, RamDevice, RecordDevice};
 use reactor::derive_seed;
@@ -22,6 +22,9 @@ use reactor::derive_seed;
 use crate::superblocks::{self, Arrays};
 use crate::table::{self, OptionRow, Problem};
 use crate::{parse, size};
+
+/// Runs longer than this go past a cache unless it holds the whole device: a backup or a scan would flush it.
+const SEQUENTIAL_CUTOFF_BYTES: u64 = 4 << 20;
 
 /// Opens files and block devices for a stack, or refuses to.
 pub trait OpenFiles {
@@ -78,8 +81,11 @@ pub struct Stack {
     pub members: Vec<Member>,
     /// What the user should know: direct I/O that is not there, a unit that could mean two things.
     pub notes: Vec<String>,
-    /// The clock that the stack runs on by itself: virtual when it is made of modelled disks alone.
+    /// The clock that the stack runs on by itself: virtual when it is made of modelled disks alone, and of memory that caches
+    /// them.
     pub clock: Clock,
+    /// The caches in it, those below before those above.
+    pub caches: Vec<CacheHandle>,
     /// The arrays in it that keep md's metadata. Last, so that they are ended when nobody else can use the stack any more.
     pub arrays: Arrays,
 }
@@ -108,14 +114,17 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         links: Links::default(),
         models: 0,
         faults: 0,
+        memory_stores: 0,
+        caches: Vec::new(),
         carriers: Vec::new(),
         running: Vec::new(),
     };
     refuse_files_named_twice(node)?;
     let device = builder.device(node)?;
     let device = if context.emulate { Emulated::over(device) } else { device };
-    let clock = if builder.models == builder.members.len() as u64 { Clock::Virtual } else { Clock::Wall };
-    Ok(Stack { device, members: builder.members, notes: builder.notes, clock, arrays: Arrays::new(builder.running) })
+    let Builder { members, notes, models, memory_stores, caches, running, .. } = builder;
+    let clock = if models > 0 && models + memory_stores == members.len() as u64 { Clock::Virtual } else { Clock::Wall };
+    Ok(Stack { device, members, notes, clock, caches, arrays: Arrays::new(running) })
 }
 
 struct Builder<'a> {
@@ -132,6 +141,9 @@ struct Builder<'a> {
     /// How many modelled disks and faulty layers there are so far: each has a seed of its own.
     models: u64,
     faults: u64,
+    /// Members that are the memory of a cache: they take no time, modelled or not.
+    memory_stores: u64,
+    caches: Vec<CacheHandle>,
     /// Members below the layer that is being built that carry md superblocks: their stack text, version, and what these say.
     carriers: Vec<(String, Version, String)>,
     /// Arrays with metadata, those below before those above.
@@ -191,6 +203,7 @@ impl Builder<'_> {
                 }
                 match name.as_str() {
                     "overlay" => return self.overlay(&settings, children),
+                    "cache" => return self.cache(&settings, children),
                     "record" => return self.record(children),
                     _ => (),
                 }
@@ -311,6 +324,58 @@ impl Builder<'_> {
         self.delta_bytes = above;
         self.members.extend(lower_members);
         Ok(Arc::new(Overlay::open(delta?, lower, OverlayOptions { keep: !settings.is("keep", "no") })?))
+    }
+
+    /// A store and the device that it is to speed up.
+    fn cache(&mut self, settings: &Settings<'_>, children: &[Node]) -> Result<Arc<dyn Device>, Error> {
+        let [store, lower] = children else { unreachable!("the count was checked") };
+        let in_memory = matches!(store, Node::Leaf { scheme, .. } if scheme == "ram");
+        if !in_memory {
+            let text = format!("cache: {store} cannot be the store; name memory: cache(ram:SIZE, DEVICE)");
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        let mode = settings.get("mode").and_then(CacheMode::from_name).unwrap_or_default();
+        let store = self.device(store)?;
+        self.memory_stores += u64::from(in_memory);
+        let above = self.read_only;
+        self.read_only |= mode == CacheMode::ReadOnly;
+        let lower = self.device(lower);
+        self.read_only = above;
+        let lower = lower?;
+        let options = self.cache_options(settings, mode, &*store, &*lower)?;
+        let cache = Cache::in_memory(store, lower, options)?;
+        self.caches.push(cache.handle());
+        Ok(Arc::new(cache))
+    }
+
+    fn cache_options(
+        &mut self,
+        settings: &Settings<'_>,
+        mode: CacheMode,
+        store: &dyn Device,
+        lower: &dyn Device,
+    ) -> Result<CacheOptions, Error> {
+        let plain = CacheOptions::default();
+        let number = |name: &str, plain: u8| -> Result<u8, Error> { Ok(settings.number(name)?.unwrap_or(plain)) };
+        let promote_after = number("promote_after", plain.admission.promote_after)?;
+        if !(1..=15).contains(&promote_after) {
+            let text = format!("cache: promote_after={promote_after}: expected a number from 1 to 15");
+            return Err(Error::new(ErrorKind::Invalid, text));
+        }
+        let cutoff = match self.size(settings, "sequential_cutoff")? {
+            Some(0) => None,
+            Some(bytes) => Some(bytes),
+            // What holds the whole device can keep all of it.
+            None => (store.info().size_bytes < lower.info().size_bytes).then_some(SEQUENTIAL_CUTOFF_BYTES),
+        };
+        let block = self.size(settings, "block")?.unwrap_or(plain.block_bytes.into());
+        Ok(CacheOptions {
+            mode,
+            block_bytes: u32::try_from(block).unwrap_or(u32::MAX),
+            policy: settings.get("policy").and_then(PolicyKind::from_name).unwrap_or_default(),
+            admission: AdmissionOptions { sequential_cutoff_bytes: cutoff, promote_after },
+            dirty_percent: number("dirty", plain.dirty_percent)?,
+        })
     }
 
     /// A trace and what it is of. The trace is no device: it grows, on either clock, and also over what is only read.

@@ -243,6 +243,45 @@ pub static LAYERS: &[LayerRow] = &[
         help: "DELTA, DEVICE: what is written goes to the delta, the device is opened read-only (docs/formats/overlay.md)",
     },
     LayerRow {
+        name: "cache",
+        members: (2, 2),
+        redundant: false,
+        options: &[
+            OptionRow {
+                name: "mode",
+                takes: Takes::Word(&["write-through", "write-around", "write-back", "read-only"]),
+                default: "write-through",
+                help: "writes go to the device and the store, to the device alone, to the store first, or nowhere",
+            },
+            OptionRow {
+                name: "block",
+                takes: Takes::Size,
+                default: "4KiB",
+                help: "what is cached as a whole: a power of two, 4KiB to 256KiB",
+            },
+            OptionRow {
+                name: "policy",
+                takes: Takes::Word(&["s3-fifo", "sieve", "lru", "clock", "2q", "arc", "lfu"]),
+                default: "s3-fifo",
+                help: "which block goes for another",
+            },
+            OptionRow {
+                name: "sequential_cutoff",
+                takes: Takes::Size,
+                default: "4MiB",
+                help: "longer sequential runs go past the cache; 0 for none does. A cache as large as the device has no such limit",
+            },
+            OptionRow { name: "promote_after", takes: Takes::Count, default: "1", help: "at which access a block comes in, 1 to 15" },
+            OptionRow {
+                name: "dirty",
+                takes: Takes::Count,
+                default: "50",
+                help: "write-back: from how many percent dirty on writes have to write some out",
+            },
+        ],
+        help: "STORE, DEVICE: what is asked for again comes from the store, ram:SIZE",
+    },
+    LayerRow {
         name: "record",
         members: (2, 2),
         redundant: false,
@@ -314,7 +353,7 @@ pub static LEAVES: &[LeafRow] = &[
 ];
 
 /// Names that the notation has room for and this version does not know yet.
-const LATER: &[&str] = &["cache", "nbd", "rbd"];
+const LATER: &[&str] = &["nbd", "rbd"];
 
 /// The layer of this name.
 ///

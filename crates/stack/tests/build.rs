@@ -64,6 +64,12 @@ fn builds_what_the_text_says_and_describes_it() {
         ),
         ("ram:8KiB?block=4KiB", "ram:8KiB?block=4096", 8 << 10),
         ("overlay(ram:3MiB, ram:1MiB)", "overlay(ram:3MiB, ram:1MiB)", 1 << 20),
+        ("cache(ram:1MiB, ram:4MiB)", "cache(mode=write-through, sequential_cutoff=4MiB, ram:1MiB, ram:4MiB)", 4 << 20),
+        (
+            "cache(mode=write-back, block=64KiB, policy=2q, promote_after=2, dirty=20, ram:5MiB, ram:4MiB)",
+            "cache(mode=write-back, block=64KiB, policy=2q, sequential_cutoff=0, promote_after=2, dirty=20, ram:5MiB, ram:4MiB)",
+            4 << 20,
+        ),
         ("overlay(keep=no, ram:3MiB, ram:8KiB?block=4KiB)", "overlay(keep=no, ram:3MiB?block=4096, ram:8KiB?block=4096)", 8 << 10),
     ] {
         let stack = build(text).expect(text);
@@ -81,6 +87,8 @@ fn modelled_disks_alone_run_on_the_virtual_clock() {
     for (text, clock) in [
         ("raid0(chunk=16KiB, model:maxtor-6y200p0, model:maxtor-6y200p0)", Clock::Virtual),
         ("fault(read_error=0.5, model:st340015a?data=keep)", Clock::Virtual),
+        ("cache(ram:1MiB, raid1(model:maxtor-6y200p0, cache(ram:1MiB, model:maxtor-6y200p0)))", Clock::Virtual),
+        ("cache(ram:1MiB, linear(model:maxtor-6y200p0, ram:1MiB))", Clock::Wall),
         ("linear(model:maxtor-6y200p0, ram:1MiB)", Clock::Wall),
     ] {
         assert_eq!(build(text).expect(text).clock, clock, "{text}");

@@ -36,6 +36,8 @@ fn stacks_keep_the_contract() {
         "raid6(chunk=2KiB, layout=ddf-N-continue, ram:32KiB, missing, ram:32KiB, missing, ram:32KiB)",
         "overlay(ram:4MiB, raid0(chunk=4KiB, ram:64KiB, ram:64KiB))",
         "overlay(keep=no, ram:4MiB, ram:96KiB)",
+        "cache(mode=write-back, ram:24KiB, raid5(chunk=4KiB, ram:32KiB, ram:32KiB, ram:32KiB))",
+        "cache(mode=write-through, policy=lru, ram:16KiB, fault(volatile=yes, ram:96KiB))",
         "raid0(chunk=4KiB, raid1(ram:64KiB, ram:64KiB), raid5(chunk=1KiB, ram:32KiB, ram:32KiB, missing))",
     ] {
         for seed in 0..2 {

@@ -10,7 +10,6 @@
 //!
 //! A step ends when all its commands have. What is not needed is left out: a flush without new bits is one flush of the delta.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
 use block::{BufMut, Channel, Clock, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
@@ -20,37 +19,12 @@ use super::Shared;
 use super::format::encode_page;
 use super::index::{Index, Snapshot};
 use super::turn::Waiter;
+use crate::lane::Lane;
 
 /// Pages that lie side by side are written together, up to so many.
 const PAGES_TOGETHER: usize = 64;
 /// Room for the pieces of one request, however small the depth.
 const DEPTH_MIN: u32 = 16;
-
-/// A channel below, whose commands wait for room here.
-struct Lane {
-    channel: Box<dyn Channel>,
-    depth: u32,
-    waiting: VecDeque<Request>,
-}
-
-impl Lane {
-    fn send(&mut self, request: Request) {
-        if self.channel.in_flight() < self.depth {
-            self.channel.submit(request);
-        } else {
-            self.waiting.push_back(request);
-        }
-    }
-
-    fn poll(&mut self, done: &mut Vec<Completion>) {
-        self.channel.poll(done);
-        while self.channel.in_flight() < self.depth
-            && let Some(request) = self.waiting.pop_front()
-        {
-            self.channel.submit(request);
-        }
-    }
-}
 
 enum Kind {
     Read {
@@ -108,10 +82,8 @@ fn below_tag(slot: usize, part: usize) -> u64 {
 impl OverlayChannel {
     pub(super) fn open(shared: &Arc<Shared>, depth: u32, reactor: &Reactor) -> Result<OverlayChannel, Error> {
         let depth = depth.max(DEPTH_MIN);
-        let lane = |device: &Arc<dyn block::Device>| -> Result<Lane, Error> {
-            Ok(Lane { channel: device.open(depth, reactor)?, depth, waiting: VecDeque::new() })
-        };
-        let (lower, delta) = (lane(&shared.lower)?, lane(&shared.delta)?);
+        let lower = Lane::open(&*shared.lower, depth, reactor)?;
+        let delta = Lane::open(&*shared.delta, depth, reactor)?;
         let ringer = match reactor.clock() {
             Clock::Wall => Some(reactor.ringer().map_err(|error| Error::from_io("overlay: a bell", error))?),
             Clock::Virtual => None,

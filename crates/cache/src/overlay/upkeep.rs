@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use block::{Blocking, BufMut, Device, DiscardSupport, Emulated, Error, ErrorKind, Op};
-use xxhash_rust::xxh3::Xxh3;
+use block::{Blocking, Device, DiscardSupport, Emulated, Error, ErrorKind, Op};
 
 use super::format::{DATA_ALIGNMENT_BYTES, DeltaState, Shape, Superblock, decode_page};
 use super::index::Index;
 use super::shape;
-use crate::beside::open_beside;
+use crate::beside::{fingerprint, open_beside};
 
 /// How much is read or written at a time.
 const PIECE_BYTES: u64 = 1 << 20;
-/// The fingerprint looks at so many places of this length.
-const SAMPLES: u64 = 64;
-const SAMPLE_BYTES: u64 = 4096;
 
 /// What a delta holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +44,7 @@ pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, keep: b
         }
         return Ok((0, Index::new(shape)));
     }
-    let fingerprint = fingerprint(lower, shape)?;
+    let fingerprint = fingerprint(lower, shape.block_bytes)?;
     let mut superblock = match found {
         Some(superblock) => superblock,
         None if delta.info().read_only => return Err(Error::new(ErrorKind::ReadOnly, "the delta is empty and cannot be written")),
@@ -102,8 +98,8 @@ pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>) -> Result<u64, Err
         let mut superblock = kept_superblock(&mut source, &*delta)?;
         let shape = shape(delta.info(), lower.info())?;
         // The device below is a mixture once a commit has begun, so only its size can be looked at then.
-        let fingerprint = if superblock.state == DeltaState::InUse { fingerprint(&*lower, shape)? } else { superblock.fingerprint };
-        superblock.check(shape, fingerprint)?;
+        let found = if superblock.state == DeltaState::InUse { fingerprint(&*lower, shape.block_bytes)? } else { superblock.fingerprint };
+        superblock.check(shape, found)?;
         let index = match superblock.state {
             DeltaState::Clearing => Index::new(shape),
             DeltaState::InUse | DeltaState::Committing => read_index(&mut source, &superblock)?,
@@ -114,7 +110,7 @@ pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>) -> Result<u64, Err
             write_superblock(&mut source, &superblock)?;
         }
         copy(&mut source, &mut target, shape, &index)?;
-        superblock.fingerprint = self::fingerprint(&*lower, shape)?;
+        superblock.fingerprint = fingerprint(&*lower, shape.block_bytes)?;
         superblock.name = lower.describe().to_string();
         superblock.state = DeltaState::Clearing;
         write_superblock(&mut source, &superblock)?;
@@ -224,32 +220,4 @@ fn copy(source: &mut Blocking, target: &mut Blocking, shape: Shape, index: &Inde
         }
     }
     target.flush()
-}
-
-/// What tells the device below from another one: see `docs/formats/overlay.md`.
-fn fingerprint(lower: &dyn Device, shape: Shape) -> Result<u64, Error> {
-    if !lower.info().stores_data {
-        return Ok(0);
-    }
-    let block = u64::from(shape.block_bytes);
-    let sample_bytes = SAMPLE_BYTES.max(block);
-    let places: Vec<(u64, u64)> = if shape.size_bytes <= SAMPLES * sample_bytes {
-        (0..shape.size_bytes).step_by(sample_bytes as usize).map(|offset| (offset, sample_bytes.min(shape.size_bytes - offset))).collect()
-    } else {
-        let last = shape.size_bytes - sample_bytes;
-        // In 128 bits: the product of a large device's size passes 64.
-        let place = |number: u64| (u128::from(last) * u128::from(number) / u128::from(SAMPLES - 1)) as u64 / block * block;
-        (0..SAMPLES).map(|number| (place(number), sample_bytes)).collect()
-    };
-    let mut channel = open_beside(lower)?;
-    let mut hash = Xxh3::new();
-    for (offset, length) in places {
-        match channel.read(offset, BufMut::zeroed(length as usize)) {
-            Ok(bytes) => bytes.slices().for_each(|slice| hash.update(slice)),
-            // A place that is lost is lost the next time too; whoever rescues data may have many.
-            Err(error) if error.kind() == ErrorKind::Media => hash.update(&[0xff; 4]),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(hash.digest())
 }

@@ -63,6 +63,11 @@ impl Directory {
         u64::from(self.table.key(slot))
     }
 
+    /// The slots in use.
+    pub fn in_use(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.table.in_use()
+    }
+
     /// Where the block is; counts as an access.
     pub fn access(&mut self, block: u64) -> Option<Slot> {
         let slot = self.find(block)?;
@@ -78,15 +83,31 @@ impl Directory {
         Some(slot)
     }
 
-    /// Frees the slot of the one that goes next for the sake of the block `incoming`, among those that `may_go` (clean and
-    /// not in use), and says which block it was; `None` when none may go. The time it takes grows with the number of those
+    /// Frees the slot of the one that goes next for the sake of the block `incoming`, among those that `may_go` (not in
+    /// use), and says which block it was; `None` when none may go. The time it takes grows with the number of those
     /// asked for in vain.
-    pub fn evict(&mut self, incoming: u64, mut may_go: impl FnMut(Slot) -> bool) -> Option<(Slot, u64)> {
+    pub fn evict(&mut self, incoming: u64, mut may_go: impl FnMut(u64) -> bool) -> Option<(Slot, u64)> {
         let table = &self.table;
-        let slot = self.policy.evict(incoming as u32, &|slot| table.key(slot), &mut may_go)?;
+        let key = |slot| table.key(slot);
+        let slot = self.policy.evict(incoming as u32, &key, &mut |slot| may_go(u64::from(key(slot))))?;
         let block = self.block(slot);
         self.table.remove(slot);
         Some((slot, block))
+    }
+
+    /// The block in a slot in use was accessed.
+    pub fn hit(&mut self, slot: Slot) {
+        self.policy.hit(slot);
+    }
+
+    /// Keeps the block in `slot`, which is not pinned, whatever comes: the policy no longer knows of it.
+    pub fn pin(&mut self, slot: Slot) {
+        self.policy.remove(slot);
+    }
+
+    /// Lets the policy judge the block in `slot` again, as a newcomer.
+    pub fn unpin(&mut self, slot: Slot) {
+        self.policy.insert(slot, self.table.key(slot));
     }
 
     /// Frees a slot whose block is worth nothing any more.

@@ -32,24 +32,36 @@ impl Packed {
 }
 
 /// Bits, one a slot.
-pub(super) struct Bits(Box<[u64]>);
+pub(crate) struct Bits(Box<[u64]>);
 
 impl Bits {
-    pub(super) fn new(count: u32) -> Bits {
+    pub(crate) fn new(count: u32) -> Bits {
         Bits(vec![0; count.div_ceil(64) as usize].into())
     }
 
-    pub(super) fn get(&self, slot: Slot) -> bool {
+    pub(crate) fn get(&self, slot: Slot) -> bool {
         self.0[slot as usize / 64] >> (slot % 64) & 1 == 1
     }
 
-    pub(super) fn set(&mut self, slot: Slot, value: bool) {
+    pub(crate) fn set(&mut self, slot: Slot, value: bool) {
         let bit = 1 << (slot % 64);
         let word = &mut self.0[slot as usize / 64];
         *word = if value { *word | bit } else { *word & !bit };
     }
 
-    pub(super) fn memory_bytes(&self) -> usize {
+    /// All that are set, in order.
+    pub(crate) fn ones(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.0.iter().enumerate().flat_map(|(word, &bits)| {
+            let mut left = bits;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros())?;
+                left &= left - 1;
+                Some(64 * word as u32 + bit)
+            })
+        })
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
         8 * self.0.len()
     }
 }

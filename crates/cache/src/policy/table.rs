@@ -89,6 +89,13 @@ impl Table {
         self.used -= 1;
     }
 
+    /// The slots in use, chain by chain.
+    pub(super) fn in_use(&self) -> impl Iterator<Item = Slot> + '_ {
+        let heads = (0..self.heads.memory_bytes() / 3).map(|head| self.heads.get(head));
+        let some = |slot: u32| (slot != NONE).then_some(slot);
+        heads.flat_map(move |head| std::iter::successors(some(head), move |&slot| some(self.next.get(slot as usize))))
+    }
+
     pub(super) fn memory_bytes(&self) -> usize {
         4 * self.keys.len() + self.next.memory_bytes() + self.heads.memory_bytes()
     }

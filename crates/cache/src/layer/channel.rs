@@ -1,0 +1,452 @@
+//! One owner's requests on a cache, and the write-outs that they bring about.
+//!
+//! ```text
+//! read       Waiting > Fetch > Fill
+//! write      Waiting > Patch > Data > Children       it has completed for everybody else after Data
+//! flush                Children > Sync
+//! write-out  Waiting > Load > Send                   a child of the two above
+//! ```
+//!
+//! A step ends when all its commands have; steps without a command are left out. A job holds its blocks until its last step
+//! has ended, but a write gives them back before it waits for write-outs, which may be of the same blocks.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use block::{BufMut, Channel, Clock, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
+use reactor::Woken;
+
+use super::job::{Content, Job, Read, Running, Step, Write, WriteOut};
+use super::ranges::{Waiter, hold};
+use super::{CacheMode, Shared, plan};
+use crate::lane::Lane;
+
+/// Room for the parts of one request, however small the depth.
+const DEPTH_MIN: u32 = 16;
+/// How many runs a write that finds too much dirty writes out.
+const BATCH_RUNS: usize = 32;
+/// How many runs of one flush are under way together.
+const FLUSH_RUNS: usize = 16;
+
+pub(super) struct CacheChannel {
+    pub(super) shared: Arc<Shared>,
+    reactor: Reactor,
+    number: u32,
+    pub(super) store: Lane,
+    pub(super) lower: Lane,
+    waiter: Arc<Waiter>,
+    /// Commands below carry the index of their job and their number in its step.
+    jobs: Vec<Option<Running>>,
+    free: Vec<usize>,
+    /// Requests of the owner among the jobs.
+    owned: u32,
+    closing: bool,
+    raw: Vec<Completion>,
+    ready: Vec<Completion>,
+}
+
+pub(super) fn below_tag(slot: usize, part: usize) -> u64 {
+    (slot as u64) << 32 | part as u64
+}
+
+impl CacheChannel {
+    pub(super) fn open(shared: &Arc<Shared>, depth: u32, reactor: &Reactor) -> Result<CacheChannel, Error> {
+        let depth = depth.max(DEPTH_MIN);
+        let (store, lower) = (Lane::open(&*shared.store, depth, reactor)?, Lane::open(&*shared.lower, depth, reactor)?);
+        let ringer = match reactor.clock() {
+            Clock::Wall => Some(reactor.ringer().map_err(|error| Error::from_io("cache: a bell", error))?),
+            Clock::Virtual => None,
+        };
+        Ok(CacheChannel {
+            shared: Arc::clone(shared),
+            reactor: reactor.clone(),
+            number: shared.channels.fetch_add(1, Ordering::Relaxed),
+            store,
+            lower,
+            waiter: Waiter::new(ringer),
+            jobs: Vec::new(),
+            free: Vec::new(),
+            owned: 0,
+            closing: false,
+            raw: Vec::new(),
+            ready: Vec::new(),
+        })
+    }
+
+    fn place(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.jobs.push(None);
+            self.jobs.len() - 1
+        })
+    }
+
+    /// Takes the blocks and begins, or queues for them.
+    fn start(&mut self, slot: usize, mut running: Running, blocks: &Range<u64>, exclusive: bool) {
+        running.in_ranges = true;
+        let hold = hold((self.number, slot), blocks, exclusive);
+        if self.shared.state().ranges.take(hold, &self.waiter) {
+            self.begin(slot, running);
+        } else {
+            self.jobs[slot] = Some(running);
+        }
+    }
+
+    /// The job has its blocks.
+    fn begin(&mut self, slot: usize, running: Running) {
+        match &running.job {
+            Job::Read(_) => self.begin_read(slot, running),
+            Job::Write(_) => self.begin_write(slot, running),
+            Job::WriteOut(_) => self.begin_write_out(slot, running),
+            Job::Flush(_) => unreachable!("a flush takes no blocks"),
+        }
+    }
+
+    /// Gives the job's blocks back.
+    pub(super) fn release(&mut self, slot: usize, running: &mut Running) {
+        if std::mem::take(&mut running.in_ranges) {
+            let granted = self.shared.state().ranges.release((self.number, slot), &self.waiter);
+            if granted && self.reactor.clock() == Clock::Virtual {
+                self.reactor.nudge();
+            }
+        }
+    }
+
+    /// Commands are under way, or the step has nothing to do.
+    pub(super) fn wait_for(&mut self, slot: usize, running: Running) {
+        if running.left == 0 {
+            self.end_step(slot, running);
+        } else {
+            self.jobs[slot] = Some(running);
+        }
+    }
+
+    /// Commands are about to be sent.
+    pub(super) fn jobs_put(&mut self, slot: usize, running: Running) {
+        self.jobs[slot] = Some(running);
+    }
+
+    /// Takes what came from below, and what comes of it. False when there was nothing.
+    fn advance(&mut self) -> bool {
+        let mut raw = std::mem::take(&mut self.raw);
+        self.store.poll(&mut raw);
+        let from_store = raw.len();
+        self.lower.poll(&mut raw);
+        let mut any = !raw.is_empty();
+        for (number, Completion { tag, buffer, result }) in raw.drain(..).enumerate() {
+            let slot = (tag >> 32) as usize;
+            // What was given up when the channel was closed is nobody's any more.
+            let Some(mut running) = self.jobs[slot].take() else { continue };
+            running.left -= 1;
+            self.end_command(slot, &mut running, (tag & 0xffff_ffff) as usize, number < from_store, buffer, result);
+            self.wait_for(slot, running);
+        }
+        self.raw = raw;
+        for slot in self.waiter.take_granted() {
+            any = true;
+            if let Some(running) = self.jobs[slot].take() {
+                self.begin(slot, running);
+            }
+        }
+        any
+    }
+
+    fn end_command(
+        &mut self,
+        slot: usize,
+        running: &mut Running,
+        part: usize,
+        from_store: bool,
+        buffer: Returned,
+        result: Result<(), Error>,
+    ) {
+        match &mut running.job {
+            Job::Read(_) => self.end_read_command(slot, running, part, from_store, buffer, result),
+            Job::Write(write) if running.step == Step::Patch => {
+                write.patches.push((part, buffer.read()));
+                keep_first(&mut running.error, result);
+            }
+            Job::Write(write) => {
+                let failed = result.is_err();
+                let pieces = write.carried.get(part).cloned().unwrap_or(0..0);
+                for piece in &mut write.pieces[pieces] {
+                    *if from_store { &mut piece.store_failed } else { &mut piece.lower_failed } |= failed;
+                }
+                keep_first(if from_store { &mut write.store_error } else { &mut write.lower_error }, result);
+                if !from_store {
+                    self.shared.lower_written.store(true, Ordering::Release);
+                }
+            }
+            Job::WriteOut(out) if running.step == Step::Load => {
+                out.loaded[part] = Some(buffer.read());
+                keep_first(&mut running.error, result);
+            }
+            Job::WriteOut(out) => {
+                if result.is_err() {
+                    out.failed.push(part);
+                }
+                keep_first(&mut running.error, result);
+                self.shared.lower_written.store(true, Ordering::Release);
+            }
+            Job::Flush(_) => keep_first(&mut running.error, result),
+        }
+    }
+
+    /// What the step has started is done.
+    fn end_step(&mut self, slot: usize, mut running: Running) {
+        match (running.step, &running.job) {
+            (Step::Fetch, _) => self.end_fetch(slot, running),
+            (Step::Fill, _) => self.end_fill(slot, running),
+            (Step::Patch, _) => self.end_patch(slot, running),
+            (Step::Data, _) => self.end_data(slot, running),
+            (Step::Load, _) => self.end_load(slot, running),
+            (Step::Send, _) => self.end_send(slot, running),
+            (Step::Children, Job::Flush(_)) => self.go_on_with_flush(slot, running),
+            (Step::Children, _) => {
+                // Whoever wrote has its data in the store; that others could not be written out is not its failure.
+                running.error = None;
+                self.shared.writing_out.store(false, Ordering::Release);
+                self.finish(slot, running);
+            }
+            (Step::Sync, _) => self.finish(slot, running),
+            (Step::Waiting, _) => unreachable!("nothing is sent while a job waits for its blocks"),
+        }
+    }
+
+    /// The job is done: the owner hears of it, or the job that wanted it.
+    pub(super) fn finish(&mut self, slot: usize, mut running: Running) {
+        self.release(slot, &mut running);
+        self.free.push(slot);
+        let Running { tag, job, error, .. } = running;
+        let buffer = match job {
+            Job::WriteOut(out) => return self.end_child(out.parent, error),
+            Job::Read(read) => {
+                let mut whole = read.into;
+                read.parts.into_iter().filter_map(|part| part.into).for_each(|part| whole.append(part));
+                Returned::Read(whole)
+            }
+            Job::Write(write) => match write.content {
+                Content::Data(from) => Returned::Written(from),
+                Content::Zeroes | Content::Discard => Returned::Nothing,
+            },
+            Job::Flush(_) => {
+                if let Some(error) = &error {
+                    self.shared.let_flushes_fail(error.repeat());
+                }
+                Returned::Nothing
+            }
+        };
+        self.owned -= 1;
+        self.ready.push(Completion { tag, buffer, result: error.map_or(Ok(()), Err) });
+    }
+
+    fn end_child(&mut self, parent: usize, error: Option<Error>) {
+        let Some(mut running) = self.jobs[parent].take() else { return };
+        running.left -= 1;
+        if let Some(error) = error {
+            running.error.get_or_insert(error);
+        }
+        if self.closing {
+            self.jobs[parent] = Some(running);
+        } else if matches!(running.job, Job::Flush(_)) || running.left == 0 {
+            self.end_step(parent, running);
+        } else {
+            self.jobs[parent] = Some(running);
+        }
+    }
+
+    /// Starts writing out a run for a job that is not in its place now.
+    fn start_write_out(&mut self, parent: usize, blocks: Range<u64>) {
+        let slot = self.place();
+        let out = WriteOut { parent, blocks: blocks.clone(), segments: Vec::new(), loaded: Vec::new(), failed: Vec::new() };
+        self.start(slot, Running::new(0, Job::WriteOut(Box::new(out))), &blocks, false);
+    }
+
+    fn start_flush(&mut self, tag: u64) {
+        if let Some(error) = self.shared.flush_failure() {
+            self.ready.push(Request::new(tag, Op::Flush).complete(Err(error)));
+            return;
+        }
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        if self.shared.options.mode == CacheMode::WriteBack {
+            self.shared.write_out_failed.store(false, Ordering::Release);
+            let state = self.shared.state();
+            for block in state.dirty_blocks() {
+                if runs.last().is_none_or(|run| run.end <= block) {
+                    runs.push(plan::run(&self.shared.shape, &state, block));
+                }
+            }
+            drop(state);
+            runs.reverse();
+        }
+        let slot = self.place();
+        self.owned += 1;
+        let mut running = Running::new(tag, Job::Flush(runs));
+        running.step = Step::Children;
+        self.go_on_with_flush(slot, running);
+    }
+
+    /// Keeps write-outs under way until none is left to start, and then makes it all durable.
+    fn go_on_with_flush(&mut self, slot: usize, mut running: Running) {
+        let Job::Flush(runs) = &mut running.job else { unreachable!("only flushes come here") };
+        let room = FLUSH_RUNS.saturating_sub(running.left);
+        let now = runs.split_off(runs.len() - runs.len().min(room));
+        running.left += now.len();
+        if running.left == 0 {
+            if running.error.is_some() {
+                return self.finish(slot, running);
+            }
+            running.step = Step::Sync;
+            running.left = 1;
+            self.jobs[slot] = Some(running);
+            self.lower.send(Request::new(below_tag(slot, 0), Op::Flush));
+            return;
+        }
+        self.jobs[slot] = Some(running);
+        for blocks in now.into_iter().rev() {
+            self.start_write_out(slot, blocks);
+        }
+    }
+
+    /// A write has left so much dirty that it has to write some out, unless somebody else does already.
+    pub(super) fn write_some_out(&mut self, slot: usize, mut running: Running) {
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        {
+            let mut state = self.shared.state();
+            let much = state.dirty_slots() + state.idle_claims() >= self.shared.dirty_high(&state);
+            if much && !self.closing && self.shared.dirty_max(&state) > 0 && !self.shared.writing_out.swap(true, Ordering::AcqRel) {
+                let mut asked = 0;
+                while runs.len() < BATCH_RUNS
+                    && asked < state.dirty_slots()
+                    && let Some(block) = state.next_dirty()
+                {
+                    asked += 1;
+                    if runs.last().is_none_or(|run| !run.contains(&block)) {
+                        let run = plan::run(&self.shared.shape, &state, block);
+                        runs.push(run);
+                    }
+                }
+                if runs.is_empty() {
+                    self.shared.writing_out.store(false, Ordering::Release);
+                }
+            }
+        }
+        if runs.is_empty() {
+            return self.finish(slot, running);
+        }
+        running.step = Step::Children;
+        running.left = runs.len();
+        self.jobs[slot] = Some(running);
+        for blocks in runs {
+            self.start_write_out(slot, blocks);
+        }
+    }
+}
+
+/// Keeps the first error.
+pub(super) fn keep_first(error: &mut Option<Error>, result: Result<(), Error>) {
+    if let Err(failed) = result {
+        error.get_or_insert(failed);
+    }
+}
+
+impl Channel for CacheChannel {
+    fn submit(&mut self, request: Request) {
+        if let Err(error) = self.shared.info.check(&request.op) {
+            self.ready.push(request.complete(Err(error.at("cache"))));
+            return;
+        }
+        if let Some(error) = self.shared.stop_reason() {
+            self.ready.push(request.complete(Err(error)));
+            return;
+        }
+        let Request { tag, op } = request;
+        let Some((offset, length)) = op.range() else { return self.start_flush(tag) };
+        let blocks = self.shared.shape.range(offset, length);
+        let carries_data = matches!(op, Op::Read { .. } | Op::Write { .. });
+        let (outside, all_here) = {
+            let mut state = self.shared.state();
+            let outside = carries_data && state.admission.request(offset, length);
+            (outside, state.has_all(blocks.clone()))
+        };
+        let write = |content, fua| {
+            let (pieces, patches, carried) = (Vec::new(), Vec::new(), Vec::new());
+            Job::Write(Box::new(Write {
+                content,
+                offset,
+                length,
+                fua,
+                outside,
+                pieces,
+                patches,
+                carried,
+                store_error: None,
+                lower_error: None,
+            }))
+        };
+        let (job, exclusive) = match op {
+            Op::Read { into, .. } => {
+                let fill = !all_here && !outside && !self.shared.is_distrusted();
+                let (parts, filling, carried) = (Vec::new(), Vec::new(), Vec::new());
+                (Job::Read(Box::new(Read { offset, length, fill, into, parts, filling, carried })), fill)
+            }
+            Op::Write { from, fua, .. } => (write(Content::Data(from), fua), true),
+            Op::WriteZeroes { fua, .. } => (write(Content::Zeroes, fua), true),
+            Op::Discard { .. } => (write(Content::Discard, false), true),
+            Op::Flush => unreachable!("a flush has no range"),
+        };
+        let slot = self.place();
+        self.owned += 1;
+        self.start(slot, Running::new(tag, job), &blocks, exclusive);
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        // A step that ends without waiting wakes nobody, so what was started here is polled for here.
+        while self.advance() {}
+        done.append(&mut self.ready);
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.owned + self.ready.len() as u32
+    }
+}
+
+/// A write that is under way could land after a newer one of the next channel. So a channel that is dropped begins nothing
+/// more, but sees the writes through that it has sent, and gives its blocks back when they have ended.
+impl Drop for CacheChannel {
+    fn drop(&mut self) {
+        self.closing = true;
+        let mut writing_out = false;
+        for slot in 0..self.jobs.len() {
+            let Some(mut running) = self.jobs[slot].take() else { continue };
+            match running.step {
+                Step::Waiting | Step::Fetch | Step::Patch | Step::Load | Step::Sync => self.release(slot, &mut running),
+                Step::Children => writing_out |= matches!(running.job, Job::Write(_)),
+                Step::Fill | Step::Data | Step::Send => self.jobs[slot] = Some(running),
+            }
+        }
+        while self.jobs.iter().any(Option::is_some) && !std::thread::panicking() {
+            if !self.advance() && !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != Woken::Idle) {
+                break;
+            }
+        }
+        if writing_out {
+            self.shared.writing_out.store(false, Ordering::Release);
+        }
+        let stuck: Vec<usize> = (0..self.jobs.len()).filter(|&slot| self.jobs[slot].is_some()).collect();
+        if !stuck.is_empty() {
+            let text = "cache: a device never answered to a write, and nobody knows what it holds";
+            self.shared.let_flushes_fail(Error::new(ErrorKind::TimedOut, text));
+        }
+        for slot in stuck {
+            if let Some(mut running) = self.jobs[slot].take() {
+                self.release(slot, &mut running);
+            }
+        }
+    }
+}
+
+/// A buffer for blocks on their way between the two devices.
+pub(super) fn bounce(length: u64) -> BufMut {
+    BufMut::zeroed(length as usize)
+}

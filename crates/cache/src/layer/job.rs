@@ -1,0 +1,119 @@
+//! What a channel is in the middle of.
+
+use std::ops::Range;
+
+use block::{Buf, BufMut, Error};
+
+use super::plan::{Piece, ReadPart, Segment};
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Others hold its blocks.
+    Waiting,
+    /// Read: from the store and from the device below.
+    Fetch,
+    /// Read: what was missing goes to the store.
+    Fill,
+    /// Write: the rest of blocks that it covers in part comes from the device below.
+    Patch,
+    /// Write: to the store and to the device below.
+    Data,
+    /// Write-out: from the store.
+    Load,
+    /// Write-out: to the device below.
+    Send,
+    /// Write-outs that were started for it are under way.
+    Children,
+    /// Flush: of the device below, and of the store.
+    Sync,
+}
+
+/// What a write writes.
+#[derive(Debug)]
+pub(super) enum Content {
+    Data(Buf),
+    Zeroes,
+    Discard,
+}
+
+#[derive(Debug)]
+pub(super) struct Write {
+    pub(super) content: Content,
+    pub(super) offset: u64,
+    pub(super) length: u64,
+    pub(super) fua: bool,
+    pub(super) outside: bool,
+    pub(super) pieces: Vec<Piece>,
+    /// Whole blocks that are made of what lies below and of what is written, by piece.
+    pub(super) patches: Vec<(usize, BufMut)>,
+    /// Pieces that a command carries, in the order of sending.
+    pub(super) carried: Vec<Range<usize>>,
+    pub(super) store_error: Option<Error>,
+    pub(super) lower_error: Option<Error>,
+}
+
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) offset: u64,
+    pub(super) length: u64,
+    /// The blocks are held exclusively, so that what is missing can come in.
+    pub(super) fill: bool,
+    /// The owner's buffer until it is cut up.
+    pub(super) into: BufMut,
+    pub(super) parts: Vec<ReadPart>,
+    /// Of each part that comes in, the blocks.
+    pub(super) filling: Vec<Option<Buf>>,
+    /// The part that a command is for.
+    pub(super) carried: Vec<usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct WriteOut {
+    /// The job that wants it.
+    pub(super) parent: usize,
+    pub(super) blocks: Range<u64>,
+    pub(super) segments: Vec<Segment>,
+    /// What was loaded, segment after segment, piece after piece.
+    pub(super) loaded: Vec<Option<BufMut>>,
+    /// Segments that could not be written.
+    pub(super) failed: Vec<usize>,
+}
+
+#[derive(Debug)]
+pub(super) enum Job {
+    Read(Box<Read>),
+    Write(Box<Write>),
+    /// The runs that it has still to write out, the lowest address last.
+    Flush(Vec<Range<u64>>),
+    WriteOut(Box<WriteOut>),
+}
+
+/// A job and how far it is.
+#[derive(Debug)]
+pub(super) struct Running {
+    /// The owner's tag; a write-out has none.
+    pub(super) tag: u64,
+    pub(super) job: Job,
+    pub(super) step: Step,
+    /// Commands of this step, or jobs started for it, that have not ended.
+    pub(super) left: usize,
+    pub(super) error: Option<Error>,
+    /// Whether it has taken a range, or waits for one.
+    pub(super) in_ranges: bool,
+}
+
+impl Running {
+    pub(super) fn new(tag: u64, job: Job) -> Running {
+        Running { tag, job, step: Step::Waiting, left: 0, error: None, in_ranges: false }
+    }
+}
+
+/// A part of a buffer.
+pub(super) fn slice(buffer: &Buf, at: u64, length: u64) -> Buf {
+    let mut rest = buffer.clone();
+    if at > 0 {
+        drop(rest.split_to(at as usize));
+    }
+    rest.split_to(length as usize)
+}

@@ -1,0 +1,156 @@
+//! A cache in memory keeps the contract in every mode, with every policy, whatever fails.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use block::{Blocking, Checked, Device, DiscardSupport, ErrorKind, Info, Reactor, Support};
+use cache::{AdmissionOptions, Cache, CacheMode, CacheOptions, PolicyKind};
+use reactor::derive_seed;
+use testkit::crash::{self, Options, Rig};
+use testkit::model::{self, Load};
+use testkit::{Fault, Memory, conformance};
+
+const MODES: [CacheMode; 3] = [CacheMode::WriteThrough, CacheMode::WriteAround, CacheMode::WriteBack];
+
+/// A device below that can do everything, and loses what was not flushed.
+fn able(size_bytes: u64) -> Info {
+    Info {
+        fua: Support::Native,
+        zeroes: Support::Native,
+        discard: DiscardSupport::ReadsZero,
+        volatile_cache: true,
+        ..Info::plain(size_bytes)
+    }
+}
+
+/// One that can read and write and nothing else, and that has a last block which is not whole.
+fn plain(size_bytes: u64) -> Info {
+    Info { max_request_bytes: 32 << 10, ..Info::plain(size_bytes) }
+}
+
+fn slow(info: Info, seed: u64) -> Arc<Memory> {
+    Arc::new(Memory::with(info).delayed(seed, Duration::from_micros(50)))
+}
+
+fn store(blocks: u64) -> Arc<dyn Device> {
+    Arc::new(Memory::new(blocks * 4096))
+}
+
+fn cache(store: Arc<dyn Device>, lower: Arc<dyn Device>, options: CacheOptions) -> Arc<Cache> {
+    Arc::new(Cache::in_memory(Checked::over(store), Checked::over(lower), options).expect("a cache"))
+}
+
+fn options(mode: CacheMode, policy: PolicyKind) -> CacheOptions {
+    CacheOptions { mode, policy, ..CacheOptions::default() }
+}
+
+fn blocking(device: &dyn Device) -> Blocking {
+    Blocking::open(device, &Reactor::virtual_clock()).expect("it opens")
+}
+
+#[test]
+fn every_mode_with_every_policy_keeps_the_contract() {
+    for (seed, mode) in (1..).zip(MODES) {
+        for policy in PolicyKind::ALL {
+            let make = || -> Arc<dyn Device> { cache(store(5), slow(able(97 * 512), seed), options(mode, policy)) };
+            conformance::run(make, Reactor::virtual_clock, seed).unwrap_or_else(|violation| panic!("{mode}, {policy}: {violation}"));
+        }
+    }
+}
+
+#[test]
+fn so_it_does_over_devices_that_can_do_little_and_from_slow_stores() {
+    for (seed, mode) in (1..).zip(MODES) {
+        for promote_after in [1, 2] {
+            let admission = AdmissionOptions { sequential_cutoff_bytes: Some(6 << 10), promote_after };
+            let make = || -> Arc<dyn Device> {
+                let store = slow(Info { max_request_bytes: 8 << 10, ..Info::plain(7 << 12) }, seed);
+                cache(store, slow(plain(501 * 512), seed + 7), CacheOptions { admission, ..options(mode, PolicyKind::S3Fifo) })
+            };
+            conformance::run(make, Reactor::virtual_clock, seed).unwrap_or_else(|violation| panic!("{mode}: {violation}"));
+        }
+    }
+}
+
+#[test]
+fn so_it_does_on_threads() {
+    for (seed, mode) in (1..).zip(MODES) {
+        let make = || -> Arc<dyn Device> { cache(store(6), Arc::new(Memory::with(able(300 * 512))), options(mode, PolicyKind::Clock)) };
+        conformance::run(make, || Reactor::wall().expect("io_uring"), seed).unwrap_or_else(|violation| panic!("{mode}: {violation}"));
+    }
+}
+
+#[test]
+fn a_read_only_cache_refuses_writes_and_speeds_reads() {
+    let lower = slow(able(64 * 512), 1);
+    blocking(&*lower).write_slice(0, &[7; 512]).expect("a write");
+    let make =
+        || -> Arc<dyn Device> { cache(store(4), Arc::clone(&lower) as Arc<dyn Device>, options(CacheMode::ReadOnly, PolicyKind::Lru)) };
+    conformance::run(make, Reactor::virtual_clock, 1).unwrap_or_else(|violation| panic!("{violation}"));
+}
+
+#[test]
+fn errors_of_the_device_below_are_told_and_leave_old_or_new() {
+    for seed in 0..40 {
+        let mode = MODES[seed as usize % 3];
+        let lower = slow(able(97 * 512), seed);
+        let device: Arc<dyn Device> = cache(store(6), Arc::clone(&lower) as Arc<dyn Device>, options(mode, PolicyKind::Sieve));
+        for round in 0..4 {
+            lower.fail_next(if round % 2 == 0 { Fault::Read } else { Fault::Write });
+            let load = Load { requests: 100, depth: 4, channels: 2, longest_blocks: 20 };
+            model::drive(&device, &Reactor::virtual_clock(), &load, derive_seed(seed, "load", round))
+                .unwrap_or_else(|violation| panic!("{mode}, seed {seed}: {violation}"));
+        }
+    }
+}
+
+#[test]
+fn a_store_that_fails_does_no_harm() {
+    for seed in 0..60 {
+        let mode = MODES[seed as usize % 3];
+        let store = slow(Info::plain(6 << 12), seed);
+        let device: Arc<dyn Device> =
+            cache(Arc::clone(&store) as Arc<dyn Device>, slow(able(97 * 512), seed), options(mode, PolicyKind::S3Fifo));
+        for round in 0..4 {
+            store.fail_next(if round % 2 == 0 { Fault::Write } else { Fault::Read });
+            let load = Load { requests: 100, depth: 4, channels: 2, longest_blocks: 20 };
+            model::drive(&device, &Reactor::virtual_clock(), &load, derive_seed(seed, "load", round))
+                .unwrap_or_else(|violation| panic!("{mode}, seed {seed}: {violation}"));
+        }
+    }
+}
+
+#[test]
+fn a_failed_flush_sticks() {
+    for mode in MODES {
+        let lower = Arc::new(Memory::with(able(64 * 512)));
+        let device = cache(store(4), Arc::clone(&lower) as Arc<dyn Device>, options(mode, PolicyKind::Lru));
+        assert_eq!(conformance::sticky_flush(&*device, &Reactor::virtual_clock(), || lower.fail_next(Fault::Flush), 5), Ok(()));
+    }
+    let lower = Arc::new(Memory::with(able(64 * 512)));
+    let device = cache(store(4), Arc::clone(&lower) as Arc<dyn Device>, options(CacheMode::WriteBack, PolicyKind::Lru));
+    let mut channel = blocking(&*device);
+    channel.write_slice(0, &[7; 4096]).expect("a write");
+    lower.fail_next(Fault::Write);
+    assert_eq!(channel.flush().expect_err("it cannot be written out").kind(), ErrorKind::Media);
+    assert_eq!(channel.flush().expect_err("still").kind(), ErrorKind::Media);
+}
+
+/// "Nothing durable is ever lost" and "A block is never torn".
+#[test]
+fn crashes_everywhere_lose_nothing_durable() {
+    let mut crashes = 0;
+    for seed in 0..12 {
+        let options = options(MODES[seed as usize % 3], PolicyKind::ALL[seed as usize % 7]);
+        let rig = || {
+            let lower = slow(able(96 * 512), seed);
+            let below = Arc::clone(&lower) as Arc<dyn Device>;
+            let start = Box::new(move || Ok(Arc::new(Cache::in_memory(store(5), Arc::clone(&below), options)?) as Arc<dyn Device>));
+            Rig { members: vec![lower], start }
+        };
+        let steps = crash::history(&able(96 * 512), 50, seed);
+        let found = crash::enumerate(rig, Reactor::virtual_clock, &steps, &Options { points: 120, ..Options::default() }, seed);
+        crashes += found.unwrap_or_else(|violation| panic!("{options:?}: {violation}")).crashes;
+    }
+    assert!(crashes > 3000, "{crashes} crashes");
+}
