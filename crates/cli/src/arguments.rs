@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::array_command::arguments::{AssembleArguments, DestroyArguments, GuessArguments, StatusArguments};
+use crate::array_command::arguments::{
+    AddArguments, AssembleArguments, DestroyArguments, GuessArguments, MemberArguments, MountArguments, ReplaceArguments, ScrubArguments,
+    StartArguments, StatusArguments,
+};
 use crate::bench_command::arguments::{BonnieArguments, CopyArguments};
 use crate::bench_command::{CrystalArguments, DepthArguments, HdparmArguments};
 use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
@@ -368,7 +371,7 @@ Examples:
   raidloom array assemble a.img b.img c.img
   raidloom array assemble --scan /srv/images
   raidloom array assemble --read-only --overlay /var/tmp /srv/images/old-nas-*.img
-  raidloom array start tank \"$(raidloom array assemble --json *.img | jq -r '.[0].stack')\"
+  raidloom array start --name tank \"$(raidloom array assemble --json *.img | jq -r '.[0].stack')\"
 
 With --overlay nothing is ever written to the members: whatever is tried, repairs of a file
 system too, goes to DIR/NAME.delta and is gone with it. Nothing is started here.")]
@@ -384,6 +387,100 @@ Examples:
 Exit codes with --test, as mdadm --detail --test has them: 0 normal, 1 a member has failed,
 2 unusable, 4 cannot tell.")]
     Status(StatusArguments),
+
+    /// Run a stack as a drive: a block device, a file, an NBD export
+    #[command(after_long_help = "\
+Examples:
+  raidloom array start --attach --name tank 'raid5(metadata=1.2, a.img, b.img, c.img)'
+  raidloom array start --attach --name tank \"$(raidloom array assemble --json *.img | jq -r '.[0].stack')\"
+  raidloom array start --attach --create 'raid0(one.img?size=1GiB, two.img?size=1GiB)'
+  raidloom array start ram:1GiB --run 'mkfs.ext4 -q {} && fsck.ext4 -f {}'
+  raidloom array start ram:1GiB --nbd unix --run 'nbdinfo {}'
+  raidloom array start --read-only --nbd :10809 disk.img
+  raidloom array start tank        (what /etc/raidloom/tank.toml says)
+
+Returns when it is ready. Members keep what they hold; nobody else can use them meanwhile.
+docs/serving.md: configuration files, systemd, removal policies, the control socket.")]
+    Start(Box<StartArguments>),
+
+    /// The process behind `array start`
+    #[command(hide = true)]
+    Serve {
+        /// Where its standard error goes
+        log: PathBuf,
+    },
+
+    /// End arrays that run, in order: refused while a file system is mounted
+    #[command(after_long_help = "\
+Examples:
+  raidloom array umount tank && raidloom array stop tank
+
+After a server was killed, this also cleans up what it has left behind.")]
+    Stop {
+        /// Names from `array list`
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+
+    /// List the arrays that run, and where
+    #[command(after_long_help = "Examples:\n  raidloom array list\n  raidloom array list --json | jq '.[].attached'")]
+    List,
+
+    /// Mount an attached array; a file system is made first where there is none
+    #[command(after_long_help = "\
+Examples:
+  raidloom array mount tank /mnt --fs ext4
+  raidloom array mount tank /mnt --fs xfs --options noatime,discard
+
+File systems: ext4, ext3, ext2, xfs, btrfs, ntfs, vfat, exfat, udf, f2fs. Whatever carries a
+mark of any kind is mounted as it is, or not at all.")]
+    Mount(MountArguments),
+
+    /// Unmount what is mounted from an array
+    #[command(after_long_help = "Examples:\n  raidloom array umount tank")]
+    Umount {
+        /// The name of an array that runs
+        name: String,
+    },
+
+    /// Take a member of a running array out of service
+    #[command(after_long_help = "\
+Examples:
+  raidloom array fail tank 2
+  raidloom array fail tank b.img
+
+A spare takes its place by itself. What would lose data is refused.")]
+    Fail(MemberArguments),
+
+    /// Let go of a member that has failed, so that something else can be done with it
+    #[command(after_long_help = "Examples:\n  raidloom array fail tank b.img && raidloom array remove tank b.img")]
+    Remove(MemberArguments),
+
+    /// Add a device to a running array: in the place of a member that is missing, or as a spare
+    #[command(after_long_help = "\
+Examples:
+  raidloom array add tank d.img
+  raidloom array add tank --wait --erase SERIAL /dev/disk/by-id/ata-EXAMPLE")]
+    Add(AddArguments),
+
+    /// Give a member's place to another device, by a copy while it serves or by a rebuild
+    #[command(after_long_help = "\
+Examples:
+  raidloom array replace tank 2 d.img
+  raidloom array replace tank b.img d.img --wait
+
+The old member serves until the new one has everything.")]
+    Replace(ReplaceArguments),
+
+    /// Go over a running array and compare its members
+    #[command(after_long_help = "\
+Examples:
+  raidloom array scrub tank --wait
+  raidloom array scrub tank repair
+  raidloom array scrub tank pause
+
+pause, resume and cancel also act on rebuilds and resyncs.")]
+    Scrub(ScrubArguments),
 
     /// Erase the superblocks of members; what else they hold is left as it is
     #[command(after_long_help = "\

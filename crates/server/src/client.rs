@@ -67,14 +67,15 @@ impl Client {
         serde_json::from_value(value).map_err(|error| Error::failed(format!("{}: its status cannot be read: {error}", self.name)))
     }
 
-    /// Ends the server, and waits until it has ended.
+    /// Ends the server, and waits until it has ended. Says what could not be done in order.
     ///
     /// # Errors
     /// As [`Client::ask`].
-    pub fn stop(mut self) -> Result<(), Error> {
-        self.ask(Command::Stop)?;
+    pub fn stop(mut self) -> Result<Vec<String>, Error> {
+        let answer = self.ask(Command::Stop)?;
         // The server's end of the connection goes with its process.
         let _ = self.stream.read_to_end(&mut Vec::new());
-        Ok(())
+        let problems = answer["problems"].as_array().into_iter().flatten();
+        Ok(problems.filter_map(|problem| problem.as_str().map(str::to_owned)).collect())
     }
 }

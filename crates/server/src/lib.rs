@@ -14,13 +14,21 @@
 
 mod client;
 mod control;
+mod exchange;
+mod exports;
+mod notify;
 mod protocol;
 mod runtime;
 mod serve;
+mod settings;
 mod status;
+mod upkeep;
 
 pub use client::Client;
-pub use protocol::{Answer, Command, Refusal, Request, ScrubAction, VERSION};
+pub use notify::notify;
+pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction, VERSION};
 pub use runtime::{Claim, Entry, Runtime};
-pub use serve::{Attach, Server, Settings};
+pub use serve::Server;
+pub use settings::{Attach, MountSettings, Settings, TlsSettings, configurations};
 pub use status::{Attached, MemberStatus, Status};
+pub use upkeep::Event;

@@ -38,31 +38,64 @@ pub enum Command {
     Unmount,
     /// Take a member out of service.
     Fail {
+        /// The array, where the stack has several.
+        array: Option<String>,
         /// Its place, from 0.
         member: usize,
     },
     /// Let go of a member that has failed.
     Remove {
+        /// The array, where the stack has several.
+        array: Option<String>,
         /// Its place, from 0.
         member: usize,
     },
-    /// Add a device as a spare.
+    /// Add a device as a spare, which takes the place of a member that is missing.
     Add {
-        /// A stack text of one leaf; paths are absolute.
+        /// The array, where the stack has several.
+        array: Option<String>,
+        /// A stack text; paths are absolute.
         device: String,
+        /// What may happen to it.
+        #[serde(default)]
+        consent: GivenConsent,
     },
-    /// Copy a member to another device that then takes its place.
+    /// Give a member's place to another device: by a copy while it serves, or else by a rebuild.
     Replace {
+        /// The array, where the stack has several.
+        array: Option<String>,
         /// Its place, from 0.
         member: usize,
-        /// A stack text of one leaf; paths are absolute.
+        /// A stack text; paths are absolute.
         device: String,
+        /// What may happen to it.
+        #[serde(default)]
+        consent: GivenConsent,
     },
     /// Go over all of it and compare.
     Scrub {
+        /// The array, where the stack has several.
+        array: Option<String>,
         /// What about it.
         action: ScrubAction,
     },
+    /// Answer when nothing is under way any more, or within a second in any case, with what is.
+    Wait {
+        /// The array, where the stack has several.
+        array: Option<String>,
+    },
+}
+
+/// Consents to overwrite a device, as their flags on the command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GivenConsent {
+    /// Serial numbers of disks that may be erased.
+    pub erase: Vec<String>,
+    /// Whether what carries a signature may be overwritten.
+    pub erase_signature: bool,
+    /// Block devices without an identity that may be erased.
+    pub allow_device: Vec<PathBuf>,
 }
 
 /// What to do about a scrub.
@@ -73,7 +106,7 @@ pub enum ScrubAction {
     Check,
     /// Make it agree.
     Repair,
-    /// Wait.
+    /// Stop for the time being.
     Pause,
     /// Go on.
     Resume,
@@ -124,9 +157,9 @@ mod tests {
     fn requests_read_as_the_documentation_shows_them() {
         let read = |text: &str| serde_json::from_str::<Request>(text).map(|request| request.request);
         assert_eq!(read(r#"{"version": 1, "request": "status"}"#).unwrap(), Command::Status);
-        assert_eq!(read(r#"{"version": 1, "request": {"fail": {"member": 2}}}"#).unwrap(), Command::Fail { member: 2 });
+        assert_eq!(read(r#"{"version": 1, "request": {"fail": {"member": 2}}}"#).unwrap(), Command::Fail { array: None, member: 2 });
         let scrub = read(r#"{"version": 1, "request": {"scrub": {"action": "check"}}}"#).unwrap();
-        assert_eq!(scrub, Command::Scrub { action: ScrubAction::Check });
+        assert_eq!(scrub, Command::Scrub { array: None, action: ScrubAction::Check });
         assert!(read(r#"{"version": 1, "request": {"fail": {"member": 2, "force": true}}}"#).is_err(), "unknown fields are refused");
         assert!(read(r#"{"version": 1, "request": "explode"}"#).is_err());
     }

@@ -14,6 +14,7 @@ use lab::{Error, journal};
 const LOCK: &str = "lock";
 pub(crate) const SOCKET: &str = "control";
 pub(crate) const DISK: &str = "disk";
+pub(crate) const NBD: &str = "nbd";
 pub(crate) const LOG: &str = "log";
 /// The longest name; the socket's path has to fit into 108 bytes.
 const MAX_NAME_BYTES: usize = 32;
@@ -105,6 +106,19 @@ impl Runtime {
         (0_u64..).map(|number| format!("array{number}")).find(|name| self.entry(name).is_none()).expect("numbers do not end")
     }
 
+    /// A new file for what a server will say that has no folder yet.
+    ///
+    /// # Errors
+    /// When the folder cannot be made, or the file in it.
+    pub fn new_log(&self) -> Result<(PathBuf, File), Error> {
+        let failed = |error: io::Error| Error::from_io(format_args!("making a log in {}", self.folder.display()), &error);
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
+        // A process has started one server at a time.
+        let path = self.folder.join(format!(".log-{}", std::process::id()));
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path).map_err(failed)?;
+        Ok((path, file))
+    }
+
     /// Takes a name, and undoes what a dead server of that name left behind.
     ///
     /// # Errors
@@ -120,7 +134,7 @@ impl Runtime {
         }
         let mut lock = take_lock(name, &folder.join(LOCK))?;
         let notes = journal::undo_left_behind(&folder);
-        for name in [SOCKET, LOG, DISK] {
+        for name in [SOCKET, NBD, LOG, DISK] {
             match fs::remove_file(folder.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
                 _ => (),
@@ -164,7 +178,7 @@ impl Drop for Claim {
             // Something could not be undone: the next start tries again.
             return;
         }
-        for name in [SOCKET, DISK, LOG, LOCK] {
+        for name in [SOCKET, NBD, DISK, LOG, LOCK] {
             let _ = fs::remove_file(self.folder.join(name));
         }
         let _ = fs::remove_dir(&self.folder);
@@ -201,7 +215,7 @@ fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
 }
 
 /// Names become folders, sockets and systemd units.
-fn check_name(name: &str) -> Result<(), Error> {
+pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     let letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':'));
     if letters && !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.starts_with(['.', '-']) {
         return Ok(());

@@ -1,107 +1,68 @@
 //! The server itself: what it starts, what it does when it is asked, and how it ends.
 
-use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use block::Clock;
-use export::RemovalPolicy;
-use export::fuse::{FuseFile, FuseOptions};
-use export::loop_device::LoopDevice;
-use lab::guard::{Access, Consent, Guard};
+use block::{Blocking, Clock, Device, Node};
+use lab::arrays::ArrayStatus;
+use lab::guard::{Consent, Guard};
 use lab::journal::Journal;
 use lab::mount::{self, FileSystem};
 use lab::{Error, host};
+use reactor::Reactor;
 use rustix::event::{EventfdFlags, PollFd, PollFlags};
 use serde_json::{Value, json};
-use stack::{BuildContext, OpenFiles, Stack};
+use stack::{Arrays, BuildContext, Stack};
 
 use crate::control;
+use crate::exchange::Roster;
+use crate::exports::Exports;
 use crate::protocol::Command;
-use crate::runtime::{Claim, DISK, SOCKET};
+use crate::runtime::{Claim, SOCKET};
+use crate::settings::Settings;
 use crate::status::{Attached, MemberStatus, Status};
-
-/// How a stack appears on this machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Attach {
-    /// Not at all.
-    #[default]
-    No,
-    /// As a file, and as a block device where the kernel has loop devices and we may make them.
-    Yes,
-    /// As a file only.
-    File,
-}
-
-/// What is to be served, and how.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// The stack text.
-    pub stack: String,
-    /// Nothing is opened for writing, and writes are refused.
-    pub read_only: bool,
-    /// Files that are not there are made, of this size unless they name their own.
-    pub create_bytes: Option<u64>,
-    /// When writes are durable.
-    pub policy: RemovalPolicy,
-    /// How it appears on this machine.
-    pub attach: Attach,
-    /// Whether the kernel keeps what it reads in its page cache.
-    pub page_cache: bool,
-    /// Threads that serve the file; 0 chooses.
-    pub workers: usize,
-    /// Block devices without an identity that may be used.
-    pub devices: Vec<PathBuf>,
-}
-
-/// Opens members through the guard, for use as they are.
-struct Members(Guard);
-
-impl OpenFiles for Members {
-    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, block::Error> {
-        if let Some(bytes) = create
-            && !path.exists()
-        {
-            self.0.make_file(path, bytes, |_| Ok::<(), block::Error>(()))?;
-        }
-        self.0.open(path, if read_only { Access::Read } else { Access::Write })
-    }
-
-    fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, block::Error> {
-        OpenFiles::open_kept(&self.0, path, size_bytes)
-    }
-}
-
-/// What is made outside this process, in the order in which it is undone.
-#[derive(Default)]
-struct Exports {
-    block_device: Option<LoopDevice>,
-    file: Option<FuseFile>,
-}
+use crate::upkeep::Upkeep;
 
 /// A server that is ready.
 pub struct Server {
-    claim: Claim,
+    name: String,
+    folder: PathBuf,
+    /// Given up when everything has ended.
+    claim: Mutex<Option<Claim>>,
     settings: Settings,
-    stack: Stack,
+    device: Arc<dyn Device>,
+    roster: Roster,
     started_unix_seconds: u64,
     notes: Vec<String>,
     exports: Mutex<Exports>,
+    upkeep: Mutex<Option<Arc<Upkeep>>>,
+    arrays: Mutex<Arrays>,
     journal: Mutex<Journal>,
+    /// Where this server itself has mounted file systems.
+    mounted: Mutex<Vec<PathBuf>>,
     /// Held by whatever changes something, one at a time.
     operation: Mutex<()>,
     listener: UnixListener,
     ending: AtomicBool,
     bell: OwnedFd,
-    // Last: locks of the members are let go of when all else is gone.
-    _members: Members,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is made before there is a server.
+struct Made {
+    stack: Stack,
+    journal: Journal,
+    notes: Vec<String>,
+    exports: Exports,
+    upkeep: Upkeep,
+    listener: UnixListener,
+    bell: OwnedFd,
 }
 
 impl Server {
@@ -109,58 +70,65 @@ impl Server {
     ///
     /// # Errors
     /// What is wrong with the stack, a member that is refused, or an export that cannot be made. Nothing is left behind then.
-    pub fn start(claim: Claim, settings: Settings) -> Result<Server, Error> {
-        let consent = Consent { in_place: true, devices: settings.devices.clone(), ..Consent::default() };
-        let members = Members(Guard::new(consent));
-        let context =
-            BuildContext { files: &members, seed: 0, read_only: settings.read_only, create_bytes: settings.create_bytes, emulate: true };
-        let made = Server::build(&settings, &context).and_then(|stack| {
-            let mut journal = Journal::new(claim.folder());
-            let mut notes: Vec<String> = claim.notes.iter().chain(&stack.notes).cloned().collect();
-            let exports = make_exports(&claim, &settings, &stack, &mut journal, &mut notes)?;
-            let listener = control::listen(&claim.folder().join(SOCKET))?;
-            Ok((stack, journal, notes, exports, listener))
-        });
-        let (stack, journal, notes, exports, listener) = made.inspect_err(|_| {
+    pub fn start(claim: Claim, settings: Settings) -> Result<Arc<Server>, Error> {
+        let guard = Guard::new(Consent { in_place: true, devices: settings.allow_device.clone(), ..Consent::default() });
+        let Made { stack, journal, notes, exports, upkeep, listener, bell } = make(&claim, &settings, &guard).inspect_err(|_| {
             // Files that were made for a stack that cannot be started are of no use.
-            members.0.remove_made();
+            guard.remove_made();
         })?;
-        let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-        Ok(Server {
-            claim,
-            settings,
-            stack,
+        let server = Arc::new(Server {
+            name: claim.name().to_owned(),
+            folder: claim.folder().to_owned(),
+            claim: Mutex::new(Some(claim)),
+            roster: Roster::new(stack.arrays.running().to_vec(), stack.members, &*stack.device, guard),
+            device: stack.device,
             started_unix_seconds: host::unix_seconds(),
             notes,
             exports: Mutex::new(exports),
+            upkeep: Mutex::new(Some(Arc::new(upkeep))),
+            arrays: Mutex::new(stack.arrays),
             journal: Mutex::new(journal),
+            mounted: Mutex::default(),
             operation: Mutex::new(()),
             listener,
             ending: AtomicBool::new(false),
-            bell: bell.map_err(|error| Error::from_io("making an eventfd", &error.into()))?,
-            _members: members,
-        })
+            bell,
+            settings,
+        });
+        if let Some(wanted) = &server.settings.mount {
+            let mounted = server.mount(&wanted.folder, &wanted.fs, wanted.options.as_deref());
+            if let Err(error) = mounted {
+                server.end_all()?;
+                return Err(error);
+            }
+        }
+        Ok(server)
     }
 
-    fn build(settings: &Settings, context: &BuildContext<'_>) -> Result<Stack, Error> {
-        let stack = stack::parse_and_build(&settings.stack, context)?;
-        if stack.clock == Clock::Virtual {
-            return Err(Error::usage(
-                "a stack of modelled disks alone keeps no data and runs on a clock of its own; there is nothing to serve",
-            ));
-        }
-        if !stack.device.info().stores_data && settings.attach == Attach::No {
-            return Err(Error::usage("nothing that this stack is told is kept"));
-        }
-        Ok(stack)
+    /// The array's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The server's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// As what the stack appears on this machine.
     #[must_use]
     pub fn attached(&self) -> Option<Attached> {
+        lock(&self.exports).attached()
+    }
+
+    /// What a program is pointed to: the block device, the file where there is none, or an NBD address.
+    #[must_use]
+    pub fn address(&self) -> String {
         let exports = lock(&self.exports);
-        let file = exports.file.as_ref()?.path().to_owned();
-        Some(Attached { file, block_device: exports.block_device.as_ref().map(|device| device.path().to_owned()) })
+        let path = exports.attached().map(|attached| attached.path().display().to_string());
+        path.or_else(|| exports.uris(&self.name).into_iter().next()).unwrap_or_default()
     }
 
     /// Where file systems on it are mounted.
@@ -172,39 +140,59 @@ impl Server {
     /// What it serves and how that fares.
     #[must_use]
     pub fn status(&self) -> Status {
-        let info = self.stack.device.info();
-        let members = self.stack.members.iter().map(|member| {
+        let info = self.device.info();
+        let members = self.roster.leaves().into_iter().map(|member| {
             let moved = member.counters.read();
             MemberStatus {
-                name: member.name.clone(),
+                name: member.name,
                 reads: moved.reads,
                 read_bytes: moved.read_bytes,
                 writes: moved.writes,
                 written_bytes: moved.written_bytes,
             }
         });
-        let failure = lock(&self.exports).file.as_ref().and_then(FuseFile::failure);
+        let (arrays, events, trouble) = match &*lock(&self.upkeep) {
+            Some(upkeep) => {
+                let status = |(number, running)| ArrayStatus::of_running(running, upkeep.progress(number).as_ref());
+                (self.roster.running().iter().enumerate().map(status).collect(), upkeep.events(), upkeep.trouble())
+            }
+            None => (Vec::new(), Vec::new(), None),
+        };
+        let exports = lock(&self.exports);
+        let troubles = exports.troubles().into_iter().chain(trouble);
         Status {
-            name: self.claim.name().to_owned(),
+            name: self.name.clone(),
             process: std::process::id(),
-            stack: self.stack.device.describe().to_string(),
+            stack: self.device.describe().to_string(),
             size_bytes: info.size_bytes,
             block_bytes: info.block_bytes,
-            read_only: info.read_only || self.settings.read_only,
+            read_only: self.is_read_only(),
             removal_policy: self.settings.policy.to_string(),
+            rotational: info.rotational,
             started_unix_seconds: self.started_unix_seconds,
-            attached: self.attached(),
-            nbd: Vec::new(),
-            mounts: self.mounts(),
+            attached: exports.attached(),
+            nbd: exports.uris(&self.name),
+            nbd_clients: exports.clients(),
+            notes: self.notes.iter().cloned().chain(troubles).collect(),
+            mounts: {
+                drop(exports);
+                self.mounts()
+            },
             members: members.collect(),
-            notes: self.notes.iter().cloned().chain(failure.map(|error| format!("the file is not served any more: {error}"))).collect(),
+            arrays,
+            events,
         }
     }
 
-    /// Serves until it is asked to end over its control socket or something can be read from `wake`.
+    fn is_read_only(&self) -> bool {
+        self.device.info().read_only || self.settings.read_only
+    }
+
+    /// Serves until it is asked to end over its control socket or something can be read from `wake`: then it unmounts what
+    /// it has mounted itself, and goes on serving if somebody still uses that.
     ///
     /// # Errors
-    /// What could not be undone at the end.
+    /// What could not be done in order at the end.
     pub fn run(self: &Arc<Server>, wake: impl AsFd) -> Result<(), Error> {
         let failed = |error: std::io::Error| Error::from_io("waiting for requests", &error);
         loop {
@@ -221,9 +209,10 @@ impl Server {
             if is_ready[2] {
                 let mut signals = [0; 64];
                 let _ = rustix::io::read(&wake, &mut signals);
-                match self.stop() {
-                    Ok(()) => return Ok(()),
-                    // Ending now would tear the device away from under a file system. A second signal does.
+                match self.stop(true) {
+                    Ok(problems) if problems.is_empty() => return Ok(()),
+                    Ok(problems) => return Err(Error::failed(problems.join("\n"))),
+                    // Ending now would tear the device away from under a file system.
                     Err(error) => eprintln!("raidloom: not ended: {error}"),
                 }
             }
@@ -245,64 +234,80 @@ impl Server {
 
     /// Does what a request asks for.
     pub(crate) fn carry_out(&self, command: Command) -> Result<Value, Error> {
-        if command == Command::Status {
-            return Ok(json!(self.status()));
+        match command {
+            Command::Status => return Ok(json!(self.status())),
+            // Somebody else may act meanwhile.
+            Command::Wait { .. } => return self.exchange(command),
+            _ => (),
         }
         let _operation = lock(&self.operation);
         match command {
-            Command::Status => unreachable!("answered above"),
-            Command::Stop => self.stop_exports().map(|()| Value::Null),
+            Command::Stop => self.end_all().map(|problems| json!({ "problems": problems })),
             Command::Mount { point, file_system, options } => self.mount(&point, &file_system, options.as_deref()),
             Command::Unmount => self.unmount(),
-            Command::Fail { .. } | Command::Remove { .. } | Command::Add { .. } | Command::Replace { .. } | Command::Scrub { .. } => {
-                Err(Error::usage(format!("{}: its outermost layer has no members to exchange", self.claim.name())))
-            }
+            other => self.exchange(other),
         }
     }
 
-    /// Ends everything in order, unless something is mounted from it.
-    ///
-    /// # Errors
-    /// Who still uses it.
-    pub fn stop(&self) -> Result<(), Error> {
-        let _operation = lock(&self.operation);
-        self.stop_exports()
+    fn exchange(&self, command: Command) -> Result<Value, Error> {
+        let upkeep = lock(&self.upkeep).clone();
+        let upkeep = upkeep.ok_or_else(|| Error::failed("it is ending"))?;
+        self.roster.carry_out(&upkeep, command).map_err(|error| error.at(&self.name))
     }
 
-    fn stop_exports(&self) -> Result<(), Error> {
-        let name = self.claim.name();
+    /// Ends everything in order, and says what could not be done so; with `unmounts` also file systems that this server has
+    /// mounted itself.
+    ///
+    /// # Errors
+    /// Who still uses it. Then it is still served.
+    pub fn stop(&self, unmounts: bool) -> Result<Vec<String>, Error> {
+        let _operation = lock(&self.operation);
+        if unmounts {
+            let own = lock(&self.mounted).clone();
+            self.mounts().iter().rev().filter(|point| own.contains(point)).try_for_each(|point| mount::unmount(point))?;
+        }
+        self.end_all()
+    }
+
+    /// Exports, then the upkeep, then what they stood on.
+    fn end_all(&self) -> Result<Vec<String>, Error> {
+        let name = &self.name;
         if let Some(point) = self.mounts().first() {
             let advice = format!("raidloom array umount {name}");
             return Err(Error::refused(format!("{name}: it is mounted at {}; `{advice}` unmounts it", point.display())));
         }
-        let mut exports = lock(&self.exports);
-        let busy = |error: block::Error| Error::from(error).at(name);
-        if let Some(device) = &mut exports.block_device {
-            device.detach().map_err(busy)?;
+        lock(&self.exports).end().map_err(|error| Error::from(error).at(name))?;
+        if let Some(upkeep) = lock(&self.upkeep).take() {
+            upkeep.end();
         }
-        exports.block_device = None;
-        if let Some(file) = &mut exports.file {
-            file.unmount().map_err(busy)?;
+        let mut problems = Vec::new();
+        if !self.is_read_only() && self.device.info().volatile_cache {
+            let flushed = Reactor::wall().map_err(|error| block::Error::from_io("a reactor for the last flush", error));
+            let flushed = flushed.and_then(|reactor| Blocking::open(&*self.device, &reactor)?.flush());
+            problems.extend(flushed.err().map(|error| format!("{name}: what was written last may not be durable: {error}")));
         }
-        exports.file = None;
-        Ok(())
+        problems.extend(lock(&self.arrays).end().err().map(|error| format!("{name}: {error}")));
+        let journal = std::mem::replace(&mut *lock(&self.journal), Journal::new(&self.folder));
+        problems.extend(journal.undo());
+        drop(lock(&self.claim).take());
+        Ok(problems)
     }
 
     fn mount(&self, point: &Path, file_system: &str, options: Option<&str>) -> Result<Value, Error> {
         let kind = FileSystem::named(file_system)?;
         let Some(attached) = self.attached() else {
-            return Err(Error::usage(format!("{}: it is not attached; start it with --attach", self.claim.name())));
+            return Err(Error::usage(format!("{}: it is not attached; start it with --attach", self.name)));
         };
         let Some(device) = &attached.block_device else {
             let text = "there is no block device to mount; the kernel has no loop devices here, or only root may make them";
-            return Err(Error::failed(format!("{}: {text}", self.claim.name())));
+            return Err(Error::failed(format!("{}: {text}", self.name)));
         };
         if !point.is_absolute() || !point.is_dir() {
             return Err(Error::usage(format!("{}: it is no folder to mount on", point.display())));
         }
         let found = mount::holds(device)?;
         if found.is_none() {
-            if self.status().read_only {
+            if self.is_read_only() {
                 return Err(Error::refused(format!("{}: it holds no file system, and it is read-only", device.display())));
             }
             kind.make(device)?;
@@ -314,16 +319,18 @@ impl Server {
             Some(found) => error.then(format!("{} holds: {found}", device.display())),
             None => error,
         })?;
+        lock(&self.mounted).push(point.clone());
         Ok(json!({ "device": device, "point": point, "file_system": kind.name, "made": found.is_none() }))
     }
 
     fn unmount(&self) -> Result<Value, Error> {
         let mounts = self.mounts();
         if mounts.is_empty() {
-            return Err(Error::usage(format!("{}: nothing is mounted from it", self.claim.name())));
+            return Err(Error::usage(format!("{}: nothing is mounted from it", self.name)));
         }
         // What was mounted over another goes first.
         mounts.iter().rev().try_for_each(|point| mount::unmount(point))?;
+        lock(&self.mounted).clear();
         Ok(json!({ "points": mounts }))
     }
 }
@@ -331,49 +338,49 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         // In this order: what stands on another goes first. What is gone already is left alone.
-        let journal = std::mem::replace(self.journal.get_mut().unwrap_or_else(PoisonError::into_inner), Journal::new(self.claim.folder()));
+        let journal = std::mem::replace(self.journal.get_mut().unwrap_or_else(PoisonError::into_inner), Journal::new(&self.folder));
         for problem in journal.undo() {
             eprintln!("raidloom: {problem}");
         }
     }
 }
 
-fn make_exports(
-    claim: &Claim,
-    settings: &Settings,
-    stack: &Stack,
-    journal: &mut Journal,
-    notes: &mut Vec<String>,
-) -> Result<Exports, Error> {
-    let mut exports = Exports::default();
-    if settings.attach == Attach::No {
-        return Ok(exports);
+fn make(claim: &Claim, settings: &Settings, guard: &Guard) -> Result<Made, Error> {
+    let size = settings.size.as_deref().map(stack::size::parse).transpose();
+    let size = size.map_err(|error| Error::usage(format!("--size: {error}")))?.map(|size| size.bytes);
+    let create_bytes = match (settings.create, size) {
+        (false, None) => None,
+        (false, Some(_)) => return Err(Error::usage("--size is for files that are made: --create says so")),
+        (true, Some(size)) => Some(size),
+        (true, None) => {
+            check_sizes(&settings.tree()?)?;
+            Some(0)
+        }
+    };
+    let context = BuildContext { files: guard, seed: 0, read_only: settings.read_only, create_bytes, emulate: true };
+    let stack = stack::build(&settings.tree()?, &context)?;
+    if stack.clock == Clock::Virtual {
+        return Err(Error::usage(
+            "a stack of modelled disks alone keeps no data and runs on a clock of its own; there is nothing to serve",
+        ));
     }
-    let path = claim.folder().join(DISK);
-    let placeholder = File::create_new(&path).map_err(|error| Error::from_io(path.display(), &error))?;
-    journal.note_file(&path, &placeholder)?;
-    drop(placeholder);
-    let path = path.canonicalize().map_err(|error| Error::from_io(path.display(), &error))?;
-    journal.note_served(&path)?;
-    let options =
-        FuseOptions { workers: settings.workers, read_only: settings.read_only, policy: settings.policy, page_cache: settings.page_cache };
-    exports.file = Some(FuseFile::mount(Arc::clone(&stack.device), &path, &options)?);
-    if settings.attach == Attach::Yes {
-        journal.note_loop(&path)?;
-        let info = stack.device.info();
-        let read_only = settings.read_only || info.read_only;
-        match LoopDevice::attach(&path, info.block_bytes, read_only) {
-            Ok(device) => {
-                if !device.is_direct() {
-                    notes.push(format!(
-                        "{}: the kernel caches its blocks a second time, for it refuses direct I/O",
-                        device.path().display()
-                    ));
-                }
-                exports.block_device = Some(device);
-            }
-            Err(error) => notes.push(format!("it is attached as a file only: {error}")),
+    let mut journal = Journal::new(claim.folder());
+    let mut notes: Vec<String> = claim.notes.iter().chain(&stack.notes).cloned().collect();
+    let upkeep = Upkeep::start(stack.arrays.running())?;
+    let exports = Exports::make(claim, settings, &stack.device, &mut journal, &mut notes)?;
+    let listener = control::listen(&claim.folder().join(SOCKET))?;
+    let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+    let bell = bell.map_err(|error| Error::from_io("making an eventfd", &error.into()))?;
+    Ok(Made { stack, journal, notes, exports, upkeep, listener, bell })
+}
+
+/// Files that are made have to say how large they are.
+fn check_sizes(node: &Node) -> Result<(), Error> {
+    for leaf in node.leaves() {
+        let Node::Leaf { scheme, address, options } = leaf else { continue };
+        if scheme == "file" && !options.iter().any(|(name, _)| name == "size") && !Path::new(address).exists() {
+            return Err(Error::usage(format!("{address}: it is not there; --size SIZE or {address}?size=SIZE says how large to make it")));
         }
     }
-    Ok(exports)
+    Ok(())
 }

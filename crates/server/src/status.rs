@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use lab::arrays::ArrayStatus;
 use serde::{Deserialize, Serialize};
+
+use crate::upkeep::Event;
 
 /// A running array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,16 +24,24 @@ pub struct Status {
     pub read_only: bool,
     /// `quick` or `performance`.
     pub removal_policy: String,
+    /// Whether its members seek; the block device and NBD clients are told so.
+    pub rotational: bool,
     /// When it was started, in seconds since 1970.
     pub started_unix_seconds: u64,
     /// As what it appears on this machine.
     pub attached: Option<Attached>,
     /// Addresses of its NBD exports.
     pub nbd: Vec<String>,
+    /// How many NBD clients are connected.
+    pub nbd_clients: usize,
     /// Where file systems on it are mounted.
     pub mounts: Vec<PathBuf>,
     /// The leaves of the stack.
     pub members: Vec<MemberStatus>,
+    /// The arrays in the stack that carry md's metadata, those below before those above.
+    pub arrays: Vec<ArrayStatus>,
+    /// What has happened to them of late, the latest last.
+    pub events: Vec<Event>,
     /// What there is to know: degraded exports, direct I/O that is not there.
     pub notes: Vec<String>,
 }

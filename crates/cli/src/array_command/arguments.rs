@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::arguments::Consent;
 
@@ -80,4 +80,204 @@ pub(crate) struct DestroyArguments {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub consent: Consent,
+}
+
+/// How a stack appears on this machine.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AttachArgument {
+    /// As a block device where there are loop devices, and as a file
+    Yes,
+    /// As a file only
+    File,
+}
+
+/// `array start`.
+#[derive(Args, Debug)]
+pub(crate) struct StartArguments {
+    /// A stack text, a configuration file (FILE.toml), or the name of one in /etc/raidloom (~/.config/raidloom)
+    #[arg(value_name = "STACK|NAME|FILE.toml")]
+    pub target: String,
+
+    /// What it is called from now on [default: the configuration's name, or array0, array1, ...]
+    #[arg(long)]
+    pub name: Option<String>,
+
+    /// Show it on this machine, as /dev/loopN over a file; =file for the file alone
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
+    pub attach: Option<AttachArgument>,
+
+    /// Serve NBD clients here: PATH, HOST:PORT, :PORT, systemd, or unix for a socket in its folder (may be repeated)
+    /// [default: unix, unless it is attached]
+    #[arg(long, value_name = "ADDR")]
+    pub nbd: Vec<String>,
+
+    /// When writes are durable: quick (at once: nothing to lose when pulled) or performance (after a flush)
+    /// [default: performance]
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Option<String>,
+
+    /// Run a shell command with the path or address in the place of {}; serve until it ends
+    #[arg(long, value_name = "CMD", conflicts_with = "foreground")]
+    pub run: Option<String>,
+
+    /// Serve in this process, until Ctrl-C or `array stop`
+    #[arg(long)]
+    pub foreground: bool,
+
+    /// Nothing is opened for writing, and writes are refused
+    #[arg(long)]
+    pub read_only: bool,
+
+    /// Start also where something may be lost by it: a dirty array with a member missing
+    #[arg(short, long)]
+    pub force: bool,
+
+    /// Make files that are not there; they stay
+    #[arg(long)]
+    pub create: bool,
+
+    /// Their size, unless they name their own (?size=)
+    #[arg(long, value_name = "SIZE", requires = "create")]
+    pub size: Option<String>,
+
+    /// Let the kernel keep what it reads of the attached file in its page cache
+    #[arg(long)]
+    pub page_cache: bool,
+
+    /// Threads that serve the attached file [default: by the number of processors]
+    #[arg(long, value_name = "N")]
+    pub workers: Option<usize>,
+
+    /// The NBD server's certificate, in PEM: TCP clients have to use TLS then
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+
+    /// Its private key
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+
+    /// Turn away NBD clients without a certificate from these roots
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_clients: Option<PathBuf>,
+
+    /// Let other machines reach NBD over TCP without TLS: everybody on the network may read and write
+    #[arg(long)]
+    pub insecure: bool,
+
+    /// Consent to use a block device that has no serial number, such as a loop device (once for each)
+    #[arg(long, value_name = "PATH", help_heading = "Consent")]
+    pub allow_device: Vec<PathBuf>,
+}
+
+/// `array mount`.
+#[derive(Args, Debug)]
+pub(crate) struct MountArguments {
+    /// The name of an array that runs
+    pub name: String,
+
+    /// Where to mount it
+    pub folder: PathBuf,
+
+    /// Which file system; made first where there is nothing yet
+    #[arg(long, value_name = "KIND")]
+    pub fs: String,
+
+    /// As `mount -o` takes them
+    #[arg(short, long, value_name = "OPTIONS")]
+    pub options: Option<String>,
+}
+
+/// `array fail` and `array remove`.
+#[derive(Args, Debug)]
+pub(crate) struct MemberArguments {
+    /// The name of an array that runs
+    pub name: String,
+
+    /// Which member: its place (0, 1, ...) or its device
+    pub member: String,
+
+    /// Which array, where the stack has several
+    #[arg(long, value_name = "ARRAY")]
+    pub array: Option<String>,
+}
+
+/// `array add`.
+#[derive(Args, Debug)]
+pub(crate) struct AddArguments {
+    /// The name of an array that runs
+    pub name: String,
+
+    /// A file or block device; what it holds is given up
+    pub device: String,
+
+    /// Which array, where the stack has several
+    #[arg(long, value_name = "ARRAY")]
+    pub array: Option<String>,
+
+    /// Return when nothing is being rebuilt any more
+    #[arg(short, long)]
+    pub wait: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: Consent,
+}
+
+/// `array replace`.
+#[derive(Args, Debug)]
+pub(crate) struct ReplaceArguments {
+    /// The name of an array that runs
+    pub name: String,
+
+    /// Which member: its place (0, 1, ...) or its device
+    pub member: String,
+
+    /// A file or block device; what it holds is given up
+    pub device: String,
+
+    /// Which array, where the stack has several
+    #[arg(long, value_name = "ARRAY")]
+    pub array: Option<String>,
+
+    /// Return when the new member has everything
+    #[arg(short, long)]
+    pub wait: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: Consent,
+}
+
+/// `array scrub`.
+#[derive(Args, Debug)]
+pub(crate) struct ScrubArguments {
+    /// The name of an array that runs
+    pub name: String,
+
+    /// What to do
+    #[arg(value_enum, default_value = "check")]
+    pub action: ScrubWord,
+
+    /// Which array, where the stack has several
+    #[arg(long, value_name = "ARRAY")]
+    pub array: Option<String>,
+
+    /// Return when it is done
+    #[arg(short, long)]
+    pub wait: bool,
+}
+
+/// What to do about a scrub.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum ScrubWord {
+    /// Read everything and count what does not agree
+    Check,
+    /// The same, and make it agree
+    Repair,
+    /// Stop what is under way for the time being
+    Pause,
+    /// Go on with it
+    Resume,
+    /// End it
+    Cancel,
 }

@@ -1,11 +1,15 @@
-//! `raidloom array`: looking at the members of md arrays, making new ones, and finding out what lost ones were.
+//! `raidloom array`: looking at the members of md arrays, making new ones, running them, and finding out what lost ones were.
 
 pub(crate) mod arguments;
 mod assemble;
 mod create;
 mod destroy;
 mod examine;
+mod exchange;
 mod guess;
+mod running;
+mod server_status;
+mod start;
 mod status;
 
 use crate::arguments::ArrayVerb;
@@ -21,6 +25,17 @@ pub(crate) fn array(output: &Output, verb: &ArrayVerb) -> Result<(), Failure> {
         ArrayVerb::Scan { paths } => assemble::scan(output, paths),
         ArrayVerb::Assemble(arguments) => assemble::assemble(output, arguments),
         ArrayVerb::Status(arguments) => status::status(output, arguments),
+        ArrayVerb::Start(arguments) => start::start(output, arguments),
+        ArrayVerb::Serve { log } => start::serve(log),
+        ArrayVerb::Stop { names } => running::stop(output, names),
+        ArrayVerb::List => running::list(output),
+        ArrayVerb::Mount(arguments) => running::mount(output, arguments),
+        ArrayVerb::Fail(arguments) => exchange::act(output, arguments, exchange::Deed::Fail),
+        ArrayVerb::Remove(arguments) => exchange::act(output, arguments, exchange::Deed::Remove),
+        ArrayVerb::Add(arguments) => exchange::add(output, arguments),
+        ArrayVerb::Replace(arguments) => exchange::replace(output, arguments),
+        ArrayVerb::Scrub(arguments) => exchange::scrub(output, arguments),
+        ArrayVerb::Umount { name } => running::umount(output, name),
         ArrayVerb::Destroy(arguments) => destroy::destroy(output, arguments),
         ArrayVerb::Create(arguments) => create::create(output, arguments),
         ArrayVerb::Guess(arguments) => guess::guess(output, arguments),

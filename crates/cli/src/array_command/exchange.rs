@@ -1,0 +1,149 @@
+//! `array fail`, `remove`, `add`, `replace` and `scrub`: what is done to the members of arrays that run.
+
+use std::path::{Path, PathBuf};
+
+use block::Node;
+use lab::arrays::{ArrayStatus, WorkStatus};
+use serde_json::Value;
+use server::{Client, Command, GivenConsent, Runtime, ScrubAction};
+
+use super::arguments::{AddArguments, MemberArguments, ReplaceArguments, ScrubArguments, ScrubWord};
+use super::start::absolute;
+use crate::arguments::Consent;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::Line;
+
+/// What is done to one member.
+#[derive(Clone, Copy)]
+pub(super) enum Deed {
+    /// Out of service.
+    Fail,
+    /// Out of the array.
+    Remove,
+}
+
+/// Takes members out of service, or lets go of them.
+pub(super) fn act(output: &Output, arguments: &MemberArguments, deed: Deed) -> Result<(), Failure> {
+    let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
+    let (array, member) = member_of(&mut client, arguments.array.as_deref(), &arguments.member)?;
+    let array = Some(array);
+    client.ask(match deed {
+        Deed::Fail => Command::Fail { array, member },
+        Deed::Remove => Command::Remove { array, member },
+    })?;
+    finish(output, &mut client, None, false)
+}
+
+pub(super) fn add(output: &Output, arguments: &AddArguments) -> Result<(), Failure> {
+    let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
+    let (device, consent) = (device(&arguments.device)?, given(&arguments.consent));
+    client.ask(Command::Add { array: arguments.array.clone(), device, consent })?;
+    finish(output, &mut client, arguments.array.as_deref(), arguments.wait)
+}
+
+pub(super) fn replace(output: &Output, arguments: &ReplaceArguments) -> Result<(), Failure> {
+    let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
+    let (array, member) = member_of(&mut client, arguments.array.as_deref(), &arguments.member)?;
+    let (device, consent) = (device(&arguments.device)?, given(&arguments.consent));
+    client.ask(Command::Replace { array: Some(array.clone()), member, device, consent })?;
+    finish(output, &mut client, Some(&array), arguments.wait)
+}
+
+pub(super) fn scrub(output: &Output, arguments: &ScrubArguments) -> Result<(), Failure> {
+    let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
+    let action = match arguments.action {
+        ScrubWord::Check => ScrubAction::Check,
+        ScrubWord::Repair => ScrubAction::Repair,
+        ScrubWord::Pause => ScrubAction::Pause,
+        ScrubWord::Resume => ScrubAction::Resume,
+        ScrubWord::Cancel => ScrubAction::Cancel,
+    };
+    client.ask(Command::Scrub { array: arguments.array.clone(), action })?;
+    finish(output, &mut client, arguments.array.as_deref(), arguments.wait)
+}
+
+/// Waits if that was asked for, and says how the job ended that was waited for.
+fn finish(output: &Output, client: &mut Client, array: Option<&str>, waits: bool) -> Result<(), Failure> {
+    if !waits {
+        return if output.json { output.document(&client.status()?) } else { Ok(()) };
+    }
+    let line = Line::new(output);
+    let last = loop {
+        let answer = client.ask(Command::Wait { array: array.map(str::to_owned) })?;
+        let work = |key: &str| serde_json::from_value::<Option<WorkStatus>>(answer[key].clone()).ok().flatten();
+        if answer["idle"] == Value::Bool(true) {
+            break work("last");
+        }
+        if let Some(work) = work("work") {
+            line.show(&format!("{}: {}", work.kind, work.text()));
+        }
+    };
+    line.clear();
+    if output.json {
+        output.document(&client.status()?)?;
+    } else if let Some(last) = &last {
+        let amount = block::size_text(last.done_bytes);
+        output.result(&format!("{}: {amount} done, {} sectors did not agree", last.kind, last.differing_sectors))?;
+    }
+    match last {
+        Some(last) if last.lost_bytes > 0 => {
+            Err(Failure::failed(format!("{}: {} bytes could not be restored", last.kind, last.lost_bytes)))
+        }
+        Some(last) if last.done_bytes < last.total_bytes => {
+            Err(Failure::failed(format!("{}: it ended before its time; `raidloom array status` says why", last.kind)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The place that is meant: a number, `memberN`, or the path of the device that is there.
+fn member_of(client: &mut Client, array: Option<&str>, text: &str) -> Result<(String, usize), Failure> {
+    let status = client.status()?;
+    let named = |status: &&ArrayStatus| array.is_none_or(|array| status.name == array);
+    let candidates: Vec<&ArrayStatus> = status.arrays.iter().filter(named).collect();
+    let by_device = |status: &&ArrayStatus| {
+        let member = status.members.iter().find(|member| member.name.as_deref().is_some_and(|name| same_device(name, text)))?;
+        Some((status.name.clone(), member.place?))
+    };
+    if let Some(found) = candidates.iter().find_map(by_device) {
+        return Ok(found);
+    }
+    let Ok(place) = text.strip_prefix("member").unwrap_or(text).parse() else {
+        return Err(Failure::usage(format!("{text}: no member; name its place (0, 1, ...) or its device as `array status` shows it")));
+    };
+    match &candidates[..] {
+        [array] => Ok((array.name.clone(), place)),
+        [] => Err(Failure::usage(format!("{}: no array in this stack keeps metadata, or none of that name", status.name))),
+        several => {
+            let names: Vec<&str> = several.iter().map(|array| array.name.as_str()).collect();
+            Err(Failure::usage(format!("there are several arrays in this stack: {}; --array names one", names.join(", "))))
+        }
+    }
+}
+
+/// Whether a member's stack text is the device that was named by text or path.
+fn same_device(name: &str, text: &str) -> bool {
+    let path = |text: &str| match stack::parse(text).ok()? {
+        Node::Leaf { scheme, address, .. } if scheme == "file" => Path::new(&address).canonicalize().ok(),
+        _ => None,
+    };
+    name == text || path(name).is_some_and(|path_of_name| path(text) == Some(path_of_name))
+}
+
+/// A stack text for a server, which works in no particular folder.
+fn device(text: &str) -> Result<String, Failure> {
+    let node = stack::parse(text).map_err(block::Error::from)?;
+    match node {
+        Node::Leaf { scheme, address, options } if scheme == "file" => {
+            let path: PathBuf = absolute(Path::new(&address))?;
+            Ok(Node::Leaf { scheme, address: path.to_string_lossy().into_owned(), options }.to_string())
+        }
+        Node::Leaf { .. } => Ok(node.to_string()),
+        _ => Err(Failure::usage(format!("{text}: a member is a file or a device"))),
+    }
+}
+
+fn given(consent: &Consent) -> GivenConsent {
+    GivenConsent { erase: consent.erase.clone(), erase_signature: consent.erase_signature, allow_device: consent.allow_device.clone() }
+}

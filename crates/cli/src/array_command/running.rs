@@ -1,0 +1,81 @@
+//! `array stop`, `list`, `mount` and `umount`: what is said to servers that run.
+
+use serde_json::{Value, json};
+use server::{Client, Command, Runtime, Status};
+
+use super::arguments::MountArguments;
+use super::server_status;
+use super::start::absolute;
+use crate::failure::Failure;
+use crate::output::{Output, about, table};
+
+/// Ends servers in the order in which they are named.
+pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
+    let runtime = Runtime::find()?;
+    let mut problems = Vec::new();
+    for name in names {
+        if runtime.entry(name).is_some_and(|entry| entry.process.is_none()) {
+            let notes = std::mem::take(&mut runtime.claim(name)?.notes);
+            notes.iter().for_each(|note| output.note(note));
+            output.progress(&format!("{name}: its server had died; what it left behind is cleaned up"));
+            continue;
+        }
+        problems.extend(Client::connect(&runtime, name)?.stop()?);
+    }
+    if output.json {
+        output.document(&json!({ "stopped": names, "problems": problems }))?;
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Failure::failed(problems.join("\n"))) }
+}
+
+/// Lists the servers that run, and undoes what dead ones have left behind.
+pub(super) fn list(output: &Output) -> Result<(), Failure> {
+    let runtime = Runtime::find()?;
+    runtime.clean_up().iter().for_each(|note| output.note(note));
+    let (mut statuses, mut failed) = (Vec::new(), Vec::new());
+    for entry in runtime.entries() {
+        match Client::connect(&runtime, &entry.name).and_then(|mut client| client.status()) {
+            Ok(status) => statuses.push(status),
+            Err(error) => failed.push(error.to_string()),
+        }
+    }
+    failed.iter().for_each(|text| output.note(text));
+    if output.json {
+        return output.document(&statuses);
+    }
+    if statuses.is_empty() {
+        output.note("nothing runs");
+        return Ok(());
+    }
+    let row = |status: &Status| {
+        let mounts: Vec<String> = status.mounts.iter().map(|point| point.display().to_string()).collect();
+        vec![
+            status.name.clone(),
+            server_status::state(status),
+            about(status.size_bytes),
+            status.process.to_string(),
+            server_status::address(status),
+            mounts.join(", "),
+        ]
+    };
+    output.result(&table(&["NAME", "STATE", "SIZE", "PROCESS", "AT", "MOUNTED"], &statuses.iter().map(row).collect::<Vec<_>>(), &[2, 3]))
+}
+
+/// Mounts what a server serves.
+pub(super) fn mount(output: &Output, arguments: &MountArguments) -> Result<(), Failure> {
+    let command =
+        Command::Mount { point: absolute(&arguments.folder)?, file_system: arguments.fs.clone(), options: arguments.options.clone() };
+    let done = Client::connect(&Runtime::find()?, &arguments.name)?.ask(command)?;
+    if output.json {
+        return output.document(&done);
+    }
+    let text = |key: &str| done[key].as_str().unwrap_or_default();
+    let made = if done["made"] == Value::Bool(true) { "made and mounted" } else { "mounted" };
+    output.result(&format!("{}: {} {made} at {}", arguments.name, text("file_system"), text("point")))
+}
+
+/// Unmounts it.
+pub(super) fn umount(output: &Output, name: &str) -> Result<(), Failure> {
+    let done = Client::connect(&Runtime::find()?, name)?.ask(Command::Unmount)?;
+    if output.json { output.document(&done) } else { Ok(()) }
+}

@@ -1,0 +1,74 @@
+//! How a server that runs is shown.
+
+use std::fmt::Write;
+
+use block::size_text;
+use lab::arrays::State;
+use server::Status;
+
+/// What programs are best pointed to.
+pub(super) fn address(status: &Status) -> String {
+    let attached = status.attached.as_ref().map(|attached| attached.path().display().to_string());
+    attached.or_else(|| status.nbd.first().cloned()).unwrap_or_default()
+}
+
+/// The worst state of its arrays.
+pub(super) fn worst(status: &Status) -> State {
+    status.arrays.iter().map(|array| array.state).max().unwrap_or(State::Online)
+}
+
+/// In one or two words.
+pub(super) fn state(status: &Status) -> String {
+    let state = match worst(status) {
+        State::Online => "online",
+        State::Degraded => "degraded",
+        State::Unusable => "unusable",
+    };
+    match status.arrays.iter().find_map(|array| array.work.as_ref()) {
+        Some(work) => format!("{state}, {} {:.0} %", work.kind, 100.0 * work.done_bytes as f64 / work.total_bytes.max(1) as f64),
+        None => state.to_owned(),
+    }
+}
+
+/// What a start has made, in a line.
+pub(super) fn summary(status: &Status) -> String {
+    format!("{}: {} at {}, process {}", status.name, size_text(status.size_bytes), address(status), status.process)
+}
+
+/// All there is to say, in the layout of an array's status.
+pub(super) fn text(status: &Status) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "server: {}    state: {}    process: {}", status.name, state(status), status.process);
+    let _ = writeln!(text, " stack: {}", status.stack);
+    let access = if status.read_only { ", read-only" } else { "" };
+    let seeks = if status.rotational { ", rotational" } else { "" };
+    let _ = writeln!(text, "  size: {}, blocks of {} bytes{access}{seeks}", size_text(status.size_bytes), status.block_bytes);
+    let durable = if status.removal_policy == "quick" { "what is written is durable at once" } else { "durable after a flush" };
+    let _ = writeln!(text, "policy: {}: {durable}", status.removal_policy);
+    if let Some(attached) = &status.attached {
+        let device = attached.block_device.iter().map(|device| format!("{}, ", device.display())).collect::<String>();
+        let _ = writeln!(text, "    at: {device}{}", attached.file.display());
+    }
+    for uri in &status.nbd {
+        let clients = if status.nbd_clients == 1 { "1 client".to_owned() } else { format!("{} clients", status.nbd_clients) };
+        let _ = writeln!(text, "   nbd: {uri}  ({clients})");
+    }
+    for point in &status.mounts {
+        let _ = writeln!(text, " mount: {}", point.display());
+    }
+    for note in &status.notes {
+        let _ = writeln!(text, "  note: {note}");
+    }
+    for member in &status.members {
+        let _ =
+            writeln!(text, "  leaf: {}, read {}, written {}", member.name, size_text(member.read_bytes), size_text(member.written_bytes));
+    }
+    for event in &status.events {
+        let _ = writeln!(text, " event: {}: {}", event.array, event.text);
+    }
+    for array in &status.arrays {
+        text += &array.text();
+    }
+    text
+}

@@ -1,0 +1,237 @@
+//! `array start`: the server of a stack, in the background or here.
+//!
+//! ```text
+//!   array start ── settings, one JSON document ──> array serve (a session of its own)
+//!               <─ one line: ready, or why not ──   │
+//!   ends                                            serves until it is told to stop
+//! ```
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use serde_json::json;
+use server::{Answer, Attach, Refusal, Runtime, Server, Settings, Status, TlsSettings};
+
+use super::arguments::{AttachArgument, StartArguments};
+use super::server_status;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// The verb of the process in the background, which nobody else has to know.
+const SERVE: [&str; 2] = ["array", "serve"];
+
+/// Starts what was named and returns when it is ready, or serves it here until it is told to end.
+pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), Failure> {
+    let settings = settings(arguments)?;
+    let runtime = Runtime::find()?;
+    runtime.clean_up().iter().for_each(|note| output.note(note));
+    if arguments.foreground || arguments.run.is_some() {
+        return serve_here(output, &runtime, settings, arguments.run.as_deref());
+    }
+    let status = in_background(&runtime, &settings)?;
+    status.notes.iter().for_each(|note| output.note(note));
+    if output.json { output.document(&status) } else { output.result(&server_status::summary(&status)) }
+}
+
+/// What was said in flags goes over what a configuration says.
+fn settings(arguments: &StartArguments) -> Result<Settings, Failure> {
+    let mut settings = Settings::find(&arguments.target)?;
+    settings.name = arguments.name.clone().or(settings.name);
+    settings.read_only |= arguments.read_only;
+    settings.force |= arguments.force;
+    settings.create |= arguments.create;
+    settings.insecure |= arguments.insecure;
+    settings.page_cache |= arguments.page_cache;
+    settings.size = arguments.size.clone().or(settings.size);
+    settings.workers = arguments.workers.unwrap_or(settings.workers);
+    settings.allow_device.extend(arguments.allow_device.iter().cloned());
+    if let Some(policy) = &arguments.policy {
+        settings.policy = policy.parse().map_err(|error| Failure::usage(format!("--policy {error}")))?;
+    }
+    settings.attach = match arguments.attach {
+        Some(AttachArgument::Yes) => Attach::Yes,
+        Some(AttachArgument::File) => Attach::File,
+        None => settings.attach,
+    };
+    if !arguments.nbd.is_empty() {
+        settings.nbd.clone_from(&arguments.nbd);
+    }
+    if let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
+        let clients = arguments.tls_clients.as_deref().map(absolute).transpose()?;
+        settings.tls = Some(TlsSettings { certificate: absolute(certificate)?, key: absolute(key)?, clients });
+    }
+    if arguments.run.is_some() && settings.attach == Attach::No && settings.nbd.is_empty() {
+        settings.attach = Attach::Yes;
+    }
+    Ok(settings)
+}
+
+/// The path from the root on: a server in the background works in no particular folder.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
+/// Starts a process for the server and waits until it is ready.
+fn in_background(runtime: &Runtime, settings: &Settings) -> Result<Status, Failure> {
+    let failed = |error: io::Error| Failure::failed(format!("starting the server's process: {error}"));
+    let (log_path, log) = runtime.new_log()?;
+    let program = std::env::current_exe().map_err(failed)?;
+    let mut command = Command::new(program);
+    command.args(SERVE).arg(&log_path).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).current_dir("/");
+    let started = command.spawn().map_err(failed).and_then(|process| hear(process, settings, &log_path));
+    // A server that is ready has taken it into its folder.
+    let _ = fs::remove_file(&log_path);
+    started
+}
+
+/// Tells the process in the background what to serve, and waits for its one line.
+fn hear(mut process: Child, settings: &Settings, log: &Path) -> Result<Status, Failure> {
+    let told = serde_json::to_writer(process.stdin.take().expect("it was piped"), settings);
+    let mut line = String::new();
+    let heard = BufReader::new(process.stdout.take().expect("it was piped")).read_line(&mut line);
+    let answer = heard.ok().filter(|_| told.is_ok()).and_then(|_| serde_json::from_str::<Answer>(&line).ok());
+    match answer {
+        Some(Answer::Done(status)) => {
+            serde_json::from_value(status).map_err(|error| Failure::failed(format!("the server's first word makes no sense: {error}")))
+        }
+        Some(Answer::Refused(refusal)) => Err(lab::Error::from(refusal).into()),
+        None => {
+            let end = process.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+            let said = fs::read_to_string(log).unwrap_or_default();
+            Err(Failure::failed(format!("the server's process ended before it was ready ({end})\n{said}")))
+        }
+    }
+}
+
+/// The process in the background: settings come in on standard input, one line goes out on standard output, and what it has
+/// to say later goes to its log, which is its standard error already.
+pub(super) fn serve(log: &Path) -> Result<(), Failure> {
+    // Away from the terminal: its Ctrl-C is not for this process. Whoever leads a session already is away from it.
+    let _ = rustix::process::setsid();
+    let mut signals = signals()?;
+    let started = || {
+        let mut text = Vec::new();
+        let failed = |error: io::Error| lab::Error::from_io("settings on standard input", &error);
+        io::stdin().lock().read_to_end(&mut text).map_err(failed)?;
+        let settings: Settings = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
+        let server = open(&Runtime::find()?, settings)?;
+        // Without its place the log is only harder to find.
+        let _ = fs::rename(log, server.folder().join("log"));
+        Ok(server)
+    };
+    let server: Result<Arc<Server>, lab::Error> = started();
+    let answer = match &server {
+        Ok(server) => Answer::Done(json!(server.status())),
+        Err(error) => Answer::Refused(Refusal { text: error.to_string(), exit_code: error.exit_code() }),
+    };
+    let said = say(&answer);
+    let Ok(server) = server else { return Err(Failure::silent(1)) };
+    if let Err(error) = said {
+        // Whoever wanted this has gone.
+        server.stop(true)?;
+        return Err(Failure::failed(format!("nobody waits for this server: {error}")));
+    }
+    serve_until_end(&server, &mut signals)
+}
+
+/// One line on standard output.
+fn say(answer: &Answer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    let mut out = io::stdout().lock();
+    out.write_all(&line)?;
+    out.flush()
+}
+
+fn open(runtime: &Runtime, settings: Settings) -> Result<Arc<Server>, lab::Error> {
+    let name = settings.name.clone().unwrap_or_else(|| runtime.free_name());
+    Server::start(runtime.claim(&name)?, settings)
+}
+
+/// Something to be read from it for each signal to end.
+fn signals() -> Result<UnixStream, Failure> {
+    let failed = |error: io::Error| Failure::failed(format!("setting up for signals: {error}"));
+    let (reader, writer) = UnixStream::pair().map_err(failed)?;
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::low_level::pipe::register(signal, writer.try_clone().map_err(failed)?).map_err(failed)?;
+    }
+    reader.set_nonblocking(true).map_err(failed)?;
+    Ok(reader)
+}
+
+fn serve_here(output: &Output, runtime: &Runtime, settings: Settings, command: Option<&str>) -> Result<(), Failure> {
+    let mut signals = signals()?;
+    let server = open(runtime, settings)?;
+    let status = server.status();
+    status.notes.iter().for_each(|note| output.note(note));
+    let Some(command) = command else {
+        if output.json {
+            output.document(&status)?;
+        } else {
+            output.result(&server_status::summary(&status))?;
+        }
+        return serve_until_end(&server, &mut signals);
+    };
+    output.progress(&server_status::summary(&status));
+    let ended = run_command(&server, command)?;
+    let served = serve_until_end(&server, &mut signals);
+    let ended = ended.join().map_err(|_| Failure::failed("waiting for the command of --run"))?;
+    let ended = ended.map_err(|error| Failure::failed(format!("waiting for the command of --run: {error}")))?;
+    served?;
+    match ended.code().unwrap_or_else(|| 128 + ended.signal().unwrap_or(0)) {
+        0 => Ok(()),
+        code => Err(Failure::failed(format!("`{command}` ended with {ended}")).with_code(u8::try_from(code).unwrap_or(1))),
+    }
+}
+
+/// Serves, with a word to the service manager before and after.
+fn serve_until_end(server: &Arc<Server>, signals: &mut UnixStream) -> Result<(), Failure> {
+    let address = server.address();
+    if let Err(error) = server::notify(&format!("READY=1\nSTATUS={} at {address}", server.name())) {
+        eprintln!("raidloom: telling the service manager: {error}");
+    }
+    let ended = server.run(&*signals);
+    let _ = server::notify("STOPPING=1");
+    Ok(ended?)
+}
+
+/// Runs a shell command with `{}` for the path or address; its end ends the server, as a signal does.
+fn run_command(server: &Server, command: &str) -> Result<JoinHandle<io::Result<ExitStatus>>, Failure> {
+    let command = command.replace("{}", &quoted(&server.address()));
+    let failed = |error: io::Error| Failure::failed(format!("running `{command}`: {error}"));
+    let mut child: Child = Command::new("sh").arg("-c").arg(&command).spawn().map_err(failed)?;
+    let wait = move || {
+        let ended = child.wait();
+        // The way that a signal takes, but for the first words of the service manager.
+        let _ = signal_hook::low_level::raise(signal_hook::consts::SIGHUP);
+        ended
+    };
+    std::thread::Builder::new().name("run".to_owned()).spawn(wait).map_err(failed)
+}
+
+/// In single quotes for a shell, unless it needs none.
+fn quoted(text: &str) -> String {
+    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-:+?=%".contains(&byte)) && !text.contains('?') {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_addresses_as_they_are() {
+        for text in ["/dev/loop0", "/run/it's here/disk", "nbd+unix:///a?socket=/run/a b", "$HOME `id`"] {
+            let output = Command::new("sh").arg("-c").arg(format!("printf %s {}", quoted(text))).output().expect("a shell");
+            assert_eq!(String::from_utf8_lossy(&output.stdout), text);
+        }
+    }
+}
