@@ -324,3 +324,171 @@ fn put_reply(out: &mut Vec<u8>, option: u32, kind: u32, data: &[u8]) {
     }
     out.extend_from_slice(data);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shapes() -> Vec<Shape> {
+        let first = Shape {
+            name: "first".to_owned(),
+            description: "a drive".to_owned(),
+            size_bytes: 1 << 20,
+            block_bytes: 512,
+            optimal_bytes: 100_000,
+            read_only: false,
+            rotational: true,
+            needs_flush: true,
+            discards: false,
+            fast_zeroes: false,
+        };
+        vec![first.clone(), Shape { name: "second".to_owned(), read_only: true, ..first }]
+    }
+
+    fn option(number: u32, data: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(data.len()).expect("short");
+        [&OPTION_MAGIC.to_be_bytes()[..], &number.to_be_bytes(), &length.to_be_bytes(), data].concat()
+    }
+
+    /// A handshake after the client's flags.
+    fn greeted(tls: TlsRule) -> Handshake {
+        let (mut handshake, greeting) = Handshake::new(tls);
+        assert_eq!(&greeting, b"NBDMAGICIHAVEOPT\0\x03");
+        let (taken, verdict) = handshake.advance(&3_u32.to_be_bytes(), &shapes(), &mut Vec::new());
+        assert!(taken == 4 && matches!(verdict, Verdict::Answered), "{verdict:?}");
+        handshake
+    }
+
+    /// The replies to one option, as their types and data, and what comes next.
+    fn ask(handshake: &mut Handshake, number: u32, data: &[u8]) -> (Vec<(u32, Vec<u8>)>, Verdict) {
+        let (bytes, mut out) = (option(number, data), Vec::new());
+        let (taken, verdict) = handshake.advance(&bytes, &shapes(), &mut out);
+        assert_eq!(taken, bytes.len());
+        let (mut cursor, mut replies) = (Cursor(&out), Vec::new());
+        while let Some(magic) = cursor.u64() {
+            assert_eq!((magic, cursor.u32()), (OPTION_REPLY_MAGIC, Some(number)));
+            let (kind, length) = (cursor.u32().expect("a type"), cursor.u32().expect("a length"));
+            replies.push((kind, cursor.bytes(length as usize).expect("its data").to_vec()));
+        }
+        (replies, verdict)
+    }
+
+    fn kinds(replies: &[(u32, Vec<u8>)]) -> Vec<u32> {
+        replies.iter().map(|(kind, _)| *kind).collect()
+    }
+
+    #[test]
+    fn an_export_is_chosen_with_what_the_client_asks_about_it() {
+        let mut handshake = greeted(TlsRule::None);
+        let (replies, _) = ask(&mut handshake, option::LIST, &[]);
+        assert_eq!(kinds(&replies), [reply::SERVER, reply::SERVER, reply::ACK]);
+        assert_eq!(replies[1].1, b"\0\0\0\x06seconda drive");
+        assert_eq!(kinds(&ask(&mut handshake, option::STRUCTURED_REPLY, &[]).0), [reply::ACK]);
+        let query = [string("second"), 1_u32.to_be_bytes().to_vec(), string(ALLOCATION)].concat();
+        let (replies, _) = ask(&mut handshake, option::SET_META_CONTEXT, &query);
+        assert_eq!(kinds(&replies), [reply::META_CONTEXT, reply::ACK]);
+        let wanted = [string("second"), vec![0, 2, 0, 1, 0, 2]].concat();
+        let (replies, verdict) = ask(&mut handshake, option::INFO, &wanted);
+        assert!(matches!(verdict, Verdict::Answered), "{verdict:?}");
+        assert_eq!(kinds(&replies), [reply::INFO, reply::INFO, reply::INFO, reply::INFO, reply::ACK]);
+        assert_eq!(replies[0].1[2..10], (1_u64 << 20).to_be_bytes());
+        let flags = u16::from_be_bytes([replies[0].1[10], replies[0].1[11]]);
+        assert_eq!(flags & transmission_flags::READ_ONLY, transmission_flags::READ_ONLY);
+        assert_eq!(replies[3].1[2..], [512_u32, 65536, REQUEST_MAX_BYTES].map(u32::to_be_bytes).concat(), "powers of two");
+        let (_, verdict) = ask(&mut handshake, option::GO, &wanted);
+        let Verdict::Transmission(session) = verdict else { panic!("{verdict:?}") };
+        assert_eq!(session, Session { export: 1, structured: true, allocation: true });
+    }
+
+    #[test]
+    fn a_context_counts_for_the_export_it_was_chosen_for() {
+        let mut handshake = greeted(TlsRule::None);
+        let query = |name: &str| [string(name), 1_u32.to_be_bytes().to_vec(), string(ALLOCATION)].concat();
+        assert_eq!(kinds(&ask(&mut handshake, option::SET_META_CONTEXT, &query("first")).0), [reply::INVALID], "not structured");
+        ask(&mut handshake, option::STRUCTURED_REPLY, &[]);
+        ask(&mut handshake, option::SET_META_CONTEXT, &query("first"));
+        // A later choice takes the place of an earlier one, whatever comes of it.
+        assert_eq!(kinds(&ask(&mut handshake, option::SET_META_CONTEXT, &query("third")).0), [reply::UNKNOWN]);
+        let (_, verdict) = ask(&mut handshake, option::GO, &[string("first"), vec![0, 0]].concat());
+        assert!(matches!(verdict, Verdict::Transmission(Session { export: 0, allocation: false, .. })), "{verdict:?}");
+    }
+
+    #[test]
+    fn where_tls_is_required_nothing_goes_before_it_and_nothing_is_kept_from_before() {
+        let mut handshake = greeted(TlsRule::Required);
+        assert_eq!(kinds(&ask(&mut handshake, option::LIST, &[]).0), [reply::TLS_REQUIRED]);
+        assert_eq!(kinds(&ask(&mut handshake, option::GO, &[string(""), vec![0, 0]].concat()).0), [reply::TLS_REQUIRED]);
+        assert!(matches!(ask(&mut greeted(TlsRule::Required), option::EXPORT_NAME, b"first").1, Verdict::Close(_)));
+        let (replies, verdict) = ask(&mut handshake, option::STARTTLS, &[]);
+        assert!(kinds(&replies) == [reply::ACK] && matches!(verdict, Verdict::StartTls), "{verdict:?}");
+        handshake.secured();
+        assert_eq!(kinds(&ask(&mut handshake, option::STARTTLS, &[]).0), [reply::INVALID], "once");
+        assert_eq!(ask(&mut handshake, option::LIST, &[]).0.len(), 3);
+
+        let mut handshake = greeted(TlsRule::Offered);
+        ask(&mut handshake, option::STRUCTURED_REPLY, &[]);
+        ask(&mut handshake, option::STARTTLS, &[]);
+        handshake.secured();
+        let (_, verdict) = ask(&mut handshake, option::GO, &[string(""), vec![0, 0]].concat());
+        assert!(matches!(verdict, Verdict::Transmission(Session { structured: false, .. })), "{verdict:?}");
+        assert_eq!(kinds(&ask(&mut greeted(TlsRule::None), option::STARTTLS, &[]).0), [reply::POLICY]);
+    }
+
+    #[test]
+    fn options_are_taken_when_they_are_whole() {
+        let bytes = [3_u32.to_be_bytes().to_vec(), option(option::LIST, &[]), option(option::EXPORT_NAME, b"second")].concat();
+        let (mut handshake, _) = Handshake::new(TlsRule::None);
+        let (mut start, mut out, mut ending) = (0, Vec::new(), None);
+        for end in 1..=bytes.len() {
+            let (taken, verdict) = handshake.advance(&bytes[start..end], &shapes(), &mut out);
+            start += taken;
+            if let Verdict::Transmission(session) = verdict {
+                ending = Some((end, session.export));
+            }
+        }
+        assert_eq!(ending, Some((bytes.len(), 1)));
+        assert_eq!(out[out.len() - 10..][..8], (1_u64 << 20).to_be_bytes(), "without the 124 zeroes, which were declined");
+    }
+
+    #[test]
+    fn what_is_too_long_is_passed_over_without_being_kept() {
+        let mut handshake = greeted(TlsRule::None);
+        let long = option(option::GO, &vec![0; 3 * OPTION_MAX_BYTES]);
+        let mut out = Vec::new();
+        let (taken, verdict) = handshake.advance(&long[..OPTION_BYTES + 5], &shapes(), &mut out);
+        assert!(taken == OPTION_BYTES && matches!(verdict, Verdict::Answered), "answered before its data are there");
+        let (mut start, mut verdicts) = (taken, Vec::new());
+        while start < long.len() {
+            let end = (start + 10_000).min(long.len());
+            let (taken, verdict) = handshake.advance(&long[start..end], &shapes(), &mut out);
+            assert_eq!(taken, end - start);
+            start = end;
+            verdicts.push(matches!(verdict, Verdict::Answered));
+        }
+        assert_eq!(verdicts.iter().filter(|answered| **answered).count(), 1, "at its end");
+        assert_eq!(ask(&mut handshake, option::LIST, &[]).0.len(), 3, "the next option is understood");
+    }
+
+    #[test]
+    fn counts_and_lengths_that_lie_are_refused() {
+        let mut handshake = greeted(TlsRule::None);
+        ask(&mut handshake, option::STRUCTURED_REPLY, &[]);
+        for (number, data) in [
+            (option::GO, &b"\xff\xff\xff\xff"[..]),
+            (option::GO, b"\0\0\0\x05first\0\x02\0\x01"),
+            (option::GO, b"\0\0\0\x05first\0\0more"),
+            (option::INFO, b"\0\0\0\x02\xc3\x28\0\0"),
+            (option::LIST_META_CONTEXT, b"\0\0\0\0\xff\xff\xff\xff"),
+            (option::SET_META_CONTEXT, b"\0\0\0\0\0\0\0\x01\0\0\x10\x01"),
+            (option::LIST, b"x"),
+            (option::STRUCTURED_REPLY, b"x"),
+        ] {
+            let (replies, verdict) = ask(&mut handshake, number, data);
+            assert!(kinds(&replies) == [reply::INVALID] && matches!(verdict, Verdict::Answered), "{number}: {data:?}");
+        }
+        for bytes in [&b"GET / HTTP/1.1\r\n"[..], &[0; 8]] {
+            let (_, verdict) = greeted(TlsRule::None).advance(bytes, &shapes(), &mut Vec::new());
+            assert!(matches!(verdict, Verdict::Close(_)), "{verdict:?}");
+        }
+    }
+}

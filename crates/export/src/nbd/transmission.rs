@@ -259,3 +259,169 @@ fn chunk_head(kind: u16, cookie: u64, length: u32) -> [u8; CHUNK_BYTES] {
     head[16..].copy_from_slice(&length.to_be_bytes());
     head
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: u64 = 1 << 30;
+
+    fn shape() -> Shape {
+        Shape {
+            name: "drive".to_owned(),
+            description: String::new(),
+            size_bytes: SIZE,
+            block_bytes: 512,
+            optimal_bytes: 4096,
+            read_only: false,
+            rotational: false,
+            needs_flush: true,
+            discards: true,
+            fast_zeroes: true,
+        }
+    }
+
+    const PLAIN: Session = Session { export: 0, structured: false, allocation: false };
+    const STRUCTURED: Session = Session { export: 0, structured: true, allocation: true };
+
+    fn request(flags: u16, kind: u16, offset: u64, length: u32) -> [u8; REQUEST_BYTES] {
+        let mut bytes = [0; REQUEST_BYTES];
+        bytes[..4].copy_from_slice(&REQUEST_MAGIC.to_be_bytes());
+        bytes[4..6].copy_from_slice(&flags.to_be_bytes());
+        bytes[6..8].copy_from_slice(&kind.to_be_bytes());
+        bytes[8..16].copy_from_slice(&77_u64.to_be_bytes());
+        bytes[16..24].copy_from_slice(&offset.to_be_bytes());
+        bytes[24..].copy_from_slice(&length.to_be_bytes());
+        bytes
+    }
+
+    fn decided(shape: &Shape, session: Session, (flags, kind, offset, length): (u16, u16, u64, u32)) -> Decision {
+        let (cookie, decision) = decide(&request(flags, kind, offset, length), shape, session);
+        assert_eq!(cookie, 77);
+        decision
+    }
+
+    fn refusal(decision: Decision) -> Option<(Errno, u32)> {
+        match decision {
+            Decision::Refuse { errno, payload_bytes, .. } => Some((errno, payload_bytes)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn requests_mean_what_the_protocol_says() {
+        use command::*;
+        use command_flags::{DF, FAST_ZERO, FUA, NO_HOLE, REQ_ONE};
+        let (offset, length) = (512, 1024);
+        let cases = [
+            (PLAIN, (0, READ), Command::Read { offset, length }),
+            (STRUCTURED, (DF, READ), Command::Read { offset, length }),
+            (PLAIN, (0, WRITE), Command::Write { offset, length, durable: false }),
+            (PLAIN, (FUA, WRITE), Command::Write { offset, length, durable: true }),
+            (PLAIN, (FUA, TRIM), Command::Discard { offset, length, durable: true }),
+            (PLAIN, (0, WRITE_ZEROES), Command::Zero { offset, length, durable: false, allocate: false }),
+            (PLAIN, (NO_HOLE | FUA, WRITE_ZEROES), Command::Zero { offset, length, durable: true, allocate: true }),
+            (PLAIN, (FAST_ZERO, WRITE_ZEROES), Command::Zero { offset, length, durable: false, allocate: false }),
+            (PLAIN, (0, FLUSH), Command::Flush),
+            (STRUCTURED, (REQ_ONE, BLOCK_STATUS), Command::Status { length }),
+        ];
+        for (session, (flags, kind), expected) in cases {
+            assert_eq!(decided(&shape(), session, (flags, kind, offset, length)), Decision::Do(expected));
+        }
+        assert_eq!(decided(&shape(), PLAIN, (0, DISCONNECT, 0, 0)), Decision::Goodbye);
+    }
+
+    #[test]
+    fn what_an_export_cannot_do_is_refused_with_the_data_passed_over() {
+        use command::*;
+        use command_flags::{DF, FAST_ZERO, FUA, NO_HOLE};
+        let read_only = Shape { read_only: true, ..shape() };
+        let poor = Shape { discards: false, fast_zeroes: false, ..shape() };
+        let cases = [
+            (&read_only, PLAIN, (0, WRITE, 0, 512), (Errno::NotPermitted, 512)),
+            (&read_only, PLAIN, (0, TRIM, 0, 512), (Errno::NotPermitted, 0)),
+            (&read_only, PLAIN, (0, WRITE_ZEROES, 0, 512), (Errno::NotPermitted, 0)),
+            (&poor, PLAIN, (0, TRIM, 0, 512), (Errno::Invalid, 0)),
+            (&poor, PLAIN, (FAST_ZERO, WRITE_ZEROES, 0, 512), (Errno::NotSupported, 0)),
+            (&shape(), PLAIN, (FAST_ZERO | NO_HOLE, WRITE_ZEROES, 0, 512), (Errno::NotSupported, 0)),
+            (&shape(), PLAIN, (DF, READ, 0, 512), (Errno::Invalid, 0)),
+            (&shape(), PLAIN, (NO_HOLE, WRITE, 0, 512), (Errno::Invalid, 512)),
+            (&shape(), PLAIN, (0x8000, FLUSH, 0, 0), (Errno::Invalid, 0)),
+            (&shape(), PLAIN, (0, BLOCK_STATUS, 0, 512), (Errno::Invalid, 0)),
+            (&shape(), PLAIN, (0, 5, 0, 512), (Errno::Invalid, 0)),
+            (&shape(), PLAIN, (FUA, 99, 0, 0), (Errno::Invalid, 0)),
+        ];
+        for (shape, session, request, expected) in cases {
+            assert_eq!(refusal(decided(shape, session, request)), Some(expected), "{request:?}");
+        }
+    }
+
+    #[test]
+    fn ranges_end_with_the_device_and_are_whole_blocks() {
+        use command::*;
+        let longest = REQUEST_MAX_BYTES;
+        let wrong = [
+            (READ, 0, 0, Errno::Invalid),
+            (READ, 1, 512, Errno::Invalid),
+            (READ, 0, 513, Errno::Invalid),
+            (READ, SIZE, 512, Errno::Invalid),
+            (READ, SIZE - 512, 1024, Errno::Invalid),
+            (READ, u64::MAX - 511, 512, Errno::Invalid),
+            (READ, 0, longest + 512, Errno::Overflow),
+            (WRITE, SIZE - 512, 1024, Errno::NoSpace),
+            (WRITE, u64::MAX - 511, 1024, Errno::NoSpace),
+            (TRIM, SIZE, 512, Errno::NoSpace),
+            (WRITE_ZEROES, SIZE, 512, Errno::NoSpace),
+            (BLOCK_STATUS, SIZE, 512, Errno::Invalid),
+        ];
+        for (kind, offset, length, errno) in wrong {
+            let payload = if kind == WRITE { length } else { 0 };
+            assert_eq!(
+                refusal(decided(&shape(), STRUCTURED, (0, kind, offset, length))),
+                Some((errno, payload)),
+                "{kind} {offset} {length}"
+            );
+        }
+        for (kind, offset, length) in [(READ, SIZE - 512, 512), (READ, 0, longest), (WRITE, 0, longest), (TRIM, 0, 1 << 30)] {
+            assert!(matches!(decided(&shape(), STRUCTURED, (0, kind, offset, length)), Decision::Do(_)), "{kind} {offset} {length}");
+        }
+        let large = Shape { block_bytes: 4096, ..shape() };
+        assert!(refusal(decided(&large, PLAIN, (0, READ, 512, 4096))).is_some());
+    }
+
+    #[test]
+    fn who_breaks_the_protocol_is_dropped() {
+        let mut none = request(0, command::READ, 0, 512);
+        none[0] ^= 1;
+        assert!(matches!(decide(&none, &shape(), PLAIN), (77, Decision::Drop(_))));
+        // So long that its data would not be passed over in any useful time.
+        let long = (0, command::WRITE, 0, REQUEST_MAX_BYTES + 512);
+        assert!(matches!(decided(&shape(), PLAIN, long), Decision::Drop(_)));
+    }
+
+    #[test]
+    fn replies_are_laid_out_as_clients_read_them() {
+        let mut out = Vec::new();
+        put_done(&mut out, false, 0x0102);
+        assert_eq!(out, [&[0x67, 0x44, 0x66, 0x98, 0, 0, 0, 0][..], &0x0102_u64.to_be_bytes()].concat());
+        out.clear();
+        put_error(&mut out, false, 3, Errno::NoSpace, "said to nobody");
+        assert_eq!((out.len(), &out[4..8]), (SIMPLE_REPLY_BYTES, &28_u32.to_be_bytes()[..]));
+        out.clear();
+        put_error(&mut out, true, 3, Errno::NoSpace, "full");
+        assert_eq!(out.len(), CHUNK_BYTES + 6 + 4);
+        assert_eq!(out[4..8], [0, 1, 0x80, 1], "the last chunk, an error");
+        assert_eq!(out[16..20], 10_u32.to_be_bytes(), "the chunk's length");
+        assert_eq!(&out[20..], [&28_u32.to_be_bytes()[..], &4_u16.to_be_bytes(), b"full"].concat());
+        out.clear();
+        put_error(&mut out, true, 3, Errno::NoSpace, &"ä".repeat(1000));
+        assert!(std::str::from_utf8(&out[26..]).is_ok_and(|why| why.len() == 1024), "cut between letters");
+        let mut head = [0; DATA_CHUNK_BYTES];
+        put_read_head(&mut head, 3, 4096, 512);
+        assert_eq!(head[16..20], 520_u32.to_be_bytes(), "offset and data");
+        assert_eq!(head[20..], 4096_u64.to_be_bytes());
+        out.clear();
+        put_status(&mut out, 3, 65536);
+        assert_eq!(out[20..], [1_u32, 65536, 0].map(u32::to_be_bytes).concat());
+    }
+}
