@@ -5,30 +5,39 @@ use std::collections::VecDeque;
 use block::{Channel, Completion, Device, Error, Reactor, Request};
 
 pub(crate) struct Lane {
-    channel: Box<dyn Channel>,
+    channel: Result<Box<dyn Channel>, Error>,
     depth: u32,
     waiting: VecDeque<Request>,
 }
 
 impl Lane {
     pub(crate) fn open(device: &dyn Device, depth: u32, reactor: &Reactor) -> Result<Lane, Error> {
-        Ok(Lane { channel: device.open(depth, reactor)?, depth, waiting: VecDeque::new() })
+        Ok(Lane { channel: Ok(device.open(depth, reactor)?), depth, waiting: VecDeque::new() })
+    }
+
+    /// A lane to a device that cannot be opened: every command fails with its error.
+    pub(crate) fn closed(error: Error) -> Lane {
+        Lane { channel: Err(error), depth: 0, waiting: VecDeque::new() }
     }
 
     pub(crate) fn send(&mut self, request: Request) {
-        if self.channel.in_flight() < self.depth {
-            self.channel.submit(request);
-        } else {
-            self.waiting.push_back(request);
+        match &mut self.channel {
+            Ok(channel) if channel.in_flight() < self.depth => channel.submit(request),
+            _ => self.waiting.push_back(request),
         }
     }
 
     pub(crate) fn poll(&mut self, done: &mut Vec<Completion>) {
-        self.channel.poll(done);
-        while self.channel.in_flight() < self.depth
-            && let Some(request) = self.waiting.pop_front()
-        {
-            self.channel.submit(request);
+        match &mut self.channel {
+            Ok(channel) => {
+                channel.poll(done);
+                while channel.in_flight() < self.depth
+                    && let Some(request) = self.waiting.pop_front()
+                {
+                    channel.submit(request);
+                }
+            }
+            Err(error) => done.extend(self.waiting.drain(..).map(|request| request.complete(Err(error.repeat())))),
         }
     }
 }

@@ -39,6 +39,11 @@ pub trait OpenFiles {
         || None
     }
 
+    /// How long a member of an array may take for an answer before it counts as failed; for ever where nothing is said.
+    fn member_time(&self) -> Option<Duration> {
+        None
+    }
+
     /// Opens for writing what a layer keeps for itself, an overlay's delta or a trace. A file that is not there is made
     /// sparse, with that many bytes, and stays.
     ///
@@ -108,7 +113,7 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         context,
         read_only: context.read_only,
         create_bytes: context.create_bytes,
-        delta_bytes: None,
+        kept_bytes: None,
         members: Vec::new(),
         notes: Vec::new(),
         links: Links::default(),
@@ -132,8 +137,8 @@ struct Builder<'a> {
     /// The context's, but below an overlay nothing is opened for writing and nothing is made.
     read_only: bool,
     create_bytes: Option<u64>,
-    /// While an overlay's delta is built: how large it has to be.
-    delta_bytes: Option<u64>,
+    /// While what a layer keeps for itself is built, an overlay's delta or a cache's store: how large it has to be.
+    kept_bytes: Option<u64>,
     members: Vec<Member>,
     notes: Vec<String>,
     /// Modelled disks that name the same link share it.
@@ -211,6 +216,7 @@ impl Builder<'_> {
                 let member = |child: &Node| if *child == Node::Missing { Ok(None) } else { self.device(child).map(Some) };
                 let members = children.iter().map(member).collect::<Result<Vec<_>, Error>>()?;
                 if row.options.iter().any(|option| option.name == table::METADATA.name) {
+                    let members: Vec<_> = members.into_iter().map(|member| member.map(|member| self.bounded(member))).collect();
                     let carriers = self.carriers.split_off(first_carrier);
                     match (settings.get("metadata"), carriers.first()) {
                         (Some("none"), _) | (None, None) => (),
@@ -304,16 +310,16 @@ impl Builder<'_> {
     fn overlay(&mut self, settings: &Settings<'_>, children: &[Node]) -> Result<Arc<dyn Device>, Error> {
         let [delta, lower] = children else { unreachable!("the count was checked") };
         let first = self.members.len();
-        let above = (self.read_only, self.create_bytes, self.delta_bytes);
-        (self.read_only, self.create_bytes, self.delta_bytes) = (true, None, None);
+        let above = (self.read_only, self.create_bytes, self.kept_bytes);
+        (self.read_only, self.create_bytes, self.kept_bytes) = (true, None, None);
         let lower = self.device(lower);
-        (self.read_only, self.create_bytes, self.delta_bytes) = above;
+        (self.read_only, self.create_bytes, self.kept_bytes) = above;
         let lower = lower?;
         let lower_members = self.members.split_off(first);
 
         let block_bytes = lower.info().block_bytes;
         // The smaller the block, the larger the index: a delta of this size is large enough with any.
-        let above = self.delta_bytes.replace(Overlay::delta_bytes(block_bytes, lower.info())?);
+        let above = self.kept_bytes.replace(Overlay::delta_bytes(block_bytes, lower.info())?);
         let says_block = |options: &[(String, String)]| options.iter().any(|(name, _)| name == "block");
         let delta = match delta {
             Node::Leaf { options, .. } if u64::from(block_bytes) > SECTOR_BYTES && !says_block(options) => {
@@ -321,7 +327,7 @@ impl Builder<'_> {
             }
             delta => self.device(delta),
         };
-        self.delta_bytes = above;
+        self.kept_bytes = above;
         self.members.extend(lower_members);
         Ok(Arc::new(Overlay::open(delta?, lower, OverlayOptions { keep: !settings.is("keep", "no") })?))
     }
@@ -329,23 +335,38 @@ impl Builder<'_> {
     /// A store and the device that it is to speed up.
     fn cache(&mut self, settings: &Settings<'_>, children: &[Node]) -> Result<Arc<dyn Device>, Error> {
         let [store, lower] = children else { unreachable!("the count was checked") };
-        let in_memory = matches!(store, Node::Leaf { scheme, .. } if scheme == "ram");
-        if !in_memory {
-            let text = format!("cache: {store} cannot be the store; name memory: cache(ram:SIZE, DEVICE)");
-            return Err(Error::new(ErrorKind::Invalid, text));
-        }
         let mode = settings.get("mode").and_then(CacheMode::from_name).unwrap_or_default();
-        let store = self.device(store)?;
-        self.memory_stores += u64::from(in_memory);
+        let first = self.members.len();
         let above = self.read_only;
         self.read_only |= mode == CacheMode::ReadOnly;
         let lower = self.device(lower);
         self.read_only = above;
         let lower = lower?;
+        let lower_members = self.members.split_off(first);
+
+        let in_memory = matches!(store, Node::Leaf { scheme, .. } if scheme == "ram");
+        let store = if in_memory { self.device(store)? } else { self.kept_store(store, lower.info().block_bytes)? };
+        self.memory_stores += u64::from(in_memory);
+        self.members.extend(lower_members);
         let options = self.cache_options(settings, mode, &*store, &*lower)?;
-        let cache = Cache::in_memory(store, lower, options)?;
+        let cache = if in_memory { Cache::in_memory(store, lower, options) } else { Cache::open(store, lower, options) }?;
         self.caches.push(cache.handle());
         Ok(Arc::new(cache))
+    }
+
+    /// A store that outlives the cache. A file that is not there is made, of the size that its leaf names.
+    fn kept_store(&mut self, store: &Node, block_bytes: u32) -> Result<Arc<dyn Device>, Error> {
+        let Node::Leaf { options, .. } = store else { return self.device(store) };
+        let option = |wanted: &str| options.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+        let size_bytes = option("size").and_then(|text| size::parse(text).ok()).map(|size| size.bytes);
+        let above = std::mem::replace(&mut self.kept_bytes, size_bytes);
+        let store = if u64::from(block_bytes) > SECTOR_BYTES && option("block").is_none() {
+            self.device(&store.clone().with("block", block_bytes))
+        } else {
+            self.device(store)
+        };
+        self.kept_bytes = above;
+        store
     }
 
     fn cache_options(
@@ -431,7 +452,7 @@ impl Builder<'_> {
             block_bytes: self.block(settings)?,
         };
         let create = self.create_bytes.map(|bytes| options.size_bytes.unwrap_or(bytes).saturating_add(options.offset_bytes));
-        let file = match self.delta_bytes.filter(|_| !options.read_only) {
+        let file = match self.kept_bytes.filter(|_| !options.read_only) {
             Some(bytes) => self.context.files.open_kept(path, bytes.saturating_add(options.offset_bytes))?,
             None => self.context.files.open(path, options.read_only, create.filter(|_| !options.read_only))?,
         };

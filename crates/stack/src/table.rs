@@ -279,7 +279,7 @@ pub static LAYERS: &[LayerRow] = &[
                 help: "write-back: from how many percent dirty on writes have to write some out",
             },
         ],
-        help: "STORE, DEVICE: what is asked for again comes from the store, ram:SIZE",
+        help: "STORE, DEVICE: what is asked for again comes from the store: ram:SIZE, or a device, which is kept (docs/formats/cache.md)",
     },
     LayerRow {
         name: "record",

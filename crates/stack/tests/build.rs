@@ -212,6 +212,31 @@ fn below_an_overlay_nothing_is_opened_for_writing_and_its_delta_is_made() {
 }
 
 #[test]
+fn a_cache_on_a_file_is_made_and_is_warm_the_next_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a plain path").to_owned();
+    std::fs::write(path("a"), vec![0x11; 1 << 20]).expect("a file");
+    let text = format!("cache(mode=write-back, {}?size=5MiB&direct=no, {}?direct=no)", path("store"), path("a"));
+    for (round, hits) in [0, 1].into_iter().enumerate() {
+        let opener = Opener::default();
+        let stack = parse_and_build(&text, &context(&opener)).expect(&text);
+        let expected = ["a read_only=false create=None", "store read_only=false create=Some(5242880)"];
+        assert_eq!(*opener.opened.lock().expect("not poisoned"), expected);
+        let names: Vec<_> = stack.members.iter().map(|member| member.name.rsplit_once('/').expect("a path").1.to_owned()).collect();
+        assert!(names[0].starts_with("store?"), "members are listed from left to right: {names:?}");
+        let mut channel = Blocking::open(&*stack.device, &Reactor::wall().expect("an io_uring")).expect("a channel");
+        let mut found = [0; 512];
+        channel.read_slice(4096, &mut found).expect("a read");
+        assert_eq!(found, [[0x11, 7][round]; 512]);
+        assert_eq!(stack.caches[0].status().expect("it is open").counts.read_hits, hits);
+        channel.write_slice(4096, &[7; 512]).expect("a write");
+    }
+    assert_eq!(std::fs::read(path("a")).expect("a file"), vec![0x11; 1 << 20], "it is still in the cache");
+    let error = build(&text.replace("back", "through")).expect_err("dirty").to_string();
+    assert!(error.contains("4KiB that were written to it, at bytes 4096+4096"), "{error}");
+}
+
+#[test]
 fn a_trace_is_written_beside_the_stack_on_either_clock() {
     let folder = tempfile::tempdir().expect("a folder");
     for (number, below) in ["model:st340015a", "ram:1MiB"].into_iter().enumerate() {

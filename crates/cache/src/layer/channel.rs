@@ -4,6 +4,7 @@
 //! read       Waiting > Fetch > Fill
 //! write      Waiting > Patch > Data > Children       it has completed for everybody else after Data
 //! flush                Children > Sync
+//! commit     Waiting > Sync > Pages > SyncPages      a flush of a store that is kept
 //! write-out  Waiting > Load > Send                   a child of the two above
 //! ```
 //!
@@ -40,7 +41,7 @@ pub(super) struct CacheChannel {
     jobs: Vec<Option<Running>>,
     free: Vec<usize>,
     /// Requests of the owner among the jobs.
-    owned: u32,
+    pub(super) owned: u32,
     closing: bool,
     raw: Vec<Completion>,
     ready: Vec<Completion>,
@@ -53,7 +54,15 @@ pub(super) fn below_tag(slot: usize, part: usize) -> u64 {
 impl CacheChannel {
     pub(super) fn open(shared: &Arc<Shared>, depth: u32, reactor: &Reactor) -> Result<CacheChannel, Error> {
         let depth = depth.max(DEPTH_MIN);
-        let (store, lower) = (Lane::open(&*shared.store, depth, reactor)?, Lane::open(&*shared.lower, depth, reactor)?);
+        let lower = Lane::open(&*shared.lower, depth, reactor)?;
+        let store = match Lane::open(&*shared.store, depth, reactor) {
+            // A store on the wrong clock is a mistake; one that is gone may be done without.
+            Err(error) if error.kind() != ErrorKind::Unsupported => {
+                shared.store_failed(&error);
+                Lane::closed(error)
+            }
+            opened => opened?,
+        };
         let ringer = match reactor.clock() {
             Clock::Wall => Some(reactor.ringer().map_err(|error| Error::from_io("cache: a bell", error))?),
             Clock::Virtual => None,
@@ -74,7 +83,7 @@ impl CacheChannel {
         })
     }
 
-    fn place(&mut self) -> usize {
+    pub(super) fn place(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
             self.jobs.push(None);
             self.jobs.len() - 1
@@ -82,7 +91,7 @@ impl CacheChannel {
     }
 
     /// Takes the blocks and begins, or queues for them.
-    fn start(&mut self, slot: usize, mut running: Running, blocks: &Range<u64>, exclusive: bool) {
+    pub(super) fn start(&mut self, slot: usize, mut running: Running, blocks: &Range<u64>, exclusive: bool) {
         running.in_ranges = true;
         let hold = hold((self.number, slot), blocks, exclusive);
         if self.shared.state().ranges.take(hold, &self.waiter) {
@@ -98,6 +107,7 @@ impl CacheChannel {
             Job::Read(_) => self.begin_read(slot, running),
             Job::Write(_) => self.begin_write(slot, running),
             Job::WriteOut(_) => self.begin_write_out(slot, running),
+            Job::Commit(_) => self.begin_commit(slot, running),
             Job::Flush(_) => unreachable!("a flush takes no blocks"),
         }
     }
@@ -189,6 +199,7 @@ impl CacheChannel {
                 self.shared.lower_written.store(true, Ordering::Release);
             }
             Job::Flush(_) => keep_first(&mut running.error, result),
+            Job::Commit(_) => CacheChannel::end_commit_command(running, from_store, result),
         }
     }
 
@@ -202,14 +213,23 @@ impl CacheChannel {
             (Step::Load, _) => self.end_load(slot, running),
             (Step::Send, _) => self.end_send(slot, running),
             (Step::Children, Job::Flush(_)) => self.go_on_with_flush(slot, running),
-            (Step::Children, _) => {
+            (_, Job::Commit(_)) => self.end_commit_step(slot, running),
+            (Step::Children, _) if self.should_free_slots() => {
+                running.step = Step::Committing;
+                running.left = 1;
+                self.jobs[slot] = Some(running);
+                self.start_commit(0, Some(slot));
+            }
+            (Step::Children | Step::Committing, _) => {
                 // Whoever wrote has its data in the store; that others could not be written out is not its failure.
                 running.error = None;
                 self.shared.writing_out.store(false, Ordering::Release);
                 self.finish(slot, running);
             }
             (Step::Sync, _) => self.finish(slot, running),
-            (Step::Waiting, _) => unreachable!("nothing is sent while a job waits for its blocks"),
+            (Step::Waiting | Step::Pages | Step::SyncPages, _) => {
+                unreachable!("nothing is sent while a job waits for its blocks, and only commits write pages")
+            }
         }
     }
 
@@ -220,6 +240,10 @@ impl CacheChannel {
         let Running { tag, job, error, .. } = running;
         let buffer = match job {
             Job::WriteOut(out) => return self.end_child(out.parent, error),
+            Job::Commit(commit) => match commit.parent {
+                Some(parent) => return self.end_child(parent, error),
+                None => Returned::Nothing,
+            },
             Job::Read(read) => {
                 let mut whole = read.into;
                 read.parts.into_iter().filter_map(|part| part.into).for_each(|part| whole.append(part));
@@ -267,6 +291,9 @@ impl CacheChannel {
             self.ready.push(Request::new(tag, Op::Flush).complete(Err(error)));
             return;
         }
+        if self.shared.commits() {
+            return self.start_commit(tag, None);
+        }
         let mut runs: Vec<Range<u64>> = Vec::new();
         if self.shared.options.mode == CacheMode::WriteBack {
             self.shared.write_out_failed.store(false, Ordering::Release);
@@ -306,6 +333,12 @@ impl CacheChannel {
         for blocks in now.into_iter().rev() {
             self.start_write_out(slot, blocks);
         }
+    }
+
+    /// Whether so many slots wait for the map to say that they are not dirty any more that it should be written.
+    fn should_free_slots(&self) -> bool {
+        let state = self.shared.state();
+        self.shared.commits() && !self.closing && state.idle_claims() > 0 && state.idle_claims() >= self.shared.dirty_high(&state) / 4
     }
 
     /// A write has left so much dirty that it has to write some out, unless somebody else does already.
@@ -420,9 +453,13 @@ impl Drop for CacheChannel {
         for slot in 0..self.jobs.len() {
             let Some(mut running) = self.jobs[slot].take() else { continue };
             match running.step {
-                Step::Waiting | Step::Fetch | Step::Patch | Step::Load | Step::Sync => self.release(slot, &mut running),
-                Step::Children => writing_out |= matches!(running.job, Job::Write(_)),
-                Step::Fill | Step::Data | Step::Send => self.jobs[slot] = Some(running),
+                Step::Waiting | Step::Fetch | Step::Patch | Step::Load => self.release(slot, &mut running),
+                Step::Sync => {
+                    self.give_up_commit(&mut running);
+                    self.release(slot, &mut running);
+                }
+                Step::Children | Step::Committing => writing_out |= matches!(running.job, Job::Write(_)),
+                Step::Fill | Step::Data | Step::Send | Step::Pages | Step::SyncPages => self.jobs[slot] = Some(running),
             }
         }
         while self.jobs.iter().any(Option::is_some) && !std::thread::panicking() {
@@ -440,6 +477,7 @@ impl Drop for CacheChannel {
         }
         for slot in stuck {
             if let Some(mut running) = self.jobs[slot].take() {
+                self.give_up_commit(&mut running);
                 self.release(slot, &mut running);
             }
         }

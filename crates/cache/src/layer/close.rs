@@ -10,10 +10,14 @@ use crate::beside::open_beside;
 impl Drop for Shared {
     /// Nobody uses the cache any more. What cannot be done now has nobody to be told to: whoever needs it durable has flushed.
     fn drop(&mut self) {
-        if std::thread::panicking() || self.options.mode != CacheMode::WriteBack {
+        if std::thread::panicking() || self.is_distrusted() || self.stop_reason().is_some() || self.flush_failure().is_some() {
             return;
         }
-        let _ = self.write_all_out();
+        let _ = match self.kept.clone() {
+            Some(kept) => kept.close(&*self.store, &*self.lower, &self.state()),
+            None if self.options.mode == CacheMode::WriteBack => self.write_all_out(),
+            None => Ok(()),
+        };
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use block::{Buf, BufMut, Error};
 
 use super::plan::{Piece, ReadPart, Segment};
+use super::state::Snapshot;
 
 /// How far a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +26,14 @@ pub(super) enum Step {
     Send,
     /// Write-outs that were started for it are under way.
     Children,
-    /// Flush: of the device below, and of the store.
+    /// Flush: of the device below. Commit: of both.
     Sync,
+    /// Commit: the map.
+    Pages,
+    /// Commit: a flush of the store.
+    SyncPages,
+    /// A write waits for the commit that makes slots of written-out blocks free.
+    Committing,
 }
 
 /// What a write writes.
@@ -87,6 +94,21 @@ pub(super) enum Job {
     /// The runs that it has still to write out, the lowest address last.
     Flush(Vec<Range<u64>>),
     WriteOut(Box<WriteOut>),
+    Commit(Box<Commit>),
+}
+
+/// Makes what the store holds durable, its map included.
+#[derive(Debug)]
+pub(super) struct Commit {
+    /// The job that wants it; `None` when the owner does.
+    pub(super) parent: Option<usize>,
+    /// The last commit that had begun when this one was asked for: a later one does as well.
+    pub(super) begun: u64,
+    /// Its own number.
+    pub(super) number: u64,
+    pub(super) snapshot: Snapshot,
+    /// What failed was the store.
+    pub(super) store_failed: bool,
 }
 
 /// A job and how far it is.

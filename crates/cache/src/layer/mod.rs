@@ -20,7 +20,10 @@
 
 mod channel;
 mod close;
+mod commit;
+mod format;
 mod job;
+mod keep;
 mod plan;
 mod ranges;
 mod shape;
@@ -32,10 +35,11 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, size_text};
+use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support, size_text};
 
 use crate::policy::{AdmissionOptions, PolicyKind};
 use channel::CacheChannel;
+use keep::Kept;
 use shape::Shape;
 pub use state::CacheCounts;
 use state::State;
@@ -121,6 +125,10 @@ struct Shared {
     options: CacheOptions,
     info: Info,
     shape: Shape,
+    /// A store that outlives the cache.
+    kept: Option<Kept>,
+    /// Flushes of a kept store by number: the last that was begun, and the last that succeeded.
+    commits: Mutex<Commits>,
     state: Mutex<State>,
     channels: AtomicU32,
     /// The store has failed while nothing was in it that the device below has not: it is left alone.
@@ -137,33 +145,78 @@ struct Shared {
     lower_written: AtomicBool,
 }
 
+#[derive(Clone, Copy, Default)]
+struct Commits {
+    begun: u64,
+    succeeded: u64,
+}
+
 impl Cache {
     /// The smallest block of a cache, in bytes.
     pub const BLOCK_BYTES_MIN: u32 = 4 << 10;
     /// The largest, in bytes.
     pub const BLOCK_BYTES_MAX: u32 = 256 << 10;
 
-    /// Puts `store`, whose contents are of no interest, in front of `lower`.
+    /// Puts memory in front of `lower`: what lies in `store` is of no interest, neither now nor when the cache is closed.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when the sizes or the options do not fit, [`ErrorKind::ReadOnly`] when the store cannot be
     /// written.
     pub fn in_memory(store: Arc<dyn Device>, lower: Arc<dyn Device>, options: CacheOptions) -> Result<Cache, Error> {
-        Cache::make(store, lower, options).map_err(|error| error.at("cache"))
+        let make = || {
+            check(store.info(), lower.info(), &options)?;
+            let shape = Shape::new(options.block_bytes.into(), 0, store.info(), lower.info());
+            let slots = store.info().size_bytes / shape.block_bytes;
+            let state = State::new(options.policy, options.admission, slots, shape.blocks(), None)?;
+            Ok(Cache::of(store, lower, options, shape, state, None))
+        };
+        make().map_err(|error: Error| error.at("cache"))
     }
 
-    fn make(store: Arc<dyn Device>, lower: Arc<dyn Device>, options: CacheOptions) -> Result<Cache, Error> {
-        check(store.info(), lower.info(), &options)?;
-        let shape = Shape::new(options.block_bytes.into(), 0, store.info(), lower.info());
-        let slots = store.info().size_bytes / shape.block_bytes;
-        let state = State::new(options.policy, options.admission, slots, shape.blocks(), None)?;
-        let info = info(store.info(), lower.info(), options.mode);
+    /// Puts a store that is kept in front of `lower`: it is warm when it was closed, and after a crash it has what was flushed
+    /// to it. A store whose first MiB is zero is new.
+    ///
+    /// # Errors
+    /// As [`Cache::in_memory`]; [`ErrorKind::Refused`] when the store holds something else, belongs to another device, is older
+    /// than this one, or has dirty blocks and the mode is not write-back; [`ErrorKind::Corrupt`] when it is damaged; and
+    /// whatever the devices say.
+    pub fn open(store: Arc<dyn Device>, lower: Arc<dyn Device>, options: CacheOptions) -> Result<Cache, Error> {
+        let make = || {
+            check(store.info(), lower.info(), &options)?;
+            let (block, below) = (store.info().block_bytes, lower.info().block_bytes);
+            if options.mode == CacheMode::WriteBack && block != below {
+                // A crash may tear the larger block.
+                let text = format!(
+                    "mode=write-back: the cache's device has blocks of {block} bytes, the device below of {below}; give the cache's the same \
+                     (file:PATH?block={below})"
+                );
+                return Err(Error::new(ErrorKind::Invalid, text));
+            }
+            let mut kept = keep::examine(&*store, &*lower, &options)?;
+            let layout = kept.superblock.layout;
+            let shape = Shape::new(options.block_bytes.into(), layout.data_offset(), store.info(), lower.info());
+            let per_page = layout.slots_per_page();
+            let mut state = State::new(options.policy, options.admission, layout.slots, shape.blocks(), Some(per_page))?;
+            kept.load(&*store, &*lower, options.mode, &mut state, &shape)?;
+            Ok(Cache::of(store, lower, options, shape, state, Some(kept)))
+        };
+        make().map_err(|error: Error| error.at("cache"))
+    }
+
+    fn of(store: Arc<dyn Device>, lower: Arc<dyn Device>, options: CacheOptions, shape: Shape, state: State, kept: Option<Kept>) -> Cache {
+        let mut info = info(store.info(), lower.info(), options.mode);
+        if kept.is_some() && options.mode == CacheMode::WriteBack {
+            // A write is durable when the map says so, and that takes a flush.
+            info.fua = Support::None;
+        }
         let shared = Shared {
             store,
             lower,
             options,
             info,
             shape,
+            kept,
+            commits: Mutex::default(),
             state: Mutex::new(state),
             channels: AtomicU32::new(0),
             distrusted: AtomicBool::new(false),
@@ -174,7 +227,7 @@ impl Cache {
             write_out_failed: AtomicBool::new(false),
             lower_written: AtomicBool::new(true),
         };
-        Ok(Cache { shared: Arc::new(shared) })
+        Cache { shared: Arc::new(shared) }
     }
 
     /// What looks after the cache while others use it.
@@ -288,6 +341,11 @@ impl Shared {
         }
         let high = self.dirty_high(state);
         high + (state.limit - high.min(state.limit)) / 2
+    }
+
+    /// Whether a flush enters what is dirty into the store's map, instead of writing it out.
+    fn commits(&self) -> bool {
+        self.kept.is_some() && self.options.mode == CacheMode::WriteBack
     }
 
     /// Why nothing works any more.

@@ -12,8 +12,6 @@
 //! them, so that looking for one to go never wades through those that may not. Slots change only under an exclusive hold on
 //! their block, or lose their block when nobody holds it.
 
-#![allow(dead_code, reason = "what stores with metadata need")]
-
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -66,7 +64,7 @@ pub(super) struct State {
 }
 
 /// What is to be written as metadata: pages, and the slots that are nobody's once they are durable.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Snapshot {
     /// Each page with the blocks of its dirty slots, by their place in it.
     pub(super) pages: Vec<(u32, Vec<(u32, u64)>)>,
@@ -157,13 +155,16 @@ impl State {
         Some(slot)
     }
 
-    /// Puts a block in, dirty as the metadata say, or clean.
-    pub(super) fn restore(&mut self, block: u64, dirty: bool) -> Option<Slot> {
-        let slot = self.directory.insert(block)?;
-        if dirty {
-            self.set_dirty(slot);
+    /// Takes what a map says, by slots: where blocks are, and which are dirty. False when it contradicts itself.
+    pub(super) fn restore(&mut self, entries: &[(Slot, u64, bool)]) -> bool {
+        let places: Vec<(Slot, u64)> = entries.iter().map(|&(slot, block, _)| (slot, block)).collect();
+        let restored = self.directory.restore(&places);
+        if restored {
+            entries.iter().filter(|(.., dirty)| *dirty).for_each(|&(slot, ..)| self.set_dirty(slot));
+            // The map has them already.
+            self.snapshot();
         }
-        Some(slot)
+        restored
     }
 
     /// The slot holds its block's data.
@@ -267,9 +268,9 @@ impl State {
         }
     }
 
-    /// All slots that are claimed by metadata that were found on the device.
-    pub(super) fn claim_dirty(&mut self) {
-        self.snapshot();
+    /// The snapshot did not become durable: its pages are still to be written.
+    pub(super) fn give_up(&mut self, snapshot: &Snapshot) {
+        self.changed_pages.extend(snapshot.pages.iter().map(|(page, _)| page));
     }
 
     /// All dirty blocks, in address order.

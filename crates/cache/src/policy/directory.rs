@@ -83,6 +83,15 @@ impl Directory {
         Some(slot)
     }
 
+    /// Puts blocks into an empty directory, by slots; false when a slot is not there or a block comes twice.
+    pub fn restore(&mut self, entries: &[(Slot, u64)]) -> bool {
+        let restored = self.table.restore(entries.iter().map(|&(slot, block)| (slot, block as u32)));
+        if restored {
+            entries.iter().for_each(|&(slot, block)| self.policy.insert(slot, block as u32));
+        }
+        restored
+    }
+
     /// Frees the slot of the one that goes next for the sake of the block `incoming`, among those that `may_go` (not in
     /// use), and says which block it was; `None` when none may go. The time it takes grows with the number of those
     /// asked for in vain.

@@ -71,6 +71,31 @@ impl Table {
         Some(slot)
     }
 
+    /// Puts blocks into an empty table, each where it says, by slots; false when a slot is not there or a block comes twice.
+    pub(super) fn restore(&mut self, entries: impl IntoIterator<Item = (Slot, u32)>) -> bool {
+        let mut next_free = 0;
+        let mut free = Vec::new();
+        for (slot, key) in entries {
+            if slot < next_free || slot >= self.slots() || self.find(key).is_some() {
+                return false;
+            }
+            free.extend(next_free..slot);
+            next_free = slot + 1;
+            let head = self.head(key);
+            self.keys[slot as usize] = key;
+            self.next.set(slot as usize, self.heads.get(head));
+            self.heads.set(head, slot);
+            self.used += 1;
+        }
+        free.extend(next_free..self.slots());
+        self.free = NONE;
+        for slot in free.into_iter().rev() {
+            self.next.set(slot as usize, self.free);
+            self.free = slot;
+        }
+        true
+    }
+
     /// Frees a slot in use; it is the next to be given away.
     pub(super) fn remove(&mut self, slot: Slot) {
         let head = self.head(self.keys[slot as usize]);

@@ -1,0 +1,292 @@
+//! The store's superblock and map as bytes; drawn in `docs/formats/cache.md`.
+
+use block::{Error, ErrorKind, size_text};
+
+const MAGIC: &[u8; 16] = b"raidloom cache\0\0";
+const VERSION: u32 = 1;
+/// The superblock proper; the rest of its block is zero.
+const SUPERBLOCK_BYTES: usize = 512;
+const CHECKSUM_AT: usize = 508;
+const NAME_AT: usize = 80;
+/// What stands in front of the entries of a page.
+const PAGE_HEADER_BYTES: usize = 16;
+const ENTRY_BYTES: usize = 8;
+/// The map and the data begin at multiples of this, and so much stays free at the end.
+pub(super) const ALIGNMENT_BYTES: u64 = 1 << 20;
+
+/// Where things lie on a store that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Logical block of the store, in bytes.
+    pub(super) block_bytes: u32,
+    /// Block of the cache, in bytes.
+    pub(super) slot_bytes: u32,
+    pub(super) slots: u64,
+}
+
+impl Layout {
+    /// As many slots as a store of this size has room for; none when it is too small.
+    pub(super) fn of(store_bytes: u64, block_bytes: u32, slot_bytes: u32) -> Layout {
+        let layout = |slots| Layout { block_bytes, slot_bytes, slots };
+        // Each slot takes its data and an entry; the rest is found by trying, for pages and alignment round.
+        let mut slots = store_bytes.saturating_sub(3 * ALIGNMENT_BYTES) / (u64::from(slot_bytes) + ENTRY_BYTES as u64);
+        while layout(slots + 1).store_bytes() <= store_bytes {
+            slots += 1;
+        }
+        while slots > 0 && layout(slots).store_bytes() > store_bytes {
+            slots -= 1;
+        }
+        layout(slots)
+    }
+
+    pub(super) fn slots_per_page(self) -> u32 {
+        (self.block_bytes - PAGE_HEADER_BYTES as u32) / ENTRY_BYTES as u32
+    }
+
+    pub(super) fn pages(self) -> u64 {
+        self.slots.div_ceil(self.slots_per_page().into())
+    }
+
+    /// Where a page of the map lies, in bytes.
+    pub(super) fn page_offset(self, page: u64) -> u64 {
+        ALIGNMENT_BYTES + page * u64::from(self.block_bytes)
+    }
+
+    /// Where slot 0 lies, in bytes.
+    pub(super) fn data_offset(self) -> u64 {
+        self.page_offset(self.pages()).next_multiple_of(ALIGNMENT_BYTES)
+    }
+
+    /// How large the store has to be, in bytes.
+    pub(super) fn store_bytes(self) -> u64 {
+        self.data_offset() + self.slots * u64::from(self.slot_bytes) + ALIGNMENT_BYTES
+    }
+}
+
+/// The superblock of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Superblock {
+    /// Whether it was left without being closed.
+    pub(super) in_use: bool,
+    pub(super) layout: Layout,
+    /// Size of the device below.
+    pub(super) size_bytes: u64,
+    pub(super) fingerprint: u64,
+    pub(super) generation: u64,
+    /// Stack text of the device below.
+    pub(super) name: String,
+}
+
+fn corrupt(text: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Corrupt, text)
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+impl Superblock {
+    /// Fills a block of the store.
+    pub(super) fn encode(&self, block: &mut [u8]) {
+        block.fill(0);
+        block[..16].copy_from_slice(MAGIC);
+        let state = if self.in_use { 2 } else { 1 };
+        for (at, value) in [(16, VERSION), (20, state), (24, self.layout.block_bytes), (28, self.layout.slot_bytes)] {
+            block[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        let layout = self.layout;
+        let longs = [self.size_bytes, self.fingerprint, self.generation, layout.slots, layout.pages(), layout.data_offset()];
+        for (place, value) in block[32..NAME_AT].chunks_mut(8).zip(longs) {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+        let mut length = self.name.len().min(CHECKSUM_AT - NAME_AT);
+        while !self.name.is_char_boundary(length) {
+            length -= 1;
+        }
+        block[NAME_AT..NAME_AT + length].copy_from_slice(&self.name.as_bytes()[..length]);
+        let checksum = crc32c::crc32c(&block[..CHECKSUM_AT]);
+        block[CHECKSUM_AT..SUPERBLOCK_BYTES].copy_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// Reads a block of the store; `None` when it is all zero.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Refused`] for something else than a cache's store or another version of it, [`ErrorKind::Corrupt`] for a
+    /// damaged one.
+    pub(super) fn decode(block: &[u8]) -> Result<Option<Superblock>, Error> {
+        if block.iter().all(|&byte| byte == 0) {
+            return Ok(None);
+        }
+        if block[..16] != *MAGIC {
+            return Err(Error::new(ErrorKind::Refused, "it holds something else than a cache's blocks; name a new file"));
+        }
+        if word(block, CHECKSUM_AT) != crc32c::crc32c(&block[..CHECKSUM_AT]) {
+            return Err(corrupt("the superblock's checksum is wrong"));
+        }
+        if word(block, 16) != VERSION {
+            let text = format!("a cache of version {}; this raidloom knows version {VERSION}", word(block, 16));
+            return Err(Error::new(ErrorKind::Refused, text));
+        }
+        let in_use = match word(block, 20) {
+            1 => false,
+            2 => true,
+            other => return Err(corrupt(format!("the superblock's state is {other}"))),
+        };
+        let layout = Layout { block_bytes: word(block, 24), slot_bytes: word(block, 28), slots: long(block, 56) };
+        let power = |bytes: u32| bytes.is_power_of_two() && bytes >= 512;
+        let sane = power(layout.block_bytes) && power(layout.slot_bytes) && layout.slots < 1 << 32;
+        if !sane || (layout.pages(), layout.data_offset()) != (long(block, 64), long(block, 72)) {
+            return Err(corrupt("the superblock's sizes contradict one another"));
+        }
+        let name = String::from_utf8_lossy(&block[NAME_AT..CHECKSUM_AT]).trim_end_matches('\0').to_owned();
+        Ok(Some(Superblock {
+            in_use,
+            layout,
+            size_bytes: long(block, 32),
+            fingerprint: long(block, 40),
+            generation: long(block, 48),
+            name,
+        }))
+    }
+
+    /// Whether the store may be used in front of a device like this.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Refused`] with the field that differs.
+    pub(super) fn check(&self, store_bytes: u64, block_bytes: u32, slot_bytes: u32, size_bytes: u64) -> Result<(), Error> {
+        let refused = |text: String| Err(Error::new(ErrorKind::Refused, format!("the cache was made for {}, {text}", self.name)));
+        if self.size_bytes != size_bytes {
+            return refused(format!("of {}; this device has {}", size_text(self.size_bytes), size_text(size_bytes)));
+        }
+        if self.layout.block_bytes != block_bytes {
+            return refused(format!("with logical blocks of {} bytes; here they have {block_bytes}", self.layout.block_bytes));
+        }
+        if self.layout.slot_bytes != slot_bytes {
+            let (made, now) = (size_text(self.layout.slot_bytes.into()), size_text(slot_bytes.into()));
+            return refused(format!("with block={made}; here it is {now}"));
+        }
+        if self.layout.store_bytes() > store_bytes {
+            let (made, now) = (size_text(self.layout.store_bytes()), size_text(store_bytes));
+            return refused(format!("on {made}; its device has {now} now"));
+        }
+        Ok(())
+    }
+}
+
+/// What a slot holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// The slot's place in its page.
+    pub(super) place: u32,
+    pub(super) block: u64,
+    pub(super) dirty: bool,
+}
+
+/// Fills a page of the map.
+pub(super) fn encode_page(number: u64, entries: impl IntoIterator<Item = Entry>, page: &mut [u8]) {
+    page.fill(0);
+    page[8..16].copy_from_slice(&number.to_le_bytes());
+    for entry in entries {
+        let at = PAGE_HEADER_BYTES + entry.place as usize * ENTRY_BYTES;
+        page[at..at + 4].copy_from_slice(&(entry.block as u32).to_le_bytes());
+        page[at + 4] = if entry.dirty { 2 } else { 1 };
+    }
+    let checksum = crc32c::crc32c(&page[4..]);
+    page[..4].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// The entries of a page of the map.
+///
+/// # Errors
+/// [`ErrorKind::Corrupt`] with the page's number.
+pub(super) fn decode_page(number: u64, page: &[u8]) -> Result<Vec<Entry>, Error> {
+    let damaged = |what: &str| Err(corrupt(format!("page {number} of the map is damaged: {what}")));
+    if page.iter().all(|&byte| byte == 0) {
+        return Ok(Vec::new());
+    }
+    if word(page, 0) != crc32c::crc32c(&page[4..]) {
+        return damaged("its checksum is wrong");
+    }
+    if long(page, 8) != number {
+        return damaged("its number is wrong");
+    }
+    let mut entries = Vec::new();
+    for (place, entry) in (0..).zip(page[PAGE_HEADER_BYTES..].chunks_exact(ENTRY_BYTES)) {
+        match entry[4] {
+            0 => (),
+            state @ (1 | 2) => entries.push(Entry { place, block: u64::from(word(entry, 0)), dirty: state == 2 }),
+            _ => return damaged("a slot is neither clean nor dirty"),
+        }
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn superblock() -> Superblock {
+        Superblock {
+            in_use: true,
+            layout: Layout { block_bytes: 512, slot_bytes: 4096, slots: 130 },
+            size_bytes: 3 << 30,
+            fingerprint: 0x1234_5678_9abc_def0,
+            generation: 7,
+            name: "raid0(chunk=64KiB, file:a.img, file:b.img)".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_superblock_comes_back_from_where_the_table_says_it_lies() {
+        let mut block = [0xff; 4096];
+        superblock().encode(&mut block);
+        assert_eq!(Superblock::decode(&block).expect("valid"), Some(superblock()));
+        assert_eq!(&block[..16], b"raidloom cache\0\0");
+        assert_eq!((word(&block, 16), word(&block, 20), word(&block, 24), word(&block, 28)), (1, 2, 512, 4096));
+        assert_eq!((long(&block, 32), long(&block, 40), long(&block, 48)), (3 << 30, 0x1234_5678_9abc_def0, 7));
+        // 130 slots are 3 pages of 62.
+        assert_eq!((long(&block, 56), long(&block, 64), long(&block, 72)), (130, 3, 2 << 20));
+        assert_eq!(&block[80..86], b"raid0(");
+        assert!(block[512..].iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn every_damaged_byte_is_noticed() {
+        let mut block = [0; 512];
+        superblock().encode(&mut block);
+        let mut page = [0; 512];
+        let entries = [Entry { place: 0, block: 0xffff_ffff, dirty: false }, Entry { place: 61, block: 0, dirty: true }];
+        encode_page(9, entries, &mut page);
+        assert_eq!(decode_page(9, &page).expect("valid"), entries);
+        assert_eq!((&page[16..24], &page[504..]), (&[255, 255, 255, 255, 1, 0, 0, 0][..], &[0, 0, 0, 0, 2, 0, 0, 0][..]));
+        for at in 0..512 {
+            block[at] ^= 0x10;
+            page[at] ^= 0x80;
+            assert!(Superblock::decode(&block).is_err() && decode_page(9, &page).is_err(), "byte {at}");
+            block[at] ^= 0x10;
+            page[at] ^= 0x80;
+        }
+        assert!(decode_page(8, &page).expect_err("of another place").to_string().contains("number"));
+        assert_eq!(Superblock::decode(&[0; 512]).expect("nothing there"), None);
+        assert_eq!(decode_page(3, &[0; 512]).expect("nothing there"), []);
+    }
+
+    #[test]
+    fn the_parts_of_a_store_do_not_meet_and_none_is_wasted() {
+        for block_bytes in [512, 4096] {
+            for slot_bytes in [4096, 65536, 262_144] {
+                for store_bytes in [0, 1 << 20, (3 << 20) + 4096, 4 << 20, 100 << 20, (20 << 30) + 512] {
+                    let layout = Layout::of(store_bytes, block_bytes, slot_bytes);
+                    assert!(layout.slots == 0 || layout.store_bytes() <= store_bytes);
+                    assert!(Layout { slots: layout.slots + 1, ..layout }.store_bytes() > store_bytes);
+                    assert!(layout.page_offset(layout.pages()) <= layout.data_offset());
+                    assert!(layout.pages() * u64::from(layout.slots_per_page()) >= layout.slots);
+                }
+            }
+        }
+    }
+}

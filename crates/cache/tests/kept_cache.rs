@@ -1,0 +1,249 @@
+//! A cache whose store is kept: warm when it was closed, honest after a crash, and what it refuses.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use block::{Blocking, Checked, Device, DiscardSupport, Emulated, Error, ErrorKind, Info, Reactor, Support};
+use cache::{Cache, CacheMode, CacheOptions, PolicyKind};
+use reactor::{Random, derive_seed};
+use testkit::crash::{self, Crashable, Options, Rig, Summary};
+use testkit::model::{self, Load};
+use testkit::{Fault, Memory, Violation, conformance};
+
+const MODES: [CacheMode; 3] = [CacheMode::WriteBack, CacheMode::WriteThrough, CacheMode::WriteAround];
+const BACK: CacheOptions =
+    CacheOptions { mode: CacheMode::WriteBack, block_bytes: 4096, policy: PolicyKind::S3Fifo, admission: PLAIN, dirty_percent: 50 };
+const PLAIN: cache::AdmissionOptions = cache::AdmissionOptions { sequential_cutoff_bytes: None, promote_after: 1 };
+
+fn able(size_bytes: u64) -> Info {
+    Info {
+        fua: Support::Native,
+        zeroes: Support::Native,
+        discard: DiscardSupport::ReadsZero,
+        volatile_cache: true,
+        ..Info::plain(size_bytes)
+    }
+}
+
+/// A store with room for so many blocks, which loses what was not flushed.
+fn store_info(slots: u64) -> Info {
+    Info { volatile_cache: true, ..Info::plain((3 << 20) + slots * 4096) }
+}
+
+fn slow(info: Info, seed: u64) -> Arc<Memory> {
+    Arc::new(Memory::with(info).delayed(seed, Duration::from_micros(50)))
+}
+
+fn open(store: &Arc<Memory>, lower: &Arc<Memory>, options: CacheOptions) -> Result<Arc<dyn Device>, Error> {
+    let (store, lower) = (Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>);
+    Ok(Emulated::over(Arc::new(Cache::open(Checked::over(store), Checked::over(lower), options)?)))
+}
+
+fn blocking(device: &dyn Device) -> Blocking {
+    Blocking::open(device, &Reactor::virtual_clock()).expect("it opens")
+}
+
+fn contents(device: &dyn Device) -> Vec<u8> {
+    let mut bytes = vec![0; device.info().size_bytes as usize];
+    blocking(device).read_slice(0, &mut bytes).expect("it can be read");
+    bytes
+}
+
+fn filled(size_bytes: u64, seed: u64) -> Arc<Memory> {
+    let memory = Arc::new(Memory::with(able(size_bytes)));
+    let mut bytes = vec![0; size_bytes as usize];
+    Random::with_seed(seed).fill(&mut bytes);
+    blocking(&*memory).write_slice(0, &bytes).expect("a write");
+    blocking(&*memory).flush().expect("a flush");
+    memory
+}
+
+#[test]
+fn every_mode_keeps_the_contract() {
+    for (seed, mode) in (1..).zip(MODES) {
+        for policy in [PolicyKind::S3Fifo, PolicyKind::Lru, PolicyKind::Arc] {
+            let options = CacheOptions { mode, policy, ..BACK };
+            let make = || open(&slow(store_info(6), seed), &slow(able(97 * 512), seed + 5), options).expect("a cache");
+            conformance::run(make, Reactor::virtual_clock, seed).unwrap_or_else(|violation| panic!("{mode}, {policy}: {violation}"));
+        }
+        let options = CacheOptions { mode, ..BACK };
+        let make = || open(&Arc::new(Memory::with(store_info(6))), &Arc::new(Memory::with(able(300 * 512))), options).expect("a cache");
+        let wall = || Reactor::wall().expect("io_uring");
+        conformance::run(make, wall, seed).unwrap_or_else(|violation| panic!("{mode}, threads: {violation}"));
+    }
+}
+
+#[test]
+fn it_is_opened_again_warm_with_all_that_was_written() {
+    for seed in 0..6 {
+        let mode = MODES[seed as usize % 3];
+        let options = CacheOptions { mode, ..BACK };
+        let (store, lower) = (Arc::new(Memory::with(store_info(20))), filled(60 * 4096, seed));
+        let mut expected = contents(&*lower);
+        let mut random = Random::with_seed(seed);
+        for _ in 0..5 {
+            let cache =
+                Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, options).expect("a cache");
+            let before = cache.handle().status().expect("it is open");
+            assert_eq!(contents(&cache), expected, "seed {seed}");
+            let hits = cache.handle().status().expect("it is open").counts.read_hits;
+            assert!(hits >= before.used_bytes / 4096, "seed {seed}: {hits} hits of {before:?}");
+            let mut channel = blocking(&cache);
+            for _ in 0..20 {
+                let length = random.usize(1..20) * 512;
+                let offset = random.usize(0..=(expected.len() - length) / 512) * 512;
+                random.fill(&mut expected[offset..offset + length]);
+                channel.write_slice(offset as u64, &expected[offset..offset + length]).expect("a write");
+            }
+        }
+        if mode != CacheMode::WriteBack {
+            assert_eq!(contents(&*lower), expected, "seed {seed}: {mode}");
+        }
+        let cache = open(&store, &lower, options).expect("a cache");
+        assert_eq!(contents(&*cache), expected, "seed {seed}: {mode}");
+    }
+}
+
+#[test]
+fn what_a_crash_leaves_clean_is_not_believed() {
+    let (store, lower) = (Arc::new(Memory::with(store_info(8))), filled(8 * 4096, 1));
+    let options = CacheOptions { mode: CacheMode::WriteThrough, ..BACK };
+    // Closed once, so that the map has clean entries.
+    contents(&*open(&store, &lower, options).expect("a cache"));
+    let cache = open(&store, &lower, options).expect("a cache");
+    blocking(&*cache).write_slice(4096, &[9; 4096]).expect("a write");
+    blocking(&*cache).flush().expect("a flush");
+    store.crash(1);
+    lower.crash(2);
+    drop(cache);
+    store.power_on();
+    lower.power_on();
+    blocking(&*lower).write_slice(0, &[5; 4096]).expect("somebody writes below");
+    let device = Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, options).expect("a cache");
+    assert_eq!(device.handle().status().expect("it is open").used_bytes, 0, "cold");
+    assert_eq!(contents(&device), contents(&*lower));
+}
+
+fn crash_rig(seed: u64, options: CacheOptions) -> Rig {
+    let (store, lower) = (slow(store_info(4 + seed % 5), seed), slow(able(96 * 512), derive_seed(seed, "lower", 0)));
+    let members: Vec<Arc<dyn Crashable>> = vec![Arc::clone(&store) as _, Arc::clone(&lower) as _];
+    Rig { members, start: Box::new(move || open(&store, &lower, options)) }
+}
+
+fn crash_everywhere(seed: u64, options: CacheOptions, points: usize) -> Result<Summary, Violation> {
+    let info = Info { fua: Support::Emulated, ..able(96 * 512) };
+    let steps = crash::history(&info, 60, seed);
+    crash::enumerate(|| crash_rig(seed, options), Reactor::virtual_clock, &steps, &Options { points, ..Options::default() }, seed)
+}
+
+/// "Nothing durable is ever lost" and "A block is never torn": at least ten thousand crashes, most of them of dirty caches.
+#[test]
+fn crashes_everywhere_lose_nothing_durable() {
+    let mut crashes = 0;
+    for seed in 0..20 {
+        let mode = if seed % 5 == 4 { MODES[1 + seed as usize / 5 % 2] } else { CacheMode::WriteBack };
+        let options = CacheOptions { mode, policy: PolicyKind::ALL[seed as usize % 7], dirty_percent: 20 + 20 * (seed % 3) as u8, ..BACK };
+        let found = crash_everywhere(seed, options, 140);
+        crashes += found.unwrap_or_else(|violation| panic!("{options:?}: {violation}")).crashes;
+    }
+    assert!(crashes >= 10_000, "{crashes} crashes");
+}
+
+#[test]
+fn errors_of_the_store_are_told_and_leave_old_or_new() {
+    for seed in 0..40 {
+        let mode = MODES[seed as usize % 3];
+        let store = slow(store_info(6), seed);
+        let device = open(&store, &slow(able(97 * 512), seed), CacheOptions { mode, ..BACK }).expect("a cache");
+        for round in 0..4 {
+            store.fail_next(if round % 2 == 0 { Fault::Write } else { Fault::Read });
+            let load = Load { requests: 100, depth: 4, channels: 2, longest_blocks: 20 };
+            model::drive(&device, &Reactor::virtual_clock(), &load, derive_seed(seed, "load", round))
+                .unwrap_or_else(|violation| panic!("{mode}, seed {seed}: {violation}"));
+        }
+    }
+}
+
+#[test]
+fn a_failed_flush_of_either_device_sticks() {
+    for which in 0..2 {
+        let (store, lower) = (Arc::new(Memory::with(store_info(6))), Arc::new(Memory::with(able(64 * 512))));
+        let device = open(&store, &lower, BACK).expect("a cache");
+        let fail = || if which == 0 { store.fail_next(Fault::Flush) } else { lower.fail_next(Fault::Flush) };
+        assert_eq!(conformance::sticky_flush(&*device, &Reactor::virtual_clock(), fail, 5), Ok(()));
+    }
+}
+
+#[test]
+fn a_store_that_is_gone_stops_write_back_and_names_what_is_lost() {
+    let (store, lower) = (Arc::new(Memory::with(store_info(6))), filled(16 * 4096, 3));
+    let device = open(&store, &lower, BACK).expect("a cache");
+    let mut channel = blocking(&*device);
+    channel.write_slice(8192, &[1; 8192]).expect("a write");
+    store.crash(1);
+    assert!(channel.write_slice(0, &[2; 4096]).is_err());
+    let error = channel.read_slice(40960, &mut [0; 4096]).expect_err("stopped");
+    assert!(error.to_string().contains("lacks 8KiB that were written to it, at bytes 8192+8192"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Gone);
+}
+
+#[test]
+fn a_store_that_is_gone_with_nothing_dirty_is_done_without() {
+    let (store, lower) = (Arc::new(Memory::with(store_info(6))), filled(16 * 4096, 3));
+    let cache = Cache::open(
+        Arc::clone(&store) as Arc<dyn Device>,
+        Arc::clone(&lower) as Arc<dyn Device>,
+        CacheOptions { mode: CacheMode::WriteThrough, ..BACK },
+    )
+    .expect("a cache");
+    contents(&cache);
+    store.crash(1);
+    assert_eq!(contents(&cache), contents(&*lower));
+    blocking(&cache).write_slice(0, &[2; 4096]).expect("a write");
+    assert_eq!(contents(&cache), contents(&*lower));
+    assert!(cache.handle().status().expect("it is open").failure.expect("told").contains("not used any more"));
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    let (store, lower) = (Arc::new(Memory::with(store_info(6))), filled(16 * 4096, 1));
+    let refused = |lower: &Arc<Memory>, options| {
+        let error = open(&store, lower, options).map(drop).expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+        error.to_string()
+    };
+    drop(open(&store, &lower, BACK).expect("a cache"));
+    assert!(refused(&filled(16 * 4096, 2), BACK).contains("another device"));
+    assert!(refused(&filled(17 * 4096, 1), BACK).contains("this device has"));
+    assert!(refused(&lower, CacheOptions { block_bytes: 8192, ..BACK }).contains("block=4KiB"));
+    let mut channel = blocking(&*lower);
+    let mut old = [0; 512];
+    channel.read_slice(512, &mut old).expect("a read");
+    channel.write_slice(512, &[1; 512]).expect("a write");
+    assert!(refused(&lower, BACK).contains("without its cache"), "the cache is older than its device");
+    channel.write_slice(512, &old).expect("a write");
+    blocking(&*open(&store, &lower, BACK).expect("a cache")).write_slice(4096, &[3; 512]).expect("a write");
+    let text = refused(&lower, CacheOptions { mode: CacheMode::WriteThrough, ..BACK });
+    assert!(text.contains("at bytes 4096+4096") && text.contains("mode=write-back"), "{text}");
+
+    let foreign = Arc::new(Memory::with(store_info(6)));
+    blocking(&*foreign).write_slice(64 << 10, &[7; 512]).expect("a write");
+    assert_eq!(open(&foreign, &lower, BACK).map(drop).expect_err("not ours").kind(), ErrorKind::Refused);
+    let small = Arc::new(Memory::with(Info::plain(3 << 20)));
+    assert_eq!(open(&small, &lower, BACK).map(drop).expect_err("no room").kind(), ErrorKind::Invalid);
+    let coarse = Arc::new(Memory::with(Info { block_bytes: 4096, ..able(64 << 12) }));
+    let error = open(&Arc::new(Memory::with(store_info(6))), &coarse, BACK).map(drop).expect_err("torn");
+    assert!(error.to_string().contains("?block=4096"), "{error}");
+}
+
+#[test]
+fn damage_in_the_map_is_named() {
+    let (store, lower) = (Arc::new(Memory::with(store_info(6))), filled(16 * 4096, 1));
+    contents(&*open(&store, &lower, BACK).expect("a cache"));
+    let mut page = [0; 512];
+    blocking(&*store).read_slice(1 << 20, &mut page).expect("a read");
+    page[20] ^= 1;
+    blocking(&*store).write_slice(1 << 20, &page).expect("a write");
+    let error = open(&store, &lower, BACK).map(drop).expect_err("a damaged map");
+    assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("page 0 of the map"), "{error}");
+}
