@@ -26,6 +26,10 @@ use failure::Failure;
 use output::Output;
 
 fn main() -> ExitCode {
+    // Not for people: a run calls itself so. It is no verb, because nothing else is to be said with it.
+    if std::env::args_os().skip(1).eq([run::SERVE_VERB]) {
+        return run::serve();
+    }
     let arguments = Arguments::parse();
     let output = Output::new(&arguments);
     let result = match arguments.command {

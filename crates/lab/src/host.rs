@@ -172,61 +172,6 @@ pub(crate) fn changed_error(changes: &[String]) -> Error {
     ))
 }
 
-/// Processor time of the whole machine, in ticks, from the first line of `/proc/stat`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ProcessorTime {
-    total: u64,
-    /// What a hypervisor gave to others.
-    stolen: u64,
-    /// Work of any process, this one too.
-    busy: u64,
-}
-
-impl ProcessorTime {
-    pub(crate) fn now() -> ProcessorTime {
-        ProcessorTime::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
-    }
-
-    /// `cpu user nice system idle iowait irq softirq steal …`
-    fn parse(text: &str) -> ProcessorTime {
-        let Some(line) = text.lines().find_map(|line| line.strip_prefix("cpu ")) else { return ProcessorTime::default() };
-        let ticks: Vec<u64> = line.split_ascii_whitespace().take(8).map(|number| number.parse().unwrap_or(0)).collect();
-        let [user, nice, system, idle, iowait, irq, softirq, stolen] = ticks[..] else { return ProcessorTime::default() };
-        let busy = user + nice + system + irq + softirq;
-        ProcessorTime { total: busy + idle + iowait + stolen, stolen, busy }
-    }
-}
-
-/// Shares of the machine's processor time that went elsewhere and count as "not quiet".
-const STOLEN_SHARE_MAX: f64 = 0.02;
-const OTHERS_SHARE_MAX: f64 = 0.10;
-/// Processor time is counted in ticks of 10 ms by whoever runs when one passes, so that a few ticks come to anybody by chance.
-const CHANCE_TICKS: f64 = 3.0;
-
-/// Flags for a time in which the machine was not quiet; `own_ticks` is this process's share of the work.
-pub(crate) fn not_quiet(before: ProcessorTime, after: ProcessorTime, own_ticks: u64) -> Vec<String> {
-    let total = after.total.saturating_sub(before.total) as f64;
-    let stolen = after.stolen.saturating_sub(before.stolen) as f64;
-    let others = after.busy.saturating_sub(before.busy).saturating_sub(own_ticks) as f64;
-    let mut flags = Vec::new();
-    if stolen > STOLEN_SHARE_MAX * total + CHANCE_TICKS {
-        flags.push("machine not quiet: the hypervisor took more than 2 % of the processors".to_owned());
-    }
-    if others > OTHERS_SHARE_MAX * total + CHANCE_TICKS {
-        flags.push("machine not quiet: other work took more than 10 % of the processors".to_owned());
-    }
-    flags
-}
-
-/// Processor time of this process and its threads, in ticks.
-pub(crate) fn own_ticks() -> u64 {
-    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name in brackets may hold anything; the fields after it are fixed: state is the first, utime and stime 12th and 13th.
-    let fields: Vec<&str> = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_ascii_whitespace().collect();
-    let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
-    ticks(11) + ticks(12)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,19 +206,6 @@ mod tests {
     fn without_measured_members_the_machine_may_change() {
         let must_match = facts(&[]).facts.into_iter().filter(|fact| fact.must_match).map(|fact| fact.name);
         assert_eq!(must_match.collect::<Vec<_>>(), ["raidloom"]);
-    }
-
-    #[test]
-    fn stolen_and_foreign_processor_time_are_told_apart() {
-        let time = |text: &str| ProcessorTime::parse(text);
-        let before = time("cpu  100 0 100 1000 0 0 0 0 0 0\n");
-        let quiet = time("cpu  150 0 150 1900 0 0 0 0 0 0\n");
-        assert_eq!(not_quiet(before, quiet, 100), Vec::<String>::new());
-        let stolen = not_quiet(before, time("cpu  150 0 150 1860 0 0 0 40 0 0\n"), 100);
-        assert!(stolen.len() == 1 && stolen[0].contains("hypervisor"), "{stolen:?}");
-        let others = not_quiet(before, time("cpu  350 0 150 1700 0 0 0 0 0 0\n"), 100);
-        assert!(others.len() == 1 && others[0].contains("other work"), "{others:?}");
-        assert_eq!(not_quiet(before, time("cpu  103 0 103 1003 0 0 0 3 0 0\n"), 4), Vec::<String>::new(), "three ticks may be chance");
     }
 
     #[test]

@@ -29,4 +29,4 @@ mod system;
 
 pub use error::{Ending, Error};
 pub use estimate::TimeLeft;
-pub use run::{Ended, Observer, Outcome, Progress, RunOptions, Silent, read, resume, start};
+pub use run::{Ended, Observer, Outcome, Progress, RunOptions, ServeWith, Silent, read, resume, serve_cell, start};

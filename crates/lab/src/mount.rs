@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::event::Timespec;
+
 use crate::guard::find_signature;
 use crate::{Error, system};
 
@@ -53,11 +55,19 @@ impl FileSystem {
     /// # Errors
     /// When something is there already, or what the program says.
     pub fn make(&self, device: &Path) -> Result<(), Error> {
+        self.make_with(device, None)
+    }
+
+    /// The same with further options, as the program that makes it takes them, separated by blanks.
+    ///
+    /// # Errors
+    /// As [`FileSystem::make`].
+    pub fn make_with(&self, device: &Path, options: Option<&str>) -> Result<(), Error> {
         if let Some(found) = holds(device)? {
             return Err(Error::refused(format!("{}: it holds something already: {found}", device.display())));
         }
         let mut command = Command::new(self.maker[0]);
-        command.args(&self.maker[1..]).arg(device);
+        command.args(&self.maker[1..]).args(options.into_iter().flat_map(str::split_ascii_whitespace)).arg(device);
         run(&mut command, self.package)
     }
 
@@ -103,6 +113,26 @@ pub fn points_of(device: &Path) -> Vec<PathBuf> {
 /// What `umount` says: a program that still uses it.
 pub fn unmount(point: &Path) -> Result<(), Error> {
     run(Command::new("umount").arg("--").arg(point), "mount")
+}
+
+/// How long, and how often, a file system may be busy with what has just been closed on it.
+const BUSY_ATTEMPTS: u32 = 100;
+const BUSY_PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// Unmounts what is mounted at `point` once nobody uses it any more: a ring lets go of its files some time after it is closed.
+///
+/// # Errors
+/// As [`unmount`], after five seconds.
+pub fn unmount_patiently(point: &Path) -> Result<(), Error> {
+    for _ in 1..BUSY_ATTEMPTS {
+        match unmount(point) {
+            Err(error) if error.to_string().contains("busy") => {
+                let _ = rustix::event::poll(&mut [], Some(&BUSY_PAUSE));
+            }
+            result => return result,
+        }
+    }
+    unmount(point)
 }
 
 /// Unmounts what is mounted at `point` even where it is in use: then it is out of sight now and ends with its last user. For

@@ -8,14 +8,20 @@
 //!          notes.txt            what happened to the run
 //!          cleanup.jsonl        only while there is something to clean up
 //!          members/             the run's own member files, only while it goes on
+//!          attached/            where file systems of cells are mounted, only while it goes on
 //! ```
 //!
 //! A trial on modelled disks has a fresh stack on a fresh virtual clock and depends on nothing but the plan's seed, its cell
 //! and its block. On the wall clock, a visit of a configuration opens the stack once, and each suite prepares its content
 //! once before its tests; trials that a resumed run finds recorded are not repeated.
 
+mod attached;
+mod audited;
 mod execute;
 mod folder;
+mod members;
+mod rows;
+mod serve;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -28,8 +34,11 @@ use crate::guard::{Consent, Guard};
 use crate::plan::Resolved;
 use crate::record::{self, Record};
 use crate::{Error, host, journal};
-use execute::{Execution, Members};
+pub use attached::ServeWith;
+use execute::Execution;
 use folder::{HOST, MEMBERS, NOTES, PLAN, PLAN_TEXT, TRIALS};
+use members::Members;
+pub use serve::serve_cell;
 
 /// What a run needs besides its plan.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +49,9 @@ pub struct RunOptions {
     pub consent: Consent,
     /// Resume although the machine has changed.
     pub allow_change: bool,
+    /// The program that serves a stack to the kernel, by calling [`serve_cell`]. Without it no configuration has a file system:
+    /// the trials of those that should have one say so.
+    pub serve_with: Option<ServeWith>,
 }
 
 /// How a run ended.
@@ -132,7 +144,8 @@ pub fn start(resolved: &Resolved, options: &RunOptions, stop: &AtomicBool, obser
         folder::write_whole(&folder, HOST, &folder::json(&host))?;
         // Only this makes it a run that can be resumed.
         folder::write_whole(&folder, PLAN, &folder::json(plan))?;
-        let mut execution = Execution::new(plan, &folder, &guard, record, Vec::new(), host.started, stop);
+        let mut execution =
+            Execution::new(plan, &folder, &guard, record, Vec::new(), host.started, stop).serving_with(options.serve_with.as_ref());
         let ended = execution.run(&members, observer);
         recorded = execution.finished();
         ended
@@ -168,7 +181,8 @@ pub fn resume(folder: &Path, options: &RunOptions, stop: &AtomicBool, observer: 
     if !changes.is_empty() && !options.allow_change {
         return Err(host::changed_error(&changes));
     }
-    let mut execution = Execution::new(&plan, &folder, &guard, record, lines.trials, before.started, stop);
+    let mut execution =
+        Execution::new(&plan, &folder, &guard, record, lines.trials, before.started, stop).serving_with(options.serve_with.as_ref());
     if !changes.is_empty() {
         let text = format!("the machine had changed when the run was resumed: {}", changes.join("; "));
         folder::add_note(&folder, &text)?;

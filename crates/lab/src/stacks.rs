@@ -24,14 +24,14 @@ pub(crate) fn parse(text: &str) -> Result<Node, Error> {
     })
 }
 
-/// A stripe over the members.
-pub(crate) fn raid0(chunk: &str, members: Vec<Node>) -> Node {
-    Node::layer("raid0", members).with("chunk", chunk)
-}
-
 /// Whether every leaf is a modelled disk, so that it runs on the virtual clock.
 pub(crate) fn is_modelled(node: &Node) -> bool {
     node.leaves().iter().all(|leaf| matches!(leaf, Node::Leaf { scheme, .. } if scheme == "model"))
+}
+
+/// Whether any leaf is a modelled disk.
+pub(crate) fn has_model(node: &Node) -> bool {
+    node.leaves().iter().any(|leaf| matches!(leaf, Node::Leaf { scheme, .. } if scheme == "model"))
 }
 
 /// What the stack's device would be, found by building it with a `null:` of the same size in the place of every file and

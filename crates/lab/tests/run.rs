@@ -91,7 +91,7 @@ impl Place {
 }
 
 fn options(output: Option<PathBuf>) -> RunOptions {
-    RunOptions { output, consent: Consent::default(), allow_change: false }
+    RunOptions { output, consent: Consent::default(), ..RunOptions::default() }
 }
 
 fn never() -> AtomicBool {

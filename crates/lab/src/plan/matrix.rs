@@ -3,50 +3,19 @@
 use std::collections::BTreeMap;
 
 use block::Node;
-use results::{Configuration, configuration_id};
+use results::{Clock, Configuration, configuration_id};
 
 use super::Skipped;
-use super::document::{Item, Place, Reader, suggestion};
-use super::members::MemberSet;
+use super::axes::{
+    AXES, At, CACHE, CHUNK, FILE_SYSTEM, LEVEL, Level, MAKE_OPTIONS, MEMBERS, MOUNT_OPTIONS, NONE, Names, POLICY, SINGLE, Selection,
+};
+use super::axes::{read_size, text_of, values};
+use super::document::{Item, Place, Reader};
+use super::members::{MemberSet, keeping_data};
 use crate::{Error, stacks};
 
-pub(super) const MEMBERS: &str = "members";
-pub(super) const LEVEL: &str = "level";
-pub(super) const CHUNK: &str = "chunk";
-/// Every axis there is, in the order in which they are shown.
-pub(super) const AXES: [&str; 3] = [MEMBERS, LEVEL, CHUNK];
-
-/// The smallest unit of a chunk in bytes.
-const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
 /// More configurations than this are a slip, not a plan.
 const CONFIGURATIONS_MAX: usize = 10_000;
-
-/// How members become one device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
-    /// The first member alone.
-    Single,
-    /// One member after the other.
-    Linear,
-    /// Striped.
-    Raid0,
-}
-
-const LEVELS: [(&str, Level); 3] = [("single", Level::Single), ("linear", Level::Linear), ("raid0", Level::Raid0)];
-
-/// A value and where it stands.
-#[derive(Clone, Debug)]
-struct At<T> {
-    value: T,
-    place: Place,
-}
-
-/// The values that `[matrix]` or one `[[add]]` gives for each axis.
-struct Selection<'a> {
-    members: Vec<At<&'a MemberSet>>,
-    levels: Vec<At<Level>>,
-    chunks: Vec<At<u64>>,
-}
 
 /// A configuration that has no baseline yet.
 pub(super) struct Cell {
@@ -61,7 +30,7 @@ pub(super) struct Found {
 
 /// All configurations of a plan.
 pub(super) fn read(
-    sets: &[MemberSet],
+    names: &Names<'_>,
     matrix: Option<&Reader<'_>>,
     add: &[Reader<'_>],
     skip: Vec<Reader<'_>>,
@@ -71,14 +40,10 @@ pub(super) fn read(
         return Err(document.error("the plan has no [matrix] and no [[add]]: no configuration"));
     }
     let mut cells: Vec<Cell> = Vec::new();
-    // What neither the matrix nor an `[[add]]` names are all sets; an `[[add]]` follows the matrix.
-    let mut usual: Vec<&MemberSet> = sets.iter().collect();
+    let mut usual = Selection::usual(names, document);
     for (number, table) in matrix.into_iter().chain(add).enumerate() {
-        let selection = select(sets, &usual, table)?;
-        if number == 0 && matrix.is_some() {
-            usual = selection.members.iter().map(|at| at.value).collect();
-        }
-        for cell in product(&selection)? {
+        let selection = Selection::read(names, &usual, table)?;
+        for cell in product(names, &selection)? {
             if cells.iter().any(|other| other.configuration.id == cell.configuration.id) {
                 let text = format!("{} adds a configuration that is there already: {}", table.name, shown(&cell.configuration.settings));
                 return Err(cell.place.error(text));
@@ -88,10 +53,13 @@ pub(super) fn read(
                 return Err(document.error(format!("the plan has more than {CONFIGURATIONS_MAX} configurations")));
             }
         }
+        if number == 0 && matrix.is_some() {
+            usual = selection;
+        }
     }
     let mut found = Found { cells, skipped: Vec::new() };
     for table in skip {
-        leave_out(&mut found, table)?;
+        leave_out(names, &mut found, table)?;
     }
     if found.cells.is_empty() {
         return Err(document.error("every configuration is skipped"));
@@ -99,164 +67,91 @@ pub(super) fn read(
     Ok(found)
 }
 
-/// `members level chunk`, for people.
+/// `members = …, level = …`, for people.
 pub(super) fn shown(settings: &BTreeMap<String, String>) -> String {
     let parts: Vec<String> = AXES.iter().filter_map(|axis| Some(format!("{axis} = {}", settings.get(*axis)?))).collect();
     parts.join(", ")
 }
 
-fn values<'a>(item: &'a Item, axis: &str) -> Result<&'a [Item], Error> {
-    let items = item.list();
-    if items.is_empty() {
-        return Err(item.error(format!("the axis `{axis}` is empty: it would leave no configuration")));
+/// The values of one axis, or one time none where it is not given.
+fn or_none<T>(values: &[At<T>]) -> Vec<Option<&At<T>>> {
+    if values.is_empty() { vec![None] } else { values.iter().map(Some).collect() }
+}
+
+/// What lies upon the members: axes and their values, and a file system or none.
+type Above<'a> = Vec<(&'static str, &'a At<String>)>;
+
+/// Every combination of the axes that lie above the members. What means something to a file system only is left out without one.
+fn above<'a>(selection: &'a Selection<'_>) -> Vec<Above<'a>> {
+    let mut all: Vec<Above<'a>> = vec![Vec::new()];
+    for axis in [CACHE, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, POLICY] {
+        let mut next: Vec<Above<'a>> = Vec::new();
+        for before in all {
+            let applies = matches!(axis, CACHE | FILE_SYSTEM) || before.iter().any(|(axis, at)| *axis == FILE_SYSTEM && at.value != NONE);
+            let values = if applies { or_none(selection.texts(axis)) } else { vec![None] };
+            next.extend(values.into_iter().map(|value| before.iter().copied().chain(value.map(|value| (axis, value))).collect()));
+        }
+        all = next;
     }
-    Ok(items)
+    all
 }
 
-fn select<'a>(sets: &'a [MemberSet], usual: &[&'a MemberSet], table: &Reader<'_>) -> Result<Selection<'a>, Error> {
-    let (members, level, chunk) = (table.get(MEMBERS), table.require(LEVEL, "single, linear or raid0")?, table.get(CHUNK));
-    for (key, place, _) in table.named() {
-        if !AXES.contains(&key) {
-            return Err(place.error(format!("unknown key `{key}` in {}{}", table.name, suggestion(key, AXES))));
-        }
-    }
-    let members = match members {
-        Some(item) => {
-            let items = values(item, MEMBERS)?.iter();
-            items.map(|item| Ok(At { value: named_set(sets, item)?, place: item.place.clone() })).collect::<Result<_, Error>>()?
-        }
-        None => usual.iter().map(|set| At { value: *set, place: table.place.clone() }).collect(),
-    };
-    let levels: Vec<At<Level>> = values(level, LEVEL)?
-        .iter()
-        .map(|item| Ok(At { value: named_level(item)?, place: item.place.clone() }))
-        .collect::<Result<_, Error>>()?;
-    let chunks = chunk.map_or(Ok(Vec::new()), read_chunks)?;
-    let stripes = levels.iter().find(|level| level.value == Level::Raid0);
-    match (stripes, chunk) {
-        (Some(level), None) => return Err(level.place.error(format!("raid0 needs the axis `chunk` in {}", table.name))),
-        (None, Some(item)) => {
-            return Err(item.error(format!("`chunk` means nothing to the levels of {}; only raid0 has chunks", table.name)));
-        }
-        _ => (),
-    }
-    let selection = Selection { members, levels, chunks };
-    twice(selection.members.iter().map(|at| (at.value.name.clone(), &at.place)))?;
-    twice(selection.levels.iter().map(|at| (level_name(at.value).to_owned(), &at.place)))?;
-    twice(selection.chunks.iter().map(|at| (stacks::size_text(at.value), &at.place)))?;
-    Ok(selection)
-}
-
-fn twice<'a>(values: impl Iterator<Item = (String, &'a Place)>) -> Result<(), Error> {
-    let mut seen: Vec<String> = Vec::new();
-    for (value, place) in values {
-        if seen.contains(&value) {
-            return Err(place.error(format!("{value} is given twice")));
-        }
-        seen.push(value);
-    }
-    Ok(())
-}
-
-fn named_set<'a>(sets: &'a [MemberSet], item: &Item) -> Result<&'a MemberSet, Error> {
-    let name = item.text()?;
-    let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
-    let set = sets.iter().find(|set| set.name == name);
-    set.ok_or_else(|| item.error(format!("there is no [members.{name}]{}", suggestion(name, names.iter().copied()))))
-}
-
-fn named_level(item: &Item) -> Result<Level, Error> {
-    let name = item.text()?;
-    let known = LEVELS.iter().find(|(known, _)| *known == name).map(|(_, level)| *level);
-    known.ok_or_else(|| item.error(format!("unknown level `{name}`{}", suggestion(name, LEVELS.iter().map(|(name, _)| *name)))))
-}
-
-fn level_name(level: Level) -> &'static str {
-    LEVELS.iter().find(|(_, known)| *known == level).map(|(name, _)| *name).expect("every level has a name")
-}
-
-fn read_size(item: &Item) -> Result<u64, Error> {
-    stacks::parse_size(&item.scalar()?).map_err(|text| item.error(text))
-}
-
-/// A list of sizes, or `{ from = "4KiB", to = "512KiB", times = 2 }`.
-fn read_chunks(item: &Item) -> Result<Vec<At<u64>>, Error> {
-    let chunks = match item.reader(CHUNK) {
-        Ok(range) => {
-            let (from, to) = (range.require("from", "the first size")?, range.require("to", "the last size")?);
-            let times = range.get("times").map_or(Ok(2), |item| item.whole(2, 1 << 20))?;
-            range.finish()?;
-            let (first, last) = (read_size(from)?, read_size(to)?);
-            if first > last {
-                return Err(to.error("`to` is smaller than `from`: the axis is empty"));
-            }
-            if first == 0 {
-                return Err(from.error("a chunk of 0 bytes is no chunk"));
-            }
-            let sizes = std::iter::successors(Some(first), |size| size.checked_mul(times)).take_while(|size| *size <= last);
-            sizes.map(|value| At { value, place: item.place.clone() }).collect()
-        }
-        Err(_) => {
-            let items = values(item, CHUNK)?.iter();
-            items.map(|item| Ok(At { value: read_size(item)?, place: item.place.clone() })).collect::<Result<Vec<_>, Error>>()?
-        }
-    };
-    for At { value, place } in &chunks {
-        if *value == 0 || !value.is_multiple_of(SECTOR_BYTES) {
-            return Err(place.error(format!(
-                "a chunk of {} is not possible: it has to be a multiple of {SECTOR_BYTES} bytes, and more than 0",
-                stacks::size_text(*value)
-            )));
-        }
-    }
-    Ok(chunks)
-}
-
-fn product(selection: &Selection<'_>) -> Result<Vec<Cell>, Error> {
+fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<Cell>, Error> {
     let mut cells = Vec::new();
     for members in &selection.members {
         for level in &selection.levels {
-            let chunks: Vec<Option<&At<u64>>> = match level.value {
-                Level::Raid0 => selection.chunks.iter().map(Some).collect(),
-                Level::Single | Level::Linear => vec![None],
-            };
+            let chunks = if level.value.has_chunks { or_none(&selection.chunks) } else { vec![None] };
             for chunk in chunks {
-                cells.push(cell(members.value, level, chunk)?);
+                for above in above(selection) {
+                    cells.push(cell(names, members.value, level, chunk, &above)?);
+                }
             }
         }
     }
     Ok(cells)
 }
 
-fn cell(set: &MemberSet, level: &At<Level>, chunk: Option<&At<u64>>) -> Result<Cell, Error> {
-    let mut settings = BTreeMap::from([(MEMBERS.to_owned(), set.name.clone()), (LEVEL.to_owned(), level_name(level.value).to_owned())]);
+fn cell(names: &Names<'_>, set: &MemberSet, level: &At<Level>, chunk: Option<&At<u64>>, above: &Above<'_>) -> Result<Cell, Error> {
+    let mut settings = BTreeMap::from([(MEMBERS.to_owned(), set.name.clone()), (LEVEL.to_owned(), level.value.name.to_owned())]);
+    settings.extend(above.iter().map(|(axis, at)| ((*axis).to_owned(), at.value.clone())));
     let place = chunk.map_or(&level.place, |chunk| &chunk.place).clone();
-    let node = match (level.value, chunk) {
-        (Level::Single, _) => set.nodes[0].clone(),
-        (Level::Linear, _) => Node::layer("linear", set.nodes.clone()),
-        (Level::Raid0, chunk) => {
-            let chunk_bytes = chunk.expect("a stripe has a chunk").value;
-            let text = stacks::size_text(chunk_bytes);
-            if chunk_bytes > set.smallest_bytes {
-                let member = stacks::size_text(set.smallest_bytes);
-                return Err(place.error(format!("a chunk of {text} is larger than a member of [members.{}] ({member})", set.name)));
-            }
-            settings.insert(CHUNK.to_owned(), text.clone());
-            stacks::raid0(&text, set.nodes.clone())
+    let mut node = if level.value.name == SINGLE { set.nodes[0].clone() } else { Node::layer(level.value.name, set.nodes.clone()) };
+    if let Some(chunk) = chunk {
+        let text = stacks::size_text(chunk.value);
+        if chunk.value > set.smallest_bytes {
+            let member = stacks::size_text(set.smallest_bytes);
+            return Err(place.error(format!("a chunk of {text} is larger than a member of [members.{}] ({member})", set.name)));
         }
-    };
+        settings.insert(CHUNK.to_owned(), text.clone());
+        node = node.with("chunk", text);
+    }
+    let has_file_system = settings.get(FILE_SYSTEM).is_some_and(|name| name != NONE);
+    let cache = above.iter().find(|(axis, at)| *axis == CACHE && at.value != NONE);
+    if has_file_system || cache.is_some() {
+        node = keeping_data(node)?;
+    }
+    if let Some((_, at)) = cache {
+        let cache = names.caches.iter().find(|cache| cache.name == at.value).expect("the name was checked");
+        node = cache.over(&node)?;
+    }
     stacks::dry(&node).map_err(|error| place.error(error))?;
+    // The kernel keeps no other time than the wall's; nor do caches in memory have a modelled speed.
+    let clock = if has_file_system || !stacks::is_modelled(&node) { Clock::Wall } else { set.clock };
     let id = configuration_id(&settings);
-    let configuration = Configuration { id, settings, stack: node.to_string(), clock: set.clock, baseline: String::new() };
+    let configuration = Configuration { id, settings, stack: node.to_string(), clock, baseline: String::new() };
     Ok(Cell { configuration, place })
 }
 
 /// The values a `[[skip]]` or `[baseline]` gives for the axes, as settings; all of several match.
-fn pattern(table: &Reader<'_>) -> Result<Vec<(&'static str, Vec<String>)>, Error> {
+fn pattern(names: &Names<'_>, table: &Reader<'_>) -> Result<Vec<(&'static str, Vec<String>)>, Error> {
     let mut pattern = Vec::new();
     for axis in AXES {
         let Some(item) = table.get(axis) else { continue };
-        let text = |item: &Item| if axis == CHUNK { Ok(stacks::size_text(read_size(item)?)) } else { item.text().map(str::to_owned) };
+        let text = |item: &Item| match axis {
+            CHUNK => Ok(stacks::size_text(read_size(item)?)),
+            MEMBERS | LEVEL => item.text().map(str::to_owned),
+            axis => text_of(axis, item, names),
+        };
         pattern.push((axis, values(item, axis)?.iter().map(text).collect::<Result<_, Error>>()?));
     }
     Ok(pattern)
@@ -266,8 +161,8 @@ fn matches(pattern: &[(&str, Vec<String>)], settings: &BTreeMap<String, String>)
     pattern.iter().all(|(axis, values)| settings.get(*axis).is_some_and(|value| values.contains(value)))
 }
 
-fn leave_out(found: &mut Found, table: Reader<'_>) -> Result<(), Error> {
-    let pattern = pattern(&table)?;
+fn leave_out(names: &Names<'_>, found: &mut Found, table: Reader<'_>) -> Result<(), Error> {
+    let pattern = pattern(names, &table)?;
     let why = table.require("why", "the reason, shown with the plan")?.text()?.to_owned();
     let place = table.place.clone();
     table.finish()?;
@@ -283,7 +178,12 @@ fn leave_out(found: &mut Found, table: Reader<'_>) -> Result<(), Error> {
 
 /// Gives every configuration the one it is compared with: the configuration that `[baseline]` describes and that agrees with
 /// it on every axis that `[baseline]` does not name and both have.
-pub(super) fn with_baselines(cells: Vec<Cell>, section: Option<Reader<'_>>, document: &Place) -> Result<Vec<Configuration>, Error> {
+pub(super) fn with_baselines(
+    names: &Names<'_>,
+    cells: Vec<Cell>,
+    section: Option<Reader<'_>>,
+    document: &Place,
+) -> Result<Vec<Configuration>, Error> {
     let Some(table) = section else {
         let several = || {
             document.error("the plan has no [baseline]: name the configuration that the others are compared with, for example\n  [baseline]\n  level = \"single\"")
@@ -292,11 +192,11 @@ pub(super) fn with_baselines(cells: Vec<Cell>, section: Option<Reader<'_>>, docu
         let baseline = cell.configuration.id.clone();
         return Ok(vec![Configuration { baseline, ..cell.configuration.clone() }]);
     };
-    let pattern = pattern(&table)?;
+    let pattern = pattern(names, &table)?;
     let place = table.place.clone();
     table.finish()?;
     if pattern.is_empty() {
-        return Err(place.error("[baseline] names nothing; give at least one of members, level, chunk"));
+        return Err(place.error("[baseline] names nothing; give at least one axis, for example level"));
     }
     let candidates: Vec<&Configuration> =
         cells.iter().map(|cell| &cell.configuration).filter(|cell| matches(&pattern, &cell.settings)).collect();

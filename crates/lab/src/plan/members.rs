@@ -132,7 +132,7 @@ fn read_set(name: &str, place: &Place, item: &Item) -> Result<MemberSet, Error> 
     };
     let nodes = match key {
         "files" => made_files(name, item)?,
-        "models" => nodes(item, |text| Ok(Node::leaf("model", text)))?,
+        "models" => nodes(item, model)?,
         "devices" => nodes(item, |text| Ok(Node::leaf("file", absolute(Path::new(text))?.to_string_lossy())))?,
         _ => nodes(item, |text| absolute_paths(stacks::parse(text)?))?,
     };
@@ -183,10 +183,30 @@ fn made_files(set: &str, item: &Item) -> Result<Vec<Node>, Error> {
     Ok((0..count).map(file).collect())
 }
 
-/// File addresses made absolute.
-fn absolute_paths(node: Node) -> Result<Node, Error> {
+/// A modelled disk: its name, or the path of its file, and options after a `?`.
+fn model(text: &str) -> Result<Node, Error> {
+    match stacks::parse(&format!("model:{text}"))? {
+        Node::Leaf { scheme, address, options } if address.contains('/') => {
+            Ok(Node::Leaf { scheme, address: absolute(Path::new(&address))?.to_string_lossy().into_owned(), options })
+        }
+        node => Ok(node),
+    }
+}
+
+/// The same stack on modelled disks that keep what is written to them.
+pub(super) fn keeping_data(node: Node) -> Result<Node, Error> {
+    map_leaves(node, &|leaf| match &leaf {
+        Node::Leaf { scheme, options, .. } if scheme == "model" && !options.iter().any(|(name, _)| name == "data") => {
+            Ok(leaf.with("data", "keep"))
+        }
+        _ => Ok(leaf),
+    })
+}
+
+/// File addresses made absolute, but for the run's own.
+pub(super) fn absolute_paths(node: Node) -> Result<Node, Error> {
     map_leaves(node, &|node| match node {
-        Node::Leaf { scheme, address, options } if scheme == "file" => {
+        Node::Leaf { scheme, address, options } if scheme == "file" && !address.starts_with('{') => {
             Ok(Node::Leaf { address: absolute(Path::new(&address))?.to_string_lossy().into_owned(), scheme, options })
         }
         other => Ok(other),

@@ -9,9 +9,11 @@
 //!
 //! The format is described in `docs/plan-files.md`.
 
+pub(crate) mod axes;
 mod document;
 mod matrix;
 mod members;
+pub(crate) mod rows;
 pub(crate) mod suite;
 
 use std::collections::BTreeMap;
@@ -19,10 +21,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bench::suite::{Suite, TargetKind, explain};
 use results::{Axis, Clock, Configuration, Plan};
 
 use crate::{Error, stacks};
-use document::Reader;
+use document::{Place, Reader};
 pub(crate) use members::{Leaf, MadeFile, leaves, map_leaves};
 
 /// A plan file with every default filled in, and what it was read from.
@@ -77,6 +80,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     let name = reader.require("name", "what people call the plan")?;
     let sections = Sections {
         members: reader.table("members")?,
+        caches: reader.table("caches")?,
         matrix: reader.table("matrix")?,
         add: reader.tables("add")?,
         skip: reader.tables("skip")?,
@@ -93,10 +97,13 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
 
     let (blocks, seed) = trials(sections.trials)?;
     let margin = margin(sections.report)?;
-    let (workloads, suite_settings) = suite::read(sections.workloads, &place)?;
+    let work = suite::read(sections.workloads, &place)?;
     let members = members::read(sections.members, &place)?;
-    let found = matrix::read(&members, sections.matrix.as_ref(), &sections.add, sections.skip, &place)?;
-    let configurations = matrix::with_baselines(found.cells, sections.baseline, &place)?;
+    let caches = axes::read_caches(sections.caches)?;
+    let names = axes::Names { sets: &members, caches: &caches };
+    let found = matrix::read(&names, sections.matrix.as_ref(), &sections.add, sections.skip, &place)?;
+    let configurations = matrix::with_baselines(&names, found.cells, sections.baseline, &place)?;
+    refuse_unfit(&configurations, &work.suites)?;
     let plan = Plan {
         schema: 1,
         name: name.text()?.trim().to_owned(),
@@ -105,16 +112,38 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         margin,
         axes: axes(&configurations),
         configurations,
-        workloads,
-        suite_settings,
+        workloads: work.workloads,
+        suite_settings: work.settings,
     };
     let said: String =
         overrides.iter().map(|setting| format!("# changed on the command line: -s {}\n", setting.replace('\n', " "))).collect();
     Ok(Resolved { plan, text: format!("{said}{text}"), skipped: found.skipped })
 }
 
+/// What a suite is run on in a configuration: the folder of its file system, or the device.
+pub(crate) fn target_of(configuration: &Configuration) -> TargetKind {
+    let has_file_system = configuration.settings.get(axes::FILE_SYSTEM).is_some_and(|name| name != axes::NONE);
+    if has_file_system { TargetKind::Folder } else { TargetKind::Device }
+}
+
+/// Every suite has to be able to run on every configuration.
+fn refuse_unfit(configurations: &[Configuration], suites: &[(&'static Suite, Place)]) -> Result<(), Error> {
+    for (suite, place) in suites {
+        let unfit = |configuration: &&Configuration| !suite.targets.contains(&target_of(configuration));
+        let Some(configuration) = configurations.iter().find(unfit) else { continue };
+        let why = match target_of(configuration) {
+            TargetKind::Device => "has no file system; give the axis file_system, or leave it out with [[skip]]",
+            TargetKind::Folder => "has a file system; leave it out with [[skip]], or use another suite",
+        };
+        let runs_on = explain::targets(suite);
+        return Err(place.error(format!("{} runs on {runs_on}, and ({}) {why}", suite.name, matrix::shown(&configuration.settings))));
+    }
+    Ok(())
+}
+
 struct Sections<'a> {
     members: Option<Reader<'a>>,
+    caches: Option<Reader<'a>>,
     matrix: Option<Reader<'a>>,
     add: Vec<Reader<'a>>,
     skip: Vec<Reader<'a>>,
@@ -155,13 +184,13 @@ fn axes(configurations: &[Configuration]) -> Vec<Axis> {
                 values.push(value.clone());
             }
         }
-        if *name == matrix::CHUNK {
+        if *name == axes::CHUNK {
             // An added chunk size belongs between the others.
             values.sort_by_key(|value| stacks::parse_size(value).unwrap_or(u64::MAX));
         }
         Axis { name: (*name).to_owned(), values }
     };
-    matrix::AXES.iter().map(values).filter(|axis| !axis.values.is_empty()).collect()
+    axes::AXES.iter().map(values).filter(|axis| !axis.values.is_empty()).collect()
 }
 
 /// A file or device that a run writes to.

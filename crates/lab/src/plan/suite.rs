@@ -1,6 +1,7 @@
 //! The workloads of a plan: which suite, which of its tests, and with which settings on which clock.
 //!
-//! Settings are kept as texts, so that the resolved plan shows them as they were written. Of the keys that fit a test on a
+//! `devtest` runs test by test and has settings by kind of test; every other suite is run whole, by its own definition (see
+//! [`super::rows`]). Settings are kept as texts, so that the resolved plan shows them as they were written. Of the keys that fit a test on a
 //! clock, the first holds:
 //!
 //! ```text
@@ -13,10 +14,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bench::suite::devtest::{self, Settings, Test, Verify};
+use bench::suite::{self, Suite};
 use results::{Clock, Group, Plan, Workload};
 use stack::size;
 
 use super::document::{Item, Place, Reader, Value, suggestion};
+use super::rows;
 use crate::Error;
 
 /// A setting of the suite `devtest`: its name, and its way to text and back.
@@ -121,23 +124,33 @@ fn suite_defaults(clock: Clock) -> Settings {
 /// The kinds of tests, whose settings may differ from the rest of the workload.
 const KINDS: [(Group, &str); 3] = [(Group::Sequential, "sequential"), (Group::Random, "random"), (Group::Mixed, "mixed")];
 
-const CLOCKS: [(Clock, &str); 2] = [(Clock::Wall, "wall"), (Clock::Virtual, "virtual")];
+pub(super) const CLOCKS: [(Clock, &str); 2] = [(Clock::Wall, "wall"), (Clock::Virtual, "virtual")];
+
+/// What the `[[workload]]` tables come to.
+#[derive(Default)]
+pub(super) struct Workloads {
+    pub(super) workloads: Vec<Workload>,
+    pub(super) settings: BTreeMap<String, String>,
+    /// The suites, with the place where each is named.
+    pub(super) suites: Vec<(&'static Suite, Place)>,
+}
 
 /// Reads the `[[workload]]` tables.
-pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<(Vec<Workload>, BTreeMap<String, String>), Error> {
+pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workloads, Error> {
     if tables.is_empty() {
         return Err(document.error("the plan has no [[workload]], for example\n  [[workload]]\n  suite = \"devtest\""));
     }
-    let (mut workloads, mut settings) = (Vec::new(), BTreeMap::new());
+    let mut found = Workloads::default();
     let mut prefixes: Vec<String> = Vec::new();
     for table in tables {
-        let item = table.require("suite", "which tests are run: devtest")?;
-        let suite = item.text()?;
-        if suite != devtest::NAME {
-            return Err(item.error(format!("unknown suite `{suite}`{}", suggestion(suite, [devtest::NAME]))));
-        }
+        let item = table.require("suite", "which tests are run, for example devtest")?;
+        let word = item.text()?;
+        let Some(suite) = suite::find(word) else {
+            let names: Vec<&str> = suite::all().iter().map(|suite| suite.name).collect();
+            return Err(item.error(format!("unknown suite `{word}`{}", suggestion(word, names.iter().copied()))));
+        };
         let name = table.get("name");
-        let prefix = name.map_or(Ok(suite), Item::text)?.to_owned();
+        let prefix = name.map_or(Ok(word), Item::text)?.to_owned();
         let prefix_place = name.map_or(&table.place, |item| &item.place);
         if prefix.is_empty() || prefix.contains(": ") || prefix.contains('.') {
             return Err(prefix_place.error("a workload's name is not empty and has neither `: ` nor `.` in it"));
@@ -146,21 +159,34 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<(Vec<Wor
             return Err(prefix_place.error(format!("there are two workloads called `{prefix}`; give one of them a `name` of its own")));
         }
         let weight = table.get("weight").map_or(Ok(1.0), Item::positive)?;
-        let tests = chosen_tests(table.get("tests"))?;
-        read_settings(&table, &prefix, &mut settings)?;
+        if word == devtest::NAME {
+            let tests = chosen_tests(table.get("tests"))?;
+            read_settings(&table, &prefix, &mut found.settings)?;
+            let named = |test: &Test| if name.is_some() { format!("{prefix}: {}", test.workload) } else { test.workload.clone() };
+            found.workloads.extend(tests.iter().map(|test| Workload {
+                name: named(test),
+                suite: word.to_owned(),
+                group: test.group,
+                metric: test.metric.to_owned(),
+                better: test.better,
+                weight,
+            }));
+        } else {
+            let phases = rows::read(suite, &table, &prefix, &mut found.settings)?;
+            found.workloads.extend(phases.into_iter().map(|phase| Workload {
+                name: format!("{prefix}: {}", phase.name),
+                suite: word.to_owned(),
+                group: phase.group,
+                metric: phase.metric.to_owned(),
+                better: phase.better,
+                weight,
+            }));
+        }
+        found.suites.push((suite, item.place.clone()));
         table.finish()?;
-        let named = |test: &Test| if name.is_some() { format!("{prefix}: {}", test.workload) } else { test.workload.clone() };
-        workloads.extend(tests.iter().map(|test| Workload {
-            name: named(test),
-            suite: suite.to_owned(),
-            group: test.group,
-            metric: test.metric.to_owned(),
-            better: test.better,
-            weight,
-        }));
         prefixes.push(prefix);
     }
-    Ok((workloads, settings))
+    Ok(found)
 }
 
 /// All tests of the suite, or those that `tests = […]` names, in the suite's order.
@@ -189,11 +215,7 @@ fn read_settings(table: &Reader<'_>, prefix: &str, found: &mut BTreeMap<String, 
         for (text, given) in texts.iter_mut().zip(given) {
             *text = given.unwrap_or_else(|| std::mem::take(text));
         }
-        if texts[0] == texts[1] {
-            found.insert(format!("{prefix}.{name}"), texts[0].clone());
-        } else {
-            found.extend(CLOCKS.iter().zip(texts).map(|((_, clock), text)| (format!("{prefix}.{clock}.{name}"), text)));
-        }
+        keep(found, prefix, name, texts);
     }
     for (_, kind) in KINDS {
         let Some(item) = table.get(kind) else { continue };
@@ -211,10 +233,19 @@ fn read_settings(table: &Reader<'_>, prefix: &str, found: &mut BTreeMap<String, 
 
 /// What a table gives for a setting on each clock: one value for both, or a table by clock.
 fn by_clock(table: &Reader<'_>, setting: &Setting) -> Result<[Option<String>; 2], Error> {
-    let item = table.get(setting.name);
+    texts_by_clock(table, setting.name, &|text| (setting.read)(&mut Settings::default(), text))
+}
+
+/// What a table gives for a key on each clock, each text checked.
+pub(super) fn texts_by_clock(
+    table: &Reader<'_>,
+    key: &'static str,
+    check: &dyn Fn(&str) -> Result<(), String>,
+) -> Result<[Option<String>; 2], Error> {
+    let item = table.get(key);
     let items = match item.map(|item| (item, &item.value)) {
         Some((item, Value::Table(_))) => {
-            let reader = item.reader(setting.name)?;
+            let reader = item.reader(key)?;
             let items = CLOCKS.map(|(_, clock)| reader.get(clock));
             reader.finish()?;
             items
@@ -223,15 +254,25 @@ fn by_clock(table: &Reader<'_>, setting: &Setting) -> Result<[Option<String>; 2]
     };
     let text = |item: &Item| -> Result<String, Error> {
         let text = item.scalar()?;
-        (setting.read)(&mut Settings::default(), &text).map_err(|text| item.error(text))?;
+        check(&text).map_err(|text| item.error(text))?;
         Ok(text)
     };
     let [wall, modelled] = items.map(|item| item.map(text).transpose());
     Ok([wall?, modelled?])
 }
 
+/// Keeps what a setting is on each clock: under one key where that is the same.
+pub(super) fn keep(found: &mut BTreeMap<String, String>, prefix: &str, name: &str, texts: [String; 2]) {
+    if texts[0] == texts[1] {
+        let [text, _] = texts;
+        found.insert(format!("{prefix}.{name}"), text);
+    } else {
+        found.extend(CLOCKS.iter().zip(texts).map(|((_, clock), text)| (format!("{prefix}.{clock}.{name}"), text)));
+    }
+}
+
 /// The prefix of a workload's settings, and the suite's own name of the test.
-fn split_name(workload: &Workload) -> (&str, &str) {
+pub(super) fn split_name(workload: &Workload) -> (&str, &str) {
     workload.name.split_once(": ").unwrap_or((&workload.suite, &workload.name))
 }
 
@@ -286,6 +327,7 @@ const PREPARED_BYTES_PER_SECOND: f64 = 5e8;
 pub(crate) fn planned_time(plan: &Plan, workload: &Workload, clock: Clock) -> Duration {
     match clock {
         Clock::Virtual => MODELLED_TRIAL,
+        Clock::Wall if workload.suite != devtest::NAME => rows::planned_time(plan, workload),
         Clock::Wall => settings(plan, workload, clock).map_or(Duration::ZERO, |settings| settings.time_per_test + settings.ramp),
     }
 }
@@ -295,8 +337,12 @@ pub(crate) fn prepared_bytes(plan: &Plan, clock: Clock, size_bytes: u64) -> u64 
     if clock == Clock::Virtual {
         return 0;
     }
-    let of =
-        |group: &Vec<usize>| settings(plan, &plan.workloads[group[0]], clock).map_or(0, |settings| size_bytes.min(settings.prepare_bytes));
+    let of = |group: &Vec<usize>| {
+        let first = &plan.workloads[group[0]];
+        // Whatever else a suite prepares is part of its rows' time.
+        let own = (first.suite == devtest::NAME).then(|| settings(plan, first, clock).ok()).flatten();
+        own.map_or(0, |settings| size_bytes.min(settings.prepare_bytes))
+    };
     groups(plan).iter().map(of).sum()
 }
 

@@ -244,7 +244,11 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("seed = 7\n", "seed = 7\n[report]\nmargin = \"two\"\n", "plan.toml:24:10: expected a share such as \"2%\" or 0.02"),
     ("chunk = { from", "chnk = { from", "plan.toml:10:1: unknown key `chnk` in [matrix]; did you mean `chunk`?"),
     ("chunk = { from = \"4KiB\", to = \"16KiB\" }\n", "", "plan.toml:9:10: raid0 needs the axis `chunk` in [matrix]"),
-    ("chunk = { from", "fs = \"xfs\"\nchunk = { from", "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, chunk"),
+    (
+        "chunk = { from",
+        "fs = \"xfs\"\nchunk = { from",
+        "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, chunk, cache, file_system, make_options, mount_options, policy",
+    ),
     ("level = [\"raid0\", \"linear\"]", "level = []", "plan.toml:9:9: the axis `level` is empty: it would leave no configuration"),
     (
         "members = [\"memory\", \"nothing\"]\nlevel = [",
@@ -270,6 +274,19 @@ const WRONG: &[(&str, &str, &str)] = &[
         "{ from = \"4KiB\", to = \"16KiB\" }",
         "[\"4KiB\", \"2MiB\"]",
         "plan.toml:10:18: a chunk of 2MiB is larger than a member of [members.memory] (1MiB)",
+    ),
+    (
+        "chunk = { from",
+        "mount_options = \"noatime\"\nchunk = { from",
+        "plan.toml:10:17: `mount_options` means nothing without a file system: give the axis file_system",
+    ),
+    ("chunk = { from", "file_system = \"ext5\"\nchunk = { from", "plan.toml:10:15: unknown file system `ext5`; did you mean `ext4`?"),
+    ("chunk = { from", "cache = \"ram\"\nchunk = { from", "plan.toml:10:9: there is no `ram` in [caches]; known: none"),
+    ("chunk = { from", "file_system = \"ext4\"\npolicy = \"slow\"\nchunk = { from", "plan.toml:11:10: slow: expected quick or performance"),
+    (
+        "chunk = { from",
+        "file_system = \"ext4\"\nchunk = { from",
+        "plan.toml:18:9: devtest runs on a stack, an image file or a block device, and (members = memory, level = raid0, chunk = 4KiB, file_system = ext4) has a file system; leave it out with [[skip]], or use another suite",
     ),
     (
         "{ from = \"4KiB\", to = \"16KiB\" }",
@@ -320,18 +337,14 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "level = \"single\"\nmembers = [\"memory\", \"nothing\"]",
         "level = \"single\"\nmembers = \"memory\"\nchunk = \"4KiB\"",
-        "plan.toml:14:9: `chunk` means nothing to the levels of [[add]]; only raid0 has chunks",
+        "plan.toml:14:9: `chunk` means nothing to the levels of [[add]]; only striped levels have chunks",
     ),
     (
         "[baseline]\nlevel = \"single\"",
         "[baseline]\nlevel = \"raid0\"\nchunk = \"2KiB\"",
         "plan.toml:14:1: [baseline] is no configuration of this plan; add it with [[add]] or name another",
     ),
-    (
-        "[baseline]\nlevel = \"single\"",
-        "[baseline]",
-        "plan.toml:14:1: [baseline] names nothing; give at least one of members, level, chunk",
-    ),
+    ("[baseline]\nlevel = \"single\"", "[baseline]", "plan.toml:14:1: [baseline] names nothing; give at least one axis, for example level"),
     (
         "[baseline]\nlevel = \"single\"",
         "[baseline]\nlevle = \"single\"",
@@ -361,6 +374,103 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("seed = 7\n", "seed = 7\n[[skip]]\nchunk = \"1MiB\"\nwhy = \"x\"\n", "plan.toml:23:1: this [[skip]] matches no configuration"),
     ("seed = 7\n", "seed = 7\n[[skip]]\nchunk = \"4KiB\"\n", "plan.toml:23:1: [[skip]] has no `why` (the reason, shown with the plan)"),
 ];
+
+/// A plan of suites that are run whole.
+const SUITES: &str = r#"schema = 1
+name = "suites"
+[members.memory]
+stacks = ["ram:16MiB", "ram:16MiB"]
+[members.maxtor]
+models = ["maxtor-6y200p0?link=one", "maxtor-6y200p0?link=two"]
+[caches]
+twice = "overlay(ram:64MiB, {device})"
+[matrix]
+members = "memory"
+level = "raid0"
+chunk = "64KiB"
+cache = ["none", "twice"]
+file_system = ["none", "ext4"]
+mount_options = ["defaults", "noatime"]
+policy = "quick"
+[[add]]
+level = "single"
+[[add]]
+members = "maxtor"
+level = "single"
+cache = "none"
+file_system = "xfs"
+[baseline]
+level = "single"
+[[skip]]
+level = "raid0"
+cache = "twice"
+why = "one is enough"
+[[workload]]
+suite = "crystal"
+profile = "peak"
+time = { wall = "50ms", virtual = "1s" }
+tests = ["SEQ1M Q8T1 read", "RND4K Q32T1 write buffered"]
+[[workload]]
+suite = "hdparm"
+name = "again"
+"#;
+
+#[test]
+fn what_lies_above_the_members_is_multiplied_out_and_followed() {
+    let text = SUITES.replace("[baseline]\nlevel = \"single\"", "[baseline]\nlevel = \"single\"\ncache = \"none\"");
+    let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+    let memory = |level: &str, rest: &str| format!("members = memory, level = {level}, {rest}");
+    let above = |level: &str, cache: &str| {
+        [
+            memory(level, &format!("cache = {cache}, file_system = none")),
+            memory(level, &format!("cache = {cache}, file_system = ext4, mount_options = defaults, policy = quick")),
+            memory(level, &format!("cache = {cache}, file_system = ext4, mount_options = noatime, policy = quick")),
+        ]
+    };
+    let mut expected: Vec<String> = above("raid0, chunk = 64KiB", "none").to_vec();
+    expected.extend(above("single", "none"));
+    expected.extend(above("single", "twice"));
+    // A file system of its own takes no options from the matrix; the policy is no option of it.
+    expected.push("members = maxtor, level = single, cache = none, file_system = xfs, policy = quick".to_owned());
+    assert_eq!(settings(&plan), expected);
+    assert_eq!(plan.configurations[6].stack, "overlay(ram:64MiB, ram:16MiB)");
+    // What lies under a file system has to keep its data, and a kernel has no modelled time.
+    let last = plan.configurations.last().unwrap();
+    assert_eq!((last.stack.as_str(), last.clock), ("model:maxtor-6y200p0?link=one&data=keep", Clock::Wall));
+    for configuration in &plan.configurations[..9] {
+        let baseline = plan.configurations.iter().find(|other| other.id == configuration.baseline).unwrap();
+        assert_eq!(baseline.settings.get("mount_options"), configuration.settings.get("mount_options"));
+    }
+}
+
+#[test]
+fn rows_of_suites_are_workloads_and_settings_are_theirs() {
+    let text = SUITES.replace("[baseline]\nlevel = \"single\"", "[baseline]\nlevel = \"single\"\ncache = \"none\"");
+    let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+    let names: Vec<&str> = plan.workloads.iter().map(|workload| workload.name.as_str()).collect();
+    assert_eq!(names[..2], ["crystal: SEQ1M Q8T1 read", "crystal: RND4K Q32T1 write buffered"]);
+    assert!(names[2..].iter().all(|name| name.starts_with("again: ")) && names.len() == 4, "{names:?}");
+    assert_eq!(plan.suite_settings["crystal.wall.time"], "50ms");
+    assert_eq!(plan.suite_settings["crystal.virtual.time"], "1s");
+    assert_eq!((plan.suite_settings["crystal.runs"].as_str(), plan.suite_settings["again.runs"].as_str()), ("1", "1"), "blocks repeat");
+    let settings = rows::settings(&plan, &plan.workloads[0], Clock::Virtual).unwrap();
+    assert_eq!((settings.time("time"), settings.text("profile")), (Duration::from_secs(1), "peak"));
+    for (from, to, message) in [
+        ("\"SEQ1M Q8T1 read\"", "\"SEQ1M Q8T2 read\"", "plan.toml:35:10: the suite has no row `SEQ1M Q8T2 read`; known: "),
+        ("\"peak\"", "\"peek\"", "plan.toml:33:11: `peek`: expected 3, 8, 8-nvme, real, peak"),
+        ("name = \"again\"", "name = \"again\"\nruns = 0", "plan.toml:39:8: `0`: expected a whole number from 1 to 100"),
+        ("name = \"again\"", "name = \"again\"\nrun = 2", "plan.toml:39:1: unknown key `run` in [[workload]]; did you mean `runs`?"),
+        (
+            "\"hdparm\"",
+            "\"bonnie\"",
+            "plan.toml:37:9: bonnie runs on a folder, and (members = memory, level = raid0, chunk = 64KiB, cache = none, file_system = none) has no file system; give the axis file_system, or leave it out with [[skip]]",
+        ),
+        ("{device})", "ram:1MiB)", "plan.toml:8:9: the text of a cache names the device below it once, as {device}"),
+    ] {
+        let error = resolve("plan.toml", &text.replacen(from, to, 1), &[]).expect_err(message).to_string();
+        assert!(error.starts_with(message), "expected {message}\n   found {error}");
+    }
+}
 
 #[test]
 fn every_wrong_plan_has_its_line() {

@@ -1,77 +1,36 @@
 //! The trials of a run, one after the other.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use bench::audit::{self, Facts};
 use bench::load::Hooks;
+use bench::suite::Meter;
 use bench::suite::devtest::{self, Prepared, Settings, Verify};
 use block::{Node, Traffic};
 use reactor::{Reactor, derive_seed};
 use results::{Clock, Configuration, MemberTraffic, Plan, Trial, Workload, cell_id};
 use stack::{BuildContext, Stack};
 
+use super::attached::{Attached, Ground, NotAttached, ServeWith, Wanted};
 use super::folder::MEMBERS;
-use super::{Ended, Observer, Progress};
+use super::members::{Members, put_in_place};
+use super::rows::{self, Ground as RowGround};
+use super::{Ended, Observer, Progress, audited};
+use crate::audit::TargetMeter;
 use crate::estimate::{Estimate, Kind};
 use crate::guard::Guard;
-use crate::host::{self, ProcessorTime};
 use crate::journal::Journal;
-use crate::plan::{Leaf, MadeFile, leaves, map_leaves, suite};
+use crate::plan::{map_leaves, rows as planned_rows, suite};
 use crate::record::Record;
 use crate::{Error, order, stacks};
 
-/// Every file and device that a plan's stacks stand on.
-#[derive(Debug, Default)]
-pub(super) struct Members {
-    made: Vec<MadeFile>,
-    existing: Vec<PathBuf>,
-}
-
-impl Members {
-    pub(super) fn of(plan: &Plan) -> Result<Members, Error> {
-        let mut members = Members::default();
-        for configuration in &plan.configurations {
-            for leaf in leaves(&stacks::parse(&configuration.stack)?)? {
-                match leaf {
-                    Leaf::Made(file) if !members.made.contains(&file) => members.made.push(file),
-                    Leaf::Existing { path, .. } if !members.existing.contains(&path) => members.existing.push(path),
-                    _ => (),
-                }
-            }
-        }
-        Ok(members)
-    }
-
-    /// Asks the guard about everything that is there already, before anything is written.
-    pub(super) fn check(&self, guard: &Guard) -> Result<(), Error> {
-        Ok(self.existing.iter().try_for_each(|path| guard.check(path))?)
-    }
-
-    /// The folders and devices whose storage the figures depend on.
-    pub(super) fn storage(&self, own: &Path) -> Vec<PathBuf> {
-        let folders = self.made.iter().map(|file| file.folder.clone().unwrap_or_else(|| own.to_owned()));
-        let mut storage: Vec<PathBuf> = folders.chain(self.existing.iter().cloned()).collect();
-        storage.sort();
-        storage.dedup();
-        storage
-    }
-
-    fn make(&self, guard: &Guard, own: &Path, journal: &mut Journal) -> Result<(), Error> {
-        if self.made.iter().any(|file| file.folder.is_none()) {
-            journal.make_folder(own)?;
-        }
-        for file in &self.made {
-            let path = file.path(own);
-            guard.make_file(&path, file.size_bytes, |made| journal.note_file(&path, made))?;
-        }
-        Ok(())
-    }
-}
-
 /// Why a visit did not come to its end.
-enum Broken {
+#[derive(Debug)]
+pub(super) enum Broken {
     Stopped,
     Failed(Error),
 }
@@ -98,15 +57,31 @@ pub(super) struct Execution<'a> {
     groups: Vec<Vec<usize>>,
     estimate: Estimate,
     begun: Instant,
+    /// When the trial under way began.
+    trial_begun: Instant,
+    /// What serves stacks to the kernel; without it there are no file systems.
+    serve_with: Option<&'a ServeWith>,
+    /// Where file systems appear, once there was one.
+    ground: Option<Ground>,
+    /// Configurations that this machine cannot have, by identity, with the reason.
+    unfit: BTreeMap<String, String>,
+}
+
+/// What came of a workload.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub(super) metrics: BTreeMap<String, f64>,
+    pub(super) members: Vec<MemberTraffic>,
+    pub(super) flags: Vec<String>,
 }
 
 /// One visit of a configuration in a block.
 #[derive(Clone, Copy)]
-struct Visit<'a> {
+pub(super) struct Visit<'a> {
     block: u32,
     /// Its place in the block, from 0.
     position: usize,
-    configuration: &'a Configuration,
+    pub(super) configuration: &'a Configuration,
 }
 
 impl<'a> Execution<'a> {
@@ -122,7 +97,30 @@ impl<'a> Execution<'a> {
         let done = trials.into_iter().map(|trial| (trial.cell, trial.block)).collect();
         let groups = suite::groups(plan);
         let (flags, estimate) = (Vec::new(), Estimate::default());
-        Execution { plan, folder, guard, record, stop, done, flags, started, groups, estimate, begun: Instant::now() }
+        let begun = Instant::now();
+        Execution {
+            plan,
+            folder,
+            guard,
+            record,
+            stop,
+            done,
+            flags,
+            started,
+            groups,
+            estimate,
+            begun,
+            trial_begun: begun,
+            serve_with: None,
+            ground: None,
+            unfit: BTreeMap::new(),
+        }
+    }
+
+    /// The same with a program that serves stacks to the kernel.
+    pub(super) fn serving_with(mut self, serve_with: Option<&'a ServeWith>) -> Execution<'a> {
+        self.serve_with = serve_with;
+        self
     }
 
     /// Marks every trial from now on.
@@ -158,12 +156,13 @@ impl<'a> Execution<'a> {
                 }
                 if !ready {
                     members.make(self.guard, &self.own_members(), journal)?;
-                    self.rehearse()?;
+                    self.rehearse(journal, observer)?;
                     ready = true;
                 }
-                let result = match visit.configuration.clock {
-                    Clock::Virtual => self.visit_modelled(&visit, observer),
-                    Clock::Wall => self.visit_measured(&visit, observer),
+                let result = match (visit.configuration.clock, Wanted::of(visit.configuration)?) {
+                    (Clock::Virtual, _) => self.visit_modelled(&visit, observer),
+                    (Clock::Wall, None) => self.visit_measured(&visit, observer),
+                    (Clock::Wall, Some(wanted)) => self.visit_attached(&visit, &wanted, journal, observer),
                 };
                 match result {
                     Ok(()) => (),
@@ -179,12 +178,59 @@ impl<'a> Execution<'a> {
         self.folder.join(MEMBERS)
     }
 
-    /// Opens every configuration once before the first trial: what cannot be opened is found out now and not in an hour.
-    fn rehearse(&self) -> Result<(), Error> {
-        for configuration in &self.plan.configurations {
-            self.build(configuration, 0).map_err(|error| Error::from(error).at(&configuration.stack))?;
+    /// Opens every configuration once before the first trial: what cannot be opened is found out now and not in an hour. A file
+    /// system that cannot be had here is no error: its trials say so.
+    fn rehearse(&mut self, journal: &mut Journal, observer: &mut dyn Observer) -> Result<(), Error> {
+        let plan = self.plan;
+        for configuration in &plan.configurations {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let Some(wanted) = Wanted::of(configuration)? else {
+                self.build(configuration, 0).map_err(|error| Error::from(error).at(&configuration.stack))?;
+                continue;
+            };
+            match self.attach(configuration, &wanted, 0, journal).and_then(|attached| attached.take_away().map_err(NotAttached::Failed)) {
+                Ok(()) => (),
+                Err(NotAttached::Failed(error)) => return Err(error.at(&configuration.stack)),
+                Err(NotAttached::NotHere(reason)) => {
+                    let values: Vec<&str> =
+                        plan.axes.iter().filter_map(|axis| configuration.settings.get(&axis.name)).map(String::as_str).collect();
+                    let note = format!("not measured here: {}: {reason}", values.join(" "));
+                    super::folder::add_note(self.folder, &note)?;
+                    observer.note(&note);
+                    self.unfit.insert(configuration.id.clone(), reason);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// A configuration's file system, mounted.
+    fn attach(
+        &mut self,
+        configuration: &Configuration,
+        wanted: &Wanted<'_>,
+        seed: u64,
+        journal: &mut Journal,
+    ) -> Result<Attached, NotAttached> {
+        let Some(serve_with) = self.serve_with else {
+            return Err(NotAttached::NotHere("nothing was named that serves a stack to the kernel".to_owned()));
+        };
+        let node = self.node(configuration).map_err(NotAttached::Failed)?;
+        let ground = match &mut self.ground {
+            Some(ground) => ground,
+            None => self.ground.insert(Ground::make(self.folder, journal).map_err(NotAttached::Failed)?),
+        };
+        Attached::new(ground, journal, self.guard, serve_with, (&node, seed), wanted)
+    }
+
+    pub(super) fn plan(&self) -> &'a Plan {
+        self.plan
+    }
+
+    pub(super) fn stop(&self) -> &'a AtomicBool {
+        self.stop
     }
 
     fn cell(&self, configuration: &Configuration, workload: usize) -> String {
@@ -192,7 +238,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Those of the workloads that have no trial yet in this visit.
-    fn missing(&self, visit: &Visit<'_>, workloads: &[usize]) -> Vec<usize> {
+    pub(super) fn missing(&self, visit: &Visit<'_>, workloads: &[usize]) -> Vec<usize> {
         let is_missing = |workload: &&usize| !self.done.contains(&(self.cell(visit.configuration, **workload), visit.block));
         workloads.iter().filter(is_missing).copied().collect()
     }
@@ -206,7 +252,8 @@ impl<'a> Execution<'a> {
                 let size_bytes = stacks::dry(&stacks::parse(&configuration.stack)?)?.size_bytes;
                 for group in &self.groups {
                     let missing = self.missing(&visit, group);
-                    if !missing.is_empty() {
+                    // Whatever another suite prepares is part of its rows' time.
+                    if missing.first().is_some_and(|first| self.plan.workloads[*first].suite == devtest::NAME) {
                         let preparing = suite::planned_preparing(self.plan, configuration.clock, size_bytes);
                         estimate.plan(self.kind(configuration.clock, None), preparing / self.groups.len() as u32);
                     }
@@ -227,57 +274,68 @@ impl<'a> Execution<'a> {
         Kind(2 * step + usize::from(clock == Clock::Wall))
     }
 
+    /// A configuration's stack, its files by their paths.
+    fn node(&self, configuration: &Configuration) -> Result<Node, Error> {
+        let own = self.own_members();
+        map_leaves(stacks::parse(&configuration.stack)?, &|node| Ok(put_in_place(node, &own)))
+    }
+
     /// The devices of a configuration, opened through the guard.
     fn build(&self, configuration: &Configuration, seed: u64) -> Result<Stack, block::Error> {
-        let own = self.own_members();
-        let node = stack::parse(&configuration.stack)?;
-        let node = map_leaves(node, &|node| Ok(put_in_place(node, &own)))
-            .map_err(|error| block::Error::new(block::ErrorKind::Invalid, error.to_string()))?;
+        let node = self.node(configuration).map_err(|error| block::Error::new(block::ErrorKind::Invalid, error.to_string()))?;
         let context = BuildContext { files: self.guard, seed, read_only: false, create_bytes: None, emulate: true };
         stack::build(&node, &context)
     }
 
+    /// Where requests go in a visit, and what its data say of themselves.
+    pub(super) fn seeds(&self, visit: &Visit<'_>) -> (u64, u64) {
+        let seed = order::visit_seed(self.plan, visit.configuration, visit.block);
+        (seed, derive_seed(seed, &self.started, 0))
+    }
+
     fn settings(&self, visit: &Visit<'_>, workload: &Workload) -> Result<Settings, Error> {
         let mut settings = suite::settings(self.plan, workload, visit.configuration.clock)?;
-        settings.seed = order::visit_seed(self.plan, visit.configuration, visit.block);
-        settings.data_seed = derive_seed(settings.seed, &self.started, 0);
+        (settings.seed, settings.data_seed) = self.seeds(visit);
         Ok(settings)
     }
 
-    /// Modelled disks: every trial on a fresh stack and a fresh clock.
+    /// Modelled disks: every trial, or suite that is run whole, on a fresh stack and a fresh clock.
     fn visit_modelled(&mut self, visit: &Visit<'_>, observer: &mut dyn Observer) -> Result<(), Broken> {
-        for workload in self.missing(visit, &(0..self.plan.workloads.len()).collect::<Vec<_>>()) {
-            let mut settings = self.settings(visit, &self.plan.workloads[workload])?;
-            // There is nothing to verify: a modelled disk keeps no data, and its label says that it is modelled.
-            settings.verify = Verify::Off;
-            let reactor = Reactor::virtual_clock();
-            let seed = order::trial_seed(self.plan, visit.configuration, &self.plan.workloads[workload].name, visit.block);
-            let stack = self.build(visit.configuration, seed)?;
-            let mut prepared = devtest::prepare(&*stack.device, &reactor, &settings, &mut Hooks::default())?;
-            self.trial(
-                visit,
-                workload,
-                &Bench { stack: &stack, reactor: &reactor, settings: &settings, flags: &[] },
-                &mut prepared,
-                observer,
-            )?;
+        for group in self.groups.clone() {
+            let first = &self.plan.workloads[group[0]];
+            if first.suite != devtest::NAME {
+                let stack = self.build(visit.configuration, order::trial_seed(self.plan, visit.configuration, &first.name, visit.block))?;
+                let whole = RowGround::Device(&stack);
+                rows::run(self, visit, &group, &whole, &[], &Reactor::virtual_clock(), observer)?;
+                continue;
+            }
+            for workload in self.missing(visit, &group) {
+                let mut settings = self.settings(visit, &self.plan.workloads[workload])?;
+                // There is nothing to verify: a modelled disk keeps no data, and its label says that it is modelled.
+                settings.verify = Verify::Off;
+                let reactor = Reactor::virtual_clock();
+                let seed = order::trial_seed(self.plan, visit.configuration, &self.plan.workloads[workload].name, visit.block);
+                let stack = self.build(visit.configuration, seed)?;
+                let mut prepared = devtest::prepare(&*stack.device, &reactor, &settings, &mut Hooks::default())?;
+                let bench = Bench { stack: &stack, reactor: &reactor, settings: &settings, flags: &[] };
+                self.trial(visit, workload, &bench, &mut prepared, observer)?;
+            }
         }
         Ok(())
     }
 
     /// Real time: the stack is opened once for the visit, and each suite prepares its content once.
     fn visit_measured(&mut self, visit: &Visit<'_>, observer: &mut dyn Observer) -> Result<(), Broken> {
-        let reactor = Reactor::wall().map_err(|error| {
-            Error::failed(format!(
-                "io_uring cannot be used here: {error}; `raidloom check` tells more (kernel.io_uring_disabled, a container's filter)"
-            ))
-        })?;
+        let reactor = wall_reactor()?;
         let stack = self.build(visit.configuration, order::visit_seed(self.plan, visit.configuration, visit.block))?;
-        let own = format!("{}/", self.own_members().display());
-        let notes: Vec<String> = stack.notes.iter().map(|note| note.replace(&own, "")).collect();
+        let notes = self.notes(visit, &stack.notes)?;
         for group in self.groups.clone() {
             let missing = self.missing(visit, &group);
             let Some(first) = missing.first() else { continue };
+            if self.plan.workloads[*first].suite != devtest::NAME {
+                rows::run(self, visit, &group, &RowGround::Device(&stack), &notes, &reactor, observer)?;
+                continue;
+            }
             let settings = self.settings(visit, &self.plan.workloads[*first])?;
             let begun = Instant::now();
             let stop = || self.stop.load(Ordering::Relaxed);
@@ -294,6 +352,44 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
+    /// A file system: made and mounted for the visit, and every suite in its folder.
+    fn visit_attached(
+        &mut self,
+        visit: &Visit<'_>,
+        wanted: &Wanted<'_>,
+        journal: &mut Journal,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Broken> {
+        let all: Vec<usize> = (0..self.plan.workloads.len()).collect();
+        if let Some(reason) = self.unfit.get(&visit.configuration.id).cloned() {
+            return self.skip(visit, &all, &reason, observer);
+        }
+        let seed = order::visit_seed(self.plan, visit.configuration, visit.block);
+        let attached = match self.attach(visit.configuration, wanted, seed, journal) {
+            Ok(attached) => RefCell::new(attached),
+            Err(NotAttached::NotHere(reason)) => return Err(Error::failed(reason).into()),
+            Err(NotAttached::Failed(error)) => return Err(error.into()),
+        };
+        let reactor = wall_reactor()?;
+        let notes = self.notes(visit, attached.borrow().notes())?;
+        for group in self.groups.clone() {
+            rows::run(self, visit, &group, &RowGround::Folder(&attached), &notes, &reactor, observer)?;
+        }
+        // Its ring may hold files of the suites.
+        drop(reactor);
+        Ok(attached.into_inner().take_away()?)
+    }
+
+    /// What is to be known of every trial of a visit in real time.
+    fn notes(&self, visit: &Visit<'_>, of_stack: &[String]) -> Result<Vec<String>, Error> {
+        let own = format!("{}/", self.own_members().display());
+        let mut notes: Vec<String> = of_stack.iter().map(|note| note.replace(&own, "")).collect();
+        if stacks::has_model(&stacks::parse(&visit.configuration.stack)?) {
+            notes.push("modelled disks, paced in real time: the figures are a prediction, with this machine's own times in it".to_owned());
+        }
+        Ok(notes)
+    }
+
     /// One trial: measured, and on stable storage before the next begins.
     fn trial(
         &mut self,
@@ -306,27 +402,80 @@ impl<'a> Execution<'a> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Broken::Stopped);
         }
-        let (plan, planned) = (self.plan, &self.plan.workloads[workload]);
-        observer.trial_begun(plan, &self.progress(visit, &planned.name));
+        self.tell(visit, workload, observer);
+        let planned = &self.plan.workloads[workload];
         let test = suite::test(planned)?;
         let traffic_before = traffic(bench.stack);
-        let (machine_before, own_before, begun) = (ProcessorTime::now(), host::own_ticks(), Instant::now());
+        let node = stacks::parse(&visit.configuration.stack)?;
+        let mut meter = TargetMeter::leaves(audited::without_stores(&node, &bench.stack.members, |member| member.counters.clone()));
+        if visit.configuration.clock == Clock::Virtual {
+            meter = meter.without_machine();
+        }
+        let (before, begun) = (meter.read(), bench.reactor.now());
         let stop = || self.stop.load(Ordering::Relaxed);
         let mut hooks = Hooks { stop: Some(&stop), progress: None };
         let result = devtest::run_test(&*bench.stack.device, bench.reactor, &test, bench.settings, prepared, &mut hooks)?;
+        let (after, elapsed) = (meter.read(), bench.reactor.now().since(begun));
 
-        let mut flags = self.flags.clone();
-        flags.extend_from_slice(bench.flags);
+        let moved = traffic(bench.stack).into_iter().zip(&traffic_before).map(|(after, before)| after.since(before));
+        let members = moved.map(|moved| MemberTraffic { read_bytes: moved.read_bytes, written_bytes: moved.written_bytes });
+        let mut found = Found { metrics: result.metrics(), members: members.collect(), flags: bench.flags.to_vec() };
         match &result.outcome {
-            devtest::Outcome::Measured(measured) => flags.extend(measured.notes.iter().cloned()),
-            devtest::Outcome::Skipped(reason) => flags.push(format!("not measured: {reason}")),
+            devtest::Outcome::Measured(measured) => {
+                found.flags.extend(measured.notes.iter().cloned());
+                let asked =
+                    Traffic { read_bytes: measured.sample.read.bytes, written_bytes: measured.sample.write.bytes, ..Traffic::default() };
+                let copies = audited::copies(&node);
+                let mut facts = Facts { copies, ..Facts::between(&before, &after, asked, elapsed) };
+                if let Some(moved) = &mut facts.moved {
+                    moved.read_bytes = moved.read_bytes.saturating_sub(measured.read_back_bytes);
+                }
+                if test.writes_at_random() && !bench.settings.ramp.is_zero() {
+                    // What was moved during the ramp was asked for too, but nobody counted it.
+                    facts.moved = None;
+                }
+                found.metrics.extend(audited::ratios(&facts));
+                found.flags.extend(audit::judge(&facts).iter().map(audited::words));
+            }
+            devtest::Outcome::Skipped(reason) => found.flags.push(audited::not_measured(reason)),
             devtest::Outcome::Stopped => return Err(Broken::Stopped),
         }
-        let clock = visit.configuration.clock;
-        if clock == Clock::Wall {
-            flags.extend(host::not_quiet(machine_before, ProcessorTime::now(), host::own_ticks().saturating_sub(own_before)));
+        self.trial_found(visit, workload, found, observer)
+    }
+
+    /// Says that a trial begins.
+    pub(super) fn tell(&mut self, visit: &Visit<'_>, workload: usize, observer: &mut dyn Observer) {
+        observer.trial_begun(self.plan, &self.progress(visit, &self.plan.workloads[workload].name));
+        self.trial_begun = Instant::now();
+    }
+
+    /// How often a suite runs the row of a workload itself.
+    pub(super) fn runs_of(&self, visit: &Visit<'_>, workload: usize) -> u64 {
+        let workload = &self.plan.workloads[workload];
+        let has_runs = planned_rows::suite_of(workload).is_ok_and(|suite| suite.setting("runs").is_some());
+        let settings = planned_rows::settings(self.plan, workload, visit.configuration.clock);
+        settings.map_or(1, |settings| if has_runs { settings.count("runs") } else { 1 })
+    }
+
+    /// Records that workloads of a visit cannot be measured, unless they are recorded already.
+    pub(super) fn skip(&mut self, visit: &Visit<'_>, group: &[usize], reason: &str, observer: &mut dyn Observer) -> Result<(), Broken> {
+        for workload in self.missing(visit, group) {
+            let found = Found { flags: vec![audited::not_measured(reason)], ..Found::default() };
+            self.trial_found(visit, workload, found, observer)?;
         }
-        let moved = traffic(bench.stack).into_iter().zip(&traffic_before).map(|(after, before)| after.since(before));
+        Ok(())
+    }
+
+    /// Records a trial.
+    pub(super) fn trial_found(
+        &mut self,
+        visit: &Visit<'_>,
+        workload: usize,
+        found: Found,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Broken> {
+        let (plan, planned) = (self.plan, &self.plan.workloads[workload]);
+        let clock = visit.configuration.clock;
         let trial = Trial {
             cell: self.cell(visit.configuration, workload),
             settings: visit.configuration.settings.clone(),
@@ -334,9 +483,9 @@ impl<'a> Execution<'a> {
             block: visit.block,
             order: u32::try_from(visit.position * plan.workloads.len() + workload).expect("a block is not that long"),
             clock,
-            metrics: result.metrics(),
-            members: moved.map(|moved| MemberTraffic { read_bytes: moved.read_bytes, written_bytes: moved.written_bytes }).collect(),
-            flags,
+            metrics: found.metrics,
+            members: found.members,
+            flags: self.flags.iter().cloned().chain(found.flags).collect(),
         };
         self.record.append(&trial)?;
         if clock == Clock::Wall {
@@ -344,7 +493,7 @@ impl<'a> Execution<'a> {
             self.record.settle()?;
         }
         self.done.insert((trial.cell.clone(), trial.block));
-        self.estimate.done(self.kind(clock, Some(workload)), begun.elapsed());
+        self.estimate.done(self.kind(clock, Some(workload)), self.trial_begun.elapsed());
         observer.trial_recorded(plan, &self.progress(visit, &planned.name), &trial);
         Ok(())
     }
@@ -360,6 +509,14 @@ impl<'a> Execution<'a> {
             left: self.estimate.left(),
         }
     }
+}
+
+fn wall_reactor() -> Result<Reactor, Error> {
+    Reactor::wall().map_err(|error| {
+        Error::failed(format!(
+            "io_uring cannot be used here: {error}; `raidloom check` tells more (kernel.io_uring_disabled, a container's filter)"
+        ))
+    })
 }
 
 /// What is doubtful about every trial on a stack.
@@ -378,14 +535,4 @@ struct Bench<'a> {
 
 fn traffic(stack: &Stack) -> Vec<Traffic> {
     stack.members.iter().map(|member| member.counters.read()).collect()
-}
-
-/// A leaf whose placeholder is replaced by the folder it stands for.
-fn put_in_place(node: Node, own: &Path) -> Node {
-    match (leaves(&node).as_deref(), node) {
-        (Ok([Leaf::Made(file)]), Node::Leaf { scheme, options, .. }) => {
-            Node::Leaf { scheme, address: file.path(own).to_string_lossy().into_owned(), options }
-        }
-        (_, node) => node,
-    }
 }

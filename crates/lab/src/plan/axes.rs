@@ -1,0 +1,278 @@
+//! What `[matrix]` and each `[[add]]` say for every axis, checked value by value.
+
+use block::Node;
+use export::RemovalPolicy;
+
+use super::document::{Item, Place, Reader, suggestion};
+use super::members::{self, MemberSet};
+use crate::mount::{FILE_SYSTEMS, FileSystem};
+use crate::{Error, stacks};
+
+pub(crate) const MEMBERS: &str = "members";
+pub(crate) const LEVEL: &str = "level";
+pub(crate) const CHUNK: &str = "chunk";
+pub(crate) const CACHE: &str = "cache";
+pub(crate) const FILE_SYSTEM: &str = "file_system";
+pub(crate) const MAKE_OPTIONS: &str = "make_options";
+pub(crate) const MOUNT_OPTIONS: &str = "mount_options";
+pub(crate) const POLICY: &str = "policy";
+/// Every axis there is, in the order in which they are shown.
+pub(crate) const AXES: [&str; 8] = [MEMBERS, LEVEL, CHUNK, CACHE, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
+/// Those whose values are texts, and which an `[[add]]` takes from the matrix when it does not name them.
+const TEXT_AXES: [&str; 5] = [CACHE, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
+/// Those that mean something only to a file system.
+const ON_FILE_SYSTEMS: [&str; 3] = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
+
+/// The value of `cache` and `file_system` for none.
+pub(crate) const NONE: &str = "none";
+/// The value of `make_options` and `mount_options` for none.
+pub(crate) const DEFAULTS: &str = "defaults";
+
+/// Where the device below stands in the template of a cache.
+const DEVICE: &str = "{device}";
+
+/// The smallest unit of a chunk in bytes.
+const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
+
+/// How members become one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Level {
+    /// Its name in plans, and in stack texts where it is a layer.
+    pub(super) name: &'static str,
+    /// Whether it deals members out in chunks.
+    pub(super) has_chunks: bool,
+}
+
+/// The first member alone.
+pub(super) const SINGLE: &str = "single";
+
+const fn level(name: &'static str, has_chunks: bool) -> Level {
+    Level { name, has_chunks }
+}
+
+const LEVELS: [Level; 8] = [
+    level(SINGLE, false),
+    level("linear", false),
+    level("raid0", true),
+    level("raid1", false),
+    level("raid10", true),
+    level("raid4", true),
+    level("raid5", true),
+    level("raid6", true),
+];
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct At<T> {
+    pub(super) value: T,
+    pub(super) place: Place,
+}
+
+/// A named cache: a stack text with a place for what is below.
+#[derive(Clone, Debug)]
+pub(super) struct Cache {
+    pub(super) name: String,
+    template: Node,
+}
+
+impl Cache {
+    /// The cache in front of a device.
+    pub(super) fn over(&self, device: &Node) -> Result<Node, Error> {
+        members::map_leaves(self.template.clone(), &|leaf| Ok(if is_place(&leaf) { device.clone() } else { leaf }))
+    }
+}
+
+fn is_place(node: &Node) -> bool {
+    matches!(node, Node::Leaf { scheme, address, .. } if scheme == "file" && address == DEVICE)
+}
+
+/// Reads `[caches]`: names and stack texts.
+pub(super) fn read_caches(section: Option<Reader<'_>>) -> Result<Vec<Cache>, Error> {
+    let Some(section) = section else { return Ok(Vec::new()) };
+    let read = |(name, place, item): (&str, &Place, &Item)| {
+        if name == NONE {
+            return Err(place.error("a cache cannot be called `none`: that is the name of having none"));
+        }
+        let template = stacks::parse(item.text()?).map_err(|error| item.error(error))?;
+        if template.leaves().into_iter().filter(|leaf| is_place(leaf)).count() != 1 {
+            return Err(item.error(format!("the text of a cache names the device below it once, as {DEVICE}")));
+        }
+        Ok(Cache { name: name.to_owned(), template: members::absolute_paths(template)? })
+    };
+    section.named().map(read).collect()
+}
+
+/// What a plan has names for.
+pub(super) struct Names<'a> {
+    pub(super) sets: &'a [MemberSet],
+    pub(super) caches: &'a [Cache],
+}
+
+/// The values that `[matrix]` or one `[[add]]` gives for each axis.
+pub(super) struct Selection<'a> {
+    pub(super) members: Vec<At<&'a MemberSet>>,
+    pub(super) levels: Vec<At<Level>>,
+    pub(super) chunks: Vec<At<u64>>,
+    /// By axis, in the order of [`TEXT_AXES`]; an axis that is not given has none.
+    texts: [Vec<At<String>>; TEXT_AXES.len()],
+}
+
+impl<'a> Selection<'a> {
+    /// What is taken where a table names nothing: all sets of members, and no other axis.
+    pub(super) fn usual(names: &Names<'a>, place: &Place) -> Selection<'a> {
+        let members = names.sets.iter().map(|set| At { value: set, place: place.clone() }).collect();
+        Selection { members, levels: Vec::new(), chunks: Vec::new(), texts: Default::default() }
+    }
+
+    /// Values of an axis of texts.
+    pub(super) fn texts(&self, axis: &str) -> &[At<String>] {
+        let index = TEXT_AXES.iter().position(|known| *known == axis).expect("an axis of texts");
+        &self.texts[index]
+    }
+
+    /// Reads a table; what it does not name is as `usual`.
+    pub(super) fn read(names: &Names<'a>, usual: &Selection<'a>, table: &Reader<'_>) -> Result<Selection<'a>, Error> {
+        let (members, level, chunk) = (table.get(MEMBERS), table.require(LEVEL, "single, linear, raid0, …")?, table.get(CHUNK));
+        for (key, place, _) in table.named() {
+            if !AXES.contains(&key) {
+                return Err(place.error(format!("unknown key `{key}` in {}{}", table.name, suggestion(key, AXES))));
+            }
+        }
+        let members = match members {
+            Some(item) => each(item, MEMBERS, |item| named_set(names.sets, item))?,
+            None => usual.members.iter().map(|at| At { value: at.value, place: table.place.clone() }).collect(),
+        };
+        let levels = each(level, LEVEL, named_level)?;
+        let chunks = chunk.map_or(Ok(Vec::new()), read_chunks)?;
+        let stripes = levels.iter().find(|level| level.value.has_chunks);
+        match (stripes, chunk) {
+            (Some(level), None) => {
+                return Err(level.place.error(format!("{} needs the axis `chunk` in {}", level.value.name, table.name)));
+            }
+            (None, Some(item)) => {
+                return Err(item.error(format!("`chunk` means nothing to the levels of {}; only striped levels have chunks", table.name)));
+            }
+            _ => (),
+        }
+        let texts = read_texts(names, usual, table)?;
+        let selection = Selection { members, levels, chunks, texts };
+        selection.refuse_twice()?;
+        Ok(selection)
+    }
+
+    fn refuse_twice(&self) -> Result<(), Error> {
+        twice(self.members.iter().map(|at| (at.value.name.clone(), &at.place)))?;
+        twice(self.levels.iter().map(|at| (at.value.name.to_owned(), &at.place)))?;
+        twice(self.chunks.iter().map(|at| (stacks::size_text(at.value), &at.place)))?;
+        self.texts.iter().try_for_each(|values| twice(values.iter().map(|at| (at.value.clone(), &at.place))))
+    }
+}
+
+/// The axes of texts. Options belong to a file system: a table that names its own takes none from elsewhere.
+fn read_texts(names: &Names<'_>, usual: &Selection<'_>, table: &Reader<'_>) -> Result<[Vec<At<String>>; TEXT_AXES.len()], Error> {
+    let own_file_system = table.get(FILE_SYSTEM).is_some();
+    let mut texts: [Vec<At<String>>; TEXT_AXES.len()] = Default::default();
+    for (axis, values) in TEXT_AXES.into_iter().zip(&mut texts) {
+        *values = match table.get(axis) {
+            Some(item) => each(item, axis, |item| text_of(axis, item, names))?,
+            None if own_file_system && (axis == MAKE_OPTIONS || axis == MOUNT_OPTIONS) => Vec::new(),
+            None => usual.texts(axis).to_vec(),
+        };
+    }
+    let has_file_system = texts[1].iter().any(|at| at.value != NONE);
+    for axis in ON_FILE_SYSTEMS {
+        if let Some(item) = table.get(axis).filter(|_| !has_file_system) {
+            return Err(item.error(format!("`{axis}` means nothing without a file system: give the axis {FILE_SYSTEM}")));
+        }
+    }
+    Ok(texts)
+}
+
+/// The text of one value of an axis, as it stands in settings.
+pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<String, Error> {
+    let text = item.text()?.trim();
+    match axis {
+        CACHE if text != NONE && !names.caches.iter().any(|cache| cache.name == text) => {
+            let known: Vec<&str> = names.caches.iter().map(|cache| cache.name.as_str()).chain([NONE]).collect();
+            Err(item.error(format!("there is no `{text}` in [caches]{}", suggestion(text, known.iter().copied()))))
+        }
+        FILE_SYSTEM if text != NONE && FileSystem::named(text).is_err() => {
+            let known: Vec<&str> = FILE_SYSTEMS.iter().map(|known| known.name).chain([NONE]).collect();
+            Err(item.error(format!("unknown file system `{text}`{}", suggestion(text, known.iter().copied()))))
+        }
+        POLICY => text.parse::<RemovalPolicy>().map(|policy| policy.to_string()).map_err(|text| item.error(text)),
+        MAKE_OPTIONS | MOUNT_OPTIONS if text.is_empty() => Err(item.error(format!("an empty text; \"{DEFAULTS}\" is for no options"))),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+fn each<T>(item: &Item, axis: &str, read: impl Fn(&Item) -> Result<T, Error>) -> Result<Vec<At<T>>, Error> {
+    values(item, axis)?.iter().map(|item| Ok(At { value: read(item)?, place: item.place.clone() })).collect()
+}
+
+/// The values that an axis is given.
+pub(super) fn values<'a>(item: &'a Item, axis: &str) -> Result<&'a [Item], Error> {
+    let items = item.list();
+    if items.is_empty() {
+        return Err(item.error(format!("the axis `{axis}` is empty: it would leave no configuration")));
+    }
+    Ok(items)
+}
+
+fn twice<'a>(values: impl Iterator<Item = (String, &'a Place)>) -> Result<(), Error> {
+    let mut seen: Vec<String> = Vec::new();
+    for (value, place) in values {
+        if seen.contains(&value) {
+            return Err(place.error(format!("{value} is given twice")));
+        }
+        seen.push(value);
+    }
+    Ok(())
+}
+
+fn named_set<'a>(sets: &'a [MemberSet], item: &Item) -> Result<&'a MemberSet, Error> {
+    let name = item.text()?;
+    let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
+    let set = sets.iter().find(|set| set.name == name);
+    set.ok_or_else(|| item.error(format!("there is no [members.{name}]{}", suggestion(name, names.iter().copied()))))
+}
+
+fn named_level(item: &Item) -> Result<Level, Error> {
+    let name = item.text()?;
+    let known = LEVELS.into_iter().find(|known| known.name == name);
+    known.ok_or_else(|| item.error(format!("unknown level `{name}`{}", suggestion(name, LEVELS.iter().map(|known| known.name)))))
+}
+
+pub(super) fn read_size(item: &Item) -> Result<u64, Error> {
+    stacks::parse_size(&item.scalar()?).map_err(|text| item.error(text))
+}
+
+/// A list of sizes, or `{ from = "4KiB", to = "512KiB", times = 2 }`.
+fn read_chunks(item: &Item) -> Result<Vec<At<u64>>, Error> {
+    let chunks = match item.reader(CHUNK) {
+        Ok(range) => {
+            let (from, to) = (range.require("from", "the first size")?, range.require("to", "the last size")?);
+            let times = range.get("times").map_or(Ok(2), |item| item.whole(2, 1 << 20))?;
+            range.finish()?;
+            let (first, last) = (read_size(from)?, read_size(to)?);
+            if first > last {
+                return Err(to.error("`to` is smaller than `from`: the axis is empty"));
+            }
+            if first == 0 {
+                return Err(from.error("a chunk of 0 bytes is no chunk"));
+            }
+            let sizes = std::iter::successors(Some(first), |size| size.checked_mul(times)).take_while(|size| *size <= last);
+            sizes.map(|value| At { value, place: item.place.clone() }).collect()
+        }
+        Err(_) => each(item, CHUNK, read_size)?,
+    };
+    for At { value, place } in &chunks {
+        if *value == 0 || !value.is_multiple_of(SECTOR_BYTES) {
+            return Err(place.error(format!(
+                "a chunk of {} is not possible: it has to be a multiple of {SECTOR_BYTES} bytes, and more than 0",
+                stacks::size_text(*value)
+            )));
+        }
+    }
+    Ok(chunks)
+}

@@ -1,0 +1,274 @@
+//! Suites that are run whole: every row becomes a trial as soon as it is measured.
+//!
+//! On the wall clock a suite that has rows missing is run from its beginning, and only what is missing is recorded: later rows
+//! need what earlier ones left. A row that the suite itself runs several times becomes one trial, with the median of each figure.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use bench::audit::Reading;
+use bench::suite::row::Result as RowResult;
+use bench::suite::{Meter, Observer as SuiteObserver, OpenFile, Phase, Row, Session, Target, Ticker};
+use block::{Channel, Device, Error, ErrorKind, Info, Node, Reactor, Traffic};
+use results::{Clock, MemberTraffic};
+use stack::{BuildContext, OpenFiles, Stack};
+
+use super::attached::Attached;
+use super::audited;
+use super::execute::{Broken, Execution, Found, Visit};
+use crate::audit::TargetMeter;
+use crate::plan::rows;
+use crate::{Observer, stacks};
+
+/// What a suite is run on, and what its members say of themselves.
+pub(super) enum Ground<'a> {
+    /// The device of a stack.
+    Device(&'a Stack),
+    /// The folder of a mounted file system.
+    Folder(&'a RefCell<Attached>),
+}
+
+impl Ground<'_> {
+    /// What each member moved until now.
+    fn members(&self) -> Vec<MemberTraffic> {
+        match self {
+            Ground::Device(stack) => stack
+                .members
+                .iter()
+                .map(|member| member.counters.read())
+                .map(|moved| MemberTraffic { read_bytes: moved.read_bytes, written_bytes: moved.written_bytes })
+                .collect(),
+            Ground::Folder(attached) => {
+                let moved = attached.borrow_mut().moved().map(|(members, _)| members).unwrap_or_default();
+                moved.iter().map(|one| MemberTraffic { read_bytes: one.read_bytes, written_bytes: one.written_bytes }).collect()
+            }
+        }
+    }
+}
+
+/// Reads the machine here and the members where they are served.
+struct CellMeter<'a> {
+    machine: TargetMeter,
+    ground: &'a Ground<'a>,
+    node: &'a Node,
+}
+
+impl Meter for CellMeter<'_> {
+    fn read(&mut self) -> Reading {
+        let reading = self.machine.read();
+        let Ground::Folder(attached) = self.ground else { return reading };
+        // A server that has died is found out by whatever is written next; here nothing is known then.
+        let Ok((members, cpu)) = attached.borrow_mut().moved() else { return Reading { moved: None, ..reading } };
+        let moved = audited::without_stores(self.node, &members, |one| *one).iter().fold(Traffic::default(), |sum, one| Traffic {
+            read_bytes: sum.read_bytes + one.read_bytes,
+            written_bytes: sum.written_bytes + one.written_bytes,
+            ..sum
+        });
+        Reading { moved: Some(moved), own_cpu: reading.own_cpu.map(|own| own + cpu), ..reading }
+    }
+
+    fn copies(&self) -> f64 {
+        audited::copies(self.node)
+    }
+}
+
+/// Opens the files that a suite has made in its own folder, as devices.
+struct Files;
+
+impl OpenFile for Files {
+    fn open(&self, path: &Path, direct: bool) -> Result<Box<dyn Device>, Error> {
+        let node = Node::leaf("file", path.to_string_lossy()).with("direct", if direct { "yes" } else { "no" });
+        let context = BuildContext { files: &Files, seed: 0, read_only: false, create_bytes: None, emulate: false };
+        Ok(Box::new(Whole(stack::build(&node, &context)?.device)))
+    }
+}
+
+impl OpenFiles for Files {
+    fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
+        File::options().read(true).write(true).open(path).map_err(|error| Error::from_io(path.display().to_string(), error))
+    }
+}
+
+/// A shared device as one that is owned.
+struct Whole(Arc<dyn Device>);
+
+impl Device for Whole {
+    fn info(&self) -> &Info {
+        self.0.info()
+    }
+
+    fn describe(&self) -> Node {
+        self.0.describe()
+    }
+
+    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        self.0.open(depth, reactor)
+    }
+}
+
+/// Runs one suite in a visit.
+pub(super) fn run(
+    execution: &mut Execution<'_>,
+    visit: &Visit<'_>,
+    group: &[usize],
+    ground: &Ground<'_>,
+    notes: &[String],
+    reactor: &Reactor,
+    observer: &mut dyn Observer,
+) -> Result<(), Broken> {
+    let missing = execution.missing(visit, group);
+    let Some(first) = missing.first() else { return Ok(()) };
+    let workload = &execution.plan().workloads[*first];
+    let clock = visit.configuration.clock;
+    let suite = rows::suite_of(workload)?;
+    let settings = rows::settings(execution.plan(), workload, clock)?;
+    let (seed, data_seed) = execution.seeds(visit);
+    let node = stacks::parse(&visit.configuration.stack)?;
+    let mut machine = match ground {
+        Ground::Device(stack) => TargetMeter::leaves(audited::without_stores(&node, &stack.members, |member| member.counters.clone())),
+        Ground::Folder(_) => TargetMeter::leaves(Vec::new()),
+    };
+    if clock == Clock::Virtual {
+        machine = machine.without_machine();
+    }
+    let mut meter = CellMeter { machine, ground, node: &node };
+    let folder = match ground {
+        Ground::Device(_) => None,
+        Ground::Folder(attached) => Some(attached.borrow().folder().to_owned()),
+    };
+    let target = match (ground, &folder) {
+        (_, Some(folder)) => Target::Folder(folder),
+        (Ground::Device(stack), None) => Target::Device(&*stack.device),
+        (Ground::Folder(_), None) => unreachable!("a folder was found above"),
+    };
+    let stop = execution.stop();
+    let ticker = Ticker::new();
+    let mut recorder =
+        Recorder { execution, visit, group, ground, notes, observer, before: Vec::new(), rows: BTreeMap::new(), broken: None };
+    let mut session = Session::new(reactor, stop, &ticker, &mut meter, &mut recorder);
+    session.files = &Files;
+    (session.seed, session.data_seed) = (seed, data_seed);
+    let result = (suite.run)(target, &settings, &mut session);
+    drop(session);
+    let Recorder { execution, observer, rows, broken, .. } = recorder;
+    if let Some(broken) = broken {
+        return Err(broken);
+    }
+    // Rows that a suite runs several times are whole only now.
+    for (workload, found) in rows {
+        execution.trial_found(visit, workload, median(&found), observer)?;
+    }
+    match result {
+        Err(error) if cannot(&error) => execution.skip(visit, group, &error.to_string(), observer),
+        Err(error) => Err(error.into()),
+        Ok(()) if stop.load(std::sync::atomic::Ordering::Relaxed) => Err(Broken::Stopped),
+        Ok(()) => execution.skip(visit, group, "the suite gave no such row", observer),
+    }
+}
+
+/// Whether an error says that this cannot be done here, and not that something broke.
+fn cannot(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Refused | ErrorKind::Unsupported | ErrorKind::Invalid | ErrorKind::Misaligned)
+}
+
+/// Records rows as they come.
+struct Recorder<'a, 'b, 'c> {
+    execution: &'a mut Execution<'b>,
+    visit: &'a Visit<'c>,
+    group: &'a [usize],
+    ground: &'a Ground<'a>,
+    notes: &'a [String],
+    observer: &'a mut dyn Observer,
+    before: Vec<MemberTraffic>,
+    /// Rows that come several times, by workload.
+    rows: BTreeMap<usize, Vec<Found>>,
+    /// Why nothing more is recorded.
+    broken: Option<Broken>,
+}
+
+impl Recorder<'_, '_, '_> {
+    fn workload(&self, phase: &str) -> Option<usize> {
+        let missing = self.execution.missing(self.visit, self.group);
+        missing.into_iter().find(|workload| rows::row(&self.execution.plan().workloads[*workload]) == phase)
+    }
+}
+
+impl SuiteObserver for Recorder<'_, '_, '_> {
+    fn begun(&mut self, phase: &Phase, _: u32) {
+        self.before = self.ground.members();
+        if let Some(workload) = self.workload(&phase.name) {
+            self.execution.tell(self.visit, workload, self.observer);
+        }
+    }
+
+    fn finished(&mut self, row: &Row) {
+        let Some(workload) = self.workload(&row.phase).filter(|_| self.broken.is_none()) else { return };
+        let mut found = Found { flags: self.notes.to_vec(), ..Found::default() };
+        match &row.result {
+            RowResult::Measured(measured) => {
+                let before = std::mem::take(&mut self.before);
+                found.members = self.ground.members();
+                for (after, before) in found.members.iter_mut().zip(&before) {
+                    after.read_bytes -= before.read_bytes.min(after.read_bytes);
+                    after.written_bytes -= before.written_bytes.min(after.written_bytes);
+                }
+                found.metrics = measured.metrics();
+                found.metrics.extend(audited::ratios(&measured.facts));
+                found.flags.extend(measured.done.notes.iter().cloned());
+                found.flags.extend(measured.flags.iter().map(audited::words));
+            }
+            RowResult::Skipped(reason) => found.flags.push(audited::not_measured(reason)),
+        }
+        if self.execution.runs_of(self.visit, workload) > 1 {
+            self.rows.entry(workload).or_default().push(found);
+        } else {
+            self.broken = self.execution.trial_found(self.visit, workload, found, self.observer).err();
+        }
+    }
+}
+
+/// Several runs of one row as one: the median of each figure, all bytes, every flag once.
+fn median(all: &[Found]) -> Found {
+    let mut whole = Found::default();
+    let names: Vec<&String> = all.iter().flat_map(|found| found.metrics.keys()).collect();
+    for name in names {
+        let figures: Vec<f64> = all.iter().filter_map(|found| found.metrics.get(name).copied()).collect();
+        if let Some(median) = results::statistics::median(&figures) {
+            whole.metrics.insert(name.clone(), median.median);
+        }
+    }
+    for found in all {
+        whole.members.resize(found.members.len().max(whole.members.len()), MemberTraffic::default());
+        for (sum, one) in whole.members.iter_mut().zip(&found.members) {
+            sum.read_bytes += one.read_bytes;
+            sum.written_bytes += one.written_bytes;
+        }
+        for flag in &found.flags {
+            if !whole.flags.contains(flag) {
+                whole.flags.push(flag.clone());
+            }
+        }
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_runs_of_a_row_are_one_trial() {
+        let found = |rate: f64, flag: &str| Found {
+            metrics: BTreeMap::from([("throughput_bytes_per_second".to_owned(), rate)]),
+            members: vec![MemberTraffic { read_bytes: 10, written_bytes: 1 }],
+            flags: vec![flag.to_owned()],
+        };
+        let whole = median(&[found(1.0, "a"), found(5.0, "b"), found(2.0, "a")]);
+        assert_eq!(whole.metrics["throughput_bytes_per_second"], 2.0);
+        assert_eq!(whole.members, [MemberTraffic { read_bytes: 30, written_bytes: 3 }]);
+        assert_eq!(whole.flags, ["a", "b"]);
+    }
+}

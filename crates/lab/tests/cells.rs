@@ -1,0 +1,280 @@
+//! Cells with file systems: suites in folders of stacks that are served to the kernel, and what is left behind: nothing.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use lab::{Ended, Observer, Outcome, Progress, RunOptions, ServeWith, Silent};
+use results::{Plan, Trial};
+
+/// One file system on files of this machine, and one that no kernel mounts with these options.
+const PLAN: &str = r#"schema = 1
+name = "cells"
+[members.files]
+files = { count = 2, size = "24MiB" }
+[matrix]
+level = "raid0"
+chunk = "64KiB"
+file_system = "ext4"
+mount_options = ["defaults", "no-such-option"]
+policy = ["quick", "performance"]
+[baseline]
+policy = "performance"
+mount_options = "defaults"
+[[workload]]
+suite = "copy"
+bytes = "1MiB"
+[[workload]]
+suite = "crystal"
+profile = "peak"
+size = "4MiB"
+time = "20ms"
+interval = "0s"
+runs = 2
+[trials]
+blocks = 2
+"#;
+
+/// The process that serves stacks is this test's own program: it runs nothing but the test of this name.
+fn serve_with() -> ServeWith {
+    let arguments = ["--exact", "serve", "--nocapture", "--quiet"].map(str::to_owned).to_vec();
+    ServeWith { program: std::env::current_exe().unwrap(), arguments }
+}
+
+/// In a process whose standard input is a socket, this serves; otherwise it does nothing.
+#[test]
+fn serve() {
+    if rustix::net::sockopt::socket_type(std::io::stdin()).is_ok() && std::env::args().any(|argument| argument == "--quiet") {
+        lab::serve_cell().unwrap();
+    }
+}
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new(plan: &str) -> Place {
+        let place = Place(tempfile::tempdir().unwrap());
+        fs::write(place.plan(), plan).unwrap();
+        place
+    }
+
+    fn plan(&self) -> PathBuf {
+        self.0.path().join("plan.toml")
+    }
+
+    fn run(&self) -> PathBuf {
+        self.0.path().join("runs/run")
+    }
+
+    fn start(&self, overrides: &[&str], stop: &AtomicBool, observer: &mut dyn Observer) -> Outcome {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        let resolved = lab::plan::load(&self.plan(), &overrides).unwrap();
+        lab::start(&resolved, &options(Some(self.run())), stop, observer).unwrap()
+    }
+
+    #[track_caller]
+    fn assert_nothing_left_behind(&self) {
+        let own = self.0.path().to_string_lossy().into_owned();
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        assert!(!mounts.contains(&own), "mounts were left behind: {mounts}");
+        for entry in fs::read_dir("/sys/block").unwrap() {
+            let backing = fs::read_to_string(entry.unwrap().path().join("loop/backing_file")).unwrap_or_default();
+            assert!(!backing.contains(&own), "a loop device was left behind over {backing}");
+        }
+        let files: Vec<_> = fs::read_dir(self.run()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        assert!(!files.iter().any(|name| ["attached", "members", "cleanup.jsonl"].contains(&name.as_str())), "{files:?}");
+    }
+}
+
+fn options(output: Option<PathBuf>) -> RunOptions {
+    RunOptions { output, serve_with: Some(serve_with()), ..RunOptions::default() }
+}
+
+fn never() -> AtomicBool {
+    AtomicBool::new(false)
+}
+
+/// Whether this machine lets us mount; elsewhere a skip with its reason, and a failure where it has to be possible.
+fn possible() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    let there = root && Path::new("/dev/fuse").exists() && Path::new("/dev/loop-control").exists();
+    if !there {
+        let ci = std::env::var_os("CI").is_some_and(|value| value == "true");
+        assert!(!ci || !root, "CI has to have /dev/fuse and loop devices");
+        println!("skipped: mounting needs root, /dev/fuse and loop devices");
+    }
+    there
+}
+
+fn of<'a>(trials: &'a [Trial], options: &str) -> Vec<&'a Trial> {
+    trials.iter().filter(|trial| trial.settings["mount_options"] == options).collect()
+}
+
+#[test]
+fn suites_run_in_folders_and_what_cannot_be_had_says_why() {
+    if !possible() {
+        return;
+    }
+    let place = Place::new(PLAN);
+    let outcome = place.start(&[], &never(), &mut Silent);
+    assert_eq!(outcome.ended, Ended::Complete);
+    let run = &outcome.run;
+    // copy has three rows, the profile of crystal four, each direct and buffered.
+    assert_eq!(run.trials.len(), 4 * (3 + 8) * 2);
+    for trial in of(&run.trials, "defaults") {
+        assert!(trial.metrics["operations_count"] > 0.0 && trial.members.len() == 2, "{trial:?}");
+        assert!(!trial.flags.iter().any(|flag| flag.starts_with("not measured")), "{trial:?}");
+    }
+    let direct: Vec<&Trial> =
+        of(&run.trials, "defaults").into_iter().filter(|trial| trial.workload == "crystal: SEQ1M Q8T1 write").collect();
+    assert_eq!(direct.len(), 4);
+    for trial in direct {
+        let ratio = trial.metrics["member_write_ratio"];
+        assert!((0.99..1.2).contains(&ratio), "past the page cache, what was asked for is what was moved: {trial:?}");
+        assert!(trial.members.iter().all(|member| member.written_bytes >= 4 << 20), "{trial:?}");
+    }
+    let cached = of(&run.trials, "defaults").into_iter().filter(|trial| trial.workload == "crystal: RND4K Q32T1 read buffered");
+    for trial in cached {
+        assert!(trial.flags.iter().any(|flag| flag.starts_with("read from a cache")), "{trial:?}");
+    }
+    for trial in of(&run.trials, "no-such-option") {
+        assert!(trial.metrics.is_empty() && trial.flags[0].starts_with("not measured: mount: "), "{trial:?}");
+    }
+    assert!(run.notes.iter().any(|note| note.contains("not measured here") && note.contains("no-such-option")), "{:?}", run.notes);
+    place.assert_nothing_left_behind();
+}
+
+#[test]
+fn without_a_program_that_serves_nothing_is_mounted_and_all_is_said() {
+    let place = Place::new(PLAN);
+    let resolved = lab::plan::load(&place.plan(), &["trials.blocks=1".to_owned()]).unwrap();
+    let options = RunOptions { serve_with: None, ..options(Some(place.run())) };
+    let run = lab::start(&resolved, &options, &never(), &mut Silent).unwrap().run;
+    assert_eq!(run.trials.len(), 4 * 11);
+    assert!(run.trials.iter().all(|trial| trial.metrics.is_empty() && trial.flags[0].contains("nothing was named that serves")));
+    place.assert_nothing_left_behind();
+}
+
+/// Sets the flag at the first trial that was measured.
+struct StopAtOnce<'a>(&'a AtomicBool);
+
+impl Observer for StopAtOnce<'_> {
+    fn trial_recorded(&mut self, _: &Plan, _: &Progress<'_>, trial: &Trial) {
+        if !trial.metrics.is_empty() {
+            self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+}
+
+const ONE: [&str; 2] = ["matrix.mount_options=defaults", "baseline={policy=\"performance\"}"];
+
+#[test]
+fn a_stopped_cell_is_unmounted_and_resumed() {
+    if !possible() {
+        return;
+    }
+    let place = Place::new(PLAN);
+    let stop = never();
+    let outcome = place.start(&ONE, &stop, &mut StopAtOnce(&stop));
+    assert_eq!((outcome.ended, outcome.run.trials.len()), (Ended::Interrupted, 1));
+    place.assert_nothing_left_behind();
+    let resumed = lab::resume(&place.run(), &options(None), &never(), &mut Silent).unwrap();
+    assert_eq!((resumed.ended, resumed.run.trials.len()), (Ended::Complete, 2 * 11 * 2));
+    assert_eq!(resumed.run.trials[0], outcome.run.trials[0]);
+    place.assert_nothing_left_behind();
+}
+
+/// In a process of its own, this starts the run in the folder that the environment names; otherwise it does nothing.
+#[test]
+fn child_process() {
+    let Some(folder) = std::env::var_os("RAIDLOOM_TEST_PLACE").map(PathBuf::from) else { return };
+    let resolved = lab::plan::load(&folder.join("plan.toml"), &ONE.map(str::to_owned)).unwrap();
+    lab::start(&resolved, &options(Some(folder.join("runs/run"))), &never(), &mut Silent).unwrap();
+}
+
+fn child(place: &Path) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child_process", "--nocapture"]).env("RAIDLOOM_TEST_PLACE", place);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Processes whose parent is this one, by `/proc/PID/stat`.
+fn children(parent: u32) -> Vec<i32> {
+    let is_child = |process: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let fields = stat.rsplit_once(')').map(|(_, rest)| rest.split_ascii_whitespace().collect::<Vec<_>>());
+        fields.is_some_and(|fields| fields.get(1) == Some(&parent.to_string().as_str()))
+    };
+    let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    numbers.filter(is_child).collect()
+}
+
+#[track_caller]
+fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !there() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// Kills a run once its first trial is recorded; with `both`, the process that serves its stack at the same time.
+fn killed(place: &Place, both: bool) {
+    let mut run = child(place.0.path());
+    let record = place.run().join("trials.jsonl");
+    wait_until("a trial is recorded", || fs::metadata(&record).is_ok_and(|data| data.len() > 0));
+    let servers = children(run.id());
+    assert!(!servers.is_empty(), "nothing serves");
+    if both {
+        for server in &servers {
+            let _ = rustix::process::kill_process(rustix::process::Pid::from_raw(*server).unwrap(), rustix::process::Signal::KILL);
+        }
+    }
+    run.kill().unwrap();
+    assert_eq!(run.wait().unwrap().signal(), Some(9));
+    wait_until("the server has ended", || {
+        servers.iter().all(|server| {
+            // Nobody may be left to wait for it: a zombie has ended.
+            fs::read_to_string(format!("/proc/{server}/stat"))
+                .map_or(true, |stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')))
+        })
+    });
+}
+
+/// "What is mounted is unmounted also when the run is killed", by the process that serves it.
+#[test]
+fn a_killed_run_is_unmounted_by_its_server_and_can_be_resumed() {
+    if !possible() {
+        return;
+    }
+    let place = Place::new(PLAN);
+    killed(&place, false);
+    let own = place.0.path().to_string_lossy().into_owned();
+    assert!(!fs::read_to_string("/proc/self/mountinfo").unwrap().contains(&own), "the server took its mounts away");
+    let resumed = lab::resume(&place.run(), &options(None), &never(), &mut Silent).unwrap();
+    assert_eq!(resumed.run.trials.len(), 2 * 11 * 2);
+    place.assert_nothing_left_behind();
+}
+
+/// "after `kill -9` the next start undoes them", also where nobody was left to do it.
+#[test]
+fn what_a_killed_run_and_its_killed_server_left_is_undone_by_the_next_start_beside_it() {
+    if !possible() {
+        return;
+    }
+    let place = Place::new(PLAN);
+    killed(&place, true);
+    let own = place.0.path().to_string_lossy().into_owned();
+    assert!(fs::read_to_string("/proc/self/mountinfo").unwrap().contains(&own), "something has to be left for the next start");
+    let mut overrides: Vec<String> = ONE.map(str::to_owned).to_vec();
+    overrides.push("trials.blocks=1".to_owned());
+    let resolved = lab::plan::load(&place.plan(), &overrides).unwrap();
+    let beside = place.0.path().join("runs/beside");
+    lab::start(&resolved, &options(Some(beside)), &never(), &mut Silent).unwrap();
+    place.assert_nothing_left_behind();
+}
