@@ -18,6 +18,9 @@ const NOTES_BYTES: usize = 4096;
 
 /// Small replies that may wait for the client to read them, in bytes.
 const NOTES_MAX_BYTES: usize = 64 << 10;
+/// Bytes of replies that lie ready behind those being sent, before requests have to wait. Who prepares more finds it gone
+/// from the processor's cache when it is sent at last.
+const READY_BYTES: usize = 256 << 10;
 /// Requests of one connection that may be unanswered.
 const REQUESTS_MAX: usize = 256;
 
@@ -41,6 +44,8 @@ pub(super) struct Connection {
     pub(super) orders: u32,
     /// Memory that counts against the budget.
     pub(super) held_bytes: u64,
+    /// Bytes of reads that were ordered since its desk was last asked for answers.
+    pub(super) unasked_bytes: usize,
     pub(super) ending: Ending,
     /// When the handshake has to be over, or the goodbye.
     pub(super) deadline: Option<Time>,
@@ -152,6 +157,7 @@ impl Connection {
             free_requests: Vec::new(),
             orders: 0,
             held_bytes: 0,
+            unasked_bytes: 0,
             ending: Ending::Open,
             deadline: Some(deadline),
             moved: now,
@@ -186,6 +192,16 @@ impl Connection {
     /// Whether it has to wait for its own answers, or for memory, before anything more is taken from it.
     pub(super) fn is_waiting(&self) -> bool {
         self.pressed || self.output.is_full() || self.requests.len() - self.free_requests.len() >= REQUESTS_MAX
+    }
+
+    /// Notes that a read was ordered; whether so much was that there may be enough to send.
+    pub(super) fn ordered(&mut self, bytes: usize) -> bool {
+        self.unasked_bytes += bytes;
+        let enough = self.unasked_bytes >= READY_BYTES;
+        if enough {
+            self.unasked_bytes = 0;
+        }
+        enough
     }
 
     /// Whether anything of it is still in use by the kernel or a device.
@@ -265,6 +281,7 @@ impl Input {
 #[derive(Default)]
 pub(super) struct Output {
     queue: Option<Buf>,
+    queued_bytes: usize,
     parts: Vec<Part>,
     /// Room for small replies.
     notes: Option<BufMut>,
@@ -292,9 +309,9 @@ impl Output {
         self.queue.is_none()
     }
 
-    /// Whether so many small replies wait that the client should read some first.
+    /// Whether so many replies wait that the client should read some first.
     pub(super) fn is_full(&self) -> bool {
-        self.notes_bytes > NOTES_MAX_BYTES
+        self.notes_bytes > NOTES_MAX_BYTES || self.queued_bytes >= READY_BYTES
     }
 
     /// Queues a reply without data, or one of the handshake.
@@ -324,6 +341,7 @@ impl Output {
             queue.slices().for_each(|slice| tunnel.send_in_the_clear(slice));
             self.parts.clear();
             self.notes_bytes = 0;
+            self.queued_bytes = 0;
         }
     }
 
@@ -334,6 +352,7 @@ impl Output {
 
     fn push(&mut self, bytes: Buf, pooled_head: Option<usize>) {
         let length = bytes.len();
+        self.queued_bytes += length;
         match &mut self.queue {
             Some(queue) => queue.append(bytes),
             None => self.queue = Some(bytes),
@@ -351,6 +370,7 @@ impl Output {
         }
         let queue = self.queue.take()?;
         self.notes_bytes = 0;
+        self.queued_bytes = 0;
         self.sending = Some(std::mem::take(&mut self.parts));
         Some(queue)
     }
@@ -371,7 +391,7 @@ impl Output {
 
     /// Ends a send, however it went, with `rope` being what was under way last; how many bytes of read data it had.
     pub(super) fn end(&mut self, rope: Buf, pool: &mut Pool) -> u64 {
-        let mut whole = match self.gone.take() {
+        let whole = match self.gone.take() {
             Some(mut gone) => {
                 gone.append(rope);
                 gone
@@ -379,14 +399,72 @@ impl Output {
             None => rope,
         };
         let mut data_bytes = 0;
-        for part in self.sending.take().expect("a send was started") {
-            let bytes = whole.split_to(part.length);
-            let Some(head) = part.pooled_head else { continue };
+        let mut parts = self.sending.take().expect("a send was started").into_iter().peekable();
+        let mut rest = Some(whole);
+        while let Some(part) = parts.next() {
+            // The last part is the rest itself: an empty rest would be a second handle to its memory.
+            let bytes = match (&mut rest, parts.peek()) {
+                (Some(rest), Some(_)) => Some(rest.split_to(part.length)),
+                _ => rest.take(),
+            };
+            let (Some(bytes), Some(head)) = (bytes, part.pooled_head) else { continue };
             data_bytes += (part.length - head) as u64;
             if let Ok(buffer) = bytes.try_mut() {
                 pool.give_back(head, buffer);
             }
         }
         data_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Queues replies, sends them as the kernel might, and looks at what is in the pool afterwards.
+    #[test]
+    fn every_buffer_comes_back_however_a_rope_goes_out() {
+        for replies in 1..4 {
+            for halves in [false, true] {
+                let (mut output, mut pool) = (Output::default(), Pool::default());
+                let mut addresses = Vec::new();
+                for number in 0..replies {
+                    let buffer = pool.take(28, 4096);
+                    addresses.push(buffer.as_slice().expect("one piece").as_ptr().addr());
+                    output.push_data(buffer, 28);
+                    if number == 1 {
+                        output.push_small(b"a reply between");
+                    }
+                }
+                let rope = output.start().expect("replies");
+                assert!(output.is_sending() && output.is_empty() && output.start().is_none());
+                let length = rope.len();
+                let data_bytes = if halves {
+                    let rest = output.sent(rope, 100, &mut pool).expect_err("more is to go");
+                    output.sent(rest, length - 100, &mut pool)
+                } else {
+                    output.sent(rope, length, &mut pool)
+                };
+                assert_eq!(data_bytes.ok(), Some(replies * 4096));
+                let mut again: Vec<_> = (0..replies).map(|_| pool.take(28, 4096)).collect();
+                let mut found: Vec<usize> = again.drain(..).map(|buffer| buffer.as_slice().expect("one piece").as_ptr().addr()).collect();
+                addresses.sort_unstable();
+                found.sort_unstable();
+                assert_eq!(found, addresses, "{replies} replies, halves {halves}");
+            }
+        }
+    }
+
+    #[test]
+    fn replies_that_lie_ready_hold_requests_back_until_they_are_sent() {
+        let (mut output, mut pool) = (Output::default(), Pool::default());
+        output.push_data(pool.take(28, READY_BYTES / 2), 28);
+        assert!(!output.is_full());
+        output.push_data(pool.take(28, READY_BYTES / 2), 28);
+        assert!(output.is_full());
+        let rope = output.start().expect("replies");
+        assert!(!output.is_full(), "the next may be made ready meanwhile");
+        let length = rope.len();
+        assert_eq!(output.sent(rope, length, &mut pool).ok(), Some(READY_BYTES as u64));
     }
 }

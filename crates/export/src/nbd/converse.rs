@@ -199,7 +199,14 @@ impl Worker {
         let request = connection.begin(running);
         desk.take(u64::from(index) << 32 | u64::from(request), order);
         match command {
-            Command::Read { length, .. } => self.count_data(session, |counters| (&counters.reads, &counters.read_bytes), length),
+            Command::Read { length, .. } => {
+                let enough = connection.ordered(length as usize);
+                self.count_data(session, |counters| (&counters.reads, &counters.read_bytes), length);
+                if enough {
+                    // A device that answers at once has answers now, and more requests wait until those are being sent.
+                    self.poll_desks();
+                }
+            }
             Command::Flush => self.count(session, |counters| &counters.flushes, 1),
             _ => self.count(session, |counters| &counters.clears, 1),
         }

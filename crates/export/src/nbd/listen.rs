@@ -17,6 +17,9 @@ use super::handshake::TlsRule;
 
 /// The port that IANA has given to NBD.
 pub const PORT: u16 = 10809;
+/// What the kernel takes of replies on a Unix socket before the client has read them, in bytes: enough for those that a
+/// worker makes ready at a time, so that it can go on with the next. TCP finds its own measure.
+const SEND_BUFFER_BYTES: usize = 512 << 10;
 
 /// Where to listen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +127,12 @@ impl Listener {
     /// The next connection that waits.
     pub(super) fn accept(&self) -> io::Result<OwnedFd> {
         match &self.socket {
-            Socket::Unix(listener) => Ok(listener.accept()?.0.into()),
+            Socket::Unix(listener) => {
+                let stream = listener.accept()?.0;
+                // As below. The kernel gives what its limit (net.core.wmem_max) allows.
+                let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES);
+                Ok(stream.into())
+            }
             Socket::Tcp(listener) => {
                 let stream: TcpStream = listener.accept()?.0;
                 // Replies are gathered here already; a connection without this option is slower, not wrong.

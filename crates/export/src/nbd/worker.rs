@@ -316,7 +316,7 @@ impl Worker {
         }
     }
 
-    fn poll_desks(&mut self) {
+    pub(super) fn poll_desks(&mut self) {
         let mut answers = std::mem::take(&mut self.answers);
         self.desks.iter_mut().flatten().for_each(|desk| desk.poll(&mut answers));
         for answer in answers.drain(..) {
