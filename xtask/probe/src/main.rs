@@ -5,11 +5,14 @@
 //!       --bytes=N --depth=N (--seconds=N | --requests=N) [--layers=N] [--fill]
 //! probe generate DATA --bytes=CHUNK --seconds=N           P and Q of DATA blocks, by the kernel that arrays use
 //! probe stripes DATA PARITY --bytes=CHUNK --seconds=N     parity of whole stripes, and all of them copied to their members
+//! probe serve TARGET SOCKET                               a stack over NBD until the standard input ends
 //! ```
 //!
-//! Prints one line of JSON: `{"operations": N, "seconds": S}`, seconds of real time, also on the virtual clock.
+//! Prints one line of JSON: `{"operations": N, "seconds": S}`, seconds of real time, also on the virtual clock. The server
+//! prints `ready` instead, when clients may come.
 
 mod parity;
+mod serve;
 
 use std::fs::File;
 use std::path::Path;
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
     let arguments = || std::env::args().skip(1);
     let outcome = match arguments().next().as_deref() {
         Some("generate" | "stripes") => parity::run(arguments()),
+        Some("serve") => serve::nbd(arguments().skip(1)),
         _ => settings(arguments()).and_then(|settings| run(&settings)),
     };
     match outcome {
@@ -103,19 +107,24 @@ impl OpenFiles for ReadOnly {
     }
 }
 
-fn open(settings: &Settings) -> Result<(Arc<dyn Device>, Reactor), String> {
+/// The tree of devices that a stack text means, and the clock it runs on.
+fn build(target: &str) -> Result<(Arc<dyn Device>, Clock), String> {
     // Memory is written to, files are not.
-    let read_only = settings.target.starts_with("file:");
+    let read_only = target.starts_with("file:");
     let context = BuildContext { files: &ReadOnly, seed: 1, read_only, create_bytes: None, emulate: false };
-    let stack = stack::parse_and_build(&settings.target, &context).map_err(|error| error.to_string())?;
+    let stack = stack::parse_and_build(target, &context).map_err(|error| error.to_string())?;
     for note in &stack.notes {
         eprintln!("probe: {note}");
     }
-    let mut device = stack.device;
+    Ok((stack.device, stack.clock))
+}
+
+fn open(settings: &Settings) -> Result<(Arc<dyn Device>, Reactor), String> {
+    let (mut device, clock) = build(&settings.target)?;
     for _ in 0..settings.layers {
         device = Arc::new(Empty(device));
     }
-    let reactor = match stack.clock {
+    let reactor = match clock {
         Clock::Virtual => Reactor::virtual_clock(),
         Clock::Wall => Reactor::wall().map_err(|error| format!("io_uring: {error}"))?,
     };

@@ -237,7 +237,7 @@ fn run(work: &Work, path: &Path, direct: bool, limit: Limit) -> Result<Done, Str
 }
 
 /// Operations and seconds from fio's JSON.
-fn read_json(text: &str) -> Result<(f64, f64), String> {
+pub(super) fn read_json(text: &str) -> Result<(f64, f64), String> {
     let json: serde_json::Value = serde_json::from_str(text).map_err(|error| format!("fio's JSON: {error}"))?;
     let job = &json["jobs"][0];
     if job["error"].as_i64() != Some(0) {

@@ -8,6 +8,7 @@ mod child;
 mod demo;
 mod fio;
 mod host;
+mod nbd;
 mod parity;
 mod probe;
 mod table;
@@ -46,6 +47,7 @@ type Case = fn(&Bench) -> Result<Section, String>;
 const CASES: &[(&str, &str, Case)] = &[
     ("fio", "probe", fio::compare),
     ("layers", "probe", probe::layers),
+    ("nbd", "probe", nbd::compare),
     ("kernels", "probe", parity::kernels),
     ("arrays", "probe", parity::arrays),
     ("virtual", "probe", probe::virtual_clock),
