@@ -1,4 +1,4 @@
-//! Leaves of a stack, and two layers: one that breaks them, one that writes down what they are asked.
+//! Leaves of a stack, and three layers: one breaks them, one writes down what they are asked, one does not wait for ever.
 //!
 //! | stack text | here | what |
 //! | --- | --- | --- |
@@ -8,10 +8,12 @@
 //! | `model:NAME` | [`model`] | a disk that is computed, with the times of a real one |
 //! | `fault(…, DEVICE)` | [`FaultDevice`] | a layer: errors, delays, a write cache that a crash empties, by seed |
 //! | `record(file:TRACE, DEVICE)` | [`RecordDevice`] | writes down every request; [`TraceReader`] reads it again |
+//! | none | [`DeadlineDevice`] | a bound on how long an answer may take, put on the members of arrays that are served |
 //!
 //! `ram` and `null` answer while a request is submitted, and any device answers so what it refuses. So an owner polls
 //! after it submits and before it waits: the reactor knows nothing of answers that no event brought.
 
+mod deadline;
 mod fault;
 mod file;
 mod immediate;
@@ -20,6 +22,7 @@ mod null;
 mod ram;
 mod record;
 
+pub use deadline::{DeadlineDevice, DeadlineWatch};
 pub use fault::{BadRange, CrashPolicy, CrashReport, FaultControl, FaultCounts, FaultDevice, FaultOptions};
 pub use file::{Direct, FileDevice, FileOptions, Identity};
 pub use null::NullDevice;

@@ -9,6 +9,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use array::md::{TimeStamp, Version};
 use array::record::Running;
@@ -16,7 +17,10 @@ use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES};
 use cache::{AdmissionOptions, Cache, CacheHandle, CacheMode, CacheOptions, Overlay, OverlayOptions, PolicyKind};
 use device::model::{Links, ModelDevice, ModelOptions};
-use device::{BadRange, Direct, FaultDevice, FaultOptions, FileDevice, FileOptions, NullDevice, RamDevice, RecordDevice};
+use device::{
+    BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice, FileOptions, NullDevice, RamDevice,
+    RecordDevice,
+};
 use reactor::derive_seed;
 
 use crate::superblocks::{self, Arrays};
@@ -91,6 +95,8 @@ pub struct Stack {
     pub clock: Clock,
     /// The caches in it, those below before those above.
     pub caches: Vec<CacheHandle>,
+    /// What tells which members of arrays have not answered in time; none where they may take for ever.
+    pub deadlines: Vec<DeadlineWatch>,
     /// The arrays in it that keep md's metadata. Last, so that they are ended when nobody else can use the stack any more.
     pub arrays: Arrays,
 }
@@ -123,13 +129,14 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         caches: Vec::new(),
         carriers: Vec::new(),
         running: Vec::new(),
+        deadlines: Vec::new(),
     };
     refuse_files_named_twice(node)?;
     let device = builder.device(node)?;
     let device = if context.emulate { Emulated::over(device) } else { device };
-    let Builder { members, notes, models, memory_stores, caches, running, .. } = builder;
+    let Builder { members, notes, models, memory_stores, caches, running, deadlines, .. } = builder;
     let clock = if models > 0 && models + memory_stores == members.len() as u64 { Clock::Virtual } else { Clock::Wall };
-    Ok(Stack { device, members, notes, clock, caches, arrays: Arrays::new(running) })
+    Ok(Stack { device, members, notes, clock, caches, deadlines, arrays: Arrays::new(running) })
 }
 
 struct Builder<'a> {
@@ -153,6 +160,7 @@ struct Builder<'a> {
     carriers: Vec<(String, Version, String)>,
     /// Arrays with metadata, those below before those above.
     running: Vec<Running>,
+    deadlines: Vec<DeadlineWatch>,
 }
 
 /// The checked options of one layer or leaf.
@@ -214,9 +222,9 @@ impl Builder<'_> {
                 }
                 let first_carrier = self.carriers.len();
                 let member = |child: &Node| if *child == Node::Missing { Ok(None) } else { self.device(child).map(Some) };
-                let members = children.iter().map(member).collect::<Result<Vec<_>, Error>>()?;
+                let mut members = children.iter().map(member).collect::<Result<Vec<_>, Error>>()?;
                 if row.options.iter().any(|option| option.name == table::METADATA.name) {
-                    let members: Vec<_> = members.into_iter().map(|member| member.map(|member| self.bounded(member))).collect();
+                    members.iter_mut().flatten().for_each(|member| self.bound(member));
                     let carriers = self.carriers.split_off(first_carrier);
                     match (settings.get("metadata"), carriers.first()) {
                         (Some("none"), _) | (None, None) => (),
@@ -242,6 +250,15 @@ impl Builder<'_> {
                 self.members.push(Member { name: counted.describe().to_string(), counters: counted.counters() });
                 Ok(Arc::new(counted))
             }
+        }
+    }
+
+    /// Bounds how long a member may take for an answer, if that is wanted.
+    fn bound(&mut self, member: &mut Arc<dyn Device>) {
+        if let Some(time) = self.context.files.member_time() {
+            let bounded = DeadlineDevice::new(Arc::clone(member), time);
+            self.deadlines.push(bounded.watch());
+            *member = Arc::new(bounded);
         }
     }
 

@@ -1,0 +1,243 @@
+//! A bound on how long a device may take to answer: a layer that turns silence into an error.
+//!
+//! ```text
+//!   request ──> noted with the tick it came in ──> below
+//!   completion <── in time <────────────────────── below
+//!   error `Gone`  <── a timer found it too old; from then on nothing is asked of what is below
+//! ```
+//!
+//! A disk that neither answers nor fails would hold up whoever waits for it for ever; so an array drops it as it drops one
+//! that fails. A device that was silent once is not asked again through this layer, on any channel: what it still does with
+//! the requests it kept is unknown, and so is what it holds.
+//!
+//! The buffer of a read that is given up stays with the device below, which may still write into it; its owner gets another of
+//! the same length.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use block::{Buf, BufMut, Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request, Returned, duration_text};
+use reactor::Source;
+
+/// A request is too old after more than so many ticks, each a quarter of the time it may take: so it is given up between one
+/// and one and a quarter times that time, and nobody reads the clock for each request.
+const TICKS: u32 = 4;
+
+/// A device that answers in time or not at all.
+pub struct DeadlineDevice {
+    below: Arc<dyn Device>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// The device, as messages call it.
+    name: String,
+    /// How long an answer may take.
+    time: Duration,
+    /// It took longer.
+    is_silent: AtomicBool,
+}
+
+impl DeadlineDevice {
+    /// Puts a bound on how long `below` may take for an answer.
+    #[must_use]
+    pub fn new(below: Arc<dyn Device>, time: Duration) -> DeadlineDevice {
+        let shared = Shared { name: below.describe().to_string(), time, is_silent: AtomicBool::new(false) };
+        DeadlineDevice { below, shared: Arc::new(shared) }
+    }
+
+    /// What tells whether the device has been silent for too long, at any time.
+    #[must_use]
+    pub fn watch(&self) -> DeadlineWatch {
+        DeadlineWatch { shared: Arc::clone(&self.shared) }
+    }
+}
+
+/// Tells whether a device has been silent for too long.
+#[derive(Clone)]
+pub struct DeadlineWatch {
+    shared: Arc<Shared>,
+}
+
+impl DeadlineWatch {
+    /// What there is to say of the device, once it has been silent for too long.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.shared.is_silent.load(Ordering::Acquire).then(|| self.shared.error().to_string())
+    }
+}
+
+impl std::fmt::Debug for DeadlineWatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.shared.name, duration_text(self.shared.time))
+    }
+}
+
+impl Shared {
+    fn error(&self) -> Error {
+        let time = duration_text(self.time);
+        Error::new(ErrorKind::Gone, format!("{}: no answer for {time}; it is not asked any more", self.name))
+    }
+}
+
+impl Device for DeadlineDevice {
+    fn info(&self) -> &Info {
+        self.below.info()
+    }
+
+    fn describe(&self) -> Node {
+        self.below.describe()
+    }
+
+    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        Ok(Box::new(DeadlineChannel {
+            below: self.below.open(depth, reactor)?,
+            shared: Arc::clone(&self.shared),
+            source: reactor.source(),
+            open: Vec::new(),
+            free: Vec::new(),
+            answered: Vec::new(),
+            done: Vec::new(),
+            tick: 0,
+            is_ticking: false,
+        }))
+    }
+}
+
+/// A request that is below. Its place in the list is its tag there.
+struct Open {
+    tag: u64,
+    buffer: Lent,
+    tick: u32,
+}
+
+/// What is given back for a buffer that does not come back.
+enum Lent {
+    Nothing,
+    Read(usize),
+    Written(Buf),
+}
+
+impl Lent {
+    fn of(op: &Op) -> Lent {
+        match op {
+            Op::Read { into, .. } => Lent::Read(into.len()),
+            Op::Write { from, .. } => Lent::Written(from.clone()),
+            Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => Lent::Nothing,
+        }
+    }
+
+    fn instead(self) -> Returned {
+        match self {
+            Lent::Nothing => Returned::Nothing,
+            Lent::Read(length) => Returned::Read(BufMut::zeroed(length)),
+            Lent::Written(buffer) => Returned::Written(buffer),
+        }
+    }
+}
+
+struct DeadlineChannel {
+    below: Box<dyn Channel>,
+    shared: Arc<Shared>,
+    source: Source,
+    open: Vec<Option<Open>>,
+    free: Vec<u32>,
+    /// Answered by this layer.
+    answered: Vec<Completion>,
+    done: Vec<Completion>,
+    tick: u32,
+    is_ticking: bool,
+}
+
+impl DeadlineChannel {
+    fn is_silent(&self) -> bool {
+        self.shared.is_silent.load(Ordering::Acquire)
+    }
+
+    fn under_way(&self) -> usize {
+        self.open.len() - self.free.len()
+    }
+
+    fn start_ticking(&mut self) {
+        if !self.is_ticking {
+            self.is_ticking = true;
+            self.source.at(self.source.reactor().now() + self.shared.time / TICKS, 0);
+        }
+    }
+
+    /// Looks at the clock's ticks, and whether a request has seen too many of them.
+    fn pass_time(&mut self) {
+        while self.source.take().is_some() {
+            self.is_ticking = false;
+            self.tick = self.tick.wrapping_add(1);
+            if self.open.iter().flatten().any(|open| self.tick.wrapping_sub(open.tick) > TICKS) {
+                self.shared.is_silent.store(true, Ordering::Release);
+            }
+            if self.under_way() > 0 {
+                self.start_ticking();
+            }
+        }
+    }
+
+    /// Answers everything that is below.
+    fn give_up(&mut self) {
+        for index in 0..self.open.len() {
+            if let Some(open) = self.open[index].take() {
+                self.free.push(index as u32);
+                self.answered.push(Completion { tag: open.tag, buffer: open.buffer.instead(), result: Err(self.shared.error()) });
+            }
+        }
+    }
+}
+
+impl Channel for DeadlineChannel {
+    fn submit(&mut self, request: Request) {
+        let Request { tag, op } = request;
+        if self.is_silent() {
+            let buffer = match op {
+                Op::Read { into, .. } => Returned::Read(into),
+                Op::Write { from, .. } => Returned::Written(from),
+                Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => Returned::Nothing,
+            };
+            self.answered.push(Completion { tag, buffer, result: Err(self.shared.error()) });
+            return;
+        }
+        let open = Some(Open { tag, buffer: Lent::of(&op), tick: self.tick });
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.open[index as usize] = open;
+                index
+            }
+            None => {
+                self.open.push(open);
+                self.open.len() as u32 - 1
+            }
+        };
+        self.start_ticking();
+        self.below.submit(Request::new(index.into(), op));
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        if !self.is_silent() {
+            self.below.poll(&mut self.done);
+            for completion in self.done.drain(..) {
+                let open = self.open[completion.tag as usize].take().expect("an answer to what is below");
+                self.free.push(completion.tag as u32);
+                let tag = open.tag;
+                // A write's buffer has one owner again before it goes up.
+                drop(open);
+                done.push(Completion { tag, ..completion });
+            }
+            self.pass_time();
+        }
+        if self.is_silent() {
+            self.give_up();
+        }
+        done.append(&mut self.answered);
+    }
+
+    fn in_flight(&self) -> u32 {
+        (self.under_way() + self.answered.len()) as u32
+    }
+}
