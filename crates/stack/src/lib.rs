@@ -18,6 +18,7 @@ mod superblocks;
 pub mod table;
 
 pub use build::{BuildContext, Member, OpenFiles, Stack, build, parse_and_build};
+pub use device::DeadlineWatch;
 pub use nearest::nearest;
 pub use parse::{ParseError, parse};
 pub use superblocks::{Arrays, tree_of};
