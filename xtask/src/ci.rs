@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::tidy;
+use crate::{fuzz, tidy};
 
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -84,8 +84,15 @@ struct Ci {
 
 type Step = fn(&mut Ci) -> Ending;
 
-const STEPS: &[(&str, Step)] =
-    &[("format", Ci::format), ("clippy", Ci::clippy), ("test", Ci::test), ("docs", Ci::docs), ("tidy", Ci::tidy), ("miri", Ci::miri)];
+const STEPS: &[(&str, Step)] = &[
+    ("format", Ci::format),
+    ("clippy", Ci::clippy),
+    ("test", Ci::test),
+    ("docs", Ci::docs),
+    ("tidy", Ci::tidy),
+    ("miri", Ci::miri),
+    ("fuzz", Ci::fuzz),
+];
 
 /// Runs the steps named, or all of them; whether all of them passed or were skipped with a reason.
 ///
@@ -140,7 +147,10 @@ impl Ci {
     }
 
     fn format(&mut self) -> Ending {
-        ended(&mut self.cargo(&["fmt", "--all", "--check"]))
+        match ended(&mut self.cargo(&["fmt", "--all", "--check"])) {
+            Ending::Passed => ended(&mut self.cargo(&["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])),
+            ending => ending,
+        }
     }
 
     fn clippy(&mut self) -> Ending {
@@ -200,6 +210,18 @@ impl Ci {
                 Ending::Skipped(why.trim_start_matches("error: ").to_owned())
             }
             Err(error) => Ending::Skipped(format!("cargo cannot be started: {error}")),
+        }
+    }
+
+    /// Where nobody waits for it.
+    fn fuzz(&mut self) -> Ending {
+        if std::env::var_os("CI").is_none_or(|ci| ci != "true") {
+            return Ending::Skipped("it takes minutes: `cargo xtask fuzz`, or CI=true".to_owned());
+        }
+        match fuzz::run(&self.root, &[]) {
+            Ok(true) => Ending::Passed,
+            Ok(false) => Ending::Failed("something broke, see above".to_owned()),
+            Err(message) => Ending::Failed(message),
         }
     }
 }

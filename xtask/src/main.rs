@@ -1,7 +1,8 @@
-//! What developers and CI run: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask bench`.
+//! What developers and CI run: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask fuzz`, `cargo xtask bench`.
 
 mod bench;
 mod ci;
+mod fuzz;
 mod tidy;
 
 use std::path::PathBuf;
@@ -11,8 +12,10 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
 Commands:
-  ci [STEP…]     everything CI runs: format, clippy, test, docs, tidy, miri; or only the steps named
+  ci [STEP…]     everything CI runs: format, clippy, test, docs, tidy, miri, fuzz; or only the steps named
   tidy           the rules of the project that no compiler knows
+  fuzz [--seconds N] [TARGET…]
+                 bytes from strangers: 60 s each, two at a time; an input that breaks something is named
   bench [CASE…]  speed against fio and against itself; all cases together write docs/benchmarks.md
 
 Exit code 0: all is well; 1: something failed; 2: the command line is wrong.";
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
     let outcome = match command.as_str() {
         "ci" => ci::run(&root(), rest),
         "tidy" if rest.is_empty() => tidy::run(&root()),
+        "fuzz" => fuzz::run(&root(), rest),
         "bench" => bench::run(&root(), rest),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");

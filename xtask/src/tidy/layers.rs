@@ -29,6 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("testkit", &["block", "reactor"]),
     ("xtask", &[]),
     ("probe", &["array", "bench", "block", "export", "stack", "testkit"]),
+    ("fuzz", &["array", "block", "device", "export", "reactor", "stack", "testkit"]),
     ("interop", &["array", "block", "export", "lab", "stack"]),
 ];
 

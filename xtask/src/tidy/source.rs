@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn an_exception_holds_for_its_rule_and_only_while_it_is_needed() {
-        let (rule, path, _) = EXCEPTIONS[2];
-        assert_eq!((rule, path), ("sleep", "crates/lab/src/guard/mod.rs"));
+        let path = "crates/lab/src/guard/mod.rs";
+        assert!(EXCEPTIONS.iter().any(|exception| (exception.0, exception.1) == ("sleep", path)));
         assert!(found(words, path, "//! P.\nfn f() { thread::sleep(d); }\n").is_empty());
         assert_eq!(found(words, path, "//! P.\nfn f() { thread::sleep(d); todo!() }\n").len(), 1);
         assert_eq!(found(words, path, "//! P.\n").len(), 1);

@@ -3,7 +3,7 @@
 use super::{Finding, Tree};
 
 /// Files that tools write and we only keep.
-const WRITTEN_BY_TOOLS: &[&str] = &["Cargo.lock"];
+const WRITTEN_BY_TOOLS: &[&str] = &["Cargo.lock", "fuzz/Cargo.lock"];
 
 fn ours(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
     tree.texts().filter(|(path, _)| !WRITTEN_BY_TOOLS.contains(path))
@@ -14,7 +14,9 @@ fn ours(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
 /// Golden files and snapshots are what a program printed, byte for byte, and stay as they are.
 pub(crate) fn endings(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in ours(tree).filter(|(path, _)| !path.contains("/golden/") && !path.ends_with(".trycmd")) {
+    // What holds other programs' output byte by byte, or bytes for their own sake.
+    let exact = |path: &str| path.contains("/golden/") || path.ends_with(".trycmd") || path.starts_with("fuzz/seeds/");
+    for (path, text) in ours(tree).filter(|(path, _)| !exact(path)) {
         let mut blank = text.split('\n').enumerate().filter(|(_, line)| line.ends_with([' ', '\t', '\r']));
         if let Some((index, _)) = blank.next() {
             let message = match blank.count() {

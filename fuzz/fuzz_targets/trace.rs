@@ -1,0 +1,24 @@
+//! Traces and CSV of requests, from any bytes: read one by one to the end or to the first that makes no sense.
+#![no_main]
+
+use device::TraceReader;
+use libfuzzer_sys::fuzz_target;
+use raidloom_fuzz::within;
+
+fuzz_target!(|data: &[u8]| {
+    within(data, 8, || {
+        let Ok(mut reader) = TraceReader::new(data) else { return };
+        let (mut records, mut errors) = (0, 0);
+        for record in reader.by_ref() {
+            match record {
+                Ok(_) => records += 1,
+                Err(error) => {
+                    assert!(!error.to_string().is_empty());
+                    errors += 1;
+                }
+            }
+        }
+        assert!(errors <= 1 && records <= data.len(), "{records} records of {} bytes, {errors} errors", data.len());
+        let _ = reader.is_complete();
+    });
+});
