@@ -205,6 +205,26 @@ fn a_store_that_is_gone_with_nothing_dirty_is_done_without() {
 }
 
 #[test]
+fn it_is_written_out_while_it_is_open_and_then_opens_in_any_mode() {
+    let (store, lower) = (Arc::new(Memory::with(store_info(12))), filled(16 * 4096, 3));
+    let cache = Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, BACK).expect("a cache");
+    let handle = cache.handle();
+    let mut channel = blocking(&cache);
+    for block in [9, 2, 3, 14] {
+        channel.write_slice(block * 4096, &[block as u8; 4096]).expect("a write");
+    }
+    assert_eq!(handle.status().expect("it is open").dirty_bytes, 4 * 4096);
+    assert_eq!(handle.write_out(4096).expect("a part"), 2 * 4096, "2 and 3 go together");
+    assert_eq!(handle.status().expect("it is open").dirty_bytes, 2 * 4096);
+    assert_eq!(handle.flush().expect("the rest"), 2 * 4096);
+    assert_eq!((handle.status().expect("it is open").dirty_bytes, handle.flush().expect("nothing")), (0, 0));
+    assert_eq!(contents(&*lower), contents(&cache));
+    drop((channel, cache));
+    assert_eq!((handle.status(), handle.flush().expect_err("closed").kind()), (None, ErrorKind::Gone));
+    open(&store, &lower, CacheOptions { mode: CacheMode::WriteThrough, ..BACK }).expect("nothing is dirty");
+}
+
+#[test]
 fn what_does_not_belong_together_is_refused() {
     let (store, lower) = (Arc::new(Memory::with(store_info(6))), filled(16 * 4096, 1));
     let refused = |lower: &Arc<Memory>, options| {

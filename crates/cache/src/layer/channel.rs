@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use block::{BufMut, Channel, Clock, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
 use reactor::Woken;
 
-use super::job::{Content, Job, Read, Running, Step, Write, WriteOut};
+use super::job::{Content, Flush, Job, Read, Running, Step, Write, WriteOut};
 use super::ranges::{Waiter, hold};
 use super::{CacheMode, Shared, plan};
 use crate::lane::Lane;
@@ -253,8 +253,8 @@ impl CacheChannel {
                 Content::Data(from) => Returned::Written(from),
                 Content::Zeroes | Content::Discard => Returned::Nothing,
             },
-            Job::Flush(_) => {
-                if let Some(error) = &error {
+            Job::Flush(flush) => {
+                if let Some(error) = error.as_ref().filter(|_| flush.owners) {
                     self.shared.let_flushes_fail(error.repeat());
                 }
                 Returned::Nothing
@@ -294,13 +294,20 @@ impl CacheChannel {
         if self.shared.commits() {
             return self.start_commit(tag, None);
         }
+        self.start_writing_out(tag, u64::MAX, true);
+    }
+
+    /// Starts writing out what is dirty now, in address order, up to so many bytes, and then flushes the device below.
+    pub(super) fn start_writing_out(&mut self, tag: u64, most_bytes: u64, owners: bool) {
         let mut runs: Vec<Range<u64>> = Vec::new();
         if self.shared.options.mode == CacheMode::WriteBack {
             self.shared.write_out_failed.store(false, Ordering::Release);
-            let state = self.shared.state();
+            let (state, mut blocks_left) = (self.shared.state(), most_bytes / self.shared.shape.block_bytes);
             for block in state.dirty_blocks() {
-                if runs.last().is_none_or(|run| run.end <= block) {
-                    runs.push(plan::run(&self.shared.shape, &state, block));
+                if runs.last().is_none_or(|run| run.end <= block) && blocks_left > 0 {
+                    let run = plan::run(&self.shared.shape, &state, block);
+                    blocks_left = blocks_left.saturating_sub(run.end - run.start);
+                    runs.push(run);
                 }
             }
             drop(state);
@@ -308,14 +315,14 @@ impl CacheChannel {
         }
         let slot = self.place();
         self.owned += 1;
-        let mut running = Running::new(tag, Job::Flush(runs));
+        let mut running = Running::new(tag, Job::Flush(Flush { runs, owners }));
         running.step = Step::Children;
         self.go_on_with_flush(slot, running);
     }
 
     /// Keeps write-outs under way until none is left to start, and then makes it all durable.
     fn go_on_with_flush(&mut self, slot: usize, mut running: Running) {
-        let Job::Flush(runs) = &mut running.job else { unreachable!("only flushes come here") };
+        let Job::Flush(Flush { runs, .. }) = &mut running.job else { unreachable!("only flushes come here") };
         let room = FLUSH_RUNS.saturating_sub(running.left);
         let now = runs.split_off(runs.len() - runs.len().min(room));
         running.left += now.len();

@@ -91,10 +91,18 @@ pub(super) struct WriteOut {
 pub(super) enum Job {
     Read(Box<Read>),
     Write(Box<Write>),
-    /// The runs that it has still to write out, the lowest address last.
-    Flush(Vec<Range<u64>>),
+    Flush(Flush),
     WriteOut(Box<WriteOut>),
     Commit(Box<Commit>),
+}
+
+/// Writes out, and then flushes the device below.
+#[derive(Debug)]
+pub(super) struct Flush {
+    /// The runs that are still to be written out, the lowest address last.
+    pub(super) runs: Vec<Range<u64>>,
+    /// It was the owner who asked for a flush: once it has failed, all later ones do.
+    pub(super) owners: bool,
 }
 
 /// Makes what the store holds durable, its map included.

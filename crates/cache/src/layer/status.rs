@@ -4,6 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use super::{CacheCounts, CacheMode, Shared};
+use block::{Channel, Error, ErrorKind, Op, Reactor, Request};
+
+use super::channel::CacheChannel;
 use crate::policy::PolicyKind;
 
 /// A cache at one moment.
@@ -48,6 +51,35 @@ impl CacheHandle {
         CacheHandle { shared: Arc::downgrade(shared) }
     }
 
+    /// Write-back: writes everything out that is dirty now, while others go on, and returns how much that was, in bytes. A kept
+    /// store's map says so too when this returns.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Gone`] when the cache was closed, and whatever the devices say.
+    pub fn flush(&self) -> Result<u64, Error> {
+        self.write_out(u64::MAX)
+    }
+
+    /// The same up to about so many bytes, the lowest addresses first: for whoever writes out while nothing else is to be done.
+    ///
+    /// # Errors
+    /// As [`CacheHandle::flush`].
+    pub fn write_out(&self, most_bytes: u64) -> Result<u64, Error> {
+        let gone = || Error::new(ErrorKind::Gone, "the cache was closed");
+        let shared = self.shared.upgrade().ok_or_else(gone)?;
+        let written = || shared.state().counts.written_out * shared.shape.block_bytes;
+        let before = written();
+        let reactor = Reactor::wall().map_err(|error| Error::from_io("an io_uring for the write-out", error))?;
+        let mut channel = CacheChannel::open(&shared, 1, &reactor)?;
+        channel.start_writing_out(0, most_bytes, false);
+        wait_for(&mut channel, &reactor)?;
+        if shared.commits() {
+            channel.submit(Request::new(0, Op::Flush));
+            wait_for(&mut channel, &reactor)?;
+        }
+        Ok(written() - before)
+    }
+
     /// How it is now; `None` when it was closed.
     #[must_use]
     pub fn status(&self) -> Option<CacheStatus> {
@@ -68,5 +100,17 @@ impl CacheHandle {
             metadata_bytes: state.memory_bytes() as u64,
             failure: stopped.or_else(distrusted),
         })
+    }
+}
+
+/// Waits for the one request of a channel.
+fn wait_for(channel: &mut CacheChannel, reactor: &Reactor) -> Result<(), Error> {
+    let mut done = Vec::new();
+    loop {
+        channel.poll(&mut done);
+        if let Some(completion) = done.pop() {
+            return completion.result;
+        }
+        reactor.wait(None).map_err(|error| Error::from_io("waiting for the write-out", error))?;
     }
 }
