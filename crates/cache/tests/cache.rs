@@ -120,6 +120,71 @@ fn a_store_that_fails_does_no_harm() {
     }
 }
 
+/// What a cached block costs besides its data.
+#[test]
+fn metadata_take_at_most_sixteen_bytes_a_block() {
+    let slots = 64 << 10;
+    for policy in PolicyKind::ALL {
+        let device = cache(store(slots), Arc::new(Memory::with(Info::plain(1 << 20))), options(CacheMode::WriteBack, policy));
+        let bytes = device.handle().status().expect("it is open").metadata_bytes;
+        assert!(bytes <= 16 * slots, "{policy}: {bytes} bytes for {slots} blocks");
+    }
+}
+
+/// A write-back cache in memory that is closed has written out what was dirty.
+#[test]
+fn nothing_is_lost_when_memory_is_closed() {
+    let lower = Arc::new(Memory::with(able(20 * 4096)));
+    let device = cache(store(30), Arc::clone(&lower) as Arc<dyn Device>, options(CacheMode::WriteBack, PolicyKind::Lfu));
+    let mut channel = blocking(&*device);
+    for block in [3, 4, 5, 17] {
+        channel.write_slice(block * 4096, &[block as u8; 4096]).expect("a write");
+    }
+    let mut found = [0; 4096];
+    blocking(&*lower).read_slice(3 * 4096, &mut found).expect("a read");
+    assert_eq!(found, [0; 4096], "it is only in memory");
+    drop((channel, device));
+    for block in [3, 4, 5, 17] {
+        blocking(&*lower).read_slice(block * 4096, &mut found).expect("a read");
+        assert_eq!(found, [block as u8; 4096]);
+    }
+}
+
+/// Whole stripes are written out together: a run is filled up with clean blocks where all of them are there.
+#[test]
+fn dirty_blocks_of_a_stripe_go_out_with_the_clean_ones_between_them() {
+    let lower = Arc::new(Memory::with(Info { optimal_bytes: 8 * 4096, ..able(64 * 4096) }));
+    let counted = Arc::new(block::Counted::over(Arc::clone(&lower) as Arc<dyn Device>));
+    let counters = counted.counters();
+    let device = cache(store(64), counted, options(CacheMode::WriteBack, PolicyKind::Lru));
+    let mut channel = blocking(&*device);
+    channel.read_slice(0, &mut [0; 16 * 4096]).expect("a read brings two stripes in");
+    for block in [1, 3, 6, 12, 40] {
+        channel.write_slice(block * 4096, &[7; 4096]).expect("a write");
+    }
+    channel.flush().expect("a flush");
+    let moved = counters.read();
+    // Two whole stripes, each with one write, and a block whose neighbours are not there.
+    assert_eq!((moved.writes, moved.written_bytes), (3, (8 + 8 + 1) * 4096));
+}
+
+/// "A long sequential run goes past the store."
+#[test]
+fn a_scan_does_not_flush_the_cache() {
+    let admission = AdmissionOptions { sequential_cutoff_bytes: Some(8 * 4096), promote_after: 1 };
+    let options = CacheOptions { admission, ..options(CacheMode::WriteThrough, PolicyKind::Lru) };
+    let device = cache(store(16), Arc::new(Memory::with(able(256 * 4096))), options);
+    let mut channel = blocking(&*device);
+    let hits = || device.handle().status().expect("it is open").counts.read_hits;
+    for _ in 0..2 {
+        (0..8).for_each(|block| channel.read_slice(block * 2 * 4096, &mut [0; 4096]).expect("a read"));
+    }
+    assert_eq!(hits(), 8);
+    (100..200).for_each(|block| channel.read_slice(block * 4096, &mut [0; 4096]).expect("a read"));
+    (0..8).for_each(|block| channel.read_slice(block * 2 * 4096, &mut [0; 4096]).expect("a read"));
+    assert_eq!(hits(), 16, "the first eight blocks of the scan came in beside them, and nothing after");
+}
+
 #[test]
 fn a_failed_flush_sticks() {
     for mode in MODES {
