@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use array::Condition;
 use array::maintain::Arrival;
@@ -23,8 +23,10 @@ pub(crate) struct Roster {
     running: Vec<Running>,
     /// The leaves that were there at the start, and those that came.
     leaves: Mutex<Vec<Member>>,
-    /// Files and devices that are members or spares now.
-    taken: Mutex<Vec<PathBuf>>,
+    /// The whole stack: what is in it now.
+    device: Arc<dyn Device>,
+    /// Files and devices that wait for a place, or did until they got one.
+    waiting: Mutex<Vec<PathBuf>>,
     /// What opened the stack: members that come back are held by it still.
     guard: Guard,
     /// Those that opened what came with consents of its own.
@@ -37,9 +39,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Roster {
     /// Of a stack that was opened through `guard`.
-    pub(crate) fn new(running: Vec<Running>, leaves: Vec<Member>, device: &dyn Device, guard: Guard) -> Roster {
-        let taken = Mutex::new(files_of(&device.describe()));
-        Roster { running, leaves: Mutex::new(leaves), taken, guard, more_guards: Mutex::default() }
+    pub(crate) fn new(running: Vec<Running>, leaves: Vec<Member>, device: &Arc<dyn Device>, guard: Guard) -> Roster {
+        let files = leaves.iter().filter_map(|leaf| stack::parse(&leaf.name).ok()).flat_map(|node| files_of(&node));
+        let waiting = Mutex::new(files.collect());
+        Roster { running, leaves: Mutex::new(leaves), device: Arc::clone(device), waiting, guard, more_guards: Mutex::default() }
     }
 
     /// The arrays, those below before those above.
@@ -79,9 +82,7 @@ impl Roster {
             }
             Command::Remove { array, member } => {
                 let array = self.array(array.as_deref())?;
-                let name = self.running[array].control().snapshot().names.get(member).cloned();
                 self.running[array].control().remove(member)?;
-                self.release(name.as_deref().unwrap_or_default());
                 note(array, format!("member {member} was removed"));
             }
             Command::Add { array, device, consent } => {
@@ -123,7 +124,6 @@ impl Roster {
             Condition::InSync => control.replace(member, arrival)?,
             Condition::Failed => {
                 control.remove(member)?;
-                self.release(&snapshot.names[member]);
                 control.seat_at(member, arrival, || None)?;
             }
             Condition::Empty | Condition::Rebuilding { .. } => control.seat_at(member, arrival, || None)?,
@@ -135,7 +135,8 @@ impl Roster {
     fn arrival(&self, running: &Running, text: &str, consent: GivenConsent) -> Result<Arrival, Error> {
         let node = stack::parse(text).map_err(block::Error::from)?;
         let files = files_of(&node);
-        if let Some(file) = files.iter().find(|file| lock(&self.taken).contains(file)) {
+        let taken = self.taken();
+        if let Some(file) = files.iter().find(|file| taken.contains(file)) {
             return Err(Error::refused(format!("{}: it is a member or a spare already", file.display())));
         }
         // What was a member of this very array may be one again without more words.
@@ -153,20 +154,34 @@ impl Roster {
         let mut device_uuid = [0; 16];
         Random::new().fill(&mut device_uuid);
         let arrival = running.enlist(&stack.device, device_uuid, &reactor)?;
-        lock(&self.taken).extend(files);
+        lock(&self.waiting).extend(files);
         lock(&self.leaves).extend(stack.members);
         lock(&self.more_guards).extend(own);
         Ok(arrival)
     }
 
-    /// A device that has left may come back. `name` is how the array calls it: `member 0 (file:a.img)`.
-    fn release(&self, name: &str) {
-        let text = name.split_once('(').and_then(|(_, text)| text.strip_suffix(')')).unwrap_or(name);
-        if let Ok(node) = stack::parse(text) {
-            let files = files_of(&node);
-            lock(&self.taken).retain(|taken| !files.contains(taken));
+    /// The files that are in the stack now: members, those that have failed and were not removed, spares.
+    fn taken(&self) -> Vec<PathBuf> {
+        let mut taken = files_of(&self.device.describe());
+        let mut waiting = lock(&self.waiting);
+        let mut somebody_waits = false;
+        for running in &self.running {
+            let snapshot = running.control().snapshot();
+            somebody_waits |= snapshot.spares > 0 || !snapshot.replaced.is_empty();
+            let failed = snapshot.names.iter().zip(&snapshot.members).filter(|(_, condition)| **condition == Condition::Failed);
+            taken.extend(failed.filter_map(|(name, _)| stack::parse(bare(name)).ok()).flat_map(|node| files_of(&node)));
         }
+        if !somebody_waits {
+            waiting.clear();
+        }
+        taken.extend(waiting.iter().cloned());
+        taken
     }
+}
+
+/// A device as a stack text; messages have its place in front: `member 0 (file:a.img)`.
+pub(crate) fn bare(name: &str) -> &str {
+    name.split_once('(').and_then(|(_, text)| text.strip_suffix(')')).unwrap_or(name)
 }
 
 /// Whether an array has become idle within a moment, and what it is doing.

@@ -1,12 +1,16 @@
 //! The server itself: what it starts, what it does when it is asked, and how it ends.
 
+use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use array::md::TimeStamp;
 use block::{Blocking, Clock, Device, Node};
+use cache::CacheHandle;
 use lab::arrays::ArrayStatus;
 use lab::guard::{Consent, Guard};
 use lab::journal::Journal;
@@ -15,7 +19,7 @@ use lab::{Error, host};
 use reactor::Reactor;
 use rustix::event::{EventfdFlags, PollFd, PollFlags};
 use serde_json::{Value, json};
-use stack::{Arrays, BuildContext, Stack};
+use stack::{Arrays, BuildContext, DeadlineWatch, OpenFiles, Stack};
 
 use crate::control;
 use crate::exchange::Roster;
@@ -23,7 +27,7 @@ use crate::exports::Exports;
 use crate::protocol::Command;
 use crate::runtime::{Claim, SOCKET};
 use crate::settings::Settings;
-use crate::status::{Attached, MemberStatus, Status};
+use crate::status::{Attached, CacheReport, MemberStatus, Status};
 use crate::upkeep::Upkeep;
 
 /// A server that is ready.
@@ -35,6 +39,8 @@ pub struct Server {
     settings: Settings,
     device: Arc<dyn Device>,
     roster: Roster,
+    deadlines: Vec<DeadlineWatch>,
+    caches: Vec<CacheHandle>,
     started_unix_seconds: u64,
     notes: Vec<String>,
     exports: Mutex<Exports>,
@@ -80,8 +86,10 @@ impl Server {
             name: claim.name().to_owned(),
             folder: claim.folder().to_owned(),
             claim: Mutex::new(Some(claim)),
-            roster: Roster::new(stack.arrays.running().to_vec(), stack.members, &*stack.device, guard),
+            roster: Roster::new(stack.arrays.running().to_vec(), stack.members, &stack.device, guard),
             device: stack.device,
+            deadlines: stack.deadlines,
+            caches: stack.caches,
             started_unix_seconds: host::unix_seconds(),
             notes,
             exports: Mutex::new(exports),
@@ -159,7 +167,8 @@ impl Server {
             None => (Vec::new(), Vec::new(), None),
         };
         let exports = lock(&self.exports);
-        let troubles = exports.troubles().into_iter().chain(trouble);
+        let silent = self.deadlines.iter().filter_map(DeadlineWatch::failure);
+        let troubles = exports.troubles().into_iter().chain(trouble).chain(silent);
         Status {
             name: self.name.clone(),
             process: std::process::id(),
@@ -180,6 +189,7 @@ impl Server {
             },
             members: members.collect(),
             arrays,
+            caches: self.caches.iter().filter_map(CacheHandle::status).map(CacheReport::from).collect(),
             events,
         }
     }
@@ -357,7 +367,10 @@ fn make(claim: &Claim, settings: &Settings, guard: &Guard) -> Result<Made, Error
             Some(0)
         }
     };
-    let context = BuildContext { files: guard, seed: 0, read_only: settings.read_only, create_bytes, emulate: true };
+    let member_time = settings.member_timeout.as_deref().map(stack::size::parse_duration).transpose();
+    let member_time = member_time.map_err(|error| Error::usage(format!("--member-timeout: {error}")))?.unwrap_or(MEMBER_TIME);
+    let members = Members { guard, time: (!member_time.is_zero()).then_some(member_time) };
+    let context = BuildContext { files: &members, seed: 0, read_only: settings.read_only, create_bytes, emulate: true };
     let stack = stack::build(&settings.tree()?, &context)?;
     if stack.clock == Clock::Virtual {
         return Err(Error::usage(
@@ -372,6 +385,33 @@ fn make(claim: &Claim, settings: &Settings, guard: &Guard) -> Result<Made, Error
     let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
     let bell = bell.map_err(|error| Error::from_io("making an eventfd", &error.into()))?;
     Ok(Made { stack, journal, notes, exports, upkeep, listener, bell })
+}
+
+/// How long members of arrays may take for an answer: what Linux gives a disk.
+const MEMBER_TIME: Duration = Duration::from_secs(30);
+
+/// Opens members through the guard, and says how long they may take.
+struct Members<'a> {
+    guard: &'a Guard,
+    time: Option<Duration>,
+}
+
+impl OpenFiles for Members<'_> {
+    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, block::Error> {
+        OpenFiles::open(self.guard, path, read_only, create)
+    }
+
+    fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, block::Error> {
+        OpenFiles::open_kept(self.guard, path, size_bytes)
+    }
+
+    fn time(&self) -> fn() -> Option<TimeStamp> {
+        self.guard.time()
+    }
+
+    fn member_time(&self) -> Option<Duration> {
+        self.time
+    }
 }
 
 /// Files that are made have to say how large they are.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cache::CacheStatus;
 use lab::arrays::ArrayStatus;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +41,9 @@ pub struct Status {
     pub members: Vec<MemberStatus>,
     /// The arrays in the stack that carry md's metadata, those below before those above.
     pub arrays: Vec<ArrayStatus>,
-    /// What has happened to them of late, the latest last.
+    /// The caches in the stack, those below before those above.
+    pub caches: Vec<CacheReport>,
+    /// What has happened to the arrays of late, the latest last.
     pub events: Vec<Event>,
     /// What there is to know: degraded exports, direct I/O that is not there.
     pub notes: Vec<String>,
@@ -76,4 +79,37 @@ pub struct MemberStatus {
     pub writes: u64,
     /// Bytes of them.
     pub written_bytes: u64,
+}
+
+/// A cache at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheReport {
+    /// Its stack text.
+    pub name: String,
+    /// `write-through` and the like.
+    pub mode: String,
+    /// Which block goes for another.
+    pub policy: String,
+    /// How much it holds at most, in bytes.
+    pub size_bytes: u64,
+    /// How much it holds, in bytes.
+    pub used_bytes: u64,
+    /// How much of that the device below has not, in bytes.
+    pub dirty_bytes: u64,
+    /// What is wrong with it.
+    pub failure: Option<String>,
+}
+
+impl From<CacheStatus> for CacheReport {
+    fn from(status: CacheStatus) -> CacheReport {
+        CacheReport {
+            name: status.name,
+            mode: status.mode.to_string(),
+            policy: status.policy.to_string(),
+            size_bytes: status.size_bytes,
+            used_bytes: status.used_bytes,
+            dirty_bytes: status.dirty_bytes,
+            failure: status.failure,
+        }
+    }
 }

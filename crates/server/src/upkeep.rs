@@ -20,6 +20,7 @@ use lab::host;
 use reactor::{Reactor, Ringer};
 use serde::{Deserialize, Serialize};
 
+use crate::exchange::bare;
 use crate::protocol::ScrubAction;
 
 /// How many events are remembered.
@@ -288,7 +289,7 @@ fn scrub(keeper: Option<&mut Keeper>, action: ScrubAction) -> Result<(), Error> 
 
 fn told(notice: &Notice) -> String {
     match notice {
-        Notice::SpareSeated { member, name } => format!("the spare {name} takes the place of member {member}"),
+        Notice::SpareSeated { member, name } => format!("the spare {} takes the place of member {member}", bare(name)),
         Notice::Began(work) => format!("the {work} has begun"),
         Notice::Ended(Outcome { progress, ending }) => {
             let mut text = match ending {

@@ -140,6 +140,10 @@ pub(crate) struct StartArguments {
     #[arg(long, value_name = "SIZE", requires = "create")]
     pub size: Option<String>,
 
+    /// How long a member of an array may take for an answer before it counts as failed; 0s is for ever [default: 30s]
+    #[arg(long, value_name = "DURATION")]
+    pub member_timeout: Option<String>,
+
     /// Let the kernel keep what it reads of the attached file in its page cache
     #[arg(long)]
     pub page_cache: bool,

@@ -6,6 +6,11 @@ use block::size_text;
 use lab::arrays::State;
 use server::Status;
 
+use crate::output::about;
+
+/// How many of the latest events are shown.
+const EVENTS_SHOWN: usize = 8;
+
 /// What programs are best pointed to.
 pub(super) fn address(status: &Status) -> String {
     let attached = status.attached.as_ref().map(|attached| attached.path().display().to_string());
@@ -64,7 +69,18 @@ pub(super) fn text(status: &Status) -> String {
         let _ =
             writeln!(text, "  leaf: {}, read {}, written {}", member.name, size_text(member.read_bytes), size_text(member.written_bytes));
     }
-    for event in &status.events {
+    for cache in &status.caches {
+        let (used, size, dirty) = (about(cache.used_bytes), about(cache.size_bytes), about(cache.dirty_bytes));
+        let _ = writeln!(text, " cache: {}, {used} of {size} used, {dirty} dirty: {}", cache.mode, cache.name);
+        if let Some(failure) = &cache.failure {
+            let _ = writeln!(text, "        {failure}");
+        }
+    }
+    let older = status.events.len().saturating_sub(EVENTS_SHOWN);
+    if older > 0 {
+        let _ = writeln!(text, " event: {older} older ones are in --json");
+    }
+    for event in &status.events[older..] {
         let _ = writeln!(text, " event: {}: {}", event.array, event.text);
     }
     for array in &status.arrays {

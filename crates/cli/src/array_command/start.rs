@@ -49,6 +49,7 @@ fn settings(arguments: &StartArguments) -> Result<Settings, Failure> {
     settings.insecure |= arguments.insecure;
     settings.page_cache |= arguments.page_cache;
     settings.size = arguments.size.clone().or(settings.size);
+    settings.member_timeout = arguments.member_timeout.clone().or(settings.member_timeout);
     settings.workers = arguments.workers.unwrap_or(settings.workers);
     settings.allow_device.extend(arguments.allow_device.iter().cloned());
     if let Some(policy) = &arguments.policy {
