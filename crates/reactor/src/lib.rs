@@ -182,6 +182,8 @@ struct Inner {
     timers_set: Cell<u64>,
     /// Events that lie in mailboxes.
     pending: Cell<usize>,
+    /// Events that came since a wait last returned to an owner.
+    fresh: Cell<usize>,
     /// Somebody wants the owners to poll.
     nudged: Cell<bool>,
 }
@@ -208,8 +210,8 @@ impl Reactor {
     }
 
     fn of(kind: Kind) -> Reactor {
-        let inner = Inner { kind, timers: RefCell::default(), timers_set: Cell::new(0), pending: Cell::new(0), nudged: Cell::new(false) };
-        Reactor(Rc::new(inner))
+        let (pending, fresh, nudged) = (Cell::new(0), Cell::new(0), Cell::new(false));
+        Reactor(Rc::new(Inner { kind, timers: RefCell::default(), timers_set: Cell::new(0), pending, fresh, nudged }))
     }
 
     /// Which clock this reactor runs on.
@@ -290,11 +292,44 @@ impl Reactor {
     }
 
     /// Sleeps (or moves the virtual clock) until something is ready for one of the sources, a bell rings, or `deadline`.
-    /// Returns at once while events lie in mailboxes.
+    /// Returns at once while events lie in mailboxes: for an owner of all that is under way on this reactor.
     ///
     /// # Errors
     /// What the kernel says when the ring itself fails; operations report their own failures as events.
     pub fn wait(&self, deadline: Option<Time>) -> io::Result<Woken> {
+        let woken = self.wait_for_any(deadline);
+        self.0.fresh.set(0);
+        woken
+    }
+
+    /// As [`Reactor::wait`], for one of several owners, who has polled what is its own: an event that lay in a mailbox when a
+    /// wait last returned belongs to another, stays there, and does not end this wait. Each event ends at most one.
+    ///
+    /// # Errors
+    /// As [`Reactor::wait`].
+    pub fn wait_for_new(&self, deadline: Option<Time>) -> io::Result<Woken> {
+        let old = self.0.pending.get().saturating_sub(self.0.fresh.get());
+        self.0.pending.set(self.0.pending.get() - old);
+        let woken = self.wait(deadline);
+        self.0.pending.set(self.0.pending.get() + old);
+        woken
+    }
+
+    /// Waits for something new, for one that does not let its caller go before: events that lie in mailboxes already stay
+    /// there and do not end this wait, and what ends it is still new to the owners.
+    ///
+    /// # Errors
+    /// As [`Reactor::wait`].
+    pub fn wait_for_more(&self) -> io::Result<Woken> {
+        let (pending, nudged) = (self.0.pending.replace(0), self.0.nudged.replace(false));
+        let woken = self.wait_for_any(None);
+        self.0.pending.set(pending + self.0.pending.get());
+        // A bell that rang meanwhile was for the owners.
+        self.0.nudged.set(nudged || matches!(woken, Ok(Woken::Rung)));
+        woken
+    }
+
+    fn wait_for_any(&self, deadline: Option<Time>) -> io::Result<Woken> {
         if self.0.nudged.take() {
             return Ok(Woken::Rung);
         }
@@ -302,20 +337,6 @@ impl Reactor {
             Kind::Wall(wall) => self.wait_for_kernel(wall, deadline),
             Kind::Virtual { now } => Ok(self.jump(now, deadline)),
         }
-    }
-
-    /// Waits for something new, for one that does not let its caller go before: events that lie in mailboxes already stay
-    /// there and do not end this wait.
-    ///
-    /// # Errors
-    /// As [`Reactor::wait`].
-    pub fn wait_for_more(&self) -> io::Result<Woken> {
-        let (pending, nudged) = (self.0.pending.replace(0), self.0.nudged.replace(false));
-        let woken = self.wait(None);
-        self.0.pending.set(pending + self.0.pending.get());
-        // A bell that rang meanwhile was for the owners.
-        self.0.nudged.set(nudged || matches!(woken, Ok(Woken::Rung)));
-        woken
     }
 
     /// Makes the next wait return at once, so that the owners poll: what one channel does may let another go on.
@@ -400,6 +421,7 @@ impl Reactor {
         }
         mailbox.events.borrow_mut().push_back(event);
         self.0.pending.set(self.0.pending.get() + 1);
+        self.0.fresh.set(self.0.fresh.get() + 1);
     }
 
     fn reap(&self, wall: &Wall) -> io::Result<()> {

@@ -170,3 +170,49 @@ fn a_nudge_ends_the_next_wait_and_no_other() {
     assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Rung);
     assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Idle);
 }
+
+#[test]
+fn one_owner_of_several_is_not_kept_awake_by_the_others_events() {
+    let reactor = Reactor::virtual_clock();
+    let (own, other) = (reactor.source(), reactor.source());
+    for time in [10, 20, 40] {
+        other.at(Time(time), time);
+    }
+    own.at(Time(30), 30);
+    let mut waits = Vec::new();
+    let event = loop {
+        if let Some(event) = own.take() {
+            break event;
+        }
+        // Each of the other's events ends one wait, and then none any more.
+        waits.push(reactor.wait_for_new(None).expect("no kernel"));
+        assert!(waits.len() <= 3, "an event that lies there ends every wait");
+    };
+    assert_eq!((event.token, reactor.now(), &waits[..]), (30, Time(30), &[Woken::Events; 3][..]));
+    assert_eq!(reactor.wait_for_new(Some(Time(35))).expect("no kernel"), Woken::Deadline);
+    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events, "an owner of all hears of those that lie there");
+    assert_eq!(std::iter::from_fn(|| other.take()).map(|event| event.token).collect::<Vec<_>>(), [10, 20]);
+    assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Events);
+    assert_eq!((other.take().map(|event| event.token), reactor.now()), (Some(40), Time(40)));
+    assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Idle);
+}
+
+#[test]
+fn what_came_while_nobody_waited_is_new() {
+    let reactor = Reactor::virtual_clock();
+    let (own, other) = (reactor.source(), reactor.source());
+    other.at(Time(0), 1);
+    own.at(Time(0), 2);
+    reactor.turn().expect("no kernel");
+    assert_eq!(reactor.wait_for_new(Some(Time(5))).expect("no kernel"), Woken::Events);
+    assert_eq!(own.take().map(|event| event.token), Some(2));
+    // And so is what came while somebody else would not let go.
+    own.at(Time(7), 3);
+    assert_eq!(reactor.wait_for_more().expect("no kernel"), Woken::Events);
+    assert_eq!(reactor.wait_for_new(Some(Time(9))).expect("no kernel"), Woken::Events);
+    assert_eq!((own.take().map(|event| event.token), reactor.now()), (Some(3), Time(7)));
+    reactor.nudge();
+    assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Rung);
+    assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Idle, "the other's event is old");
+    assert_eq!(other.take().map(|event| event.token), Some(1));
+}

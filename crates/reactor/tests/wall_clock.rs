@@ -291,8 +291,10 @@ fn timers_and_deadlines_on_the_wall() {
     let start = reactor.now();
     source.at(start + Duration::from_millis(4), 2);
     source.at(start + Duration::from_millis(2), 1);
-    assert_eq!(reactor.wait(Some(start + Duration::from_millis(1))).unwrap(), Woken::Deadline);
+    let woken = reactor.wait(Some(start + Duration::from_millis(1))).unwrap();
     assert!(reactor.now() >= start + Duration::from_millis(1));
+    // A busy machine may oversleep, up to the first timer and beyond.
+    assert!(woken == Woken::Deadline || reactor.now() >= start + Duration::from_millis(2), "{woken:?}");
     for token in [1, 2] {
         let event = take(&source);
         assert!(matches!(event.outcome, Outcome::Timer));
@@ -419,7 +421,7 @@ fn another_thread_rings() {
     ringer.ring();
 }
 
-/// The other half of [`a_signal_interrupts_wait`]; it runs in a process of its own, on its main thread.
+/// The other half of [`a_signal_interrupts_wait`]; it runs in a process of its own.
 #[test]
 #[ignore = "started by a_signal_interrupts_wait"]
 fn child_waits_for_a_signal() {
@@ -430,7 +432,7 @@ fn child_waits_for_a_signal() {
     let pipe = reactor.register(Arc::new(OwnedFd::from(reader))).unwrap();
     let source = reactor.source();
     source.read(&pipe, 0, BufMut::zeroed(16), 1);
-    println!("ready");
+    println!("thread {}", rustix::thread::gettid().as_raw_pid());
     // The first wait also submits, the second only sleeps: both end with a signal.
     for _ in 0..2 {
         assert_eq!(reactor.wait(Some(reactor.now() + PATIENCE)).unwrap(), Woken::Rung);
@@ -445,15 +447,39 @@ fn a_signal_interrupts_wait() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    while !lines.next().expect("the child says when it is ready").unwrap().ends_with("ready") {}
-    // A signal may come before the child sleeps, so it is sent until the child is through.
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    // The harness runs the test on a thread of its own, and a process's signals go to its first one unless another is named.
+    let thread = lines.find_map(|line| line.rsplit_once("thread ")?.1.parse().ok()).expect("the child says which thread it is");
+    let thread = rustix::process::Pid::from_raw(thread).unwrap();
+    // A signal may come before the child sleeps, so it is sent until the child is through; not so often that it gets to
+    // nothing else.
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::USR1).unwrap();
-        std::thread::yield_now();
+        // The thread may have ended by now.
+        let _ = rustix::process::kill_process(thread, rustix::process::Signal::USR1);
+        std::thread::park_timeout(Duration::from_millis(1));
     };
     assert!(status.success(), "{status}");
+}
+
+#[test]
+fn one_owner_of_several_sleeps_over_the_others_events() {
+    let reactor = Reactor::wall().unwrap();
+    let (own, other) = (reactor.source(), reactor.source());
+    let (file, _) = temporary(&reactor);
+    other.read(&file, 0, BufMut::zeroed(512), 1);
+    own.at(reactor.now() + Duration::from_millis(30), 2);
+    let (deadline, mut waits) = (reactor.now() + PATIENCE, 0);
+    let event = loop {
+        if let Some(event) = own.take() {
+            break event;
+        }
+        assert_ne!(reactor.wait_for_new(Some(deadline)).unwrap(), Woken::Deadline);
+        waits += 1;
+    };
+    // The other's read, the timer, and signals: not as often as a processor can ask in that time.
+    assert!(event.token == 2 && waits < 20, "{waits} waits");
+    assert_eq!(take(&other).token, 1);
 }
