@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use block::{
     Blocking, Buf, BufMut, Channel, Checked, Completion, Counted, Device, DiscardSupport, Emulated, Error, ErrorKind, Info, Node, Op,
@@ -255,6 +256,64 @@ fn blocking_does_not_wait_for_ever() {
     let error = channel.read(0, BufMut::zeroed(512)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     assert!(error.to_string().contains("an earlier request"), "{error}");
+}
+
+/// Answers every request after a while.
+struct Slow {
+    info: Info,
+}
+
+impl Device for Slow {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn describe(&self) -> Node {
+        Node::leaf("slow", "")
+    }
+
+    fn open(&self, _depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        Ok(Box::new(SlowChannel { source: reactor.source(), requests: VecDeque::new() }))
+    }
+}
+
+struct SlowChannel {
+    source: reactor::Source,
+    requests: VecDeque<Request>,
+}
+
+impl Channel for SlowChannel {
+    fn submit(&mut self, request: Request) {
+        self.source.at(self.source.reactor().now() + Duration::from_millis(5), request.tag);
+        self.requests.push_back(request);
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        while self.source.take().is_some() {
+            done.extend(self.requests.pop_front().map(|request| request.complete(Ok(()))));
+        }
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.requests.len() as u32
+    }
+}
+
+#[test]
+fn blocking_waits_while_other_channels_have_answers() {
+    let device = Slow { info: Info::plain(1 << 20) };
+    let reactor = Reactor::virtual_clock();
+    let mut other = device.open(2, &reactor).unwrap();
+    other.submit(Request::new(7, Op::Flush));
+    let mut channel = Blocking::open(&device, &reactor).unwrap();
+    for turn in 1..4 {
+        // From the second on, the other's answer lies there before this one waits.
+        channel.flush().unwrap();
+        assert_eq!(reactor.now().nanoseconds(), turn * 5_000_000);
+    }
+    let mut done = Vec::new();
+    other.poll(&mut done);
+    assert_eq!(done.iter().map(|completion| completion.tag).collect::<Vec<_>>(), [7]);
 }
 
 /// Whether `Checked` over a device with this script panics while `owner` uses it; the panic's text is in the result.

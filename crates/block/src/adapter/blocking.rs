@@ -34,8 +34,7 @@ impl Blocking {
         Ok(Blocking { channel, reactor: reactor.clone(), done: Vec::new(), tag: 0, max_request_bytes: piece })
     }
 
-    /// Submits one operation and waits for its end. Nobody else may have requests in flight on the reactor meanwhile:
-    /// their completions would keep it from waiting.
+    /// Submits one operation and waits for its end. What ends meanwhile of other channels on the reactor stays theirs.
     ///
     /// # Errors
     /// The request's own, or [`ErrorKind::TimedOut`] when nothing is under way any more, nothing came for twenty minutes, or
@@ -49,14 +48,19 @@ impl Blocking {
         }
         self.tag += 1;
         self.channel.submit(Request::new(self.tag, op));
-        let deadline = self.reactor.now() + PATIENCE;
+        let (deadline, mut rung) = (self.reactor.now() + PATIENCE, false);
         loop {
             self.channel.poll(&mut self.done);
             if let Some(completion) = self.done.pop() {
+                if rung {
+                    // It may have been for another owner.
+                    self.reactor.nudge();
+                }
                 return completion.result.map(|()| completion.buffer);
             }
-            match self.reactor.wait(Some(deadline)) {
-                Ok(Woken::Events | Woken::Rung) => (),
+            match self.reactor.wait_for_new(Some(deadline)) {
+                Ok(Woken::Events) => (),
+                Ok(Woken::Rung) => rung = true,
                 // The virtual clock says so at once when nothing is under way.
                 Ok(Woken::Deadline | Woken::Idle) => {
                     return Err(Error::new(ErrorKind::TimedOut, format!("no answer to a {name} for {} minutes", PATIENCE.as_secs() / 60)));
