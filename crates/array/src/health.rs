@@ -345,6 +345,18 @@ impl Health {
         true
     }
 
+    /// How many places of the member could not be read since it came.
+    pub(crate) fn read_errors(&self, member: usize) -> u32 {
+        self.state().places.get(member).map_or(0, |place| place.read_errors)
+    }
+
+    /// What of the member's data is lost, in bytes.
+    pub(crate) fn lost(&self, member: usize) -> Ranges {
+        let seat = self.state().places.get(member).and_then(|place| place.seat.clone());
+        let Some((holes, offset)) = seat.and_then(|seat| Some((seat.holes.clone()?, seat.data_offset))) else { return Ranges::none() };
+        holes.lost().iter().map(|range| range.start.saturating_sub(offset)..range.end.saturating_sub(offset)).collect()
+    }
+
     /// Counts a place of the member that could not be read. Whether there were too many.
     pub(crate) fn count_read_error(&self, member: usize) -> bool {
         let count = &mut self.state().places[member].read_errors;

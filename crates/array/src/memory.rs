@@ -11,13 +11,14 @@ use std::collections::VecDeque;
 
 use block::{Buf, BufMut, SECTOR_BYTES};
 
-use crate::health::MEMBERS_MAX;
 use crate::parity::SLICE_BYTES;
 use crate::parity::{self, Kernel};
 use crate::{Place, Step};
 
 /// How much scratch a channel keeps for later plans.
 const POOL_BYTES: u64 = 32 << 20;
+/// Sources of parity that most arrays get by with.
+const FEW_SOURCES: usize = 16;
 /// A source of parity that is nothing but zeroes.
 static ZEROES: [u8; SLICE_BYTES] = [0; SLICE_BYTES];
 
@@ -284,8 +285,14 @@ impl Memory {
     fn parity(&mut self, kernel: &Kernel, sources: &[Place], p: Place, q: Option<Place>, length: u64) {
         let mut p = self.take_target(p);
         let mut q = q.map(|q| self.take_target(q));
-        let mut slices: [&[u8]; MEMBERS_MAX] = [&[]; MEMBERS_MAX];
-        let slices = &mut slices[..sources.len()];
+        // Room for the largest array would take longer to clear than a small write to be computed.
+        let (mut few, mut many): ([&[u8]; FEW_SOURCES], Vec<&[u8]>) = ([&[]; FEW_SOURCES], Vec::new());
+        let slices = if sources.len() <= FEW_SOURCES {
+            &mut few[..sources.len()]
+        } else {
+            many.resize(sources.len(), &[]);
+            &mut many[..]
+        };
         let mut at = 0;
         while at < length {
             let mut now = SLICE_BYTES.min((length - at) as usize);
@@ -348,6 +355,19 @@ impl Memory {
 
     fn with_source(&mut self, from: Place, into: Place, length: u64, work: impl Fn(&[u8], &mut [u8])) {
         let (source_index, source_start) = self.spot(from);
+        let (target_index, _) = self.spot(into);
+        if target_index > 0 && target_index != source_index {
+            let mut target = self.take_target(into);
+            let mut at = 0;
+            while at < length {
+                let source = self.run(from, at);
+                let now = source.len().min((length - at) as usize);
+                work(&source[..now], target.slice(at, now));
+                at += now as u64;
+            }
+            self.stores[target.index].held = Held::Own(target.buffer);
+            return;
+        }
         self.on_target(into, length, |cut, target| {
             let mut targets = target.slices_mut();
             let mut target: &mut [u8] = &mut [];

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use block::{Device, Error, ErrorKind};
 
-use super::{ArrayChannel, Failure, Job, NO_MEMBER, Phase, Piece};
+use super::piece::{Phase, Piece};
+use super::{ArrayChannel, Failure, Job, NO_MEMBER};
 use crate::device::Shared;
 use crate::level::Action;
+use crate::maintain::Ranges;
 use crate::record::{Admission, Ended, Record, Recorded, Truth};
 use crate::{Faults, Level, Lost, MemberSet, Part, Place, Snapshot};
 
@@ -23,6 +25,9 @@ pub(super) enum LogState {
     Writing,
     /// They are durable; nobody else may replace them.
     Written,
+    /// The same, of a write that a member did not take: they close the hole until it is written down that the member is out.
+    /// The new plan's entries then take their place.
+    Kept,
 }
 
 /// Whether a piece goes on.
@@ -125,8 +130,11 @@ impl<L: Level> ArrayChannel<L> {
         let Some(record) = &self.shared.record else { return true };
         let (Some(log), Some(logged)) = (&record.log, &piece.logged) else { return true };
         let is_locked = match piece.log {
-            LogState::Idle => log.lock(logged.member, &self.waiter, index),
-            LogState::Waiting => true,
+            LogState::Idle => {
+                piece.log_member = logged.member;
+                log.lock(logged.member, &self.waiter, index)
+            }
+            LogState::Waiting | LogState::Kept => true,
             LogState::Writing => false,
             LogState::Written => return true,
         };
@@ -142,14 +150,29 @@ impl<L: Level> ArrayChannel<L> {
         false
     }
 
-    /// Lets somebody else have the log, and the regions of the bitmap if the piece is done.
+    /// Before the piece is planned again: lets somebody else have the log, unless its entries are needed for a while.
+    pub(super) fn leave_log(&mut self, index: u32, piece: &mut Piece) {
+        if piece.phase == Phase::Writing && matches!(piece.log, LogState::Written | LogState::Kept) {
+            piece.log = LogState::Kept;
+        } else {
+            self.release_log(index, piece);
+        }
+    }
+
+    /// It is written down who is out. A log that the new plan does not write to is not needed any more.
+    pub(super) fn sort_out_log(&mut self, index: u32, piece: &mut Piece) {
+        if piece.log == LogState::Kept && piece.logged.as_ref().is_none_or(|logged| logged.member != piece.log_member) {
+            self.release_log(index, piece);
+        }
+    }
+
+    /// Lets somebody else have the log.
     pub(super) fn release_log(&mut self, index: u32, piece: &mut Piece) {
-        let Some(record) = &self.shared.record else { return };
-        let (Some(log), Some(logged)) = (&record.log, &piece.logged) else { return };
+        let Some(log) = self.shared.record.as_ref().and_then(|record| record.log.as_ref()) else { return };
         let others = match std::mem::take(&mut piece.log) {
             LogState::Idle => return,
-            LogState::Waiting => log.give_up(logged.member, &self.waiter, index),
-            LogState::Writing | LogState::Written => log.release(logged.member, &self.waiter),
+            LogState::Waiting => log.give_up(piece.log_member, &self.waiter, index),
+            LogState::Writing | LogState::Written | LogState::Kept => log.release(piece.log_member, &self.waiter),
         };
         if others.0 {
             self.reactor.nudge();
@@ -186,7 +209,7 @@ impl<L: Level> ArrayChannel<L> {
         debug_assert!(piece.phase == Phase::Logging && piece.log == LogState::Writing, "one log write at a time");
         piece.log = LogState::Written;
         if let Err(error) = result {
-            let member = piece.logged.as_ref().map_or(NO_MEMBER, |logged| logged.member);
+            let member = piece.log_member;
             let seat = self.members.get(member).and_then(|queue| queue.seat.clone());
             // As if the parity itself had not been written.
             piece.commands.clear();
@@ -216,6 +239,14 @@ impl<L: Level> Truth for Shared<L> {
 
     fn snapshot(&self) -> Snapshot {
         self.health.snapshot()
+    }
+
+    fn lost(&self, member: usize) -> Ranges {
+        self.health.lost(member)
+    }
+
+    fn corrected_reads(&self, member: usize) -> u32 {
+        self.health.read_errors(member)
     }
 
     fn devices(&self) -> Vec<Option<Arc<dyn Device>>> {

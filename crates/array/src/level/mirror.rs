@@ -3,10 +3,13 @@
 //! Reads go to one copy, writes to all. A write locks what it writes: two that meet must reach all copies in the same order,
 //! or the copies would differ for good. The lock is a range of the array's own bytes, whatever the chunk.
 
+use std::ops::Range;
+
 use block::{Info, size_text};
 
 use super::{Action, Faults, Level, Lost, Part, Spot, Stretch, Task, UPKEEP_BYTES, place_of};
 use crate::geometry::{Raid10, Raid10Layout};
+use crate::maintain::Ranges;
 use crate::{Access, MemberSet, Place, Plan, Queues, RowLock, Step};
 
 /// What the array's bytes are cut into for locking; a plan stays within one. Large, for a discard may span the array.
@@ -198,6 +201,18 @@ impl Level for MirrorLevel {
 
     fn sync_bytes(&self) -> u64 {
         self.geometry.size_bytes()
+    }
+
+    fn member_ranges(&self, member: usize, range: Range<u64>) -> Ranges {
+        let end = range.end.min(self.size_bytes());
+        let range = Part { action: Action::Read, offset: range.start.min(end), length: end.saturating_sub(range.start) };
+        let mut ranges = Ranges::none();
+        for (start, length) in self.parts(range) {
+            for copy in self.copies(range.offset + start, |holder| holder == member) {
+                ranges.add(copy.offset..copy.offset + length);
+            }
+        }
+        ranges
     }
 
     /// Within one chunk, and one region of the array's bytes.

@@ -6,9 +6,11 @@ mod parity;
 mod raid0;
 
 use std::fmt;
+use std::ops::Range;
 
 use block::Info;
 
+use crate::maintain::Ranges;
 use crate::{MemberSet, Plan, Queues};
 pub use linear::LinearLevel;
 pub use mirror::MirrorLevel;
@@ -189,6 +191,12 @@ pub trait Level: Send + Sync + 'static {
     /// are not the same for all copies, those of the array.
     fn sync_bytes(&self) -> u64 {
         self.member_bytes()
+    }
+
+    /// What of a member's data a range of [`Level::sync_bytes`] stands for.
+    fn member_ranges(&self, member: usize, range: Range<u64>) -> Ranges {
+        let _ = member;
+        Ranges::one(range.start.min(self.member_bytes())..range.end.min(self.member_bytes()))
     }
 
     /// How much of the stretch, from its start, one plan takes: whole blocks, at least one.

@@ -8,10 +8,10 @@
 //!        └  |....|    |.new.|             |....|
 //! ```
 //!
-//! Writes bring parity up to date in one of two ways, whichever reads less. Read-modify-write reads what is overwritten, and
-//! the parity, and takes the difference into it. Reconstruct-write reads the rest of the row and computes parity anew. A full
-//! row needs no read. Where neither can be had, for a chunk that is absent and of which a part is needed, the row's old
-//! data are made whole first.
+//! Writes bring parity up to date in one of two ways, whichever reads less, and if both read as much the first: it needs less
+//! memory and leaves the other members alone. Read-modify-write reads what is overwritten, and the parity, and takes the
+//! difference into it. Reconstruct-write reads the rest of the row and computes parity anew. A full row needs no read. Where
+//! neither can be had, for a chunk that is absent and of which a part is needed, the row's old data are made whole first.
 //!
 //! Writes lock their hull, for parity depends on all of the row. So do reads that make up for a member: between the data and
 //! the parity of somebody's write they would find a row whose parity is not that of its data. Plain reads lock nothing.
@@ -243,7 +243,7 @@ impl ParityLevel {
                 let rest_bytes: u64 = all.clone().filter_map(|index| cut.uncovered(index)).map(|(from, to)| to - from).sum();
                 let can_reconstruct = all.clone().all(|index| cut.uncovered(index).is_none() || !cut.is_hidden(index, faults));
                 match (can_modify, can_reconstruct) {
-                    (true, true) if modify_bytes < rest_bytes => plan_modify(action, cut, (p, q), plan),
+                    (true, true) if modify_bytes <= rest_bytes => plan_modify(action, cut, (p, q), plan),
                     (true, false) => plan_modify(action, cut, (p, q), plan),
                     (_, true) => {
                         // Old data of chunk i, if any is needed, begin at sources[i].

@@ -1,5 +1,6 @@
 //! Acting on an array while it runs, from any thread.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -18,6 +19,7 @@ pub(crate) trait Core: Send + Sync {
     fn is_redundant(&self) -> bool;
     fn member_bytes(&self) -> u64;
     fn sync_bytes(&self) -> u64;
+    fn member_ranges(&self, member: usize, range: Range<u64>) -> Ranges;
     fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost>;
     fn take_busy(&self) -> bool;
     fn open_upkeep(self: Arc<Self>, depth: u32, reactor: &Reactor) -> Result<Box<dyn UpkeepChannel>, Error>;
@@ -42,6 +44,10 @@ impl<L: Level> Core for Shared<L> {
 
     fn sync_bytes(&self) -> u64 {
         self.level.sync_bytes()
+    }
+
+    fn member_ranges(&self, member: usize, range: Range<u64>) -> Ranges {
+        self.level.member_ranges(member, range)
     }
 
     fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost> {
@@ -106,12 +112,10 @@ impl Control {
     }
 
     /// What of a member's data is lost and has not been written since, in bytes: what a rebuild could not restore, and its
-    /// bad blocks. It belongs into the member's bad-block log, or it reads as data after the next start.
+    /// bad blocks. With metadata it is kept in the member's bad-block log.
     #[must_use]
     pub fn lost(&self, member: usize) -> Ranges {
-        let seat = self.health().roster().seats.into_iter().nth(member).flatten();
-        let Some((holes, offset)) = seat.and_then(|seat| Some((seat.holes.clone()?, seat.data_offset))) else { return Ranges::none() };
-        holes.lost().iter().map(|range| range.start.saturating_sub(offset)..range.end.saturating_sub(offset)).collect()
+        self.health().lost(member)
     }
 
     /// How much of each member's data the array uses, in bytes; 0 without redundancy.

@@ -9,7 +9,10 @@
 //! Everything that does not change while an array runs (its shape, its name, where things lie on the member) is taken over
 //! from the superblock that was read.
 
+use std::ops::Range;
+
 use crate::health::{Condition, Snapshot};
+use crate::maintain::Ranges;
 use crate::md::{Features, Role, Superblock, TimeStamp};
 
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
@@ -32,12 +35,16 @@ pub(crate) struct Facts {
     pub(crate) members: Vec<Standing>,
     /// The members' numbers by role, also of those who are not there, as far as they are known.
     pub(crate) numbers: Vec<Option<u32>>,
+    /// What of their data is lost, in bytes: their bad blocks. By role.
+    pub(crate) lost: Vec<Ranges>,
     /// The sector from which on redundancy may be untrue although nobody writes; counted as resyncs count.
     pub(crate) resync_from: Option<u64>,
 }
 
 impl Facts {
-    pub(crate) fn of(snapshot: &Snapshot, numbers: &[Option<u32>]) -> Facts {
+    /// `takes` says whether a member's bad-block log has room for what is lost. Where it has not, the member counts as being
+    /// rebuilt from there on: it must not be called whole.
+    pub(crate) fn of(snapshot: &Snapshot, numbers: &[Option<u32>], lost: Vec<Ranges>, takes: impl Fn(usize, &Ranges) -> bool) -> Facts {
         let standing = |condition: &Condition| match *condition {
             Condition::InSync => Standing::InSync,
             // A place that got some of its ranges only is begun anew after a crash: the position alone does not say which.
@@ -45,11 +52,16 @@ impl Facts {
             Condition::Rebuilding { position, .. } => Standing::Rebuilding(position / SECTOR_BYTES),
             Condition::Empty | Condition::Failed => Standing::Out,
         };
-        Facts {
-            members: snapshot.members.iter().map(standing).collect(),
-            numbers: numbers.to_vec(),
-            resync_from: snapshot.resync.map(|byte| byte / SECTOR_BYTES),
+        let mut members: Vec<Standing> = snapshot.members.iter().map(standing).collect();
+        for ((member, standing), lost) in members.iter_mut().enumerate().zip(&lost) {
+            let Some(first) = lost.first().filter(|_| !takes(member, lost)).map(|byte| byte / SECTOR_BYTES) else { continue };
+            match standing {
+                Standing::InSync => *standing = Standing::Rebuilding(first),
+                Standing::Rebuilding(sector) => *sector = first.min(*sector),
+                Standing::Out => (),
+            }
         }
+        Facts { members, numbers: numbers.to_vec(), lost, resync_from: snapshot.resync.map(|byte| byte / SECTOR_BYTES) }
     }
 
     pub(crate) fn is_degraded(&self) -> bool {
@@ -64,8 +76,12 @@ impl Facts {
             Standing::Out => 0,
         };
         let resync = |facts: &Facts| facts.resync_from.unwrap_or(u64::MAX);
-        let members = self.members.iter().zip(&before.members);
-        resync(self) > resync(before) || members.into_iter().any(|(now, then)| position(*now) > position(*then))
+        let mut members = self.members.iter().zip(&before.members);
+        let is_covered = |now: &Ranges, range: &Range<u64>| now.iter().any(|now| now.start <= range.start && range.end <= now.end);
+        let mut lost = self.lost.iter().zip(&before.lost);
+        resync(self) > resync(before)
+            || members.any(|(now, then)| position(*now) > position(*then))
+            || lost.any(|(now, then)| !then.iter().all(|range| is_covered(now, &range)))
     }
 }
 
@@ -122,6 +138,9 @@ pub(crate) fn superblock_of(last: &Superblock, facts: &Facts, is_active: bool, e
         new.roles[number as usize] = if *standing == Standing::Out { Role::Faulty } else { Role::Active(role) };
         if number == last.member_number {
             own = Some(*standing);
+            let has_lost = facts.lost.get(usize::from(role)).is_some_and(|lost| !lost.is_empty());
+            let is_told = has_lost && last.bad_block_size_sectors > 0;
+            new.features = if is_told { new.features.with(Features::BAD_BLOCKS) } else { new.features.without(Features::BAD_BLOCKS) };
         }
     }
     match own {
@@ -138,14 +157,14 @@ pub(crate) fn superblock_of(last: &Superblock, facts: &Facts, is_active: bool, e
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::md::{AssembleOptions, Candidate, Consistency, Layout, Level, NewArray, NewMember, Slot, Version, assemble};
 
     const MEMBERS: usize = 3;
     const MEMBER_SECTORS: u64 = 8192;
 
-    fn superblocks() -> Vec<Superblock> {
+    pub(in crate::record) fn superblocks() -> Vec<Superblock> {
         let member = |role: u16| NewMember {
             name: format!("m{role}"),
             size_sectors: MEMBER_SECTORS,
@@ -192,7 +211,7 @@ mod tests {
                 continue;
             }
             for (is_active, resync_from) in [(false, None), (true, None), (false, Some(256)), (true, Some(256))] {
-                let facts = Facts { members: members.clone(), numbers: numbers(), resync_from };
+                let facts = Facts { members: members.clone(), numbers: numbers(), lost: Vec::new(), resync_from };
                 let events = Counter::starting_at(last[0].events).after(Change::Other, facts.is_degraded()).events;
                 let candidates: Vec<Candidate> = (last.iter().zip(&members))
                     .map(|(last, standing)| match standing {
@@ -226,7 +245,7 @@ mod tests {
     fn a_member_that_is_in_sync_again_says_so() {
         let last = &superblocks()[1];
         let members = vec![Standing::InSync, Standing::Rebuilding(99), Standing::InSync];
-        let mut facts = Facts { members, numbers: numbers(), resync_from: None };
+        let mut facts = Facts { members, numbers: numbers(), lost: Vec::new(), resync_from: None };
         let rebuilding = superblock_of(last, &facts, false, 5, TimeStamp::default());
         assert_eq!(rebuilding.recovering_from_sectors(), Some(99));
         facts.members[1] = Standing::InSync;
@@ -239,7 +258,7 @@ mod tests {
     fn a_place_belongs_to_one_number() {
         let last = &superblocks()[0];
         let numbers = vec![Some(0), Some(4), Some(2)];
-        let facts = Facts { members: vec![Standing::InSync; MEMBERS], numbers, resync_from: None };
+        let facts = Facts { members: vec![Standing::InSync; MEMBERS], numbers, lost: Vec::new(), resync_from: None };
         let new = superblock_of(last, &facts, false, 5, TimeStamp::default());
         assert_eq!(new.roles[..5], [Role::Active(0), Role::Faulty, Role::Active(2), Role::Spare, Role::Active(1)]);
     }
@@ -274,7 +293,7 @@ mod tests {
 
     #[test]
     fn what_is_promised_is_compared_member_by_member() {
-        let facts = |one, resync_from| Facts { members: vec![Standing::InSync, one], numbers: Vec::new(), resync_from };
+        let facts = |one, resync_from| Facts { members: vec![Standing::InSync, one], numbers: Vec::new(), lost: Vec::new(), resync_from };
         let rebuilding = facts(Standing::Rebuilding(8), None);
         assert!(facts(Standing::InSync, None).promises_more_than(&rebuilding));
         assert!(facts(Standing::Rebuilding(9), None).promises_more_than(&rebuilding));

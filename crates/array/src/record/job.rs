@@ -14,8 +14,8 @@ use block::{BufMut, Error, ErrorKind, Op};
 
 use super::facts::{Change, Counter, Facts, Standing, superblock_of};
 use super::intent::Clear;
-use super::{State, Truth};
-use crate::md::{Bitmap, Superblock};
+use super::{State, Truth, bad};
+use crate::md::{Bitmap, Features, Superblock};
 
 const PAGE_BYTES: u64 = 4096;
 
@@ -79,7 +79,7 @@ impl State {
         // An array that has lost data takes no more writes: nothing that it says could be relied on.
         truth.holds_all(&missing).map_err(|lost| Error::new(ErrorKind::Gone, lost.to_string()))?;
         self.seat(&truth.devices());
-        let facts = Facts::of(&snapshot, &self.numbers);
+        let facts = self.facts_of(&snapshot, truth);
         let desks = self.in_use(&facts);
         let same_facts = self.facts.as_ref() == Some(&facts);
         let change = match (self.is_active, order.is_active) {
@@ -107,6 +107,7 @@ impl State {
         if let Some(empty) = &self.empty_log {
             phases.push_back(self.log_phase(&newcomers, empty));
         }
+        phases.push_back(self.bad_block_phase(&facts));
         if let Some(intent) = &mut self.intent {
             let events_cleared = intent.bitmap().header().events_cleared.min(counter.events);
             if let Some(clear) = clears {
@@ -143,7 +144,8 @@ impl State {
             let spares = if counter.events > self.counter.events && change == Change::Other { self.spares() } else { Vec::new() };
             superblocks.extend(desks.iter().chain(&spares).map(|&desk| {
                 let last = &self.desks[desk].superblock;
-                (desk, superblock_of(last, &facts, order.is_active, counter.events, updated(last)))
+                let new = superblock_of(last, &facts, order.is_active, counter.events, updated(last));
+                (desk, Superblock { corrected_reads: self.corrected_reads(truth, desk), ..new })
             }));
             // Whoever is two events behind is taken for stale: so those that are go up by one at a time.
             for events in self.events_least + 1..counter.events {
@@ -172,6 +174,12 @@ impl State {
         Ok(Job { phases, generation, facts, is_active, counter, superblocks, bitmap, newcomers })
     }
 
+    /// The read errors of a member, those before this start included.
+    fn corrected_reads(&self, truth: &dyn Truth, desk: usize) -> u32 {
+        let role = self.roles.iter().position(|held| *held == Some(desk));
+        self.desks[desk].corrected_before.saturating_add(role.map_or(0, |role| truth.corrected_reads(role)))
+    }
+
     fn superblock_write(&self, desk: usize, superblock: &Superblock) -> Op {
         let desk = &self.desks[desk];
         let mut bytes = superblock.encode();
@@ -188,6 +196,24 @@ impl State {
             Some((desk, write(self.desks[desk].place(area.offset_sectors.into()), &bytes)))
         });
         emptied.collect()
+    }
+
+    /// The bad-block logs that have changed, before any superblock calls their members whole.
+    fn bad_block_phase(&self, facts: &Facts) -> Vec<(usize, Op)> {
+        let told = |member: usize| self.facts.as_ref().and_then(|before| before.lost.get(member));
+        let changed = (0..facts.lost.len()).filter(|&member| told(member).is_none_or(|told| *told != facts.lost[member]));
+        let logs = changed.filter_map(|member| {
+            let desk = self.roles[member].filter(|_| facts.members[member] != Standing::Out)?;
+            let superblock = &self.desks[desk].superblock;
+            // A log that was never written to and has nothing to say is left alone.
+            if facts.lost[member].is_empty() && !superblock.features.contains(Features::BAD_BLOCKS) {
+                return None;
+            }
+            let mut bytes = bad::encode(superblock, &facts.lost[member]).filter(|bytes| !bytes.is_empty())?;
+            bytes.resize(bytes.len().next_multiple_of(self.desks[desk].device.info().block_bytes as usize), 0xff);
+            Some((desk, write(self.desks[desk].place(superblock.bad_block_offset_sectors), &bytes)))
+        });
+        logs.collect()
     }
 
     fn page_phase(&self, desks: &[usize], page: usize, bytes: &[u8]) -> Vec<(usize, Op)> {

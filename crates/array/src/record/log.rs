@@ -175,7 +175,7 @@ pub(crate) struct Replayed {
     pub(crate) generation: u64,
     /// Entries by which parity was made again.
     pub(crate) entries: u64,
-    /// Entries that could not be used: the chunk that was being written is on a member that is missing.
+    /// Entries that could not be used, or not all of them: what was being written is on a member that is missing or not rebuilt.
     pub(crate) skipped: u64,
 }
 
@@ -232,18 +232,24 @@ fn locate_entry(geometry: &Parity, member: usize, entry: &PplEntry) -> Option<(u
     fits.then_some((row, Band { first, count, from, to: from + length }))
 }
 
-/// False when a member that was being written is missing.
+/// False when some of what was being written is on a member that is missing, or has not been rebuilt so far. What of a chunk
+/// has been rebuilt counts like any other.
 fn redo(geometry: &Parity, number: u64, band: Band, partial: &[u8], members: &mut [Option<Source<'_>>]) -> Result<bool, Error> {
     let row = geometry.row(number);
     let offset = number * geometry.chunk_bytes() + band.from;
-    let length = (band.to - band.from) as usize;
+    let all = band.to - band.from;
+    let written = (band.first..band.first + band.count).map(|index| row.member(index));
+    let valid = |member: usize| members[member].as_ref().map_or(0, |source| source.valid_bytes.saturating_sub(offset));
+    let length = written.clone().map(valid).min().unwrap_or(0).min(all) as usize;
+    if length == 0 {
+        return Ok(false);
+    }
     let mut parity = vec![0; length];
-    parity[..partial.len()].copy_from_slice(partial);
+    let known = partial.len().min(length);
+    parity[..known].copy_from_slice(&partial[..known]);
     let mut found = vec![0; length];
-    for index in band.first..band.first + band.count {
-        let Some(source) = members[row.member(index)].as_mut().filter(|source| offset + length as u64 <= source.valid_bytes) else {
-            return Ok(false);
-        };
+    for member in written {
+        let Some(source) = &mut members[member] else { continue };
         source.channel.read_slice(source.data_offset + offset, &mut found)?;
         parity.iter_mut().zip(&found).for_each(|(parity, data)| *parity ^= data);
     }
@@ -252,7 +258,7 @@ fn redo(geometry: &Parity, number: u64, band: Band, partial: &[u8], members: &mu
         buffer.copy_from_slice(&parity);
         target.channel.write(target.data_offset + offset, buffer.freeze())?;
     }
-    Ok(true)
+    Ok(length as u64 == all)
 }
 
 #[cfg(test)]
@@ -304,5 +310,27 @@ mod tests {
             }
         }
         assert!(seen > 50);
+    }
+
+    /// Whatever a log says, nothing outside its stripe is touched for it.
+    #[test]
+    fn entries_that_make_no_sense_are_passed_over() {
+        let geometry = Parity::with_p(4, 8 * CHUNK, CHUNK, ParityLayout::RightAsymmetric);
+        let member = geometry.row(0).p;
+        let entry = PplEntry { data_sector: 0, parity_bytes: 512, data_bytes: 512, parity_role: member as u32, checksum: 0 };
+        assert!(locate_entry(&geometry, member, &entry).is_some());
+        for wrong in [
+            PplEntry { parity_bytes: CHUNK as u32 + 512, ..entry },
+            PplEntry { parity_bytes: u32::MAX, data_bytes: u32::MAX, ..entry },
+            PplEntry { parity_bytes: 513, data_bytes: 513, ..entry },
+            PplEntry { parity_bytes: 0, data_bytes: 3, ..entry },
+            PplEntry { data_bytes: 0, ..entry },
+            PplEntry { data_bytes: 4 * 512, ..entry },
+            PplEntry { data_sector: geometry.size_bytes() / SECTOR_BYTES, ..entry },
+            PplEntry { data_sector: u64::MAX, ..entry },
+        ] {
+            assert_eq!(locate_entry(&geometry, member, &wrong), None, "{wrong:?}");
+        }
+        assert_eq!(locate_entry(&geometry, (member + 1) % 4, &entry), None, "another member's stripe");
     }
 }

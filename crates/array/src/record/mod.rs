@@ -20,6 +20,7 @@
 //! channel depends on anybody else being polled, but for one who is writing already. Going clean after a rest is nobody's
 //! request; a [`Clerk`] does it, that somebody has to poll.
 
+mod bad;
 mod clerk;
 mod facts;
 mod intent;
@@ -36,6 +37,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use block::{Device, Error, ErrorKind};
 
 use crate::health::Snapshot;
+use crate::maintain::Ranges;
 use crate::md::{Superblock, TimeStamp};
 use crate::rows::Waiter;
 use crate::{Lost, MemberSet};
@@ -56,6 +58,10 @@ pub(crate) trait Truth {
     fn generation(&self) -> u64;
     /// Everybody's condition.
     fn snapshot(&self) -> Snapshot;
+    /// What of a member's data is lost, in bytes.
+    fn lost(&self, member: usize) -> Ranges;
+    /// How many places of the member could not be read so far and were made from the others.
+    fn corrected_reads(&self, member: usize) -> u32;
     /// Who sits in each place.
     fn devices(&self) -> Vec<Option<Arc<dyn Device>>>;
     /// Whether all data are there without these members.
@@ -91,6 +97,8 @@ pub(crate) struct Desk {
     name: String,
     /// What was written last.
     superblock: Superblock,
+    /// What it said of read errors when it came.
+    corrected_before: u32,
     /// Its bitmap and its log are up to date; those of who was away are not.
     is_fresh: bool,
     /// No more is written to it.
@@ -264,6 +272,11 @@ impl Record {
         Arc::clone(&self.state().desks[desk].device)
     }
 
+    /// The events up to which bits of the bitmap may have been cleared.
+    pub(crate) fn events_cleared(&self) -> Option<u64> {
+        self.state().intent.as_ref().map(|intent| intent.bitmap().header().events_cleared)
+    }
+
     /// What the bitmap says of a member that was away: all that may have been written meanwhile. In bytes, as resyncs count.
     pub(crate) fn dirty_ranges(&self) -> Option<Vec<Range<u64>>> {
         self.state().intent.as_ref().map(Intent::dirty_ranges)
@@ -282,7 +295,17 @@ impl State {
     /// What there is to say now.
     fn facts_now(&mut self, truth: &dyn Truth) -> Facts {
         self.seat(&truth.devices());
-        Facts::of(&truth.snapshot(), &self.numbers)
+        self.facts_of(&truth.snapshot(), truth)
+    }
+
+    /// The facts of a snapshot. What is lost is asked for after it was taken: what a rebuild has passed is among that.
+    fn facts_of(&self, snapshot: &Snapshot, truth: &dyn Truth) -> Facts {
+        let lost = (0..snapshot.members.len()).map(|member| truth.lost(member)).collect();
+        let takes = |member: usize, lost: &Ranges| {
+            let desk = self.roles.get(member).copied().flatten().map(|desk| &self.desks[desk]);
+            desk.is_some_and(|desk| bad::encode(&desk.superblock, lost).is_some())
+        };
+        Facts::of(snapshot, &self.numbers, lost, takes)
     }
 
     /// Has somebody wait, with a job to do meanwhile if nobody else is at one.

@@ -11,7 +11,7 @@ use crate::device::ArrayDevice;
 use crate::health::Snapshot;
 use crate::maintain::{Arrival, Control, Ranges};
 use crate::md::{Assembly, Features, Role, Superblock};
-use crate::{Condition, Level, md};
+use crate::{Condition, Level};
 
 /// A running array: a device, and what acts on it. Clones are the same array.
 #[derive(Clone)]
@@ -101,14 +101,40 @@ impl Running {
         self.clerk(reactor)?.map_or(Ok(()), |mut clerk| clerk.stop())
     }
 
-    /// What the bitmap says may have been written while a member was away, in bytes of each member's data: what such a member
-    /// is owed, for [`Control::seat_at`]. `None` without a bitmap, and at level 10, whose bits stand for bytes of the array.
-    #[must_use]
-    pub fn missed(&self) -> Option<Ranges> {
-        let recorded = self.recorded.as_ref().filter(|_| self.assembly.level != md::Level::Raid10)?;
-        let size = self.control.member_bytes();
-        let ranges = recorded.record().dirty_ranges()?;
-        Some(ranges.into_iter().map(|range| range.start.min(size)..range.end.min(size)).collect())
+    /// Seats a device in an empty place, to be rebuilt there; it is [`enlist`](Running::enlist)ed first. One that was this
+    /// place's member before gets what the bitmap says was written since, any other everything. What it is owed, in bytes of
+    /// its data.
+    ///
+    /// # Errors
+    /// As [`Running::enlist`] and [`Control::seat_at`].
+    pub fn admit(&self, member: usize, device: &Arc<dyn Device>, device_uuid: [u8; 16], reactor: &Reactor) -> Result<Ranges, Error> {
+        let before = start::examine(&**device, &device.describe().to_string(), reactor)?.map(|candidate| candidate.superblock);
+        let is_known = before.is_some_and(|before| self.is_up_to_bitmap(member, &before));
+        let arrival = self.enlist(device, device_uuid, reactor)?;
+        let mut owed = Ranges::one(0..self.control.member_bytes());
+        let missed = || {
+            let missed = self.missed(member).filter(|_| is_known)?;
+            owed = missed.clone();
+            Some(missed)
+        };
+        self.control.seat_at(member, arrival, missed)?;
+        Ok(owed)
+    }
+
+    /// Whether a device that says this of itself lacks nothing but what the bitmap marks.
+    fn is_up_to_bitmap(&self, member: usize, before: &Superblock) -> bool {
+        let was_in_sync = before.role() == Role::Active(member as u16) && before.recovering_from_sectors().is_none();
+        // Its bad blocks are forgotten when it is enlisted.
+        let was_in_sync = was_in_sync && !before.features.contains(Features::BAD_BLOCKS);
+        let cleared = self.recorded.as_ref().and_then(|recorded| recorded.record().events_cleared());
+        before.set_uuid == self.assembly.set_uuid && was_in_sync && cleared.is_some_and(|cleared| before.events >= cleared)
+    }
+
+    /// What the bitmap says may have been written while a member was away, in bytes of its data.
+    fn missed(&self, member: usize) -> Option<Ranges> {
+        let ranges = self.recorded.as_ref()?.record().dirty_ranges()?;
+        let core = self.control.core();
+        Some(ranges.into_iter().flat_map(|range| core.member_ranges(member, range).iter().collect::<Vec<_>>()).collect())
     }
 
     /// Gives a whole device a superblock of this array, as a spare, so that [`Control`] can take it. One that was a member of
@@ -148,7 +174,7 @@ impl Running {
             device_flags: 0,
             ..template
         };
-        let desk = Desk { device: Arc::clone(&device), name, superblock: fresh, is_fresh: false, is_out: false };
+        let desk = Desk { device: Arc::clone(&device), name, superblock: fresh, corrected_before: 0, is_fresh: false, is_out: false };
         write_spare(&desk, record, reactor)?;
         record.state().desks.push(desk);
         Ok(Arrival { device, data_offset: data_offset * SECTOR_BYTES })
@@ -204,7 +230,8 @@ impl Record {
 
     fn spare_superblock(&self, fresh: &Superblock) -> Superblock {
         let state = self.state();
-        let facts = state.facts.clone().unwrap_or(super::Facts { members: Vec::new(), numbers: Vec::new(), resync_from: None });
+        let facts =
+            state.facts.clone().unwrap_or(super::Facts { members: Vec::new(), numbers: Vec::new(), lost: Vec::new(), resync_from: None });
         let mut spare = superblock_of(fresh, &facts, state.is_active, state.counter.events, fresh.updated);
         if let Some(role) = spare.roles.get_mut(fresh.member_number as usize) {
             *role = Role::Spare;

@@ -233,8 +233,7 @@ fn open_member(
     Ok(Some(Member { device, name, superblock, channel, data_offset, owed, lost }))
 }
 
-/// What the member's bad-block log names, in bytes of its data. It reads as unreadable until it is written. The log itself is
-/// left as it is: what it names is then read from the other members once more after the next start.
+/// What the member's bad-block log names, in bytes of its data. It reads as unreadable until it is written.
 fn bad_blocks(channel: &mut Blocking, device: &dyn Device, superblock: &Superblock) -> Result<Ranges, Error> {
     let length = u64::from(superblock.bad_block_size_sectors) * SECTOR_BYTES;
     let place = superblock.super_offset_sectors.checked_add_signed(superblock.bad_block_offset_sectors.into());
@@ -391,13 +390,15 @@ fn record(
         numbers.push(Some(member.superblock.member_number));
         // Everybody knows what the newest one knows.
         let superblock = Superblock { roles: master.roles.clone(), ..member.superblock.clone() };
-        desks.push(Desk { device: Arc::clone(&member.device), name: member.name.clone(), superblock, is_fresh: true, is_out: false });
+        let (device, name, corrected_before) = (Arc::clone(&member.device), member.name.clone(), superblock.corrected_reads);
+        desks.push(Desk { device, name, superblock, corrected_before, is_fresh: true, is_out: false });
     }
     let standing = |member: &Option<Member>| match member {
         None => Standing::Out,
         Some(member) => member.owed.first().map_or(Standing::InSync, |byte| Standing::Rebuilding(byte / SECTOR_BYTES)),
     };
-    let facts = Facts { members: members.iter().map(standing).collect(), numbers: numbers.clone(), resync_from: None };
+    let lost = members.iter().map(|member| member.as_ref().map_or(Ranges::none(), |member| member.lost.clone())).collect();
+    let facts = Facts { members: members.iter().map(standing).collect(), numbers: numbers.clone(), lost, resync_from: None };
     // What the members say already need not be written. Everybody has to say it, in so many words.
     let says_so = |member: &Member| {
         let said = superblock_of(&member.superblock, &facts, false, master.events, member.superblock.updated);

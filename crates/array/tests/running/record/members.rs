@@ -9,8 +9,8 @@ use array::record::{Running, StartOptions};
 use block::{Blocking, Device, ErrorKind, Info, Op, Reactor};
 use testkit::Memory;
 
-use crate::bench::{CHUNK, Shape, assembly, bitmap, checked, run, scrub, settle, started, superblock};
-use crate::common::{Mortal, read, write};
+use super::bench::{CHUNK, Shape, assembly, bitmap, checked, run, scrub, settle, started, superblock};
+use crate::common::{Mortal, bytes, read, write};
 
 fn members(shape: &Shape) -> Vec<Arc<Memory>> {
     shape.make(|number, info| Memory::with(info).delayed(number as u64, Duration::from_micros(20)))
@@ -72,7 +72,7 @@ fn a_member_that_dies_is_left_out_for_good() {
 /// Comes back by the bitmap: it gets what it missed and nothing else, and then counts again.
 #[test]
 fn a_member_that_was_away_gets_what_it_missed() {
-    for make in [Shape::raid1, Shape::raid5, Shape::raid6] {
+    for make in [Shape::raid1, Shape::raid10, Shape::raid4, Shape::raid5, Shape::raid6] {
         let shape = Shape::with_bitmap(make);
         let members = members(&shape);
         let reactor = Reactor::virtual_clock();
@@ -86,9 +86,9 @@ fn a_member_that_was_away_gets_what_it_missed() {
         let mut channel = array.open(1, &reactor).expect("a channel");
         run(&mut *channel, &reactor, write(0, 1024, 0x44)).expect("written");
         drop(channel);
-        let arrival = array.enlist(&away, [9; 16], &reactor).expect("enlisted");
+        let owed = array.admit(1, &away, [9; 16], &reactor).expect("admitted");
         assert_eq!(superblock(&*members[1]).role(), Role::Spare, "{shape:?}");
-        array.control().seat_at(1, arrival, || array.missed()).expect("seated");
+        assert_eq!(owed.bytes(), CHUNK, "{shape:?}: one region of the bitmap: {owed:?}");
         let outcomes = settle(&array, None);
         assert_eq!(outcomes.len(), 1, "{shape:?}: {outcomes:?}");
         assert_eq!(array.status().members.members[1], Condition::InSync);
@@ -103,6 +103,44 @@ fn a_member_that_was_away_gets_what_it_missed() {
         devices[0] = None;
         let without = started(&devices, &StartOptions::default()).expect("an array");
         assert!(content(&without, &reactor) == expected, "{shape:?}");
+    }
+}
+
+/// The bitmap says nothing about what was written while all were there, nor about another place, nor about bad blocks.
+#[test]
+fn a_member_from_long_ago_gets_everything() {
+    for make in [Shape::raid1, Shape::raid10, Shape::raid5] {
+        let shape = Shape::with_bitmap(make);
+        let reactor = Reactor::virtual_clock();
+        let members = members(&shape);
+        let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+        fill(&array, &reactor, 0x10);
+        array.stop(&reactor).expect("stopped");
+        let long_ago = bytes(&*members[1]);
+        // It is away, comes back and gets everything; then the bits are cleared.
+        let mut devices = checked(&members);
+        let away = devices[1].take().expect("a member");
+        let array = started(&devices, &StartOptions::default()).expect("an array");
+        fill(&array, &reactor, 0x20);
+        array.admit(1, &away, [9; 16], &reactor).expect("admitted");
+        settle(&array, None);
+        array.stop(&reactor).expect("stopped");
+        let lately = bytes(&*members[1]);
+        let neighbour = bytes(&*members[0]);
+        let all = shape.member_bytes;
+        for (image, owed_bytes) in [(lately, 0), (long_ago, all), (neighbour, all)] {
+            let mut devices = checked(&members);
+            let away = devices[1].take().expect("a member");
+            Blocking::open(&*members[1], &reactor).and_then(|mut channel| channel.write_slice(0, &image)).expect("written");
+            let array = started(&devices, &StartOptions::default()).expect("an array");
+            let expected = content(&array, &reactor);
+            let owed = array.admit(1, &away, [9; 16], &reactor).expect("admitted");
+            assert_eq!(owed.bytes(), owed_bytes, "{shape:?}");
+            settle(&array, None);
+            assert_eq!(scrub(&array), Ok(()), "{shape:?}");
+            assert!(content(&array, &reactor) == expected, "{shape:?}");
+            array.stop(&reactor).expect("stopped");
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use block::{Channel, Checked, Completion, Device, Error, Info, Node, Reactor, Re
 use reactor::Random;
 use testkit::model::{self, Load};
 
-use crate::bench::{Bench, LIVELY, Parts, Scheme, differing, each_array, keep};
+use super::bench::{Bench, LIVELY, Parts, Scheme, differing, each_array, keep};
 
 /// An array with its keeper, and with somebody who pulls members out: whenever the first channel is polled.
 struct Turmoil {

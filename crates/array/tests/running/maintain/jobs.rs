@@ -9,7 +9,7 @@ use block::{Blocking, Device, ErrorKind, Info, Reactor};
 use reactor::{Random, Woken};
 use testkit::{Fault, Memory};
 
-use crate::bench::{Bench, LIVELY, MEMBER_BYTES, Scheme, differing, each_array, keep, raid1, raid5, raid6};
+use super::bench::{Bench, LIVELY, MEMBER_BYTES, Scheme, differing, each_array, keep, raid1, raid5, raid6};
 
 /// Whether a check counts a byte that is wrong anywhere, in data, parity or a copy, and a repair mends it.
 fn find_each_corruption<L: Level>(name: &str, made: (L, Scheme)) {

@@ -5,7 +5,7 @@ use array::{Condition, ParityLayout, ParityLevel};
 use block::{Blocking, Device, ErrorKind, Reactor};
 use reactor::Random;
 
-use crate::bench::{Bench, Scheme, differing, keep, raid5, raid6};
+use super::bench::{Bench, Scheme, differing, keep, raid5, raid6};
 use crate::common::bytes;
 
 /// A member fails, another has bad places, and a spare is rebuilt.

@@ -8,7 +8,7 @@ use block::{Blocking, Device, Reactor};
 use reactor::Random;
 use testkit::Memory;
 
-use crate::bench::{CHUNK, Shape, assembly, checked, run, started, superblock};
+use super::bench::{CHUNK, Shape, assembly, checked, run, started, superblock};
 use crate::common::{bytes, write};
 
 /// Where the log lies on a member, in bytes, and how long it is.

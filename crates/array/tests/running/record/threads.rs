@@ -9,7 +9,7 @@ use block::{Checked, Device, Reactor, Request};
 use reactor::{Random, Woken};
 use testkit::Memory;
 
-use crate::bench::{Shape, assembly, checked, scrub, started};
+use super::bench::{Shape, assembly, checked, scrub, started};
 use crate::common::write;
 
 fn hammer(shape: &Shape) {

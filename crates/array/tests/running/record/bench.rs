@@ -158,7 +158,8 @@ pub(crate) fn assembly(members: &[Option<Arc<dyn Device>>]) -> (Assembly, Vec<Op
     let mut candidates: Vec<Candidate> = Vec::new();
     for (number, device) in members.iter().enumerate() {
         let Some(device) = device else { continue };
-        let candidate = examine(&**device, &format!("m{number}"), &reactor).expect("readable").expect("a superblock");
+        // A device that never was a member has none.
+        let Some(candidate) = examine(&**device, &format!("m{number}"), &reactor).expect("readable") else { continue };
         candidates.push(candidate);
         devices.push(Some(Arc::clone(device)));
     }
@@ -231,13 +232,15 @@ pub(crate) fn scrub(array: &Running) -> Result<(), String> {
 /// An array with a clerk at its side, whose completions take their time to get to the owner: so it has rests.
 pub(crate) struct Kept {
     array: Running,
+    /// The array, or what is over it.
+    device: Arc<dyn Device>,
     seed: u64,
     longest: Duration,
 }
 
 impl Kept {
-    pub(crate) fn over(array: Running, seed: u64, longest: Duration) -> Arc<dyn Device> {
-        Arc::new(Kept { array, seed, longest })
+    pub(crate) fn over(array: Running, device: Arc<dyn Device>, seed: u64, longest: Duration) -> Arc<dyn Device> {
+        Arc::new(Kept { array, device, seed, longest })
     }
 }
 
@@ -252,7 +255,7 @@ impl Device for Kept {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         Ok(Box::new(KeptChannel {
-            below: self.array.open(depth, reactor)?,
+            below: self.device.open(depth, reactor)?,
             clerk: RefCell::new(self.array.clerk(reactor)?),
             source: reactor.source(),
             held: BTreeMap::new(),

@@ -9,7 +9,7 @@ use block::{Blocking, Device, ErrorKind, Reactor};
 use reactor::Woken;
 use testkit::Memory;
 
-use crate::bench::{CHUNK, Shape, assembly, bitmap, checked, run, scrub, started, superblock};
+use super::bench::{CHUNK, Shape, assembly, bitmap, checked, run, scrub, started, superblock};
 use crate::common::{bytes, read, write};
 
 fn members(shape: &Shape) -> Vec<Arc<Memory>> {

@@ -10,7 +10,7 @@ use block::{Blocking, Device, Op, Reactor, Request, Returned};
 use reactor::{Random, Woken};
 use testkit::Memory;
 
-use crate::bench::LIVELY;
+use super::bench::LIVELY;
 use crate::common::bytes;
 
 const MEMBER: u64 = 1 << 20;
@@ -137,7 +137,7 @@ fn members_are_rebuilt_on_one_thread_while_another_writes() {
         pair.iter().for_each(|&member| array.control().fail(member).expect("it may go"));
         assert!(bytes(&array) == data, "without {pair:?}");
         pair.iter().for_each(|_| array.control().add(Arrival::whole(memory())).expect("it fits"));
-        crate::bench::keep(&array.control(), &[]).expect("rebuilt");
+        super::bench::keep(&array.control(), &[]).expect("rebuilt");
     }
 }
 

@@ -1,0 +1,9 @@
+//! Arrays that keep md's metadata while they run: what their members say at every moment, and crashes.
+
+pub(crate) mod bench;
+pub(crate) mod crashes;
+mod force;
+mod log;
+mod members;
+mod rest;
+mod threads;
