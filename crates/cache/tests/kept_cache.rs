@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Blocking, Checked, Device, DiscardSupport, Emulated, Error, ErrorKind, Info, Reactor, Support};
-use cache::{Cache, CacheMode, CacheOptions, PolicyKind};
+use cache::{Cache, CacheMode, CacheOptions, PolicyKind, StoreContents, examine_store};
 use reactor::{Random, derive_seed};
 use testkit::crash::{self, Crashable, Options, Rig, Summary};
 use testkit::model::{self, Load};
@@ -214,6 +214,10 @@ fn it_is_written_out_while_it_is_open_and_then_opens_in_any_mode() {
         channel.write_slice(block * 4096, &[block as u8; 4096]).expect("a write");
     }
     assert_eq!(handle.status().expect("it is open").dirty_bytes, 4 * 4096);
+    let seen = || examine_store(&*store).expect("readable").expect("a cache's");
+    assert_eq!((seen().in_use, seen().dirty_bytes), (true, 0), "nothing was flushed yet");
+    channel.flush().expect("a flush");
+    assert_eq!((seen().used_bytes, seen().dirty_bytes), (4 * 4096, 4 * 4096));
     assert_eq!(handle.write_out(4096).expect("a part"), 2 * 4096, "2 and 3 go together");
     assert_eq!(handle.status().expect("it is open").dirty_bytes, 2 * 4096);
     assert_eq!(handle.flush().expect("the rest"), 2 * 4096);
@@ -221,6 +225,9 @@ fn it_is_written_out_while_it_is_open_and_then_opens_in_any_mode() {
     assert_eq!(contents(&*lower), contents(&cache));
     drop((channel, cache));
     assert_eq!((handle.status(), handle.flush().expect_err("closed").kind()), (None, ErrorKind::Gone));
+    let StoreContents { in_use, name, device_bytes, block_bytes, size_bytes, dirty_bytes, .. } = seen();
+    assert_eq!((in_use, name, device_bytes, block_bytes), (false, lower.describe().to_string(), 16 * 4096, 4096));
+    assert_eq!((size_bytes, dirty_bytes), (12 * 4096, 0));
     open(&store, &lower, CacheOptions { mode: CacheMode::WriteThrough, ..BACK }).expect("nothing is dirty");
 }
 

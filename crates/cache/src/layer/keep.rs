@@ -9,6 +9,7 @@ use super::shape::Shape;
 use super::state::State;
 use super::{CacheMode, CacheOptions, dirty_text};
 use crate::beside::{fingerprint, open_beside};
+use crate::policy::Slot;
 
 /// How much of the map is read or written at a time.
 const PIECE_BYTES: u64 = 1 << 20;
@@ -17,6 +18,53 @@ const PIECE_BYTES: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) superblock: Superblock,
+}
+
+/// What lies on a store that is kept, seen while nobody uses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreContents {
+    /// Whether it was left without being closed, or is in use now.
+    pub in_use: bool,
+    /// Stack text of the device below.
+    pub name: String,
+    /// Size of that device, in bytes.
+    pub device_bytes: u64,
+    /// What is cached as a whole, in bytes.
+    pub block_bytes: u32,
+    /// How much it can hold, in bytes.
+    pub size_bytes: u64,
+    /// How much of it will be believed, in bytes.
+    pub used_bytes: u64,
+    /// How much of that the device below lacks, in bytes.
+    pub dirty_bytes: u64,
+}
+
+/// What a store holds; `None` when it has no superblock.
+///
+/// # Errors
+/// [`ErrorKind::Refused`] when it holds something else, [`ErrorKind::Corrupt`] when it is damaged.
+pub fn examine_store(store: &dyn Device) -> Result<Option<StoreContents>, Error> {
+    let look = || {
+        let mut channel = open_beside(store)?;
+        let mut block = vec![0; store.info().block_bytes as usize];
+        channel.read_slice(0, &mut block)?;
+        let Some(superblock) = Superblock::decode(&block)? else { return Ok(None) };
+        let layout = superblock.layout;
+        superblock.check(store.info().size_bytes, store.info().block_bytes, layout.slot_bytes, superblock.size_bytes)?;
+        let kept = Kept { superblock };
+        let entries = kept.read_map(&mut channel, kept.superblock.size_bytes.div_ceil(layout.slot_bytes.into()))?;
+        let bytes = |count: usize| count as u64 * u64::from(layout.slot_bytes);
+        Ok(Some(StoreContents {
+            in_use: kept.superblock.in_use,
+            device_bytes: kept.superblock.size_bytes,
+            block_bytes: layout.slot_bytes,
+            size_bytes: layout.slots * u64::from(layout.slot_bytes),
+            used_bytes: bytes(entries.len()),
+            dirty_bytes: bytes(entries.iter().filter(|(.., dirty)| *dirty).count()),
+            name: kept.superblock.name,
+        }))
+    };
+    look().map_err(|error: Error| error.at("the cache's device"))
 }
 
 /// The store's superblock, or the one that a new store gets.
@@ -76,7 +124,10 @@ impl Kept {
         if self.superblock.generation == 0 {
             self.write_map(&mut channel, None)?;
         } else {
-            self.read_map(&mut channel, state, shape)?;
+            if !state.restore(&self.read_map(&mut channel, shape.blocks())?) {
+                let text = "the map is damaged: a block is in two slots, or in one that is not there";
+                return Err(Error::new(ErrorKind::Corrupt, text));
+            }
             if state.dirty_slots() > 0 && mode != CacheMode::WriteBack {
                 let text = format!(
                     "the device below lacks {}; open the cache with mode=write-back, which writes them out",
@@ -92,7 +143,8 @@ impl Kept {
         self.write_superblock(&mut channel)
     }
 
-    fn read_map(&self, channel: &mut Blocking, state: &mut State, shape: &Shape) -> Result<(), Error> {
+    /// What the map says and is to be believed, by slots: slot, block, and whether it is dirty.
+    fn read_map(&self, channel: &mut Blocking, blocks: u64) -> Result<Vec<(Slot, u64, bool)>, Error> {
         let layout = self.superblock.layout;
         let page_bytes = u64::from(layout.block_bytes);
         let together = (PIECE_BYTES / page_bytes).max(1);
@@ -103,7 +155,7 @@ impl Kept {
             for (number, page) in (first..).zip(bytes.chunks(page_bytes as usize)) {
                 let first_slot = number * u64::from(layout.slots_per_page());
                 for Entry { place, block, dirty } in decode_page(number, page)? {
-                    if block >= shape.blocks() {
+                    if block >= blocks {
                         let text = format!("page {number} of the map is damaged: the device below has no block {block}");
                         return Err(Error::new(ErrorKind::Corrupt, text));
                     }
@@ -113,10 +165,7 @@ impl Kept {
                 }
             }
         }
-        if !state.restore(&entries) {
-            return Err(Error::new(ErrorKind::Corrupt, "the map is damaged: a block is in two slots, or in one that is not there"));
-        }
-        Ok(())
+        Ok(entries)
     }
 
     /// Writes the whole map as the state is, or, for a new store, zeroes, and makes it durable.

@@ -40,6 +40,7 @@ use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, React
 use crate::policy::{AdmissionOptions, PolicyKind};
 use channel::CacheChannel;
 use keep::Kept;
+pub use keep::{StoreContents, examine_store};
 use shape::Shape;
 pub use state::CacheCounts;
 use state::State;
