@@ -1,0 +1,332 @@
+//! Arrays that run, driven as their users drive them: the program itself, real loop devices, kills.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// A folder of images with a runtime folder of its own. Whatever runs in it ends with it, however a test ends.
+struct Bench {
+    folder: tempfile::TempDir,
+}
+
+/// A bench, or none where the machine cannot attach anything; that fails in CI, where it has to.
+fn bench() -> Option<Bench> {
+    let reason = match () {
+        () if !rustix::process::geteuid().is_root() => Some("only root may mount and make loop devices"),
+        () if !Path::new("/dev/fuse").exists() => Some("there is no /dev/fuse"),
+        () if !Path::new("/dev/loop-control").exists() => Some("there are no loop devices (/dev/loop-control)"),
+        () => None,
+    };
+    if let Some(reason) = reason {
+        assert!(std::env::var_os("CI").is_none_or(|value| value != "true"), "CI has to run this: {reason}");
+        eprintln!("skipped: {reason}");
+        return None;
+    }
+    Some(Bench { folder: tempfile::tempdir().unwrap() })
+}
+
+impl Bench {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn runtime(&self) -> PathBuf {
+        self.path("run")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
+        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        command.env("RAIDLOOM_RUNTIME_DIR", self.runtime()).env("RAIDLOOM_CONFIG_DIR", self.folder.path());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs a command that succeeds; what it printed.
+    fn ok(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs a command that ends with this exit code; what it said.
+    fn fails(&self, code: i32, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        said
+    }
+
+    fn status(&self, name: &str) -> Value {
+        let all: Value = serde_json::from_str(&self.ok(&["array", "status", "--json", name])).unwrap();
+        all[0].clone()
+    }
+
+    fn device(&self, name: &str) -> PathBuf {
+        PathBuf::from(self.status(name)["attached"]["block_device"].as_str().unwrap())
+    }
+
+    fn kill(&self, name: &str) {
+        let process = fs::read_to_string(self.runtime().join(name).join("lock")).unwrap();
+        kill_process(Pid::from_raw(process.trim().parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    }
+
+    fn image(&self, name: &str, mebibytes: u64) {
+        File::create(self.path(name)).unwrap().set_len(mebibytes << 20).unwrap();
+    }
+
+    fn is_clean(&self) -> bool {
+        fs::read_dir(self.runtime()).map_or(0, Iterator::count) == 0
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        for folder in fs::read_dir(self.runtime()).into_iter().flatten().flatten() {
+            let process = fs::read_to_string(folder.path().join("lock")).ok().and_then(|text| text.trim().parse().ok());
+            if let Some(process) = process.and_then(Pid::from_raw) {
+                let _ = kill_process(process, Signal::KILL);
+            }
+        }
+        // The next command undoes what the killed have left.
+        let _ = self.run(&["array", "list"]);
+    }
+}
+
+/// Bytes that tell their place.
+fn pattern(length: usize, seed: u8) -> Vec<u8> {
+    (0..length).map(|index| (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17) as u8 ^ seed).collect()
+}
+
+fn write(device: &Path, bytes: &[u8]) {
+    let mut file = OpenOptions::new().write(true).open(device).unwrap();
+    file.write_all(bytes).unwrap();
+    file.sync_all().unwrap();
+}
+
+fn holds(device: &Path, bytes: &[u8]) -> bool {
+    let mut found = vec![0; bytes.len()];
+    File::open(device).unwrap().read_exact(&mut found).unwrap();
+    found == bytes
+}
+
+#[test]
+fn what_is_written_is_there_after_the_next_start_and_nothing_is_left_behind() {
+    let Some(bench) = bench() else { return };
+    let said = bench.ok(&["array", "start", "--attach", "--create", "--name", "pair", "raid0(a.img?size=8MiB, b.img?size=8MiB)"]);
+    let device = bench.device("pair");
+    assert!(said.starts_with(&format!("pair: 16MiB at {}, process ", device.display())), "{said}");
+    let bytes = pattern(16 << 20, 1);
+    write(&device, &bytes);
+    bench.ok(&["array", "stop", "pair"]);
+    assert!(bench.is_clean());
+
+    bench.ok(&["array", "start", "--attach=file", "--read-only", "--name", "pair", "raid0(a.img, b.img)"]);
+    let file = bench.runtime().join("pair/disk");
+    assert!(holds(&file, &bytes));
+    assert!(OpenOptions::new().write(true).open(&file).is_err(), "it is read-only");
+    assert_eq!(bench.status("pair")["attached"]["block_device"], Value::Null);
+    bench.ok(&["array", "stop", "pair"]);
+    assert!(bench.is_clean());
+}
+
+#[test]
+fn a_killed_server_gives_errors_and_the_next_one_finds_what_was_durable() {
+    let Some(bench) = bench() else { return };
+    let start = ["array", "start", "--attach", "--create", "--size", "8MiB", "--name", "pair", "linear(a.img, b.img)"];
+    bench.ok(&start);
+    let bytes = pattern(4 << 20, 2);
+    write(&bench.device("pair"), &bytes);
+    let file = bench.runtime().join("pair/disk");
+    bench.kill("pair");
+    assert!(File::open(&file).and_then(|mut file| file.read(&mut [0; 512])).is_err(), "nobody serves it, and nobody waits");
+    assert!(bench.fails(1, &["array", "status", "pair"]).contains("its server has died"));
+    bench.ok(&start);
+    assert!(holds(&bench.device("pair"), &bytes));
+    bench.kill("pair");
+    bench.ok(&["array", "stop", "pair"]);
+    assert!(bench.is_clean());
+}
+
+#[test]
+fn members_and_names_have_one_server() {
+    let Some(bench) = bench() else { return };
+    bench.image("a.img", 4);
+    bench.ok(&["array", "start", "--name", "first", "a.img"]);
+    let process = bench.status("first")["process"].to_string();
+    let said = bench.fails(4, &["array", "start", "--name", "second", "raid0(a.img, ram:4MiB)"]);
+    assert!(said.contains("a.img: it is in use by process ") && said.contains(&process), "{said}");
+    let said = bench.fails(4, &["array", "start", "--name", "first", "ram:4MiB"]);
+    assert!(said.contains(&format!("first: it is running already, as process {process}")), "{said}");
+    assert_eq!(bench.ok(&["array", "list"]).lines().count(), 2);
+    bench.ok(&["array", "stop", "first"]);
+    assert!(bench.is_clean());
+}
+
+#[test]
+fn a_mounted_array_is_not_stopped() {
+    let Some(bench) = bench() else { return };
+    let point = bench.path("mnt");
+    fs::create_dir(&point).unwrap();
+    bench.ok(&["array", "start", "--attach", "--name", "disk", "ram:32MiB"]);
+    let said = bench.ok(&["array", "mount", "disk", "mnt", "--fs", "ext4"]);
+    assert!(said.starts_with("disk: ext4 made and mounted at "), "{said}");
+    fs::write(point.join("file"), "precious").unwrap();
+    let said = bench.fails(4, &["array", "stop", "disk"]);
+    assert!(said.contains(&format!("it is mounted at {}", point.canonicalize().unwrap().display())), "{said}");
+    assert!(said.contains("raidloom array umount disk"), "{said}");
+    bench.ok(&["array", "umount", "disk"]);
+    assert!(!point.join("file").exists());
+    // A second time nothing is made.
+    assert!(bench.ok(&["array", "mount", "disk", "mnt", "--fs", "ext4"]).starts_with("disk: ext4 mounted at "));
+    assert_eq!(fs::read_to_string(point.join("file")).unwrap(), "precious");
+    bench.ok(&["array", "umount", "disk"]);
+    bench.ok(&["array", "stop", "disk"]);
+    assert!(bench.is_clean());
+}
+
+#[test]
+fn members_are_failed_rebuilt_replaced_and_come_back() {
+    let Some(bench) = bench() else { return };
+    let create = ["array", "create", "tank", "--level", "5", "--chunk", "64KiB", "--size", "6MiB"];
+    bench.ok(&[&create[..], &["--member", "a.img", "b.img", "c.img", "--spare", "s.img"]].concat());
+    bench.image("n.img", 6);
+    bench.ok(&["array", "start", "--attach", "--name", "t", "raid5(metadata=1.2, a.img, b.img, c.img, s.img)"]);
+    let device = bench.device("t");
+    let bytes = pattern(8 << 20, 3);
+    write(&device, &bytes);
+
+    bench.ok(&["array", "fail", "t", "b.img"]);
+    let scrubbed = bench.ok(&["array", "scrub", "t", "--wait"]);
+    assert!(scrubbed.starts_with("check: ") && scrubbed.contains(" 0 sectors did not agree"), "{scrubbed}");
+    let array = &bench.status("t")["arrays"][0];
+    assert_eq!(array["places"], "[UUU]", "the spare took over: {array}");
+    assert!(array["members"][1]["name"].as_str().unwrap().ends_with("s.img"), "{array}");
+
+    let said = bench.fails(4, &["array", "replace", "t", "0", "s.img"]);
+    assert!(said.contains("s.img: it is a member or a spare already"), "{said}");
+    bench.ok(&["array", "replace", "t", "a.img", "n.img", "--wait"]);
+    // What was a member of this array comes back without a word of consent; with nobody missing it is a spare.
+    bench.ok(&["array", "add", "t", "b.img"]);
+    assert!(bench.fails(4, &["array", "add", "t", "b.img"]).contains("already"));
+    bench.ok(&["array", "fail", "t", "member2"]);
+    bench.ok(&["array", "scrub", "t", "--wait"]);
+    assert_eq!(bench.status("t")["arrays"][0]["places"], "[UUU]");
+    bench.ok(&["array", "fail", "t", "0"]);
+    assert_eq!(bench.status("t")["arrays"][0]["places"], "[_UU]");
+    assert!(bench.fails(4, &["array", "fail", "t", "1"]).contains("data would be lost"));
+    bench.ok(&["array", "stop", "t"]);
+
+    let status = bench.run(&["array", "status", "--test", "n.img", "s.img", "b.img"]);
+    assert_eq!(status.status.code(), Some(1), "a member was failed and nobody took its place");
+    bench.ok(&["array", "start", "--attach", "--name", "t", "raid5(metadata=1.2, missing, s.img, b.img)"]);
+    assert!(holds(&bench.device("t"), &bytes), "every byte, from a rebuilt member and parity");
+    bench.ok(&["array", "stop", "t"]);
+}
+
+#[test]
+fn a_member_that_does_not_answer_is_done_without() {
+    let Some(bench) = bench() else { return };
+    bench.ok(&["array", "create", "m", "--level", "1", "--size", "6MiB", "--assume-clean", "--member", "a.img", "b.img"]);
+    let stack = "raid1(metadata=1.2, a.img, fault(stuck_after=20, b.img))";
+    bench.ok(&["array", "start", "--attach", "--member-timeout", "500ms", "--name", "m", stack]);
+    let bytes = pattern(4 << 20, 4);
+    // Many requests, so that one of them is the one that is not answered.
+    let mut device = OpenOptions::new().write(true).open(bench.device("m")).unwrap();
+    for part in bytes.chunks(64 << 10) {
+        device.write_all(part).and_then(|()| device.sync_data()).unwrap();
+    }
+    drop(device);
+    let status = bench.status("m");
+    assert_eq!(status["arrays"][0]["places"], "[U_]", "{status}");
+    assert!(status["notes"].to_string().contains("no answer for 500ms"), "{status}");
+    assert!(status["events"].to_string().contains("has failed"), "{status}");
+    assert_eq!(bench.run(&["array", "status", "--test", "m"]).status.code(), Some(1));
+    assert!(holds(&bench.device("m"), &bytes));
+    bench.ok(&["array", "stop", "m"]);
+    assert!(bench.is_clean());
+}
+
+#[test]
+fn a_command_is_served_as_long_as_it_runs() {
+    let Some(bench) = bench() else { return };
+    let said = bench.ok(&["array", "start", "--name", "r", "ram:8MiB", "--run", "echo at {}; dd if={} bs=1M count=8 2>/dev/null | wc -c"]);
+    assert!(said.starts_with("at /dev/loop") && said.ends_with("\n8388608\n"), "{said}");
+    assert!(bench.is_clean());
+    let said = bench.fails(7, &["array", "start", "--nbd", "unix", "ram:8MiB", "--run", "echo {} >&2; exit 7"]);
+    assert!(said.contains("nbd+unix:///array0?socket=") && said.contains("ended with exit status: 7"), "{said}");
+    assert!(bench.is_clean());
+}
+
+#[test]
+fn what_is_wrong_is_said_by_start_and_leaves_nothing() {
+    let Some(bench) = bench() else { return };
+    bench.image("a.img", 4);
+    for (code, arguments, reason) in [
+        (2, &["a.img", "--nbd", "nowhere"][..], "--nbd nowhere: expected a path"),
+        (4, &["a.img", "--nbd", "0.0.0.0:0"], "others on the network could read and write the drive"),
+        (2, &["raid0(a.img, b.img)", "--create"], "b.img: it is not there; --size SIZE"),
+        (2, &["raid0(a.img, a.img)"], "stands in the stack twice"),
+        (2, &["tank"], "there is no configuration"),
+        (2, &["model:maxtor-6y200p0"], "there is nothing to serve"),
+    ] {
+        let said = bench.fails(code, &[&["array", "start"], arguments].concat());
+        assert!(said.contains(reason), "{arguments:?}: {said}");
+        assert!(bench.is_clean() && !bench.path("b.img").exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_service_manager_hears_when_it_is_ready_and_ends_it_with_a_signal() {
+    let Some(bench) = bench() else { return };
+    fs::create_dir(bench.path("mnt")).unwrap();
+    let configuration = format!(
+        "stack = 'ram:32MiB'\nattach = 'yes'\npolicy = 'quick'\n[mount]\nfolder = '{}'\nfs = 'ext4'\n",
+        bench.path("mnt").display()
+    );
+    fs::write(bench.path("service.toml"), configuration).unwrap();
+    let manager = UnixDatagram::bind(bench.path("notify")).unwrap();
+    let mut server = bench.command(&["array", "start", "--foreground", "service"]);
+    let mut server = server.env("NOTIFY_SOCKET", bench.path("notify")).stdout(Stdio::null()).spawn().unwrap();
+    let mut word = [0; 256];
+    let length = manager.recv(&mut word).unwrap();
+    assert!(word[..length].starts_with(b"READY=1\n"), "{}", String::from_utf8_lossy(&word[..length]));
+    assert_eq!(bench.status("service")["removal_policy"], "quick");
+    fs::write(bench.path("mnt/file"), "here").unwrap();
+    kill_process(Pid::from_child(&server), Signal::TERM).unwrap();
+    assert!(server.wait().unwrap().success());
+    assert!(bench.is_clean() && !bench.path("mnt/file").exists());
+}
+
+#[test]
+fn nonsense_on_the_control_socket_is_answered_and_does_no_harm() {
+    let Some(bench) = bench() else { return };
+    bench.ok(&["array", "start", "--name", "c", "ram:4MiB"]);
+    let mut socket = UnixStream::connect(bench.runtime().join("c/control")).unwrap();
+    for (request, answer) in [
+        ("hello\n", "not JSON"),
+        ("{\"version\": 9, \"request\": \"stop\"}\n", "version 1"),
+        ("{\"version\": 1, \"request\": {\"fail\": {\"array\": null, \"member\": 0}}}\n", "no array in this stack keeps metadata"),
+        ("{\"version\": 1, \"request\": \"status\"}\n", "\"done\":{"),
+    ] {
+        socket.write_all(request.as_bytes()).unwrap();
+        let mut said = Vec::new();
+        while said.last() != Some(&b'\n') {
+            let mut byte = [0];
+            socket.read_exact(&mut byte).unwrap();
+            said.push(byte[0]);
+        }
+        let said = String::from_utf8(said).unwrap();
+        assert!(said.contains(answer), "{request}: {said}");
+    }
+    bench.ok(&["array", "stop", "c"]);
+}
