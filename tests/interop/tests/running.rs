@@ -2,15 +2,12 @@
 //! and after none.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use array::md::{Assembly, Level, Superblock};
-use array::record::{Running, StartOptions, start};
-use block::{Blocking, Device, Reactor, SECTOR_BYTES};
-use interop::{Machine, Shape, assembled, job, member_path, noise, said};
+use array::md::{Level, Superblock};
+use block::{Blocking, Device, SECTOR_BYTES};
+use interop::{Job, Kept, Machine, Shape, Sizes, member_paths, noise, said};
 use lab::guard::{Consent, Guard};
-use stack::BuildContext;
 
 const SEED: u64 = 0x7275_6e6e_696e_6721;
 
@@ -23,7 +20,7 @@ struct Made {
 
 const fn made(name: &'static str, level: &'static str, layout: &'static str, members: usize, options: &'static str) -> Made {
     let chunk_kib = if level.as_bytes()[0] == b'1' && level.len() == 1 { 0 } else { 64 };
-    Made { name, shape: Shape { level, layout, members, chunk_kib, unequal: false }, options }
+    Made { name, shape: Shape { level, layout, members, chunk_kib, sizes: Sizes::Large }, options }
 }
 
 const ARRAYS: &[Made] = &[
@@ -48,33 +45,14 @@ enum End {
     LeftDegraded,
 }
 
-fn members(folder: &Path, name: &str, count: usize) -> Vec<PathBuf> {
-    (0..count).map(|role| member_path(folder, name, role)).collect()
-}
-
-/// The array and its assembly, over the whole members as files.
-fn running(paths: &[PathBuf], guard: &Guard, reactor: &Reactor) -> Result<(Running, Assembly), String> {
-    let (assembly, present) = assembled(paths, &[])?;
-    let context = BuildContext { files: guard, seed: 0, read_only: false, create_bytes: None, emulate: false };
-    let device = |path: &PathBuf| {
-        let text = format!("file:{}?block={SECTOR_BYTES}&direct=no", path.display());
-        let stack = stack::parse_and_build(&text, &context).map_err(|error| format!("{text}: {error}"))?;
-        Ok(Some(stack.device))
-    };
-    let devices: Vec<Option<Arc<dyn Device>>> = present.iter().map(device).collect::<Result<_, String>>()?;
-    let array = start(&assembly, &devices, &StartOptions::default(), reactor).map_err(|error| error.to_string())?;
-    Ok((array, assembly))
-}
-
 /// Overwrites parts of what the array holds, and ends as told.
 fn write(paths: &[PathBuf], content: &mut [u8], end: End, seed: u64) -> Result<(), String> {
-    let guard = Guard::new(Consent { erase_signature: true, ..Consent::default() });
-    let reactor = Reactor::wall().map_err(|error| error.to_string())?;
-    let (array, assembly) = running(paths, &guard, &reactor)?;
+    let kept = Kept::start(paths, &[])?;
+    let (array, assembly) = (&kept.array, kept.array.assembly());
     if !assembly.clean || assembly.degraded_count() > 0 || array.info().size_bytes != content.len() as u64 {
         return Err(format!("clean {}, {}, {} bytes", assembly.clean, assembly.places_text(), array.info().size_bytes));
     }
-    let mut channel = Blocking::open(&array, &reactor).map_err(|error| error.to_string())?;
+    let mut channel = Blocking::open(array, &kept.reactor).map_err(|error| error.to_string())?;
     let mut found = vec![0; content.len()];
     channel.read_slice(0, &mut found).map_err(|error| error.to_string())?;
     if let Some(difference) = interop::difference(&found, content) {
@@ -95,7 +73,7 @@ fn write(paths: &[PathBuf], content: &mut [u8], end: End, seed: u64) -> Result<(
     channel.flush().map_err(|error| error.to_string())?;
     drop(channel);
     if end == End::Stopped {
-        array.stop(&reactor).map_err(|error| error.to_string())?;
+        kept.stop()?;
     }
     Ok(())
 }
@@ -127,17 +105,13 @@ fn what_raidloom_kept_running_is_taken_back_by_the_kernel() {
         return;
     }
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    let machine = Machine::new(folder.path(), SEED).expect("images");
+    let machine = Machine::new(folder.path(), Sizes::Large, SEED).expect("images");
     let content = noise(SEED, 24 << 20);
     let content_path = folder.path().join("content");
     fs::write(&content_path, &content).expect("written");
-    let make = |array: &Made| {
-        let options = format!("{}{}", array.shape.mdadm_options(), array.options);
-        job("make", array.name, &array.shape.devices(), &content_path, 0, &[], &options)
-    };
+    let make = |array: &'static Made| Job { options: array.options, ..Job::new("make", array.name, array.shape, &content_path) };
     let lines = machine.run(&ARRAYS.iter().map(make).collect::<Vec<_>>()).unwrap_or_else(|error| panic!("{error}"));
 
-    let mut jobs = Vec::new();
     let mut taken = Vec::new();
     let mut wrong = Vec::new();
     for (array, seed) in ARRAYS.iter().zip(SEED..) {
@@ -146,12 +120,10 @@ fn what_raidloom_kept_running_is_taken_back_by_the_kernel() {
         ends.extend((array.name == "raid5-ppl").then_some(End::LeftDegraded));
         for end in ends {
             let name = format!("{}-{end:?}", array.name);
-            for (from, to) in
-                members(folder.path(), array.name, array.shape.members).iter().zip(members(folder.path(), &name, array.shape.members))
-            {
+            let paths = member_paths(folder.path(), &name, &array.shape);
+            for (from, to) in member_paths(folder.path(), array.name, &array.shape).iter().zip(&paths) {
                 fs::copy(from, to).expect("copied");
             }
-            let paths = members(folder.path(), &name, array.shape.members);
             let mut expected = content[..size].to_vec();
             let written = write(&paths, &mut expected, end, seed).and_then(|()| check_superblocks(&paths, end));
             if let Err(error) = written {
@@ -160,16 +132,17 @@ fn what_raidloom_kept_running_is_taken_back_by_the_kernel() {
             }
             let expected_path = folder.path().join(format!("{name}.content"));
             fs::write(&expected_path, expected).expect("written");
-            let mut devices = array.shape.devices();
-            if end == End::LeftDegraded {
-                "missing".clone_into(&mut devices[1]);
-            }
-            jobs.push(job("take", &name, &devices, &expected_path, 0, &[], ""));
-            taken.push((name, array, end, size));
+            taken.push((name, array, end, size, expected_path));
         }
     }
+    let jobs: Vec<Job<'_>> = (taken.iter())
+        .map(|(name, array, end, _, path)| {
+            let gone = if *end == End::LeftDegraded { vec![1] } else { Vec::new() };
+            Job { gone, ..Job::new("take", name, array.shape, path) }
+        })
+        .collect();
     let lines = machine.run(&jobs).unwrap_or_else(|error| panic!("{wrong:#?}\n{error}"));
-    for (name, array, end, size) in &taken {
+    for (name, array, end, size, _) in &taken {
         let mut expect = |what: &str, expected: &str| {
             let found = said(&lines, name, what);
             if found != expected {
