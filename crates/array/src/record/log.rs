@@ -223,12 +223,14 @@ fn locate_entry(geometry: &Parity, member: usize, entry: &PplEntry) -> Option<(u
     let offset = entry.data_sector.checked_mul(SECTOR_BYTES).filter(|&offset| offset < geometry.size_bytes())?;
     let length = match u64::from(entry.parity_bytes) {
         0 => u64::from(entry.data_bytes) / data_count as u64,
-        bytes => bytes.min(chunk),
+        bytes if bytes <= chunk => bytes,
+        _ => return None,
     };
     let count = u64::from(entry.data_bytes).checked_div(length)? as usize;
     let (row, start) = geometry.locate(offset);
     let (first, from) = geometry.locate_in_row(start);
-    let fits = count > 0 && first + count <= data_count && from + length <= chunk && geometry.row(row).p == member;
+    let is_whole = length.is_multiple_of(SECTOR_BYTES);
+    let fits = is_whole && count > 0 && first + count <= data_count && from + length <= chunk && geometry.row(row).p == member;
     fits.then_some((row, Band { first, count, from, to: from + length }))
 }
 

@@ -229,7 +229,7 @@ fn open_member(
     let mut channel = Blocking::open(&*device, reactor)?;
     let lost = bad_blocks(&mut channel, &*device, &superblock).map_err(|error| error.at(&name))?;
     let member_bytes = assembly.size_sectors * SECTOR_BYTES;
-    let owed = recovered.map_or(Ranges::none(), |sector| Ranges::one((sector * SECTOR_BYTES).min(member_bytes)..member_bytes));
+    let owed = recovered.map_or(Ranges::none(), |sector| Ranges::one(sector.saturating_mul(SECTOR_BYTES).min(member_bytes)..member_bytes));
     Ok(Some(Member { device, name, superblock, channel, data_offset, owed, lost }))
 }
 
@@ -312,7 +312,7 @@ fn resync_of<L: Level>(level: &L, assembly: &Assembly, members: &mut [Option<Mem
     let whole = if assembly.clean { Ranges::none() } else { Ranges::one(from..level.sync_bytes()) };
     let Some(place) = bitmap_place(&newest.superblock) else { return Ok((whole, None)) };
     let area = (newest.superblock.data_offset_sectors * SECTOR_BYTES).saturating_sub(place);
-    let longest = if area == 0 { newest.device.info().size_bytes - place } else { area };
+    let longest = if area == 0 { newest.device.info().size_bytes.saturating_sub(place) } else { area };
     let head = read(&mut newest.channel, &*newest.device, place, SUPERBLOCK_BYTES)?;
     // A bitmap that makes no sense is left alone: its events fall behind, and nobody believes it.
     let Ok(header) = BitmapHeader::decode(&head) else { return Ok((whole, None)) };
@@ -325,7 +325,9 @@ fn resync_of<L: Level>(level: &L, assembly: &Assembly, members: &mut [Option<Mem
     let bytes = read(&mut newest.channel, &*newest.device, place, header.size_bytes().next_multiple_of(4096))?;
     let Ok(mut bitmap) = Bitmap::decode(&bytes) else { return Ok((whole, None)) };
     let superblock = &newest.superblock;
-    if header.accept(&superblock.set_uuid, superblock.events).is_err() || header.sync_size_sectors * SECTOR_BYTES < level.sync_bytes() {
+    if header.accept(&superblock.set_uuid, superblock.events).is_err()
+        || header.sync_size_sectors.saturating_mul(SECTOR_BYTES) < level.sync_bytes()
+    {
         bitmap.set(0..header.sync_size_sectors);
         bitmap.set_events(superblock.events, superblock.events);
     }
