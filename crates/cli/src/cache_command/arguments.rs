@@ -20,6 +20,33 @@ A trace is made by the layer record:
 or read as CSV with the columns time,op,offset,length (bytes) or time,op,sector,sectors.
 Reads and writes are alike: both ask for their blocks and bring them in.")]
     Simulate(Box<SimulateArguments>),
+
+    /// What a cache's store holds
+    #[command(after_long_help = "\
+Examples:
+  raidloom cache status /ssd/cache.img
+  raidloom cache status --json /ssd/cache.img
+
+For a store that nobody uses now. What a running array's caches hold is in `raidloom array status NAME`.")]
+    Status {
+        /// The store: a file, or the stack text of what it lies on
+        store: String,
+    },
+
+    /// Write out what is dirty in a cache, so that the device below is complete without it
+    #[command(after_long_help = "\
+Examples:
+  raidloom cache flush 'cache(mode=write-back, file:/ssd/cache.img, disk.img)'
+
+The cache stays warm. If it is cut off, the same command goes on.")]
+    Flush {
+        /// The cache as it is used: cache(mode=write-back, STORE, DEVICE)
+        cache: String,
+
+        /// Consent to write to a block device that has no serial number, such as a loop device (once for each)
+        #[arg(long, value_name = "PATH", help_heading = "Consent")]
+        allow_device: Vec<PathBuf>,
+    },
 }
 
 /// `cache simulate`.

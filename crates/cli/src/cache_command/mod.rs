@@ -4,6 +4,7 @@ pub(crate) mod arguments;
 mod chart;
 mod overlay;
 mod simulate;
+mod store;
 
 pub(crate) use overlay::overlay;
 
@@ -15,5 +16,7 @@ use arguments::CacheVerb;
 pub(crate) fn cache(output: &Output, verb: &CacheVerb) -> Result<(), Failure> {
     match verb {
         CacheVerb::Simulate(arguments) => simulate::simulate(output, arguments),
+        CacheVerb::Status { store } => store::status(output, store),
+        CacheVerb::Flush { cache, allow_device } => store::flush(output, cache, allow_device),
     }
 }

@@ -28,11 +28,11 @@ pub(crate) fn overlay(output: &Output, verb: &OverlayVerb) -> Result<(), Failure
     }
 }
 
-fn parse(text: &str) -> Result<Node, Failure> {
+pub(super) fn parse(text: &str) -> Result<Node, Failure> {
     stack::parse(text).map_err(|error| block::Error::from(error).into())
 }
 
-fn open(output: &Output, node: &Node, guard: &Guard, read_only: bool) -> Result<Arc<dyn Device>, Failure> {
+pub(super) fn open(output: &Output, node: &Node, guard: &Guard, read_only: bool) -> Result<Arc<dyn Device>, Failure> {
     let context = BuildContext { files: guard, seed: 0, read_only, create_bytes: None, emulate: false };
     let stack = stack::build(node, &context)?;
     stack.notes.iter().for_each(|note| output.note(note));
@@ -92,7 +92,7 @@ fn commit(output: &Output, text: &str, guard: &Guard) -> Result<(), Failure> {
     done(output, "committed", cache::commit(delta, lower)?)
 }
 
-fn done(output: &Output, what: &str, bytes: u64) -> Result<(), Failure> {
+pub(super) fn done(output: &Output, what: &str, bytes: u64) -> Result<(), Failure> {
     if output.json {
         return output.document(&json!({ "action": what, "bytes": bytes }));
     }
