@@ -8,7 +8,7 @@
 //!                        others wait, and are handed on like rows
 //! ```
 //!
-//! The truth about members is [`Health`](crate::health::Health)'s; this writes it down. Four promises are kept:
+//! The truth about members is `Health`'s; this writes it down. Four promises are kept:
 //!
 //! * before the first write after a rest, every member's superblock says durably that the array is dirty;
 //! * before a write, the bits of its regions are set durably in every member's bitmap;
