@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use block::Node;
 use lab::arrays::{ArrayStatus, State};
-use serde_json::{Value, json};
-use server::{Client, Runtime};
+use serde::Serialize;
+use server::{Client, Runtime, Status};
 
 use super::arguments::StatusArguments;
 use super::assemble::found;
@@ -17,21 +17,38 @@ use crate::output::Output;
 const CANNOT_TELL: u8 = 4;
 
 /// What is known of one thing that was named.
-struct Known {
-    document: Value,
-    text: String,
-    state: State,
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Known {
+    Served(Box<Status>),
+    Found(Box<ArrayStatus>),
+}
+
+impl Known {
+    fn text(&self) -> String {
+        match self {
+            Known::Served(status) => server_status::text(status),
+            Known::Found(status) => status.text(),
+        }
+    }
+
+    fn state(&self) -> State {
+        match self {
+            Known::Served(status) => server_status::worst(status),
+            Known::Found(status) => status.state,
+        }
+    }
 }
 
 /// Shows the status of what is named by the name of a server, by members' paths or by a stack text.
 pub(super) fn status(output: &Output, arguments: &StatusArguments) -> Result<(), Failure> {
     let all = all(output, &arguments.targets).map_err(|failure| if arguments.test { failure.with_code(CANNOT_TELL) } else { failure })?;
     if output.json {
-        output.document(&all.iter().map(|known| &known.document).collect::<Vec<_>>())?;
+        output.document(&all)?;
     } else {
-        output.result(all.iter().map(|known| known.text.as_str()).collect::<Vec<_>>().join("\n").trim_end())?;
+        output.result(all.iter().map(Known::text).collect::<Vec<_>>().join("\n").trim_end())?;
     }
-    let worst = all.iter().map(|known| known.state).max().unwrap_or(State::Online);
+    let worst = all.iter().map(Known::state).max().unwrap_or(State::Online);
     if arguments.test && worst != State::Online {
         return Err(Failure::silent(worst.test_code()));
     }
@@ -44,8 +61,7 @@ fn all(output: &Output, targets: &[String]) -> Result<Vec<Known>, Failure> {
     let (mut known, mut paths) = (Vec::new(), Vec::new());
     for target in targets {
         if let Some(runtime) = runtime.as_ref().filter(|runtime| runtime.entry(target).is_some()) {
-            let status = Client::connect(runtime, target)?.status()?;
-            known.push(Known { document: json!(status), text: server_status::text(&status), state: server_status::worst(&status) });
+            known.push(Known::Served(Box::new(Client::connect(runtime, target)?.status()?)));
         } else if target.contains('(') {
             paths.extend(members(&stack::parse(target).map_err(block::Error::from)?));
         } else if Path::new(target).exists() {
@@ -59,10 +75,7 @@ fn all(output: &Output, targets: &[String]) -> Result<Vec<Known>, Failure> {
     }
     let found = found(output, &paths)?;
     let status = |group: &lab::arrays::Group| match &group.assembly {
-        Ok(assembly) => {
-            let status = ArrayStatus::of_superblocks(assembly, &group.candidates);
-            Ok(Known { document: json!(status), text: status.text(), state: status.state })
-        }
+        Ok(assembly) => Ok(Known::Found(Box::new(ArrayStatus::of_superblocks(assembly, &group.candidates)))),
         Err(reason) => Err(Failure::failed(reason.clone())),
     };
     known.extend(found.groups.iter().map(status).collect::<Result<Vec<_>, _>>()?);
