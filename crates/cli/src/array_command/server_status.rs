@@ -66,8 +66,7 @@ pub(super) fn text(status: &Status) -> String {
         let _ = writeln!(text, "  note: {note}");
     }
     for member in &status.members {
-        let _ =
-            writeln!(text, "  leaf: {}, read {}, written {}", member.name, size_text(member.read_bytes), size_text(member.written_bytes));
+        let _ = writeln!(text, "  leaf: {}, read {}, written {}", member.name, about(member.read_bytes), about(member.written_bytes));
     }
     for cache in &status.caches {
         let (used, size, dirty) = (about(cache.used_bytes), about(cache.size_bytes), about(cache.dirty_bytes));
