@@ -284,7 +284,7 @@ impl From<Consent> for lab::guard::Consent {
 /// `bench devtest`.
 #[derive(Args, Debug)]
 pub(crate) struct DevtestArguments {
-    /// A stack text, a file or a block device
+    /// A stack text, a file or a block device; in a folder, a file of 256 MiB is made and removed
     pub target: String,
 
     /// Requests outstanding at a time

@@ -40,6 +40,8 @@ pub struct TargetMeter {
     copies: f64,
     /// Whether figures depend on the machine at all.
     machine: bool,
+    /// Processor time of the readings themselves, which is no part of what lies between two of them.
+    reading_cpu: Duration,
 }
 
 impl TargetMeter {
@@ -62,7 +64,7 @@ impl TargetMeter {
     }
 
     fn new(source: Source) -> TargetMeter {
-        TargetMeter { source, kernel: KernelThreads::default(), copies: 1.0, machine: true }
+        TargetMeter { source, kernel: KernelThreads::default(), copies: 1.0, machine: true, reading_cpu: Duration::ZERO }
     }
 
     /// The same for a stack that writes so many bytes for one by its level.
@@ -93,14 +95,16 @@ impl Meter for TargetMeter {
         if !self.machine {
             return Reading { moved: self.moved(), ..Reading::default() };
         }
-        let kernel_cpu = self.kernel.read();
-        Reading {
+        let begun = own_cpu();
+        let reading = Reading {
+            kernel_cpu: self.kernel.read(),
             moved: self.moved(),
-            own_cpu: Some(own_cpu()),
-            kernel_cpu,
+            own_cpu: Some(begun.saturating_sub(self.reading_cpu)),
             machine: fs::read_to_string("/proc/stat").ok().and_then(|text| machine(&text)),
             io_pressure: fs::read_to_string("/proc/pressure/io").ok().and_then(|text| pressure(&text)),
-        }
+        };
+        self.reading_cpu += own_cpu().saturating_sub(begun);
+        reading
     }
 
     fn copies(&self) -> f64 {

@@ -40,6 +40,14 @@ pub struct WorkFolder {
 }
 
 impl WorkFolder {
+    /// Checks that what will be needed is there, and makes nothing.
+    ///
+    /// # Errors
+    /// As [`WorkFolder::new`].
+    pub fn check(parent: &Path, needs: &Needs) -> Result<(), Error> {
+        check_place(parent, needs).map_err(|error| error.at(parent.display()))
+    }
+
     /// Makes one in `parent`, after checking that what will be needed is there.
     ///
     /// # Errors

@@ -101,20 +101,30 @@ const BAR_WIDTH: f64 = 30.0;
 
 fn curve_text(curve: &Curve) -> String {
     let most = curve.points.iter().map(|point| point.io_per_second).fold(0.0, f64::max);
+    let writes = curve.points.iter().any(|point| point.durable_throughput_bytes_per_second.is_some());
     let line = |point: &bench::suite::depth::Point| {
         let bar = if most > 0.0 { (BAR_WIDTH * point.io_per_second / most).round() as usize } else { 0 };
         let knee = if curve.knee_depth == Some(point.depth) { " <- knee" } else { "" };
-        vec![
-            point.depth.to_string(),
-            figure(point.throughput_bytes_per_second / 1e6),
+        let mut cells = vec![point.depth.to_string(), figure(point.throughput_bytes_per_second / 1e6)];
+        if writes {
+            cells.push(point.durable_throughput_bytes_per_second.map_or("-".to_owned(), |rate| figure(rate / 1e6)));
+        }
+        cells.extend([
             figure(point.io_per_second),
             seconds(point.latency_mean_seconds),
             seconds(point.latency_p99_seconds),
             format!("{}{knee}", "#".repeat(bar)),
-        ]
+            point.flags.join(" "),
+        ]);
+        cells
     };
     let cells: Vec<Vec<String>> = curve.points.iter().map(line).collect();
-    format!("{}\n{}\n", curve.access, table(&["DEPTH", "MB/s", "IO/s", "MEAN", "P99", ""], &cells, &[0, 1, 2, 3, 4]))
+    let head: &[&str] = match writes {
+        true => &["DEPTH", "MB/s", "DURABLE", "IO/s", "MEAN", "P99", "", "FLAGS"],
+        false => &["DEPTH", "MB/s", "IO/s", "MEAN", "P99", "", "FLAGS"],
+    };
+    let right: Vec<usize> = (0..head.len() - 2).collect();
+    format!("{}\n{}\n", curve.access, table(head, &cells, &right))
 }
 
 /// The open loops: latency from the moment each request was meant for.
@@ -131,8 +141,10 @@ fn open_text(rows: &[Row]) -> String {
             seconds(middle(&|run| run.done.latency.quantile_seconds(0.5))),
             seconds(middle(&|run| run.done.latency.quantile_seconds(0.99))),
             seconds(middle(&|run| run.done.latency.max_seconds())),
+            show::flags(&runs),
         ]
     };
     let cells: Vec<Vec<String>> = show::by_phase(&open).into_iter().map(line).collect();
-    format!("\nopen loops, latency from the intended start\n{}", table(&["ACCESS", "IO/s", "P50", "P99", "LONGEST"], &cells, &[1, 2, 3, 4]))
+    let head = ["ACCESS", "IO/s", "P50", "P99", "LONGEST", "FLAGS"];
+    format!("\nopen loops, latency from the intended start\n{}", table(&head, &cells, &[1, 2, 3, 4]))
 }

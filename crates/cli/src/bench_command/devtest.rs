@@ -1,14 +1,18 @@
 //! `raidloom bench devtest`: the raw-device test, shown as its users know it.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bench::load::Hooks;
-use bench::suite::devtest::{self, Outcome, Row, Settings, TestResult, Verify};
+use bench::suite::Value;
+use bench::suite::devtest::{self, Outcome, Row, SUITE, Settings, TestResult, Verify};
 use block::{Clock, Reactor};
 use stack::{BuildContext, Stack};
 
+use super::arguments::TargetArguments;
 use super::target::Opener;
+use super::{Said, run, show};
 use crate::arguments::{ClockArgument, DevtestArguments, VerifyArgument};
 use crate::failure::Failure;
 use crate::output::{Output, figure, seconds, table};
@@ -17,6 +21,9 @@ use crate::signals;
 
 /// Runs devtest on one target.
 pub(crate) fn devtest(output: &Output, arguments: &DevtestArguments) -> Result<(), Failure> {
+    if Path::new(&arguments.target).is_dir() && arguments.create.is_none() {
+        return in_folder(output, arguments);
+    }
     let create = match &arguments.create {
         Some(text) => Some(output.size("--create", text)?),
         None => None,
@@ -52,6 +59,39 @@ pub(crate) fn devtest(output: &Output, arguments: &DevtestArguments) -> Result<(
         return Err(Failure::invalid_results("no test could be run on this target; the notes above say why"));
     }
     Ok(())
+}
+
+/// Runs the tests on a file of their own in a folder, in the frame of the suites.
+fn in_folder(output: &Output, arguments: &DevtestArguments) -> Result<(), Failure> {
+    if arguments.read_only {
+        return Err(Failure::usage("--read-only: in a folder a file is made and written; name a device"));
+    }
+    let meant = settings(arguments, Clock::Wall)?;
+    let mut said = Said::new(&SUITE);
+    said.set("depth", Value::Count(u64::from(meant.depth)))?;
+    said.set("time_per_test", Value::Time(meant.time_per_test))?;
+    if let Some(most) = meant.max_operations_per_test {
+        said.set("max_operations", Value::from(most.to_string()))?;
+    }
+    let verify = match meant.verify {
+        Verify::Off => "off",
+        Verify::Words => "words",
+        Verify::Full => "full",
+    };
+    said.set("verify", Value::word(verify))?;
+    let target = TargetArguments {
+        target: arguments.target.clone(),
+        seed: arguments.seed,
+        memory: None,
+        cpus: None,
+        clock: arguments.clock,
+        create: None,
+        consent: arguments.consent.clone(),
+        read_only: false,
+    };
+    let finished = run::run(output, &SUITE, &said.settings, &target)?;
+    let phases = (SUITE.phases)(&said.settings);
+    show::finish(output, finished, |rows| format!("{}{}", show::rows_table(rows, &phases), show::flag_words(rows)))
 }
 
 /// What the tests have to say, each thing once with the tests that say it.

@@ -284,11 +284,6 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("chunk = { from", "cache = \"ram\"\nchunk = { from", "plan.toml:10:9: there is no `ram` in [caches]; known: none"),
     ("chunk = { from", "file_system = \"ext4\"\npolicy = \"slow\"\nchunk = { from", "plan.toml:11:10: slow: expected quick or performance"),
     (
-        "chunk = { from",
-        "file_system = \"ext4\"\nchunk = { from",
-        "plan.toml:18:9: devtest runs on a stack, an image file or a block device, and (members = memory, level = raid0, chunk = 4KiB, file_system = ext4) has a file system; leave it out with [[skip]], or use another suite",
-    ),
-    (
         "{ from = \"4KiB\", to = \"16KiB\" }",
         "\"4 monkeys\"",
         "plan.toml:10:9: `4 monkeys` has the unknown unit `monkeys`; expected a size such as 4096, 64KiB (1024-based) or 64kB (1000-based)",

@@ -228,6 +228,10 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     let Target::Folder(parent) = target else {
         return Err(Error::new(ErrorKind::Invalid, "bonnie works on files: name a folder"));
     };
+    if Step::all(settings).is_empty() {
+        let text = "no large file (-s 0) and no small ones (-n 0): nothing could be measured";
+        return Err(Error::new(ErrorKind::Invalid, text));
+    }
     let options = Options::new(settings)?;
     let folder = WorkFolder::new(parent, NAME, &options.needs())?;
     for run in 1..=options.runs {

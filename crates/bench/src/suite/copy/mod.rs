@@ -138,6 +138,8 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     let Target::Folder(parent) = target else {
         return Err(Error::new(ErrorKind::Invalid, "copy works on files: name a folder"));
     };
+    // Sizes are drawn for every file, which takes memory: not for more than there is room for.
+    WorkFolder::check(parent, &Needs { bytes: settings.bytes("bytes"), files: settings.count("files"), ..Needs::default() })?;
     let sizes = sizes::sizes(settings.bytes("bytes"), settings.count("files"));
     if sizes.is_empty() {
         return Err(Error::new(ErrorKind::Invalid, "no bytes and no files: nothing could be measured"));

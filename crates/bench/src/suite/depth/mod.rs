@@ -26,23 +26,28 @@ pub mod open;
 pub use definition::SUITE;
 
 use super::Row;
+use crate::audit::Flag;
 
 /// Name of the suite.
 pub const NAME: &str = "depth";
 
 /// One point of a curve.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Point {
     /// Requests outstanding.
     pub depth: u32,
     /// Requests per second.
     pub io_per_second: f64,
-    /// Bytes per second.
+    /// Bytes per second when the calls had returned.
     pub throughput_bytes_per_second: f64,
+    /// Bytes per second when all was durable; `None` where nothing is written.
+    pub durable_throughput_bytes_per_second: Option<f64>,
     /// Mean latency in seconds.
     pub latency_mean_seconds: f64,
     /// 99th percentile of the latency in seconds.
     pub latency_p99_seconds: f64,
+    /// Names of what is doubtful about it, each once.
+    pub flags: Vec<&'static str>,
 }
 
 /// The points of one kind of access, in the order of their depths.
@@ -78,8 +83,10 @@ pub fn curves(rows: &[Row]) -> Vec<Curve> {
             depth,
             io_per_second: figure("io_per_second"),
             throughput_bytes_per_second: figure("throughput_bytes_per_second"),
+            durable_throughput_bytes_per_second: measured.durable_bytes_per_second(),
             latency_mean_seconds: figure("latency_mean_seconds"),
             latency_p99_seconds: figure("latency_p99_seconds"),
+            flags: measured.flags.iter().map(Flag::name).collect(),
         };
         match curves.iter_mut().find(|curve| curve.access == access) {
             Some(curve) => curve.points.push(point),
@@ -101,7 +108,13 @@ fn averaged(points: &[Point]) -> Vec<Point> {
     let average = |depth: u32| {
         let same: Vec<&Point> = points.iter().filter(|point| point.depth == depth).collect();
         let mean = |figure: fn(&Point) -> f64| same.iter().map(|point| figure(point)).sum::<f64>() / same.len() as f64;
+        let durable: Vec<f64> = same.iter().filter_map(|point| point.durable_throughput_bytes_per_second).collect();
+        let mut flags: Vec<&str> = same.iter().flat_map(|point| point.flags.iter().copied()).collect();
+        flags.sort_unstable();
+        flags.dedup();
         Point {
+            flags,
+            durable_throughput_bytes_per_second: (!durable.is_empty()).then(|| durable.iter().sum::<f64>() / durable.len() as f64),
             depth,
             io_per_second: mean(|point| point.io_per_second),
             throughput_bytes_per_second: mean(|point| point.throughput_bytes_per_second),

@@ -93,11 +93,14 @@ pub fn run(
             buffer.freeze()
         }),
     };
+    let channel = device.open(load.depth, reactor)?;
+    let slots = (0..load.depth).map(slot).collect();
+    // Not before all is ready: the first requests would be late through no fault of the target.
     let begin = reactor.now();
     let mut open = Open {
-        channel: device.open(load.depth, reactor)?,
+        channel,
         reactor,
-        slots: (0..load.depth).map(slot).collect(),
+        slots,
         free: (0..load.depth).rev().collect(),
         gaps: Gaps { random: Random::with_seed(load.seed), rate: load.rate, seconds: 0.0, begin },
         next: begin,

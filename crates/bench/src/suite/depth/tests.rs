@@ -1,7 +1,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use block::Reactor;
+use block::{Channel, Device, Error, Info, Node, Reactor};
 
 use super::open::{OpenLoad, OpenSample, run};
 use super::*;
@@ -16,6 +16,8 @@ fn point(depth: u32, io_per_second: f64) -> Point {
         depth,
         io_per_second,
         throughput_bytes_per_second: io_per_second * 4096.0,
+        durable_throughput_bytes_per_second: None,
+        flags: Vec::new(),
         latency_mean_seconds: latency,
         latency_p99_seconds: latency,
     }
@@ -89,6 +91,30 @@ fn a_failed_request_ends_the_open_loop_with_its_place() {
     assert!(error.starts_with("write of 4096 bytes at offset "), "{error}");
 }
 
+/// A device that takes its time to open; none of it is latency.
+#[test]
+fn getting_ready_counts_for_no_request() {
+    struct Slow(Memory);
+    impl Device for Slow {
+        fn info(&self) -> &Info {
+            self.0.info()
+        }
+        fn describe(&self) -> Node {
+            self.0.describe()
+        }
+        fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+            reactor.wait(Some(reactor.now() + Duration::from_secs(5))).expect("the virtual clock moves");
+            self.0.open(depth, reactor)
+        }
+    }
+    let (memory, reactor) = (Slow(disk()), Reactor::virtual_clock());
+    let load = OpenLoad { rate: 1000.0, time: Duration::from_secs(1), depth: 64, seed: 9 };
+    let mut requests = Uniform::new(Direction::Read, memory.info().size_bytes, 4096, 4096, 9);
+    let sample = run(&memory, &reactor, &load, &mut requests, &|| false).expect("it runs");
+    assert!(sample.operations > 900 && sample.left_over == 0, "{} operations, {} left over", sample.operations, sample.left_over);
+    assert!(sample.latency.max_seconds() < 0.001, "{}", sample.latency.max_seconds());
+}
+
 fn suite(target: &Memory, change: &[(&str, Value)]) -> Vec<Row> {
     let reactor = Reactor::virtual_clock();
     let (stop, ticker, mut meter, mut observer) = (AtomicBool::new(false), Ticker::new(), Blind, Silent);
@@ -120,6 +146,10 @@ fn the_suite_makes_a_curve_for_each_access_and_block_size() {
         for point in &curve.points {
             let expected = f64::from(point.depth) / 100e-6;
             assert!((point.io_per_second / expected - 1.0).abs() < 0.01, "{}: {point:?}", curve.access);
+            // The flush takes 100 us as well.
+            let durable = point.durable_throughput_bytes_per_second;
+            assert_eq!(durable.is_some(), curve.access.contains("write"), "{}", curve.access);
+            assert!(durable.is_none_or(|durable| durable < point.throughput_bytes_per_second), "{}: {point:?}", curve.access);
         }
     }
 }

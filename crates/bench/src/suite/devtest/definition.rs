@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use block::{Error, ErrorKind, Traffic};
 
+use super::super::crystal;
 use super::super::definition::{Kind as ValueKind, Phase, Setting, Settings as Values, Suite, Target, TargetKind, Value};
+use super::super::folder::{Needs, WorkFolder};
 use super::super::row::Done;
 use super::super::session::{Next, Session};
 use super::{Kind, Measured, NAME, Outcome, Place, Prepared, RequestBytes, Settings, Test, Verify, prepare, run_test, tests};
@@ -20,7 +22,7 @@ pub static SUITE: Suite = Suite {
             of the device; random places are multiples of the device's block. Before the tests, what they will read is filled with data \
             that name their place; what a test writes is read back after it, outside its time. Every test starts from a flushed, idle \
             device.",
-    targets: &[TargetKind::Device],
+    targets: &[TargetKind::Device, TargetKind::Folder],
     settings: &[
         Setting { name: "depth", kind: ValueKind::Count(1, 4096), default: Value::Count(1), what: "Requests outstanding." },
         Setting {
@@ -58,6 +60,12 @@ pub static SUITE: Suite = Suite {
             kind: ValueKind::Bytes,
             default: Value::Bytes(1 << 30),
             what: "Devices up to this size are filled before they are read.",
+        },
+        Setting {
+            name: "size",
+            kind: ValueKind::Bytes,
+            default: Value::Bytes(256 << 20),
+            what: "In a folder: size of the file that stands for the device, past the page cache.",
         },
     ],
     phases: |_| tests().iter().map(phase).collect(),
@@ -117,9 +125,24 @@ fn settings(values: &Values, session: &Session<'_>) -> Result<Settings, Error> {
 }
 
 fn run(target: Target<'_>, values: &Values, session: &mut Session<'_>) -> Result<(), Error> {
-    let Target::Device(device) = target else {
-        return Err(Error::new(ErrorKind::Invalid, "devtest measures a device: name a stack, an image file or a block device"));
-    };
+    match target {
+        Target::Device(device) => measure(device, values, session),
+        Target::Folder(folder) => {
+            let size_bytes = values.bytes("size");
+            if size_bytes == 0 || !size_bytes.is_multiple_of(1 << 20) {
+                return Err(Error::new(ErrorKind::Invalid, "size: whole MiB from 1MiB on are needed"));
+            }
+            let needs = Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
+            let folder = WorkFolder::new(folder, NAME, &needs)?;
+            let path = folder.path().join("devtest.dat");
+            crystal::make_file(&path, size_bytes)?;
+            let device = session.files.open(&path, true)?;
+            measure(&*device, values, session)
+        }
+    }
+}
+
+fn measure(device: &dyn block::Device, values: &Values, session: &mut Session<'_>) -> Result<(), Error> {
     let settings = settings(values, session)?;
     let stop = session.stop;
     let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
