@@ -11,6 +11,7 @@ mod host;
 mod nbd;
 mod parity;
 mod probe;
+mod suites;
 mod table;
 
 use std::fmt::Write;
@@ -50,6 +51,7 @@ const CASES: &[(&str, &str, Case)] = &[
     ("nbd", "probe", nbd::compare),
     ("kernels", "probe", parity::kernels),
     ("arrays", "probe", parity::arrays),
+    ("suites", "raidloom", suites::compare),
     ("virtual", "probe", probe::virtual_clock),
     ("demo", "raidloom", demo::measure),
 ];

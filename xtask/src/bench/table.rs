@@ -29,6 +29,8 @@ impl Spread {
 pub(crate) enum Aim {
     AtLeast(f64),
     AtMost(f64),
+    /// The same, give or take this share.
+    Within(f64),
 }
 
 /// One line of a table.
@@ -86,6 +88,7 @@ impl Row {
         match self.aim {
             Aim::AtLeast(limit) => median >= limit,
             Aim::AtMost(limit) => median <= limit,
+            Aim::Within(share) => (median - 1.0).abs() <= share,
         }
     }
 
@@ -93,6 +96,7 @@ impl Row {
         match self.aim {
             Aim::AtLeast(limit) => format!("at least {}", number(limit)),
             Aim::AtMost(limit) => format!("at most {}", number(limit)),
+            Aim::Within(share) => format!("1, within {} %", number(100.0 * share)),
         }
     }
 
@@ -102,6 +106,7 @@ impl Row {
         match self.aim {
             Aim::AtLeast(limit) => high >= limit,
             Aim::AtMost(limit) => low <= limit,
+            Aim::Within(share) => low <= 1.0 + share && high >= 1.0 - share,
         }
     }
 
