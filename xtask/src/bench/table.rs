@@ -96,7 +96,7 @@ impl Row {
         match self.aim {
             Aim::AtLeast(limit) => format!("at least {}", number(limit)),
             Aim::AtMost(limit) => format!("at most {}", number(limit)),
-            Aim::Within(share) => format!("1, within {} %", number(100.0 * share)),
+            Aim::Within(share) => format!("1, within {:.0} %", 100.0 * share),
         }
     }
 
@@ -229,6 +229,9 @@ mod tests {
         assert!(!row(&[0.999_999], Some(&[1.0]), Aim::AtLeast(1.0)).met());
         assert!(!row(&[25.000_01], None, Aim::AtMost(25.0)).met());
         assert!(row(&[25.0], None, Aim::AtMost(25.0)).met());
+        assert!(row(&[0.96, 1.2, 0.97], None, Aim::Within(0.05)).met() && !row(&[1.06], None, Aim::Within(0.05)).met());
+        assert_eq!(row(&[0.9, 0.94, 1.0], None, Aim::Within(0.05)).verdict(), "missed, not in every round");
+        assert_eq!(row(&[0.9], None, Aim::Within(0.05)).aim_text(), "1, within 5 %");
         assert_eq!(row(&[0.9, 0.95, 1.2], None, Aim::AtLeast(1.0)).verdict(), "missed, not in every round");
         assert_eq!(row(&[0.9, 0.95, 0.99], None, Aim::AtLeast(1.0)).verdict(), "missed");
     }
