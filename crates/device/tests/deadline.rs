@@ -83,7 +83,7 @@ fn slow_answers_are_answers() {
 #[test]
 fn it_conforms() {
     let make = || Arc::new(over(FaultOptions::default())) as Arc<dyn Device>;
-    conformance::run(&make, &Reactor::virtual_clock, 11).unwrap_or_else(|violation| panic!("{violation}"));
+    conformance::run(make, Reactor::virtual_clock, 11).unwrap_or_else(|violation| panic!("{violation}"));
     let wall = || Reactor::wall().unwrap();
-    conformance::run(&make, &wall, 12).unwrap_or_else(|violation| panic!("{violation}"));
+    conformance::run(make, wall, 12).unwrap_or_else(|violation| panic!("{violation}"));
 }
