@@ -277,14 +277,15 @@ fn crystal_rows_are_fio_jobs() {
         let job = &document["jobs"][0];
         let theirs = ["read", "write"].map(|way| number(&job[way]["io_bytes"]));
         let requests: u64 = ["read", "write"].iter().map(|way| number(&job[*way]["total_ios"])).sum();
-        let at_least = operations.saturating_sub(16)..=operations + 16;
-        assert!(at_least.contains(&requests), "{phase}: {operations} operations, and {requests} of fio");
+        // What does not go into 16 threads evenly.
+        let few = if phase.contains("T16") { 16 } else { 0 };
+        assert!(operations.abs_diff(requests) <= few, "{phase}: {operations} operations, and {requests} of fio");
         let fio_moved = [after.read_bytes - before.read_bytes, after.written_bytes - before.written_bytes];
         for way in 0..2 {
             if phase.ends_with("mix") {
                 continue;
             }
-            let few = 16 * size;
+            let few = few * size;
             assert!(asked[way].abs_diff(theirs[way]) <= few, "{phase}: {} bytes, and {} of fio", asked[way], theirs[way]);
             // Few bytes: what the file system writes of itself beside them.
             let close = |one: u64, other: u64| agree(one, other) || one.abs_diff(other) <= few.max(256 << 10);
