@@ -1,0 +1,133 @@
+//! The plans of `plans/`: each is a good one, and each runs, in the smallest version of itself. What this machine cannot have
+//! is a trial that says why.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use lab::{Ended, RunOptions, ServeWith, Silent};
+use results::{Run, Trial};
+
+/// Paths of models in the plans are relative to the folder above `plans/`.
+fn in_the_workspace() -> PathBuf {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    std::env::set_current_dir(&workspace).unwrap();
+    workspace
+}
+
+fn plans() -> Vec<PathBuf> {
+    let files = std::fs::read_dir(in_the_workspace().join("plans")).unwrap().map(|entry| entry.unwrap().path());
+    let mut plans: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
+    plans.sort();
+    plans
+}
+
+/// In a process whose standard input is a socket, this serves a cell; otherwise it does nothing.
+#[test]
+fn serve() {
+    if rustix::net::sockopt::socket_type(std::io::stdin()).is_ok() && std::env::args().any(|argument| argument == "--quiet") {
+        lab::serve_cell().unwrap();
+    }
+}
+
+/// Runs a plan of `plans/`, made small.
+fn run(name: &str, overrides: &[&str]) -> Run {
+    let plan = in_the_workspace().join("plans").join(name);
+    let overrides: Vec<String> = overrides.iter().map(ToString::to_string).chain(["trials.blocks=1".to_owned()]).collect();
+    let resolved = lab::plan::load(&plan, &overrides).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--exact", "serve", "--nocapture", "--quiet"].map(str::to_owned).to_vec();
+    let serve_with = Some(ServeWith { program: std::env::current_exe().unwrap(), arguments });
+    let options = RunOptions { output: Some(folder.path().join("run")), serve_with, ..RunOptions::default() };
+    let outcome = lab::start(&resolved, &options, &AtomicBool::new(false), &mut Silent).unwrap();
+    assert_eq!(outcome.ended, Ended::Complete);
+    let left = std::fs::read_dir(folder.path().join("run")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!left.into_iter().any(|name| name == "attached" || name == "members"), "something was left behind");
+    let run = outcome.run;
+    assert_eq!(run.trials.len(), run.plan.configurations.len() * run.plan.workloads.len());
+    for trial in &run.trials {
+        let measured = trial.metrics.contains_key("operations_count");
+        let says_why = trial.flags.iter().any(|flag| flag.starts_with("not measured: "));
+        assert!(measured != says_why, "a trial has figures or a reason: {trial:?}");
+    }
+    if let Some(note) = run.notes.first() {
+        println!("{name}: {note}");
+    }
+    run
+}
+
+/// Whether trials of this file system have to have figures here.
+fn must_measure(trial: &Trial) -> bool {
+    let possible = rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists() && Path::new("/dev/loop-control").exists();
+    possible && trial.settings.get("file_system").is_some_and(|name| name.starts_with("ext"))
+}
+
+#[track_caller]
+fn assert_measured(run: &Run) {
+    for trial in run.trials.iter().filter(|trial| must_measure(trial)) {
+        assert!(!trial.metrics.is_empty(), "{trial:?}");
+    }
+}
+
+#[test]
+fn every_plan_is_a_good_one() {
+    let plans = plans();
+    assert!(plans.len() >= 6, "{plans:?}");
+    for path in plans {
+        let resolved = lab::plan::load(&path, &[]).unwrap();
+        assert!(lab::plan::outline(&resolved.plan).unwrap().trials > 0, "{}", path.display());
+    }
+}
+
+/// "each disk on a channel of its own is worth it": two on one channel share it, two on two do not.
+#[test]
+fn sharing_a_channel_costs_what_a_second_disk_brings() {
+    let run = run("shared-channel.toml", &["workload.time=2s", "workload.size=64MiB"]);
+    let rate = |members: &str, level: &str| {
+        let is_it = |trial: &&Trial| {
+            trial.settings["members"] == members && trial.settings["level"] == level && trial.workload == "crystal: SEQ1M Q8T1 read"
+        };
+        run.trials.iter().find(is_it).unwrap().metrics["throughput_bytes_per_second"]
+    };
+    let one = rate("one", "single");
+    let (shared, apart) = (rate("two-on-one-channel", "raid0") / one, rate("two-on-two-channels", "raid0") / one);
+    println!(
+        "striped, of one disk: {shared:.2} on one channel, {apart:.2} on two; {:.2} on four",
+        rate("four-on-four-channels", "raid0") / one
+    );
+    assert!(apart > 1.9 && shared < 0.9 * apart, "{shared} {apart}");
+    assert!((0.9..1.1).contains(&(rate("two-on-two-channels", "linear") / one)), "one behind the other reads from one disk at a time");
+}
+
+#[test]
+fn bonnie_on_a_shared_channel_runs() {
+    let run = run(
+        "shared-channel-bonnie.toml",
+        &["matrix.level=raid0", "workload.size=4MiB", "workload.seeks=10", "workload.seekers=1", "workload.min_time=10ms"],
+    );
+    assert_measured(&run);
+    let paced = |trial: &&Trial| !trial.metrics.is_empty();
+    assert!(run.trials.iter().filter(paced).all(|trial| trial.flags.iter().any(|flag| flag.contains("paced in real time"))));
+}
+
+#[test]
+fn many_small_files_runs() {
+    // Few inodes, for they are written at the speed of a DVD-RAM.
+    let small = ["matrix.file_system=ext2", "matrix.make_options=-N 256", "add=[]", "workload.bytes=64KiB"];
+    assert_measured(&run("many-small-files.toml", &small));
+}
+
+#[test]
+fn cache_effect_runs() {
+    let small = ["matrix.file_system=[\"ext4\", \"xfs\", \"udf\"]", "workload.size=4MiB", "workload.time=20ms"];
+    assert_measured(&run("cache-effect.toml", &small));
+}
+
+#[test]
+fn ssd_or_raid6_runs() {
+    let add = "add=[{members=[\"ssd\",\"disk\"],level=\"single\",file_system=\"ext3\"},\
+               {members=\"six\",level=\"raid6\",chunk=\"64KiB\",file_system=\"ext3\",mount_options=[\"defaults\",\"data=writeback\"]}]";
+    let run = run("ssd-or-raid6.toml", &[add, "workload.size=2MiB", "workload.seeks=10", "workload.files=20", "workload.min_time=1ms"]);
+    assert_measured(&run);
+}
