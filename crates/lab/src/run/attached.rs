@@ -135,7 +135,10 @@ impl Attached {
             journal.note_mount(&ground.point, &device).map_err(NotAttached::Failed)?;
             ground.noted.push(device.clone());
         }
-        wanted.file_system.mount(&device, &ground.point, wanted.mount_options).map_err(not_here)?;
+        // Where the run's folder lies says nothing about why.
+        let place = format!("{}: ", ground.point.display());
+        let mount = wanted.file_system.mount(&device, &ground.point, wanted.mount_options);
+        mount.map_err(|error| NotAttached::NotHere(error.to_string().replace(&place, "")))?;
         attached.mounted = true;
         Ok(attached)
     }
