@@ -232,6 +232,23 @@ fn it_is_written_out_while_it_is_open_and_then_opens_in_any_mode() {
 }
 
 #[test]
+fn it_can_be_closed_while_it_is_still_held() {
+    let (store, lower) = (Arc::new(Memory::with(store_info(12))), filled(16 * 4096, 3));
+    let cache = Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, BACK).expect("a cache");
+    let mut channel = blocking(&cache);
+    channel.write_slice(4096, &[9; 4096]).expect("a write");
+    cache.handle().close().expect("it is closed");
+    cache.handle().close().expect("it was closed");
+    let seen = examine_store(&*store).expect("readable").expect("a cache's");
+    assert_eq!((seen.in_use, seen.dirty_bytes), (false, 4096));
+    assert_eq!(channel.write_slice(0, &[1; 4096]).expect_err("closed").kind(), ErrorKind::Gone);
+    drop((channel, cache));
+    let mut found = [0; 4096];
+    blocking(&*open(&store, &lower, BACK).expect("a cache")).read_slice(4096, &mut found).expect("a read");
+    assert_eq!(found, [9; 4096]);
+}
+
+#[test]
 fn what_does_not_belong_together_is_refused() {
     let (store, lower) = (Arc::new(Memory::with(store_info(6))), filled(16 * 4096, 1));
     let refused = |lower: &Arc<Memory>, options| {

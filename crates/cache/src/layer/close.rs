@@ -1,6 +1,6 @@
 //! How a cache ends: nothing that only it has is lost.
 
-use block::{Blocking, Buf, BufMut, Error};
+use block::{Blocking, Buf, BufMut, Error, ErrorKind};
 
 use super::plan::{self, Segment};
 use super::state::State;
@@ -10,18 +10,30 @@ use crate::beside::open_beside;
 impl Drop for Shared {
     /// Nobody uses the cache any more. What cannot be done now has nobody to be told to: whoever needs it durable has flushed.
     fn drop(&mut self) {
-        if std::thread::panicking() || self.is_distrusted() || self.stop_reason().is_some() || self.flush_failure().is_some() {
-            return;
+        if !std::thread::panicking() {
+            let _ = self.close();
         }
-        let _ = match self.kept.clone() {
-            Some(kept) => kept.close(&*self.store, &*self.lower, &self.state()),
-            None if self.options.mode == CacheMode::WriteBack => self.write_all_out(),
-            None => Ok(()),
-        };
     }
 }
 
 impl Shared {
+    /// Ends the cache, once; what is asked of it later is refused.
+    ///
+    /// # Errors
+    /// Whatever the devices say. A kept store is then as after a crash.
+    pub(super) fn close(&self) -> Result<(), Error> {
+        let ended = Error::new(ErrorKind::Gone, "the cache was closed");
+        let usable = !self.is_distrusted() && self.stop_reason().is_none() && self.flush_failure().is_none();
+        if !self.stop(ended) || !usable {
+            return Ok(());
+        }
+        match self.kept.clone() {
+            Some(kept) => kept.close(&*self.store, &*self.lower, &self.state()),
+            None if self.options.mode == CacheMode::WriteBack => self.write_all_out(),
+            None => Ok(()),
+        }
+    }
+
     /// Writes everything dirty to the device below and makes it durable; for when no channel is open.
     fn write_all_out(&self) -> Result<(), Error> {
         let mut state = self.state();

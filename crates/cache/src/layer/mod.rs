@@ -357,6 +357,15 @@ impl Shared {
         self.stopped.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Error::repeat)
     }
 
+    /// Answers everything with this error from now on. False when something else was the first.
+    fn stop(&self, error: Error) -> bool {
+        let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = stopped.is_none();
+        stopped.get_or_insert(error);
+        self.is_stopped.store(true, Ordering::Release);
+        first
+    }
+
     fn flush_failure(&self) -> Option<Error> {
         self.flush_failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Error::repeat)
     }
@@ -374,8 +383,7 @@ impl Shared {
         } else if error.kind() != ErrorKind::Media {
             let text = format!("the cache's device has failed, and the device below lacks {}: {error}", dirty_text(&self.shape, &state));
             drop(state);
-            self.stopped.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(Error::new(error.kind(), text));
-            self.is_stopped.store(true, Ordering::Release);
+            self.stop(Error::new(error.kind(), text));
         }
     }
 }

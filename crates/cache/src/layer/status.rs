@@ -80,6 +80,15 @@ impl CacheHandle {
         Ok(written() - before)
     }
 
+    /// Closes the cache as its end would, for a process that ends without dropping it: memory is written out, and a kept store
+    /// is warm the next time. No request may be under way; later ones are refused. Of several, those above go first.
+    ///
+    /// # Errors
+    /// Whatever the devices say. A kept store is then as after a crash.
+    pub fn close(&self) -> Result<(), Error> {
+        self.shared.upgrade().map_or(Ok(()), |shared| shared.close())
+    }
+
     /// How it is now; `None` when it was closed.
     #[must_use]
     pub fn status(&self) -> Option<CacheStatus> {
