@@ -160,7 +160,10 @@ pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
         }
         Warning::Flagged { text, trials: count, cells } => {
             let cells = if *cells == 1 { "1 cell".to_string() } else { format!("{cells} cells") };
-            format!("{} in {cells}, kept and marked: {text}.", trials(*count))
+            match text.strip_prefix("not measured: ") {
+                Some(reason) => format!("{} in {cells} not measured: {}.", trials(*count), reason.trim_end_matches('.')),
+                None => format!("{} in {cells}, kept and marked: {text}.", trials(*count)),
+            }
         }
         Warning::NoRatio { trials: count } => format!("{} without a figure above zero, left out of the comparisons.", trials(*count)),
         Warning::Outliers { trials: count } => {

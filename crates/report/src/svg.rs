@@ -71,10 +71,20 @@ fn shortened(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns { text.to_string() } else { text.chars().take(columns - 1).chain(['…']).collect() }
 }
 
+/// The same with the middle left out: what tells labels apart stands at either end.
+fn narrowed(text: &str, columns: usize) -> String {
+    let count = text.chars().count();
+    if count <= columns {
+        return text.to_string();
+    }
+    let tail = columns / 3;
+    text.chars().take(columns - tail - 1).chain(['…']).chain(text.chars().skip(count - tail)).collect()
+}
+
 const ROW: f64 = 24.0;
 
 /// Longest label of a forest plot's row, in characters.
-const LABEL_MAX: usize = 18;
+const LABEL_MAX: usize = 30;
 
 /// Scores of one kind of access with their intervals against the baseline. Each has its own scale, so that intervals can be seen; the
 /// band of "same" shows how far it is zoomed in.
@@ -130,7 +140,7 @@ fn forest_row(comparison: &Comparison, kind: &KindResult, score: &Score, scale: 
         g.row tabindex="0" {
             rect.hit x="0" y=(px(top)) width=(px(width)) height=(px(ROW)) rx="3" {}
             @if best { rect.best x="0" y=(px(top + 4.0)) width="3" height=(px(ROW - 8.0)) {} }
-            text.pick[recommended] x="9" y=(px(middle + 4.0)) { (shortened(&label, LABEL_MAX)) }
+            text.pick[recommended] x="9" y=(px(middle + 4.0)) { (narrowed(&label, LABEL_MAX)) }
             g class=(class) {
                 @if let Some(interval) = score.interval {
                     line.reach x1=(px(scale.place(interval.low))) x2=(px(scale.place(interval.high))) y1=(px(middle)) y2=(px(middle)) {}
@@ -174,10 +184,16 @@ pub(crate) fn tint(ratio: f64) -> (&'static str, f64) {
 /// Ratio of each workload in each configuration of a panel; the tint says how far from 1, the number says the same.
 pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup {
     const LEFT: f64 = 224.0;
-    const CELL: f64 = 62.0;
+    const CELL_MIN: f64 = 62.0;
+    const HEAD_MAX: usize = 20;
     const HEIGHT: f64 = 22.0;
     const TOP: f64 = 46.0;
-    let right = LEFT + CELL * panel.columns.len() as f64;
+    let longest = panel.columns.iter().map(|(_, head)| head.chars().count()).max().unwrap_or(0);
+    let cell = CELL_MIN.max(12.0 + 7.2 * longest.min(HEAD_MAX) as f64 - 14.0);
+    let axis = if panel.name.is_empty() { panel.axis.clone() } else { format!("{}, {}", panel.axis, panel.name) };
+    let right = LEFT + cell * panel.columns.len() as f64;
+    // A narrow map still has room for what stands above it.
+    let whole = right.max(LEFT + 12.0 + 7.2 * axis.chars().count() as f64);
     let mut y = TOP;
     let mut rows = Vec::new();
     for group in [Group::Sequential, Group::Random, Group::Mixed, Group::Files] {
@@ -197,11 +213,11 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
         table::comparison_title(comparison)
     );
     html! {
-        svg.heat role="img" viewBox=(format!("0 0 {} {}", px(right + 1.0), px(height))) width=(px(right + 1.0)) height=(px(height)) {
+        svg.heat role="img" viewBox=(format!("0 0 {} {}", px(whole + 1.0), px(height))) width=(px(whole + 1.0)) height=(px(height)) {
             title { (title) }
-            text.axis x=(px(LEFT + 2.0)) y="14" { (panel.axis) @if !panel.name.is_empty() { ", " (panel.name) } }
+            text.axis x=(px(LEFT + 2.0)) y="14" { (axis) }
             @for (column, (_, head)) in panel.columns.iter().enumerate() {
-                text.head x=(px(LEFT + CELL * (column as f64 + 0.5))) y="36" text-anchor="middle" { (shortened(head, 9)) }
+                text.head x=(px(LEFT + cell * (column as f64 + 0.5))) y="36" text-anchor="middle" { (narrowed(head, HEAD_MAX)) }
             }
             @for (y, group, workload) in rows {
                 g.row tabindex="0" {
@@ -209,7 +225,7 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
                     @if group.is_some() { line.grid x1="0" x2=(px(right)) y1=(px(y - 4.0)) y2=(px(y - 4.0)) {} }
                     text x="6" y=(px(y + 15.0)) { (shortened(&workload.name, 36)) }
                     @for (column, (configuration, _)) in panel.columns.iter().enumerate() {
-                        (heat_cell(comparison, configuration, &workload.name, LEFT + CELL * column as f64, y, [CELL, HEIGHT]))
+                        (heat_cell(comparison, configuration, &workload.name, LEFT + cell * column as f64, y, [cell, HEIGHT]))
                     }
                     text.tip x="6" y=(px(height - 5.0)) { (heat_tip(run, comparison, panel, &workload.name)) }
                 }
@@ -221,11 +237,9 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
 fn heat_cell(comparison: &Comparison, configuration: &str, workload: &str, x: f64, y: f64, size: [f64; 2]) -> Markup {
     let cell = comparison.cell(configuration, workload);
     let versus = cell.and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
-    let flagged = cell.is_some_and(|cell| !cell.flags.is_empty());
     let gain = versus.map_or(1.0, |versus| versus.gain());
     let (class, tint) = tint(gain);
     let text = table::heat_text(comparison, configuration, workload);
-    let text = if flagged { format!("{}!", text.trim_end()) } else { text };
     html! {
         @if tint >= 0.005 {
             rect class=(class) x=(px(x + 0.5)) y=(px(y + 0.5)) width=(px(size[0] - 1.0)) height=(px(size[1] - 1.0)) fill-opacity=(format!("{tint:.2}")) {}

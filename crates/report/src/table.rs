@@ -95,7 +95,7 @@ fn yes_no(value: bool) -> String {
     if value { "yes".into() } else { "no".into() }
 }
 
-/// Columns of a heat map: configurations that differ only in the comparison's last axis.
+/// Columns of a heat map: configurations that differ only in one of the comparison's axes.
 pub(crate) struct Panel {
     /// What its configurations share; empty when there is only one panel and they share nothing worth saying.
     pub(crate) name: String,
@@ -105,32 +105,42 @@ pub(crate) struct Panel {
     pub(crate) columns: Vec<(String, String)>,
 }
 
-/// Splits a comparison's configurations, without the baseline, into panels.
+/// Splits a comparison's configurations, without the baseline, into as few panels as one axis along the columns allows; of axes that
+/// are equal in that, the last.
 pub(crate) fn panels(comparison: &Comparison) -> Vec<Panel> {
-    let Some((last, others)) = comparison.axes.split_last() else { return Vec::new() };
+    comparison.axes.iter().rev().map(|axis| panels_along(comparison, axis)).min_by_key(Vec::len).unwrap_or_default()
+}
+
+fn panels_along(comparison: &Comparison, along: &String) -> Vec<Panel> {
     let mut panels: Vec<(Vec<Option<&String>>, Panel)> = Vec::new();
     for member in comparison.configurations.iter().filter(|member| member.id != comparison.baseline) {
-        let shared: Vec<Option<&String>> = others.iter().map(|axis| member.settings.get(axis)).collect();
-        let head = member.settings.get(last).map_or_else(|| "–".to_string(), |value| numbers::spaced_sizes(value));
+        let others = comparison.axes.iter().filter(|axis| *axis != along);
+        let shared: Vec<Option<&String>> = others.map(|axis| member.settings.get(axis)).collect();
+        let head = member.settings.get(along).map_or_else(|| "–".to_string(), |value| numbers::spaced_sizes(value));
         let column = (member.id.clone(), head);
         match panels.iter_mut().find(|(known, _)| *known == shared) {
             Some((_, panel)) => panel.columns.push(column),
             None => {
                 let name = shared.iter().flatten().map(|value| numbers::spaced_sizes(value)).collect::<Vec<_>>().join(" ");
-                panels.push((shared, Panel { name, axis: last.clone(), columns: vec![column] }));
+                panels.push((shared, Panel { name, axis: along.clone(), columns: vec![column] }));
             }
         }
     }
     panels.into_iter().map(|(_, panel)| panel).collect()
 }
 
-/// The ratio of a cell with its mark, or a dash when there is none.
+/// The ratio of a cell with its mark, or a dash when there is none; then `!` when any trial that it rests on is doubtful, also one
+/// of the baseline.
 pub(crate) fn heat_text(comparison: &Comparison, configuration: &str, workload: &str) -> String {
-    let versus = comparison.cell(configuration, workload).and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
-    versus.map_or_else(
+    let cell = comparison.cell(configuration, workload);
+    let versus = cell.and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
+    let text = versus.map_or_else(
         || "–\u{2007}".into(),
         |versus| format!("{}{}", numbers::ratio(versus.gain(), versus.gain_interval()), numbers::mark(&versus)),
-    )
+    );
+    let baseline = versus.and_then(|_| comparison.cell(&comparison.baseline, workload));
+    let doubtful = [cell, baseline].into_iter().flatten().any(|cell| !cell.flags.is_empty());
+    if doubtful { format!("{}!", text.trim_end()) } else { text }
 }
 
 /// Ratio of each workload in each configuration of a panel.
@@ -142,7 +152,7 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
     let shared = if panel.name.is_empty() { String::new() } else { format!("{}, ", panel.name) };
     Table {
         caption: format!(
-            "Ratio to {} by {}, {shared}{} (= same, ? undecided)",
+            "Ratio to {} by {}, {shared}{} (= same, ? undecided, ! doubtful)",
             label(comparison, &comparison.baseline),
             panel.axis,
             comparison_title(comparison)
@@ -159,19 +169,29 @@ pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
         let unit = numbers::workload_unit(&run.plan, &workload.name);
         for member in &comparison.configurations {
             let Some(cell) = comparison.cell(&member.id, &workload.name) else { continue };
-            let Some(metric) = cell.metrics.first() else { continue };
-            let versus = metric.versus_baseline;
-            let flags = cell.flags.iter().map(|flag| format!("{} ({} of {})", flag.text, flag.trials, metric.trials));
+            let metric = cell.metrics.first();
+            if metric.is_none() && cell.flags.is_empty() {
+                continue;
+            }
+            let versus = metric.and_then(|metric| metric.versus_baseline);
+            let trials = metric.map_or(0, |metric| metric.trials);
+            let flags = cell.flags.iter().map(|flag| match trials {
+                0 => flag.text.clone(),
+                _ => format!("{} ({} of {trials})", flag.text, flag.trials),
+            });
             rows.push(vec![
                 workload.name.clone(),
                 label(comparison, &member.id),
-                metric.trials.to_string(),
-                format!("{} {}", numbers::figure(metric.median, metric.interval, unit), unit.name),
-                numbers::figure_interval(metric.median, metric.interval, unit),
+                trials.to_string(),
+                metric.map_or_else(
+                    || "–".into(),
+                    |metric| format!("{} {}", numbers::figure(metric.median, metric.interval, unit), unit.name),
+                ),
+                metric.map_or_else(String::new, |metric| numbers::figure_interval(metric.median, metric.interval, unit)),
                 versus.map_or_else(String::new, |versus| numbers::ratio(versus.ratio, versus.interval)),
                 versus.map_or_else(String::new, |versus| numbers::ratio_interval(versus.ratio, versus.interval)),
                 numbers::p_value(versus.and_then(|versus| versus.p)),
-                numbers::metric_verdict(metric),
+                metric.map_or_else(|| "not measured".into(), numbers::metric_verdict),
                 flags.collect::<Vec<_>>().join("; "),
             ]);
         }

@@ -56,6 +56,36 @@ fn text_of_a_run_that_has_hardly_begun() {
     check("begun.txt", &report::text(&run, &analyse(&run), plain(80)));
 }
 
+/// "A flagged trial is shown with its flag everywhere its number appears."
+#[test]
+fn a_doubtful_figure_is_marked_and_one_that_is_missing_says_why() {
+    let mut run = fixture::small();
+    let other = run.plan.configurations.iter().find(|configuration| configuration.id != configuration.baseline).unwrap().clone();
+    let [first, second] = [0, 1].map(|index| run.plan.workloads[index].name.clone());
+    for trial in run.trials.iter_mut().filter(|trial| trial.settings == other.settings) {
+        if trial.workload == first {
+            trial.flags = vec!["read from a cache".into()];
+        } else if trial.workload == second {
+            trial.metrics.clear();
+            trial.flags = vec!["not measured: no such file system".into()];
+        }
+    }
+    let analysis = analyse(&run);
+    assert!(!analysis.warnings.iter().any(|warning| matches!(warning, results::analysis::Warning::NoRatio { .. })), "the reason is said");
+    let marked = |text: &str, workload: &str| {
+        let row = text.lines().find(|line| line.trim_start_matches("| ").starts_with(workload) && line.contains('!'));
+        assert!(row.is_some(), "{workload} is not marked in {text}");
+    };
+    for text in [report::text(&run, &analysis, plain(100)), report::markdown(&run, &analysis)] {
+        marked(&text, &first);
+        marked(&text, &second);
+        assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("not measured: no such file system"), "{text}");
+    }
+    let page = report::html(&run, &analysis);
+    assert!(page.contains("read from a cache ("), "the table of cells names the flag");
+    assert!(page.contains(">not measured: no such file system</td>"), "and the reason");
+}
+
 #[test]
 fn text_keeps_to_its_width_and_color_only_adds_escapes() {
     let run = fixture::whole();

@@ -432,6 +432,8 @@ fn trial_warnings(plan: &Plan, table: &Table<'_>) -> Vec<Warning> {
             }
             match trial.metrics.get(metric) {
                 Some(figure) if figure.is_finite() && *figure > 0.0 => logarithms.push(figure.ln()),
+                // A trial without any figure says itself why.
+                None if trial.metrics.is_empty() && !trial.flags.is_empty() => (),
                 _ => no_ratio += 1,
             }
         }
