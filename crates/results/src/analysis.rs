@@ -515,7 +515,8 @@ fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
     }
 }
 
-/// The axis values that all `configurations` share and no configuration outside has.
+/// The axis values that all `configurations` share and no configuration outside has; where only several together tell them from the
+/// others, all that they share and not everybody has.
 fn comparison_name(plan: &Plan, configurations: &[&Configuration], baseline: &str) -> String {
     let outside = || plan.configurations.iter().filter(|configuration| configuration.baseline != baseline);
     if outside().next().is_none() {
@@ -528,6 +529,16 @@ fn comparison_name(plan: &Plan, configurations: &[&Configuration], baseline: &st
         (shared && !elsewhere).then_some(value.as_str())
     };
     let values: Vec<&str> = plan.axes.iter().filter_map(|axis| own(&axis.name)).collect();
+    if !values.is_empty() {
+        return values.join(", ");
+    }
+    let shared = |axis: &str| {
+        let value = configurations.first()?.settings.get(axis)?;
+        let all = configurations.iter().all(|configuration| configuration.settings.get(axis) == Some(value));
+        let everybody = outside().all(|configuration| configuration.settings.get(axis) == Some(value));
+        (all && !everybody).then_some(value.as_str())
+    };
+    let values: Vec<&str> = plan.axes.iter().filter_map(|axis| shared(&axis.name)).collect();
     if values.is_empty() { format!("baseline {baseline}") } else { values.join(", ") }
 }
 
