@@ -14,7 +14,7 @@ Usage: cargo xtask COMMAND
 Commands:
   ci [STEP…]     everything CI runs: format, clippy, test, docs, tidy, miri, fuzz; or only the steps named
   tidy           the rules of the project that no compiler knows
-  fuzz [--seconds N] [TARGET…]
+  fuzz [--seconds N] [--seed N] [TARGET…]
                  bytes from strangers: 60 s each, two at a time; an input that breaks something is named
   bench [CASE…]  speed against fio and against itself; all cases together write docs/benchmarks.md
 
