@@ -5,12 +5,16 @@
 //!       --bytes=N --depth=N (--seconds=N | --requests=N) [--layers=N] [--fill]
 //! probe generate DATA --bytes=CHUNK --seconds=N           P and Q of DATA blocks, by the kernel that arrays use
 //! probe stripes DATA PARITY --bytes=CHUNK --seconds=N     parity of whole stripes, and all of them copied to their members
+//! probe hits ALPHA SCAN SIZE ACCESSES                     hit ratios of all policies, for accesses by Zipf's law with scans
+//! probe written TARGET COUNT DEPTH                        modelled seconds of random writes of 4 KiB, answered and durable
 //! probe serve TARGET SOCKET                               a stack over NBD until the standard input ends
 //! ```
 //!
-//! Prints one line of JSON: `{"operations": N, "seconds": S}`, seconds of real time, also on the virtual clock. The server
+//! Prints one line of JSON: `{"operations": N, "seconds": S}`, seconds of real time, also on the virtual clock; `hits` and
+//! `written` print what they are named for. The server
 //! prints `ready` instead, when clients may come.
 
+mod cache;
 mod parity;
 mod serve;
 
@@ -48,6 +52,8 @@ fn main() -> ExitCode {
     let arguments = || std::env::args().skip(1);
     let outcome = match arguments().next().as_deref() {
         Some("generate" | "stripes") => parity::run(arguments()),
+        Some("hits") => cache::hits(arguments().skip(1)),
+        Some("written") => cache::written(arguments().skip(1)),
         Some("serve") => serve::nbd(arguments().skip(1)),
         _ => settings(arguments()).and_then(|settings| run(&settings)),
     };

@@ -4,6 +4,7 @@
 //! turns, and who goes first changes from round to round. A table shows medians with the smallest and the largest round, what
 //! was aimed at, and what holds a missed aim back. Nothing is pinned, and nothing is dropped between rounds.
 
+mod cache;
 mod child;
 mod demo;
 mod fio;
@@ -51,6 +52,7 @@ const CASES: &[(&str, &str, Case)] = &[
     ("nbd", "probe", nbd::compare),
     ("kernels", "probe", parity::kernels),
     ("arrays", "probe", parity::arrays),
+    ("cache", "probe", cache::measure),
     ("suites", "raidloom", suites::compare),
     ("virtual", "probe", probe::virtual_clock),
     ("demo", "raidloom", demo::measure),

@@ -28,7 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("cli", &["array", "bench", "block", "cache", "device", "export", "lab", "reactor", "report", "results", "server", "stack"]),
     ("testkit", &["block", "reactor"]),
     ("xtask", &[]),
-    ("probe", &["array", "bench", "block", "export", "stack", "testkit"]),
+    ("probe", &["array", "bench", "block", "cache", "export", "reactor", "stack", "testkit"]),
     ("fuzz", &["array", "block", "device", "export", "reactor", "stack", "testkit"]),
     ("interop", &["array", "block", "export", "lab", "stack"]),
 ];
