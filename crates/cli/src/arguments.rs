@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::array_command::arguments::{
     AddArguments, AssembleArguments, DestroyArguments, GuessArguments, MemberArguments, MountArguments, ReplaceArguments, ScrubArguments,
-    StartArguments, StatusArguments,
+    StartArguments, StatusArguments, WriteArguments,
 };
 use crate::bench_command::arguments::{BonnieArguments, CopyArguments};
 use crate::bench_command::{CrystalArguments, DepthArguments, HdparmArguments};
@@ -503,6 +503,17 @@ what was not. The stack text of a candidate can be opened read-only to look furt
   raidloom bench devtest --read-only 'raid5(metadata=none, ...)'
 Two to eight members; nothing is opened for writing.")]
     Guess(GuessArguments),
+
+    /// Write a finished image onto a drive in one sequential pass, and read it back
+    #[command(after_long_help = "\
+Examples:
+  raidloom array write system.img /dev/disk/by-id/usb-EXAMPLE --erase SERIAL
+  raidloom array write backup.iso 'linear(disc0.img?block=2048, disc1.img?block=2048)'
+  raidloom array write --erase-signature root.img 'raid0(chunk=64KiB, a.img, b.img)' --json
+
+Holes of the image are not read: the target discards them where that leaves zeroes, and is
+sent zeroes elsewhere. What the target holds behind the end of the image stays as it is.")]
+    Write(WriteArguments),
 }
 
 /// `array create`.

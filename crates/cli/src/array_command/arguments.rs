@@ -285,3 +285,21 @@ pub(crate) enum ScrubWord {
     /// End it
     Cancel,
 }
+
+/// `array write`.
+#[derive(Args, Debug)]
+pub(crate) struct WriteArguments {
+    /// The image: a file or block device, which is only read
+    pub image: PathBuf,
+
+    /// A stack text, a file or a block device, at least as large as the image
+    pub target: String,
+
+    /// Do not read back and compare what was written
+    #[arg(long)]
+    pub no_verify: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: Consent,
+}

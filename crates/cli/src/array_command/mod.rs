@@ -11,6 +11,7 @@ mod running;
 mod server_status;
 mod start;
 mod status;
+mod write;
 
 use crate::arguments::ArrayVerb;
 use crate::failure::Failure;
@@ -39,5 +40,6 @@ pub(crate) fn array(output: &Output, verb: &ArrayVerb) -> Result<(), Failure> {
         ArrayVerb::Destroy(arguments) => destroy::destroy(output, arguments),
         ArrayVerb::Create(arguments) => create::create(output, arguments),
         ArrayVerb::Guess(arguments) => guess::guess(output, arguments),
+        ArrayVerb::Write(arguments) => write::write(output, arguments),
     }
 }
