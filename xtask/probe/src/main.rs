@@ -8,6 +8,7 @@
 //! probe hits ALPHA SCAN SIZE ACCESSES                     hit ratios of all policies, for accesses by Zipf's law with scans
 //! probe written TARGET COUNT DEPTH                        modelled seconds of random writes of 4 KiB, answered and durable
 //! probe serve TARGET SOCKET                               a stack over NBD until the standard input ends
+//! probe attach TARGET FILE [WORKERS]                      a stack as a file until the standard input ends
 //! ```
 //!
 //! Prints one line of JSON: `{"operations": N, "seconds": S}`, seconds of real time, also on the virtual clock; `hits` and
@@ -15,6 +16,7 @@
 //! prints `ready` instead, when clients may come.
 
 mod cache;
+mod attach;
 mod parity;
 mod serve;
 
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Some("hits") => cache::hits(arguments().skip(1)),
         Some("written") => cache::written(arguments().skip(1)),
         Some("serve") => serve::nbd(arguments().skip(1)),
+        Some("attach") => attach::fuse(arguments().skip(1)),
         _ => settings(arguments()).and_then(|settings| run(&settings)),
     };
     match outcome {

@@ -5,6 +5,7 @@
 //! was aimed at, and what holds a missed aim back. Nothing is pinned, and nothing is dropped between rounds.
 
 mod cache;
+mod attach;
 mod child;
 mod demo;
 mod fio;
@@ -55,6 +56,7 @@ const CASES: &[(&str, &str, Case)] = &[
     ("cache", "probe", cache::measure),
     ("suites", "raidloom", suites::compare),
     ("virtual", "probe", probe::virtual_clock),
+    ("attach", "probe", attach::compare),
     ("demo", "raidloom", demo::measure),
 ];
 
