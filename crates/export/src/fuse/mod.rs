@@ -114,6 +114,8 @@ impl FuseFile {
             file.workers.push(started);
         }
         file.shared.gate.serve(file.workers.iter().map(|(ringer, _)| ringer.clone()).collect())?;
+        // Until somebody asks for it the kernel takes the size for 0, and older ones (6.1) make empty loop devices of that.
+        fs::metadata(&file.path).map_err(failed)?;
         Ok(file)
     }
 
