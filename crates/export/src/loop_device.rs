@@ -16,6 +16,8 @@ const TOOL: &str = "losetup";
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
+    /// The number of this use of the device (Linux 5.15 and later). Its name is given to the next who asks.
+    sequence: Option<String>,
     attached: bool,
 }
 
@@ -39,7 +41,9 @@ impl LoopDevice {
         if !path.starts_with("/dev") {
             return Err(Error::new(ErrorKind::Other, format!("{}: {TOOL} names no device: {output:?}", place())));
         }
-        Ok(LoopDevice { path, attached: true })
+        let mut device = LoopDevice { path, sequence: None, attached: true };
+        device.sequence = device.setting("diskseq");
+        Ok(device)
     }
 
     /// The device's path.
@@ -51,12 +55,17 @@ impl LoopDevice {
     /// Whether the kernel hands requests on without caching them.
     #[must_use]
     pub fn is_direct(&self) -> bool {
-        self.setting("dio").is_some_and(|text| text == "1")
+        self.setting("loop/dio").is_some_and(|text| text == "1")
     }
 
     fn setting(&self, name: &str) -> Option<String> {
-        let folder = Path::new("/sys/block").join(self.path.file_name()?).join("loop");
+        let folder = Path::new("/sys/block").join(self.path.file_name()?);
         Some(fs::read_to_string(folder.join(name)).ok()?.trim().to_owned())
+    }
+
+    /// Whether it still stands on our file, and not on that of somebody who was given the same name after us.
+    fn is_ours(&self) -> bool {
+        self.setting("loop/backing_file").is_some() && self.setting("diskseq") == self.sequence
     }
 
     /// Takes the device away.
@@ -64,11 +73,10 @@ impl LoopDevice {
     /// # Errors
     /// [`ErrorKind::Busy`] when a file system on it is mounted or a program has it open.
     pub fn detach(&mut self) -> Result<(), Error> {
-        if !self.attached {
-            return Ok(());
+        if self.attached && self.is_ours() {
+            detach(&self.path)?;
         }
-        detach(&self.path)?;
-        if self.setting("backing_file").is_some() {
+        if self.attached && self.is_ours() {
             // The kernel took the request and carries it out when the last user is gone.
             return Err(Error::new(ErrorKind::Busy, format!("{}: a program still has it open", self.path.display())));
         }
@@ -79,7 +87,7 @@ impl LoopDevice {
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
-        if self.attached {
+        if self.attached && self.is_ours() {
             // It goes by itself with its last user.
             let _ = detach(&self.path);
         }

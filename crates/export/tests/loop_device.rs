@@ -71,3 +71,29 @@ fn blocks_discards_and_flushes_are_the_devices_own() {
         served.unmount().unwrap();
     }
 }
+
+#[test]
+fn a_name_that_somebody_else_has_been_given_is_left_alone() {
+    if skipped() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
+    for path in [&ours, &theirs] {
+        File::create(path).unwrap().set_len(1 << 20).unwrap();
+    }
+    let losetup = |arguments: &[&Path]| Command::new("losetup").args(arguments).status().unwrap().success();
+    // Somebody takes it away and has the name. Another test may be quicker to get it, so this is tried several times.
+    let take_over = || {
+        let device = LoopDevice::attach(&ours, 512, false).unwrap();
+        assert!(losetup(&[Path::new("--detach"), device.path()]));
+        losetup(&[device.path(), &theirs]).then_some(device)
+    };
+    let mut device = (0..50).find_map(|_| take_over()).expect("the name can be had");
+    let name = device.path().to_owned();
+    device.detach().unwrap();
+    assert_eq!(Path::new(&setting(&name, "loop/backing_file")), theirs);
+    drop(device);
+    assert_eq!(Path::new(&setting(&name, "loop/backing_file")), theirs);
+    assert!(losetup(&[Path::new("--detach"), &name]));
+}
