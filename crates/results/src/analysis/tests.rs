@@ -122,6 +122,24 @@ fn comparisons_are_named_by_what_only_they_share() {
     assert_eq!((comparison.name.as_str(), labels), ("", vec!["single", "raid0 16KiB"]));
 }
 
+/// Where each value is found elsewhere too, all that are shared together make the name.
+#[test]
+fn comparisons_that_share_no_value_alone_are_named_by_all_they_share() {
+    let mut run = empty_run(6);
+    for (index, configuration) in run.plan.configurations.iter_mut().enumerate() {
+        let (system, options) = [("ext3", "fast"), ("ext3", "safe"), ("xfs", "fast"), ("xfs", "safe")][index / 2];
+        configuration.settings = BTreeMap::from(
+            [("system", system), ("options", options), ("members", ["one", "six"][index % 2])]
+                .map(|(axis, value)| (axis.into(), value.into())),
+        );
+        configuration.id = format!("{index}");
+        configuration.baseline = format!("{}", index - index % 2);
+    }
+    run.plan.axes = ["members", "system", "options"].map(|name| Axis { name: name.into(), values: Vec::new() }).to_vec();
+    let names: Vec<_> = analyse(&run).comparisons.into_iter().map(|comparison| comparison.name).collect();
+    assert_eq!(names, ["ext3, fast", "ext3, safe", "xfs, fast", "xfs, safe"]);
+}
+
 #[test]
 fn a_run_without_trials_has_no_figures_and_says_so() {
     let analysis = analyse(&empty_run(6));
