@@ -15,8 +15,8 @@
 //! `written` print what they are named for. The server
 //! prints `ready` instead, when clients may come.
 
-mod cache;
 mod attach;
+mod cache;
 mod parity;
 mod serve;
 

@@ -4,8 +4,8 @@
 //! turns, and who goes first changes from round to round. A table shows medians with the smallest and the largest round, what
 //! was aimed at, and what holds a missed aim back. Nothing is pinned, and nothing is dropped between rounds.
 
-mod cache;
 mod attach;
+mod cache;
 mod child;
 mod demo;
 mod fio;
