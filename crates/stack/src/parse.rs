@@ -19,6 +19,9 @@ use crate::table::{self, OptionRow, Problem};
 /// Deeper stacks are refused, before they exhaust ours.
 const DEPTH_MAX: u32 = 64;
 
+/// A place further along its line than this is not drawn: no screen would show it, and no format string can space it.
+const DRAWN_MAX: usize = 10_000;
+
 /// What is wrong with a stack text, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
@@ -50,6 +53,9 @@ impl fmt::Display for ParseError {
         let line = self.text[line_start..].lines().next().unwrap_or_default();
         let before = self.text[line_start..self.position].chars().count();
         let carets = self.found.chars().count().max(1);
+        if before + carets > DRAWN_MAX {
+            return Ok(());
+        }
         write!(f, "\n  {}\n  {:before$}{:^<carets$}", line.replace('\t', " "), "", "")
     }
 }

@@ -30,6 +30,15 @@ fn reads_the_notation() {
     }
 }
 
+#[test]
+fn a_place_far_along_a_line_is_named_and_not_drawn() {
+    for text in [format!("raid0({}, fil:a)", "a.img, ".repeat(20_000)), format!("raid0(a.img){}", "b".repeat(100_000))] {
+        let error = parse(&text).expect_err("wrong").to_string();
+        assert!(error.starts_with("stack text, byte ") && !error.contains('\n'), "{}", &error[..200]);
+    }
+    assert!(parse("raid0(a.img)b").expect_err("wrong").to_string().contains("\n              ^"), "drawn");
+}
+
 /// A value that the option takes.
 fn value(takes: Takes, random: &mut Random) -> String {
     match takes {

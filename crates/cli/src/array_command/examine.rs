@@ -17,8 +17,11 @@ type Field = (&'static str, &'static str, String, Value);
 /// Every field of a superblock, in the order in which people read it.
 fn fields(found: &Found) -> Vec<Field> {
     let superblock = &found.superblock;
-    let sectors =
-        |sectors: u64| (format!("{sectors} sectors ({})", block::size_text(sectors * SECTOR_BYTES)), json!(sectors * SECTOR_BYTES));
+    let sectors = |sectors: u64| {
+        // Nothing keeps a damaged superblock from naming more than there are bytes.
+        let bytes = sectors.saturating_mul(SECTOR_BYTES);
+        (format!("{sectors} sectors ({})", block::size_text(bytes)), json!(bytes))
+    };
     let (size, size_json) = sectors(superblock.size_sectors);
     let (chunk, chunk_json) = sectors(superblock.chunk_sectors.into());
     let (data_offset, data_offset_json) = sectors(superblock.data_offset_sectors);

@@ -177,7 +177,13 @@ impl ArrayStatus {
                 Slot::Stale { candidate, .. } => (MemberState::Stale, name(*candidate), None),
                 Slot::Missing => (MemberState::Missing, None, None),
             };
-            MemberStatus { place: Some(place), state, name, rebuilt_bytes: rebuilt.map(|sectors| sectors * SECTOR_BYTES), errors: None }
+            MemberStatus {
+                place: Some(place),
+                state,
+                name,
+                rebuilt_bytes: rebuilt.map(|sectors| sectors.saturating_mul(SECTOR_BYTES)),
+                errors: None,
+            }
         };
         let waiting = |state: MemberState, candidate: usize| MemberStatus {
             place: None,
@@ -266,7 +272,7 @@ impl ArrayStatus {
             level: assembly.level.to_string(),
             layout: (assembly.layout != Layout::Plain).then(|| assembly.layout.to_string()),
             chunk_bytes: u64::from(assembly.chunk_sectors) * SECTOR_BYTES,
-            size_bytes: assembly.array_sectors.map(|sectors| sectors * SECTOR_BYTES),
+            size_bytes: assembly.array_sectors.map(|sectors| sectors.saturating_mul(SECTOR_BYTES)),
             metadata,
             is_clean: true,
             events: 0,
