@@ -330,3 +330,27 @@ fn nonsense_on_the_control_socket_is_answered_and_does_no_harm() {
     }
     bench.ok(&["array", "stop", "c"]);
 }
+
+#[test]
+fn caches_are_written_out_on_request_and_closed_with_their_server() {
+    let Some(bench) = bench() else { return };
+    let text = "cache(mode=write-back, block=64KiB, file:c.img?size=16MiB, file:d.img?size=32MiB)";
+    bench.ok(&["array", "start", "--attach", "--create", "--name", "kept", text]);
+    let bytes = pattern(4 << 20, 3);
+    write(&bench.device("kept"), &bytes);
+    let below = bench.path("d.img");
+    assert!(!holds(&below, &bytes), "durable in the store is enough");
+    assert_eq!(bench.ok(&["cache", "flush", "kept"]), "written out 4MiB\n");
+    assert!(holds(&below, &bytes));
+    write(&bench.device("kept"), &pattern(1 << 20, 4));
+    bench.ok(&["array", "stop", "kept"]);
+
+    let contents: Value = serde_json::from_str(&bench.ok(&["cache", "status", "--json", "c.img"])).unwrap();
+    assert_eq!((&contents["state"], &contents["dirty_bytes"]), (&"closed".into(), &(1 << 20).into()), "{contents}");
+    bench.ok(&["cache", "flush", text]);
+    assert!(holds(&below, &[pattern(1 << 20, 4), bytes[1 << 20..].to_vec()].concat()));
+
+    bench.ok(&["array", "start", "--name", "plain", "ram:1MiB"]);
+    assert!(bench.fails(2, &["cache", "flush", "plain"]).contains("there is no cache in it"));
+    assert!(bench.fails(2, &["cache", "flush", "nobody"]).contains("no array of this name runs"));
+}

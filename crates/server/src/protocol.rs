@@ -79,6 +79,8 @@ pub enum Command {
         /// What about it.
         action: ScrubAction,
     },
+    /// Write out what is dirty in its caches; they stay warm.
+    FlushCaches,
     /// Answer when nothing is under way any more, or within a second in any case, with what is.
     Wait {
         /// The array, where the stack has several.
@@ -161,6 +163,7 @@ mod tests {
         let scrub = read(r#"{"version": 1, "request": {"scrub": {"action": "check"}}}"#).unwrap();
         assert_eq!(scrub, Command::Scrub { array: None, action: ScrubAction::Check });
         assert!(read(r#"{"version": 1, "request": {"fail": {"member": 2, "force": true}}}"#).is_err(), "unknown fields are refused");
+        assert_eq!(read(r#"{"version": 1, "request": "flush_caches"}"#).unwrap(), Command::FlushCaches);
         assert!(read(r#"{"version": 1, "request": "explode"}"#).is_err());
     }
 

@@ -255,6 +255,7 @@ impl Server {
             Command::Stop => self.end_all().map(|problems| json!({ "problems": problems })),
             Command::Mount { point, file_system, options } => self.mount(&point, &file_system, options.as_deref()),
             Command::Unmount => self.unmount(),
+            Command::FlushCaches => self.flush_caches(),
             other => self.exchange(other),
         }
     }
@@ -296,11 +297,27 @@ impl Server {
             let flushed = flushed.and_then(|reactor| Blocking::open(&*self.device, &reactor)?.flush());
             problems.extend(flushed.err().map(|error| format!("{name}: what was written last may not be durable: {error}")));
         }
+        // Those above write to those below.
+        for cache in self.caches.iter().rev() {
+            problems.extend(cache.close().err().map(|error| format!("{name}: a cache: {error}")));
+        }
         problems.extend(lock(&self.arrays).end().err().map(|error| format!("{name}: {error}")));
         let journal = std::mem::replace(&mut *lock(&self.journal), Journal::new(&self.folder));
         problems.extend(journal.undo());
         drop(lock(&self.claim).take());
         Ok(problems)
+    }
+
+    fn flush_caches(&self) -> Result<Value, Error> {
+        if self.caches.is_empty() {
+            return Err(Error::usage(format!("{}: there is no cache in it", self.name)));
+        }
+        let mut written_bytes = 0;
+        // Those above write to those below.
+        for cache in self.caches.iter().rev() {
+            written_bytes += cache.flush().map_err(|error| Error::from(error).at(&self.name))?;
+        }
+        Ok(json!({ "written_bytes": written_bytes }))
     }
 
     fn mount(&self, point: &Path, file_system: &str, options: Option<&str>) -> Result<Value, Error> {

@@ -36,11 +36,13 @@ For a store that nobody uses now. What a running array's caches hold is in `raid
     /// Write out what is dirty in a cache, so that the device below is complete without it
     #[command(after_long_help = "\
 Examples:
+  raidloom cache flush tank
   raidloom cache flush 'cache(mode=write-back, file:/ssd/cache.img, disk.img)'
 
 The cache stays warm. If it is cut off, the same command goes on.")]
     Flush {
-        /// The cache as it is used: cache(mode=write-back, STORE, DEVICE)
+        /// An array that runs, by its name, or a cache that nobody uses now: cache(mode=write-back, STORE, DEVICE)
+        #[arg(value_name = "NAME|CACHE")]
         cache: String,
 
         /// Consent to write to a block device that has no serial number, such as a loop device (once for each)

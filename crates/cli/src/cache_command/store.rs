@@ -1,10 +1,11 @@
-//! `raidloom cache status` and `raidloom cache flush`: stores of caches that nobody uses now.
+//! `raidloom cache status` and `raidloom cache flush`: stores of caches that nobody uses now, and caches of arrays that run.
 
 use std::path::PathBuf;
 
 use block::{Node, size_text};
 use lab::guard::{Consent, Guard};
 use serde_json::json;
+use server::{Client, Command, Runtime};
 use stack::BuildContext;
 
 use super::overlay::{done, open, parse};
@@ -43,9 +44,16 @@ pub(super) fn status(output: &Output, text: &str) -> Result<(), Failure> {
 
 /// Writes out what is dirty.
 pub(super) fn flush(output: &Output, text: &str, allow_device: &[PathBuf]) -> Result<(), Failure> {
+    let runtime = Runtime::find()?;
+    if runtime.entry(text).is_some() {
+        let flushed = Client::connect(&runtime, text)?.ask(Command::FlushCaches)?;
+        return done(output, "written out", flushed["written_bytes"].as_u64().unwrap_or_default());
+    }
     let node = parse(text)?;
     if !matches!(&node, Node::Layer { name, .. } if name == "cache") {
-        return Err(Failure::usage(format!("{text}: name the cache as it is used: 'cache(mode=write-back, STORE, DEVICE)'")));
+        return Err(Failure::usage(format!(
+            "{text}: no array of this name runs; name one, or the cache as it is used: 'cache(mode=write-back, STORE, DEVICE)'"
+        )));
     }
     let guard = Guard::new(Consent { in_place: true, devices: allow_device.to_vec(), ..Consent::default() });
     let context = BuildContext { files: &guard, seed: 0, read_only: false, create_bytes: None, emulate: false };
