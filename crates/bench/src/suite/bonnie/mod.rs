@@ -7,9 +7,9 @@
 //!   copy 1/ …             with `concurrency`: the same at the same time, on files of its own
 //! ```
 //!
-//! * [`options`] what the settings mean, and what each version makes of them
-//! * [`work`] one phase: its copies, its passes, its sums
-//! * [`bulk`], [`seeks`], [`files`] what the phases do
+//! * `options` what the settings mean, and what each version makes of them
+//! * `work` one phase: its copies, its passes, its sums
+//! * `bulk`, `seeks`, `files` what the phases do
 //! * [`csv`] the original's lines
 
 mod bulk;

@@ -17,7 +17,7 @@
 //! * Version 3 looks at its clock only after a whole pass over the file (sequential), 20 requests (512 KiB) or 160 (4 KiB).
 //! * A write has two rates: acknowledged, when its calls had returned, and durable, to the end of the flush that follows.
 //!   Version 3 prints the second, version 8 the first.
-//! * No two blocks of 4 KiB that are written carry the same data, unless zeroes or ones were asked for ([`content`]).
+//! * No two blocks of 4 KiB that are written carry the same data, unless zeroes or ones were asked for (`content`).
 //! * On the virtual clock there are no threads: one owner keeps `Q * T` requests outstanding.
 
 mod content;
