@@ -16,7 +16,7 @@ Commands:
   tidy           the rules of the project that no compiler knows
   fuzz [--seconds N] [--seed N] [TARGET…]
                  bytes from strangers: 60 s each, two at a time; an input that breaks something is named
-  bench [CASE…]  speed against fio and against itself; all cases together write docs/benchmarks.md
+  bench [CASE…]  speed against peers and against itself, written to docs/benchmarks.md; --short is a tenth of it, --quick only prints
 
 Exit code 0: all is well; 1: something failed; 2: the command line is wrong.";
 

@@ -14,26 +14,27 @@ pub(crate) fn facts(root: &Path) -> String {
         .map_or("not known here".to_owned(), |text| text.trim().to_owned());
     let virtual_machine =
         from_file("/proc/cpuinfo", "flags").is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
-    let commit = said(root, "git", &["describe", "--always", "--dirty", "--exclude", "*"]);
-    let busy = fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split_whitespace().next().map(str::to_owned));
     let rows = [
         ("processor", format!("{cpu}, {cores} cores{}", if virtual_machine { ", a virtual machine" } else { "" })),
         ("frequency governor", governor),
         ("memory", memory),
-        (
-            "processes running or waiting for a disk before the start",
-            busy.map_or("unknown".to_owned(), |load| format!("{load} on average over a minute")),
-        ),
         ("kernel", said(root, "uname", &["-sr"])),
         ("rustc", said(root, "rustc", &["--version"])),
         ("fio", said(root, "fio", &["--version"])),
-        ("raidloom", format!("commit {commit}, {}", said(root, "date", &["-u", "+%F"]))),
     ];
     let mut text = String::from("| machine | |\n|---|---|\n");
     for (name, fact) in rows {
         text += &format!("| {name} | {fact} |\n");
     }
     text
+}
+
+/// What was measured, when, and how busy the machine was beforehand.
+pub(crate) fn state(root: &Path) -> String {
+    let commit = said(root, "git", &["describe", "--always", "--dirty", "--exclude", "*"]);
+    let busy = fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split_whitespace().next().map(str::to_owned));
+    let busy = busy.map_or("unknown".to_owned(), |load| format!("{load} on average over the minute before"));
+    format!("commit {commit}, {}; processes running or waiting for a disk: {busy}", said(root, "date", &["-u", "+%F"]))
 }
 
 /// What stands after `key` and a colon in a file of the kernel.

@@ -16,7 +16,6 @@ mod probe;
 mod suites;
 mod table;
 
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,6 +33,7 @@ pub(crate) struct Effort {
 }
 
 const FULL: Effort = Effort { rounds: 5, seconds: 4, requests: 2_000_000 };
+const SHORT: Effort = Effort { rounds: 3, seconds: 1, requests: 500_000 };
 const QUICK: Effort = Effort { rounds: 1, seconds: 1, requests: 200_000 };
 
 /// What a case needs to run.
@@ -60,20 +60,32 @@ const CASES: &[(&str, &str, Case)] = &[
     ("demo", "raidloom", demo::measure),
 ];
 
-/// Runs the cases named, or all of them; all of them together write `docs/benchmarks.md`.
+/// Runs the cases named, or all of them, and writes their sections of `docs/benchmarks.md`; `--quick` only prints them.
 ///
 /// # Errors
 /// A case that does not exist, or something that could not be measured. A missed aim is no error: it stands in the table.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let quick = arguments.iter().any(|argument| argument == "--quick");
-    let only: Vec<&String> = arguments.iter().filter(|argument| *argument != "--quick").collect();
+    let short = arguments.iter().any(|argument| argument == "--short");
+    let only: Vec<&String> = arguments.iter().filter(|argument| !["--quick", "--short"].contains(&argument.as_str())).collect();
     if let Some(unknown) = only.iter().find(|name| !CASES.iter().any(|(case, ..)| case == **name)) {
         let known: Vec<&str> = CASES.iter().map(|(name, ..)| *name).collect();
-        return Err(format!("no such case: {unknown}; the cases are {} and the only flag is --quick", known.join(", ")));
+        return Err(format!("no such case: {unknown}; the cases are {}, the flags --quick and --short", known.join(", ")));
     }
-    let bench = Bench { root: root.to_path_buf(), target: target_folder(root)?, effort: if quick { QUICK } else { FULL } };
-    let mut page = head(&bench.effort);
-    page += &host::facts(root);
+    let effort = if quick {
+        QUICK
+    } else if short {
+        SHORT
+    } else {
+        FULL
+    };
+    let bench = Bench { root: root.to_path_buf(), target: target_folder(root)?, effort };
+    let path = root.join("docs/benchmarks.md");
+    let mut page = format!("{HEAD}{}", host::facts(root));
+    if !only.is_empty() {
+        // A case by itself takes the place of its section; what was measured before stays.
+        page = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
     let wanted: Vec<_> = CASES.iter().filter(|(name, ..)| only.is_empty() || only.iter().any(|case| case == name)).collect();
     // All of them first: what does not build should not be found out after minutes of measuring.
     for (_, package, _) in &wanted {
@@ -81,27 +93,34 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     }
     for (name, _, case) in wanted {
         eprintln!("== {name}");
+        let state = host::state(root);
         let section = case(&bench).map_err(|error| format!("{name}: {error}"))?;
-        let text = section.markdown();
+        let Effort { rounds, seconds, .. } = bench.effort;
+        let text = format!("{}\nMeasured in {rounds} rounds, loads in real time for {seconds} s each; {state}.\n", section.markdown());
         println!("{text}");
-        // Writing to a string does not fail.
-        let _ = write!(page, "\n{text}");
-    }
-    if only.is_empty() && !quick {
-        let path = root.join("docs/benchmarks.md");
-        fs::write(&path, page).map_err(|error| format!("{}: {error}", path.display()))?;
-        println!("written: {}", path.display());
+        page = with_section(&page, &text);
+        if !quick {
+            fs::write(&path, &page).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
     }
     Ok(true)
 }
 
-fn head(effort: &Effort) -> String {
-    format!(
-        "# Benchmarks\n\nWritten by `cargo xtask bench` (or `make bench`) and never by hand: run it again to get the numbers of your machine. \
-        Each number is the median of {} rounds, with the smallest and the largest in brackets; the two sides of a ratio take turns within one run, \
-        and the ratio is the median of the rounds' own ratios.\n\n",
-        effort.rounds
-    )
+const HEAD: &str = "# Benchmarks\n\n\
+    Written by `cargo xtask bench` (or `make bench`) and never by hand: run it again to get the numbers of your machine, \
+    or name a case to measure its section alone. Each number is the median of the rounds, with the smallest and the largest in \
+    brackets; the two sides of a ratio take turns within one run, and the ratio is the median of the rounds' own ratios.\n\n";
+
+/// The page with this section in the place of the one of the same heading, or at the end.
+fn with_section(page: &str, section: &str) -> String {
+    let heading = section.lines().next().unwrap_or_default();
+    let lines: Vec<&str> = page.lines().collect();
+    let start = lines.iter().position(|line| *line == heading).unwrap_or(lines.len());
+    let end = lines.iter().skip(start + 1).position(|line| line.starts_with("## ")).map_or(lines.len(), |next| start + 1 + next);
+    let before = lines[..start].join("\n");
+    let after = lines.get(end..).unwrap_or_default().join("\n");
+    let parts = [before.trim_end(), section.trim_end(), after.trim_end()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
 /// Where cargo builds, whatever set it.
@@ -157,5 +176,13 @@ mod tests {
     fn a_case_that_does_not_exist_is_named() {
         let error = run(Path::new("."), &["--quick".to_owned(), "fioo".to_owned()]).expect_err("no such case");
         assert!(error.contains("fioo") && error.contains("virtual"), "{error}");
+    }
+
+    #[test]
+    fn a_section_takes_the_place_of_its_like() {
+        let page = "# Benchmarks\n\nHow.\n\n## One\n\n1\n\n## Two\n\n2\n";
+        assert_eq!(with_section(page, "## One\n\nnew\n"), "# Benchmarks\n\nHow.\n\n## One\n\nnew\n\n## Two\n\n2\n");
+        assert_eq!(with_section(page, "## Two\n\nnew\n"), "# Benchmarks\n\nHow.\n\n## One\n\n1\n\n## Two\n\nnew\n");
+        assert_eq!(with_section(page, "## Three\n\n3\n"), format!("{page}\n## Three\n\n3\n"));
     }
 }
