@@ -66,6 +66,8 @@ struct Case {
     members: usize,
     file_system: &'static str,
     member_mib: u64,
+    /// What stands in front of the array: a stack text with `STORE` for a file of 64 MiB and `ARRAY` for the array.
+    cache: Option<&'static str>,
     programs: &'static [(&'static str, &'static str)],
     /// Makes it sound again where mounting does not.
     mend: Option<&'static [&'static str]>,
@@ -73,14 +75,20 @@ struct Case {
 }
 
 fn kill_under_load(case: &Case) {
-    let test = format!("a server killed under {}", case.file_system);
+    let test =
+        format!("a server killed under {} on level {}{}", case.file_system, case.level, if case.cache.is_some() { ", cached" } else { "" });
     if !is_possible(&test, case.programs) {
         return;
     }
     let room = Room::new();
     let seed = fastrand::u64(..);
     println!("{test}: seed {seed}");
-    let stack = room.create("crash", case.level, case.members, case.member_mib);
+    let mut stack = room.create("crash", case.level, case.members, case.member_mib);
+    if let Some(cache) = case.cache {
+        let store = room.path("store");
+        File::create(&store).and_then(|file| file.set_len(64 << 20)).expect("a file for the cache");
+        stack = cache.replace("STORE", &format!("file:{}", store.display())).replace("ARRAY", &stack);
+    }
     let running = room.start("crash", &stack);
     let point = room.mount(&running, case.file_system);
 
@@ -135,6 +143,7 @@ fn ext4_on_an_array_with_parity_outlives_its_server() {
         members: 3,
         file_system: "ext4",
         member_mib: 68,
+        cache: None,
         programs: &[("mkfs.ext4", "e2fsprogs"), ("losetup", "mount")],
         mend: Some(&["e2fsck", "-fp"]),
         check: &["e2fsck", "-fn"],
@@ -148,6 +157,7 @@ fn xfs_on_a_striped_array_outlives_its_server() {
         members: 2,
         file_system: "xfs",
         member_mib: 164,
+        cache: None,
         programs: &[("mkfs.xfs", "xfsprogs"), ("losetup", "mount")],
         mend: None,
         check: &["xfs_repair", "-n"],
@@ -161,8 +171,37 @@ fn btrfs_on_a_linear_array_outlives_its_server() {
         members: 2,
         file_system: "btrfs",
         member_mib: 132,
+        cache: None,
         programs: &[("mkfs.btrfs", "btrfs-progs"), ("losetup", "mount")],
         mend: None,
         check: &["btrfs", "check", "--readonly"],
+    });
+}
+
+#[test]
+fn ext4_behind_a_write_back_cache_that_is_kept_outlives_its_server() {
+    kill_under_load(&Case {
+        level: "5",
+        members: 3,
+        file_system: "ext4",
+        member_mib: 68,
+        cache: Some("cache(mode=write-back, block=16KiB, STORE, ARRAY)"),
+        programs: &[("mkfs.ext4", "e2fsprogs"), ("losetup", "mount")],
+        mend: Some(&["e2fsck", "-fp"]),
+        check: &["e2fsck", "-fn"],
+    });
+}
+
+#[test]
+fn xfs_behind_a_write_back_cache_in_memory_outlives_its_server() {
+    kill_under_load(&Case {
+        level: "0",
+        members: 2,
+        file_system: "xfs",
+        member_mib: 164,
+        cache: Some("cache(mode=write-back, ram:64MiB, ARRAY)"),
+        programs: &[("mkfs.xfs", "xfsprogs"), ("losetup", "mount")],
+        mend: None,
+        check: &["xfs_repair", "-n"],
     });
 }
