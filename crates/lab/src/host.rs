@@ -28,6 +28,15 @@ pub fn unix_seconds() -> u64 {
     jiff::Timestamp::now().as_second().try_into().unwrap_or(0)
 }
 
+/// Whether a process lives: one that has ended and waits for its parent to ask how, a zombie, does not. `/proc/PID/stat` is
+/// `pid (name) state …`, and a name may hold blanks and parentheses.
+#[must_use]
+pub fn lives(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
 fn read(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim_matches(|letter: char| letter.is_whitespace() || letter == '\0');
@@ -175,6 +184,19 @@ pub(crate) fn changed_error(changes: &[String]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_has_ended_lives_no_longer_though_nobody_has_asked_how() {
+        let mut process = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        assert!(lives(process.id()) && lives(std::process::id()));
+        let end = rustix::process::pidfd_open(rustix::process::Pid::from_child(&process), rustix::process::PidfdFlags::empty()).unwrap();
+        drop(process.stdin.take());
+        let mut ended = [rustix::event::PollFd::new(&end, rustix::event::PollFlags::IN)];
+        rustix::event::poll(&mut ended, None).unwrap();
+        assert!(!lives(process.id()), "a zombie");
+        process.wait().unwrap();
+        assert!(!lives(process.id()));
+    }
 
     fn host(facts: &[(&str, &str, bool)]) -> Host {
         let fact =

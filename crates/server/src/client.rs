@@ -4,15 +4,19 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 
 use lab::Error;
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::protocol::{Answer, Command, Request, VERSION};
-use crate::runtime::{Runtime, SOCKET};
+use crate::runtime::{Entry, Runtime, SOCKET};
 use crate::status::Status;
 
 /// A connection to the server of one array.
 #[derive(Debug)]
 pub struct Client {
     name: String,
+    process: u32,
     stream: BufReader<UnixStream>,
 }
 
@@ -22,9 +26,9 @@ impl Client {
     /// # Errors
     /// When there is none.
     pub fn connect(runtime: &Runtime, name: &str) -> Result<Client, Error> {
-        match runtime.entry(name) {
-            Some(entry) if entry.process.is_some() => (),
-            Some(_) => {
+        let process = match runtime.entry(name) {
+            Some(Entry { process: Some(process), .. }) => process,
+            Some(Entry { process: None, .. }) => {
                 let text =
                     format!("{name}: its server has died; `raidloom array stop {name}` cleans up, `raidloom array start` starts it again");
                 return Err(Error::failed(text));
@@ -32,10 +36,10 @@ impl Client {
             None => {
                 return Err(Error::usage(format!("{name}: no array of this name is running; `raidloom array list` names those that are")));
             }
-        }
+        };
         let path = runtime.folder_of(name)?.join(SOCKET);
         let stream = UnixStream::connect(&path).map_err(|error| Error::from_io(path.display(), &error))?;
-        Ok(Client { name: name.to_owned(), stream: BufReader::new(stream) })
+        Ok(Client { name: name.to_owned(), process, stream: BufReader::new(stream) })
     }
 
     /// Asks, and waits for the answer.
@@ -72,9 +76,15 @@ impl Client {
     /// # Errors
     /// As [`Client::ask`].
     pub fn stop(mut self) -> Result<Vec<String>, Error> {
+        let process = Pid::from_raw(self.process.cast_signed()).and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok());
         let answer = self.ask(Command::Stop)?;
-        // The server's end of the connection goes with its process.
+        // The kernel closes the connection while the process still holds its members, so its end alone says too little.
+        // Before Linux 5.3 there is no more to be had.
         let _ = self.stream.read_to_end(&mut Vec::new());
+        if let Some(process) = process {
+            let mut ended = [PollFd::new(&process, PollFlags::IN)];
+            while rustix::event::poll(&mut ended, None) == Err(Errno::INTR) {}
+        }
         let problems = answer["problems"].as_array().into_iter().flatten();
         Ok(problems.filter_map(|problem| problem.as_str().map(str::to_owned)).collect())
     }

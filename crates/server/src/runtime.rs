@@ -206,7 +206,7 @@ fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
             return Ok(lock);
         }
         let holder = fs::read_to_string(path).unwrap_or_default();
-        let lives = !locked && holder.trim().parse().is_ok_and(|process: u32| Path::new(&format!("/proc/{process}")).exists());
+        let lives = !locked && holder.trim().parse().is_ok_and(lab::host::lives);
         if lives || attempts.next().is_none() {
             return Err(Error::refused(format!("{name}: it is running already, as process {}", holder.trim())));
         }

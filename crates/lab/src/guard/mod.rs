@@ -264,8 +264,8 @@ impl Guard {
     /// One owner writes, or many read. The lock is advisory, and udev honours it too.
     fn lock(&self, path: &Path, file: &File, access: Access) -> Result<(), Error> {
         let try_lock = || if access == Access::Write { file.try_lock() } else { file.try_lock_shared() };
-        // The ring of a process that was killed holds its files for a moment longer than the process lives.
-        let holder_is_gone = || system::lock_holder(file).is_none_or(|process| !Path::new(&format!("/proc/{process}")).exists());
+        // The ring of a process that has ended holds its files for a moment longer than the process lives.
+        let holder_is_gone = || !system::lock_holder(file).is_some_and(crate::host::lives);
         let locked = patiently(try_lock, |error| matches!(error, TryLockError::WouldBlock) && holder_is_gone());
         match locked {
             Ok(()) => Ok(()),
