@@ -9,6 +9,7 @@
 //! the policies of [`PolicyKind`]) and [`Admission`] (what comes in at all).
 
 mod beside;
+mod frame;
 mod lane;
 mod layer;
 mod overlay;

@@ -2,12 +2,15 @@
 
 use block::{Error, ErrorKind, size_text};
 
-const MAGIC: &[u8; 16] = b"raidloom cache\0\0";
-const VERSION: u32 = 1;
-/// The superblock proper; the rest of its block is zero.
-const SUPERBLOCK_BYTES: usize = 512;
-const CHECKSUM_AT: usize = 508;
-const NAME_AT: usize = 80;
+use crate::frame::{Frame, corrupt, is_sealed, long, seal_page, word};
+
+const FRAME: Frame = Frame {
+    magic: b"raidloom cache\0\0",
+    version: 1,
+    name: "a cache",
+    foreign: "it holds something else than a cache's blocks; name a new file",
+    name_at: 80,
+};
 /// What stands in front of the entries of a page.
 const PAGE_HEADER_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 8;
@@ -77,39 +80,13 @@ pub(super) struct Superblock {
     pub(super) name: String,
 }
 
-fn corrupt(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Corrupt, text)
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
-}
-
-fn long(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-}
-
 impl Superblock {
     /// Fills a block of the store.
     pub(super) fn encode(&self, block: &mut [u8]) {
-        block.fill(0);
-        block[..16].copy_from_slice(MAGIC);
-        let state = if self.in_use { 2 } else { 1 };
-        for (at, value) in [(16, VERSION), (20, state), (24, self.layout.block_bytes), (28, self.layout.slot_bytes)] {
-            block[at..at + 4].copy_from_slice(&value.to_le_bytes());
-        }
         let layout = self.layout;
+        let words = [if self.in_use { 2 } else { 1 }, layout.block_bytes, layout.slot_bytes];
         let longs = [self.size_bytes, self.fingerprint, self.generation, layout.slots, layout.pages(), layout.data_offset()];
-        for (place, value) in block[32..NAME_AT].chunks_mut(8).zip(longs) {
-            place.copy_from_slice(&value.to_le_bytes());
-        }
-        let mut length = self.name.len().min(CHECKSUM_AT - NAME_AT);
-        while !self.name.is_char_boundary(length) {
-            length -= 1;
-        }
-        block[NAME_AT..NAME_AT + length].copy_from_slice(&self.name.as_bytes()[..length]);
-        let checksum = crc32c::crc32c(&block[..CHECKSUM_AT]);
-        block[CHECKSUM_AT..SUPERBLOCK_BYTES].copy_from_slice(&checksum.to_le_bytes());
+        FRAME.encode(&words, &longs, &self.name, block);
     }
 
     /// Reads a block of the store; `None` when it is all zero.
@@ -118,19 +95,7 @@ impl Superblock {
     /// [`ErrorKind::Refused`] for something else than a cache's store or another version of it, [`ErrorKind::Corrupt`] for a
     /// damaged one.
     pub(super) fn decode(block: &[u8]) -> Result<Option<Superblock>, Error> {
-        if block.iter().all(|&byte| byte == 0) {
-            return Ok(None);
-        }
-        if block[..16] != *MAGIC {
-            return Err(Error::new(ErrorKind::Refused, "it holds something else than a cache's blocks; name a new file"));
-        }
-        if word(block, CHECKSUM_AT) != crc32c::crc32c(&block[..CHECKSUM_AT]) {
-            return Err(corrupt("the superblock's checksum is wrong"));
-        }
-        if word(block, 16) != VERSION {
-            let text = format!("a cache of version {}; this raidloom knows version {VERSION}", word(block, 16));
-            return Err(Error::new(ErrorKind::Refused, text));
-        }
+        let Some(name) = FRAME.decode(block)? else { return Ok(None) };
         let in_use = match word(block, 20) {
             1 => false,
             2 => true,
@@ -142,7 +107,6 @@ impl Superblock {
         if !sane || (layout.pages(), layout.data_offset()) != (long(block, 64), long(block, 72)) {
             return Err(corrupt("the superblock's sizes contradict one another"));
         }
-        let name = String::from_utf8_lossy(&block[NAME_AT..CHECKSUM_AT]).trim_end_matches('\0').to_owned();
         Ok(Some(Superblock {
             in_use,
             layout,
@@ -195,8 +159,7 @@ pub(super) fn encode_page(number: u64, entries: impl IntoIterator<Item = Entry>,
         page[at..at + 4].copy_from_slice(&(entry.block as u32).to_le_bytes());
         page[at + 4] = if entry.dirty { 2 } else { 1 };
     }
-    let checksum = crc32c::crc32c(&page[4..]);
-    page[..4].copy_from_slice(&checksum.to_le_bytes());
+    seal_page(page);
 }
 
 /// The entries of a page of the map.
@@ -208,7 +171,7 @@ pub(super) fn decode_page(number: u64, page: &[u8]) -> Result<Vec<Entry>, Error>
     if page.iter().all(|&byte| byte == 0) {
         return Ok(Vec::new());
     }
-    if word(page, 0) != crc32c::crc32c(&page[4..]) {
+    if !is_sealed(page) {
         return damaged("its checksum is wrong");
     }
     if long(page, 8) != number {

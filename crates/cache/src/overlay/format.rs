@@ -2,12 +2,15 @@
 
 use block::{Error, ErrorKind, size_text};
 
-const MAGIC: &[u8; 16] = b"raidloom overlay";
-const VERSION: u32 = 1;
-/// The superblock proper; the rest of its block is zero.
-const SUPERBLOCK_BYTES: usize = 512;
-const CHECKSUM_AT: usize = 508;
-const NAME_AT: usize = 72;
+use crate::frame::{Frame, corrupt, is_sealed, long, seal_page, word};
+
+const FRAME: Frame = Frame {
+    magic: b"raidloom overlay",
+    version: 1,
+    name: "a delta",
+    foreign: "it holds something else than the delta of an overlay; name a new file",
+    name_at: 72,
+};
 /// What stands in front of the bits of a page.
 const PAGE_HEADER_BYTES: usize = 24;
 /// Data never begin before the first multiple of this.
@@ -75,42 +78,16 @@ pub(super) struct Superblock {
     pub(super) name: String,
 }
 
-fn corrupt(text: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Corrupt, text)
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
-}
-
-fn long(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-}
-
 impl Superblock {
     /// Fills a block of the delta.
     pub(super) fn encode(&self, block: &mut [u8]) {
-        block.fill(0);
-        block[..16].copy_from_slice(MAGIC);
         let state: u32 = match self.state {
             DeltaState::InUse => 1,
             DeltaState::Committing => 2,
             DeltaState::Clearing => 3,
         };
-        for (at, value) in [(16, VERSION), (20, state), (24, self.shape.block_bytes)] {
-            block[at..at + 4].copy_from_slice(&value.to_le_bytes());
-        }
         let longs = [self.shape.size_bytes, self.fingerprint, self.generation, self.shape.pages(), self.shape.data_offset()];
-        for (place, value) in block[32..NAME_AT].chunks_mut(8).zip(longs) {
-            place.copy_from_slice(&value.to_le_bytes());
-        }
-        let mut length = self.name.len().min(CHECKSUM_AT - NAME_AT);
-        while !self.name.is_char_boundary(length) {
-            length -= 1;
-        }
-        block[NAME_AT..NAME_AT + length].copy_from_slice(&self.name.as_bytes()[..length]);
-        let checksum = crc32c::crc32c(&block[..CHECKSUM_AT]);
-        block[CHECKSUM_AT..SUPERBLOCK_BYTES].copy_from_slice(&checksum.to_le_bytes());
+        FRAME.encode(&[state, self.shape.block_bytes], &longs, &self.name, block);
     }
 
     /// Reads a block of the delta; `None` when it is all zero.
@@ -119,20 +96,7 @@ impl Superblock {
     /// [`ErrorKind::Refused`] for something else than an overlay's delta or another version of it, [`ErrorKind::Corrupt`]
     /// for a damaged one.
     pub(super) fn decode(block: &[u8]) -> Result<Option<Superblock>, Error> {
-        if block.iter().all(|&byte| byte == 0) {
-            return Ok(None);
-        }
-        if block[..16] != *MAGIC {
-            let text = "it holds something else than the delta of an overlay; name a new file";
-            return Err(Error::new(ErrorKind::Refused, text));
-        }
-        if word(block, CHECKSUM_AT) != crc32c::crc32c(&block[..CHECKSUM_AT]) {
-            return Err(corrupt("the superblock's checksum is wrong"));
-        }
-        if word(block, 16) != VERSION {
-            let text = format!("a delta of version {}; this raidloom knows version {VERSION}", word(block, 16));
-            return Err(Error::new(ErrorKind::Refused, text));
-        }
+        let Some(name) = FRAME.decode(block)? else { return Ok(None) };
         let state = match word(block, 20) {
             1 => DeltaState::InUse,
             2 => DeltaState::Committing,
@@ -145,7 +109,6 @@ impl Superblock {
         if !sane || (shape.pages(), shape.data_offset()) != (long(block, 56), long(block, 64)) {
             return Err(corrupt("the superblock's sizes contradict one another"));
         }
-        let name = String::from_utf8_lossy(&block[NAME_AT..CHECKSUM_AT]).trim_end_matches('\0').to_owned();
         Ok(Some(Superblock { state, shape, fingerprint: long(block, 40), generation: long(block, 48), name }))
     }
 
@@ -177,8 +140,7 @@ pub(super) fn encode_page(generation: u64, number: u64, bits: &[u64], block: &mu
     for (place, bits) in block[PAGE_HEADER_BYTES..].chunks_mut(8).zip(bits) {
         place.copy_from_slice(&bits.to_le_bytes());
     }
-    let checksum = crc32c::crc32c(&block[4..]);
-    block[..4].copy_from_slice(&checksum.to_le_bytes());
+    seal_page(block);
 }
 
 /// The bits of a page of the index; `None` when it has none.
@@ -189,7 +151,7 @@ pub(super) fn decode_page(generation: u64, number: u64, block: &[u8]) -> Result<
     if block.iter().all(|&byte| byte == 0) {
         return Ok(None);
     }
-    let what = if word(block, 0) != crc32c::crc32c(&block[4..]) {
+    let what = if !is_sealed(block) {
         "checksum"
     } else if long(block, 8) != generation {
         "generation"
