@@ -44,16 +44,13 @@ pub(super) fn status(output: &Output, text: &str) -> Result<(), Failure> {
 
 /// Writes out what is dirty.
 pub(super) fn flush(output: &Output, text: &str, allow_device: &[PathBuf]) -> Result<(), Failure> {
-    let runtime = Runtime::find()?;
-    if runtime.entry(text).is_some() {
-        let flushed = Client::connect(&runtime, text)?.ask(Command::FlushCaches)?;
-        return done(output, "written out", flushed["written_bytes"].as_u64().unwrap_or_default());
+    // No array's name has parentheses.
+    if !text.contains('(') {
+        return flush_running(output, text);
     }
     let node = parse(text)?;
     if !matches!(&node, Node::Layer { name, .. } if name == "cache") {
-        return Err(Failure::usage(format!(
-            "{text}: no array of this name runs; name one, or the cache as it is used: 'cache(mode=write-back, STORE, DEVICE)'"
-        )));
+        return Err(unknown(text));
     }
     let guard = Guard::new(Consent { in_place: true, devices: allow_device.to_vec(), ..Consent::default() });
     let context = BuildContext { files: &guard, seed: 0, read_only: false, create_bytes: None, emulate: false };
@@ -62,4 +59,20 @@ pub(super) fn flush(output: &Output, text: &str, allow_device: &[PathBuf]) -> Re
     // The outermost is the one that was named.
     let written = stack.caches.last().map_or(Ok(0), cache::CacheHandle::flush)?;
     done(output, "written out", written)
+}
+
+/// The same for the caches of an array that runs.
+fn flush_running(output: &Output, name: &str) -> Result<(), Failure> {
+    let runtime = Runtime::find()?;
+    if runtime.entry(name).is_none() {
+        return Err(unknown(name));
+    }
+    let flushed = Client::connect(&runtime, name)?.ask(Command::FlushCaches)?;
+    done(output, "written out", flushed["written_bytes"].as_u64().unwrap_or_default())
+}
+
+fn unknown(text: &str) -> Failure {
+    Failure::usage(format!(
+        "{text}: no array of this name runs; name one, or the cache as it is used: 'cache(mode=write-back, STORE, DEVICE)'"
+    ))
 }
