@@ -142,13 +142,17 @@ pub struct Snapshot {
     pub members: Vec<Condition>,
     /// How messages call who is in each place.
     pub names: Vec<String>,
+    /// How many places of each member could not be read since it came, and were made from the others.
+    pub read_errors: Vec<u32>,
     /// Whose contents go to a new device while it still serves.
     pub replaced: Vec<usize>,
+    /// How messages call these new devices, in the same order.
+    pub successors: Vec<String>,
     /// The first byte whose redundancy may be untrue, in bytes of [`Level::sync_bytes`](crate::Level::sync_bytes); `None`
     /// when all is in sync.
     pub resync: Option<u64>,
-    /// Devices that wait for a member to fail.
-    pub spares: usize,
+    /// How messages call the devices that wait for a member to fail.
+    pub spares: Vec<String>,
 }
 
 impl Snapshot {
@@ -312,9 +316,11 @@ impl Health {
             revision: self.revision(),
             members: state.places.iter().map(condition).collect(),
             names: state.places.iter().enumerate().map(name).collect(),
+            read_errors: state.places.iter().map(|place| place.read_errors).collect(),
             replaced: (0..state.places.len()).filter(|&member| state.places[member].successor.is_some()).collect(),
+            successors: state.places.iter().filter_map(|place| Some(place.successor.as_ref()?.name.clone())).collect(),
             resync: state.resync.first(),
-            spares: state.spares.len(),
+            spares: state.spares.iter().map(|spare| spare.name.clone()).collect(),
         }
     }
 
@@ -583,7 +589,7 @@ mod tests {
         let _ = health.leave_seat(0);
         health.add_spare(seat("spare"));
         let (member, spare) = health.seat_spare(Ranges::one(0..100)).expect("a place and a spare");
-        assert_eq!((member, health.snapshot().spares), (0, 0));
+        assert_eq!((member, health.snapshot().spares.len()), (0, 0));
         health.restored(0, &spare, &(0..40));
         let (generation, revision) = (health.generation(), health.revision());
         assert_eq!(health.snapshot().members[0], Condition::Rebuilding { position: 40, partly: false });
@@ -602,9 +608,9 @@ mod tests {
         let (old, twin, new) = (health.seat_of(0).expect("somebody"), seat("twin"), seat("new"));
         assert!(health.begin_replacing(0, &old, Arc::clone(&twin), Arc::clone(&new)));
         assert!(!health.begin_replacing(0, &twin, seat("twin"), seat("newer")), "one at a time");
-        assert_eq!(health.snapshot().replaced, [0]);
+        assert_eq!((health.snapshot().replaced, health.snapshot().successors), (vec![0], vec!["new".to_owned()]));
         assert!(health.fail(0, Some(&twin), |_| true));
-        assert_eq!((health.snapshot().spares, health.snapshot().replaced.len()), (1, 0));
+        assert_eq!((health.snapshot().spares, health.snapshot().replaced.len()), (vec!["new".to_owned()], 0));
         assert!(!health.end_replacing(0, &twin, None));
         let old = health.seat_of(1).expect("somebody");
         assert!(health.begin_replacing(1, &old, Arc::clone(&twin), Arc::clone(&new)) && health.end_replacing(1, &twin, None));

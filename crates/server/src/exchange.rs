@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use array::Condition;
-use array::maintain::Arrival;
 use array::record::Running;
+use array::{Condition, Snapshot};
 use block::{Device, Node};
 use lab::Error;
 use lab::arrays::{self, WorkStatus};
@@ -25,8 +24,6 @@ pub(crate) struct Roster {
     leaves: Mutex<Vec<Member>>,
     /// The whole stack: what is in it now.
     device: Arc<dyn Device>,
-    /// Files and devices that wait for a place, or did until they got one.
-    waiting: Mutex<Vec<PathBuf>>,
     /// What opened the stack: members that come back are held by it still.
     guard: Guard,
     /// Those that opened what came with consents of its own.
@@ -40,9 +37,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Roster {
     /// Of a stack that was opened through `guard`.
     pub(crate) fn new(running: Vec<Running>, leaves: Vec<Member>, device: &Arc<dyn Device>, guard: Guard) -> Roster {
-        let files = leaves.iter().filter_map(|leaf| stack::parse(&leaf.name).ok()).flat_map(|node| files_of(&node));
-        let waiting = Mutex::new(files.collect());
-        Roster { running, leaves: Mutex::new(leaves), device: Arc::clone(device), waiting, guard, more_guards: Mutex::default() }
+        Roster { running, leaves: Mutex::new(leaves), device: Arc::clone(device), guard, more_guards: Mutex::default() }
     }
 
     /// The arrays, those below before those above.
@@ -82,19 +77,18 @@ impl Roster {
             }
             Command::Remove { array, member } => {
                 let array = self.array(array.as_deref())?;
-                self.running[array].control().remove(member)?;
+                self.running[array].remove(member)?;
                 note(array, format!("member {member} was removed"));
             }
             Command::Add { array, device, consent } => {
                 let array = self.array(array.as_deref())?;
-                let arrival = self.arrival(&self.running[array], &device, consent)?;
-                self.running[array].control().add(arrival)?;
-                note(array, format!("{device} was added"));
+                let done = self.add(&self.running[array], &device, consent)?;
+                note(array, done);
             }
             Command::Replace { array, member, device, consent } => {
                 let array = self.array(array.as_deref())?;
-                self.replace(&self.running[array], member, &device, consent)?;
-                note(array, format!("member {member} is given to {device}"));
+                let done = self.replace(&self.running[array], member, &device, consent)?;
+                note(array, done);
             }
             Command::Scrub { array, action } => {
                 let array = self.array(array.as_deref())?;
@@ -111,8 +105,24 @@ impl Roster {
         Ok(Value::Null)
     }
 
-    /// A member that serves is copied; a place without one is rebuilt.
-    fn replace(&self, running: &Running, member: usize, device: &str, consent: GivenConsent) -> Result<(), Error> {
+    /// Who was a member and whose place is still empty gets it back; everybody else becomes a spare, which takes the place of
+    /// the next member that is missing. What was done, in one line.
+    fn add(&self, running: &Running, device: &str, consent: GivenConsent) -> Result<String, Error> {
+        let newcomer = self.open(running, device, consent)?;
+        let done = match running.vacancy_of(&newcomer.device, &newcomer.reactor)? {
+            Some(member) => newcomer.seat(running, member)?,
+            None => {
+                let arrival = running.enlist(&newcomer.device, newcomer.device_uuid, &newcomer.reactor)?;
+                running.control().add(arrival)?;
+                format!("{device} was added")
+            }
+        };
+        self.keep(newcomer);
+        Ok(done)
+    }
+
+    /// A member that serves is copied; a place without one is rebuilt. What was done, in one line.
+    fn replace(&self, running: &Running, member: usize, device: &str, consent: GivenConsent) -> Result<String, Error> {
         let control = running.control();
         let snapshot = control.snapshot();
         let Some(condition) = snapshot.members.get(member) else {
@@ -121,22 +131,29 @@ impl Roster {
         if matches!(condition, Condition::Rebuilding { .. }) || snapshot.replaced.contains(&member) {
             return Err(Error::refused(format!("member {member} is being rebuilt or replaced already; wait for the end of that")));
         }
-        let arrival = self.arrival(running, device, consent)?;
-        match condition {
-            Condition::InSync => control.replace(member, arrival)?,
-            Condition::Failed => {
-                control.remove(member)?;
-                control.seat_at(member, arrival, || None)?;
+        let newcomer = self.open(running, device, consent)?;
+        let done = if *condition == Condition::InSync {
+            let arrival = running.enlist(&newcomer.device, newcomer.device_uuid, &newcomer.reactor)?;
+            control.replace(member, arrival)?;
+            format!("member {member} is given to {device}")
+        } else {
+            if *condition == Condition::Failed {
+                running.remove(member)?;
             }
-            Condition::Empty | Condition::Rebuilding { .. } => control.seat_at(member, arrival, || None)?,
-        }
-        Ok(())
+            newcomer.seat(running, member)?
+        };
+        self.keep(newcomer);
+        Ok(done)
     }
 
-    /// Opens a device and gives it a superblock of the array.
-    fn arrival(&self, running: &Running, text: &str, consent: GivenConsent) -> Result<Arrival, Error> {
+    /// Opens a device that is to become a member.
+    fn open(&self, running: &Running, text: &str, consent: GivenConsent) -> Result<Newcomer, Error> {
         let node = stack::parse(text).map_err(block::Error::from)?;
         let files = files_of(&node);
+        if let Some((file, place)) = self.failed().into_iter().find(|(file, _)| files.contains(file)) {
+            let advice = format!("`raidloom array remove` takes it out of place {place} first");
+            return Err(Error::refused(format!("{}: it has failed; {advice}", file.display())));
+        }
         let taken = self.taken();
         if let Some(file) = files.iter().find(|file| taken.contains(file)) {
             return Err(Error::refused(format!("{}: it is a member or a spare already", file.display())));
@@ -155,35 +172,65 @@ impl Roster {
         let reactor = Reactor::wall().map_err(|error| Error::from_io("a reactor for a new member", &error))?;
         let mut device_uuid = [0; 16];
         Random::new().fill(&mut device_uuid);
-        let arrival = running.enlist(&stack.device, device_uuid, &reactor)?;
-        lock(&self.waiting).extend(files);
-        lock(&self.leaves).extend(stack.members);
-        lock(&self.more_guards).extend(own);
-        Ok(arrival)
+        Ok(Newcomer { text: text.to_owned(), device: stack.device, leaves: stack.members, device_uuid, reactor, guard: own })
     }
 
-    /// The files that are in the stack now: members, those that have failed and were not removed, spares.
+    /// Shows the leaves of who has become a member. One that was there before begins to count anew.
+    fn keep(&self, newcomer: Newcomer) {
+        let mut leaves = lock(&self.leaves);
+        leaves.retain(|leaf| newcomer.leaves.iter().all(|new| new.name != leaf.name));
+        leaves.extend(newcomer.leaves);
+        lock(&self.more_guards).extend(newcomer.guard);
+    }
+
+    /// The files of members that have failed and were not removed, and their places.
+    fn failed(&self) -> Vec<(PathBuf, usize)> {
+        let mut failed = Vec::new();
+        for running in &self.running {
+            let Snapshot { names, members, .. } = running.control().snapshot();
+            for (place, name) in names.iter().enumerate().filter(|(place, _)| members[*place] == Condition::Failed) {
+                failed.extend(files_named(name).into_iter().map(|file| (file, place)));
+            }
+        }
+        failed
+    }
+
+    /// The files that are in the stack now: members, spares, and those that members are being copied to.
     fn taken(&self) -> Vec<PathBuf> {
         let mut taken = files_of(&self.device.describe());
-        let mut waiting = lock(&self.waiting);
-        let mut somebody_waits = false;
         for running in &self.running {
-            let snapshot = running.control().snapshot();
-            somebody_waits |= snapshot.spares > 0 || !snapshot.replaced.is_empty();
-            let failed = snapshot.names.iter().zip(&snapshot.members).filter(|(_, condition)| **condition == Condition::Failed);
-            taken.extend(failed.filter_map(|(name, _)| stack::parse(bare(name)).ok()).flat_map(|node| files_of(&node)));
+            let Snapshot { spares, successors, .. } = running.control().snapshot();
+            taken.extend(spares.iter().chain(&successors).flat_map(|name| files_named(name)));
         }
-        if !somebody_waits {
-            waiting.clear();
-        }
-        taken.extend(waiting.iter().cloned());
         taken
     }
 }
 
-/// A device as a stack text; messages have its place in front: `member 0 (file:a.img)`.
-pub(crate) fn bare(name: &str) -> &str {
-    name.split_once('(').and_then(|(_, text)| text.strip_suffix(')')).unwrap_or(name)
+/// A device that was opened to become a member.
+struct Newcomer {
+    text: String,
+    device: Arc<dyn Device>,
+    leaves: Vec<Member>,
+    /// For one that has none.
+    device_uuid: [u8; 16],
+    reactor: Reactor,
+    /// What opened it, if it came with consents of its own.
+    guard: Option<Guard>,
+}
+
+impl Newcomer {
+    /// Gives it an empty place. What was done, in one line.
+    fn seat(&self, running: &Running, member: usize) -> Result<String, Error> {
+        let owed = running.admit(member, &self.device, self.device_uuid, &self.reactor)?.bytes();
+        let all = running.control().member_bytes();
+        let text = &self.text;
+        Ok(if owed < all {
+            let (owed, all) = (block::size_text(owed), block::size_text(all));
+            format!("{text} is back as member {member}: by the bitmap it has missed {owed} of {all} at most")
+        } else {
+            format!("{text} was added as member {member}")
+        })
+    }
 }
 
 /// Whether an array has become idle within a moment, and what it is doing.
@@ -191,6 +238,11 @@ fn waited(upkeep: &Upkeep, array: usize) -> Value {
     let is_idle = upkeep.wait_until_idle(array);
     let work = upkeep.progress(array).as_ref().map(WorkStatus::from);
     json!({ "idle": is_idle, "work": work, "last": upkeep.last_ended(array) })
+}
+
+/// The files of who is called so in messages.
+fn files_named(name: &str) -> Vec<PathBuf> {
+    stack::parse(arrays::device_text(name)).map(|node| files_of(&node)).unwrap_or_default()
 }
 
 /// The files of a stack, by their real paths.

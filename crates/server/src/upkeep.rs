@@ -15,12 +15,11 @@ use std::time::Duration;
 use array::maintain::{Ending, Keeper, Notice, Outcome, Progress, Work};
 use array::record::{Clerk, Running};
 use block::{Device, Error, ErrorKind};
-use lab::arrays::WorkStatus;
+use lab::arrays::{WorkStatus, device_text};
 use lab::host;
 use reactor::{Reactor, Ringer};
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::bare;
 use crate::protocol::ScrubAction;
 
 /// How many events are remembered.
@@ -289,7 +288,7 @@ fn scrub(keeper: Option<&mut Keeper>, action: ScrubAction) -> Result<(), Error> 
 
 fn told(notice: &Notice) -> String {
     match notice {
-        Notice::SpareSeated { member, name } => format!("the spare {} takes the place of member {member}", bare(name)),
+        Notice::SpareSeated { member, name } => format!("the spare {} takes the place of member {member}", device_text(name)),
         Notice::Began(work) => format!("the {work} has begun"),
         Notice::Ended(Outcome { progress, ending }) => {
             let mut text = match ending {

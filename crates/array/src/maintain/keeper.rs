@@ -145,7 +145,7 @@ impl Keeper {
 
     fn spare_is_due(&self) -> bool {
         let snapshot = self.control.snapshot();
-        snapshot.spares > 0 && snapshot.absent().count() > 0 && self.can_rebuild(&snapshot)
+        !snapshot.spares.is_empty() && snapshot.absent().count() > 0 && self.can_rebuild(&snapshot)
     }
 
     /// What has lost too much cannot be rebuilt.

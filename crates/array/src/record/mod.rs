@@ -277,6 +277,11 @@ impl Record {
         self.state().intent.as_ref().map(|intent| intent.bitmap().header().events_cleared)
     }
 
+    /// How often the superblocks have changed.
+    pub(crate) fn events(&self) -> u64 {
+        self.state().counter.events
+    }
+
     /// What the bitmap says of a member that was away: all that may have been written meanwhile. In bytes, as resyncs count.
     pub(crate) fn dirty_ranges(&self) -> Option<Vec<Range<u64>>> {
         self.state().intent.as_ref().map(Intent::dirty_ranges)

@@ -101,6 +101,29 @@ impl Running {
         self.clerk(reactor)?.map_or(Ok(()), |mut clerk| clerk.stop())
     }
 
+    /// Lets go of a member that has failed, as [`Control::remove`] does; its metadata are not written any more either.
+    ///
+    /// # Errors
+    /// As [`Control::remove`].
+    pub fn remove(&self, member: usize) -> Result<(), Error> {
+        self.control.remove(member)?;
+        if let Some(recorded) = &self.recorded {
+            recorded.record().let_go(member);
+        }
+        Ok(())
+    }
+
+    /// The place of a device that was a member of this array, when nobody is there now.
+    ///
+    /// # Errors
+    /// What kept its superblock from being read.
+    pub fn vacancy_of(&self, device: &Arc<dyn Device>, reactor: &Reactor) -> Result<Option<usize>, Error> {
+        let Some(before) = self.before(&**device, reactor)? else { return Ok(None) };
+        let Role::Active(role) = before.role() else { return Ok(None) };
+        let is_vacant = self.control.snapshot().members.get(usize::from(role)) == Some(&Condition::Empty);
+        Ok(is_vacant.then_some(role.into()))
+    }
+
     /// Seats a device in an empty place, to be rebuilt there; it is [`enlist`](Running::enlist)ed first. One that was this
     /// place's member before gets what the bitmap says was written since, any other everything. What it is owed, in bytes of
     /// its data.
@@ -108,8 +131,7 @@ impl Running {
     /// # Errors
     /// As [`Running::enlist`] and [`Control::seat_at`].
     pub fn admit(&self, member: usize, device: &Arc<dyn Device>, device_uuid: [u8; 16], reactor: &Reactor) -> Result<Ranges, Error> {
-        let before = start::examine(&**device, &device.describe().to_string(), reactor)?.map(|candidate| candidate.superblock);
-        let is_known = before.is_some_and(|before| self.is_up_to_bitmap(member, &before));
+        let is_known = self.before(&**device, reactor)?.is_some_and(|before| self.is_up_to_bitmap(member, &before));
         let arrival = self.enlist(device, device_uuid, reactor)?;
         let mut owed = Ranges::one(0..self.control.member_bytes());
         let missed = || {
@@ -121,13 +143,31 @@ impl Running {
         Ok(owed)
     }
 
+    /// What a device says of itself, if it was a member of this array.
+    fn before(&self, device: &dyn Device, reactor: &Reactor) -> Result<Option<Superblock>, Error> {
+        let candidate = start::examine(device, &device.describe().to_string(), reactor)?;
+        Ok(candidate.map(|candidate| candidate.superblock).filter(|before| before.set_uuid == self.assembly.set_uuid))
+    }
+
     /// Whether a device that says this of itself lacks nothing but what the bitmap marks.
     fn is_up_to_bitmap(&self, member: usize, before: &Superblock) -> bool {
         let was_in_sync = before.role() == Role::Active(member as u16) && before.recovering_from_sectors().is_none();
         // Its bad blocks are forgotten when it is enlisted.
         let was_in_sync = was_in_sync && !before.features.contains(Features::BAD_BLOCKS);
-        let cleared = self.recorded.as_ref().and_then(|recorded| recorded.record().events_cleared());
-        before.set_uuid == self.assembly.set_uuid && was_in_sync && cleared.is_some_and(|cleared| before.events >= cleared)
+        let Some(record) = self.recorded.as_ref().map(|recorded| recorded.record()) else { return false };
+        let cleared = record.events_cleared();
+        was_in_sync
+            && cleared.is_some_and(|cleared| (cleared..=record.events()).contains(&before.events))
+            && !self.has_gone_on_alone(member, before)
+    }
+
+    /// Whether a device was in use without somebody who is in sync here: then it has writes of its own, that no bitmap here
+    /// knows of.
+    fn has_gone_on_alone(&self, member: usize, before: &Superblock) -> bool {
+        let conditions = self.control.snapshot().members;
+        let others =
+            (0_u16..).zip(&conditions).filter(|(place, condition)| usize::from(*place) != member && **condition == Condition::InSync);
+        others.into_iter().any(|(place, _)| !before.roles.contains(&Role::Active(place)))
     }
 
     /// What the bitmap says may have been written while a member was away, in bytes of its data.
@@ -150,9 +190,14 @@ impl Running {
         let device = Emulated::over(Arc::clone(device));
         let block = u64::from(device.info().block_bytes);
         let sectors = device.info().size_bytes / SECTOR_BYTES;
-        let before = start::examine(&*device, &name, reactor)?.map(|candidate| candidate.superblock);
-        let before = before.filter(|before| before.set_uuid == self.assembly.set_uuid);
+        let before = self.before(&*device, reactor)?;
         let record = recorded.record();
+        let serving = before.as_ref().and_then(|before| record.place_of(&before.device_uuid));
+        if let Some(place) =
+            serving.filter(|&place| !matches!(self.control.snapshot().members[place], Condition::Empty | Condition::Failed))
+        {
+            return refuse(&format!("it is member {place}, which is in service, or a copy of it (device_uuid)"));
+        }
         let template = record.template();
         let data_offset = before.as_ref().map_or(template.data_offset_sectors, |before| before.data_offset_sectors);
         if template.super_offset_sectors > data_offset || block > 4096 {
@@ -166,7 +211,7 @@ impl Running {
         }
         let fresh = Superblock {
             device_uuid: before.as_ref().map_or(device_uuid, |before| before.device_uuid),
-            member_number: record.free_number(before.map(|before| before.member_number)),
+            member_number: record.free_number(before.as_ref()),
             data_offset_sectors: data_offset,
             data_size_sectors: sectors - data_offset,
             features: template.features.without(Features::BAD_BLOCKS),
@@ -211,21 +256,32 @@ impl Record {
         desk.superblock.clone()
     }
 
+    /// The place of the device with this UUID, if it has one or had it last.
+    fn place_of(&self, device_uuid: &[u8; 16]) -> Option<usize> {
+        let state = self.state();
+        state.roles.iter().position(|desk| desk.is_some_and(|desk| state.desks[desk].superblock.device_uuid == *device_uuid))
+    }
+
+    /// Nothing is written any more to who was last in a place.
+    fn let_go(&self, member: usize) {
+        let mut state = self.state();
+        if let Some(desk) = state.roles.get(member).copied().flatten() {
+            state.desks[desk].is_out = true;
+        }
+    }
+
     /// The number that a member had, if nobody else has it now, or the lowest that is free.
-    fn free_number(&self, before: Option<u32>) -> u32 {
+    fn free_number(&self, before: Option<&Superblock>) -> u32 {
         let mut state = self.state();
         if let Some(before) = before {
             // A device that comes back has one desk, not two.
-            state.desks.iter_mut().filter(|desk| desk.superblock.member_number == before).for_each(|desk| desk.is_out = true);
+            let own = |desk: &&mut Desk| desk.superblock.device_uuid == before.device_uuid;
+            state.desks.iter_mut().filter(own).for_each(|desk| desk.is_out = true);
         }
-        let taken = |number: u32| {
-            state.desks.iter().any(|desk| !desk.is_out && desk.superblock.member_number == number) || state.numbers.contains(&Some(number))
-        };
-        before
-            .into_iter()
-            .chain(state.numbers.len() as u32..)
-            .find(|number| before == Some(*number) || !taken(*number))
-            .expect("numbers go on")
+        let is_held = |number: u32| state.desks.iter().any(|desk| !desk.is_out && desk.superblock.member_number == number);
+        let before = before.map(|before| before.member_number).filter(|number| !is_held(*number));
+        let is_free = |number: &u32| !is_held(*number) && !state.numbers.contains(&Some(*number));
+        before.or_else(|| (state.numbers.len() as u32..).find(is_free)).expect("numbers go on")
     }
 
     fn spare_superblock(&self, fresh: &Superblock) -> Superblock {

@@ -83,7 +83,11 @@ pub(super) fn text(status: &Status) -> String {
         let _ = writeln!(text, " event: {}: {}", event.array, event.text);
     }
     for array in &status.arrays {
-        text += &array.text();
+        let called = match &status.arrays[..] {
+            [_] => status.name.clone(),
+            _ => format!("{} --array {}", status.name, array.name),
+        };
+        text += &array.text_of(&called);
     }
     text
 }

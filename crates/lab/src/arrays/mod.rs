@@ -26,7 +26,7 @@ pub use create::{Create, create};
 pub use destroy::{Erased, destroy};
 use examine::bitmap_offset;
 pub use examine::{Examined, Found, examine, members_in};
-pub use status::{ArrayStatus, Errors, MemberState, MemberStatus, State, WorkStatus};
+pub use status::{ArrayStatus, MemberState, MemberStatus, State, WorkStatus, device_text};
 
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
 /// What a superblock may take up; a bitmap's head is smaller.

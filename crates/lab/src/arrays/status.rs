@@ -105,17 +105,8 @@ pub struct MemberStatus {
     pub name: Option<String>,
     /// While it is rebuilt: how much of it is up to date, in bytes of its data.
     pub rebuilt_bytes: Option<u64>,
-    /// What has gone wrong with it since the start, where that is counted.
-    pub errors: Option<Errors>,
-}
-
-/// Errors of a member.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Errors {
-    /// Reads that failed.
-    pub reads: u64,
-    /// Writes that failed.
-    pub writes: u64,
+    /// While the array runs: how many places of it could not be read since it came, and were made from the others.
+    pub read_errors: Option<u32>,
 }
 
 /// Work under way.
@@ -182,7 +173,7 @@ impl ArrayStatus {
                 state,
                 name,
                 rebuilt_bytes: rebuilt.map(|sectors| sectors.saturating_mul(SECTOR_BYTES)),
-                errors: None,
+                read_errors: None,
             }
         };
         let waiting = |state: MemberState, candidate: usize| MemberStatus {
@@ -190,7 +181,7 @@ impl ArrayStatus {
             state,
             name: name(candidate),
             rebuilt_bytes: None,
-            errors: None,
+            read_errors: None,
         };
         let stale = |candidate: usize| {
             assembly.slots.iter().any(|slot| matches!(slot, Slot::Stale { candidate: stale, .. } if *stale == candidate))
@@ -234,11 +225,15 @@ impl ArrayStatus {
                 Condition::Failed => (MemberState::Failed, None),
                 Condition::Empty => (MemberState::Missing, None),
             };
-            let name = status.members.names.get(place).filter(|_| *condition != Condition::Empty).map(|name| bare(place, name).to_owned());
-            MemberStatus { place: Some(place), state, name, rebuilt_bytes, errors: None }
+            let name = status.members.names.get(place).filter(|_| *condition != Condition::Empty);
+            let (name, read_errors) = (name.map(|name| device_text(name).to_owned()), status.members.read_errors.get(place).copied());
+            MemberStatus { place: Some(place), state, name, rebuilt_bytes, read_errors }
         };
-        let spare = MemberStatus { place: None, state: MemberState::Spare, name: None, rebuilt_bytes: None, errors: None };
-        let spares = std::iter::repeat_n(spare, status.members.spares);
+        let spare = |name: &String| {
+            let name = Some(device_text(name).to_owned());
+            MemberStatus { place: None, state: MemberState::Spare, name, rebuilt_bytes: None, read_errors: None }
+        };
+        let spares = status.members.spares.iter().map(spare);
         let up = status.members.members.iter().filter(|condition| **condition == Condition::InSync).count();
         let options = match running.describe() {
             Node::Layer { options, .. } => options,
@@ -283,33 +278,45 @@ impl ArrayStatus {
         }
     }
 
-    /// What a person may do about it.
+    /// What a person may do about it. `called` is what commands name it by: its server's name when it runs.
     #[must_use]
-    pub fn action(&self) -> Option<String> {
-        let name = &self.name;
-        if let Some(member) = self.members.iter().find(|member| member.state == MemberState::Failed) {
-            let place = member.place.unwrap_or(0);
-            return Some(format!("replace the failed member: raidloom array replace {name} {place} PATH"));
-        }
+    pub fn action(&self, called: &str) -> Option<String> {
+        let first = |state: MemberState| self.members.iter().find(|member| member.state == state);
         if self.state == State::Unusable {
-            return Some("find the members that are missing; the notes say what is wrong".to_owned());
+            return Some(match first(MemberState::Missing) {
+                Some(_) => "find the members that are missing; the notes say what is wrong".to_owned(),
+                None => "the notes say what is wrong".to_owned(),
+            });
         }
-        let rebuilds = self.members.iter().any(|member| member.state == MemberState::Rebuild);
-        let stale = self.members.iter().find(|member| member.state == MemberState::Stale);
-        match (self.state, stale) {
-            (State::Degraded, Some(stale)) => {
-                let path = stale.name.as_deref().unwrap_or("PATH");
-                Some(format!("bring the stale member up to date: raidloom array add {name} {path}"))
-            }
-            (State::Degraded, None) if rebuilds => Some("none: it is being rebuilt".to_owned()),
-            (State::Degraded, None) => Some(format!("give it a new member: raidloom array add {name} PATH")),
-            _ => None,
+        let when = if self.is_running { "" } else { " when it runs" };
+        let [failed, stale, missing, rebuild] =
+            [MemberState::Failed, MemberState::Stale, MemberState::Missing, MemberState::Rebuild].map(first);
+        if first(MemberState::Spare).is_some() && failed.or(stale).or(missing).is_some() {
+            return Some(format!("none: a spare takes the place{when}"));
         }
+        if let Some(failed) = failed {
+            let place = failed.place.unwrap_or(0);
+            return Some(format!("replace the failed member: raidloom array replace {called} {place} PATH"));
+        }
+        if let Some(stale) = stale {
+            let path = stale.name.as_deref().unwrap_or("PATH");
+            return Some(format!("bring the stale member up to date{when}: raidloom array add {called} {path}"));
+        }
+        if missing.is_some() {
+            return Some(format!("give it a new member{when}: raidloom array add {called} PATH"));
+        }
+        rebuild.map(|_| if self.is_running { "none: it is being rebuilt" } else { "none: its rebuild goes on when it runs" }.to_owned())
     }
 
     /// The status for people.
     #[must_use]
     pub fn text(&self) -> String {
+        self.text_of(&self.name)
+    }
+
+    /// The same of an array that commands name in another way: by its server's name.
+    #[must_use]
+    pub fn text_of(&self, called: &str) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = writeln!(text, " array: {}    state: {}    layout: {}", self.name, self.state_text(), self.layout_text());
@@ -318,23 +325,23 @@ impl ArrayStatus {
         for note in &self.notes {
             let _ = writeln!(text, "  note: {note}");
         }
-        if let Some(action) = self.action() {
+        if let Some(action) = self.action(called) {
             let _ = writeln!(text, "action: {action}");
         }
         if let Some(work) = &self.work {
             let _ = writeln!(text, "{:>6}: {}", work.kind, work.text());
         }
-        let has_errors = self.members.iter().any(|member| member.errors.is_some());
+        let has_errors = self.members.iter().any(|member| member.read_errors.is_some_and(|count| count > 0));
         let width =
             self.members.iter().filter_map(|member| member.name.as_deref()).map(|name| name.chars().count()).max().unwrap_or(0).max(6);
-        let errors = if has_errors { "   READ  WRITE" } else { "" };
+        let errors = if has_errors { "  READ ERRORS" } else { "" };
         let _ = writeln!(text, "        MEMBER    STATE    {:<width$}{errors}  {}", "DEVICE", self.places);
         for member in &self.members {
             let called = member.place.map_or_else(|| member.state.text().to_lowercase(), |place| format!("member{place}"));
             let name = member.name.as_deref().unwrap_or("-");
-            let errors = match (has_errors, member.errors) {
-                (true, Some(errors)) => format!("  {:>5}  {:>5}", errors.reads, errors.writes),
-                (true, None) => "      -      -".to_owned(),
+            let errors = match (has_errors, member.read_errors) {
+                (true, Some(count)) => format!("  {count:>11}"),
+                (true, None) => format!("  {:>11}", "-"),
                 (false, _) => String::new(),
             };
             let rebuilt = member.rebuilt_bytes.map(|bytes| format!("  up to {}", size_text(bytes))).unwrap_or_default();
@@ -372,9 +379,10 @@ impl ArrayStatus {
     }
 }
 
-/// A member's name without its place, which messages have in front: `member 0 (file:a.img)`.
-fn bare(place: usize, name: &str) -> &str {
-    name.strip_prefix(&format!("member {place} (")).and_then(|name| name.strip_suffix(')')).unwrap_or(name)
+/// The stack text of a device, from how messages call it: `member 0 (file:a.img)`.
+#[must_use]
+pub fn device_text(name: &str) -> &str {
+    name.split_once(" (").and_then(|(_, text)| text.strip_suffix(')')).unwrap_or(name)
 }
 
 impl MemberState {
@@ -429,7 +437,7 @@ mod tests {
             state,
             name: (state != MemberState::Missing).then(|| format!("file:disk{place}.img")),
             rebuilt_bytes: (state == MemberState::Rebuild).then_some(64 << 20),
-            errors: None,
+            read_errors: None,
         };
         ArrayStatus {
             name: "tank".to_owned(),
@@ -470,7 +478,7 @@ mod tests {
         let expected = " array: tank    state: DEGRADED, running, active    layout: raid6 left-symmetric, 4 members, chunk 64KiB (2 data)
   uuid: 0:1:2:3    metadata: 1.2, events 12
   size: 256MiB
-action: none: it is being rebuilt
+action: give it a new member: raidloom array add tank PATH
 rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could not be restored
         MEMBER    STATE    DEVICE          [U_U_]
         member0   ONLINE   file:disk0.img
@@ -482,15 +490,48 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
     }
 
     #[test]
-    fn counted_errors_get_columns_and_failed_members_an_action() {
+    fn counted_errors_get_a_column() {
         let mut status = status();
-        status.work = None;
-        status.members[2].state = MemberState::Failed;
-        status.members[2].errors = Some(Errors { reads: 14, writes: 2 });
+        status.members[2].read_errors = Some(14);
         let text = status.text();
-        assert!(text.contains("action: replace the failed member: raidloom array replace tank 2 PATH"), "{text}");
-        assert!(text.contains("DEVICE           READ  WRITE  [U_U_]"), "{text}");
-        assert!(text.contains("member2   FAILED   file:disk2.img     14      2"), "{text}");
+        assert!(text.contains("DEVICE          READ ERRORS  [U_U_]"), "{text}");
+        assert!(text.contains("member2   ONLINE   file:disk2.img           14\n"), "{text}");
+        assert!(text.contains("member3   MISSING  -                         -\n"), "{text}");
+    }
+
+    #[test]
+    fn the_action_is_what_helps_first() {
+        use MemberState::{Failed, Missing, Online, Rebuild, Spare, Stale};
+        let action = |members: &[MemberState], is_running: bool, state: State| {
+            let mut status = ArrayStatus { is_running, state, ..status() };
+            let member = status.members[0].clone();
+            status.members = members.iter().map(|state| MemberStatus { state: *state, ..member.clone() }).collect();
+            status.action("t").unwrap_or_default()
+        };
+        let (runs, rests) = (true, false);
+        for (members, is_running, state, expected) in [
+            (&[Online, Online][..], runs, State::Online, ""),
+            (&[Online, Spare], runs, State::Online, ""),
+            (&[Online, Missing], runs, State::Degraded, "give it a new member: raidloom array add t PATH"),
+            (&[Online, Missing], rests, State::Degraded, "give it a new member when it runs: raidloom array add t PATH"),
+            (&[Online, Missing, Spare], rests, State::Degraded, "none: a spare takes the place when it runs"),
+            (&[Online, Failed, Spare], runs, State::Degraded, "none: a spare takes the place"),
+            (&[Online, Rebuild, Spare], runs, State::Degraded, "none: it is being rebuilt"),
+            (&[Online, Rebuild], rests, State::Degraded, "none: its rebuild goes on when it runs"),
+            (&[Online, Rebuild, Missing], runs, State::Degraded, "give it a new member: raidloom array add t PATH"),
+            (&[Failed, Rebuild], runs, State::Degraded, "replace the failed member: raidloom array replace t 0 PATH"),
+            (&[Online, Failed], runs, State::Degraded, "replace the failed member: raidloom array replace t 0 PATH"),
+            (
+                &[Online, Stale],
+                rests,
+                State::Degraded,
+                "bring the stale member up to date when it runs: raidloom array add t file:disk0.img",
+            ),
+            (&[Online, Missing], rests, State::Unusable, "find the members that are missing; the notes say what is wrong"),
+            (&[Online, Online], rests, State::Unusable, "the notes say what is wrong"),
+        ] {
+            assert_eq!(action(members, is_running, state), expected, "{members:?}");
+        }
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl TurmoilChannel {
                 part.mortal.dies_after(self.random.u64(0..100));
                 1
             }
-            6..9 if snapshot.spares < 2 && self.control.add(self.parts.arrival()).is_ok() => 2,
+            6..9 if snapshot.spares.len() < 2 && self.control.add(self.parts.arrival()).is_ok() => 2,
             9..11 if snapshot.members[member] == Condition::Failed => {
                 self.control.remove(member).unwrap_or_else(|error| self.complain(error.to_string()));
                 let seated = self.control.seat_at(member, self.parts.arrival(), || None);
@@ -188,7 +188,7 @@ pub(crate) fn survive<L: Level>(made: (L, Scheme), seed: u64, requests: u32) -> 
     for _ in 0..2 * bench.scheme.member_count() {
         let snapshot = bench.control.snapshot();
         let missing = snapshot.absent().count() as usize;
-        (snapshot.spares..missing).for_each(|_| bench.control.add(bench.parts.arrival()).expect("it fits"));
+        (snapshot.spares.len()..missing).for_each(|_| bench.control.add(bench.parts.arrival()).expect("it fits"));
         let outcomes = keep(&bench.control, &[]).map_err(|text| format!("seed {seed}: {text}"))?;
         if let Some(outcome) = outcomes.iter().find(|outcome| outcome.progress.differing_sectors > 0) {
             return Err(format!("seed {seed}: {outcome:?}"));

@@ -126,7 +126,10 @@ fn a_member_from_long_ago_gets_everything() {
         settle(&array, None);
         array.stop(&reactor).expect("stopped");
         let lately = bytes(&*members[1]);
-        let neighbour = bytes(&*members[0]);
+        // A device of its own that says it is another place's member.
+        let mut neighbour = bytes(&*members[0]);
+        let elsewhere = Superblock { device_uuid: [0x5e; 16], ..superblock(&*members[0]) }.encode();
+        neighbour[4096..4096 + elsewhere.len()].copy_from_slice(&elsewhere);
         let all = shape.member_bytes;
         for (image, owed_bytes) in [(lately, 0), (long_ago, all), (neighbour, all)] {
             let mut devices = checked(&members);
@@ -223,4 +226,105 @@ fn an_array_that_lost_its_data_takes_no_writes() {
     drop(channel);
     assert_eq!(array.stop(&reactor).expect_err("it is not clean").kind(), ErrorKind::Gone);
     assert_eq!(superblock(&*members[2]).resync_offset_sectors, 0);
+}
+
+/// Events alone do not tell: a member that was written to without the others has writes that no bitmap of theirs knows of.
+#[test]
+fn a_member_that_went_on_alone_gets_everything() {
+    let shape = Shape::with_bitmap(Shape::raid1);
+    let reactor = Reactor::virtual_clock();
+    let members = members(&shape);
+    let without = |absent: &[usize]| {
+        let mut devices = checked(&members);
+        absent.iter().for_each(|&member| devices[member] = None);
+        started(&devices, &StartOptions::default()).expect("an array")
+    };
+    let array = without(&[1]);
+    fill(&array, &reactor, 0x10);
+    array.stop(&reactor).expect("stopped");
+    let array = without(&[0, 2]);
+    fill(&array, &reactor, 0x20);
+    array.stop(&reactor).expect("stopped");
+    // Now the others have had more events.
+    let mut array = without(&[1]);
+    while superblock(&*members[0]).events <= superblock(&*members[1]).events {
+        fill(&array, &reactor, 0x30);
+        array.stop(&reactor).expect("stopped");
+        array = without(&[1]);
+    }
+    let expected = content(&array, &reactor);
+    let owed = array.admit(1, &checked(&members)[1].take().expect("a member"), [9; 16], &reactor).expect("admitted");
+    assert_eq!(owed.bytes(), shape.member_bytes);
+    settle(&array, None);
+    assert_eq!(scrub(&array), Ok(()));
+    assert!(content(&array, &reactor) == expected);
+}
+
+/// Whoever was removed belongs to somebody else: its replacement is rebuilt, and not a byte of it changes.
+#[test]
+fn a_member_that_was_removed_is_left_alone() {
+    for shape in Shape::all() {
+        let reactor = Reactor::virtual_clock();
+        let members = members(&shape);
+        let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+        fill(&array, &reactor, 0x10);
+        array.control().fail(1).expect("redundant");
+        array.remove(1).expect("removed");
+        let before = bytes(&*members[1]);
+        let new: Arc<dyn Device> = Arc::new(Memory::with(members[1].info().clone()));
+        array.control().add(array.enlist(&new, [7; 16], &reactor).expect("enlisted")).expect("a spare");
+        settle(&array, None);
+        fill(&array, &reactor, 0x20);
+        array.stop(&reactor).expect("stopped");
+        assert_eq!(array.status().members.members[1], Condition::InSync);
+        assert!(bytes(&*members[1]) == before, "{shape:?}");
+    }
+}
+
+/// A number that somebody else was given meanwhile is his.
+#[test]
+fn members_that_come_back_take_nobodys_number() {
+    let shape = Shape::with_bitmap(Shape::raid1);
+    let reactor = Reactor::virtual_clock();
+    let members = members(&shape);
+    let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+    let new = |uuid: u8| {
+        let device: Arc<dyn Device> = Arc::new(Memory::with(members[1].info().clone()));
+        array.control().add(array.enlist(&device, [uuid; 16], &reactor).expect("enlisted")).expect("a spare");
+        device
+    };
+    let leaves = |member: usize| array.control().fail(member).and_then(|()| array.remove(member)).expect("removed");
+    leaves(1);
+    let first = new(0x71);
+    settle(&array, None);
+    leaves(1);
+    let second = new(0x72);
+    settle(&array, None);
+    let third = new(0x73);
+    let number = |device: &Arc<dyn Device>| superblock(&**device).member_number;
+    assert_eq!((number(&first), number(&second), number(&third)), (3, 4, 3));
+    array.control().add(array.enlist(&first, [0x74; 16], &reactor).expect("enlisted")).expect("a spare");
+    assert_eq!((number(&first), superblock(&*first).device_uuid), (5, [0x71; 16]));
+    leaves(0);
+    settle(&array, None);
+    array.stop(&reactor).expect("stopped");
+    let now: Vec<Option<Arc<dyn Device>>> = vec![Some(third), Some(second), checked(&members)[2].take(), Some(first)];
+    let (whole, _) = assembly(&now);
+    assert_eq!((whole.clean, whole.degraded_count(), whole.spares.len(), whole.left_out.len()), (true, 0, 1, 0), "{whole:?}");
+}
+
+#[test]
+fn a_copy_of_a_member_in_service_is_refused() {
+    let shape = Shape::with_bitmap(Shape::raid1);
+    let reactor = Reactor::virtual_clock();
+    let members = members(&shape);
+    let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+    let copy: Arc<dyn Device> = Arc::new(Memory::with(members[1].info().clone()));
+    Blocking::open(&*copy, &reactor).and_then(|mut channel| channel.write_slice(0, &bytes(&*members[1]))).expect("written");
+    let error = array.enlist(&copy, [9; 16], &reactor).err().expect("there is one already");
+    assert!(
+        error.kind() == ErrorKind::Invalid && error.to_string().contains("it is member 1, which is in service, or a copy of it"),
+        "{error}"
+    );
+    assert!(bytes(&*copy) == bytes(&*members[1]), "and nothing was written to it");
 }
