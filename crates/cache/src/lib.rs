@@ -16,6 +16,8 @@ mod overlay;
 mod policy;
 pub mod simulate;
 
-pub use layer::{Cache, CacheCounts, CacheHandle, CacheMode, CacheOptions, CacheStatus, StoreContents, examine_store};
+pub use layer::{
+    Cache, CacheCounts, CacheHandle, CacheKeeper, CacheMode, CacheOptions, CacheStatus, KeepingOptions, StoreContents, examine_store,
+};
 pub use overlay::{Changes, DeltaState, Overlay, OverlayOptions, commit, discard, examine};
 pub use policy::{Admission, AdmissionOptions, Directory, POLICY_BYTES_PER_SLOT, PolicyKind, SLOTS_MAX, Slot};

@@ -1,35 +1,23 @@
 //! A cache in memory keeps the contract in every mode, with every policy, whatever fails.
 
-use std::sync::Arc;
-use std::time::Duration;
+mod common;
 
-use block::{Blocking, Checked, Device, DiscardSupport, ErrorKind, Info, Reactor, Support};
+use std::sync::Arc;
+
+use block::{Checked, Device, ErrorKind, Info, Reactor};
 use cache::{AdmissionOptions, Cache, CacheMode, CacheOptions, PolicyKind};
 use reactor::derive_seed;
 use testkit::crash::{self, Options, Rig};
 use testkit::model::{self, Load};
 use testkit::{Fault, Memory, conformance};
 
-const MODES: [CacheMode; 3] = [CacheMode::WriteThrough, CacheMode::WriteAround, CacheMode::WriteBack];
+use common::{able, blocking, slow};
 
-/// A device below that can do everything, and loses what was not flushed.
-fn able(size_bytes: u64) -> Info {
-    Info {
-        fua: Support::Native,
-        zeroes: Support::Native,
-        discard: DiscardSupport::ReadsZero,
-        volatile_cache: true,
-        ..Info::plain(size_bytes)
-    }
-}
+const MODES: [CacheMode; 3] = [CacheMode::WriteThrough, CacheMode::WriteAround, CacheMode::WriteBack];
 
 /// One that can read and write and nothing else, and that has a last block which is not whole.
 fn plain(size_bytes: u64) -> Info {
     Info { max_request_bytes: 32 << 10, ..Info::plain(size_bytes) }
-}
-
-fn slow(info: Info, seed: u64) -> Arc<Memory> {
-    Arc::new(Memory::with(info).delayed(seed, Duration::from_micros(50)))
 }
 
 fn store(blocks: u64) -> Arc<dyn Device> {
@@ -37,15 +25,12 @@ fn store(blocks: u64) -> Arc<dyn Device> {
 }
 
 fn cache(store: Arc<dyn Device>, lower: Arc<dyn Device>, options: CacheOptions) -> Arc<Cache> {
-    Arc::new(Cache::in_memory(Checked::over(store), Checked::over(lower), options).expect("a cache"))
+    let size_bytes = store.info().size_bytes;
+    Arc::new(Cache::in_memory(Checked::over(store), size_bytes, Checked::over(lower), options).expect("a cache"))
 }
 
 fn options(mode: CacheMode, policy: PolicyKind) -> CacheOptions {
     CacheOptions { mode, policy, ..CacheOptions::default() }
-}
-
-fn blocking(device: &dyn Device) -> Blocking {
-    Blocking::open(device, &Reactor::virtual_clock()).expect("it opens")
 }
 
 #[test]
@@ -210,7 +195,8 @@ fn crashes_everywhere_lose_nothing_durable() {
         let rig = || {
             let lower = slow(able(96 * 512), seed);
             let below = Arc::clone(&lower) as Arc<dyn Device>;
-            let start = Box::new(move || Ok(Arc::new(Cache::in_memory(store(5), Arc::clone(&below), options)?) as Arc<dyn Device>));
+            let start =
+                Box::new(move || Ok(Arc::new(Cache::in_memory(store(5), 5 << 12, Arc::clone(&below), options)?) as Arc<dyn Device>));
             Rig { members: vec![lower], start }
         };
         let steps = crash::history(&able(96 * 512), 50, seed);

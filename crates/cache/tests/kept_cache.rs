@@ -1,46 +1,37 @@
 //! A cache whose store is kept: warm when it was closed, honest after a crash, and what it refuses.
 
-use std::sync::Arc;
-use std::time::Duration;
+mod common;
 
-use block::{Blocking, Checked, Device, DiscardSupport, Emulated, Error, ErrorKind, Info, Reactor, Support};
-use cache::{Cache, CacheMode, CacheOptions, PolicyKind, StoreContents, examine_store};
+use std::sync::Arc;
+
+use block::{Checked, Device, Emulated, Error, ErrorKind, Info, Reactor, Support};
+use cache::{Cache, CacheMode, CacheOptions, KeepingOptions, PolicyKind, StoreContents, examine_store};
 use reactor::{Random, derive_seed};
 use testkit::crash::{self, Crashable, Options, Rig, Summary};
 use testkit::model::{self, Load};
 use testkit::{Fault, Memory, Violation, conformance};
 
-const MODES: [CacheMode; 3] = [CacheMode::WriteBack, CacheMode::WriteThrough, CacheMode::WriteAround];
-const BACK: CacheOptions =
-    CacheOptions { mode: CacheMode::WriteBack, block_bytes: 4096, policy: PolicyKind::S3Fifo, admission: PLAIN, dirty_percent: 50 };
-const PLAIN: cache::AdmissionOptions = cache::AdmissionOptions { sequential_cutoff_bytes: None, promote_after: 1 };
+use common::{able, blocking, slow};
 
-fn able(size_bytes: u64) -> Info {
-    Info {
-        fua: Support::Native,
-        zeroes: Support::Native,
-        discard: DiscardSupport::ReadsZero,
-        volatile_cache: true,
-        ..Info::plain(size_bytes)
-    }
-}
+const MODES: [CacheMode; 3] = [CacheMode::WriteBack, CacheMode::WriteThrough, CacheMode::WriteAround];
+const BACK: CacheOptions = CacheOptions {
+    mode: CacheMode::WriteBack,
+    block_bytes: 4096,
+    policy: PolicyKind::S3Fifo,
+    admission: PLAIN,
+    dirty_percent: 50,
+    keeping: KeepingOptions::below(50),
+};
+const PLAIN: cache::AdmissionOptions = cache::AdmissionOptions { sequential_cutoff_bytes: None, promote_after: 1 };
 
 /// A store with room for so many blocks, which loses what was not flushed.
 fn store_info(slots: u64) -> Info {
     Info { volatile_cache: true, ..Info::plain((3 << 20) + slots * 4096) }
 }
 
-fn slow(info: Info, seed: u64) -> Arc<Memory> {
-    Arc::new(Memory::with(info).delayed(seed, Duration::from_micros(50)))
-}
-
 fn open(store: &Arc<Memory>, lower: &Arc<Memory>, options: CacheOptions) -> Result<Arc<dyn Device>, Error> {
     let (store, lower) = (Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>);
     Ok(Emulated::over(Arc::new(Cache::open(Checked::over(store), Checked::over(lower), options)?)))
-}
-
-fn blocking(device: &dyn Device) -> Blocking {
-    Blocking::open(device, &Reactor::virtual_clock()).expect("it opens")
 }
 
 fn contents(device: &dyn Device) -> Vec<u8> {
@@ -142,7 +133,14 @@ fn crashes_everywhere_lose_nothing_durable() {
     let mut crashes = 0;
     for seed in 0..20 {
         let mode = if seed % 5 == 4 { MODES[1 + seed as usize / 5 % 2] } else { CacheMode::WriteBack };
-        let options = CacheOptions { mode, policy: PolicyKind::ALL[seed as usize % 7], dirty_percent: 20 + 20 * (seed % 3) as u8, ..BACK };
+        let dirty_percent = 20 + 20 * (seed % 3) as u8;
+        let options = CacheOptions {
+            mode,
+            policy: PolicyKind::ALL[seed as usize % 7],
+            dirty_percent,
+            keeping: KeepingOptions::below(dirty_percent),
+            ..BACK
+        };
         let found = crash_everywhere(seed, options, 140);
         crashes += found.unwrap_or_else(|violation| panic!("{options:?}: {violation}")).crashes;
     }

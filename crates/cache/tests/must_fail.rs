@@ -3,14 +3,17 @@
 //! Each is made by a device that stands where the cache would have made it: a write that goes past the cache, a write-out that
 //! never arrives, a flush or a page of the map that is left out.
 
-use std::sync::Arc;
-use std::time::Duration;
+mod common;
 
-use block::{Channel, Completion, Device, DiscardSupport, Emulated, Error, Info, Node, Op, Reactor, Request, Support};
-use cache::{Cache, CacheMode, CacheOptions};
+use std::sync::Arc;
+
+use block::{Channel, Completion, Device, Emulated, Error, Info, Node, Op, Reactor, Request};
+use cache::{Cache, CacheMode, CacheOptions, KeepingOptions};
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
 use testkit::{Memory, Violation};
+
+use common::{able, slow};
 
 const BLOCKS: u64 = 96;
 
@@ -29,16 +32,6 @@ enum Mistake {
     FlushWithoutMap,
     /// A slot is taken back in the map before the device below has what was in it for good.
     FreesBeforeFlush,
-}
-
-fn info(size_bytes: u64) -> Info {
-    Info {
-        fua: Support::Native,
-        zeroes: Support::Native,
-        discard: DiscardSupport::ReadsZero,
-        volatile_cache: true,
-        ..Info::plain(size_bytes)
-    }
 }
 
 /// Passes requests on to one of two devices, or to nobody.
@@ -106,7 +99,8 @@ fn is_map(op: &Op) -> bool {
 fn start(mistake: Mistake, store: &Arc<Memory>, lower: &Arc<Memory>) -> Result<Arc<dyn Device>, Error> {
     let (mut store, below) = (Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>);
     let mut lower = Arc::clone(&below);
-    let options = CacheOptions { mode: CacheMode::WriteBack, dirty_percent: 30, ..CacheOptions::default() };
+    let options =
+        CacheOptions { mode: CacheMode::WriteBack, dirty_percent: 30, keeping: KeepingOptions::below(30), ..CacheOptions::default() };
     let nobody_flushes = |op: &Op| if matches!(op, Op::Flush) { Route::Nobody } else { Route::Usual };
     let no_map = |op: &Op| if is_map(op) { Route::Nobody } else { Route::Usual };
     let no_writes = |op: &Op| if matches!(op, Op::Write { .. }) { Route::Nobody } else { Route::Usual };
@@ -126,9 +120,8 @@ fn start(mistake: Mistake, store: &Arc<Memory>, lower: &Arc<Memory>) -> Result<A
 }
 
 fn devices(seed: u64) -> (Arc<Memory>, Arc<Memory>) {
-    let slow = |info: Info, seed| Arc::new(Memory::with(info).delayed(seed, Duration::from_micros(50)));
     let store = Info { volatile_cache: true, ..Info::plain((3 << 20) + 5 * 4096) };
-    (slow(store, seed), slow(info(BLOCKS * 512), seed + 100))
+    (slow(store, seed), slow(able(BLOCKS * 512), seed + 100))
 }
 
 /// The reference model, and then crashes.
@@ -142,7 +135,7 @@ fn check(mistake: Mistake, seed: u64) -> Result<(), Violation> {
         let members: Vec<Arc<dyn Crashable>> = vec![Arc::clone(&store) as _, Arc::clone(&lower) as _];
         Rig { members, start: Box::new(move || start(mistake, &store, &lower)) }
     };
-    let steps = crash::history(&info(BLOCKS * 512), 60, seed);
+    let steps = crash::history(&able(BLOCKS * 512), 60, seed);
     crash::enumerate(rig, Reactor::virtual_clock, &steps, &Options { points: 60, ..Options::default() }, seed).map(drop)
 }
 

@@ -15,7 +15,7 @@ use array::md::{TimeStamp, Version};
 use array::record::Running;
 use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES};
-use cache::{AdmissionOptions, Cache, CacheHandle, CacheMode, CacheOptions, Overlay, OverlayOptions, PolicyKind};
+use cache::{AdmissionOptions, Cache, CacheHandle, CacheMode, CacheOptions, KeepingOptions, Overlay, OverlayOptions, PolicyKind};
 use device::model::{Links, ModelDevice, ModelOptions};
 use device::{
     BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice, FileOptions, NullDevice, RamDevice,
@@ -29,6 +29,10 @@ use crate::{parse, size};
 
 /// Runs longer than this go past a cache unless it holds the whole device: a backup or a scan would flush it.
 const SEQUENTIAL_CUTOFF_BYTES: u64 = 4 << 20;
+
+/// A cache in memory can become as large as the device, or as this: far more than machines have, and even room that is never
+/// used costs a word for each 32 MiB.
+const CACHE_GROWTH_BYTES_MAX: u64 = 256 << 30;
 
 /// Opens files and block devices for a stack, or refuses to.
 pub trait OpenFiles {
@@ -361,14 +365,35 @@ impl Builder<'_> {
         let lower = lower?;
         let lower_members = self.members.split_off(first);
 
-        let in_memory = matches!(store, Node::Leaf { scheme, .. } if scheme == "ram");
-        let store = if in_memory { self.device(store)? } else { self.kept_store(store, lower.info().block_bytes)? };
-        self.memory_stores += u64::from(in_memory);
+        let memory = match store {
+            Node::Leaf { scheme, address, options } if scheme == "ram" => Some((address, options)),
+            _ => None,
+        };
+        let cache = if let Some((address, options)) = memory {
+            let size_bytes = self.parse_size(&store.to_string(), address)?;
+            let memory = self.cache_memory(size_bytes, options, &*lower)?;
+            self.memory_stores += 1;
+            let options = self.cache_options(settings, mode, size_bytes, &*lower)?;
+            Cache::in_memory(memory, size_bytes, lower, options)?
+        } else {
+            let store = self.kept_store(store, lower.info().block_bytes)?;
+            let options = self.cache_options(settings, mode, store.info().size_bytes, &*lower)?;
+            Cache::open(store, lower, options)?
+        };
         self.members.extend(lower_members);
-        let options = self.cache_options(settings, mode, &*store, &*lower)?;
-        let cache = if in_memory { Cache::in_memory(store, lower, options) } else { Cache::open(store, lower, options) }?;
         self.caches.push(cache.handle());
         Ok(Arc::new(cache))
+    }
+
+    /// Memory for a cache of so many bytes, with room to grow until it holds the whole device: what is not used takes none.
+    fn cache_memory(&mut self, size_bytes: u64, options: &[(String, String)], lower: &dyn Device) -> Result<Arc<dyn Device>, Error> {
+        let leaf = |bytes: u64| Node::Leaf { scheme: "ram".to_owned(), address: size::text(bytes), options: options.to_vec() };
+        let whole_bytes = lower.info().size_bytes.min(CACHE_GROWTH_BYTES_MAX).next_multiple_of(u64::from(Cache::BLOCK_BYTES_MAX));
+        let memory = self.device(&leaf(size_bytes.max(whole_bytes)))?;
+        if let Some(member) = self.members.last_mut() {
+            member.name = leaf(size_bytes).to_string();
+        }
+        Ok(memory)
     }
 
     /// A store that outlives the cache. A file that is not there is made, of the size that its leaf names.
@@ -390,7 +415,7 @@ impl Builder<'_> {
         &mut self,
         settings: &Settings<'_>,
         mode: CacheMode,
-        store: &dyn Device,
+        store_bytes: u64,
         lower: &dyn Device,
     ) -> Result<CacheOptions, Error> {
         let plain = CacheOptions::default();
@@ -404,15 +429,29 @@ impl Builder<'_> {
             Some(0) => None,
             Some(bytes) => Some(bytes),
             // What holds the whole device can keep all of it.
-            None => (store.info().size_bytes < lower.info().size_bytes).then_some(SEQUENTIAL_CUTOFF_BYTES),
+            None => (store_bytes < lower.info().size_bytes).then_some(SEQUENTIAL_CUTOFF_BYTES),
         };
         let block = self.size(settings, "block")?.unwrap_or(plain.block_bytes.into());
+        let dirty_percent = number("dirty", plain.dirty_percent)?;
+        let keeping = self.keeping_options(settings, KeepingOptions::below(dirty_percent))?;
         Ok(CacheOptions {
             mode,
             block_bytes: u32::try_from(block).unwrap_or(u32::MAX),
             policy: settings.get("policy").and_then(PolicyKind::from_name).unwrap_or_default(),
             admission: AdmissionOptions { sequential_cutoff_bytes: cutoff, promote_after },
-            dirty_percent: number("dirty", plain.dirty_percent)?,
+            dirty_percent,
+            keeping,
+        })
+    }
+
+    fn keeping_options(&mut self, settings: &Settings<'_>, plain: KeepingOptions) -> Result<KeepingOptions, Error> {
+        let idle = settings.get("writeback_idle").map(size::parse_duration).transpose();
+        let idle = idle.map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()).at("cache: writeback_idle"))?;
+        Ok(KeepingOptions {
+            idle: idle.map_or(plain.idle, |idle| (!idle.is_zero()).then_some(idle)),
+            high_percent: settings.number("dirty_high")?.unwrap_or(plain.high_percent),
+            low_percent: settings.number("dirty_low")?.unwrap_or(plain.low_percent),
+            rate_bytes_per_second: self.size(settings, "writeback_rate")?.filter(|rate| *rate > 0),
         })
     }
 

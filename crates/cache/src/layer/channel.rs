@@ -18,17 +18,13 @@ use std::sync::atomic::Ordering;
 use block::{BufMut, Channel, Clock, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
 use reactor::Woken;
 
-use super::job::{Content, Flush, Job, Read, Running, Step, Write, WriteOut};
+use super::Shared;
+use super::job::{Content, Job, Purpose, Read, Running, Step, Write};
 use super::ranges::{Waiter, hold};
-use super::{CacheMode, Shared, plan};
 use crate::lane::Lane;
 
 /// Room for the parts of one request, however small the depth.
 const DEPTH_MIN: u32 = 16;
-/// How many runs a write that finds too much dirty writes out.
-const BATCH_RUNS: usize = 32;
-/// How many runs of one flush are under way together.
-const FLUSH_RUNS: usize = 16;
 
 pub(super) struct CacheChannel {
     pub(super) shared: Arc<Shared>,
@@ -38,13 +34,13 @@ pub(super) struct CacheChannel {
     pub(super) lower: Lane,
     waiter: Arc<Waiter>,
     /// Commands below carry the index of their job and their number in its step.
-    jobs: Vec<Option<Running>>,
+    pub(super) jobs: Vec<Option<Running>>,
     free: Vec<usize>,
     /// Requests of the owner among the jobs.
     pub(super) owned: u32,
-    closing: bool,
+    pub(super) closing: bool,
     raw: Vec<Completion>,
-    ready: Vec<Completion>,
+    pub(super) ready: Vec<Completion>,
 }
 
 pub(super) fn below_tag(slot: usize, part: usize) -> u64 {
@@ -254,7 +250,7 @@ impl CacheChannel {
                 Content::Zeroes | Content::Discard => Returned::Nothing,
             },
             Job::Flush(flush) => {
-                if let Some(error) = error.as_ref().filter(|_| flush.owners) {
+                if let Some(error) = error.as_ref().filter(|_| flush.purpose == Purpose::OwnersFlush) {
                     self.shared.let_flushes_fail(error.repeat());
                 }
                 Returned::Nothing
@@ -270,115 +266,14 @@ impl CacheChannel {
         if let Some(error) = error {
             running.error.get_or_insert(error);
         }
-        if self.closing {
-            self.jobs[parent] = Some(running);
-        } else if matches!(running.job, Job::Flush(_)) || running.left == 0 {
+        let goes_on = match &running.job {
+            Job::Flush(flush) => !flush.starting,
+            _ => running.left == 0,
+        };
+        if goes_on && !self.closing {
             self.end_step(parent, running);
         } else {
             self.jobs[parent] = Some(running);
-        }
-    }
-
-    /// Starts writing out a run for a job that is not in its place now.
-    fn start_write_out(&mut self, parent: usize, blocks: Range<u64>) {
-        let slot = self.place();
-        let out = WriteOut { parent, blocks: blocks.clone(), segments: Vec::new(), loaded: Vec::new(), failed: Vec::new() };
-        self.start(slot, Running::new(0, Job::WriteOut(Box::new(out))), &blocks, false);
-    }
-
-    fn start_flush(&mut self, tag: u64) {
-        if let Some(error) = self.shared.flush_failure() {
-            self.ready.push(Request::new(tag, Op::Flush).complete(Err(error)));
-            return;
-        }
-        if self.shared.commits() {
-            return self.start_commit(tag, None);
-        }
-        self.start_writing_out(tag, u64::MAX, true);
-    }
-
-    /// Starts writing out what is dirty now, in address order, up to so many bytes, and then flushes the device below.
-    pub(super) fn start_writing_out(&mut self, tag: u64, most_bytes: u64, owners: bool) {
-        let mut runs: Vec<Range<u64>> = Vec::new();
-        if self.shared.options.mode == CacheMode::WriteBack {
-            self.shared.write_out_failed.store(false, Ordering::Release);
-            let (state, mut blocks_left) = (self.shared.state(), most_bytes / self.shared.shape.block_bytes);
-            for block in state.dirty_blocks() {
-                if runs.last().is_none_or(|run| run.end <= block) && blocks_left > 0 {
-                    let run = plan::run(&self.shared.shape, &state, block);
-                    blocks_left = blocks_left.saturating_sub(run.end - run.start);
-                    runs.push(run);
-                }
-            }
-            drop(state);
-            runs.reverse();
-        }
-        let slot = self.place();
-        self.owned += 1;
-        let mut running = Running::new(tag, Job::Flush(Flush { runs, owners }));
-        running.step = Step::Children;
-        self.go_on_with_flush(slot, running);
-    }
-
-    /// Keeps write-outs under way until none is left to start, and then makes it all durable.
-    fn go_on_with_flush(&mut self, slot: usize, mut running: Running) {
-        let Job::Flush(Flush { runs, .. }) = &mut running.job else { unreachable!("only flushes come here") };
-        let room = FLUSH_RUNS.saturating_sub(running.left);
-        let now = runs.split_off(runs.len() - runs.len().min(room));
-        running.left += now.len();
-        if running.left == 0 {
-            if running.error.is_some() {
-                return self.finish(slot, running);
-            }
-            running.step = Step::Sync;
-            running.left = 1;
-            self.jobs[slot] = Some(running);
-            self.lower.send(Request::new(below_tag(slot, 0), Op::Flush));
-            return;
-        }
-        self.jobs[slot] = Some(running);
-        for blocks in now.into_iter().rev() {
-            self.start_write_out(slot, blocks);
-        }
-    }
-
-    /// Whether so many slots wait for the map to say that they are not dirty any more that it should be written.
-    fn should_free_slots(&self) -> bool {
-        let state = self.shared.state();
-        self.shared.commits() && !self.closing && state.idle_claims() > 0 && state.idle_claims() >= self.shared.dirty_high(&state) / 4
-    }
-
-    /// A write has left so much dirty that it has to write some out, unless somebody else does already.
-    pub(super) fn write_some_out(&mut self, slot: usize, mut running: Running) {
-        let mut runs: Vec<Range<u64>> = Vec::new();
-        {
-            let mut state = self.shared.state();
-            let much = state.dirty_slots() + state.idle_claims() >= self.shared.dirty_high(&state);
-            if much && !self.closing && self.shared.dirty_max(&state) > 0 && !self.shared.writing_out.swap(true, Ordering::AcqRel) {
-                let mut asked = 0;
-                while runs.len() < BATCH_RUNS
-                    && asked < state.dirty_slots()
-                    && let Some(block) = state.next_dirty()
-                {
-                    asked += 1;
-                    if runs.last().is_none_or(|run| !run.contains(&block)) {
-                        let run = plan::run(&self.shared.shape, &state, block);
-                        runs.push(run);
-                    }
-                }
-                if runs.is_empty() {
-                    self.shared.writing_out.store(false, Ordering::Release);
-                }
-            }
-        }
-        if runs.is_empty() {
-            return self.finish(slot, running);
-        }
-        running.step = Step::Children;
-        running.left = runs.len();
-        self.jobs[slot] = Some(running);
-        for blocks in runs {
-            self.start_write_out(slot, blocks);
         }
     }
 }

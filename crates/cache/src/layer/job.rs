@@ -85,6 +85,8 @@ pub(super) struct WriteOut {
     pub(super) loaded: Vec<Option<BufMut>>,
     /// Segments that could not be written.
     pub(super) failed: Vec<usize>,
+    /// Blocks in slots that are to go leave the cache; the blocks are held exclusively.
+    pub(super) retires: bool,
 }
 
 #[derive(Debug)]
@@ -96,13 +98,27 @@ pub(super) enum Job {
     Commit(Box<Commit>),
 }
 
-/// Writes out, and then flushes the device below.
+/// Writes runs of blocks out.
 #[derive(Debug)]
 pub(super) struct Flush {
     /// The runs that are still to be written out, the lowest address last.
     pub(super) runs: Vec<Range<u64>>,
-    /// It was the owner who asked for a flush: once it has failed, all later ones do.
-    pub(super) owners: bool,
+    pub(super) purpose: Purpose,
+    /// Its write-outs are being started: those that end meanwhile are only counted.
+    pub(super) starting: bool,
+}
+
+/// What blocks are written out for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The owner's flush, the device below's included: once it has failed, all later ones do.
+    OwnersFlush,
+    /// The same for those who look after the cache.
+    Flush,
+    /// That there is less dirty: nothing is flushed.
+    Less,
+    /// That slots can go: their blocks leave them.
+    Retire,
 }
 
 /// Makes what the store holds durable, its map included.

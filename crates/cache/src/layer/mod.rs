@@ -16,7 +16,7 @@
 //!
 //! Requests hold their blocks ([`ranges`]) while they work on them, look up what to do ([`plan`], [`state`]), and do it
 //! ([`channel`]). Nothing happens behind the owners' backs: dirty blocks are written out by the writes that find too many of
-//! them, by flushes, and when the cache is closed.
+//! them, by flushes, when the cache is closed, and by a [`keeper`] if there is one.
 
 mod channel;
 mod close;
@@ -24,23 +24,27 @@ mod commit;
 mod format;
 mod job;
 mod keep;
+mod keeper;
 mod plan;
 mod ranges;
 mod shape;
 mod state;
 mod status;
 mod steps;
+mod write_out;
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support, size_text};
+use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support, duration_text, size_text};
 
 use crate::policy::{AdmissionOptions, PolicyKind};
 use channel::CacheChannel;
 use keep::Kept;
 pub use keep::{StoreContents, examine_store};
+pub use keeper::CacheKeeper;
 use shape::Shape;
 pub use state::CacheCounts;
 use state::State;
@@ -101,6 +105,34 @@ pub struct CacheOptions {
     pub admission: AdmissionOptions,
     /// Write-back: from how many dirty blocks on writes have to write some out, in percent of the store.
     pub dirty_percent: u8,
+    /// Write-back: when a [`CacheKeeper`] writes out.
+    pub keeping: KeepingOptions,
+}
+
+/// When a [`CacheKeeper`] writes dirty blocks out, before writes have to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepingOptions {
+    /// After so long without a read or a write, everything; `None`: never for that reason.
+    pub idle: Option<Duration>,
+    /// From more than so many dirty blocks on, in percent of the store …
+    pub high_percent: u8,
+    /// … down to so many.
+    pub low_percent: u8,
+    /// No faster than so many bytes per second.
+    pub rate_bytes_per_second: Option<u64>,
+}
+
+impl KeepingOptions {
+    /// What suits a cache whose writes write out from `dirty_percent` on: four fifths of it are `high`, and half of it `low`.
+    #[must_use]
+    pub const fn below(dirty_percent: u8) -> KeepingOptions {
+        KeepingOptions {
+            idle: Some(Duration::from_secs(1)),
+            high_percent: dirty_percent - dirty_percent / 5,
+            low_percent: dirty_percent / 2,
+            rate_bytes_per_second: None,
+        }
+    }
 }
 
 impl Default for CacheOptions {
@@ -111,6 +143,7 @@ impl Default for CacheOptions {
             policy: PolicyKind::default(),
             admission: AdmissionOptions::default(),
             dirty_percent: 50,
+            keeping: KeepingOptions::below(50),
         }
     }
 }
@@ -138,12 +171,16 @@ struct Shared {
     stopped: Mutex<Option<Error>>,
     is_stopped: AtomicBool,
     flush_failure: Mutex<Option<Error>>,
-    /// A write is busy writing out.
+    /// A write or a keeper is busy writing out.
     writing_out: AtomicBool,
     /// A write-out failed: nothing more is kept back, and nothing is tried again before a flush asks for it.
     write_out_failed: AtomicBool,
     /// Something was written to the device below since it was last flushed.
     lower_written: AtomicBool,
+    /// It is being given another size.
+    resizing: AtomicBool,
+    /// How much was written out of late, in bytes per second.
+    write_out_rate: AtomicU64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -158,16 +195,17 @@ impl Cache {
     /// The largest, in bytes.
     pub const BLOCK_BYTES_MAX: u32 = 256 << 10;
 
-    /// Puts memory in front of `lower`: what lies in `store` is of no interest, neither now nor when the cache is closed.
+    /// Puts memory in front of `lower`: what lies in `store` is of no interest, neither now nor when the cache is closed. The
+    /// first `size_bytes` of it are used; a [`CacheKeeper`] can give the cache another size, up to that of the store.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when the sizes or the options do not fit, [`ErrorKind::ReadOnly`] when the store cannot be
     /// written.
-    pub fn in_memory(store: Arc<dyn Device>, lower: Arc<dyn Device>, options: CacheOptions) -> Result<Cache, Error> {
+    pub fn in_memory(store: Arc<dyn Device>, size_bytes: u64, lower: Arc<dyn Device>, options: CacheOptions) -> Result<Cache, Error> {
         let make = || {
             check(store.info(), lower.info(), &options)?;
             let shape = Shape::new(options.block_bytes.into(), 0, store.info(), lower.info());
-            let slots = store.info().size_bytes / shape.block_bytes;
+            let slots = size_bytes.min(store.info().size_bytes) / shape.block_bytes;
             let state = State::new(options.policy, options.admission, slots, shape.blocks(), None)?;
             Ok(Cache::of(store, lower, options, shape, state, None))
         };
@@ -227,6 +265,8 @@ impl Cache {
             writing_out: AtomicBool::new(false),
             write_out_failed: AtomicBool::new(false),
             lower_written: AtomicBool::new(true),
+            resizing: AtomicBool::new(false),
+            write_out_rate: AtomicU64::new(0),
         };
         Cache { shared: Arc::new(shared) }
     }
@@ -263,6 +303,14 @@ fn check(store: &Info, lower: &Info, options: &CacheOptions) -> Result<(), Error
     }
     if !(1..=90).contains(&options.dirty_percent) {
         return invalid(format!("{} % of the cache dirty; it is a number from 1 to 90", options.dirty_percent));
+    }
+    let KeepingOptions { high_percent: high, low_percent: low, .. } = options.keeping;
+    if low > high || high > options.dirty_percent {
+        return invalid(format!(
+            "dirty_low={low}, dirty_high={high}, dirty={}: each is at most the next: write-out ends at the first, begins at the second, and is \
+             the writers' own affair from the third on",
+            options.dirty_percent
+        ));
     }
     if store.read_only {
         return Err(Error::new(ErrorKind::ReadOnly, "the cache's device cannot be written"));
@@ -308,7 +356,14 @@ impl Shared {
 
     fn describe(&self) -> Node {
         let (options, plain) = (self.options, CacheOptions::default());
-        let mut node = Node::layer("cache", vec![self.store.describe(), self.lower.describe()]).with("mode", options.mode);
+        let mut store = self.store.describe();
+        if let (Node::Leaf { scheme, address, .. }, None) = (&mut store, &self.kept)
+            && scheme == "ram"
+        {
+            // There is room for more, which is not used.
+            *address = size_text(u64::from(self.state().limit) * self.shape.block_bytes);
+        }
+        let mut node = Node::layer("cache", vec![store, self.lower.describe()]).with("mode", options.mode);
         if options.block_bytes != plain.block_bytes {
             node = node.with("block", size_text(options.block_bytes.into()));
         }
@@ -322,6 +377,19 @@ impl Shared {
         if options.dirty_percent != plain.dirty_percent {
             node = node.with("dirty", options.dirty_percent);
         }
+        let (keeping, plain) = (options.keeping, KeepingOptions::below(options.dirty_percent));
+        if keeping.high_percent != plain.high_percent {
+            node = node.with("dirty_high", keeping.high_percent);
+        }
+        if keeping.low_percent != plain.low_percent {
+            node = node.with("dirty_low", keeping.low_percent);
+        }
+        if keeping.idle != plain.idle {
+            node = node.with("writeback_idle", duration_text(keeping.idle.unwrap_or_default()));
+        }
+        if let Some(rate) = keeping.rate_bytes_per_second {
+            node = node.with("writeback_rate", size_text(rate));
+        }
         node
     }
 
@@ -331,7 +399,7 @@ impl Shared {
     }
 
     /// From how many dirty slots on writes write some out.
-    fn dirty_high(&self, state: &State) -> u32 {
+    fn dirty_limit(&self, state: &State) -> u32 {
         (u64::from(state.limit) * u64::from(self.options.dirty_percent) / 100).max(1) as u32
     }
 
@@ -340,7 +408,7 @@ impl Shared {
         if self.write_out_failed.load(Ordering::Acquire) {
             return 0;
         }
-        let high = self.dirty_high(state);
+        let high = self.dirty_limit(state);
         high + (state.limit - high.min(state.limit)) / 2
     }
 

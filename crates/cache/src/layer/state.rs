@@ -100,6 +100,34 @@ impl State {
         })
     }
 
+    /// Lets nothing more into the slots from `limit` on, and names the blocks that are there, in address order.
+    pub(super) fn retire(&mut self, limit: u32) -> Vec<u64> {
+        self.limit = limit;
+        self.directory.retire(limit);
+        let there = self.directory.in_use().filter(|&slot| slot >= limit);
+        let mut blocks: Vec<u64> = there.map(|slot| self.directory.block(slot)).collect();
+        blocks.sort_unstable();
+        blocks
+    }
+
+    /// Has so many slots from now on; those that go are empty.
+    pub(super) fn resize(&mut self, slots: u32) {
+        self.directory.resize(slots);
+        self.admission.resize(slots);
+        for bits in [&mut self.dirty, &mut self.claimed, &mut self.stale, &mut self.touched] {
+            bits.resize(slots);
+        }
+        self.limit = slots;
+    }
+
+    /// The block leaves its slot if that is to go. The caller holds the block exclusively, and nothing but it has what is dirty.
+    pub(super) fn leave_retired(&mut self, block: u64) {
+        if self.directory.find(block).is_some_and(|slot| slot >= self.limit && !self.dirty.get(slot)) {
+            self.invalidate(block);
+            self.counts.evictions += 1;
+        }
+    }
+
     pub(super) fn dirty_slots(&self) -> u32 {
         self.dirty_slots
     }

@@ -1,12 +1,14 @@
 //! What somebody who looks after a cache sees of it and can tell it.
 
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use super::{CacheCounts, CacheMode, Shared};
 use block::{Channel, Error, ErrorKind, Op, Reactor, Request};
 
 use super::channel::CacheChannel;
+use super::job::Purpose;
 use crate::policy::PolicyKind;
 
 /// A cache at one moment.
@@ -28,6 +30,8 @@ pub struct CacheStatus {
     pub dirty_bytes: u64,
     /// What was counted since it was opened.
     pub counts: CacheCounts,
+    /// How much was written out of late, in bytes per second; 0 where nobody keeps the cache.
+    pub write_out_bytes_per_second: u64,
     /// Memory that it takes besides the data, in bytes.
     pub metadata_bytes: u64,
     /// What is wrong with it.
@@ -37,7 +41,7 @@ pub struct CacheStatus {
 /// A cache, for those who look after it. It does not keep the cache open.
 #[derive(Clone)]
 pub struct CacheHandle {
-    shared: Weak<Shared>,
+    pub(super) shared: Weak<Shared>,
 }
 
 impl fmt::Debug for CacheHandle {
@@ -71,7 +75,7 @@ impl CacheHandle {
         let before = written();
         let reactor = Reactor::wall().map_err(|error| Error::from_io("an io_uring for the write-out", error))?;
         let mut channel = CacheChannel::open(&shared, 1, &reactor)?;
-        channel.start_writing_out(0, most_bytes, false);
+        channel.start_writing_dirty_out(0, most_bytes, Purpose::Flush);
         wait_for(&mut channel, &reactor)?;
         if shared.commits() {
             channel.submit(Request::new(0, Op::Flush));
@@ -95,10 +99,12 @@ impl CacheHandle {
         let shared = self.shared.upgrade()?;
         let stopped = shared.stop_reason().or_else(|| shared.flush_failure()).map(|error| error.to_string());
         let distrusted = || shared.is_distrusted().then(|| "its device has failed and is not used any more".to_owned());
+        // It looks at the state too.
+        let name = shared.describe().to_string();
         let state = shared.state();
         let bytes = |slots: u32| u64::from(slots) * shared.shape.block_bytes;
         Some(CacheStatus {
-            name: shared.describe().to_string(),
+            name,
             mode: shared.options.mode,
             policy: shared.options.policy,
             block_bytes: shared.shape.block_bytes,
@@ -106,6 +112,7 @@ impl CacheHandle {
             used_bytes: bytes(state.directory.used()),
             dirty_bytes: bytes(state.dirty_slots()),
             counts: state.counts,
+            write_out_bytes_per_second: shared.write_out_rate.load(Ordering::Relaxed),
             metadata_bytes: state.memory_bytes() as u64,
             failure: stopped.or_else(distrusted),
         })

@@ -1,7 +1,5 @@
 //! The steps of reads, writes and write-outs: what is sent, and what is true when it has ended.
 
-use std::sync::atomic::Ordering;
-
 use block::{Buf, BufMut, Error, Op, Request, Returned};
 
 use super::CacheMode;
@@ -9,7 +7,7 @@ use super::channel::{CacheChannel, below_tag, bounce, keep_first};
 use super::job::{Content, Job, Running, Step, slice};
 use super::plan::{self, From, WriteRules};
 
-fn at_store(error: Error) -> Error {
+pub(super) fn at_store(error: Error) -> Error {
     error.at("the cache's device")
 }
 
@@ -308,64 +306,6 @@ impl CacheChannel {
         } else {
             self.finish(slot, running);
         }
-    }
-
-    pub(super) fn begin_write_out(&mut self, slot: usize, mut running: Running) {
-        let Job::WriteOut(out) = &mut running.job else { unreachable!("a write-out") };
-        let shape = self.shared.shape;
-        out.segments = plan::segments(&shape, &self.shared.state(), out.blocks.clone());
-        let pieces: Vec<(u32, u64)> = out.segments.iter().flat_map(|segment| segment.pieces.iter().copied()).collect();
-        out.loaded = pieces.iter().map(|_| None).collect();
-        running.step = Step::Load;
-        running.left = pieces.len();
-        for (number, (first, length)) in pieces.into_iter().enumerate() {
-            let read = Op::Read { offset: shape.slot_offset(first), into: bounce(length) };
-            self.store.send(Request::new(below_tag(slot, number), read));
-        }
-        self.wait_for(slot, running);
-    }
-
-    pub(super) fn end_load(&mut self, slot: usize, mut running: Running) {
-        if let Some(error) = running.error.take() {
-            self.shared.store_failed(&error);
-            self.shared.write_out_failed.store(true, Ordering::Release);
-            running.error = Some(at_store(error));
-            return self.finish(slot, running);
-        }
-        let Job::WriteOut(out) = &mut running.job else { unreachable!("a write-out") };
-        running.step = Step::Send;
-        running.left = out.segments.len();
-        let mut loaded = std::mem::take(&mut out.loaded).into_iter().flatten();
-        let mut writes = Vec::new();
-        for segment in &out.segments {
-            let mut whole = BufMut::zeroed(0);
-            loaded.by_ref().take(segment.pieces.len()).for_each(|piece| whole.append(piece));
-            writes.push((segment.offset, whole.freeze()));
-        }
-        if writes.is_empty() {
-            return self.end_send(slot, running);
-        }
-        self.jobs_put(slot, running);
-        for (number, (offset, from)) in writes.into_iter().enumerate() {
-            self.lower.send(Request::new(below_tag(slot, number), Op::Write { offset, from, fua: false }));
-        }
-    }
-
-    pub(super) fn end_send(&mut self, slot: usize, mut running: Running) {
-        let Job::WriteOut(out) = &mut running.job else { unreachable!("a write-out") };
-        if running.error.is_some() {
-            self.shared.write_out_failed.store(true, Ordering::Release);
-        }
-        {
-            let mut state = self.shared.state();
-            for (number, segment) in out.segments.iter().enumerate() {
-                if !out.failed.contains(&number) {
-                    segment.dirty.iter().for_each(|&slot| state.set_clean(slot));
-                    state.counts.written_out += segment.dirty.len() as u64;
-                }
-            }
-        }
-        self.finish(slot, running);
     }
 }
 

@@ -53,6 +53,11 @@ impl Admission {
         Admission { options, runs: [Run::default(); RUNS], requests: 0, counters: vec![[0; WAYS]; sets].into() }
     }
 
+    /// For another number of slots: what was counted of blocks is forgotten, runs are not.
+    pub(crate) fn resize(&mut self, slots: u32) {
+        self.counters = Admission::new(self.options, slots).counters;
+    }
+
     /// A request, whatever the cache has of it. Says whether it is so far into a sequential run that what it misses stays
     /// outside.
     pub fn request(&mut self, offset: u64, length: u64) -> bool {

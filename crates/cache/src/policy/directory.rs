@@ -12,6 +12,18 @@ pub struct Directory {
     kind: PolicyKind,
 }
 
+/// So many slots, if a directory can have that many.
+pub(crate) fn check_slots(slots: u64) -> Result<u32, Error> {
+    let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, text));
+    if slots == 0 {
+        return invalid("a cache holds at least one block; give it more room".to_owned());
+    }
+    if slots > u64::from(SLOTS_MAX) {
+        return invalid(format!("{slots} blocks are more than the {SLOTS_MAX} that a cache keeps track of; choose a larger block"));
+    }
+    Ok(slots as u32)
+}
+
 impl Directory {
     /// A directory of `slots` free slots for a device of `blocks` blocks.
     ///
@@ -19,17 +31,11 @@ impl Directory {
     /// [`ErrorKind::Invalid`] for no slot at all, more than [`SLOTS_MAX`], or a device of more than 2^32 blocks: then the
     /// cache needs larger blocks.
     pub fn new(kind: PolicyKind, slots: u64, blocks: u64) -> Result<Directory, Error> {
-        let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, text));
-        if slots == 0 {
-            return invalid("a cache holds at least one block; give it more room".to_owned());
-        }
-        if slots > u64::from(SLOTS_MAX) {
-            return invalid(format!("{slots} blocks are more than the {SLOTS_MAX} that a cache keeps track of; choose a larger block"));
-        }
+        let slots = check_slots(slots)?;
         if blocks > 1 << 32 {
-            return invalid(format!("a device of {blocks} blocks; a cache tells {} apart; choose a larger block", 1_u64 << 32));
+            let text = format!("a device of {blocks} blocks; a cache tells {} apart; choose a larger block", 1_u64 << 32);
+            return Err(Error::new(ErrorKind::Invalid, text));
         }
-        let slots = slots as u32;
         Ok(Directory { table: Table::new(slots), policy: kind.make(slots), kind })
     }
 
@@ -123,6 +129,26 @@ impl Directory {
     pub fn remove(&mut self, slot: Slot) {
         self.policy.remove(slot);
         self.table.remove(slot);
+    }
+
+    /// Gives away no slot from `limit` on any more: those that hold a block keep it until it goes, and are not used again.
+    pub fn retire(&mut self, limit: u32) {
+        self.table.retire(limit);
+    }
+
+    /// Changes the number of slots, those that were retired included. Blocks keep their slots, which must all be below
+    /// `slots`, and the order in which they go; what else the policy has learnt is forgotten. Pinned ones stay so.
+    pub fn resize(&mut self, slots: u32) {
+        let mut entries: Vec<(Slot, u32)> = self.table.in_use().map(|slot| (slot, self.table.key(slot))).collect();
+        entries.sort_unstable();
+        let mut table = Table::new(slots);
+        let restored = table.restore(entries);
+        debug_assert!(restored, "a block is in a slot that is to go");
+        let mut policy = self.kind.make(slots);
+        while let Some(slot) = self.policy.evict(0, &|slot| self.table.key(slot), &mut |_| true) {
+            policy.insert(slot, self.table.key(slot));
+        }
+        (self.table, self.policy) = (table, policy);
     }
 
     /// Memory in use, in bytes: all of it but a fixed few hundred.

@@ -39,6 +39,16 @@ impl Bits {
         Bits(vec![0; count.div_ceil(64) as usize].into())
     }
 
+    /// The same for another number of slots; new ones have none set.
+    pub(crate) fn resize(&mut self, count: u32) {
+        let mut words = std::mem::take(&mut self.0).into_vec();
+        words.resize(count.div_ceil(64) as usize, 0);
+        if let Some(last) = words.last_mut().filter(|_| !count.is_multiple_of(64)) {
+            *last &= (1 << (count % 64)) - 1;
+        }
+        self.0 = words.into();
+    }
+
     pub(crate) fn get(&self, slot: Slot) -> bool {
         self.0[slot as usize / 64] >> (slot % 64) & 1 == 1
     }
@@ -86,7 +96,8 @@ impl List {
     }
 }
 
-fn some(slot: u32) -> Option<Slot> {
+/// The slot, if there is one.
+pub(super) fn some(slot: u32) -> Option<Slot> {
     (slot != NONE).then_some(slot)
 }
 

@@ -34,6 +34,7 @@ use std::fmt;
 
 pub use admission::{Admission, AdmissionOptions};
 pub use directory::Directory;
+pub(crate) use directory::check_slots;
 pub(crate) use lists::Bits;
 
 /// A place in the cache.

@@ -6,7 +6,7 @@
 //!   next     slot -> slot  slot        a chain is as long as a head has blocks, four in a full cache
 //! ```
 
-use super::lists::{NONE, Packed};
+use super::lists::{NONE, Packed, some};
 use super::{Slot, hash, place};
 
 /// Slots that share a head, in the mean of a full cache.
@@ -19,6 +19,8 @@ pub(super) struct Table {
     heads: Packed,
     free: u32,
     used: u32,
+    /// Slots from here on are not given away any more.
+    limit: u32,
 }
 
 impl Table {
@@ -26,7 +28,7 @@ impl Table {
         let count = slots as usize;
         let mut next = Packed::new(count);
         (1..slots).for_each(|slot| next.set(slot as usize - 1, slot));
-        Table { keys: vec![0; count].into(), next, heads: Packed::new(count.div_ceil(SLOTS_PER_HEAD)), free: 0, used: 0 }
+        Table { keys: vec![0; count].into(), next, heads: Packed::new(count.div_ceil(SLOTS_PER_HEAD)), free: 0, used: 0, limit: slots }
     }
 
     pub(super) fn slots(&self) -> u32 {
@@ -88,15 +90,28 @@ impl Table {
             self.used += 1;
         }
         free.extend(next_free..self.slots());
+        self.chain_free(free);
+        true
+    }
+
+    /// Gives away no slot from `limit` on any more.
+    pub(super) fn retire(&mut self, limit: u32) {
+        let free = std::iter::successors(some(self.free), |&slot| some(self.next.get(slot as usize)));
+        let free: Vec<Slot> = free.filter(|&slot| slot < limit).collect();
+        self.limit = limit;
+        self.chain_free(free);
+    }
+
+    /// These are free, the first to be given away first.
+    fn chain_free(&mut self, free: Vec<Slot>) {
         self.free = NONE;
         for slot in free.into_iter().rev() {
             self.next.set(slot as usize, self.free);
             self.free = slot;
         }
-        true
     }
 
-    /// Frees a slot in use; it is the next to be given away.
+    /// Frees a slot in use; it is the next to be given away, unless it is retired.
     pub(super) fn remove(&mut self, slot: Slot) {
         let head = self.head(self.keys[slot as usize]);
         let after = self.next.get(slot as usize);
@@ -109,15 +124,16 @@ impl Table {
             }
             self.next.set(at as usize, after);
         }
-        self.next.set(slot as usize, self.free);
-        self.free = slot;
+        if slot < self.limit {
+            self.next.set(slot as usize, self.free);
+            self.free = slot;
+        }
         self.used -= 1;
     }
 
     /// The slots in use, chain by chain.
     pub(super) fn in_use(&self) -> impl Iterator<Item = Slot> + '_ {
         let heads = (0..self.heads.memory_bytes() / 3).map(|head| self.heads.get(head));
-        let some = |slot: u32| (slot != NONE).then_some(slot);
         heads.flat_map(move |head| std::iter::successors(some(head), move |&slot| some(self.next.get(slot as usize))))
     }
 

@@ -476,3 +476,47 @@ fn a_block_comes_in_at_the_access_that_was_asked_for() {
         }
     }
 }
+
+#[test]
+fn a_directory_that_changes_its_size_keeps_its_blocks_and_their_order() {
+    for kind in PolicyKind::ALL {
+        for slots in [40, 100] {
+            let mut random = Random::with_seed(7);
+            let mut directory = Directory::new(kind, 64, 1 << 20).unwrap();
+            let blocks: Vec<u64> = (0..64).map(|number| 1000 + 13 * number).collect();
+            blocks.iter().for_each(|&block| assert!(directory.insert(block).is_some()));
+            (0..200).for_each(|_| assert!(directory.access(blocks[random.usize(..64)]).is_some()));
+            directory.retire(slots);
+            for &block in &blocks {
+                let slot = directory.find(block).unwrap();
+                if slot >= slots {
+                    directory.remove(slot);
+                }
+            }
+            let pinned = directory.find(blocks[5]).unwrap();
+            directory.pin(pinned);
+            let kept: Vec<(u64, Slot)> = blocks.iter().filter_map(|&block| Some((block, directory.find(block)?))).collect();
+            assert_eq!(kept.len(), slots.min(64) as usize, "{kind}");
+            assert_eq!(directory.insert(7), if slots < 64 { None } else { directory.find(7) }, "{kind}: a slot that is retired");
+            directory.find(7).into_iter().for_each(|slot| directory.remove(slot));
+
+            directory.resize(slots);
+            assert_eq!((directory.slots(), directory.used()), (slots, kept.len() as u32), "{kind}");
+            kept.iter().for_each(|&(block, slot)| assert_eq!(directory.find(block), Some(slot), "{kind}: block {block}"));
+            // All leave but the pinned one, and everything is free for others.
+            let mut gone = HashSet::new();
+            while let Some((_, block)) = directory.evict(0, |_| true) {
+                assert!(gone.insert(block), "{kind}");
+            }
+            assert_eq!((gone.len() + 1, gone.contains(&blocks[5])), (kept.len(), false), "{kind}");
+            (0..u64::from(slots) - 1).for_each(|block| assert!(directory.insert(block).is_some_and(|slot| slot < slots), "{kind}"));
+            assert_eq!(directory.insert(5000), None, "{kind}");
+        }
+    }
+    let mut directory = Directory::new(PolicyKind::Lru, 8, 100).unwrap();
+    (0..8).for_each(|block| assert!(directory.insert(block).is_some()));
+    [3, 0, 5].iter().for_each(|&block| assert!(directory.access(block).is_some()));
+    directory.resize(20);
+    let order: Vec<u64> = std::iter::from_fn(|| directory.evict(0, |_| true)).map(|(_, block)| block).collect();
+    assert_eq!(order, [1, 2, 4, 6, 7, 3, 0, 5]);
+}

@@ -1,0 +1,211 @@
+//! Writing out: what goes together, who asks for it, and the steps of each run.
+//!
+//! ```text
+//! a flush over memory     all that is dirty       then a flush of the device below
+//! a write, too much dirty a batch of the sweep    before it completes
+//! a keeper                a batch of the sweep    when the cache is idle, or too much is dirty
+//! a smaller cache         what is in the slots that go, which leaves them
+//! ```
+//!
+//! The sweep goes over the device from the lowest address to the highest and begins again.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use block::{BufMut, Op, Request};
+
+use super::channel::{CacheChannel, below_tag, bounce};
+use super::job::{Flush, Job, Purpose, Running, Step, WriteOut};
+use super::state::State;
+use super::steps::at_store;
+use super::{CacheMode, Shared, plan};
+
+/// How many runs a write that finds too much dirty writes out.
+const BATCH_RUNS: usize = 32;
+/// How many runs of one flush are under way together.
+const FLUSH_RUNS: usize = 16;
+
+impl Shared {
+    /// What the sweep writes out next: up to so many runs, and no more once they have so many blocks.
+    pub(super) fn swept_runs(&self, state: &mut State, most_runs: usize, most_blocks: u64) -> Vec<Range<u64>> {
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        let (mut asked, mut blocks) = (0, 0);
+        while runs.len() < most_runs
+            && blocks < most_blocks
+            && asked < state.dirty_slots()
+            && let Some(block) = state.next_dirty()
+        {
+            asked += 1;
+            if runs.last().is_none_or(|run| !run.contains(&block)) {
+                let run = plan::run(&self.shape, state, block);
+                blocks += run.end - run.start;
+                runs.push(run);
+            }
+        }
+        runs
+    }
+}
+
+impl CacheChannel {
+    /// Starts writing out a run for a job that is not in its place now.
+    fn start_write_out(&mut self, parent: usize, blocks: Range<u64>, retires: bool) {
+        let slot = self.place();
+        let out = WriteOut { parent, blocks: blocks.clone(), segments: Vec::new(), loaded: Vec::new(), failed: Vec::new(), retires };
+        self.start(slot, Running::new(0, Job::WriteOut(Box::new(out))), &blocks, retires);
+    }
+
+    pub(super) fn start_flush(&mut self, tag: u64) {
+        if let Some(error) = self.shared.flush_failure() {
+            self.ready.push(Request::new(tag, Op::Flush).complete(Err(error)));
+            return;
+        }
+        if self.shared.commits() {
+            return self.start_commit(tag, None);
+        }
+        self.start_writing_dirty_out(tag, u64::MAX, Purpose::OwnersFlush);
+    }
+
+    /// Starts writing out what is dirty now, the lowest addresses first, up to about so many bytes.
+    pub(super) fn start_writing_dirty_out(&mut self, tag: u64, most_bytes: u64, purpose: Purpose) {
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        if self.shared.options.mode == CacheMode::WriteBack {
+            self.shared.write_out_failed.store(false, Ordering::Release);
+            let (state, mut blocks_left) = (self.shared.state(), most_bytes / self.shared.shape.block_bytes);
+            for block in state.dirty_blocks() {
+                if runs.last().is_none_or(|run| run.end <= block) && blocks_left > 0 {
+                    let run = plan::run(&self.shared.shape, &state, block);
+                    blocks_left = blocks_left.saturating_sub(run.end - run.start);
+                    runs.push(run);
+                }
+            }
+        }
+        self.start_writing_out(tag, runs, purpose);
+    }
+
+    /// Starts writing these runs out, the first first.
+    pub(super) fn start_writing_out(&mut self, tag: u64, mut runs: Vec<Range<u64>>, purpose: Purpose) {
+        runs.reverse();
+        let slot = self.place();
+        self.owned += 1;
+        let mut running = Running::new(tag, Job::Flush(Flush { runs, purpose, starting: false }));
+        running.step = Step::Children;
+        self.go_on_with_flush(slot, running);
+    }
+
+    /// Keeps write-outs under way until none is left to start, and then makes it all durable if that is what it is for. One
+    /// that has nothing to do ends while it is being started; `starting` keeps that from coming back here for each.
+    pub(super) fn go_on_with_flush(&mut self, slot: usize, mut running: Running) {
+        let purpose = loop {
+            let Job::Flush(flush) = &mut running.job else { unreachable!("only flushes come here") };
+            flush.starting = running.left < FLUSH_RUNS && !flush.runs.is_empty();
+            let purpose = flush.purpose;
+            let Some(blocks) = flush.runs.pop_if(|_| flush.starting) else { break purpose };
+            running.left += 1;
+            self.jobs_put(slot, running);
+            self.start_write_out(slot, blocks, purpose == Purpose::Retire);
+            let Some(again) = self.jobs[slot].take() else { return };
+            running = again;
+        };
+        if running.left > 0 {
+            return self.jobs_put(slot, running);
+        }
+        if running.error.is_some() || matches!(purpose, Purpose::Less | Purpose::Retire) {
+            return self.finish(slot, running);
+        }
+        running.step = Step::Sync;
+        running.left = 1;
+        self.jobs_put(slot, running);
+        self.lower.send(Request::new(below_tag(slot, 0), Op::Flush));
+    }
+
+    /// Whether so many slots wait for the map to say that they are not dirty any more that it should be written.
+    pub(super) fn should_free_slots(&self) -> bool {
+        let state = self.shared.state();
+        self.shared.commits() && !self.closing && state.idle_claims() > 0 && state.idle_claims() >= self.shared.dirty_limit(&state) / 4
+    }
+
+    /// A write has left so much dirty that it has to write some out, unless somebody else does already.
+    pub(super) fn write_some_out(&mut self, slot: usize, mut running: Running) {
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        {
+            let mut state = self.shared.state();
+            let much = state.dirty_slots() + state.idle_claims() >= self.shared.dirty_limit(&state);
+            if much && !self.closing && self.shared.dirty_max(&state) > 0 && !self.shared.writing_out.swap(true, Ordering::AcqRel) {
+                runs = self.shared.swept_runs(&mut state, BATCH_RUNS, u64::MAX);
+                if runs.is_empty() {
+                    self.shared.writing_out.store(false, Ordering::Release);
+                }
+            }
+        }
+        if runs.is_empty() {
+            return self.finish(slot, running);
+        }
+        running.step = Step::Children;
+        running.left = runs.len();
+        self.jobs_put(slot, running);
+        for blocks in runs {
+            self.start_write_out(slot, blocks, false);
+        }
+    }
+
+    pub(super) fn begin_write_out(&mut self, slot: usize, mut running: Running) {
+        let Job::WriteOut(out) = &mut running.job else { unreachable!("a write-out") };
+        let shape = self.shared.shape;
+        out.segments = plan::segments(&shape, &self.shared.state(), out.blocks.clone());
+        let pieces: Vec<(u32, u64)> = out.segments.iter().flat_map(|segment| segment.pieces.iter().copied()).collect();
+        out.loaded = pieces.iter().map(|_| None).collect();
+        running.step = Step::Load;
+        running.left = pieces.len();
+        for (number, (first, length)) in pieces.into_iter().enumerate() {
+            let read = Op::Read { offset: shape.slot_offset(first), into: bounce(length) };
+            self.store.send(Request::new(below_tag(slot, number), read));
+        }
+        self.wait_for(slot, running);
+    }
+
+    pub(super) fn end_load(&mut self, slot: usize, mut running: Running) {
+        if let Some(error) = running.error.take() {
+            self.shared.store_failed(&error);
+            self.shared.write_out_failed.store(true, Ordering::Release);
+            running.error = Some(at_store(error));
+            return self.finish(slot, running);
+        }
+        let Job::WriteOut(out) = &mut running.job else { unreachable!("a write-out") };
+        running.step = Step::Send;
+        running.left = out.segments.len();
+        let mut loaded = std::mem::take(&mut out.loaded).into_iter().flatten();
+        let mut writes = Vec::new();
+        for segment in &out.segments {
+            let mut whole = BufMut::zeroed(0);
+            loaded.by_ref().take(segment.pieces.len()).for_each(|piece| whole.append(piece));
+            writes.push((segment.offset, whole.freeze()));
+        }
+        if writes.is_empty() {
+            return self.end_send(slot, running);
+        }
+        self.jobs_put(slot, running);
+        for (number, (offset, from)) in writes.into_iter().enumerate() {
+            self.lower.send(Request::new(below_tag(slot, number), Op::Write { offset, from, fua: false }));
+        }
+    }
+
+    pub(super) fn end_send(&mut self, slot: usize, mut running: Running) {
+        let Job::WriteOut(out) = &mut running.job else { unreachable!("a write-out") };
+        if running.error.is_some() {
+            self.shared.write_out_failed.store(true, Ordering::Release);
+        }
+        {
+            let mut state = self.shared.state();
+            for (number, segment) in out.segments.iter().enumerate() {
+                if !out.failed.contains(&number) {
+                    segment.dirty.iter().for_each(|&slot| state.set_clean(slot));
+                    state.counts.written_out += segment.dirty.len() as u64;
+                }
+            }
+            if out.retires {
+                out.blocks.clone().for_each(|block| state.leave_retired(block));
+            }
+        }
+        self.finish(slot, running);
+    }
+}
