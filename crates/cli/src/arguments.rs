@@ -78,7 +78,7 @@ itself (bench SUITE --json) become one report in which they sit side by side.")]
     #[command(subcommand)]
     Array(ArrayVerb),
 
-    /// What caches would do for a workload
+    /// What caches hold, and what they would do for a workload
     #[command(subcommand)]
     Cache(CacheVerb),
 

@@ -98,9 +98,12 @@ impl Roster {
                 }
             }
             Command::Wait { array } => return Ok(waited(upkeep, self.array(array.as_deref())?)),
-            Command::Status | Command::Stop | Command::Mount { .. } | Command::Unmount | Command::FlushCaches => {
-                unreachable!("the server's own")
-            }
+            Command::Status
+            | Command::Stop
+            | Command::Mount { .. }
+            | Command::Unmount
+            | Command::FlushCaches
+            | Command::ResizeCache { .. } => unreachable!("the server's own"),
         }
         Ok(Value::Null)
     }

@@ -12,6 +12,7 @@
 //! Whatever a server makes outside its own process stands in its journal before it is made. A server that is killed leaves
 //! the journal behind, and the next `start` or `stop` undoes what stands in it.
 
+mod caches;
 mod client;
 mod control;
 mod exchange;
@@ -30,5 +31,5 @@ pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction,
 pub use runtime::{Claim, Entry, Runtime};
 pub use serve::Server;
 pub use settings::{Attach, MountSettings, Settings, TlsSettings, configurations};
-pub use status::{Attached, MemberStatus, Status};
+pub use status::{Attached, CacheReport, MemberStatus, Status};
 pub use upkeep::Event;

@@ -81,6 +81,14 @@ pub enum Command {
     },
     /// Write out what is dirty in its caches; they stay warm.
     FlushCaches,
+    /// Give a cache in memory another size.
+    ResizeCache {
+        /// Its number in `status`, where there are several in memory.
+        #[serde(default)]
+        cache: Option<usize>,
+        /// The size, in bytes.
+        size_bytes: u64,
+    },
     /// Answer when nothing is under way any more, or within a second in any case, with what is.
     Wait {
         /// The array, where the stack has several.
@@ -164,6 +172,8 @@ mod tests {
         assert_eq!(scrub, Command::Scrub { array: None, action: ScrubAction::Check });
         assert!(read(r#"{"version": 1, "request": {"fail": {"member": 2, "force": true}}}"#).is_err(), "unknown fields are refused");
         assert_eq!(read(r#"{"version": 1, "request": "flush_caches"}"#).unwrap(), Command::FlushCaches);
+        let resize = read(r#"{"version": 1, "request": {"resize_cache": {"size_bytes": 4096}}}"#).unwrap();
+        assert_eq!(resize, Command::ResizeCache { cache: None, size_bytes: 4096 });
         assert!(read(r#"{"version": 1, "request": "explode"}"#).is_err());
     }
 

@@ -21,6 +21,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags};
 use serde_json::{Value, json};
 use stack::{Arrays, BuildContext, DeadlineWatch, OpenFiles, Stack};
 
+use crate::caches;
 use crate::control;
 use crate::exchange::Roster;
 use crate::exports::Exports;
@@ -255,7 +256,8 @@ impl Server {
             Command::Stop => self.end_all().map(|problems| json!({ "problems": problems })),
             Command::Mount { point, file_system, options } => self.mount(&point, &file_system, options.as_deref()),
             Command::Unmount => self.unmount(),
-            Command::FlushCaches => self.flush_caches(),
+            Command::FlushCaches => caches::flush(&self.name, &self.caches),
+            Command::ResizeCache { cache, size_bytes } => self.resize_cache(cache, size_bytes),
             other => self.exchange(other),
         }
     }
@@ -308,16 +310,10 @@ impl Server {
         Ok(problems)
     }
 
-    fn flush_caches(&self) -> Result<Value, Error> {
-        if self.caches.is_empty() {
-            return Err(Error::usage(format!("{}: there is no cache in it", self.name)));
-        }
-        let mut written_bytes = 0;
-        // Those above write to those below.
-        for cache in self.caches.iter().rev() {
-            written_bytes += cache.flush().map_err(|error| Error::from(error).at(&self.name))?;
-        }
-        Ok(json!({ "written_bytes": written_bytes }))
+    fn resize_cache(&self, cache: Option<usize>, size_bytes: u64) -> Result<Value, Error> {
+        let upkeep = lock(&self.upkeep).clone();
+        let upkeep = upkeep.ok_or_else(|| Error::failed("it is ending"))?;
+        caches::resize(&self.name, &self.caches, &upkeep, cache, size_bytes)
     }
 
     fn mount(&self, point: &Path, file_system: &str, options: Option<&str>) -> Result<Value, Error> {
@@ -396,7 +392,7 @@ fn make(claim: &Claim, settings: &Settings, guard: &Guard) -> Result<Made, Error
     }
     let mut journal = Journal::new(claim.folder());
     let mut notes: Vec<String> = claim.notes.iter().chain(&stack.notes).cloned().collect();
-    let upkeep = Upkeep::start(stack.arrays.running())?;
+    let upkeep = Upkeep::start(stack.arrays.running(), &stack.caches)?;
     let exports = Exports::make(claim, settings, &stack.device, &mut journal, &mut notes)?;
     let listener = control::listen(&claim.folder().join(SOCKET))?;
     let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);

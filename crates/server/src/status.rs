@@ -90,12 +90,34 @@ pub struct CacheReport {
     pub mode: String,
     /// Which block goes for another.
     pub policy: String,
+    /// Whether its store outlives it; otherwise it is in memory, and its size can be changed.
+    pub kept: bool,
+    /// What is cached as a whole, in bytes. What is counted here is counted in such blocks.
+    pub block_bytes: u64,
     /// How much it holds at most, in bytes.
     pub size_bytes: u64,
     /// How much it holds, in bytes.
     pub used_bytes: u64,
     /// How much of that the device below has not, in bytes.
     pub dirty_bytes: u64,
+    /// Blocks that reads asked for and that were there, since it was opened.
+    pub read_hits: u64,
+    /// Those that were not.
+    pub read_misses: u64,
+    /// Blocks written that were there.
+    pub write_hits: u64,
+    /// Those that were not.
+    pub write_misses: u64,
+    /// Blocks that came in.
+    pub insertions: u64,
+    /// Blocks that had to go for others, or for a smaller size.
+    pub evictions: u64,
+    /// What was written to the device below after it had been answered, in bytes.
+    pub written_out_bytes: u64,
+    /// The same of late, in bytes per second.
+    pub write_out_bytes_per_second: u64,
+    /// Memory that it takes besides the data, in bytes.
+    pub metadata_bytes: u64,
     /// What is wrong with it.
     pub failure: Option<String>,
 }
@@ -106,9 +128,20 @@ impl From<CacheStatus> for CacheReport {
             name: status.name,
             mode: status.mode.to_string(),
             policy: status.policy.to_string(),
+            kept: status.is_kept,
+            block_bytes: status.block_bytes,
             size_bytes: status.size_bytes,
             used_bytes: status.used_bytes,
             dirty_bytes: status.dirty_bytes,
+            read_hits: status.counts.read_hits,
+            read_misses: status.counts.read_misses,
+            write_hits: status.counts.write_hits,
+            write_misses: status.counts.write_misses,
+            insertions: status.counts.insertions,
+            evictions: status.counts.evictions,
+            written_out_bytes: status.counts.written_out * status.block_bytes,
+            write_out_bytes_per_second: status.write_out_bytes_per_second,
+            metadata_bytes: status.metadata_bytes,
             failure: status.failure,
         }
     }

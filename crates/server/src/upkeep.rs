@@ -1,4 +1,5 @@
-//! What a server does for its arrays beside serving: their metadata, rebuilds, resyncs and scrubs, on a thread of its own.
+//! What a server does for its arrays beside serving: their metadata, rebuilds, resyncs and scrubs, and for its caches, which
+//! write out what is dirty and change their size; on a thread of its own.
 //!
 //! ```text
 //!   control socket ──Order──> thread: one reactor, a clerk and a keeper for each array ──> members
@@ -15,6 +16,7 @@ use std::time::Duration;
 use array::maintain::{Ending, Keeper, Notice, Outcome, Progress, Work};
 use array::record::{Clerk, Running};
 use block::{Device, Error, ErrorKind};
+use cache::{CacheHandle, CacheKeeper};
 use lab::arrays::{WorkStatus, device_text};
 use lab::host;
 use reactor::{Reactor, Ringer};
@@ -65,6 +67,8 @@ enum Order {
     Scrub(usize, ScrubAction, Sender<Result<(), Error>>),
     /// Something was changed; the answer is sent once it has been looked at.
     Look(Sender<()>),
+    /// Give a cache another size; the answer is sent once that has ended.
+    Resize(usize, u64, Sender<Result<(), Error>>),
     End,
 }
 
@@ -94,15 +98,15 @@ impl Upkeep {
     ///
     /// # Errors
     /// What the system says to a thread or a reactor, and members to being opened.
-    pub(crate) fn start(arrays: &[Running]) -> Result<Upkeep, Error> {
+    pub(crate) fn start(arrays: &[Running], caches: &[CacheHandle]) -> Result<Upkeep, Error> {
         let (orders, inbox) = mpsc::channel();
         let (ready, made) = mpsc::channel();
         let count = arrays.len();
         let board = Board { progress: vec![None; count], idle: vec![true; count], ended: vec![None; count], ..Board::default() };
         let board = Arc::new(Shown { board: Mutex::new(board), changed: Condvar::new() });
-        let (arrays, shared) = (arrays.to_vec(), Arc::clone(&board));
+        let (arrays, caches, shared) = (arrays.to_vec(), caches.to_vec(), Arc::clone(&board));
         // The reactor belongs to this thread, so it is made here.
-        let keep = move || match Caretaker::open(&arrays, shared) {
+        let keep = move || match Caretaker::open(&arrays, &caches, shared) {
             Ok((mut caretaker, ringer)) => {
                 let _ = ready.send(Ok(ringer));
                 caretaker.run(&inbox);
@@ -172,6 +176,16 @@ impl Upkeep {
         answer.recv().unwrap_or_else(|_| Err(Error::new(ErrorKind::Other, "the upkeep of the arrays has ended")))
     }
 
+    /// Gives a cache another size, and waits until it has it.
+    ///
+    /// # Errors
+    /// As [`CacheKeeper::resize`], and why it could not be done.
+    pub(crate) fn resize_cache(&self, cache: usize, size_bytes: u64) -> Result<(), Error> {
+        let (sender, answer) = mpsc::channel();
+        self.tell(Order::Resize(cache, size_bytes, sender));
+        answer.recv().unwrap_or_else(|_| Err(Error::new(ErrorKind::Other, "the upkeep of the caches has ended")))
+    }
+
     fn tell(&self, order: Order) {
         let _ = self.orders.send(order);
         self.ringer.ring();
@@ -194,14 +208,39 @@ struct Care {
     failed: Vec<String>,
 }
 
+/// What is done for one cache.
+struct CacheCare {
+    keeper: CacheKeeper,
+    /// Who waits for its new size.
+    waiting: Option<Sender<Result<(), Error>>>,
+}
+
+impl CacheCare {
+    fn resize(&mut self, size_bytes: u64, answer: Sender<Result<(), Error>>) {
+        match self.keeper.resize(size_bytes) {
+            Ok(()) => self.waiting = Some(answer),
+            Err(error) => _ = answer.send(Err(error)),
+        }
+    }
+
+    fn poll(&mut self) {
+        if let Some(result) = self.keeper.poll()
+            && let Some(waiting) = self.waiting.take()
+        {
+            let _ = waiting.send(result);
+        }
+    }
+}
+
 struct Caretaker {
     cares: Vec<Care>,
+    caches: Vec<CacheCare>,
     board: Arc<Shown>,
     reactor: Reactor,
 }
 
 impl Caretaker {
-    fn open(arrays: &[Running], board: Arc<Shown>) -> Result<(Caretaker, Ringer), Error> {
+    fn open(arrays: &[Running], caches: &[CacheHandle], board: Arc<Shown>) -> Result<(Caretaker, Ringer), Error> {
         let failed = |error| Error::from_io("a reactor for the upkeep of the arrays", error);
         let reactor = Reactor::wall().map_err(failed)?;
         let ringer = reactor.ringer().map_err(failed)?;
@@ -212,7 +251,9 @@ impl Caretaker {
             Ok(Care { name: running.assembly().name.clone(), running: running.clone(), keeper, clerk, failed: Vec::new() })
         };
         let cares = arrays.iter().map(care).collect::<Result<Vec<_>, Error>>()?;
-        Ok((Caretaker { cares, board, reactor }, ringer))
+        let keeper = |cache: &CacheHandle| Ok(CacheCare { keeper: CacheKeeper::open(cache, &reactor)?, waiting: None });
+        let caches = caches.iter().map(keeper).collect::<Result<Vec<_>, Error>>()?;
+        Ok((Caretaker { cares, caches, board, reactor }, ringer))
     }
 
     fn run(&mut self, inbox: &Receiver<Order>) {
@@ -224,6 +265,7 @@ impl Caretaker {
                         let done = scrub(self.cares[array].keeper.as_mut(), action);
                         seen.push(Box::new(move || _ = answer.send(done)) as Box<dyn FnOnce()>);
                     }
+                    Order::Resize(cache, size_bytes, answer) => self.caches[cache].resize(size_bytes, answer),
                     Order::Look(answer) => seen.push(Box::new(move || _ = answer.send(()))),
                     Order::End => return,
                 }
@@ -239,6 +281,7 @@ impl Caretaker {
     }
 
     fn poll(&mut self) {
+        self.caches.iter_mut().for_each(CacheCare::poll);
         for (number, care) in self.cares.iter_mut().enumerate() {
             let (mut news, mut ended) = (Vec::new(), None);
             while let Some(notice) = care.keeper.as_mut().and_then(Keeper::poll) {

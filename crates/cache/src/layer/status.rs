@@ -20,6 +20,8 @@ pub struct CacheStatus {
     pub mode: CacheMode,
     /// Which block goes for another.
     pub policy: PolicyKind,
+    /// Whether its store outlives it; otherwise it is in memory.
+    pub is_kept: bool,
     /// What is cached as a whole, in bytes.
     pub block_bytes: u64,
     /// How much it holds at most, in bytes.
@@ -107,6 +109,7 @@ impl CacheHandle {
             name,
             mode: shared.options.mode,
             policy: shared.options.policy,
+            is_kept: shared.kept.is_some(),
             block_bytes: shared.shape.block_bytes,
             size_bytes: bytes(state.limit),
             used_bytes: bytes(state.directory.used()),

@@ -71,6 +71,10 @@ pub(super) fn text(status: &Status) -> String {
     for cache in &status.caches {
         let (used, size, dirty) = (about(cache.used_bytes), about(cache.size_bytes), about(cache.dirty_bytes));
         let _ = writeln!(text, " cache: {}, {used} of {size} used, {dirty} dirty: {}", cache.mode, cache.name);
+        let hits = |hits: u64, misses: u64| format!("{:.0} %", 100.0 * hits as f64 / (hits + misses).max(1) as f64);
+        let (reads, writes) = (hits(cache.read_hits, cache.read_misses), hits(cache.write_hits, cache.write_misses));
+        let (evictions, rate) = (cache.evictions, about(cache.write_out_bytes_per_second));
+        let _ = writeln!(text, "        hits: {reads} of reads, {writes} of writes; {evictions} evictions; {rate}/s written out");
         if let Some(failure) = &cache.failure {
             let _ = writeln!(text, "        {failure}");
         }

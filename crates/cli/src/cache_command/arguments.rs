@@ -21,16 +21,39 @@ or read as CSV with the columns time,op,offset,length (bytes) or time,op,sector,
 Reads and writes are alike: both ask for their blocks and bring them in.")]
     Simulate(Box<SimulateArguments>),
 
-    /// What a cache's store holds
+    /// What the caches of a running array hold and have done, or what is in a store that nobody uses now
     #[command(after_long_help = "\
 Examples:
+  raidloom cache status tank
+  raidloom cache status --json tank
   raidloom cache status /ssd/cache.img
-  raidloom cache status --json /ssd/cache.img
 
-For a store that nobody uses now. What a running array's caches hold is in `raidloom array status NAME`.")]
+A name that an array runs under is that array; ./NAME is a file.")]
     Status {
-        /// The store: a file, or the stack text of what it lies on
-        store: String,
+        /// An array that runs, by its name, or a cache's store: a file, or the stack text of what it lies on
+        #[arg(value_name = "NAME|STORE")]
+        cache: String,
+    },
+
+    /// Give a cache in memory another size while it is used
+    #[command(after_long_help = "\
+Examples:
+  raidloom cache resize tank 8GiB
+  raidloom cache resize tank 512MiB --cache 1
+
+One that grows keeps what it has. One that shrinks writes out what is dirty in the part that goes.
+The size lasts until the array is stopped; what it starts with the next time stands in its stack
+text. A cache on a file or device has the size of that.")]
+    Resize {
+        /// An array that runs
+        name: String,
+
+        /// The new size
+        size: String,
+
+        /// Which cache, by its number in `raidloom cache status`, where several are in memory
+        #[arg(long, value_name = "N")]
+        cache: Option<usize>,
     },
 
     /// Write out what is dirty in a cache, so that the device below is complete without it

@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 mod chart;
 mod overlay;
+mod running;
 mod simulate;
 mod store;
 
@@ -16,7 +17,8 @@ use arguments::CacheVerb;
 pub(crate) fn cache(output: &Output, verb: &CacheVerb) -> Result<(), Failure> {
     match verb {
         CacheVerb::Simulate(arguments) => simulate::simulate(output, arguments),
-        CacheVerb::Status { store } => store::status(output, store),
+        CacheVerb::Status { cache } => store::status(output, cache),
+        CacheVerb::Resize { name, size, cache } => running::resize(output, name, size, *cache),
         CacheVerb::Flush { cache, allow_device } => store::flush(output, cache, allow_device),
     }
 }

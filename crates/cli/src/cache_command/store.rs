@@ -1,19 +1,22 @@
-//! `raidloom cache status` and `raidloom cache flush`: stores of caches that nobody uses now, and caches of arrays that run.
+//! `raidloom cache status` and `raidloom cache flush` of stores of caches that nobody uses now.
 
 use std::path::PathBuf;
 
 use block::{Node, size_text};
 use lab::guard::{Consent, Guard};
 use serde_json::json;
-use server::{Client, Command, Runtime};
 use stack::BuildContext;
 
 use super::overlay::{done, open, parse};
+use super::running;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Shows what a store holds.
+/// Shows what a store holds, or what the caches of a running array do.
 pub(super) fn status(output: &Output, text: &str) -> Result<(), Failure> {
+    if running::status(output, text)? {
+        return Ok(());
+    }
     let guard = Guard::new(Consent::default());
     let store = open(output, &parse(text)?, &guard, true)?;
     let Some(contents) = cache::examine_store(&*store)? else {
@@ -46,11 +49,11 @@ pub(super) fn status(output: &Output, text: &str) -> Result<(), Failure> {
 pub(super) fn flush(output: &Output, text: &str, allow_device: &[PathBuf]) -> Result<(), Failure> {
     // No array's name has parentheses.
     if !text.contains('(') {
-        return flush_running(output, text);
+        return running::flush(output, text);
     }
     let node = parse(text)?;
     if !matches!(&node, Node::Layer { name, .. } if name == "cache") {
-        return Err(unknown(text));
+        return Err(running::unknown(text));
     }
     let guard = Guard::new(Consent { in_place: true, devices: allow_device.to_vec(), ..Consent::default() });
     let context = BuildContext { files: &guard, seed: 0, read_only: false, create_bytes: None, emulate: false };
@@ -59,20 +62,4 @@ pub(super) fn flush(output: &Output, text: &str, allow_device: &[PathBuf]) -> Re
     // The outermost is the one that was named.
     let written = stack.caches.last().map_or(Ok(0), cache::CacheHandle::flush)?;
     done(output, "written out", written)
-}
-
-/// The same for the caches of an array that runs.
-fn flush_running(output: &Output, name: &str) -> Result<(), Failure> {
-    let runtime = Runtime::find()?;
-    if runtime.entry(name).is_none() {
-        return Err(unknown(name));
-    }
-    let flushed = Client::connect(&runtime, name)?.ask(Command::FlushCaches)?;
-    done(output, "written out", flushed["written_bytes"].as_u64().unwrap_or_default())
-}
-
-fn unknown(text: &str) -> Failure {
-    Failure::usage(format!(
-        "{text}: no array of this name runs; name one, or the cache as it is used: 'cache(mode=write-back, STORE, DEVICE)'"
-    ))
 }

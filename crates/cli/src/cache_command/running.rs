@@ -1,0 +1,83 @@
+//! Caches of arrays that run: `raidloom cache status`, `flush` and `resize` with an array's name.
+
+use std::fmt::Write;
+
+use block::size_text;
+use serde_json::json;
+use server::{CacheReport, Client, Command, Entry, Runtime};
+
+use super::overlay::done;
+use crate::failure::Failure;
+use crate::output::{Output, about};
+
+/// The server of this name, if one runs or has died.
+fn find(name: &str) -> Result<Option<(Runtime, Entry)>, Failure> {
+    // No array's name has a slash or a parenthesis.
+    if name.contains(['(', '/', ':']) {
+        return Ok(None);
+    }
+    let runtime = Runtime::find()?;
+    let entry = runtime.entry(name);
+    Ok(entry.map(|entry| (runtime, entry)))
+}
+
+/// Shows the caches of an array that runs. False when there is none of this name.
+pub(super) fn status(output: &Output, name: &str) -> Result<bool, Failure> {
+    let Some((runtime, _)) = find(name)? else { return Ok(false) };
+    let caches = Client::connect(&runtime, name)?.status()?.caches;
+    if caches.is_empty() {
+        return Err(Failure::usage(format!("{name}: there is no cache in it")));
+    }
+    if output.json {
+        return output.document(&json!(caches)).map(|()| true);
+    }
+    let texts: Vec<String> = caches.iter().enumerate().map(|(number, cache)| text(number, cache)).collect();
+    output.result(&texts.join("\n\n")).map(|()| true)
+}
+
+fn text(number: usize, cache: &CacheReport) -> String {
+    let share = |part: u64, of: u64| if of > 0 { format!(" ({:.1} %)", 100.0 * part as f64 / of as f64) } else { String::new() };
+    let hits = |hits: u64, misses: u64| match hits + misses {
+        0 => "none".to_owned(),
+        asked => format!("{hits} of {asked} blocks hit ({:.1} %)", 100.0 * hits as f64 / asked as f64),
+    };
+    let memory = if cache.kept { "kept" } else { "in memory" };
+    let mut text = format!("cache {number}  {}\n", cache.name);
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "mode     {}, {}, {memory}", cache.mode, cache.policy);
+    let _ = writeln!(text, "block    {}", size_text(cache.block_bytes));
+    let _ = writeln!(text, "size     {}, and {} for its index", size_text(cache.size_bytes), about(cache.metadata_bytes));
+    let _ = writeln!(text, "used     {}{}", about(cache.used_bytes), share(cache.used_bytes, cache.size_bytes));
+    let _ = writeln!(text, "dirty    {}{}", about(cache.dirty_bytes), share(cache.dirty_bytes, cache.size_bytes));
+    let _ = writeln!(text, "reads    {}", hits(cache.read_hits, cache.read_misses));
+    let _ = writeln!(text, "writes   {}", hits(cache.write_hits, cache.write_misses));
+    let _ = writeln!(text, "blocks   {} came in, {} went", cache.insertions, cache.evictions);
+    let _ = write!(text, "written  {} out, {} per second of late", about(cache.written_out_bytes), about(cache.write_out_bytes_per_second));
+    if let Some(failure) = &cache.failure {
+        let _ = write!(text, "\nfailure  {failure}");
+    }
+    text
+}
+
+/// Writes out what is dirty in the caches of an array that runs.
+pub(super) fn flush(output: &Output, name: &str) -> Result<(), Failure> {
+    let Some((runtime, _)) = find(name)? else { return Err(unknown(name)) };
+    let flushed = Client::connect(&runtime, name)?.ask(Command::FlushCaches)?;
+    done(output, "written out", flushed["written_bytes"].as_u64().unwrap_or_default())
+}
+
+pub(super) fn unknown(text: &str) -> Failure {
+    Failure::usage(format!(
+        "{text}: no array of this name runs; name one, or the cache as it is used: 'cache(mode=write-back, STORE, DEVICE)'"
+    ))
+}
+
+/// Gives a cache of an array that runs another size.
+pub(super) fn resize(output: &Output, name: &str, size: &str, cache: Option<usize>) -> Result<(), Failure> {
+    let size_bytes = output.size("SIZE", size)?;
+    let answer = Client::connect(&Runtime::find()?, name)?.ask(Command::ResizeCache { cache, size_bytes })?;
+    if output.json {
+        return output.document(&answer);
+    }
+    output.result(&format!("resized to {}", size_text(answer["size_bytes"].as_u64().unwrap_or(size_bytes))))
+}
