@@ -3,12 +3,14 @@
 //! Loop devices are made and taken away by `losetup` of util-linux, which every Linux has. Direct I/O keeps the kernel from
 //! caching the blocks a second time, and lets many requests be under way at once.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use block::{Error, ErrorKind};
+
+use crate::users;
 
 const TOOL: &str = "losetup";
 
@@ -36,7 +38,8 @@ impl LoopDevice {
         let mut command = Command::new(TOOL);
         command.args(["--find", "--show", "--direct-io=on"]).arg(format!("--sector-size={block_bytes}"));
         command.args(read_only.then_some("--read-only")).arg("--").arg(file);
-        let output = run(&mut command).map_err(|error| error.at(place()))?;
+        command.stdin(Stdio::null());
+        let output = run(command).map_err(|error| error.at(place()))?;
         let path = PathBuf::from(output.trim());
         if !path.starts_with("/dev") {
             return Err(Error::new(ErrorKind::Other, format!("{}: {TOOL} names no device: {output:?}", place())));
@@ -59,8 +62,7 @@ impl LoopDevice {
     }
 
     fn setting(&self, name: &str) -> Option<String> {
-        let folder = Path::new("/sys/block").join(self.path.file_name()?);
-        Some(fs::read_to_string(folder.join(name)).ok()?.trim().to_owned())
+        setting(&self.path, name)
     }
 
     /// Whether it still stands on our file, and not on that of somebody who was given the same name after us.
@@ -71,14 +73,18 @@ impl LoopDevice {
     /// Takes the device away.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when a file system on it is mounted or a program has it open.
+    /// [`ErrorKind::Busy`] when a program has it open, or a file system on it is mounted. A program that this user may not
+    /// look at is found only after the kernel was told: then the device goes with its last user.
     pub fn detach(&mut self) -> Result<(), Error> {
         if self.attached && self.is_ours() {
-            detach(&self.path)?;
-        }
-        if self.attached && self.is_ours() {
-            // The kernel took the request and carries it out when the last user is gone.
-            return Err(Error::new(ErrorKind::Busy, format!("{}: a program still has it open", self.path.display())));
+            let busy = |user: &str| Error::new(ErrorKind::Busy, format!("{}: {user} still has it open", self.path.display()));
+            if let Some(user) = users::of(&self.path) {
+                return Err(busy(&user.to_string()));
+            }
+            detach_if(&self.path, || self.is_ours())?;
+            if self.is_ours() {
+                return Err(busy("a program"));
+            }
         }
         self.attached = false;
         Ok(())
@@ -87,29 +93,59 @@ impl LoopDevice {
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
-        if self.attached && self.is_ours() {
+        if self.attached {
             // It goes by itself with its last user.
-            let _ = detach(&self.path);
+            let _ = detach_if(&self.path, || self.is_ours());
         }
     }
 }
 
-/// Takes a loop device away that may still be there.
+fn setting(device: &Path, name: &str) -> Option<String> {
+    let folder = Path::new("/sys/block").join(device.file_name()?);
+    Some(fs::read_to_string(folder.join(name)).ok()?.trim_end_matches('\n').to_owned())
+}
+
+/// Takes the loop device `path` away if it stands on the file `over`, which may be gone; it goes with its last user.
 ///
 /// # Errors
 /// What `losetup` says; nothing when there is no such device any more.
-pub fn detach(path: &Path) -> Result<(), Error> {
-    match run(Command::new(TOOL).arg("--detach").arg(path)) {
+pub fn detach_from(path: &Path, over: &Path) -> Result<(), Error> {
+    detach_if(path, || setting(path, "loop/backing_file").is_some_and(|backing| Path::new(&backing) == over))
+}
+
+/// Takes a loop device away while it is held open. As long as somebody has it open the kernel leaves it over its file, so
+/// that what `is_meant` has found is still true when the tool acts on the name.
+///
+/// It is the tool that holds it last: whoever closes a device last waits for what is still to be written to it, which must
+/// not be the process that would have to serve that.
+fn detach_if(path: &Path, is_meant: impl Fn() -> bool) -> Result<(), Error> {
+    let held = match File::open(path) {
+        Ok(held) => held,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // There is nothing under the name.
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => return Ok(()),
+        Err(error) => return Err(Error::from_io(path.display().to_string(), error)),
+    };
+    if !is_meant() {
+        return Ok(());
+    }
+    let mut command = Command::new(TOOL);
+    command.arg("--detach").arg(path).stdin(held);
+    match run(command) {
         Err(error) if error.kind() == ErrorKind::Gone => Ok(()),
         other => other.map(drop),
     }
 }
 
-fn run(command: &mut Command) -> Result<String, Error> {
-    let output = command.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
+fn run(mut command: Command) -> Result<String, Error> {
+    let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Error::new(ErrorKind::NotFound, format!("{TOOL} is not there: apt-get install mount")),
         _ => Error::from_io(TOOL, error),
-    })?;
+    };
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+    // With its standard input, if that is ours.
+    drop(command);
+    let output = child.wait_with_output().map_err(failed)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

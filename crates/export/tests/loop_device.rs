@@ -6,13 +6,37 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{Blocking, Counted, Device, DiscardSupport, ErrorKind, Info, Support};
 use export::fuse::{FuseFile, FuseOptions};
-use export::loop_device::LoopDevice;
+use export::loop_device::{LoopDevice, detach_from};
 use reactor::Reactor;
+use rustix::event::Timespec;
 use testkit::Memory;
+
+/// Tests here run one at a time: `losetup` has a look at every loop device, also at those of other tests.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether something becomes true soon: the machine's own programs have a look at devices that change, too.
+fn soon(mut is_so: impl FnMut() -> bool) -> bool {
+    let pause = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+    (0..400).any(|_| is_so() || rustix::event::poll(&mut [], Some(&pause)).is_err())
+}
+
+fn take_away(device: &mut LoopDevice) {
+    let is_gone = || match device.detach() {
+        Err(error) if error.kind() == ErrorKind::Busy => false,
+        result => {
+            result.unwrap();
+            true
+        }
+    };
+    assert!(soon(is_gone), "somebody keeps it open");
+}
 
 fn skipped() -> bool {
     let missing = if !rustix::process::geteuid().is_root() {
@@ -34,6 +58,7 @@ fn setting(device: &Path, name: &str) -> String {
 
 #[test]
 fn blocks_discards_and_flushes_are_the_devices_own() {
+    let _alone = alone();
     if skipped() {
         return;
     }
@@ -67,13 +92,14 @@ fn blocks_discards_and_flushes_are_the_devices_own() {
 
         assert_eq!(served.unmount().unwrap_err().kind(), ErrorKind::Busy, "the loop device has the file open");
         drop(file);
-        device.detach().unwrap();
-        served.unmount().unwrap();
+        take_away(&mut device);
+        assert!(soon(|| served.unmount().is_ok()));
     }
 }
 
 #[test]
 fn a_name_that_somebody_else_has_been_given_is_left_alone() {
+    let _alone = alone();
     if skipped() {
         return;
     }
@@ -96,4 +122,48 @@ fn a_name_that_somebody_else_has_been_given_is_left_alone() {
     drop(device);
     assert_eq!(Path::new(&setting(&name, "loop/backing_file")), theirs);
     assert!(losetup(&[Path::new("--detach"), &name]));
+}
+
+#[test]
+fn a_device_in_use_stays_and_whoever_uses_it_is_named() {
+    let _alone = alone();
+    if skipped() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    File::create(&path).unwrap().set_len(1 << 20).unwrap();
+    let mut device = LoopDevice::attach(&path, 512, false).unwrap();
+    let user = File::open(device.path()).unwrap();
+    let own = format!("process {} (", std::process::id());
+    assert!(soon(|| {
+        let error = device.detach().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Busy);
+        error.to_string().contains(&own)
+    }));
+    drop(user);
+    // It was not even told to go with its last user.
+    assert_eq!(Path::new(&setting(device.path(), "loop/backing_file")), path);
+    take_away(&mut device);
+    device.detach().expect("a second time there is nothing to do");
+}
+
+#[test]
+fn what_a_dead_server_left_is_taken_away_only_from_over_its_own_file() {
+    let _alone = alone();
+    if skipped() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
+    File::create(&ours).unwrap().set_len(1 << 20).unwrap();
+    let device = LoopDevice::attach(&ours, 512, false).unwrap();
+    detach_from(device.path(), &theirs).unwrap();
+    assert_eq!(Path::new(&setting(device.path(), "loop/backing_file")), ours);
+    detach_from(device.path(), &ours).unwrap();
+    let backing = Path::new("/sys/block").join(device.path().file_name().unwrap()).join("loop/backing_file");
+    // Somebody else may have been given the name.
+    assert!(soon(|| fs::read_to_string(&backing).map_or(true, |over| Path::new(over.trim_end()) != ours)));
+    detach_from(device.path(), &ours).expect("nothing to do any more");
+    detach_from(&folder.path().join("loop-of-no-name"), &ours).expect("no such device");
 }

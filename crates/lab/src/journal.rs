@@ -185,7 +185,7 @@ fn undo_one(made: Made) -> Option<String> {
             export::fuse::detach(&path).err().map(|error| format!("could not unmount {}: {error}", path.display()))
         }
         Made::Loop { over } => {
-            let detached = |device: String| export::loop_device::detach(Path::new(&device)).err();
+            let detached = |device: String| export::loop_device::detach_from(Path::new(&device), &over).err();
             let errors: Vec<String> = system::loops_over(&over).into_iter().filter_map(detached).map(|error| error.to_string()).collect();
             (!errors.is_empty()).then(|| format!("could not take the loop device over {} away: {}", over.display(), errors.join(", ")))
         }

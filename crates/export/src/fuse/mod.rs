@@ -32,6 +32,7 @@ use reactor::Ringer;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::policy::RemovalPolicy;
+use crate::users;
 use protocol::{Attributes, Handshake};
 use worker::{Shared, Worker};
 
@@ -140,7 +141,10 @@ impl FuseFile {
             return Ok(());
         }
         mount::unmount(&self.path, false).map_err(|error| match error.kind() {
-            io::ErrorKind::ResourceBusy => Error::new(ErrorKind::Busy, format!("{}: a program still has it open", self.path.display())),
+            io::ErrorKind::ResourceBusy => {
+                let user = users::of(&self.path).map_or_else(|| "a program".to_owned(), |user| user.to_string());
+                Error::new(ErrorKind::Busy, format!("{}: {user} still has it open", self.path.display()))
+            }
             _ => Error::from_io(format!("{}: unmounting", self.path.display()), error),
         })?;
         self.mounted = false;
