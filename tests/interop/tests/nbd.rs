@@ -548,7 +548,7 @@ fn the_kernels_client_makes_a_drive_of_it() {
     let (uml, script) = (here.join("uml.sh"), here.join("nbd-client.sh"));
     let server = std::env::current_exe().expect("this program");
     let mut machine = Command::new(uml);
-    machine.args(["-t", "300", "-w"]).arg(folder.path()).arg(script).arg("--").arg(server).arg(folder.path());
+    machine.args(["-t", "900", "-w"]).arg(folder.path()).arg(script).arg("--").arg(server).arg(folder.path());
     let output = machine.output().expect("bash runs");
     let (said, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let expected = [

@@ -55,11 +55,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "crates/lab/src/run/execute.rs",
         "the time left, and whether the host was busy, are about this machine whatever clock a cell runs on",
     ),
-    (
-        "clock",
-        "crates/export/tests/nbd/abuse.rs",
-        "a client that dawdles must be cut off, and a test that hangs says less than one that fails",
-    ),
     ("clock", "crates/lab/tests/cells.rs", "waits for another process; a test that hangs says less than one that fails"),
     ("sleep", "crates/server/src/runtime.rs", "somebody else's lock on a folder passes by itself and rings nobody"),
     ("sleep", "crates/lab/src/guard/mod.rs", "somebody else's hold on a device passes by itself and rings nobody"),

@@ -1,7 +1,7 @@
 //! What clients are promised: data, durability, errors, order.
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use reactor::Random;
 use testkit::crash::Crashable;
 use testkit::{Fault, Memory};
 
-use super::client::{DISCONNECT, FLUSH, FUA, NO_HOLE, READ, TRIM, WRITE, ZEROES, export, noise, serve, serve_all};
+use super::client::{DISCONNECT, FLUSH, FUA, NO_HOLE, READ, TRIM, WRITE, ZEROES, export, noise, request, serve, serve_all};
 
 const EIO: u32 = 5;
 
@@ -87,6 +87,7 @@ fn requests_of_any_length_overtake_each_other_and_find_their_data() {
         // Ranges of one round do not overlap, so their order does not matter.
         let mut place = 0;
         let mut sent: [Vec<(u64, Option<std::ops::Range<usize>>)>; 2] = Default::default();
+        let mut scripts: [Vec<u8>; 2] = Default::default();
         loop {
             let start = place + 512 * random.usize(0..200);
             if start >= size {
@@ -97,36 +98,50 @@ fn requests_of_any_length_overtake_each_other_and_find_their_data() {
             place = start + length;
             let who = random.usize(..2);
             let range = start..place;
-            let cookie = match random.usize(..4) {
+            let cookie = start as u64;
+            let mut ask = |command, flags| scripts[who].extend(request(command, flags, cookie, start as u64, length as u32));
+            let read = match random.usize(..4) {
                 0 => {
                     random.fill(&mut model[range.clone()]);
-                    (clients[who].send(WRITE, 0, start as u64, length as u32, &model[range]), None)
+                    ask(WRITE, 0);
+                    scripts[who].extend_from_slice(&model[range]);
+                    None
                 }
                 1 => {
                     model[range].fill(0);
-                    let flags = if random.bool() { NO_HOLE } else { 0 };
-                    (clients[who].send(ZEROES, flags, start as u64, length as u32, &[]), None)
+                    ask(ZEROES, if random.bool() { NO_HOLE } else { 0 });
+                    None
                 }
-                _ => (clients[who].send(READ, 0, start as u64, length as u32, &[]), Some(range)),
+                _ => {
+                    ask(READ, 0);
+                    Some(range)
+                }
             };
-            sent[who].push(cookie);
+            sent[who].push((cookie, read));
         }
-        for (client, sent) in clients.iter_mut().zip(sent) {
-            let order: Vec<u64> = sent.iter().map(|(cookie, _)| *cookie).collect();
-            let mut waiting: HashMap<u64, _> = sent.into_iter().collect();
-            let mut answered = Vec::new();
-            while !waiting.is_empty() {
-                let (cookie, error) = client.reply().expect("a reply");
-                assert_eq!(error, 0, "seed {seed}, round {round}");
-                answered.push(cookie);
-                if let Some(range) = waiting.remove(&cookie).expect("asked once, answered once") {
-                    let mut data = vec![0; range.len()];
-                    client.stream.read_exact(&mut data).expect("the data");
-                    assert!(data == model[range.clone()], "seed {seed}, round {round}, {range:?}");
-                }
+        std::thread::scope(|scope| {
+            // A server takes no more from a client that does not read, so all go on at once.
+            for (client, script) in clients.iter().zip(&scripts) {
+                let mut stream = client.stream.try_clone().expect("a socket");
+                scope.spawn(move || stream.write_all(script).expect("the server reads"));
             }
-            overtaken += usize::from(answered != order);
-        }
+            for (client, sent) in clients.iter_mut().zip(sent) {
+                let order: Vec<u64> = sent.iter().map(|(cookie, _)| *cookie).collect();
+                let mut waiting: HashMap<u64, _> = sent.into_iter().collect();
+                let mut answered = Vec::new();
+                while !waiting.is_empty() {
+                    let (cookie, error) = client.reply().expect("a reply");
+                    assert_eq!(error, 0, "seed {seed}, round {round}");
+                    answered.push(cookie);
+                    if let Some(range) = waiting.remove(&cookie).expect("asked once, answered once") {
+                        let mut data = vec![0; range.len()];
+                        client.stream.read_exact(&mut data).expect("the data");
+                        assert!(data == model[range.clone()], "seed {seed}, round {round}, {range:?}");
+                    }
+                }
+                overtaken += usize::from(answered != order);
+            }
+        });
     }
     assert!(overtaken > 0, "replies came in the order of their requests throughout");
     assert!(clients[0].reads(0, size as u32) == Ok(model));

@@ -16,7 +16,7 @@ fn fat_and_udf_inside_user_mode_linux() {
     }
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut machine = Command::new(here.join("uml.sh"));
-    machine.args(["-t", "300", "-m", "384M"]).arg(here.join("attach-uml.sh")).arg("--");
+    machine.args(["-t", "900", "-m", "384M"]).arg(here.join("attach-uml.sh")).arg("--");
     machine.arg(raidloom()).arg(env!("CARGO_BIN_EXE_fsx")).arg(here.join("../../docs"));
     let output = machine.output().expect("bash runs");
     let (said, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
