@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -238,7 +238,7 @@ fn a_member_that_does_not_answer_is_done_without() {
     let Some(bench) = bench() else { return };
     bench.ok(&["array", "create", "m", "--level", "1", "--size", "6MiB", "--assume-clean", "--member", "a.img", "b.img"]);
     let stack = "raid1(metadata=1.2, a.img, fault(stuck_after=20, b.img))";
-    bench.ok(&["array", "start", "--attach", "--member-timeout", "500ms", "--name", "m", stack]);
+    bench.ok(&["array", "start", "--attach", "--member-timeout", "5s", "--name", "m", stack]);
     let bytes = pattern(4 << 20, 4);
     // Many requests, so that one of them is the one that is not answered.
     let mut device = OpenOptions::new().write(true).open(bench.device("m")).unwrap();
@@ -248,7 +248,7 @@ fn a_member_that_does_not_answer_is_done_without() {
     drop(device);
     let status = bench.status("m");
     assert_eq!(status["arrays"][0]["places"], "[U_]", "{status}");
-    assert!(status["notes"].to_string().contains("no answer for 500ms"), "{status}");
+    assert!(status["notes"].to_string().contains("no answer for 5s"), "{status}");
     assert!(status["events"].to_string().contains("has failed"), "{status}");
     assert_eq!(bench.run(&["array", "status", "--test", "m"]).status.code(), Some(1));
     assert!(holds(&bench.device("m"), &bytes));
@@ -264,6 +264,40 @@ fn a_command_is_served_as_long_as_it_runs() {
     assert!(bench.is_clean());
     let said = bench.fails(7, &["array", "start", "--nbd", "unix", "ram:8MiB", "--run", "echo {} >&2; exit 7"]);
     assert!(said.contains("nbd+unix:///array0?socket=") && said.contains("ended with exit status: 7"), "{said}");
+    assert!(bench.is_clean());
+}
+
+#[test]
+fn what_a_command_has_started_may_use_the_drive_longer_than_the_command() {
+    let Some(bench) = bench() else { return };
+    // A pipe that is read to its end when the test lets go of its own.
+    let go = bench.path("go");
+    assert!(Command::new("mkfifo").arg(&go).status().unwrap().success());
+    let run = format!("exec 9<{{}}; cat {} <&0 & echo started", go.display());
+    let mut server = bench.command(&["array", "start", "--name", "r", "ram:4MiB", "--run", &run]);
+    let mut server = server.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let release = OpenOptions::new().write(true).open(&go).unwrap();
+    let mut said = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let refused = said.find(|line| line.contains("not ended")).unwrap();
+    assert!(refused.contains("/dev/loop") && refused.contains("(cat) still has it open"), "{refused}");
+    drop(release);
+    assert!(server.wait().unwrap().success());
+    assert!(bench.is_clean());
+}
+
+#[test]
+fn a_server_that_is_killed_while_it_is_told_to_stop_is_cleaned_up_after() {
+    let Some(bench) = bench() else { return };
+    for round in 0..10 {
+        bench.ok(&["array", "start", "--attach", "--name", "k", "ram:4MiB"]);
+        bench.kill("k");
+        // It has been killed, but may not have ended yet.
+        if round % 2 == 0 {
+            bench.ok(&["array", "stop", "k"]);
+            assert!(bench.is_clean());
+        }
+    }
+    bench.ok(&["array", "list"]);
     assert!(bench.is_clean());
 }
 

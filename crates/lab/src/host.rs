@@ -28,13 +28,26 @@ pub fn unix_seconds() -> u64 {
     jiff::Timestamp::now().as_second().try_into().unwrap_or(0)
 }
 
-/// Whether a process lives: one that has ended and waits for its parent to ask how, a zombie, does not. `/proc/PID/stat` is
-/// `pid (name) state …`, and a name may hold blanks and parentheses.
+/// Whether a process lives. One that has been killed and is about to end does not, nor does one that has ended and waits for
+/// its parent to ask how, a zombie.
 #[must_use]
 pub fn lives(process: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+    let file = |name: &str| fs::read_to_string(format!("/proc/{process}/{name}")).unwrap_or_default();
+    !is_ending(&file("stat"), &file("status"))
+}
+
+/// Whether what `/proc/PID/stat` and `/proc/PID/status` say is of a process at its end. The first is
+/// `pid (name) state parent group session terminal group flags …`, and a name may hold blanks and parentheses; the second
+/// names the signals that a process has been sent and has not seen yet.
+fn is_ending(stat: &str, status: &str) -> bool {
+    // PF_EXITING and PF_SIGNALED of <linux/sched.h>.
+    const ENDING: u32 = 0x4 | 0x400;
+    const KILL: u64 = 1 << (9 - 1);
+    let fields: Vec<&str> = stat.rsplit_once(')').map(|(_, rest)| rest.split_ascii_whitespace().collect()).unwrap_or_default();
+    let (Some(state), Some(flags)) = (fields.first(), fields.get(6).and_then(|flags| flags.parse::<u32>().ok())) else { return true };
+    let mut pending = status.lines().filter_map(|line| line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:")));
+    let killed = pending.any(|signals| u64::from_str_radix(signals.trim(), 16).is_ok_and(|signals| signals & KILL != 0));
+    matches!(*state, "Z" | "X") || flags & ENDING != 0 || killed
 }
 
 fn read(path: impl AsRef<Path>) -> Option<String> {
@@ -196,6 +209,23 @@ mod tests {
         assert!(!lives(process.id()), "a zombie");
         process.wait().unwrap();
         assert!(!lives(process.id()));
+    }
+
+    #[test]
+    fn a_process_that_is_ending_is_told_from_one_that_is_not() {
+        let stat = |state: &str, flags: u32| format!("77 (a) b (c) {state} 1 77 77 0 -1 {flags} 0 0 0 0\n");
+        let status = |own: &str, shared: &str| format!("Name:\ta) b\nSigPnd:\t{own}\nShdPnd:\t{shared}\nSigBlk:\tffffffff\n");
+        let none = "0000000000000000";
+        // PF_RANDOMIZE and PF_FORKNOEXEC say nothing, nor does a TERM that waits.
+        for state in ["R", "S", "D"] {
+            assert!(!is_ending(&stat(state, 0x40_0040), &status(none, "0000000000004000")));
+        }
+        assert!(is_ending(&stat("Z", 0x40_0040), &status(none, none)));
+        assert!(is_ending(&stat("R", 0x40_0004), &status(none, none)));
+        assert!(is_ending(&stat("D", 0x40_0400), &status(none, none)));
+        assert!(is_ending(&stat("S", 0), &status("0000000000000100", none)));
+        assert!(is_ending(&stat("S", 0), &status(none, "0000000000000100")));
+        assert!(is_ending("", ""), "there is no such process");
     }
 
     fn host(facts: &[(&str, &str, bool)]) -> Host {

@@ -17,7 +17,7 @@ use crate::serve::Server;
 
 /// The longest request.
 const MAX_LINE_BYTES: u64 = 1 << 20;
-/// Connections at a time; more are closed at once.
+/// Connections at a time; more are told so and closed at once.
 const MAX_CONNECTIONS: u32 = 16;
 /// How long a connection may be silent.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -45,7 +45,13 @@ pub(crate) fn answer(server: &Arc<Server>, stream: UnixStream) {
     }
     let others = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
     let leave = Leave;
-    if others >= MAX_CONNECTIONS || !is_owner(&stream) {
+    if !is_owner(&stream) {
+        return;
+    }
+    if others >= MAX_CONNECTIONS {
+        let text = format!("{}: it is talking to {MAX_CONNECTIONS} others already; try again later", server.name());
+        // A new socket has room for a line, and nobody is waited for.
+        let _ = stream.set_nonblocking(true).and_then(|()| say(&stream, &Answer::Refused(Refusal { text, exit_code: 1 })));
         return;
     }
     let server = Arc::clone(server);
@@ -68,7 +74,6 @@ fn converse(server: &Arc<Server>, stream: UnixStream) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut lines = BufReader::new(stream.try_clone()?);
-    let mut stream = stream;
     loop {
         let mut line = Vec::new();
         if lines.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
@@ -84,9 +89,7 @@ fn converse(server: &Arc<Server>, stream: UnixStream) -> io::Result<()> {
             }
             Err(text) => (Answer::Refused(Refusal { text, exit_code: 2 }), false),
         };
-        let mut line = serde_json::to_vec(&answer).map_err(io::Error::other)?;
-        line.push(b'\n');
-        stream.write_all(&line)?;
+        say(&stream, &answer)?;
         if ends {
             // The connection is closed by the end of the process: that is what the other side waits for.
             std::mem::forget(stream);
@@ -94,6 +97,12 @@ fn converse(server: &Arc<Server>, stream: UnixStream) -> io::Result<()> {
             return Ok(());
         }
     }
+}
+
+fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer).map_err(io::Error::other)?;
+    line.push(b'\n');
+    stream.write_all(&line)
 }
 
 fn read(line: &[u8]) -> Result<Command, String> {

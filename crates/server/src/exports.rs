@@ -2,19 +2,23 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use block::Device;
+use block::{Device, ErrorKind};
 use export::fuse::{FuseFile, FuseOptions};
 use export::loop_device::LoopDevice;
 use export::nbd;
 use lab::Error;
 use lab::journal::Journal;
+use rustix::event::Timespec;
 
 use crate::runtime::{Claim, DISK, NBD};
 use crate::settings::{Attach, Settings};
 use crate::status::Attached;
 
+/// How often a drive that is in use is tried to be taken away, and how long in between.
+const BUSY_ATTEMPTS: u32 = 60;
+const BUSY_PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// The word for a Unix socket in the server's folder.
 const UNIX: &str = "unix";
 
@@ -116,11 +120,25 @@ impl Exports {
         file.into_iter().chain(nbd.map(|text| format!("NBD: {text}"))).collect()
     }
 
-    /// Takes everything away, unless it is in use on this machine. NBD clients are sent home last of all.
+    /// Takes everything away, unless it is in use on this machine. NBD clients are sent home last of all. Programs that
+    /// look at every drive that changes (udev, file managers) have it open for a moment, so that this is tried for a while.
     ///
     /// # Errors
     /// What is in use; it and what it stands on stay.
-    pub(crate) fn end(&mut self) -> Result<(), block::Error> {
+    pub(crate) fn end(exports: &Mutex<Exports>) -> Result<(), block::Error> {
+        let end = || exports.lock().unwrap_or_else(PoisonError::into_inner).try_end();
+        for _ in 1..BUSY_ATTEMPTS {
+            match end() {
+                Err(error) if error.kind() == ErrorKind::Busy => {
+                    let _ = rustix::event::poll(&mut [], Some(&BUSY_PAUSE));
+                }
+                result => return result,
+            }
+        }
+        end()
+    }
+
+    fn try_end(&mut self) -> Result<(), block::Error> {
         if let Some(device) = &mut self.block_device {
             device.detach()?;
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use lab::{Error, journal};
+use lab::{Error, host, journal};
 
 /// Names of the things in a server's folder.
 const LOCK: &str = "lock";
@@ -30,7 +30,7 @@ pub struct Runtime {
 pub struct Entry {
     /// The array's name.
     pub name: String,
-    /// The server's process id; `None` when it has died without cleaning up.
+    /// The server's process id; `None` when it has died without cleaning up, or is dying.
     pub process: Option<u32>,
 }
 
@@ -94,7 +94,10 @@ impl Runtime {
         let path = self.folder_of(name).ok()?.join(LOCK);
         let file = File::open(&path).ok()?;
         let process = match file.try_lock_shared() {
-            Err(TryLockError::WouldBlock) => Some(fs::read_to_string(&path).ok()?.trim().parse().ok()?),
+            // One that is about to end is as good as dead: whoever cleans up waits for its lock.
+            Err(TryLockError::WouldBlock) => {
+                Some(fs::read_to_string(&path).ok()?.trim().parse().ok()?).filter(|process| host::lives(*process))
+            }
             _ => None,
         };
         Some(Entry { name: name.to_owned(), process })
@@ -185,9 +188,8 @@ impl Drop for Claim {
     }
 }
 
-/// How often a lock is tried that nobody living holds, and how long in between: somebody looks who holds it, or the holder
-/// has just been killed.
-const ATTEMPTS: u32 = 40;
+/// How often a lock is tried whose holder is about to end, has ended, or only looks who holds it, and how long in between.
+const ATTEMPTS: u32 = 2000;
 const PAUSE: Duration = Duration::from_millis(5);
 
 fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
@@ -206,7 +208,7 @@ fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
             return Ok(lock);
         }
         let holder = fs::read_to_string(path).unwrap_or_default();
-        let lives = !locked && holder.trim().parse().is_ok_and(lab::host::lives);
+        let lives = !locked && holder.trim().parse().is_ok_and(host::lives);
         if lives || attempts.next().is_none() {
             return Err(Error::refused(format!("{name}: it is running already, as process {}", holder.trim())));
         }

@@ -206,6 +206,7 @@ impl Server {
     /// What could not be done in order at the end.
     pub fn run(self: &Arc<Server>, wake: impl AsFd) -> Result<(), Error> {
         let failed = |error: std::io::Error| Error::from_io("waiting for requests", &error);
+        let mut said = String::new();
         loop {
             let mut ready =
                 [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN), PollFd::new(&wake, PollFlags::IN)];
@@ -224,7 +225,14 @@ impl Server {
                     Ok(problems) if problems.is_empty() => return Ok(()),
                     Ok(problems) => return Err(Error::failed(problems.join("\n"))),
                     // Ending now would tear the device away from under a file system.
-                    Err(error) => eprintln!("raidloom: not ended: {error}"),
+                    Err(error) => {
+                        // Who asks again and again need not be told again and again.
+                        let why = error.to_string();
+                        if said != why {
+                            eprintln!("raidloom: not ended: {why}");
+                            said = why;
+                        }
+                    }
                 }
             }
             if is_ready[0] {
@@ -289,7 +297,7 @@ impl Server {
             let advice = format!("raidloom array umount {name}");
             return Err(Error::refused(format!("{name}: it is mounted at {}; `{advice}` unmounts it", point.display())));
         }
-        lock(&self.exports).end().map_err(|error| Error::from(error).at(name))?;
+        Exports::end(&self.exports).map_err(|error| Error::from(error).at(name))?;
         if let Some(upkeep) = lock(&self.upkeep).take() {
             upkeep.end();
         }

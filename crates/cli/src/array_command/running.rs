@@ -14,13 +14,18 @@ pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
     let runtime = Runtime::find()?;
     let mut problems = Vec::new();
     for name in names {
-        if runtime.entry(name).is_some_and(|entry| entry.process.is_none()) {
-            let notes = std::mem::take(&mut runtime.claim(name)?.notes);
-            notes.iter().for_each(|note| output.note(note));
-            output.progress(&format!("{name}: its server had died; what it left behind is cleaned up"));
-            continue;
+        let has_died = || runtime.entry(name).is_some_and(|entry| entry.process.is_none());
+        let ended = if has_died() { None } else { Some(Client::connect(&runtime, name).and_then(Client::stop)) };
+        match ended {
+            Some(Ok(left)) => problems.extend(left),
+            // Somebody may kill it while it is told to stop.
+            Some(Err(error)) if !has_died() => return Err(error.into()),
+            _ => {
+                let notes = std::mem::take(&mut runtime.claim(name)?.notes);
+                notes.iter().for_each(|note| output.note(note));
+                output.progress(&format!("{name}: its server had died; what it left behind is cleaned up"));
+            }
         }
-        problems.extend(Client::connect(&runtime, name)?.stop()?);
     }
     if output.json {
         output.document(&json!({ "stopped": names, "problems": problems }))?;

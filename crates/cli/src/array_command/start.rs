@@ -13,7 +13,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use serde_json::json;
 use server::{Answer, Attach, Refusal, Runtime, Server, Settings, Status, TlsSettings};
@@ -180,8 +182,10 @@ fn serve_here(output: &Output, runtime: &Runtime, settings: Settings, command: O
         return serve_until_end(&server, &mut signals);
     };
     output.progress(&server_status::summary(&status));
-    let ended = run_command(&server, command)?;
+    let (served_sender, until_served) = mpsc::channel();
+    let ended = run_command(&server, command, until_served)?;
     let served = serve_until_end(&server, &mut signals);
+    drop(served_sender);
     let ended = ended.join().map_err(|_| Failure::failed("waiting for the command of --run"))?;
     let ended = ended.map_err(|error| Failure::failed(format!("waiting for the command of --run: {error}")))?;
     served?;
@@ -202,16 +206,24 @@ fn serve_until_end(server: &Arc<Server>, signals: &mut UnixStream) -> Result<(),
     Ok(ended?)
 }
 
-/// Runs a shell command with `{}` for the path or address; its end ends the server, as a signal does.
-fn run_command(server: &Server, command: &str) -> Result<JoinHandle<io::Result<ExitStatus>>, Failure> {
+/// How often a server is told that the command has ended while something still has the drive open.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Runs a shell command with `{}` for the path or address; its end ends the server, as a signal does. What the command has
+/// started may use the drive a little longer, so the signal is repeated until the other end of `served` is gone.
+fn run_command(server: &Server, command: &str, served: Receiver<()>) -> Result<JoinHandle<io::Result<ExitStatus>>, Failure> {
     let command = command.replace("{}", &quoted(&server.address()));
     let failed = |error: io::Error| Failure::failed(format!("running `{command}`: {error}"));
     let mut child: Child = Command::new("sh").arg("-c").arg(&command).spawn().map_err(failed)?;
     let wait = move || {
         let ended = child.wait();
-        // The way that a signal takes, but for the first words of the service manager.
-        let _ = signal_hook::low_level::raise(signal_hook::consts::SIGHUP);
-        ended
+        loop {
+            // The way that a signal takes, but for the first words of the service manager.
+            let _ = signal_hook::low_level::raise(signal_hook::consts::SIGHUP);
+            if served.recv_timeout(AGAIN) == Err(RecvTimeoutError::Disconnected) {
+                return ended;
+            }
+        }
     };
     std::thread::Builder::new().name("run".to_owned()).spawn(wait).map_err(failed)
 }

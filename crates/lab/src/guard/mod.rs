@@ -223,7 +223,8 @@ impl Guard {
             }
         }
         options.custom_flags(flags.bits() as i32);
-        let file = patiently(|| options.open(&real), |error| error.kind() == io::ErrorKind::ResourceBusy).map_err(failed)?;
+        let file = patiently(OPEN_ATTEMPTS, || options.open(&real), |error| error.kind() == io::ErrorKind::ResourceBusy);
+        let file = file.map_err(failed)?;
         self.lock(path, &file, access)?;
         if access == Access::Write {
             let opened = self.look_at(path, &real, &file).map_err(failed)?;
@@ -266,7 +267,7 @@ impl Guard {
         let try_lock = || if access == Access::Write { file.try_lock() } else { file.try_lock_shared() };
         // The ring of a process that has ended holds its files for a moment longer than the process lives.
         let holder_is_gone = || !system::lock_holder(file).is_some_and(crate::host::lives);
-        let locked = patiently(try_lock, |error| matches!(error, TryLockError::WouldBlock) && holder_is_gone());
+        let locked = patiently(LOCK_ATTEMPTS, try_lock, |error| matches!(error, TryLockError::WouldBlock) && holder_is_gone());
         match locked {
             Ok(()) => Ok(()),
             Err(TryLockError::WouldBlock) => {
@@ -458,13 +459,14 @@ fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How often something that will pass soon is tried again, and how long in between.
-const ATTEMPTS: u32 = 20;
+/// How often a device that somebody has open is tried again, and one whose last owner has ended or is about to.
+const OPEN_ATTEMPTS: u32 = 20;
+const LOCK_ATTEMPTS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Tries again for a second while `passes` says that an error will pass.
-fn patiently<T, E>(mut attempt: impl FnMut() -> Result<T, E>, passes: impl Fn(&E) -> bool) -> Result<T, E> {
-    for _ in 1..ATTEMPTS {
+/// Tries again, with pauses, while `passes` says that an error will pass.
+fn patiently<T, E>(attempts: u32, mut attempt: impl FnMut() -> Result<T, E>, passes: impl Fn(&E) -> bool) -> Result<T, E> {
+    for _ in 1..attempts {
         match attempt() {
             Err(error) if passes(&error) => std::thread::sleep(PAUSE),
             result => return result,

@@ -120,9 +120,9 @@ fn what_will_pass_is_waited_for_and_what_will_not_is_told_at_once() {
         attempts.set(attempts.get() + 1);
         if attempts.get() == 3 { Ok(()) } else { Err("busy") }
     };
-    assert_eq!(patiently(third_time, |_| true), Ok(()));
+    assert_eq!(patiently(5, third_time, |_| true), Ok(()));
     attempts.set(0);
-    assert_eq!(patiently(third_time, |_| false), Err("busy"));
+    assert_eq!(patiently(5, third_time, |_| false), Err("busy"));
     assert_eq!(attempts.get(), 1);
 }
 
