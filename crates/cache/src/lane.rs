@@ -7,33 +7,43 @@ use block::{Channel, Completion, Device, Error, Reactor, Request};
 pub(crate) struct Lane {
     channel: Result<Box<dyn Channel>, Error>,
     depth: u32,
+    /// Requests that the channel has and has not answered.
+    sent: u32,
     waiting: VecDeque<Request>,
 }
 
 impl Lane {
     pub(crate) fn open(device: &dyn Device, depth: u32, reactor: &Reactor) -> Result<Lane, Error> {
-        Ok(Lane { channel: Ok(device.open(depth, reactor)?), depth, waiting: VecDeque::new() })
+        Ok(Lane { channel: Ok(device.open(depth, reactor)?), depth, sent: 0, waiting: VecDeque::new() })
     }
 
     /// A lane to a device that cannot be opened: every command fails with its error.
     pub(crate) fn closed(error: Error) -> Lane {
-        Lane { channel: Err(error), depth: 0, waiting: VecDeque::new() }
+        Lane { channel: Err(error), depth: 0, sent: 0, waiting: VecDeque::new() }
     }
 
     pub(crate) fn send(&mut self, request: Request) {
         match &mut self.channel {
-            Ok(channel) if channel.in_flight() < self.depth => channel.submit(request),
+            Ok(channel) if self.sent < self.depth => {
+                self.sent += 1;
+                channel.submit(request);
+            }
             _ => self.waiting.push_back(request),
         }
     }
 
     pub(crate) fn poll(&mut self, done: &mut Vec<Completion>) {
         match &mut self.channel {
+            // Requests wait only behind others that were sent.
+            Ok(_) if self.sent == 0 => (),
             Ok(channel) => {
+                let before = done.len();
                 channel.poll(done);
-                while channel.in_flight() < self.depth
+                self.sent -= (done.len() - before) as u32;
+                while self.sent < self.depth
                     && let Some(request) = self.waiting.pop_front()
                 {
+                    self.sent += 1;
                     channel.submit(request);
                 }
             }

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use block::{Checked, Device, ErrorKind, Info, Reactor};
+use block::{Checked, Device, ErrorKind, Info, Op, Reactor, Request};
 use cache::{AdmissionOptions, Cache, CacheMode, CacheOptions, PolicyKind};
 use reactor::derive_seed;
 use testkit::crash::{self, Options, Rig};
@@ -133,6 +133,24 @@ fn nothing_is_lost_when_memory_is_closed() {
         blocking(&*lower).read_slice(block * 4096, &mut found).expect("a read");
         assert_eq!(found, [block as u8; 4096]);
     }
+}
+
+/// What another flush has written out meanwhile ends at once, and however much that is, it takes no more of the stack.
+#[test]
+fn two_flushes_of_much_that_is_dirty_both_end() {
+    let blocks = 16 << 10;
+    let device = cache(store(blocks), Arc::new(Memory::with(able(blocks * 4096))), options(CacheMode::WriteBack, PolicyKind::Lru));
+    let reactor = Reactor::virtual_clock();
+    let mut channel = device.open(2, &reactor).expect("a channel");
+    (0..blocks / 2).for_each(|number| blocking(&*device).write_slice(number * 2 * 4096, &[1; 4096]).expect("a write"));
+    (1..=2).for_each(|tag| channel.submit(Request::new(tag, Op::Flush)));
+    let mut done = Vec::new();
+    while done.len() < 2 {
+        channel.poll(&mut done);
+        reactor.wait(Some(reactor.now())).expect("a virtual clock");
+    }
+    assert!(done.iter().all(|completion| completion.result.is_ok()));
+    assert_eq!(device.handle().status().expect("it is open").dirty_bytes, 0);
 }
 
 /// Whole stripes are written out together: a run is filled up with clean blocks where all of them are there.

@@ -1,7 +1,7 @@
 //! One owner's requests on a cache, and the write-outs that they bring about.
 //!
 //! ```text
-//! read       Waiting > Fetch > Fill
+//! read       Waiting > Fetch > Fill             one that the store has in one piece is a hit: a command, and no more
 //! write      Waiting > Patch > Data > Children       it has completed for everybody else after Data
 //! flush                Children > Sync
 //! commit     Waiting > Sync > Pages > SyncPages      a flush of a store that is kept
@@ -18,9 +18,9 @@ use std::sync::atomic::Ordering;
 use block::{BufMut, Channel, Clock, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
 use reactor::Woken;
 
-use super::Shared;
-use super::job::{Content, Job, Purpose, Read, Running, Step, Write};
+use super::job::{Content, Hit, Job, Purpose, Read, Running, Step, Write};
 use super::ranges::{Waiter, hold};
+use super::{Shared, plan};
 use crate::lane::Lane;
 
 /// Room for the parts of one request, however small the depth.
@@ -40,6 +40,8 @@ pub(super) struct CacheChannel {
     pub(super) owned: u32,
     pub(super) closing: bool,
     raw: Vec<Completion>,
+    /// Hits that have ended and still hold their blocks.
+    hits: Vec<usize>,
     pub(super) ready: Vec<Completion>,
 }
 
@@ -75,6 +77,7 @@ impl CacheChannel {
             owned: 0,
             closing: false,
             raw: Vec::new(),
+            hits: Vec::new(),
             ready: Vec::new(),
         })
     }
@@ -104,7 +107,7 @@ impl CacheChannel {
             Job::Write(_) => self.begin_write(slot, running),
             Job::WriteOut(_) => self.begin_write_out(slot, running),
             Job::Commit(_) => self.begin_commit(slot, running),
-            Job::Flush(_) => unreachable!("a flush takes no blocks"),
+            Job::Hit(_) | Job::Flush(_) => unreachable!("a hit has its blocks from the start, and a flush takes none"),
         }
     }
 
@@ -132,21 +135,28 @@ impl CacheChannel {
         self.jobs[slot] = Some(running);
     }
 
-    /// Takes what came from below, and what comes of it. False when there was nothing.
+    /// Takes what came from below, and what comes of it. False when nothing was started: then there is nothing more to take.
     fn advance(&mut self) -> bool {
         let mut raw = std::mem::take(&mut self.raw);
         self.store.poll(&mut raw);
         let from_store = raw.len();
         self.lower.poll(&mut raw);
-        let mut any = !raw.is_empty();
+        let mut any = false;
         for (number, Completion { tag, buffer, result }) in raw.drain(..).enumerate() {
             let slot = (tag >> 32) as usize;
             // What was given up when the channel was closed is nobody's any more.
             let Some(mut running) = self.jobs[slot].take() else { continue };
+            if matches!(running.job, Job::Hit(_)) && result.is_ok() {
+                self.ready.push(Completion { tag: running.tag, buffer, result });
+                self.hits.push(slot);
+                continue;
+            }
+            any = true;
             running.left -= 1;
             self.end_command(slot, &mut running, (tag & 0xffff_ffff) as usize, number < from_store, buffer, result);
             self.wait_for(slot, running);
         }
+        self.end_hits();
         self.raw = raw;
         for slot in self.waiter.take_granted() {
             any = true;
@@ -155,6 +165,23 @@ impl CacheChannel {
             }
         }
         any
+    }
+
+    /// Gives back at once what the hits that have ended held.
+    fn end_hits(&mut self) {
+        if self.hits.is_empty() {
+            return;
+        }
+        self.owned -= self.hits.len() as u32;
+        let mut granted = false;
+        {
+            let mut state = self.shared.state();
+            self.hits.iter().for_each(|&slot| granted |= state.ranges.release((self.number, slot), &self.waiter));
+        }
+        self.free.append(&mut self.hits);
+        if granted && self.reactor.clock() == Clock::Virtual {
+            self.reactor.nudge();
+        }
     }
 
     fn end_command(
@@ -168,6 +195,11 @@ impl CacheChannel {
     ) {
         match &mut running.job {
             Job::Read(_) => self.end_read_command(slot, running, part, from_store, buffer, result),
+            Job::Hit(hit) => {
+                // The store has failed: what follows is that of a read in parts, of which this is one.
+                running.job = Job::Read(Box::new(hit.as_read(&self.shared.shape)));
+                self.end_read_command(slot, running, part, from_store, buffer, result);
+            }
             Job::Write(write) if running.step == Step::Patch => {
                 write.patches.push((part, buffer.read()));
                 keep_first(&mut running.error, result);
@@ -245,6 +277,7 @@ impl CacheChannel {
                 read.parts.into_iter().filter_map(|part| part.into).for_each(|part| whole.append(part));
                 Returned::Read(whole)
             }
+            Job::Hit(_) => unreachable!("a hit ends with its command"),
             Job::Write(write) => match write.content {
                 Content::Data(from) => Returned::Written(from),
                 Content::Zeroes | Content::Discard => Returned::Nothing,
@@ -297,12 +330,32 @@ impl Channel for CacheChannel {
         }
         let Request { tag, op } = request;
         let Some((offset, length)) = op.range() else { return self.start_flush(tag) };
-        let blocks = self.shared.shape.range(offset, length);
-        let carries_data = matches!(op, Op::Read { .. } | Op::Write { .. });
-        let (outside, all_here) = {
+        let shape = self.shared.shape;
+        let blocks = shape.range(offset, length);
+        let distrusted = self.shared.is_distrusted();
+        let (is_read, carries_data) = (matches!(op, Op::Read { .. }), matches!(op, Op::Read { .. } | Op::Write { .. }));
+        let slot = self.place();
+        self.owned += 1;
+        let (outside, all_here, hit) = {
             let mut state = self.shared.state();
             let outside = carries_data && state.admission.request(offset, length);
-            (outside, state.has_all(blocks.clone()))
+            let together =
+                if is_read && !distrusted && length <= shape.store_max_bytes { plan::together(&state, blocks.clone()) } else { None };
+            let hit = together.filter(|_| state.ranges.take_free(hold((self.number, slot), &blocks, false)));
+            if let Some(first) = hit {
+                state.hit_all(first, blocks.end - blocks.start);
+            }
+            (outside, is_read && hit.is_none() && state.has_all(blocks.clone()), hit)
+        };
+        let op = match (op, hit) {
+            (Op::Read { into, .. }, Some(first)) => {
+                let mut running = Running::new(tag, Job::Hit(Hit { offset, length, first }));
+                (running.step, running.left, running.in_ranges) = (Step::Fetch, 1, true);
+                self.jobs[slot] = Some(running);
+                let offset = shape.slot_offset(first) + offset - shape.start(blocks.start);
+                return self.store.send(Request::new(below_tag(slot, 0), Op::Read { offset, into }));
+            }
+            (op, _) => op,
         };
         let write = |content, fua| {
             let (pieces, patches, carried) = (Vec::new(), Vec::new(), Vec::new());
@@ -321,7 +374,7 @@ impl Channel for CacheChannel {
         };
         let (job, exclusive) = match op {
             Op::Read { into, .. } => {
-                let fill = !all_here && !outside && !self.shared.is_distrusted();
+                let fill = !all_here && !outside && !distrusted;
                 let (parts, filling, carried) = (Vec::new(), Vec::new(), Vec::new());
                 (Job::Read(Box::new(Read { offset, length, fill, into, parts, filling, carried })), fill)
             }
@@ -330,8 +383,6 @@ impl Channel for CacheChannel {
             Op::Discard { .. } => (write(Content::Discard, false), true),
             Op::Flush => unreachable!("a flush has no range"),
         };
-        let slot = self.place();
-        self.owned += 1;
         self.start(slot, Running::new(tag, job), &blocks, exclusive);
     }
 

@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use block::{Buf, BufMut, Error};
 
-use super::plan::{Piece, ReadPart, Segment};
+use super::plan::{From, Piece, ReadPart, Segment};
+use super::shape::Shape;
 use super::state::Snapshot;
+use crate::policy::Slot;
 
 /// How far a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,11 +93,31 @@ pub(super) struct WriteOut {
 
 #[derive(Debug)]
 pub(super) enum Job {
+    Hit(Hit),
     Read(Box<Read>),
     Write(Box<Write>),
     Flush(Flush),
     WriteOut(Box<WriteOut>),
     Commit(Box<Commit>),
+}
+
+/// A read that the store answers alone, from slots side by side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hit {
+    pub(super) offset: u64,
+    pub(super) length: u64,
+    pub(super) first: Slot,
+}
+
+impl Hit {
+    /// The same as a read of one part, whose command is under way.
+    pub(super) fn as_read(&self, shape: &Shape) -> Read {
+        let within = self.offset % shape.block_bytes;
+        let from = From::Store { first: self.first, within };
+        let part = ReadPart { offset: self.offset, length: self.length, from, fill: None, into: None };
+        let (offset, length, into) = (self.offset, self.length, BufMut::zeroed(0));
+        Read { offset, length, fill: false, into, parts: vec![part], filling: vec![None], carried: Vec::new() }
+    }
 }
 
 /// Writes runs of blocks out.

@@ -39,6 +39,12 @@ pub(super) struct ReadPart {
     pub(super) into: Option<BufMut>,
 }
 
+/// The first of the slots side by side that have all of the blocks; `None` when there are no such.
+pub(super) fn together(state: &State, blocks: Range<u64>) -> Option<Slot> {
+    let first = state.find(blocks.start)?;
+    (first..).zip(blocks).skip(1).all(|(slot, block)| state.find(block) == Some(slot)).then_some(first)
+}
+
 /// Cuts a read into parts. With `fill`, for which the blocks must be held exclusively, what is missing gets slots as long as
 /// there is room. With `distrusted`, clean blocks count as missing.
 pub(super) fn read(shape: &Shape, state: &mut State, offset: u64, length: u64, fill: bool, distrusted: bool) -> Vec<ReadPart> {

@@ -31,7 +31,7 @@ impl Waiter {
 
     /// The requests that were granted their range since it was last asked.
     pub(super) fn take_granted(&self) -> Vec<usize> {
-        if !self.any.swap(false, Ordering::AcqRel) {
+        if !self.any.load(Ordering::Acquire) || !self.any.swap(false, Ordering::AcqRel) {
             return Vec::new();
         }
         std::mem::take(&mut *self.granted.lock().unwrap_or_else(PoisonError::into_inner))
@@ -68,26 +68,45 @@ impl Hold {
 #[derive(Default)]
 pub(super) struct Ranges {
     held: Vec<Hold>,
+    /// How many of them are exclusive.
+    exclusive: u32,
     waiting: VecDeque<(Hold, Arc<Waiter>)>,
 }
 
 impl Ranges {
     /// Takes the range, or queues for it and answers false.
     pub(super) fn take(&mut self, hold: Hold, waiter: &Arc<Waiter>) -> bool {
-        let free = !self.held.iter().any(|other| other.conflicts(&hold)) && !self.waiting.iter().any(|(other, _)| other.conflicts(&hold));
-        if free {
-            self.held.push(hold);
-        } else {
+        let free = self.take_free(hold);
+        if !free {
             self.waiting.push_back((hold, Arc::clone(waiter)));
         }
         free
+    }
+
+    /// Takes the range if nobody has to be waited for.
+    pub(super) fn take_free(&mut self, hold: Hold) -> bool {
+        let free = !self.conflicts_held(&hold) && !self.waiting.iter().any(|(other, _)| other.conflicts(&hold));
+        if free {
+            self.push(hold);
+        }
+        free
+    }
+
+    /// Most share with others that share.
+    fn conflicts_held(&self, hold: &Hold) -> bool {
+        (hold.exclusive || self.exclusive > 0) && self.held.iter().any(|other| other.conflicts(hold))
+    }
+
+    fn push(&mut self, hold: Hold) {
+        self.exclusive += u32::from(hold.exclusive);
+        self.held.push(hold);
     }
 
     /// Gives the owner's range back, or its place in the queue. True when somebody else may go on now: a virtual reactor has
     /// to go round once more.
     pub(super) fn release(&mut self, owner: (u32, usize), by: &Arc<Waiter>) -> bool {
         match self.held.iter().position(|hold| hold.owner == owner) {
-            Some(place) => drop(self.held.swap_remove(place)),
+            Some(place) => self.exclusive -= u32::from(self.held.swap_remove(place).exclusive),
             None => self.waiting.retain(|(hold, _)| hold.owner != owner),
         }
         if self.waiting.is_empty() {
@@ -95,11 +114,11 @@ impl Ranges {
         }
         let mut any = false;
         let mut still: VecDeque<(Hold, Arc<Waiter>)> = VecDeque::with_capacity(self.waiting.len());
-        for (hold, waiter) in self.waiting.drain(..) {
-            if self.held.iter().any(|other| other.conflicts(&hold)) || still.iter().any(|(other, _)| other.conflicts(&hold)) {
+        for (hold, waiter) in std::mem::take(&mut self.waiting) {
+            if self.conflicts_held(&hold) || still.iter().any(|(other, _)| other.conflicts(&hold)) {
                 still.push_back((hold, waiter));
             } else {
-                self.held.push(hold);
+                self.push(hold);
                 waiter.grant(hold.owner.1, by);
                 any = true;
             }

@@ -12,6 +12,8 @@ const RUN_BYTES: u64 = 1 << 20;
 pub(super) struct Shape {
     /// What is cached as a whole, in bytes.
     pub(super) block_bytes: u64,
+    /// The same as a power of two.
+    block_shift: u32,
     /// Size of the device below, in bytes; its last block may be shorter.
     pub(super) size_bytes: u64,
     /// Where slot 0 lies on the cache's device.
@@ -29,6 +31,7 @@ impl Shape {
         let stripe_blocks = if optimal > block_bytes && optimal.is_multiple_of(block_bytes) { optimal / block_bytes } else { 1 };
         Shape {
             block_bytes,
+            block_shift: block_bytes.trailing_zeros(),
             size_bytes: lower.size_bytes,
             data_offset,
             store_max_bytes: u64::from(store.max_request_bytes),
@@ -41,9 +44,9 @@ impl Shape {
         self.size_bytes.div_ceil(self.block_bytes)
     }
 
-    /// The blocks that a range touches.
+    /// The blocks that a range of at least one byte touches.
     pub(super) fn range(&self, offset: u64, length: u64) -> std::ops::Range<u64> {
-        offset / self.block_bytes..(offset + length).div_ceil(self.block_bytes)
+        offset >> self.block_shift..((offset + length - 1) >> self.block_shift) + 1
     }
 
     pub(super) fn start(&self, block: u64) -> u64 {

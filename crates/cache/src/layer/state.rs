@@ -166,6 +166,12 @@ impl State {
         }
     }
 
+    /// A read has found what it asked for in so many slots side by side.
+    pub(super) fn hit_all(&mut self, first: Slot, count: u64) {
+        self.counts.read_hits += count;
+        (first..first + count as u32).for_each(|slot| self.hit(slot));
+    }
+
     /// A slot for a block that is to come in, stale until it has; `None` when there is no room.
     pub(super) fn room(&mut self, block: u64) -> Option<Slot> {
         if let Some(slot) = self.directory.find(block) {
