@@ -362,7 +362,13 @@ fn nonsense_on_the_control_socket_is_answered_and_does_no_harm() {
         let said = String::from_utf8(said).unwrap();
         assert!(said.contains(answer), "{request}: {said}");
     }
-    bench.ok(&["array", "stop", "c"]);
+    // Whoever opens connections and says nothing is not waited for, and others are told.
+    let idle: Vec<UnixStream> = (1..16).map(|_| UnixStream::connect(bench.runtime().join("c/control")).unwrap()).collect();
+    assert!(bench.fails(1, &["array", "status", "c"]).contains("c: it is talking to 16 others already"));
+    drop((socket, idle));
+    // Their threads have to hear of it first.
+    assert!((0..1000).any(|_| bench.run(&["array", "stop", "c"]).status.success()));
+    assert!(bench.is_clean());
 }
 
 #[test]

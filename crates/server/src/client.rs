@@ -53,13 +53,18 @@ impl Client {
         let mut line = serde_json::to_vec(&Request { version: VERSION, request: command }).expect("a request is plain data");
         line.push(b'\n');
         let mut answer = String::new();
-        let heard = self.stream.get_mut().write_all(&line).and_then(|()| self.stream.read_line(&mut answer));
-        match heard {
-            Ok(1..) => (),
+        let said = self.stream.get_mut().write_all(&line);
+        // Also where nothing could be said: a server that will not listen says why before it hangs up.
+        let heard = self.stream.read_line(&mut answer);
+        if !answer.ends_with('\n') {
             // It may have been killed, and its sockets are closed before its process has ended.
-            _ if self.process.ends(Some(&END_TIME)) => return Err(has_died(&self.name)),
-            Ok(_) => return Err(Error::failed(format!("{}: its server has hung up without an answer", self.name))),
-            Err(error) => return Err(Error::from_io(format_args!("{}: talking to its server", self.name), &error)),
+            if self.process.ends(Some(&END_TIME)) {
+                return Err(has_died(&self.name));
+            }
+            return Err(match said.and(heard) {
+                Ok(_) => Error::failed(format!("{}: its server has hung up without an answer", self.name)),
+                Err(error) => Error::from_io(format_args!("{}: talking to its server", self.name), &error),
+            });
         }
         match serde_json::from_str(&answer) {
             Ok(Answer::Done(value)) => Ok(value),
