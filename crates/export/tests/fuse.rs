@@ -197,6 +197,42 @@ fn what_was_synced_survives_a_crash_and_quick_removal_needs_no_sync() {
 }
 
 #[test]
+fn under_quick_removal_whatever_has_changed_data_is_durable_when_it_returns() {
+    let Some(place) = Place::new() else { return };
+    let plain = Info { volatile_cache: true, ..Info::plain(1 << 20) };
+    let native = Info { volatile_cache: true, ..able(1 << 20) };
+    let survives = |info: &Info, policy: RemovalPolicy| {
+        let seed = seed();
+        let device = Arc::new(Memory::with(info.clone()));
+        let served = place.mount(Arc::clone(&device) as Arc<dyn Device>, &FuseOptions { policy, ..workers(1) });
+        let file = place.open();
+        file.write_all_at(&[7; 64 << 10], 0).unwrap();
+        let mut expected = vec![7; 64 << 10];
+        // Parts of blocks, zeroes, holes: each its own way through the server.
+        for part in 0..16 {
+            file.write_all_at(&[8; 100], part * 1024 + 50).unwrap();
+            expected[part as usize * 1024 + 50..][..100].fill(8);
+        }
+        for (mode, start) in [(FallocateFlags::ZERO_RANGE, 20_000), (FallocateFlags::PUNCH_HOLE, 40_000)] {
+            match rustix::fs::fallocate(&file, mode | FallocateFlags::KEEP_SIZE, start, 10_000) {
+                Ok(()) => expected[start as usize..][..10_000].fill(0),
+                Err(error) => assert_eq!((mode, error), (FallocateFlags::PUNCH_HOLE, Errno::OPNOTSUPP), "seed {seed}"),
+            }
+        }
+        // Closed only after the crash, for closing makes durable too.
+        device.crash(seed);
+        device.power_on();
+        let bytes = content(&*device);
+        drop((file, served));
+        bytes[..64 << 10] == expected
+    };
+    for info in [&plain, &native] {
+        assert!(survives(info, RemovalPolicy::Quick));
+        assert!(!survives(info, RemovalPolicy::Performance), "this device loses what nobody has asked to be durable");
+    }
+}
+
+#[test]
 fn errors_of_the_device_reach_the_program() {
     let Some(place) = Place::new() else { return };
     let device = Arc::new(Memory::new(1 << 20));

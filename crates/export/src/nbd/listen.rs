@@ -184,7 +184,7 @@ fn check_exposure(ip: IpAddr, tls: bool, insecure: bool, address: &Address) -> R
         return Ok(());
     }
     let text = format!(
-        "listening on {address}: others on the network could read and write the drive; give a certificate for TLS, or insecure if that is meant"
+        "listening on {address}: others on the network could read and write the drive; --tls-cert and --tls-key keep them out, --insecure lets them in"
     );
     Err(Error::new(ErrorKind::Refused, text))
 }
