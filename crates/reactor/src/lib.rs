@@ -357,17 +357,24 @@ impl Reactor {
                 wall.hand_over()?;
                 return Ok(Woken::Rung);
             }
-            let now = self.now();
-            if deadline.is_some_and(|deadline| deadline <= now) {
-                // What the kernel can finish at once is still in time.
-                if looked || !wall.hand_over()? {
-                    return Ok(Woken::Deadline);
-                }
-                looked = true;
-                continue;
-            }
             let until = [deadline, self.next_timer()].into_iter().flatten().min();
-            let slept = wall.ring.borrow_mut().enter(1, until.map(|until| until - now))?;
+            // The clock is read only where there is something to hold it against.
+            let timeout = match until {
+                None => None,
+                Some(until) => {
+                    let now = self.now();
+                    if deadline.is_some_and(|deadline| deadline <= now) {
+                        // What the kernel can finish at once is still in time.
+                        if looked || !wall.hand_over()? {
+                            return Ok(Woken::Deadline);
+                        }
+                        looked = true;
+                        continue;
+                    }
+                    Some(until - now)
+                }
+            };
+            let slept = wall.ring.borrow_mut().enter(1, timeout)?;
             let in_time = until.is_none_or(|until| self.now() < until);
             if !slept && in_time {
                 // A signal: the owner may want to know, and nothing is lost by asking it to come again.
