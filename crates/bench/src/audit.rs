@@ -55,7 +55,7 @@ pub struct Facts {
     pub elapsed: Duration,
     /// How many bytes a device writes for one that is asked for when all is as planned: 2 for two mirrors, 1 without redundancy.
     pub copies: f64,
-    /// The highest rate of the devices together in bytes/s, where it is known.
+    /// The highest rate that the devices together have shown in bytes/s, where it is known.
     pub fastest_bytes_per_second: Option<f64>,
     /// Processor time of this process.
     pub own_cpu: Option<Duration>,
@@ -92,6 +92,24 @@ impl Facts {
     }
 }
 
+/// The highest rate that the devices under a target have shown: nobody writes down what they could do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fastest {
+    bytes_per_second: f64,
+}
+
+impl Fastest {
+    /// What they can do at least, by all that was seen so far, these facts included. `None` when nothing was seen.
+    pub fn at_least(&mut self, facts: &Facts) -> Option<f64> {
+        let seconds = facts.elapsed.as_secs_f64();
+        if let Some(moved) = facts.moved.filter(|_| seconds > 0.0) {
+            let rate = (moved.read_bytes + moved.written_bytes) as f64 / seconds;
+            self.bytes_per_second = self.bytes_per_second.max(rate);
+        }
+        (self.bytes_per_second > 0.0).then_some(self.bytes_per_second)
+    }
+}
+
 /// What is doubtful about a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Flag {
@@ -120,7 +138,7 @@ pub enum Flag {
         /// Share of all processor time.
         share: f64,
     },
-    /// Faster than the devices together can be.
+    /// Faster than the devices together have ever been.
     Impossible {
         /// The rate, of the devices' highest.
         factor: f64,
@@ -161,7 +179,7 @@ impl fmt::Display for Flag {
             Flag::Stolen { .. } => write!(f, "machine not quiet: the hypervisor took more than 2 % of the processors"),
             Flag::OtherWork { .. } => write!(f, "machine not quiet: other work took more than 10 % of the processors"),
             Flag::Impossible { factor } => {
-                write!(f, "impossible: {factor:.1} times as fast as the devices together, so something else answered")
+                write!(f, "impossible: {factor:.1} times as fast as the devices together were at their best, so something else answered")
             }
         }
     }
@@ -179,8 +197,8 @@ const TOO_LITTLE: f64 = 0.9;
 const TOO_MUCH: f64 = 1.5;
 /// Tests that asked for less are not judged: one journal commit would weigh more than their data.
 const JUDGED_BYTES: u64 = 256 << 10;
-/// Rates within this of the devices' highest may be chance.
-const CHANCE: f64 = 1.05;
+/// Rates within this of the devices' highest may be chance, metadata and readahead.
+const CHANCE: f64 = 1.2;
 /// Shares of the machine's processor time that went elsewhere and count as "not quiet".
 const STOLEN_SHARE: f64 = 0.02;
 const OTHERS_SHARE: f64 = 0.10;

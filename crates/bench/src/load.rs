@@ -22,7 +22,9 @@
 
 use std::time::Duration;
 
-use block::{Buf, BufMut, Channel, Clock, Completion, Device, Error, ErrorKind, Op, Reactor, Request, Returned, SECTOR_BYTES, Time};
+use block::{
+    Buf, BufMut, Channel, Clock, Completion, Device, Error, ErrorKind, Op, Reactor, Request, Returned, SECTOR_BYTES, Time, Traffic,
+};
 use reactor::{Random, Woken};
 
 use crate::latency::Latency;
@@ -330,6 +332,24 @@ impl Side {
     }
 }
 
+/// Both directions of a load that reads and writes.
+#[derive(Clone, Debug)]
+pub struct Sides {
+    /// Reads that succeeded.
+    pub read: Side,
+    /// Writes that succeeded.
+    pub write: Side,
+}
+
+/// What was completed before the time that counts began.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ramp {
+    /// Bytes read and written, and the requests for them.
+    pub moved: Traffic,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
 /// What was measured.
 #[derive(Debug)]
 pub struct Sample {
@@ -339,6 +359,8 @@ pub struct Sample {
     pub write: Side,
     /// From the first submission (the end of the ramp) to the last completion.
     pub elapsed: Duration,
+    /// What went before.
+    pub ramp: Ramp,
     /// Processor time of this thread during `elapsed`, in the kernel's calls included, its worker threads not. `None` on the
     /// virtual clock, where it would be the model's.
     pub cpu_seconds: Option<f64>,
@@ -351,6 +373,12 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// Both directions by themselves.
+    #[must_use]
+    pub fn sides(&self) -> Sides {
+        Sides { read: self.read.clone(), write: self.write.clone() }
+    }
+
     /// Requests that succeeded.
     #[must_use]
     pub fn operations(&self) -> u64 {
@@ -421,7 +449,7 @@ pub fn run<R: Requests, C: Content>(
         give_up: None,
         read: Side::new(bounds.reads),
         write: Side::new(bounds.writes),
-        operations_before: 0,
+        ramp: Ramp::default(),
         errors: 0,
         first_error: None,
         stopped: false,
@@ -535,8 +563,7 @@ struct Generator<'a, 'h, R, C> {
     give_up: Option<Time>,
     read: Side,
     write: Side,
-    /// Completed during the ramp.
-    operations_before: u64,
+    ramp: Ramp,
     errors: u64,
     first_error: Option<Error>,
     stopped: bool,
@@ -571,9 +598,7 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
                 ramping = false;
                 measured_from = now;
                 cpu_start = thread_cpu(self.reactor);
-                self.operations_before = self.read.operations + self.write.operations;
-                self.read.clear();
-                self.write.clear();
+                self.end_ramp(now.since(begin));
             }
             tick += 1;
             if tick == TICK_BATCHES {
@@ -595,19 +620,34 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
         }
         if ramping {
             // It ended before there was anything to count.
-            self.read.clear();
-            self.write.clear();
+            self.end_ramp(now.since(begin));
             measured_from = now;
         }
         Ok(Sample {
             read: self.read,
             write: self.write,
             elapsed: now.since(measured_from),
+            ramp: self.ramp,
             cpu_seconds,
             errors: self.errors,
             first_error: self.first_error,
             stopped: self.stopped,
         })
+    }
+
+    /// Counts anew from here on.
+    fn end_ramp(&mut self, elapsed: Duration) {
+        let (read, write) = (&mut self.read, &mut self.write);
+        let moved = Traffic {
+            reads: read.operations,
+            read_bytes: read.bytes,
+            writes: write.operations,
+            written_bytes: write.bytes,
+            ..Traffic::default()
+        };
+        self.ramp = Ramp { moved, elapsed };
+        read.clear();
+        write.clear();
     }
 
     /// Puts a request into every free slot.
@@ -736,7 +776,8 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
 
     #[cold]
     fn ask_caller(&mut self, elapsed: Duration) -> Result<(), Error> {
-        let operations = self.operations_before + self.read.operations + self.write.operations;
+        let before = &self.ramp.moved;
+        let operations = before.reads + before.writes + self.read.operations + self.write.operations;
         if let Some(progress) = &mut self.hooks.progress {
             progress(Progress { operations, elapsed });
         }

@@ -9,7 +9,7 @@ use crate::array_command::arguments::{
     StartArguments, StatusArguments, WriteArguments,
 };
 use crate::bench_command::arguments::{BonnieArguments, CopyArguments};
-use crate::bench_command::{CrystalArguments, DepthArguments, HdparmArguments};
+use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, HdparmArguments};
 use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
 
@@ -231,18 +231,7 @@ Examples:
 
 A stack made only of model: leaves runs on the virtual clock: it takes moments, and its
 figures are modelled. Everything on the target is overwritten unless --read-only is given.")]
-    Devtest(DevtestArguments),
-}
-
-/// What is checked of the data.
-#[derive(ValueEnum, Clone, Copy, Debug)]
-pub(crate) enum VerifyArgument {
-    /// Nothing
-    Off,
-    /// The words in every 512 bytes that name offset and seed
-    Words,
-    /// Every byte
-    Full,
+    Devtest(Box<DevtestArguments>),
 }
 
 /// Which clock.
@@ -279,49 +268,6 @@ impl From<Consent> for lab::guard::Consent {
             in_place: false,
         }
     }
-}
-
-/// `bench devtest`.
-#[derive(Args, Debug)]
-pub(crate) struct DevtestArguments {
-    /// A stack text, a file or a block device; in a folder, a file of 256 MiB is made and removed
-    pub target: String,
-
-    /// Requests outstanding at a time
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub depth: u32,
-
-    /// Time for each test [default: 2s; 20s on the virtual clock]
-    #[arg(long, value_name = "DURATION")]
-    pub time: Option<String>,
-
-    /// End each test after this many requests, if that comes first
-    #[arg(long, value_name = "N")]
-    pub max_operations: Option<u64>,
-
-    /// What is checked of the data
-    #[arg(long, value_enum, default_value = "words")]
-    pub verify: VerifyArgument,
-
-    /// Only the tests that read; nothing is opened for writing
-    #[arg(long)]
-    pub read_only: bool,
-
-    /// Everything random comes from this number
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub seed: u64,
-
-    /// Which clock
-    #[arg(long, value_enum, default_value = "auto")]
-    pub clock: ClockArgument,
-
-    /// Make the file of this size first, and remove it afterwards; refused if it exists
-    #[arg(long, value_name = "SIZE", conflicts_with = "read_only")]
-    pub create: Option<String>,
-
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub consent: Consent,
 }
 
 /// `array`.

@@ -67,7 +67,7 @@ fn bench(output: &Output, arguments: BenchArguments) -> Result<(), Failure> {
         Some(Bench::Crystal(arguments)) => bench_command::crystal(output, &arguments),
         Some(Bench::Hdparm(arguments)) => bench_command::hdparm(output, *arguments),
         Some(Bench::Depth(arguments)) => bench_command::depth(output, *arguments),
-        Some(Bench::Devtest(arguments)) => bench_command::devtest(output, &arguments),
+        Some(Bench::Devtest(arguments)) => bench_command::devtest(output, *arguments),
     }
 }
 

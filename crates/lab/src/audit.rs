@@ -15,9 +15,11 @@ use std::time::Duration;
 
 use bench::audit::{Machine, Reading};
 use bench::suite::Meter;
-use block::{Counters, Traffic};
+use block::{Counters, Node, Traffic};
 use rustix::time::{ClockId, clock_gettime};
+use stack::Stack;
 
+use crate::run::audited;
 use crate::system::{self, DeviceNumber};
 
 /// Sectors of `/proc/diskstats`, whatever the device's own are.
@@ -57,21 +59,22 @@ impl TargetMeter {
         TargetMeter::new(Source::Devices(number.into_iter().collect()))
     }
 
-    /// For a stack: its leaves count exactly.
+    /// For a stack of this layout: its leaves count exactly, but for those that a cache keeps its copies on, and each byte is
+    /// written as often as the levels say.
     #[must_use]
-    pub fn leaves(counters: Vec<Arc<Counters>>) -> TargetMeter {
-        TargetMeter::new(Source::Leaves(counters))
+    pub fn stack(layout: &Node, stack: &Stack) -> TargetMeter {
+        let counters = audited::without_stores(layout, &stack.members, |member| member.counters.clone());
+        TargetMeter { copies: audited::copies(layout), ..TargetMeter::new(Source::Leaves(counters)) }
+    }
+
+    /// For whatever is counted elsewhere.
+    #[must_use]
+    pub fn machine_only() -> TargetMeter {
+        TargetMeter::new(Source::Devices(Vec::new()))
     }
 
     fn new(source: Source) -> TargetMeter {
         TargetMeter { source, kernel: KernelThreads::default(), copies: 1.0, machine: true, reading_cpu: Duration::ZERO }
-    }
-
-    /// The same for a stack that writes so many bytes for one by its level.
-    #[must_use]
-    pub fn with_copies(mut self, copies: f64) -> TargetMeter {
-        self.copies = copies;
-        self
     }
 
     /// The same for modelled time, which takes no notice of the machine.

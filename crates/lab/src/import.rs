@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bench::format::{self, Imported};
-use results::{Axis, Clock, Configuration, Fact, Host, Plan, Run, Trial, Workload, cell_id, configuration_id};
+use results::{Axis, Clock, Configuration, Fact, Host, IMPORTED, Plan, Run, Trial, Workload, cell_id, configuration_id};
 
 use crate::{Error, host};
 
@@ -19,7 +19,6 @@ use crate::{Error, host};
 const SOURCE: &str = "source";
 /// Differences within it are called the same.
 const MARGIN: f64 = 0.02;
-const NOT_INTERLEAVED: &str = "imported: measured apart from the others, so that a drift of the machine cannot be excluded";
 
 /// A result file that was read.
 #[derive(Clone, Debug)]
@@ -96,7 +95,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
                 clock: file.imported.clock,
                 metrics: row.metrics.clone(),
                 members: Vec::new(),
-                flags: vec![NOT_INTERLEAVED.to_owned()],
+                flags: vec![IMPORTED.to_owned()],
             });
         }
     }

@@ -31,7 +31,10 @@ impl Limits {
         };
         if let Some(list) = cpus {
             let set = cpu_set(list).map_err(|why| Error::usage(format!("--cpus {list}: {why}")))?;
-            sched_setaffinity(None, &set).map_err(|error| Error::usage(format!("--cpus {list}: the system refuses: {error}")))?;
+            sched_setaffinity(None, &set).map_err(|_| {
+                let count = std::thread::available_parallelism().map_or(1, usize::from);
+                Error::usage(format!("--cpus {list}: this process may use none of them; it has {count} processors, numbered from 0"))
+            })?;
         }
         Ok(Limits { memory, cpus: cpus.map(str::to_owned) })
     }
@@ -87,22 +90,27 @@ fn cpu_set(list: &str) -> Result<CpuSet, String> {
 struct Cgroup {
     own: PathBuf,
     /// Where this process came from and goes back to.
-    parent: PathBuf,
+    home: PathBuf,
 }
+
+const PREFIX: &str = "raidloom-";
+/// The processes of a cgroup; to write a number there moves that process.
+const PROCESSES: &str = "cgroup.procs";
 
 impl Cgroup {
     fn enter(bytes: u64) -> Result<Cgroup, Error> {
         let refused = |why: String| Error::usage(format!("--memory {}: no memory cgroup can be made here: {why}", size_text(bytes)));
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let found = place(&groups, &system::mounts());
-        let (parent, limit) = found.ok_or_else(|| refused("none is mounted".to_owned()))?;
-        let own = parent.join(format!("raidloom-{}", std::process::id()));
+        let found = Place::find(&groups, &system::mounts()).ok_or_else(|| refused("none is mounted".to_owned()))?;
+        let parent = found.parent().map_err(refused)?;
+        remove_left_behind(&parent);
+        let own = parent.join(format!("{PREFIX}{}", std::process::id()));
         let failed = |path: &Path, error: io::Error| refused(format!("{}: {error}", path.display()));
         fs::create_dir(&own).map_err(|error| failed(&own, error))?;
-        let group = Cgroup { own, parent };
-        let limit_file = group.own.join(limit);
+        let group = Cgroup { own, home: found.home.clone() };
+        let limit_file = group.own.join(found.version.limit());
         fs::write(&limit_file, bytes.to_string()).map_err(|error| failed(&limit_file, error))?;
-        let members = group.own.join("cgroup.procs");
+        let members = group.own.join(PROCESSES);
         fs::write(&members, std::process::id().to_string()).map_err(|error| failed(&members, error))?;
         Ok(group)
     }
@@ -111,38 +119,89 @@ impl Cgroup {
 impl Drop for Cgroup {
     fn drop(&mut self) {
         // An empty cgroup that cannot be removed harms nobody, and there is nobody left to be told.
-        let _ = fs::write(self.parent.join("cgroup.procs"), std::process::id().to_string());
+        let _ = fs::write(self.home.join(PROCESSES), std::process::id().to_string());
         let _ = fs::remove_dir(&self.own);
     }
 }
 
-/// The cgroup of this process whose memory can be limited, and the file that the limit is written to.
-///
-/// Lines of `/proc/self/cgroup` (cgroups(7)) are `hierarchy:controllers:path`; version 2 is `0::path`.
-fn place(groups: &str, mounts: &[system::Mount]) -> Option<(PathBuf, &'static str)> {
-    let path_of = |wanted: &dyn Fn(&str) -> bool| {
-        groups.lines().find_map(|line| {
-            let mut fields = line.splitn(3, ':');
-            let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-            wanted(controllers).then(|| path.trim_start_matches('/').to_owned())
-        })
-    };
-    let mounted = |kind: &str, point: &dyn Fn(&Path) -> bool| {
-        mounts.iter().find(|mount| mount.kind == kind && point(&mount.point)).map(|mount| mount.point.clone())
-    };
-    let first = || {
-        let path = path_of(&|controllers| controllers.split(',').any(|controller| controller == "memory"))?;
-        let point = mounted("cgroup", &|point| {
-            point.file_name().is_some_and(|name| name.to_string_lossy().split(',').any(|controller| controller == "memory"))
-        })?;
-        Some((point.join(path), "memory.limit_in_bytes"))
-    };
-    let second = || {
-        let path = path_of(&str::is_empty)?;
-        let point = mounted("cgroup2", &|_| true)?;
-        Some((point.join(path), "memory.max"))
-    };
-    first().or_else(second)
+/// Removes what killed processes have left: a cgroup with nobody in it can be removed, and one in use cannot.
+fn remove_left_behind(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+impl Version {
+    /// The file that the limit is written to.
+    fn limit(self) -> &'static str {
+        match self {
+            Version::One => "memory.limit_in_bytes",
+            Version::Two => "memory.max",
+        }
+    }
+}
+
+/// Where this process is in a hierarchy that can limit memory.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    version: Version,
+    /// Where the hierarchy is mounted.
+    root: PathBuf,
+    /// The cgroup of this process.
+    home: PathBuf,
+}
+
+impl Place {
+    /// Lines of `/proc/self/cgroup` (cgroups(7)) are `hierarchy:controllers:path`; version 2 is `0::path`.
+    fn find(groups: &str, mounts: &[system::Mount]) -> Option<Place> {
+        let path_of = |wanted: &dyn Fn(&str) -> bool| {
+            groups.lines().find_map(|line| {
+                let mut fields = line.splitn(3, ':');
+                let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+                wanted(controllers).then(|| path.trim_start_matches('/').to_owned())
+            })
+        };
+        let has_memory = |list: &str| list.split(',').any(|controller| controller == "memory");
+        let mounted = |kind: &str, wanted: &dyn Fn(&Path) -> bool| {
+            mounts.iter().find(|mount| mount.kind == kind && wanted(&mount.point)).map(|mount| mount.point.clone())
+        };
+        let place = |version, root: PathBuf, path: &str| Place { version, home: root.join(path), root };
+        let first = || {
+            let path = path_of(&has_memory)?;
+            let named = |point: &Path| point.file_name().is_some_and(|name| has_memory(&name.to_string_lossy()));
+            Some(place(Version::One, mounted("cgroup", &named)?, &path))
+        };
+        let second = || Some(place(Version::Two, mounted("cgroup2", &|_| true)?, &path_of(&str::is_empty)?));
+        first().or_else(second)
+    }
+
+    /// Below which cgroup one with a limit can be made.
+    ///
+    /// In version 2 a cgroup hands the memory controller down only if its `cgroup.subtree_control` says so, and one that has
+    /// processes of its own does not: there the new cgroup becomes a neighbour of this process's own, or of one above it.
+    fn parent(&self) -> Result<PathBuf, String> {
+        if self.version == Version::One {
+            return Ok(self.home.clone());
+        }
+        let hands_down = |folder: &&Path| {
+            let given = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
+            given.split_ascii_whitespace().any(|controller| controller == "memory")
+        };
+        let above = self.home.ancestors().take_while(|folder| folder.starts_with(&self.root));
+        above
+            .into_iter()
+            .find(hands_down)
+            .map(Path::to_owned)
+            .ok_or_else(|| format!("no cgroup from {} up hands the memory controller down (cgroup.subtree_control)", self.home.display()))
+    }
 }
 
 #[cfg(test)]
@@ -160,14 +219,34 @@ mod tests {
 
     #[test]
     fn both_versions_of_cgroups_are_found() {
+        let place = |groups: &str, mounts: &[system::Mount]| {
+            Place::find(groups, mounts).map(|place| (place.version, place.root.display().to_string(), place.home.display().to_string()))
+        };
         let first = system::parse_mounts(
             "1 0 0:1 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n2 0 0:2 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
         );
         let groups = "4:memory:/user/one\n3:cpu,cpuacct:/\n0::/user\n";
-        assert_eq!(place(groups, &first), Some(("/sys/fs/cgroup/memory/user/one".into(), "memory.limit_in_bytes")));
+        let root = "/sys/fs/cgroup/memory";
+        assert_eq!(place(groups, &first), Some((Version::One, root.to_owned(), format!("{root}/user/one"))));
         let second = system::parse_mounts("1 0 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-        assert_eq!(place("0::/user.slice/a\n", &second), Some(("/sys/fs/cgroup/user.slice/a".into(), "memory.max")));
+        let expected = (Version::Two, "/sys/fs/cgroup".to_owned(), "/sys/fs/cgroup/user.slice/a".to_owned());
+        assert_eq!(place("0::/user.slice/a\n", &second), Some(expected));
         assert_eq!(place(groups, &[]), None);
+    }
+
+    /// As systemd arranges it: a session has processes and hands nothing down, the slice above it does.
+    #[test]
+    fn in_version_2_the_new_cgroup_lies_where_the_controller_is_handed_down() {
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().join("user.slice/session-1.scope");
+        fs::create_dir_all(&home).unwrap();
+        let place = Place { version: Version::Two, root: root.path().to_owned(), home: home.clone() };
+        let nowhere = place.parent().unwrap_err();
+        assert!(nowhere.contains("cgroup.subtree_control") && nowhere.contains("session-1.scope"), "{nowhere}");
+        fs::write(home.join("cgroup.subtree_control"), "pids\n").unwrap();
+        fs::write(root.path().join("user.slice/cgroup.subtree_control"), "cpu memory pids\n").unwrap();
+        assert_eq!(place.parent().unwrap(), root.path().join("user.slice"));
+        assert_eq!(Place { version: Version::One, ..place }.parent().unwrap(), home);
     }
 
     #[test]

@@ -16,7 +16,7 @@
 //! once before its tests; trials that a resumed run finds recorded are not repeated.
 
 mod attached;
-mod audited;
+pub(crate) mod audited;
 mod execute;
 mod folder;
 mod members;

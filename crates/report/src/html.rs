@@ -117,7 +117,7 @@ fn verdict(analysis: &Analysis) -> Markup {
                     h3 { (title(comparison)) span.against { (table::comparison_subject(comparison)) } }
                     div.answers {
                         @for kind in &comparison.kinds {
-                            @let answer = sentences::answer(comparison, kind);
+                            @let answer = sentences::answer(analysis, comparison, kind);
                             div.answer {
                                 p.kind { (answer.kind) }
                                 p.pick { (answer.pick) }
@@ -174,7 +174,7 @@ fn ratios(run: &Run, analysis: &Analysis) -> Markup {
         section aria-labelledby="ratios" {
             h2 #ratios { "Every workload" }
             p.note {
-                "Ratio to the baseline; above 1 is faster. The same tints in every map. After the number: = the same within "
+                "The baseline's figure, and each configuration's ratio to it; above 1 is faster. The same tints in every map. After the number: = the same within "
                 (numbers::percent(analysis.margin)) ", ? undecided, ! doubtful trials. A row shows its figures when pointed at or focused."
             }
             (heat_key())

@@ -16,7 +16,7 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         let subject = table::comparison_subject(comparison);
         let _ = write!(text, "\n### {}: {}\n\n", escaped(&table::comparison_title(comparison)), escaped(&subject));
         for kind in &comparison.kinds {
-            let answer = sentences::answer(comparison, kind);
+            let answer = sentences::answer(analysis, comparison, kind);
             let details = answer.details.join(" ");
             let _ = writeln!(text, "* **{}: {}** {}. {}", answer.kind, escaped(&answer.pick), answer.score, escaped(&details));
         }

@@ -23,13 +23,17 @@ pub(crate) struct Answer {
 }
 
 /// What a comparison says about one kind of access.
-pub(crate) fn answer(comparison: &Comparison, kind: &KindResult) -> Answer {
+pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) -> Answer {
     let name = numbers::kind(kind.group);
-    let Some(recommended) = &kind.recommended else {
-        let details = vec!["No block has all of its workloads yet.".into()];
-        return Answer { kind: name, pick: "–".into(), score: String::new(), details };
-    };
     let baseline = label(comparison, &comparison.baseline);
+    let Some(recommended) = &kind.recommended else {
+        let why = if analysis.trials_finished < analysis.trials_planned {
+            "Not known yet: no block is finished.".into()
+        } else {
+            format!("Nothing to compare: in no block were all workloads of this kind measured with {baseline} and with another.")
+        };
+        return Answer { kind: name, pick: "–".into(), score: String::new(), details: vec![why] };
+    };
     let is_baseline = *recommended == comparison.baseline;
     let score = kind.score(recommended);
     let mut details = Vec::new();

@@ -185,15 +185,23 @@ pub(crate) fn tint(ratio: f64) -> (&'static str, f64) {
 pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup {
     const LEFT: f64 = 224.0;
     const CELL_MIN: f64 = 62.0;
+    const BASE_MIN: f64 = 92.0;
     const HEAD_MAX: usize = 20;
     const HEIGHT: f64 = 22.0;
     const TOP: f64 = 46.0;
     let longest = panel.columns.iter().map(|(_, head)| head.chars().count()).max().unwrap_or(0);
-    let cell = CELL_MIN.max(12.0 + 7.2 * longest.min(HEAD_MAX) as f64 - 14.0);
+    let texts = panel.columns.iter().flat_map(|(configuration, _)| {
+        run.plan.workloads.iter().map(move |workload| table::heat_text(run, comparison, configuration, &workload.name).chars().count())
+    });
+    let widest = (6.4 * texts.max().unwrap_or(0) as f64 + 8.0).max(12.0 + 7.2 * longest.min(HEAD_MAX) as f64 - 14.0);
+    let cell = CELL_MIN.max(widest);
+    let baseline = narrowed(&table::label(comparison, &comparison.baseline), HEAD_MAX);
+    let base = BASE_MIN.max(7.2 * baseline.chars().count() as f64 + 12.0);
     let axis = if panel.name.is_empty() { panel.axis.clone() } else { format!("{}, {}", panel.axis, panel.name) };
-    let right = LEFT + cell * panel.columns.len() as f64;
+    let left = LEFT + base;
+    let right = left + cell * panel.columns.len() as f64;
     // A narrow map still has room for what stands above it.
-    let whole = right.max(LEFT + 12.0 + 7.2 * axis.chars().count() as f64);
+    let whole = right.max(left + 12.0 + 7.2 * axis.chars().count() as f64);
     let mut y = TOP;
     let mut rows = Vec::new();
     for group in [Group::Sequential, Group::Random, Group::Mixed, Group::Files] {
@@ -215,17 +223,21 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
     html! {
         svg.heat role="img" viewBox=(format!("0 0 {} {}", px(whole + 1.0), px(height))) width=(px(whole + 1.0)) height=(px(height)) {
             title { (title) }
-            text.axis x=(px(LEFT + 2.0)) y="14" { (axis) }
+            text.axis x=(px(left + 2.0)) y="14" { (axis) }
+            text.head x=(px(left - 10.0)) y="36" text-anchor="end" { (baseline) }
             @for (column, (_, head)) in panel.columns.iter().enumerate() {
-                text.head x=(px(LEFT + cell * (column as f64 + 0.5))) y="36" text-anchor="middle" { (narrowed(head, HEAD_MAX)) }
+                text.head x=(px(left + cell * (column as f64 + 0.5))) y="36" text-anchor="middle" { (narrowed(head, HEAD_MAX)) }
             }
             @for (y, group, workload) in rows {
                 g.row tabindex="0" {
                     rect.hit x="0" y=(px(y)) width=(px(right)) height=(px(HEIGHT)) rx="2" {}
                     @if group.is_some() { line.grid x1="0" x2=(px(right)) y1=(px(y - 4.0)) y2=(px(y - 4.0)) {} }
                     text x="6" y=(px(y + 15.0)) { (shortened(&workload.name, 36)) }
+                    @if let Some(figure) = table::figure(run, comparison, &comparison.baseline, &workload.name) {
+                        text.base x=(px(left - 10.0)) y=(px(y + 15.0)) text-anchor="end" { (figure) }
+                    }
                     @for (column, (configuration, _)) in panel.columns.iter().enumerate() {
-                        (heat_cell(comparison, configuration, &workload.name, LEFT + cell * column as f64, y, [cell, HEIGHT]))
+                        (heat_cell(run, comparison, configuration, &workload.name, left + cell * column as f64, y, [cell, HEIGHT]))
                     }
                     text.tip x="6" y=(px(height - 5.0)) { (heat_tip(run, comparison, panel, &workload.name)) }
                 }
@@ -234,12 +246,12 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
     }
 }
 
-fn heat_cell(comparison: &Comparison, configuration: &str, workload: &str, x: f64, y: f64, size: [f64; 2]) -> Markup {
+fn heat_cell(run: &Run, comparison: &Comparison, configuration: &str, workload: &str, x: f64, y: f64, size: [f64; 2]) -> Markup {
     let cell = comparison.cell(configuration, workload);
     let versus = cell.and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
     let gain = versus.map_or(1.0, |versus| versus.gain());
     let (class, tint) = tint(gain);
-    let text = table::heat_text(comparison, configuration, workload);
+    let text = table::heat_text(run, comparison, configuration, workload);
     html! {
         @if tint >= 0.005 {
             rect class=(class) x=(px(x + 0.5)) y=(px(y + 0.5)) width=(px(size[0] - 1.0)) height=(px(size[1] - 1.0)) fill-opacity=(format!("{tint:.2}")) {}
@@ -250,7 +262,6 @@ fn heat_cell(comparison: &Comparison, configuration: &str, workload: &str, x: f6
 
 /// The best cell of a row with its interval, and the baseline's figure.
 fn heat_tip(run: &Run, comparison: &Comparison, panel: &Panel, workload: &str) -> String {
-    let unit = numbers::workload_unit(&run.plan, workload);
     let versus = |configuration: &str| comparison.cell(configuration, workload)?.metrics.first()?.versus_baseline;
     let best = panel
         .columns
@@ -261,11 +272,7 @@ fn heat_tip(run: &Run, comparison: &Comparison, panel: &Panel, workload: &str) -
         let ratio = numbers::ratio_whole(versus.gain(), versus.gain_interval());
         format!("highest {ratio}, {}; ", table::label(comparison, configuration))
     });
-    let metric = comparison.cell(&comparison.baseline, workload).and_then(|cell| cell.metrics.first());
-    let baseline = metric.map_or_else(
-        || "no trial".to_string(),
-        |metric| format!("{} {}", numbers::figure(metric.median, metric.interval, unit), unit.name),
-    );
+    let baseline = table::figure(run, comparison, &comparison.baseline, workload).unwrap_or_else(|| "no trial".to_string());
     format!("{highest}{} {baseline}", table::label(comparison, &comparison.baseline))
 }
 

@@ -129,13 +129,20 @@ fn panels_along(comparison: &Comparison, along: &String) -> Vec<Panel> {
     panels.into_iter().map(|(_, panel)| panel).collect()
 }
 
-/// The ratio of a cell with its mark, or a dash when there is none; then `!` when any trial that it rests on is doubtful, also one
-/// of the baseline.
-pub(crate) fn heat_text(comparison: &Comparison, configuration: &str, workload: &str) -> String {
+/// The figure of a cell with its unit.
+pub(crate) fn figure(run: &Run, comparison: &Comparison, configuration: &str, workload: &str) -> Option<String> {
+    let unit = numbers::workload_unit(&run.plan, workload);
+    let metric = comparison.cell(configuration, workload)?.metrics.first()?;
+    Some(format!("{} {}", numbers::figure(metric.median, metric.interval, unit), unit.name))
+}
+
+/// The ratio of a cell with its mark, its figure when there is none to compare it with, a dash when there is neither; then `!` when
+/// any trial that it rests on is doubtful, also one of the baseline.
+pub(crate) fn heat_text(run: &Run, comparison: &Comparison, configuration: &str, workload: &str) -> String {
     let cell = comparison.cell(configuration, workload);
     let versus = cell.and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
     let text = versus.map_or_else(
-        || "–\u{2007}".into(),
+        || figure(run, comparison, configuration, workload).unwrap_or_else(|| "–\u{2007}".into()),
         |versus| format!("{}{}", numbers::ratio(versus.gain(), versus.gain_interval()), numbers::mark(&versus)),
     );
     let baseline = versus.and_then(|_| comparison.cell(&comparison.baseline, workload));
@@ -146,8 +153,9 @@ pub(crate) fn heat_text(comparison: &Comparison, configuration: &str, workload: 
 /// Ratio of each workload in each configuration of a panel.
 pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
     let row = |workload: &Workload| {
-        let ratios = panel.columns.iter().map(|(configuration, _)| heat_text(comparison, configuration, &workload.name));
-        std::iter::once(workload.name.clone()).chain(ratios).collect()
+        let ratios = panel.columns.iter().map(|(configuration, _)| heat_text(run, comparison, configuration, &workload.name));
+        let baseline = figure(run, comparison, &comparison.baseline, &workload.name).unwrap_or_else(|| "–".into());
+        [workload.name.clone(), baseline].into_iter().chain(ratios).collect()
     };
     let shared = if panel.name.is_empty() { String::new() } else { format!("{}, ", panel.name) };
     Table {
@@ -157,7 +165,10 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
             panel.axis,
             comparison_title(comparison)
         ),
-        columns: std::iter::once(words("workload")).chain(panel.columns.iter().map(|(_, head)| number(head.clone()))).collect(),
+        columns: [words("workload"), number(label(comparison, &comparison.baseline))]
+            .into_iter()
+            .chain(panel.columns.iter().map(|(_, head)| number(head.clone())))
+            .collect(),
         rows: run.plan.workloads.iter().map(row).collect(),
     }
 }
@@ -183,10 +194,7 @@ pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
                 workload.name.clone(),
                 label(comparison, &member.id),
                 trials.to_string(),
-                metric.map_or_else(
-                    || "–".into(),
-                    |metric| format!("{} {}", numbers::figure(metric.median, metric.interval, unit), unit.name),
-                ),
+                figure(run, comparison, &member.id, &workload.name).unwrap_or_else(|| "–".into()),
                 metric.map_or_else(String::new, |metric| numbers::figure_interval(metric.median, metric.interval, unit)),
                 versus.map_or_else(String::new, |versus| numbers::ratio(versus.ratio, versus.interval)),
                 versus.map_or_else(String::new, |versus| numbers::ratio_interval(versus.ratio, versus.interval)),

@@ -42,7 +42,7 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         let title = format!("{}: {}", table::comparison_title(comparison), table::comparison_subject(comparison));
         out.line(&style.paint(BOLD, &printable(&title)));
         for kind in &comparison.kinds {
-            let answer = sentences::answer(comparison, kind);
+            let answer = sentences::answer(analysis, comparison, kind);
             let lead = format!("  {:<11} {}  {}", answer.kind, style.paint(BOLD, &printable(&answer.pick)), answer.score);
             out.line(lead.trim_end());
             out.wrapped(14, &answer.details.join(" "));

@@ -169,6 +169,17 @@ pub struct Run {
     pub notes: Vec<String>,
 }
 
+/// The flag of every trial that was read from a file of another tool, or of another run.
+pub const IMPORTED: &str = "imported: measured apart from the others, so that a drift of the machine cannot be excluded";
+
+impl Run {
+    /// Whether it was made of files, so that there was never a plan to fulfil.
+    #[must_use]
+    pub fn is_imported(&self) -> bool {
+        !self.trials.is_empty() && self.trials.iter().all(|trial| trial.flags.iter().any(|flag| flag == IMPORTED))
+    }
+}
+
 fn hash(settings: &BTreeMap<String, String>, workload: Option<&str>) -> u64 {
     // Length-prefixed, so that no two settings share a text.
     let mut text = String::new();

@@ -186,6 +186,9 @@ fn measured(phase: &str, run: u32) -> Row {
         flush: None,
         beside: Traffic::default(),
         latency,
+        ramp: crate::load::Ramp::default(),
+        sides: None,
+        service: None,
         notes: Vec::new(),
     };
     Row {

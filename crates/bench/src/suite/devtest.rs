@@ -13,7 +13,7 @@
 //!   is at most half the device, so that the two never meet; the one at the end ends with the device.
 //! * Random places are multiples of the device's block, not of the request: as in 2004 every place is possible.
 //! * Every test starts from a flushed, idle device. The rate is that of acknowledged writes; `durable_` metrics count the
-//!   flush that follows as well.
+//!   flush that follows as well, and the ramp, whose writes it makes durable too.
 //! * A test that writes at random begins with empty write caches, and a short one may measure little else. In 2004 each
 //!   test ran long enough for that not to matter; [`Settings::ramp`] cuts off its beginning. Sequential writes are no
 //!   faster into a cache than through it, and reads do not fill it, so other tests have no ramp.
@@ -25,6 +25,7 @@
 //! time. A device that keeps no data (`null:`, modelled disks) is only measured.
 
 mod definition;
+mod table;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,9 +37,10 @@ use serde::{Serialize, Serializer};
 
 use crate::known::{Cover, Known, Verified, joined};
 use crate::latency::Latency;
-use crate::load::{self, Access, Content, Direction, Hooks, Load, Mixed, Requests, Sample, Sequential, Side, Uniform, Unverified};
+use crate::load::{self, Access, Content, Direction, Hooks, Load, Mixed, Requests, Sample, Sequential, Uniform, Unverified};
 
 pub use definition::SUITE;
+pub use table::{Row, rows};
 
 /// Name of the suite.
 pub const NAME: &str = "devtest";
@@ -542,29 +544,6 @@ impl Running<'_> {
     }
 }
 
-/// A line of the output, named as in the figures of 2004. KiB are 1024 bytes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
-    /// Name of the test; mixed tests have one row for each direction.
-    pub test: String,
-    /// Size of the requests: a number, or the text `512-65536`.
-    pub request_bytes: RequestBytes,
-    /// Throughput in KiB/s.
-    pub kib_per_second: f64,
-    /// Requests per second.
-    pub io_per_second: f64,
-    /// Mean latency in seconds.
-    pub latency_mean_seconds: f64,
-    /// 99th percentile of the latency in seconds.
-    pub latency_p99_seconds: f64,
-}
-
-/// The rows of all tests that were measured, in order.
-#[must_use]
-pub fn rows(results: &[TestResult]) -> Vec<Row> {
-    results.iter().flat_map(TestResult::rows).collect()
-}
-
 fn per_second(amount: u64, time: Duration) -> f64 {
     if time.is_zero() { 0.0 } else { amount as f64 / time.as_secs_f64() }
 }
@@ -576,26 +555,6 @@ impl TestResult {
         match &self.outcome {
             Outcome::Measured(measured) => Some(measured),
             Outcome::Skipped(_) | Outcome::Stopped => None,
-        }
-    }
-
-    /// One row, two for a mixed test, none when it was not measured.
-    #[must_use]
-    pub fn rows(&self) -> Vec<Row> {
-        let Some(Measured { sample, .. }) = self.measured() else { return Vec::new() };
-        let row = |test: String, side: &Side| Row {
-            test,
-            request_bytes: self.test.request_bytes,
-            kib_per_second: per_second(side.bytes, sample.elapsed) / 1024.0,
-            io_per_second: per_second(side.operations, sample.elapsed),
-            latency_mean_seconds: side.latency.mean_seconds(),
-            latency_p99_seconds: side.latency.quantile_seconds(0.99),
-        };
-        let name = &self.test.name;
-        match self.test.kind {
-            Kind::Mixed { .. } => vec![row(format!("{name} read"), &sample.read), row(format!("{name} write"), &sample.write)],
-            _ if self.test.writes() => vec![row(name.clone(), &sample.write)],
-            _ => vec![row(name.clone(), &sample.read)],
         }
     }
 
@@ -626,7 +585,9 @@ impl TestResult {
             put("write_", sample.write.operations, sample.write.bytes, &sample.write.latency);
         }
         if let Some(flush) = flush {
-            let durable = per_second(sample.bytes(), sample.elapsed + *flush);
+            let before = &sample.ramp;
+            let bytes = sample.bytes() + before.moved.read_bytes + before.moved.written_bytes;
+            let durable = per_second(bytes, before.elapsed + sample.elapsed + *flush);
             metrics.insert("durable_throughput_bytes_per_second".to_owned(), durable);
         }
         if let Some(cpu_seconds) = sample.cpu_seconds

@@ -147,6 +147,9 @@ fn read(device: &dyn Device, range_bytes: u64, length: u32, load: &Load, session
         flush: None,
         beside: Traffic::default(),
         latency: sample.latency(),
+        ramp: crate::load::Ramp::default(),
+        sides: None,
+        service: None,
         notes,
     }))
 }

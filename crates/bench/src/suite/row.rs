@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::audit::{Facts, Flag};
 use crate::latency::Latency;
+use crate::load::{Ramp, Sides};
 
 /// What a phase did, as counted by whoever did it.
 #[derive(Clone, Debug)]
@@ -20,14 +21,21 @@ pub struct Done {
     pub written_bytes: u64,
     /// Bytes the rate is about, where that is not all that was read and written: a rewrite counts the file once.
     pub rated_bytes: Option<u64>,
-    /// From the first call until the last one returned.
+    /// From the first call that counts until the last one returned.
     pub elapsed: Duration,
+    /// What was done before that and is not counted. What it left in caches is flushed with the rest, so the durable rates are
+    /// about both.
+    pub ramp: Ramp,
     /// How long making it durable took after that; `None` for a phase that writes nothing.
     pub flush: Option<Duration>,
     /// What was moved besides the operations and is no part of what was asked for, such as reading back to verify.
     pub beside: Traffic,
     /// How long each operation took.
     pub latency: Latency,
+    /// What was read and what was written, where a phase does both by turns.
+    pub sides: Option<Box<Sides>>,
+    /// How long each took from the moment it was submitted, where `latency` counts from the moment it was meant for.
+    pub service: Option<Box<Latency>>,
     /// What its reader should know, in words.
     pub notes: Vec<String>,
 }
@@ -57,13 +65,18 @@ impl Done {
     /// What was asked of the devices, for the audit.
     #[must_use]
     pub fn asked(&self) -> Traffic {
-        Traffic { read_bytes: self.read_bytes, written_bytes: self.written_bytes, ..Traffic::default() }
+        let before = &self.ramp.moved;
+        Traffic {
+            read_bytes: self.read_bytes + before.read_bytes,
+            written_bytes: self.written_bytes + before.written_bytes,
+            ..Traffic::default()
+        }
     }
 
-    /// Until all was durable.
+    /// From the very first call until all was durable.
     #[must_use]
     pub fn durable_elapsed(&self) -> Duration {
-        self.elapsed + self.flush.unwrap_or_default()
+        self.ramp.elapsed + self.elapsed + self.flush.unwrap_or_default()
     }
 }
 
@@ -77,7 +90,9 @@ impl Measured {
     /// Bytes per second when all was durable; `None` for a phase that writes nothing.
     #[must_use]
     pub fn durable_bytes_per_second(&self) -> Option<f64> {
-        self.done.flush.map(|_| per_second(self.done.bytes(), self.done.durable_elapsed()))
+        let before = &self.done.ramp.moved;
+        let bytes = self.done.bytes() + before.read_bytes + before.written_bytes;
+        self.done.flush.map(|_| per_second(bytes, self.done.durable_elapsed()))
     }
 
     /// Operations per second when the calls had returned.
@@ -89,7 +104,9 @@ impl Measured {
     /// Operations per second when all was durable; `None` for a phase that writes nothing.
     #[must_use]
     pub fn durable_operations_per_second(&self) -> Option<f64> {
-        self.done.flush.map(|_| per_second(self.done.operations, self.done.durable_elapsed()))
+        let before = &self.done.ramp.moved;
+        let operations = self.done.operations + before.reads + before.writes;
+        self.done.flush.map(|_| per_second(operations, self.done.durable_elapsed()))
     }
 
     /// Processor time of this process in per cent of one processor, over the whole time.
@@ -111,7 +128,8 @@ impl Measured {
 
     /// The figures for a trial and for JSON, name to value.
     ///
-    /// `throughput_…` where bytes were moved, `durable_…` where something was written, latencies where operations were timed.
+    /// `throughput_…` where bytes were moved, `durable_…` where something was written, latencies where operations were timed;
+    /// mixed phases have these as `read_…` and `write_…` as well.
     #[must_use]
     pub fn metrics(&self) -> BTreeMap<String, f64> {
         let done = &self.done;
@@ -134,6 +152,20 @@ impl Measured {
             }
             put("latency_p99_9_seconds", done.latency.supports(0.999).then(|| done.latency.quantile_seconds(0.999)));
             put("latency_max_seconds", Some(done.latency.max_seconds()));
+        }
+        if let Some(service) = &done.service {
+            put("service_latency_p99_seconds", Some(service.quantile_seconds(0.99)));
+        }
+        if let Some(sides) = &done.sides {
+            for (direction, side) in [("read", &sides.read), ("write", &sides.write)] {
+                put(&format!("{direction}_operations_count"), Some(side.operations as f64));
+                put(&format!("{direction}_io_per_second"), Some(per_second(side.operations, done.elapsed)));
+                put(&format!("{direction}_throughput_bytes_per_second"), Some(per_second(side.bytes, done.elapsed)));
+                put(&format!("{direction}_latency_mean_seconds"), Some(side.latency.mean_seconds()));
+                put(&format!("{direction}_latency_p50_seconds"), Some(side.latency.quantile_seconds(0.5)));
+                put(&format!("{direction}_latency_p99_seconds"), Some(side.latency.quantile_seconds(0.99)));
+                put(&format!("{direction}_latency_max_seconds"), Some(side.latency.max_seconds()));
+            }
         }
         put("cpu_ratio", self.cpu_percent().map(|percent| percent / 100.0));
         put("kernel_threads_cpu_ratio", self.kernel_cpu_percent().map(|percent| percent / 100.0));

@@ -14,7 +14,7 @@ use block::{Device, Error, ErrorKind, Reactor};
 
 use super::definition::Phase;
 use super::row::{Done, Measured, Result as RowResult, Row};
-use crate::audit::{self, Facts, Reading};
+use crate::audit::{self, Facts, Fastest, Reading};
 
 /// Whoever knows what the machine and the devices under the target have done so far.
 pub trait Meter {
@@ -24,11 +24,6 @@ pub trait Meter {
     /// How many bytes a device writes for one that is asked for when all is as planned.
     fn copies(&self) -> f64 {
         1.0
-    }
-
-    /// The highest rate of the devices together in bytes/s, where it is known.
-    fn fastest_bytes_per_second(&self) -> Option<f64> {
-        None
     }
 }
 
@@ -148,6 +143,7 @@ pub struct Session<'a> {
     pub files: &'a dyn OpenFile,
     meter: &'a mut dyn Meter,
     observer: &'a mut dyn Observer,
+    fastest: Fastest,
     rows: Vec<Row>,
 }
 
@@ -160,7 +156,18 @@ impl<'a> Session<'a> {
         meter: &'a mut dyn Meter,
         observer: &'a mut dyn Observer,
     ) -> Session<'a> {
-        Session { reactor, seed: 1, data_seed: 1, stop, ticker, files: &NoFiles, meter, observer, rows: Vec::new() }
+        Session {
+            reactor,
+            seed: 1,
+            data_seed: 1,
+            stop,
+            ticker,
+            files: &NoFiles,
+            meter,
+            observer,
+            fastest: Fastest::default(),
+            rows: Vec::new(),
+        }
     }
 
     /// Whether the caller wants an end.
@@ -197,11 +204,8 @@ impl<'a> Session<'a> {
         let elapsed = self.reactor.now().since(start);
         let after = self.meter.read();
         let Some(done) = done else { return Ok(Next::Stop) };
-        let mut facts = Facts {
-            copies: self.meter.copies(),
-            fastest_bytes_per_second: self.meter.fastest_bytes_per_second(),
-            ..Facts::between(&before, &after, done.asked(), elapsed)
-        };
+        let mut facts = Facts { copies: self.meter.copies(), ..Facts::between(&before, &after, done.asked(), elapsed) };
+        facts.fastest_bytes_per_second = self.fastest.at_least(&facts);
         if let Some(moved) = &mut facts.moved {
             moved.read_bytes = moved.read_bytes.saturating_sub(done.beside.read_bytes);
             moved.written_bytes = moved.written_bytes.saturating_sub(done.beside.written_bytes);

@@ -19,10 +19,8 @@ pub(crate) fn bonnie(output: &Output, arguments: &BonnieArguments) -> Result<(),
         return show::finish(output, finished, words);
     }
     let options = Options::new(&said.settings)?;
+    show::beside(output, &finished, &(SUITE.phases)(&said.settings));
     let Finished { rows, failure, .. } = finished;
-    for flags in show::flag_words(&rows).lines().filter(|line| !line.is_empty()) {
-        output.note(flags);
-    }
     let machine = arguments.machine.clone().unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
     let runs = rows.iter().map(|row| row.run).max().unwrap_or(0);
     for run in 1..=runs {

@@ -110,12 +110,10 @@ fn settings(output: &Output, arguments: &CrystalArguments) -> Result<Said, Failu
     Ok(said)
 }
 
-/// A format of the original is nothing but itself on standard output; flags go beside it.
+/// A format of the original is nothing but itself on standard output; flags and durable rates go beside it.
 fn print(output: &Output, finished: Finished, text: impl FnOnce(&[Row]) -> String) -> Result<(), Failure> {
+    show::beside(output, &finished, &SUITE.default_phases());
     let Finished { rows, failure, .. } = finished;
-    for flag in show::flag_words(&rows).lines().filter(|line| !line.is_empty()) {
-        output.note(flag);
-    }
     if rows.iter().any(|row| row.measured().is_some()) {
         output.result(&text(&rows))?;
     }

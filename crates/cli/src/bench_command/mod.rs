@@ -23,7 +23,7 @@ pub(crate) use bonnie::bonnie;
 pub(crate) use copy::copy;
 pub(crate) use crystal::{CrystalArguments, crystal};
 pub(crate) use depth::{DepthArguments, depth};
-pub(crate) use devtest::devtest;
+pub(crate) use devtest::{DevtestArguments, devtest};
 pub(crate) use hdparm::{HdparmArguments, hdparm};
 pub(crate) use import::import;
 

@@ -38,6 +38,19 @@ pub(super) struct Finished {
 /// What is wrong with the target or the limits, before anything is measured. What goes wrong later is in the result, beside
 /// the rows so far.
 pub(super) fn run(output: &Output, suite: &'static Suite, settings: &Settings, arguments: &TargetArguments) -> Result<Finished, Failure> {
+    run_by_clock(output, suite, arguments, |_| Ok(settings.clone()))
+}
+
+/// The same with settings that depend on the clock.
+///
+/// # Errors
+/// As [`run`], and those of `settings`.
+pub(super) fn run_by_clock(
+    output: &Output,
+    suite: &'static Suite,
+    arguments: &TargetArguments,
+    settings: impl FnOnce(Clock) -> Result<Settings, Failure>,
+) -> Result<Finished, Failure> {
     let stop = signals::stop_flag()?;
     let memory = match &arguments.memory {
         Some(text) => Some(output.size("--memory", text)?),
@@ -48,11 +61,11 @@ pub(super) fn run(output: &Output, suite: &'static Suite, settings: &Settings, a
     let (target, mut meter, clock) = match &subject {
         Subject::Folder(path) => (Target::Folder(path), TargetMeter::folder(path), Clock::Wall),
         Subject::Stack { stack, .. } => {
-            let counters = stack.members.iter().map(|member| member.counters.clone()).collect();
             let clock = if arguments.clock == ClockArgument::Wall { Clock::Wall } else { stack.clock };
-            (Target::Device(&*stack.device), TargetMeter::leaves(counters), clock)
+            (Target::Device(&*stack.device), TargetMeter::stack(&stack.device.describe(), stack), clock)
         }
     };
+    let settings = &settings(clock)?;
     let reactor = match clock {
         Clock::Virtual => {
             output.note("every member is a modelled disk: the clock is virtual and the figures are modelled");

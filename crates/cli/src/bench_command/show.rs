@@ -31,7 +31,7 @@ pub(super) fn finish(output: &Output, finished: Finished, text: impl FnOnce(&[Ro
 }
 
 /// What the rows have to say, each thing once with the phases that say it.
-fn notes(output: &Output, rows: &[Row]) {
+pub(super) fn notes(output: &Output, rows: &[Row]) {
     let mut said: Vec<(String, Vec<&str>)> = Vec::new();
     for row in rows {
         let texts = match &row.result {
@@ -46,8 +46,36 @@ fn notes(output: &Output, rows: &[Row]) {
             }
         }
     }
+    let mut names: Vec<&str> = rows.iter().map(|row| row.phase.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
     for (text, phases) in said {
-        output.note(&format!("{}: {text}", phases.join(", ")));
+        let who = match phases.len() {
+            1 => phases[0].to_owned(),
+            count if count == names.len() => "all rows".to_owned(),
+            count if count > 4 => format!("{count} rows, the first {}", phases[0]),
+            _ => phases.join(", "),
+        };
+        output.note(&format!("{who}: {text}"));
+    }
+}
+
+/// What a format of another tool has no place for, said beside it: the limits, the flags, and the rates when all was durable.
+pub(super) fn beside(output: &Output, finished: &Finished, planned: &[Phase]) {
+    limits_note(output, &finished.heading);
+    for flag in flag_words(&finished.rows).lines().filter(|line| !line.is_empty()) {
+        output.note(flag);
+    }
+    let durable = |(phase, runs): (&str, Vec<&Measured>)| {
+        let moves = in_bytes(phase, planned);
+        let rate = |run: &&Measured| if moves { run.durable_bytes_per_second() } else { run.durable_operations_per_second() };
+        let rates: Vec<f64> = runs.iter().filter_map(rate).collect();
+        let unit = if moves { "MB/s" } else { "/s" };
+        (!rates.is_empty()).then(|| format!("{phase} {} {unit}", figure(median(&rates) / if moves { 1e6 } else { 1.0 })))
+    };
+    let durable: Vec<String> = by_phase(&finished.rows).into_iter().filter_map(durable).collect();
+    if !durable.is_empty() {
+        output.note(&format!("when all was durable: {}", durable.join(", ")));
     }
 }
 

@@ -15,12 +15,41 @@ pub(crate) struct Moved {
     pub(crate) written_bytes: u64,
 }
 
-/// The disk, mounted.
-pub(crate) struct Disk {
+/// A disk with nothing on it.
+pub(crate) struct RawDisk {
     device: PathBuf,
-    point: TempDir,
     _image: NamedTempFile,
 }
+
+impl RawDisk {
+    /// One of so many MiB.
+    pub(crate) fn new(mebibytes: u64) -> RawDisk {
+        let image = NamedTempFile::new_in("/dev/shm").expect("memory for a disk");
+        image.as_file().set_len(mebibytes << 20).expect("memory for a disk");
+        let output = succeed(Command::new("losetup").args(["--find", "--show"]).arg(image.path()));
+        RawDisk { device: PathBuf::from(String::from_utf8(output.stdout).expect("a path").trim()), _image: image }
+    }
+
+    /// The loop device.
+    pub(crate) fn path(&self) -> &Path {
+        &self.device
+    }
+}
+
+impl Drop for RawDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.device).status();
+    }
+}
+
+/// The disk, mounted. The mount goes first.
+pub(crate) struct Disk {
+    point: Mounted,
+    raw: RawDisk,
+}
+
+/// Where it is mounted.
+struct Mounted(TempDir);
 
 /// Whether a test can run here: as root, with loop devices and these programs. If not, that is said; in CI it is a failure.
 pub(crate) fn is_possible(test: &str, programs: &[&str]) -> bool {
@@ -58,35 +87,32 @@ pub(crate) fn succeed(command: &mut Command) -> Output {
 impl Disk {
     /// One of so many MiB, with ext4 that writes nothing on its own account.
     pub(crate) fn new(mebibytes: u64) -> Disk {
-        let image = NamedTempFile::new_in("/dev/shm").expect("memory for a disk");
-        image.as_file().set_len(mebibytes << 20).expect("memory for a disk");
-        let output = succeed(Command::new("losetup").args(["--find", "--show"]).arg(image.path()));
-        let device = PathBuf::from(String::from_utf8(output.stdout).expect("a path").trim());
-        let disk = Disk { device, point: tempfile::tempdir().expect("a folder"), _image: image };
+        let raw = RawDisk::new(mebibytes);
+        let disk = Disk { point: Mounted(tempfile::tempdir().expect("a folder")), raw };
         let options = ["-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0"];
-        succeed(Command::new("mkfs.ext4").args(options).arg(&disk.device));
-        succeed(Command::new("mount").arg(&disk.device).arg(disk.point.path()));
+        succeed(Command::new("mkfs.ext4").args(options).arg(disk.device()));
+        succeed(Command::new("mount").arg(disk.device()).arg(disk.folder()));
         disk
     }
 
     /// Where it is mounted.
     pub(crate) fn folder(&self) -> &Path {
-        self.point.path()
+        self.point.0.path()
     }
 
     /// The loop device.
     pub(crate) fn device(&self) -> &Path {
-        &self.device
+        self.raw.path()
     }
 
     /// Mounts it again so that nothing can be written.
     pub(crate) fn make_read_only(&self) {
-        succeed(Command::new("mount").args(["-o", "remount,ro"]).arg(self.point.path()));
+        succeed(Command::new("mount").args(["-o", "remount,ro"]).arg(self.folder()));
     }
 
     /// What it has moved since it was made (`/sys/block/NAME/stat`: requests, merged, sectors and time, of reads and of writes).
     pub(crate) fn moved(&self) -> Moved {
-        let name = self.device.file_name().expect("a device has a name");
+        let name = self.device().file_name().expect("a device has a name");
         let text = fs::read_to_string(Path::new("/sys/block").join(name).join("stat")).expect("the kernel counts");
         let fields: Vec<u64> = text.split_whitespace().map(|field| field.parse().expect("a number")).collect();
         Moved { read_bytes: fields[2] * 512, written_bytes: fields[6] * 512 }
@@ -94,28 +120,29 @@ impl Disk {
 
     /// Bytes that files can still take.
     pub(crate) fn free_bytes(&self) -> u64 {
-        let room = rustix::fs::statvfs(self.point.path()).expect("a file system");
+        let room = rustix::fs::statvfs(self.folder()).expect("a file system");
         room.f_bavail * room.f_frsize
     }
 
     /// What lies in it, but for what mkfs put there.
     pub(crate) fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.point.path()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+        let entries = fs::read_dir(self.folder()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
         entries.map(|name| name.to_string_lossy().into_owned()).filter(|name| name != "lost+found").collect()
     }
+}
 
+impl Mounted {
     fn is_mounted(&self) -> bool {
-        let above = self.point.path().parent().and_then(|above| fs::metadata(above).ok());
-        let here = fs::metadata(self.point.path()).ok();
+        let above = self.0.path().parent().and_then(|above| fs::metadata(above).ok());
+        let here = fs::metadata(self.0.path()).ok();
         here.zip(above).is_some_and(|(here, above)| here.dev() != above.dev())
     }
 }
 
-impl Drop for Disk {
+impl Drop for Mounted {
     fn drop(&mut self) {
         if self.is_mounted() {
-            let _ = Command::new("umount").arg("--lazy").arg(self.point.path()).status();
+            let _ = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
         }
-        let _ = Command::new("losetup").arg("--detach").arg(&self.device).status();
     }
 }

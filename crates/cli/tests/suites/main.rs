@@ -3,6 +3,7 @@
 
 mod calls;
 mod disk;
+mod limits;
 mod originals;
 mod refusals;
 

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::disk::{Disk, is_possible};
+use crate::disk::{Disk, RawDisk, is_possible};
 use crate::{bench, measured, raidloom, rows};
 
 /// The one line that it says.
@@ -186,8 +186,7 @@ fn every_suite_measures_in_a_folder() {
     }
     let disk = Disk::new(320);
     let before = fs::metadata(disk.folder()).expect("a folder").nlink();
-    let cases: [(&str, &[&str]); 4] = [
-        ("devtest", &["--max-operations", "50"]),
+    let cases: [(&str, &[&str]); 3] = [
         ("hdparm", &["--size", "8MiB", "--cached-time", "20ms", "--device-time", "20ms", "-x", "2"]),
         ("depth", &["--size", "8MiB", "--time", "10ms", "--depth-max", "2", "--way", "both", "--open-loop"]),
         ("copy", &["--bytes", "2MiB", "--fsync", "folder", "--no-access-times", "--direct"]),
@@ -203,4 +202,37 @@ fn every_suite_measures_in_a_folder() {
         assert!(disk.names().is_empty(), "{suite}: {:?}", disk.names());
     }
     assert_eq!(fs::metadata(disk.folder()).expect("a folder").nlink(), before);
+}
+
+/// On every kind of target devtest's table has both rates of what was written, and what the audit says.
+#[test]
+fn devtest_has_both_rates_and_flags_on_every_kind_of_target() {
+    if !is_possible("devtest on every kind of target", &[]) {
+        return;
+    }
+    let disk = Disk::new(64);
+    let raw = RawDisk::new(16);
+    let (folder, device) = (disk.folder().display().to_string(), raw.path().display().to_string());
+    let file = format!("{folder}/file.img");
+    let cases: [(&str, &[&str]); 4] = [
+        (&folder, &["--size", "16MiB"]),
+        (&file, &["--create", "16MiB"]),
+        (&device, &["--allow-device", &device]),
+        ("raid1(ram:16MiB, ram:16MiB)", &[]),
+    ];
+    for (target, more) in cases {
+        let lines = measured("devtest", Path::new(target), &[&["--max-operations", "200"], more].concat());
+        let lines = lines.as_array().expect("an array");
+        assert_eq!(lines.len(), 24, "{target}");
+        for line in lines {
+            let test = line["test"].as_str().expect("a name");
+            let durable = line["durable_kib_per_second"].as_f64();
+            assert_eq!(durable.is_some(), test.contains("write"), "{target}: {line}");
+            assert!(durable.is_none_or(|durable| line["kib_per_second"].as_f64().is_some_and(|rate| durable <= rate)), "{target}: {line}");
+            let flags: Vec<&str> = line["flags"].as_array().expect("flags").iter().filter_map(Value::as_str).collect();
+            // A mirror writes everything twice, and that is no doubt about it.
+            assert!(!flags.iter().any(|flag| flag.starts_with("write-amplification")), "{target}: {line}");
+        }
+    }
+    assert!(disk.names().is_empty(), "{:?}", disk.names());
 }

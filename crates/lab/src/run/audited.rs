@@ -41,7 +41,7 @@ const CACHE: &str = "cache";
 
 /// Of what belongs to the leaves of a stack, from left to right, that which belongs to none that a cache keeps its copies on:
 /// what comes from there was read from a cache.
-pub(super) fn without_stores<T, U>(node: &Node, leaves: &[T], of: impl Fn(&T) -> U) -> Vec<U> {
+pub(crate) fn without_stores<T, U>(node: &Node, leaves: &[T], of: impl Fn(&T) -> U) -> Vec<U> {
     let mut stores = Vec::new();
     mark_stores(node, false, &mut stores);
     let is_store = |index: usize| stores.len() == leaves.len() && stores[index];
@@ -61,7 +61,7 @@ fn mark_stores(node: &Node, store: bool, found: &mut Vec<bool>) {
 }
 
 /// How many bytes the members write for one by the layout, when all is as planned: whole stripes, nothing kept back.
-pub(super) fn copies(node: &Node) -> f64 {
+pub(crate) fn copies(node: &Node) -> f64 {
     let Node::Layer { name, options, children } = node else { return 1.0 };
     let all = children.len() as f64;
     let below = children.iter().map(copies).sum::<f64>() / all.max(1.0);

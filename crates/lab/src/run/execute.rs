@@ -1,12 +1,12 @@
 //! The trials of a run, one after the other.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use bench::audit::{self, Facts};
+use bench::audit::{self, Facts, Fastest};
 use bench::load::Hooks;
 use bench::suite::Meter;
 use bench::suite::devtest::{self, Prepared, Settings, Verify};
@@ -317,7 +317,7 @@ impl<'a> Execution<'a> {
                 let seed = order::trial_seed(self.plan, visit.configuration, &self.plan.workloads[workload].name, visit.block);
                 let stack = self.build(visit.configuration, seed)?;
                 let mut prepared = devtest::prepare(&*stack.device, &reactor, &settings, &mut Hooks::default())?;
-                let bench = Bench { stack: &stack, reactor: &reactor, settings: &settings, flags: &[] };
+                let bench = Bench { stack: &stack, reactor: &reactor, settings: &settings, flags: &[], fastest: None };
                 self.trial(visit, workload, &bench, &mut prepared, observer)?;
             }
         }
@@ -342,10 +342,11 @@ impl<'a> Execution<'a> {
             let mut hooks = Hooks { stop: Some(&stop), progress: None };
             let mut prepared = devtest::prepare(&*stack.device, &reactor, &settings, &mut hooks)?;
             self.estimate.done(self.kind(visit.configuration.clock, None), begun.elapsed());
+            let fastest = Cell::default();
             for workload in missing {
                 let settings = self.settings(visit, &self.plan.workloads[workload])?;
                 let flags = measured_flags(&notes, &settings);
-                let bench = Bench { stack: &stack, reactor: &reactor, settings: &settings, flags: &flags };
+                let bench = Bench { stack: &stack, reactor: &reactor, settings: &settings, flags: &flags, fastest: Some(&fastest) };
                 self.trial(visit, workload, &bench, &mut prepared, observer)?;
             }
         }
@@ -407,7 +408,7 @@ impl<'a> Execution<'a> {
         let test = suite::test(planned)?;
         let traffic_before = traffic(bench.stack);
         let node = stacks::parse(&visit.configuration.stack)?;
-        let mut meter = TargetMeter::leaves(audited::without_stores(&node, &bench.stack.members, |member| member.counters.clone()));
+        let mut meter = TargetMeter::stack(&node, bench.stack);
         if visit.configuration.clock == Clock::Virtual {
             meter = meter.without_machine();
         }
@@ -423,16 +424,20 @@ impl<'a> Execution<'a> {
         match &result.outcome {
             devtest::Outcome::Measured(measured) => {
                 found.flags.extend(measured.notes.iter().cloned());
-                let asked =
-                    Traffic { read_bytes: measured.sample.read.bytes, written_bytes: measured.sample.write.bytes, ..Traffic::default() };
-                let copies = audited::copies(&node);
-                let mut facts = Facts { copies, ..Facts::between(&before, &after, asked, elapsed) };
+                let (sample, before_counting) = (&measured.sample, &measured.sample.ramp.moved);
+                let asked = Traffic {
+                    read_bytes: sample.read.bytes + before_counting.read_bytes,
+                    written_bytes: sample.write.bytes + before_counting.written_bytes,
+                    ..Traffic::default()
+                };
+                let mut facts = Facts { copies: meter.copies(), ..Facts::between(&before, &after, asked, elapsed) };
                 if let Some(moved) = &mut facts.moved {
                     moved.read_bytes = moved.read_bytes.saturating_sub(measured.read_back_bytes);
                 }
-                if test.writes_at_random() && !bench.settings.ramp.is_zero() {
-                    // What was moved during the ramp was asked for too, but nobody counted it.
-                    facts.moved = None;
+                if let Some(fastest) = bench.fastest {
+                    let mut seen = fastest.get();
+                    facts.fastest_bytes_per_second = seen.at_least(&facts);
+                    fastest.set(seen);
                 }
                 found.metrics.extend(audited::ratios(&facts));
                 found.flags.extend(audit::judge(&facts).iter().map(audited::words));
@@ -531,6 +536,8 @@ struct Bench<'a> {
     reactor: &'a Reactor,
     settings: &'a Settings,
     flags: &'a [String],
+    /// What the members have shown in this visit. Modelled ones start anew with every trial.
+    fastest: Option<&'a Cell<Fastest>>,
 }
 
 fn traffic(stack: &Stack) -> Vec<Traffic> {

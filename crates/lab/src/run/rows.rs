@@ -131,8 +131,8 @@ pub(super) fn run(
     let (seed, data_seed) = execution.seeds(visit);
     let node = stacks::parse(&visit.configuration.stack)?;
     let mut machine = match ground {
-        Ground::Device(stack) => TargetMeter::leaves(audited::without_stores(&node, &stack.members, |member| member.counters.clone())),
-        Ground::Folder(_) => TargetMeter::leaves(Vec::new()),
+        Ground::Device(stack) => TargetMeter::stack(&node, stack),
+        Ground::Folder(_) => TargetMeter::machine_only(),
     };
     if clock == Clock::Virtual {
         machine = machine.without_machine();

@@ -100,6 +100,9 @@ impl Tally {
             flush: self.flush,
             beside: Traffic::default(),
             latency: self.latency,
+            ramp: crate::load::Ramp::default(),
+            sides: None,
+            service: None,
             notes: self.note.map(str::to_owned).into_iter().collect(),
         }
     }

@@ -256,6 +256,9 @@ impl<'a> Copying<'a> {
             flush: if step == Step::Read { None } else { Some(self.sync_all()?) },
             beside: Traffic::default(),
             latency,
+            ramp: crate::load::Ramp::default(),
+            sides: None,
+            service: None,
             notes: Vec::new(),
         }))
     }

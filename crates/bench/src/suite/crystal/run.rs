@@ -184,6 +184,9 @@ impl One<'_> {
             flush,
             beside: Traffic::default(),
             latency: sample.latency(),
+            ramp: sample.ramp,
+            sides: self.row.way.direction().is_none().then(|| Box::new(sample.sides())),
+            service: None,
             notes,
         }))
     }

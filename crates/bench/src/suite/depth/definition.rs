@@ -285,8 +285,6 @@ fn open_loop(
         flush = Some(session.reactor.now().since(start));
     }
     let mut notes = vec!["data were not verified".to_owned()];
-    let service = sample.service.quantile_seconds(0.99);
-    notes.push(format!("a closed loop would have called the 99th percentile {service:.6} s"));
     if sample.left_over > 0 {
         notes.push(format!("the target cannot do this rate: {} requests were never submitted", sample.left_over));
     }
@@ -302,6 +300,9 @@ fn open_loop(
         flush,
         beside: Traffic::default(),
         latency: sample.latency,
+        ramp: crate::load::Ramp::default(),
+        sides: None,
+        service: Some(Box::new(sample.service)),
         notes,
     }))
 }

@@ -173,12 +173,12 @@ fn one(
     let mut hooks = Hooks { stop: Some(&stopped), progress: None };
     let result = run_test(device, session.reactor, test, settings, prepared, &mut hooks)?;
     Ok(match result.outcome {
-        Outcome::Measured(measured) => Some(done(*measured)),
+        Outcome::Measured(measured) => Some(done(test, *measured)),
         Outcome::Skipped(_) | Outcome::Stopped => None,
     })
 }
 
-fn done(measured: Measured) -> Done {
+pub(super) fn done(test: &Test, measured: Measured) -> Done {
     let sample = measured.sample;
     Done {
         operations: sample.operations(),
@@ -189,6 +189,9 @@ fn done(measured: Measured) -> Done {
         flush: measured.flush,
         beside: Traffic { read_bytes: measured.read_back_bytes, ..Traffic::default() },
         latency: sample.latency(),
+        ramp: sample.ramp,
+        sides: matches!(test.kind, Kind::Mixed { .. }).then(|| Box::new(sample.sides())),
+        service: None,
         notes: measured.notes,
     }
 }

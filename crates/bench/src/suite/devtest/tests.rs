@@ -50,6 +50,21 @@ impl Bench {
     }
 }
 
+/// The results as rows of the suite, as they stand in its table.
+fn table(results: Vec<TestResult>) -> Vec<super::super::row::Row> {
+    let row = |result: TestResult| {
+        let Outcome::Measured(measured) = result.outcome else { panic!("{} was measured", result.test.workload) };
+        let measured = super::super::row::Measured {
+            done: definition::done(&result.test, *measured),
+            facts: crate::audit::Facts::default(),
+            flags: Vec::new(),
+        };
+        let result_row = super::super::row::Result::Measured(Box::new(measured));
+        super::super::row::Row { phase: result.test.workload, run: 1, result: result_row }
+    };
+    results.into_iter().map(row).collect()
+}
+
 /// Name and request size of every row of the figures of 2004.
 fn rows_of_2004() -> Vec<(String, String)> {
     let table = include_str!("../../../../../models/data/maxtor-6y200p0.csv");
@@ -65,9 +80,10 @@ fn rows_of_2004() -> Vec<(String, String)> {
 fn runs_exactly_the_tests_of_2004_in_their_order() {
     let mut bench = Bench::new(Memory::new(4 * MEBIBYTE), settings());
     let results: Vec<TestResult> = tests().iter().map(|test| bench.measured(&test.workload)).collect();
-    let names: Vec<(String, String)> = rows(&results).into_iter().map(|row| (row.test, row.request_bytes.to_string())).collect();
+    let count = results.len();
+    let names: Vec<(String, String)> = rows(&table(results)).into_iter().map(|row| (row.test, row.request_bytes.to_string())).collect();
     assert_eq!(names, rows_of_2004());
-    assert_eq!((results.len(), names.len()), (21, 24));
+    assert_eq!((count, names.len()), (21, 24));
 }
 
 #[test]
@@ -85,18 +101,25 @@ fn workloads_have_names_of_their_own_and_groups() {
 #[test]
 fn rows_are_the_json_that_the_readme_shows() {
     let mut bench = Bench::new(Memory::new(MEBIBYTE), settings());
-    let results = [bench.measured("sequential read at start 16384"), bench.measured("mixed 50:50")];
-    let json = serde_json::to_value(rows(&results)).unwrap();
+    let results = vec![bench.measured("sequential read at start 16384"), bench.measured("mixed 50:50")];
+    let json = serde_json::to_value(rows(&table(results))).unwrap();
     // 200 requests of 10 us each in 2 ms.
     let p99 = json[0]["latency_p99_seconds"].as_f64().unwrap();
     assert!((1e-5..1.001e-5).contains(&p99));
     let expected = serde_json::json!({"test": "sequential read at start", "request_bytes": 16384, "kib_per_second": 1_600_000.0,
-        "io_per_second": 100_000.0, "latency_mean_seconds": 1e-5, "latency_p99_seconds": p99});
+        "io_per_second": 100_000.0, "latency_mean_seconds": 1e-5, "latency_p99_seconds": p99, "flags": []});
     assert_eq!(json[0], expected);
     assert_eq!((&json[1]["test"], &json[1]["request_bytes"]), (&"mixed 50:50 read".into(), &"512-65536".into()));
     assert_eq!((&json[2]["test"], &json[2]["request_bytes"]), (&"mixed 50:50 write".into(), &"512-65536".into()));
     let both = json[1]["io_per_second"].as_f64().unwrap() + json[2]["io_per_second"].as_f64().unwrap();
     assert!((both - 100_000.0).abs() < 1e-6);
+    // Only what was written can be durable later than it was acknowledged: here one flush of 10 us after 2 ms.
+    assert_eq!(
+        (&json[0]["durable_kib_per_second"], &json[1]["durable_kib_per_second"]),
+        (&serde_json::Value::Null, &serde_json::Value::Null)
+    );
+    let [acknowledged, durable] = ["kib_per_second", "durable_kib_per_second"].map(|name| json[2][name].as_f64().unwrap());
+    assert!((acknowledged / durable - 2.01 / 2.0).abs() < 1e-9, "{acknowledged} {durable}");
 }
 
 #[test]
@@ -335,7 +358,7 @@ fn devices_that_cannot_be_written_are_only_read() {
     let mut bench = Bench::new(Memory::new(MEBIBYTE).with(|info| info.read_only = true), settings());
     let result = bench.run("mixed 90:10").unwrap();
     assert!(matches!(&result.outcome, Outcome::Skipped(reason) if reason == "it writes, and the device is read-only"));
-    assert!(result.rows().is_empty() && result.metrics().is_empty());
+    assert!(result.measured().is_none() && result.metrics().is_empty());
     bench.measured("random read 512");
 }
 
@@ -426,7 +449,7 @@ fn a_stopped_test_has_no_figure() {
     let Bench { device, reactor, settings, prepared, .. } = &mut bench;
     let result = run_test(&**device, reactor, &test("random write 512"), settings, prepared, &mut hooks).unwrap();
     assert!(matches!(result.outcome, Outcome::Stopped));
-    assert!(result.rows().is_empty() && result.metrics().is_empty());
+    assert!(result.measured().is_none() && result.metrics().is_empty());
     // What was written until then is known, so that the next test is right.
     bench.measured("random read 65536");
 }

@@ -1,0 +1,92 @@
+//! `--memory` and `--cpus`: they hold while a suite runs, stand in its result, and leave nothing behind.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::disk::{Disk, is_possible};
+use crate::{number, raidloom, rows};
+
+/// Whether a cgroup of this name is anywhere.
+fn has_cgroup(folder: &Path, name: &str) -> bool {
+    let folders = fs::read_dir(folder).into_iter().flatten().flatten();
+    folders
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .any(|entry| entry.file_name().to_str() == Some(name) || has_cgroup(&entry.path(), name))
+}
+
+/// In a cgroup that is half as large as the file, what was just written has to be read from the disk again.
+#[test]
+fn a_memory_limit_leaves_no_room_for_the_file_in_the_page_cache() {
+    if !is_possible("a limit of memory", &[]) {
+        return;
+    }
+    let disk = Disk::new(128);
+    let mut command = raidloom();
+    command.args(["bench", "bonnie"]).arg(disk.folder()).args([
+        "-s",
+        "64",
+        "-n",
+        "0",
+        "-f",
+        "--min-time",
+        "1ms",
+        "--memory",
+        "32MiB",
+        "--json",
+    ]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program runs");
+    let name = format!("raidloom-{}", child.id());
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("no memory cgroup can be made here") {
+        // Not every machine lets a test make one, and no package would help.
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        let _ = writeln!(io::stderr(), "skipped: a limit of memory: {}", said.trim());
+        return;
+    }
+    assert!(output.status.success(), "{said}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(number(&document["memory_limit_bytes"]), 32 << 20);
+    let rows = rows(&document);
+    let (_, read) = rows.iter().find(|(phase, _)| *phase == "block read").expect("a row");
+    let (asked, moved) = (number(&read["asked_read_bytes"]), number(&read["moved_read_bytes"]));
+    assert!(moved > asked / 2, "of {asked} bytes {moved} came from the disk: {read}");
+    assert!(!has_cgroup(Path::new("/sys/fs/cgroup"), &name), "{name} is left behind");
+}
+
+/// The processors of a process, as the kernel lists them.
+fn allowed(status: &str) -> Option<&str> {
+    status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map(str::trim)
+}
+
+#[test]
+fn a_suite_runs_on_the_processors_that_were_named() {
+    let own = fs::read_to_string("/proc/self/status").expect("the kernel says");
+    let first: String = allowed(&own).expect("a list").chars().take_while(char::is_ascii_digit).collect();
+    let mut command = raidloom();
+    command.args(["bench", "devtest", "ram:4MiB", "--time", "20ms", "--json", "--cpus", &first]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program runs");
+    let mut held = false;
+    // Until it ends: a process that has ended has no such line.
+    while let Ok(status) = fs::read_to_string(format!("/proc/{}/status", child.id())) {
+        held |= allowed(&status) == Some(&first);
+        if held || child.try_wait().expect("it can be asked").is_some() {
+            break;
+        }
+    }
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success() && held, "it never ran on processor {first} alone");
+    let lines: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(lines.as_array().is_some_and(|lines| !lines.is_empty() && lines.iter().all(|line| line["cpus"] == first.as_str())), "{lines}");
+}
+
+#[test]
+fn processors_that_are_not_there_are_said() {
+    let output = Command::new(raidloom().get_program()).args(["bench", "devtest", "ram:4MiB", "--cpus", "1000"]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("--cpus 1000") && said.contains("processors"), "{said}");
+}
