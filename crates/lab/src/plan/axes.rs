@@ -30,6 +30,8 @@ pub(crate) const DEFAULTS: &str = "defaults";
 
 /// Where the device below stands in the template of a cache.
 const DEVICE: &str = "{device}";
+/// Where a file stands that the run makes for the cache, empty at the start of every visit.
+const STORE: &str = "{store}";
 
 /// The smallest unit of a chunk in bytes.
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
@@ -94,12 +96,32 @@ pub(super) fn read_caches(section: Option<Reader<'_>>) -> Result<Vec<Cache>, Err
             return Err(place.error("a cache cannot be called `none`: that is the name of having none"));
         }
         let template = stacks::parse(item.text()?).map_err(|error| item.error(error))?;
+        let template = with_store(name, template).map_err(|text| item.error(text))?;
         if template.leaves().into_iter().filter(|leaf| is_place(leaf)).count() != 1 {
             return Err(item.error(format!("the text of a cache names the device below it once, as {DEVICE}")));
         }
         Ok(Cache { name: name.to_owned(), template: members::absolute_paths(template)? })
     };
     section.named().map(read).collect()
+}
+
+/// The template with the file that the run makes in the place of `{store}`, if it has one.
+fn with_store(name: &str, template: Node) -> Result<Node, Error> {
+    let is_store = |node: &Node| matches!(node, Node::Leaf { scheme, address, .. } if scheme == "file" && address == STORE);
+    let stores: Vec<&Node> = template.leaves().into_iter().filter(|leaf| is_store(leaf)).collect();
+    let has_size = |node: &&Node| matches!(node, Node::Leaf { options, .. } if options.iter().any(|(option, _)| option == "size"));
+    if stores.len() > 1 || !stores.iter().all(has_size) {
+        return Err(Error::usage(format!("a cache has its file once, and says how large it is: file:{STORE}?size=100MiB")));
+    }
+    if !stores.is_empty() && !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter)) {
+        return Err(Error::usage(format!("`{name}`: the name of a cache with a file consists of letters, digits, - and _")));
+    }
+    members::map_leaves(template, &|leaf| match leaf {
+        Node::Leaf { scheme, address, options } if scheme == "file" && address == STORE => {
+            Ok(Node::Leaf { scheme, address: members::own_file(&format!("cache-{name}.img")), options })
+        }
+        other => Ok(other),
+    })
 }
 
 /// What a plan has names for.

@@ -62,6 +62,11 @@ impl MadeFile {
     }
 }
 
+/// The address of a file of this name in the run's own folder.
+pub(super) fn own_file(name: &str) -> String {
+    format!("{PLACEHOLDER}}}/{name}")
+}
+
 /// What all leaves of a stack stand for, in order.
 ///
 /// # Errors

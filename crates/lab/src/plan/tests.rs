@@ -461,10 +461,27 @@ fn rows_of_suites_are_workloads_and_settings_are_theirs() {
             "plan.toml:37:9: bonnie runs on a folder, and (members = memory, level = raid0, chunk = 64KiB, cache = none, file_system = none) has no file system; give the axis file_system, or leave it out with [[skip]]",
         ),
         ("{device})", "ram:1MiB)", "plan.toml:8:9: the text of a cache names the device below it once, as {device}"),
+        (
+            "ram:64MiB, {device})",
+            "file:{store}, {device})",
+            "plan.toml:8:9: a cache has its file once, and says how large it is: file:{store}?size=100MiB",
+        ),
     ] {
         let error = resolve("plan.toml", &text.replacen(from, to, 1), &[]).expect_err(message).to_string();
         assert!(error.starts_with(message), "expected {message}\n   found {error}");
     }
+}
+
+#[test]
+fn a_cache_may_have_a_file_that_the_run_makes() {
+    let text = SUITES.replace("[baseline]\nlevel = \"single\"", "[baseline]\nlevel = \"single\"\ncache = \"none\"");
+    let text = text.replace("overlay(ram:64MiB, {device})", "cache(mode=write-back, file:{store}?size=8MiB, {device})");
+    let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+    let cached = plan.configurations.iter().find(|configuration| configuration.settings["cache"] == "twice").unwrap();
+    let node = stacks::parse(&cached.stack).unwrap();
+    let made = leaves(&node).unwrap().into_iter().find_map(|leaf| if let Leaf::Made(file) = leaf { Some(file) } else { None }).unwrap();
+    assert_eq!(made.path(Path::new("/run/members")), Path::new("/run/members/cache-twice.img"));
+    assert_eq!((made.size_bytes, cached.clock), (8 << 20, Clock::Wall));
 }
 
 #[test]

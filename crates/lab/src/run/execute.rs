@@ -17,7 +17,7 @@ use stack::{BuildContext, Stack};
 
 use super::attached::{Attached, Ground, NotAttached, ServeWith, Wanted};
 use super::folder::MEMBERS;
-use super::members::{Members, put_in_place};
+use super::members::{Members, empty_stores, put_in_place};
 use super::rows::{self, Ground as RowGround};
 use super::{Ended, Observer, Progress, audited};
 use crate::audit::TargetMeter;
@@ -155,7 +155,7 @@ impl<'a> Execution<'a> {
                     continue;
                 }
                 if !ready {
-                    members.make(self.guard, &self.own_members(), journal)?;
+                    members.make(self.guard, &self.own_members(), journal, self.stop)?;
                     self.rehearse(journal, observer)?;
                     ready = true;
                 }
@@ -274,10 +274,12 @@ impl<'a> Execution<'a> {
         Kind(2 * step + usize::from(clock == Clock::Wall))
     }
 
-    /// A configuration's stack, its files by their paths.
+    /// A configuration's stack, its files by their paths. What caches have kept in files of the run's is gone.
     fn node(&self, configuration: &Configuration) -> Result<Node, Error> {
         let own = self.own_members();
-        map_leaves(stacks::parse(&configuration.stack)?, &|node| Ok(put_in_place(node, &own)))
+        let node = stacks::parse(&configuration.stack)?;
+        empty_stores(&node, &own, self.guard)?;
+        map_leaves(node, &|node| Ok(put_in_place(node, &own)))
     }
 
     /// The devices of a configuration, opened through the guard.

@@ -1,11 +1,14 @@
 //! The files and devices that a run stands on: checked, made, and put into the place of their names in stacks.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use block::Node;
+use reactor::derive_seed;
 use results::Plan;
 
-use crate::guard::Guard;
+use super::fill::fill;
+use crate::guard::{Access, Guard};
 use crate::journal::Journal;
 use crate::plan::{Leaf, MadeFile, leaves};
 use crate::{Error, stacks};
@@ -46,16 +49,33 @@ impl Members {
         storage
     }
 
-    pub(super) fn make(&self, guard: &Guard, own: &Path, journal: &mut Journal) -> Result<(), Error> {
+    /// Makes the files, and writes them whole unless `stop` is set.
+    pub(super) fn make(&self, guard: &Guard, own: &Path, journal: &mut Journal, stop: &AtomicBool) -> Result<(), Error> {
         if self.made.iter().any(|file| file.folder.is_none()) {
             journal.make_folder(own)?;
         }
         for file in &self.made {
             let path = file.path(own);
             guard.make_file(&path, file.size_bytes, |made| journal.note_file(&path, made))?;
+            let seed = derive_seed(0, &path.to_string_lossy(), 0);
+            fill(&guard.open(&path, Access::Write)?, &path, file.size_bytes, seed, stop)?;
         }
         Ok(())
     }
+}
+
+/// Empties the files that the run has made for caches to keep their copies in: each visit begins with a cold one.
+pub(super) fn empty_stores(node: &Node, own: &Path, guard: &Guard) -> Result<(), Error> {
+    let Node::Layer { name, children, .. } = node else { return Ok(()) };
+    if let ("cache", Some(store)) = (name.as_str(), children.first())
+        && let [Leaf::Made(file)] = &leaves(store)?[..]
+    {
+        let path = file.path(own);
+        let opened = guard.open(&path, Access::Write)?;
+        let emptied = opened.set_len(0).and_then(|()| opened.set_len(file.size_bytes));
+        emptied.map_err(|error| Error::from_io(format_args!("emptying {}", path.display()), &error))?;
+    }
+    children.iter().try_for_each(|child| empty_stores(child, own, guard))
 }
 
 /// A leaf whose placeholder is replaced by the folder it stands for.
