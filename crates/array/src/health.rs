@@ -186,6 +186,8 @@ struct Place {
     owed: Ranges,
     /// Some of it was never owed.
     partly: bool,
+    /// It is being found out how much of it is owed in fact: nothing is restored before that.
+    is_unsettled: bool,
     /// Places that could not be read.
     read_errors: u32,
     /// Reads and writes go to the old device, and writes also to the new one, which waits here.
@@ -246,7 +248,7 @@ impl Health {
                 Some(_) if owed.is_empty() => Standing::InSync,
                 Some(_) => Standing::Stale,
             };
-            Place { seat, condition, owed, partly: false, read_errors: 0, successor: None }
+            Place { seat, condition, owed, partly: false, is_unsettled: false, read_errors: 0, successor: None }
         });
         let state = State { places: places.collect(), spares: Vec::new(), resync };
         Health { state: Mutex::new(state), generation: AtomicU64::new(0), revision: AtomicU64::new(0), watchers: Mutex::default() }
@@ -373,21 +375,35 @@ impl Health {
 
 /// Who comes and goes.
 impl Health {
-    /// Seats somebody in a place that is empty, to be given what it owes him. False when somebody is there.
+    /// Seats somebody in a place that is empty, to be given what it owes him once that is [`settle`](Health::settle)d. False
+    /// when somebody is there.
     pub(crate) fn take_seat(&self, member: usize, seat: Arc<Seat>, owed: Ranges) -> bool {
         let mut state = self.state();
         let place = &mut state.places[member];
         if place.condition != Standing::Out || place.seat.is_some() {
             return false;
         }
-        *place = Place { seat: Some(seat), condition: Standing::Stale, owed, partly: false, read_errors: 0, successor: None };
+        let seat = Some(seat);
+        *place = Place { seat, condition: Standing::Stale, owed, partly: false, is_unsettled: true, read_errors: 0, successor: None };
         self.changed();
         true
     }
 
-    /// Who was away for a while only is owed no more than this.
-    pub(crate) fn narrow(&self, member: usize, seat: &Arc<Seat>, owed: Ranges) {
-        self.with_stale(member, seat, |place| (place.owed, place.partly) = (owed, true));
+    /// Who has taken a seat is owed what was said then, or no more than `less` if he was away for a while only.
+    pub(crate) fn settle(&self, member: usize, seat: &Arc<Seat>, less: Option<Ranges>) {
+        self.with_stale(member, seat, |place| {
+            place.is_unsettled = false;
+            if let Some(owed) = less {
+                (place.owed, place.partly) = (owed, true);
+            }
+            // Whoever restores members waits for this.
+            self.changed();
+        });
+    }
+
+    /// Whether it is known what is owed to a member.
+    pub(crate) fn is_settled(&self, member: usize) -> bool {
+        !self.state().places[member].is_unsettled
     }
 
     /// Takes who has failed out of his place.
@@ -416,8 +432,15 @@ impl Health {
         }
         let spare = state.spares.remove(0);
         let seat = spare.named(crate::device::name(member, &spare.device));
-        let place =
-            Place { seat: Some(Arc::clone(&seat)), condition: Standing::Stale, owed, partly: false, read_errors: 0, successor: None };
+        let place = Place {
+            seat: Some(Arc::clone(&seat)),
+            condition: Standing::Stale,
+            owed,
+            partly: false,
+            is_unsettled: false,
+            read_errors: 0,
+            successor: None,
+        };
         state.places[member] = place;
         self.changed();
         Some((member, seat))
@@ -573,10 +596,15 @@ mod tests {
         let newcomer = seat("new");
         assert!(health.take_seat(1, Arc::clone(&newcomer), Ranges::one(0..8)));
         assert!(!health.take_seat(1, seat("late"), Ranges::none()), "taken");
+        assert!(!health.is_settled(1));
+        health.settle(1, &seat("somebody else"), None);
+        assert!(!health.is_settled(1), "not his");
+        health.settle(1, &newcomer, Some(Ranges::one(4..8)));
+        assert!(health.is_settled(1));
+        assert_eq!(health.snapshot().members[1], Condition::Rebuilding { position: 4, partly: true });
         let generation = health.generation();
         assert!(health.fail(1, Some(&before), |_| true));
         assert_eq!(health.generation(), generation);
-        assert_eq!(health.snapshot().members[1], Condition::Rebuilding { position: 0, partly: false });
         // Who is being rebuilt may always go: nobody misses it.
         assert!(health.fail(1, Some(&newcomer), |_| false));
         assert_eq!(health.snapshot().members[1], Condition::Failed);
@@ -590,13 +618,11 @@ mod tests {
         health.add_spare(seat("spare"));
         let (member, spare) = health.seat_spare(Ranges::one(0..100)).expect("a place and a spare");
         assert_eq!((member, health.snapshot().spares.len()), (0, 0));
-        health.restored(0, &spare, &(0..40));
         let (generation, revision) = (health.generation(), health.revision());
+        health.restored(0, &spare, &(0..40));
         assert_eq!(health.snapshot().members[0], Condition::Rebuilding { position: 40, partly: false });
         health.restored(0, &seat("somebody else"), &(40..100));
         assert_eq!(health.owed(0), Ranges::one(40..100), "not his");
-        health.narrow(0, &spare, Ranges::one(60..80));
-        assert_eq!(health.snapshot().members[0], Condition::Rebuilding { position: 60, partly: true });
         assert!(health.generation() == generation && health.revision() > revision, "plans are as before");
         health.in_sync(0, &spare);
         assert_eq!((health.snapshot().members[0], health.generation()), (Condition::InSync, generation + 1));

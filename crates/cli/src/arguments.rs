@@ -504,6 +504,15 @@ pub(crate) struct CreateArguments {
     #[arg(short = 'k', long, value_enum, default_value = "resync")]
     pub consistency_policy: ConsistencyArgument,
 
+    /// Keep a write-intent bitmap on the members: the same as --consistency-policy bitmap
+    #[arg(short, long, value_enum, value_name = "WHERE")]
+    pub bitmap: Option<BitmapArgument>,
+
+    /// What a bit of the bitmap covers: the least that is copied to a member that was away
+    /// [default: 64MiB, or more where the bitmap would not fit]
+    #[arg(long, value_name = "SIZE")]
+    pub bitmap_chunk: Option<String>,
+
     /// The members agree already: no first resync. On members that do not, parity is wrong until it is repaired
     #[arg(long)]
     pub assume_clean: bool,
@@ -522,6 +531,15 @@ pub(crate) enum ConsistencyArgument {
     Bitmap,
     /// The partial parity log (level 5)
     Ppl,
+}
+
+/// Where a bitmap is kept.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BitmapArgument {
+    /// On the members
+    Internal,
+    /// Nowhere
+    None,
 }
 
 /// `plan`.

@@ -191,9 +191,7 @@ impl Control {
         if !self.health().take_seat(member, Arc::clone(&seat), Ranges::one(0..self.core.member_bytes())) {
             return Err(Error::new(ErrorKind::Busy, format!("member {member}: somebody is in this place: fail and remove it first")));
         }
-        if let Some(missed) = missed() {
-            self.health().narrow(member, &seat, missed);
-        }
+        self.health().settle(member, &seat, missed());
         Ok(())
     }
 

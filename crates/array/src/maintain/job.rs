@@ -261,6 +261,9 @@ impl Maintenance {
             Work::Rebuild { member } => {
                 let seat = health.seat_of(*member).filter(|_| matches!(members[*member], Condition::Rebuilding { .. }));
                 let Some(seat) = seat else { return refuse("nothing is owed to it") };
+                if !health.is_settled(*member) {
+                    return refuse("what is owed to it is being found out");
+                }
                 (Some(seat), health.owed(*member), self.core.member_bytes())
             }
             Work::Replace { member } => {

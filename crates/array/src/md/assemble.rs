@@ -267,20 +267,7 @@ impl<'a> Sorting<'a> {
                 own.events, master.events
             );
             self.leave_out(index, &reason);
-            let role = match own.role() {
-                Role::Active(role) => role as usize,
-                _ => return,
-            };
-            let bitmap = self.candidates[self.newest].bitmap.as_ref();
-            let by_bitmap = bitmap.is_some_and(|bitmap| {
-                bitmap.accept(&master.set_uuid, master.events).is_ok()
-                    && own.events >= bitmap.events_cleared
-                    && difference(master, own).is_none()
-                    && own.recovering_from_sectors().is_none()
-            });
-            if let Some(slot @ Slot::Missing) = self.slots.get_mut(role) {
-                *slot = Slot::Stale { candidate: index, by_bitmap };
-            }
+            self.note_stale(index);
             return;
         }
         if let Some((field, own, master)) = difference(master, own) {
@@ -300,6 +287,7 @@ impl<'a> Sorting<'a> {
             let number = own.member_number;
             let reason = format!("calls itself {} (dev_number {number}); {newest_name} has it as {known} (dev_roles)", own.role());
             self.leave_out(index, &reason);
+            self.note_stale(index);
             return;
         }
         if own.features.contains(Features::REPLACEMENT) {
@@ -320,6 +308,22 @@ impl<'a> Sorting<'a> {
                     None => Slot::Present(place),
                 };
             }
+        }
+    }
+
+    /// Who was a place's member and went behind: it is named there as long as nobody else is.
+    fn note_stale(&mut self, index: usize) {
+        let (own, master) = (&self.candidates[index].superblock, self.master());
+        let Role::Active(role) = own.role() else { return };
+        let bitmap = self.candidates[self.newest].bitmap.as_ref();
+        let by_bitmap = bitmap.is_some_and(|bitmap| {
+            bitmap.accept(&master.set_uuid, master.events).is_ok()
+                && own.events >= bitmap.events_cleared
+                && difference(master, own).is_none()
+                && own.recovering_from_sectors().is_none()
+        });
+        if let Some(slot @ Slot::Missing) = self.slots.get_mut(usize::from(role)) {
+            *slot = Slot::Stale { candidate: index, by_bitmap };
         }
     }
 

@@ -14,15 +14,18 @@ pub(super) fn scan(output: &Output, paths: &[std::path::PathBuf]) -> Result<(), 
 }
 
 pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result<(), Failure> {
-    let found = found(output, &arguments.paths)?;
+    let found = arrays::find(&Guard::new(Consent::default()), &arrays::members_in(&arguments.paths)?);
     if let Some(folder) = arguments.overlay.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(Failure::usage(format!("--overlay {}: it is no folder", folder.display())));
     }
     let opening = Opening { read_only: arguments.read_only, overlay: arguments.overlay.as_deref(), force: arguments.force };
     if arguments.scan {
-        return show(output, &found, opening);
+        return show(output, &checked(output, found)?, opening);
     }
     // The paths were named as members of one array: what does not belong is an error, not a finding.
+    if let Some(reason) = found.passed_over.first() {
+        return Err(Failure::usage(reason.clone()));
+    }
     if let Some(path) = found.without.first() {
         return Err(Failure::usage(format!("{}: no md superblock of version 1.0, 1.1 or 1.2 on it", path.display())));
     }
@@ -41,8 +44,14 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
 
 /// What is found at the paths; folders stand for the files in them.
 pub(super) fn found(output: &Output, paths: &[std::path::PathBuf]) -> Result<FoundArrays, Failure> {
-    let guard = Guard::new(Consent::default());
-    let found = arrays::find(&guard, &arrays::members_in(paths)?);
+    checked(output, arrays::find(&Guard::new(Consent::default()), &arrays::members_in(paths)?))
+}
+
+/// What was found, unless it is nothing.
+fn checked(output: &Output, found: FoundArrays) -> Result<FoundArrays, Failure> {
+    if let ([], Some(reason)) = (&found.groups[..], found.passed_over.first()) {
+        return Err(Failure::failed(reason.clone()));
+    }
     found.passed_over.iter().for_each(|reason| output.note(&format!("passed over: {reason}")));
     if found.groups.is_empty() {
         return Err(Failure::failed("no member of an md array was found"));

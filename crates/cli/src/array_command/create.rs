@@ -8,7 +8,7 @@ use lab::guard::Guard;
 use serde_json::json;
 
 use super::SECTOR_BYTES;
-use crate::arguments::{ConsistencyArgument, CreateArguments};
+use crate::arguments::{BitmapArgument, ConsistencyArgument, CreateArguments};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -45,6 +45,28 @@ fn layout(level: Level, text: Option<&str>) -> Result<Layout, Failure> {
     }
 }
 
+fn consistency(output: &Output, arguments: &CreateArguments) -> Result<Consistency, Failure> {
+    let chunk_bytes = match &arguments.bitmap_chunk {
+        Some(text) => {
+            let bytes = output.size("--bitmap-chunk", text)?;
+            Some(u32::try_from(bytes).map_err(|_| Failure::usage(format!("--bitmap-chunk {text}: a bit covers less than 4GiB")))?)
+        }
+        None => None,
+    };
+    match (arguments.consistency_policy, arguments.bitmap) {
+        (ConsistencyArgument::Ppl, Some(BitmapArgument::Internal)) => {
+            Err(Failure::usage("--bitmap internal: an array has a bitmap or a partial parity log (-k ppl), not both"))
+        }
+        (ConsistencyArgument::Bitmap, Some(BitmapArgument::None)) => Err(Failure::usage("--bitmap none: but -k bitmap asks for one")),
+        (ConsistencyArgument::Bitmap, _) | (ConsistencyArgument::Resync, Some(BitmapArgument::Internal)) => {
+            Ok(Consistency::Bitmap { chunk_bytes })
+        }
+        (_, _) if chunk_bytes.is_some() => Err(Failure::usage("--bitmap-chunk: there is no bitmap; --bitmap internal makes one")),
+        (ConsistencyArgument::Ppl, _) => Ok(Consistency::Ppl),
+        (ConsistencyArgument::Resync, _) => Ok(Consistency::Resync),
+    }
+}
+
 pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(), Failure> {
     let level = level(&arguments.level)?;
     let chunk_bytes = match (&arguments.chunk, level.has_chunks()) {
@@ -72,11 +94,7 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
         chunk_bytes,
         members,
         spares: arguments.spare.clone(),
-        consistency: match arguments.consistency_policy {
-            ConsistencyArgument::Resync => Consistency::Resync,
-            ConsistencyArgument::Bitmap => Consistency::Bitmap { chunk_bytes: None },
-            ConsistencyArgument::Ppl => Consistency::Ppl,
-        },
+        consistency: consistency(output, arguments)?,
         create_bytes: arguments.size.as_deref().map(|text| output.size("--size", text)).transpose()?,
         assume_clean: arguments.assume_clean,
     };

@@ -1,6 +1,7 @@
 //! Arrays as ordinary drives: the file systems of others on what raidloom attaches, used by the programs of others.
 
 mod crash;
+mod members;
 mod room;
 mod uml;
 

@@ -161,7 +161,15 @@ fn a_member_that_comes_back_is_owed_only_what_it_missed() {
     drop(channel);
     // Rows 0 and 6 to 8 of two blocks each.
     let missed: Ranges = [0..1024, 6 * 1024..9 * 1024].into_iter().collect();
-    bench.control.seat_at(2, Arrival::whole(part.device()), || Some(missed)).expect("it fits");
+    let reactor = Reactor::virtual_clock();
+    let mut maintenance = bench.control.maintenance(&reactor).expect("maintenance");
+    // Somebody else who keeps the array may look at it in this very moment.
+    let found_out = || {
+        let early = maintenance.start(Work::Rebuild { member: 2 }).expect_err("it would begin with everything");
+        assert!(early.to_string().contains("what is owed to it is being found out"), "{early}");
+        Some(missed)
+    };
+    bench.control.seat_at(2, Arrival::whole(part.device()), found_out).expect("it fits");
     assert_eq!(bench.control.snapshot().members[2], Condition::Rebuilding { position: 0, partly: true });
     let outcomes = keep(&bench.control, &[]).expect("rebuilt");
     assert_eq!(outcomes.len(), 1);
