@@ -184,6 +184,10 @@ fn a_mounted_array_is_not_stopped() {
     let said = bench.fails(4, &["array", "stop", "disk"]);
     assert!(said.contains(&format!("it is mounted at {}", point.canonicalize().unwrap().display())), "{said}");
     assert!(said.contains("raidloom array umount disk"), "{said}");
+    let open = File::open(point.join("file")).unwrap();
+    let said = bench.fails(1, &["array", "umount", "disk"]);
+    assert!(said.contains("busy") && said.contains(&format!("process {} (", std::process::id())), "{said}");
+    drop(open);
     bench.ok(&["array", "umount", "disk"]);
     assert!(!point.join("file").exists());
     // A second time nothing is made.

@@ -5,6 +5,6 @@ pub mod loop_device;
 pub mod nbd;
 mod policy;
 pub mod serve;
-mod users;
+pub mod users;
 
 pub use policy::RemovalPolicy;

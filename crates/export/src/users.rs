@@ -1,12 +1,12 @@
-//! Who has a path open, as far as `/proc` tells this user: for the error of whoever wants to take it away.
+//! Who uses a path, as far as `/proc` tells this user: for the error of whoever wants to take it away.
 
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A process.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct User {
+pub struct User {
     process: u32,
     name: String,
 }
@@ -18,17 +18,29 @@ impl fmt::Display for User {
 }
 
 /// A process that has `path` open under this name.
-pub(crate) fn of(path: &Path) -> Option<User> {
+#[must_use]
+pub fn of(path: &Path) -> Option<User> {
+    find(|process| open_in(process).any(|target| target == path))
+}
+
+/// A process that works in `folder`, or has something in it open.
+#[must_use]
+pub fn below(folder: &Path) -> Option<User> {
+    let links = |process| ["cwd", "root", "exe"].into_iter().filter_map(move |link| fs::read_link(format!("/proc/{process}/{link}")).ok());
+    find(|process| links(process).chain(open_in(process)).any(|target| target.starts_with(folder)))
+}
+
+fn find(uses: impl Fn(u32) -> bool) -> Option<User> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find_map(|process: u32| {
-        let descriptors = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
-        // The links are read and not followed: following one could wait for a server that is gone.
-        let mut targets = descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok());
-        targets.any(|target| target == path).then(|| {
-            let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-            User { process, name: name.trim_end().to_owned() }
-        })
-    })
+    let process = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(|process| uses(*process))?;
+    let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+    Some(User { process, name: name.trim_end().to_owned() })
+}
+
+/// What a process has open. The links are read and not followed: following one could wait for a server that is gone.
+fn open_in(process: u32) -> impl Iterator<Item = PathBuf> {
+    let descriptors = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok())
 }
 
 #[cfg(test)]
@@ -38,12 +50,14 @@ mod tests {
     #[test]
     fn whoever_has_a_file_open_is_found_until_it_is_closed() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().canonicalize().unwrap().join("file");
+        let path = folder.path().join("file");
         let open = fs::File::create(&path).unwrap();
         let user = of(&path).unwrap();
         assert_eq!(user.process, std::process::id());
         assert!(user.to_string().starts_with(&format!("process {} (", user.process)), "{user}");
+        assert_eq!(below(folder.path()), Some(user));
+        assert_eq!(below(&folder.path().join("other")), None);
         drop(open);
-        assert_eq!(of(&path), None);
+        assert_eq!((of(&path), below(folder.path())), (None, None));
     }
 }

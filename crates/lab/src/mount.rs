@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use export::users;
 use rustix::event::Timespec;
 
 use crate::guard::find_signature;
@@ -110,8 +111,15 @@ pub fn points_of(device: &Path) -> Vec<PathBuf> {
 /// Unmounts what is mounted at `point`.
 ///
 /// # Errors
-/// What `umount` says: a program that still uses it.
+/// What `umount` says, and a program that still uses it.
 pub fn unmount(point: &Path) -> Result<(), Error> {
+    try_unmount(point).map_err(|error| match users::below(point) {
+        Some(user) => error.then(format!("{user} uses it")),
+        None => error,
+    })
+}
+
+fn try_unmount(point: &Path) -> Result<(), Error> {
     run(Command::new("umount").arg("--").arg(point), "mount")
 }
 
@@ -119,13 +127,14 @@ pub fn unmount(point: &Path) -> Result<(), Error> {
 const BUSY_ATTEMPTS: u32 = 100;
 const BUSY_PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// Unmounts what is mounted at `point` once nobody uses it any more: a ring lets go of its files some time after it is closed.
+/// Unmounts what is mounted at `point` once nobody uses it any more: a ring lets go of its files some time after it is
+/// closed, and there are programs that have a look at all that is new.
 ///
 /// # Errors
 /// As [`unmount`], after five seconds.
 pub fn unmount_patiently(point: &Path) -> Result<(), Error> {
     for _ in 1..BUSY_ATTEMPTS {
-        match unmount(point) {
+        match try_unmount(point) {
             Err(error) if error.to_string().contains("busy") => {
                 let _ = rustix::event::poll(&mut [], Some(&BUSY_PAUSE));
             }
@@ -141,7 +150,7 @@ pub fn unmount_patiently(point: &Path) -> Result<(), Error> {
 /// # Errors
 /// What `umount` says.
 pub fn unmount_by_force(point: &Path) -> Result<(), Error> {
-    unmount(point).or_else(|_| run(Command::new("umount").arg("--lazy").arg("--").arg(point), "mount"))
+    try_unmount(point).or_else(|_| run(Command::new("umount").arg("--lazy").arg("--").arg(point), "mount"))
 }
 
 fn run(command: &mut Command, package: &str) -> Result<(), Error> {

@@ -285,7 +285,7 @@ impl Server {
         let _operation = lock(&self.operation);
         if unmounts {
             let own = lock(&self.mounted).clone();
-            self.mounts().iter().rev().filter(|point| own.contains(point)).try_for_each(|point| mount::unmount(point))?;
+            self.mounts().iter().rev().filter(|point| own.contains(point)).try_for_each(|point| mount::unmount_patiently(point))?;
         }
         self.end_all()
     }
@@ -360,7 +360,7 @@ impl Server {
             return Err(Error::usage(format!("{}: nothing is mounted from it", self.name)));
         }
         // What was mounted over another goes first.
-        mounts.iter().rev().try_for_each(|point| mount::unmount(point))?;
+        mounts.iter().rev().try_for_each(|point| mount::unmount_patiently(point))?;
         lock(&self.mounted).clear();
         Ok(json!({ "points": mounts }))
     }
