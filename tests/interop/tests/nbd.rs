@@ -506,8 +506,8 @@ fn a_socket_of_the_service_manager_is_served() {
     let this = std::env::current_exe().expect("this program").display().to_string();
     let child = ["--exact", "child_serves_what_it_inherited", "--ignored", "--nocapture"];
     let size = succeed("nbdinfo", &[&["--size", "--", "[", &this], &child[..], &["]"]].concat());
-    // The test harness of the child talks first.
-    assert!(size.lines().any(|line| line.trim() == (3 << 20).to_string()), "{size}");
+    // The test harness of the child talks first, and with one processor it does not end its line.
+    assert!(size.split_whitespace().any(|word| word == (3 << 20).to_string()), "{size}");
     let error = Server::start(vec![exported("a", "ram:3MiB")], &[Address::Inherited], &Options::default()).err().expect("no socket");
     assert!(error.to_string().contains("LISTEN_FDS"), "{error}");
 }
