@@ -18,6 +18,7 @@
 mod attached;
 pub(crate) mod audited;
 mod execute;
+mod fill;
 mod folder;
 mod members;
 mod rows;
