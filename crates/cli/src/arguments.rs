@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::array_command::arguments::{
     AddArguments, AssembleArguments, DestroyArguments, GuessArguments, MemberArguments, MountArguments, ReplaceArguments, ScrubArguments,
-    StartArguments, StatusArguments, WriteArguments,
+    SpeedArguments, StartArguments, StatusArguments, WriteArguments,
 };
 use crate::bench_command::arguments::{BonnieArguments, CopyArguments};
 use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, HdparmArguments};
@@ -427,6 +427,16 @@ Examples:
 
 pause, resume and cancel also act on rebuilds and resyncs.")]
     Scrub(ScrubArguments),
+    /// How fast a running array's members are brought up to date and compared
+    #[command(after_long_help = "\
+The rates count for rebuilds, replacements, resyncs and scrubs, also of what is under way, until the array
+stops. Without flags they are shown.
+
+Examples:
+  raidloom array speed tank
+  raidloom array speed tank --max 20MiB
+  raidloom array speed tank --min 50MiB --max 500MiB")]
+    Speed(SpeedArguments),
 
     /// Erase the superblocks of members; what else they hold is left as it is
     #[command(after_long_help = "\

@@ -209,6 +209,11 @@ fn members_are_failed_rebuilt_replaced_and_come_back() {
     let bytes = pattern(8 << 20, 3);
     write(&device, &bytes);
 
+    let paced = bench.ok(&["array", "speed", "t", "--min", "500MiB", "--max", "1GiB"]);
+    assert_eq!(paced, "t: 500MiB of each member a second while it is used, 1GiB while it is not\n");
+    assert!(bench.fails(2, &["array", "speed", "t", "--max", "1MiB"]).contains("at least 500MiB and at most 1MiB a second"));
+    assert_eq!(bench.ok(&["array", "speed", "t"]), paced);
+
     bench.ok(&["array", "fail", "t", "b.img"]);
     let scrubbed = bench.ok(&["array", "scrub", "t", "--wait"]);
     assert!(scrubbed.starts_with("check: ") && scrubbed.contains(" 0 sectors did not agree"), "{scrubbed}");

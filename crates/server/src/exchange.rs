@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use array::maintain::Limits;
 use array::record::Running;
 use array::{Condition, Snapshot};
 use block::{Device, Node};
@@ -96,6 +97,12 @@ impl Roster {
                 if action == ScrubAction::Cancel {
                     note(array, "what was under way was ended on request".to_owned());
                 }
+            }
+            Command::Speed { array, least_bytes_per_second, most_bytes_per_second } => {
+                let array = self.array(array.as_deref())?;
+                let limits = upkeep.set_speed(array, least_bytes_per_second, most_bytes_per_second)?;
+                let Limits { least_bytes_per_second, most_bytes_per_second, .. } = limits;
+                return Ok(json!({ "least_bytes_per_second": least_bytes_per_second, "most_bytes_per_second": most_bytes_per_second }));
             }
             Command::Wait { array } => return Ok(waited(upkeep, self.array(array.as_deref())?)),
             Command::Status

@@ -79,6 +79,17 @@ pub enum Command {
         /// What about it.
         action: ScrubAction,
     },
+    /// Say how fast members are brought up to date and compared. The answer has both rates.
+    Speed {
+        /// The array, where the stack has several.
+        array: Option<String>,
+        /// While somebody uses the array, in bytes of a member; as before without it.
+        #[serde(default)]
+        least_bytes_per_second: Option<u64>,
+        /// While nobody does.
+        #[serde(default)]
+        most_bytes_per_second: Option<u64>,
+    },
     /// Write out what is dirty in its caches; they stay warm.
     FlushCaches,
     /// Give a cache in memory another size.
@@ -170,6 +181,8 @@ mod tests {
         assert_eq!(read(r#"{"version": 1, "request": {"fail": {"member": 2}}}"#).unwrap(), Command::Fail { array: None, member: 2 });
         let scrub = read(r#"{"version": 1, "request": {"scrub": {"action": "check"}}}"#).unwrap();
         assert_eq!(scrub, Command::Scrub { array: None, action: ScrubAction::Check });
+        let speed = Command::Speed { array: None, least_bytes_per_second: None, most_bytes_per_second: Some(1 << 20) };
+        assert_eq!(read(r#"{"version": 1, "request": {"speed": {"most_bytes_per_second": 1048576}}}"#).unwrap(), speed);
         assert!(read(r#"{"version": 1, "request": {"fail": {"member": 2, "force": true}}}"#).is_err(), "unknown fields are refused");
         assert_eq!(read(r#"{"version": 1, "request": "flush_caches"}"#).unwrap(), Command::FlushCaches);
         let resize = read(r#"{"version": 1, "request": {"resize_cache": {"size_bytes": 4096}}}"#).unwrap();

@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use array::maintain::{Ending, Keeper, Notice, Outcome, Progress, Work};
+use array::maintain::{Ending, Keeper, Limits, Notice, Outcome, Progress, Work};
 use array::record::{Clerk, Running};
 use block::{Device, Error, ErrorKind};
 use cache::{CacheHandle, CacheKeeper};
@@ -65,6 +65,8 @@ impl Board {
 
 enum Order {
     Scrub(usize, ScrubAction, Sender<Result<(), Error>>),
+    /// How fast: the least and the most, where they are to change.
+    Speed(usize, [Option<u64>; 2], Sender<Result<Limits, Error>>),
     /// Something was changed; the answer is sent once it has been looked at.
     Look(Sender<()>),
     /// Give a cache another size; the answer is sent once that has ended.
@@ -173,7 +175,18 @@ impl Upkeep {
     pub(crate) fn scrub(&self, array: usize, action: ScrubAction) -> Result<(), Error> {
         let (sender, answer) = mpsc::channel();
         self.tell(Order::Scrub(array, action, sender));
-        answer.recv().unwrap_or_else(|_| Err(Error::new(ErrorKind::Other, "the upkeep of the arrays has ended")))
+        answer.recv().unwrap_or_else(|_| Err(has_ended()))
+    }
+
+    /// Changes how fast members are brought up to date and compared, in bytes of a member per second: the least while
+    /// somebody uses the array and the most while nobody does. The limits from now on.
+    ///
+    /// # Errors
+    /// As [`Upkeep::scrub`], and for rates that make no sense.
+    pub(crate) fn set_speed(&self, array: usize, least: Option<u64>, most: Option<u64>) -> Result<Limits, Error> {
+        let (sender, answer) = mpsc::channel();
+        self.tell(Order::Speed(array, [least, most], sender));
+        answer.recv().unwrap_or_else(|_| Err(has_ended()))
     }
 
     /// Gives a cache another size, and waits until it has it.
@@ -192,6 +205,10 @@ impl Upkeep {
     }
 }
 
+fn has_ended() -> Error {
+    Error::new(ErrorKind::Other, "the upkeep of the arrays has ended")
+}
+
 impl Drop for Upkeep {
     fn drop(&mut self) {
         self.end();
@@ -203,6 +220,7 @@ struct Care {
     name: String,
     running: Running,
     keeper: Option<Keeper>,
+    limits: Limits,
     clerk: Option<Clerk>,
     /// Names of the members that have failed, as was noted last.
     failed: Vec<String>,
@@ -232,6 +250,21 @@ impl CacheCare {
     }
 }
 
+impl Care {
+    fn set_speed(&mut self, least: Option<u64>, most: Option<u64>) -> Result<Limits, Error> {
+        let keeper = self.keeper.as_mut().ok_or_else(nothing_to_keep_up)?;
+        let least_bytes_per_second = least.unwrap_or(self.limits.least_bytes_per_second);
+        let most_bytes_per_second = most.unwrap_or(self.limits.most_bytes_per_second);
+        if least_bytes_per_second == 0 || least_bytes_per_second > most_bytes_per_second {
+            let (least, most) = (block::size_text(least_bytes_per_second), block::size_text(most_bytes_per_second));
+            return Err(Error::new(ErrorKind::Invalid, format!("at least {least} and at most {most} a second: not a pace to go at")));
+        }
+        self.limits = Limits { least_bytes_per_second, most_bytes_per_second, ..self.limits };
+        keeper.set_limits(self.limits);
+        Ok(self.limits)
+    }
+}
+
 struct Caretaker {
     cares: Vec<Care>,
     caches: Vec<CacheCare>,
@@ -248,7 +281,8 @@ impl Caretaker {
             let keeps = running.assembly().level.is_redundant() && !running.info().read_only;
             let keeper = keeps.then(|| Keeper::open(running.control(), &reactor)).transpose()?;
             let clerk = running.clerk(&reactor)?;
-            Ok(Care { name: running.assembly().name.clone(), running: running.clone(), keeper, clerk, failed: Vec::new() })
+            let (name, limits) = (running.assembly().name.clone(), Limits::default());
+            Ok(Care { name, running: running.clone(), keeper, limits, clerk, failed: Vec::new() })
         };
         let cares = arrays.iter().map(care).collect::<Result<Vec<_>, Error>>()?;
         let keeper = |cache: &CacheHandle| Ok(CacheCare { keeper: CacheKeeper::open(cache, &reactor)?, waiting: None });
@@ -266,6 +300,9 @@ impl Caretaker {
                         seen.push(Box::new(move || _ = answer.send(done)) as Box<dyn FnOnce()>);
                     }
                     Order::Resize(cache, size_bytes, answer) => self.caches[cache].resize(size_bytes, answer),
+                    Order::Speed(array, [least, most], answer) => {
+                        let _ = answer.send(self.cares[array].set_speed(least, most));
+                    }
                     Order::Look(answer) => seen.push(Box::new(move || _ = answer.send(()))),
                     Order::End => return,
                 }
@@ -315,10 +352,7 @@ impl Caretaker {
 }
 
 fn scrub(keeper: Option<&mut Keeper>, action: ScrubAction) -> Result<(), Error> {
-    let Some(keeper) = keeper else {
-        let text = "there is nothing to compare: the array has no redundancy, or was started for reading only";
-        return Err(Error::new(ErrorKind::Invalid, text));
-    };
+    let keeper = keeper.ok_or_else(nothing_to_keep_up)?;
     match action {
         ScrubAction::Check => keeper.ask(Work::Check(None))?,
         ScrubAction::Repair => keeper.ask(Work::Repair(None))?,
@@ -327,6 +361,10 @@ fn scrub(keeper: Option<&mut Keeper>, action: ScrubAction) -> Result<(), Error> 
         ScrubAction::Cancel => keeper.cancel(),
     }
     Ok(())
+}
+
+fn nothing_to_keep_up() -> Error {
+    Error::new(ErrorKind::Invalid, "there is nothing to compare: the array has no redundancy, or was started for reading only")
 }
 
 fn told(notice: &Notice) -> String {

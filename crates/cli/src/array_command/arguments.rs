@@ -271,6 +271,25 @@ pub(crate) struct ScrubArguments {
     pub wait: bool,
 }
 
+/// `array speed`.
+#[derive(Args, Debug)]
+pub(crate) struct SpeedArguments {
+    /// The name of an array that runs
+    pub name: String,
+
+    /// In a second, while somebody uses the array [default: 1000KiB]
+    #[arg(long, value_name = "SIZE")]
+    pub min: Option<String>,
+
+    /// In a second, while nobody does [default: 200000KiB]
+    #[arg(long, value_name = "SIZE")]
+    pub max: Option<String>,
+
+    /// Which array, where the stack has several
+    #[arg(long, value_name = "ARRAY")]
+    pub array: Option<String>,
+}
+
 /// What to do about a scrub.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub(crate) enum ScrubWord {

@@ -7,7 +7,7 @@ use lab::arrays::{ArrayStatus, WorkStatus};
 use serde_json::Value;
 use server::{Client, Command, GivenConsent, Runtime, ScrubAction};
 
-use super::arguments::{AddArguments, MemberArguments, ReplaceArguments, ScrubArguments, ScrubWord};
+use super::arguments::{AddArguments, MemberArguments, ReplaceArguments, ScrubArguments, ScrubWord, SpeedArguments};
 use super::start::absolute;
 use crate::arguments::Consent;
 use crate::failure::Failure;
@@ -61,6 +61,20 @@ pub(super) fn scrub(output: &Output, arguments: &ScrubArguments) -> Result<(), F
     };
     client.ask(Command::Scrub { array: arguments.array.clone(), action })?;
     finish(output, &mut client, arguments.array.as_deref(), arguments.wait)
+}
+
+/// Changes or shows how fast members are brought up to date and compared.
+pub(super) fn speed(output: &Output, arguments: &SpeedArguments) -> Result<(), Failure> {
+    let rate = |flag: &str, text: &Option<String>| text.as_deref().map(|text| output.size(flag, text)).transpose();
+    let (least_bytes_per_second, most_bytes_per_second) = (rate("--min", &arguments.min)?, rate("--max", &arguments.max)?);
+    let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
+    let limits = client.ask(Command::Speed { array: arguments.array.clone(), least_bytes_per_second, most_bytes_per_second })?;
+    if output.json {
+        return output.document(&limits);
+    }
+    let rate = |key: &str| block::size_text(limits[key].as_u64().unwrap_or(0));
+    let (least, most) = (rate("least_bytes_per_second"), rate("most_bytes_per_second"));
+    output.result(&format!("{}: {least} of each member a second while it is used, {most} while it is not", arguments.name))
 }
 
 /// Waits if that was asked for, and says how the job ended that was waited for.

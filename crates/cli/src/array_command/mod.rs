@@ -36,6 +36,7 @@ pub(crate) fn array(output: &Output, verb: &ArrayVerb) -> Result<(), Failure> {
         ArrayVerb::Add(arguments) => exchange::add(output, arguments),
         ArrayVerb::Replace(arguments) => exchange::replace(output, arguments),
         ArrayVerb::Scrub(arguments) => exchange::scrub(output, arguments),
+        ArrayVerb::Speed(arguments) => exchange::speed(output, arguments),
         ArrayVerb::Umount { name } => running::umount(output, name),
         ArrayVerb::Destroy(arguments) => destroy::destroy(output, arguments),
         ArrayVerb::Create(arguments) => create::create(output, arguments),
