@@ -10,6 +10,7 @@ mod child;
 mod demo;
 mod fio;
 mod host;
+mod md;
 mod nbd;
 mod parity;
 mod probe;
@@ -53,6 +54,7 @@ const CASES: &[(&str, &str, Case)] = &[
     ("nbd", "probe", nbd::compare),
     ("kernels", "probe", parity::kernels),
     ("arrays", "probe", parity::arrays),
+    ("md", "raidloom", md::compare),
     ("cache", "probe", cache::measure),
     ("suites", "raidloom", suites::compare),
     ("virtual", "probe", probe::virtual_clock),
