@@ -1,5 +1,6 @@
 //! Arrays as ordinary drives: the file systems of others on what raidloom attaches, used by the programs of others.
 
+mod cached;
 mod crash;
 mod members;
 mod room;
@@ -70,13 +71,14 @@ fn difference(first: &Path, second: &Path) -> Option<String> {
     run("diff", [OsStr::new("--recursive"), OsStr::new("--no-dereference"), first.as_os_str(), second.as_os_str()]).err()
 }
 
-fn fio(folder: &Path, direct: bool, seed: u64) {
+fn fio(folder: &Path, direct: bool, seed: u64, more: &[&str]) {
     let engine: &[&str] = if direct { &["--direct=1", "--ioengine=libaio", "--iodepth=16"] } else { &["--ioengine=psync"] };
     let mut arguments: Vec<String> =
         ["--name=verify", "--size=8m", "--bsrange=4k-64k", "--rw=randwrite", "--verify=crc32c", "--do_verify=1"]
             .iter()
             .chain(&["--verify_fatal=1", "--verify_state_save=0", "--fsync=64", "--output-format=terse"])
             .chain(engine)
+            .chain(more)
             .map(ToString::to_string)
             .collect();
     arguments.extend([format!("--directory={}", folder.display()), format!("--randseed={seed}")]);
@@ -96,7 +98,7 @@ fn use_file_system(room: &Room, layout: &str, stack: &str, file_system: &FileSys
     let (checkout, copy) = (point.join("clone"), point.join("copy"));
     succeed("git", [OsStr::new("clone"), OsStr::new("--quiet"), clone.as_os_str(), checkout.as_os_str()]);
     succeed("cp", [OsStr::new("-a"), checkout.as_os_str(), copy.as_os_str()]);
-    fio(&point, file_system.direct, seed);
+    fio(&point, file_system.direct, seed, &[]);
     let (fsx, seed) = (point.join("fsx"), seed.to_string());
     let arguments = [OsStr::new("--operations"), OsStr::new("500"), OsStr::new("--seed"), OsStr::new(&seed), fsx.as_os_str()];
     println!("{name}: fsx: {}", succeed(env!("CARGO_BIN_EXE_fsx"), arguments).trim());

@@ -216,6 +216,17 @@ pub(crate) fn kill(process: u32) {
     succeed("kill", ["-KILL", &process.to_string()]);
 }
 
+/// Ends a process at once, and waits until nothing of it is left.
+pub(crate) fn kill_and_wait(process: u32) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    let identity = Pid::from_raw(process.cast_signed()).expect("a process has a number");
+    let ended = pidfd_open(identity, PidfdFlags::empty()).expect("it runs");
+    kill(process);
+    let mut ended = [PollFd::new(&ended, PollFlags::IN)];
+    while poll(&mut ended, None) == Err(rustix::io::Errno::INTR) {}
+}
+
 impl Drop for Room {
     fn drop(&mut self) {
         // After a test that passed nothing of this finds anything to do.
