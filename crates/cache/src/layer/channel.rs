@@ -139,6 +139,7 @@ impl CacheChannel {
     fn advance(&mut self) -> bool {
         let mut raw = std::mem::take(&mut self.raw);
         self.store.poll(&mut raw);
+        self.pass_hits_on(&mut raw);
         let from_store = raw.len();
         self.lower.poll(&mut raw);
         let mut any = false;
@@ -165,6 +166,26 @@ impl CacheChannel {
             }
         }
         any
+    }
+
+    /// What came from the store is mostly hits and nothing else: such go to the owner as they are, under their own tags.
+    fn pass_hits_on(&mut self, raw: &mut Vec<Completion>) {
+        let place = |completion: &Completion| (completion.tag >> 32) as usize;
+        let is_hit = |completion: &Completion| {
+            completion.result.is_ok() && matches!(&self.jobs[place(completion)], Some(Running { job: Job::Hit(_), .. }))
+        };
+        if raw.is_empty() || !raw.iter().all(is_hit) {
+            return;
+        }
+        for completion in raw.iter_mut() {
+            let slot = place(completion);
+            if let Some(running) = self.jobs[slot].take() {
+                completion.tag = running.tag;
+            }
+            self.hits.push(slot);
+        }
+        self.ready.append(raw);
+        self.end_hits();
     }
 
     /// Gives back at once what the hits that have ended held.
@@ -319,7 +340,7 @@ pub(super) fn keep_first(error: &mut Option<Error>, result: Result<(), Error>) {
 }
 
 impl Channel for CacheChannel {
-    fn submit(&mut self, request: Request) {
+    fn submit(&mut self, mut request: Request) {
         if let Err(error) = self.shared.info.check(&request.op) {
             self.ready.push(request.complete(Err(error.at("cache"))));
             return;
@@ -328,7 +349,7 @@ impl Channel for CacheChannel {
             self.ready.push(request.complete(Err(error)));
             return;
         }
-        let Request { tag, op } = request;
+        let (tag, op) = (request.tag, &mut request.op);
         let Some((offset, length)) = op.range() else { return self.start_flush(tag) };
         let shape = self.shared.shape;
         let blocks = shape.range(offset, length);
@@ -347,16 +368,15 @@ impl Channel for CacheChannel {
             }
             (outside, is_read && hit.is_none() && state.has_all(blocks.clone()), hit)
         };
-        let op = match (op, hit) {
-            (Op::Read { into, .. }, Some(first)) => {
-                let mut running = Running::new(tag, Job::Hit(Hit { offset, length, first }));
-                (running.step, running.left, running.in_ranges) = (Step::Fetch, 1, true);
-                self.jobs[slot] = Some(running);
-                let offset = shape.slot_offset(first) + offset - shape.start(blocks.start);
-                return self.store.send(Request::new(below_tag(slot, 0), Op::Read { offset, into }));
-            }
-            (op, _) => op,
-        };
+        if let (Op::Read { offset: place, .. }, Some(first)) = (op, hit) {
+            // The owner's request goes on as it is, to another place.
+            *place = shape.slot_offset(first) + offset - shape.start(blocks.start);
+            request.tag = below_tag(slot, 0);
+            let mut running = Running::new(tag, Job::Hit(Hit { offset, length, first }));
+            (running.step, running.left, running.in_ranges) = (Step::Fetch, 1, true);
+            self.jobs[slot] = Some(running);
+            return self.store.send(request);
+        }
         let write = |content, fua| {
             let (pieces, patches, carried) = (Vec::new(), Vec::new(), Vec::new());
             Job::Write(Box::new(Write {
@@ -372,7 +392,7 @@ impl Channel for CacheChannel {
                 lower_error: None,
             }))
         };
-        let (job, exclusive) = match op {
+        let (job, exclusive) = match request.op {
             Op::Read { into, .. } => {
                 let fill = !all_here && !outside && !distrusted;
                 let (parts, filling, carried) = (Vec::new(), Vec::new(), Vec::new());

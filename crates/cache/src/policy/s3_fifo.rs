@@ -93,7 +93,10 @@ impl S3Fifo {
 
 impl Policy for S3Fifo {
     fn hit(&mut self, slot: Slot) {
-        self.set_count(slot, (self.count(slot) + 1).min(COUNT_MAX));
+        let count = self.count(slot);
+        if count < COUNT_MAX {
+            self.set_count(slot, count + 1);
+        }
     }
 
     fn insert(&mut self, slot: Slot, key: u32) {
