@@ -5,10 +5,10 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Blocking, Checked, Device, ErrorKind, Info, Reactor, Time};
+use block::{Blocking, Checked, Device, Emulated, ErrorKind, Info, Reactor, Support, Time};
 use cache::{Cache, CacheHandle, CacheKeeper, CacheMode, CacheOptions, CacheStatus, KeepingOptions, PolicyKind};
 use reactor::derive_seed;
-use testkit::crash::{self, Options, Rig};
+use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
 use testkit::{Fault, Memory, conformance};
 
@@ -275,4 +275,32 @@ fn crashes_of_a_restless_cache_lose_nothing_durable() {
         crashes += found.unwrap_or_else(|violation| panic!("seed {seed}: {violation}")).crashes;
     }
     assert!(crashes > 700, "{crashes} crashes");
+}
+
+/// The same for a store that is kept: its keeper writes out and has the map say so, at every turn.
+#[test]
+fn a_store_that_is_kept_loses_nothing_to_its_keeper() {
+    let keeping = KeepingOptions { idle: None, high_percent: 20, low_percent: 0, rate_bytes_per_second: None };
+    let open =
+        move |store: &Arc<Memory>, lower: &Arc<Memory>| Cache::open(Arc::clone(store) as _, Arc::clone(lower) as _, write_back(keeping));
+    let store = |seed| slow(Info { volatile_cache: true, ..Info::plain((3 << 20) + 6 * BLOCK) }, seed);
+    let mut crashes = 0;
+    for seed in 0..6 {
+        let cache = open(&store(seed), &slow(able(96 * 512), seed + 100)).expect("a cache");
+        let handle = cache.handle();
+        let device = Emulated::over(Restless::over(cache, 6, seed));
+        let load = Load { requests: 300, depth: 4, channels: 2, longest_blocks: 20 };
+        model::drive(&device, &Reactor::virtual_clock(), &load, seed).unwrap_or_else(|violation| panic!("seed {seed}: {violation}"));
+        assert!(status(&handle).counts.written_out > 0, "seed {seed}");
+
+        let rig = || {
+            let (store, lower) = (store(seed), slow(able(96 * 512), seed + 100));
+            let members: Vec<Arc<dyn Crashable>> = vec![Arc::clone(&store) as _, Arc::clone(&lower) as _];
+            Rig { members, start: Box::new(move || Ok(Emulated::over(Restless::over(open(&store, &lower)?, 6, seed)))) }
+        };
+        let steps = crash::history(&Info { fua: Support::Emulated, ..able(96 * 512) }, 50, seed);
+        let found = crash::enumerate(rig, Reactor::virtual_clock, &steps, &Options { points: 40, ..Options::default() }, seed);
+        crashes += found.unwrap_or_else(|violation| panic!("seed {seed}: {violation}")).crashes;
+    }
+    assert!(crashes > 500, "{crashes} crashes");
 }
