@@ -157,6 +157,15 @@ impl Flag {
             Flag::Impossible { .. } => "impossible",
         }
     }
+
+    /// The short name and the figure behind it: `read-from-cache: the devices read 6 % of the bytes asked for`.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let words = self.to_string();
+        // In words it begins with what the name says.
+        let figure = words.split_once(": ").map_or(words.as_str(), |(_, figure)| figure);
+        format!("{}: {figure}", self.name())
+    }
 }
 
 /// A share as a percentage that a person can use; one of less than half a per cent is not nothing.
@@ -187,7 +196,7 @@ impl fmt::Display for Flag {
 
 impl Serialize for Flag {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}: {self}", self.name()))
+        serializer.collect_str(&self.sentence())
     }
 }
 
@@ -342,6 +351,7 @@ mod tests {
     fn a_flag_says_its_figure_in_words() {
         let flag = Flag::ReadFromCache { share: 0.062 };
         assert_eq!(flag.to_string(), "read from a cache: the devices read 6 % of the bytes asked for");
+        assert_eq!(Flag::ReadFromCache { share: 0.062 }.sentence(), "read-from-cache: the devices read 6 % of the bytes asked for");
         assert_eq!(
             Flag::ReadFromCache { share: 0.001 }.to_string(),
             "read from a cache: the devices read less than 1 % of the bytes asked for"

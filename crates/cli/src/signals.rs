@@ -14,5 +14,8 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
             .map_err(|error| Failure::failed(format!("setting up for Ctrl-C: {error}")))?;
     }
+    // By default a file that outgrows `ulimit -f` ends the process; so it fails the call instead, and there is a tidy end.
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())
+        .map_err(|error| Failure::failed(format!("setting up for a limit on the size of files: {error}")))?;
     Ok(flag)
 }

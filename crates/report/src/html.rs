@@ -42,7 +42,7 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
                 main {
                     (verdict(analysis))
                     (warnings(analysis))
-                    (scores(analysis))
+                    @if sentences::has_scores(analysis) { (scores(analysis)) }
                     (ratios(run, analysis))
                     (order(run, analysis))
                     (machine(run, analysis))

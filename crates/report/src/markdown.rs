@@ -30,7 +30,9 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
             let _ = writeln!(text, "* {}", escaped(&sentences::warning(analysis, warning)));
         }
     }
-    text.push_str("\n## Scores\n");
+    if sentences::has_scores(analysis) {
+        text.push_str("\n## Scores\n");
+    }
     for comparison in &analysis.comparisons {
         for kind in comparison.kinds.iter().filter(|kind| !kind.scores.is_empty()) {
             put_table(&mut text, &table::scores(comparison, kind));

@@ -79,6 +79,11 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
     Answer { kind: name, pick: label(comparison, recommended), score, details }
 }
 
+/// Whether anything has a score.
+pub(crate) fn has_scores(analysis: &Analysis) -> bool {
+    analysis.comparisons.iter().flat_map(|comparison| &comparison.kinds).any(|kind| !kind.scores.is_empty())
+}
+
 /// Names, then their scores or the range of them: `64 KiB, 256 KiB (1.85× to 1.86×)`.
 fn list<'a>(comparison: &Comparison, kind: &KindResult, configurations: impl Iterator<Item = &'a String>) -> String {
     let configurations: Vec<&String> = configurations.collect();

@@ -60,12 +60,14 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             out.text.replace_range(start..=start, &style.paint(YELLOW, "!"));
         }
     }
-    out.heading("SCORES");
-    out.wrapped(0, "Geometric mean of the ratios of a kind. * best set, ● sure difference from the baseline, ○ none, │ the baseline");
-    out.line("");
-    for comparison in &analysis.comparisons {
-        for kind in comparison.kinds.iter().filter(|kind| !kind.scores.is_empty()) {
-            out.forest(comparison, kind);
+    if sentences::has_scores(analysis) {
+        out.heading("SCORES");
+        out.wrapped(0, "Geometric mean of the ratios of a kind. * best set, ● sure difference from the baseline, ○ none, │ the baseline");
+        out.line("");
+        for comparison in &analysis.comparisons {
+            for kind in comparison.kinds.iter().filter(|kind| !kind.scores.is_empty()) {
+                out.forest(comparison, kind);
+            }
         }
     }
     out.heading("RATIOS");

@@ -128,8 +128,11 @@ fn check_place(parent: &Path, needs: &Needs) -> Result<(), Error> {
     check_limit(needs.longest_file_bytes)
 }
 
-/// The limit on the size of a process's files (`ulimit -f`, `RLIMIT_FSIZE`).
-fn check_limit(longest: u64) -> Result<(), Error> {
+/// Checks the limit on the size of a process's files (`ulimit -f`, `RLIMIT_FSIZE`).
+///
+/// # Errors
+/// One line: what is needed and what the limit is.
+pub fn check_limit(longest: u64) -> Result<(), Error> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     match limit {
         Some(limit) if limit < longest => {
@@ -143,7 +146,7 @@ fn check_limit(longest: u64) -> Result<(), Error> {
 /// A size for people: exact in its unit when it is whole, otherwise in MiB.
 fn rounded(bytes: u64) -> String {
     let text = size_text(bytes);
-    if text.len() <= 8 { text } else { format!("{} MiB", bytes >> 20) }
+    if text.len() <= 8 { text } else { format!("{}MiB", bytes >> 20) }
 }
 
 /// Removes the folders of suites that were killed: they carry our name and nobody holds their lock.

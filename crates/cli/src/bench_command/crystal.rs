@@ -47,6 +47,10 @@ pub(crate) struct CrystalArguments {
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "70")]
     pub mix: Option<u64>,
 
+    /// Only rows whose name has this in it, such as 'RND4K Q1T1'
+    #[arg(long, default_value = "all", value_name = "TEXT")]
+    pub only: String,
+
     /// What is written: random (different in every block), zero or one (each bit)
     #[arg(long, default_value = "random", value_name = "DATA")]
     pub data: String,
@@ -105,6 +109,7 @@ fn settings(output: &Output, arguments: &CrystalArguments) -> Result<Said, Failu
     }
     said.time("interval", &arguments.interval)?;
     said.set("mix", Value::Count(arguments.mix.unwrap_or(0)))?;
+    said.set("only", Value::from(arguments.only.clone()))?;
     said.set("data", Value::from(arguments.data.clone()))?;
     said.set("access", Value::from(arguments.access.clone()))?;
     Ok(said)

@@ -172,7 +172,7 @@ pub(super) fn flag_words(rows: &[Row]) -> String {
         for flag in row.measured().map_or(&[][..], |measured| &measured.flags) {
             if !seen.contains(&flag.name()) {
                 seen.push(flag.name());
-                text += &format!("{}: {flag} ({})\n", flag.name(), row.phase);
+                text += &format!("{} ({})\n", flag.sentence(), row.phase);
             }
         }
     }

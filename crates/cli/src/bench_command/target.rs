@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bench::suite::{Suite, TargetKind, explain};
+use bench::suite::{Suite, TargetKind, explain, folder};
 use block::{Error, ErrorKind};
 use lab::guard::{Access, Guard};
 use stack::{BuildContext, OpenFiles, Stack};
@@ -32,6 +32,7 @@ impl Drop for Opener {
 impl OpenFiles for Opener {
     fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<fs::File, Error> {
         if let Some(bytes) = create {
+            folder::check_limit(bytes).map_err(|error| error.at(path.display()))?;
             self.0.make_file(path, bytes, |_| Ok::<(), Error>(()))?;
         }
         if path.is_dir() {

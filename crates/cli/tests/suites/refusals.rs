@@ -87,6 +87,10 @@ fn a_limit_on_the_size_of_files_is_said_before_anything_is_written() {
     let output = command.args(["-s", "16", "-r", "0"]).output().expect("bash runs");
     let line = refusal(&output, 4);
     assert!(line.contains("ulimit -f") && line.contains("1MiB"), "{line}");
+    let mut command = Command::new("bash");
+    command.args(["-c", script, "bash"]).arg(raidloom().get_program()).args(["bench", "devtest", "--create", "16MiB"]);
+    let line = refusal(&command.arg(folder.path().join("made.img")).output().expect("bash runs"), 4);
+    assert!(line.contains("ulimit -f") && line.contains("made.img"), "{line}");
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
 

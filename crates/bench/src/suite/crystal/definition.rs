@@ -50,6 +50,12 @@ pub static SUITE: Suite = Suite {
             what: "Mixed rows as well, with so many reads of 100 requests (70 in the original); 0 is none.",
         },
         Setting {
+            name: "only",
+            kind: Kind::Text,
+            default: Value::word(ALL),
+            what: "Only rows whose name has this in it, such as RND4K Q1T1.",
+        },
+        Setting {
             name: "data",
             kind: Kind::Word(&["random", "zero", "one"]),
             default: Value::word("random"),
@@ -68,6 +74,9 @@ pub static SUITE: Suite = Suite {
     },
     run: suite,
 };
+
+/// No choice of rows.
+const ALL: &str = "all";
 
 /// As in version 8; of version 3 it is not known.
 pub(super) const INTERVAL: Duration = Duration::from_secs(5);
@@ -96,6 +105,7 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
         runs: u32::try_from(settings.count("runs")).unwrap_or(RUNS_MAX),
         time: if time.is_zero() { original.time } else { time },
         interval: settings.time("interval"),
+        only: Some(settings.text("only")).filter(|only| *only != ALL).unwrap_or_default().to_owned(),
         mix_read_percent: u32::try_from(settings.count("mix")).ok().filter(|percent| *percent > 0),
         data: match settings.text("data") {
             "zero" => Data::Zero,

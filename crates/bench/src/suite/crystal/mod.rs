@@ -243,6 +243,7 @@ impl Profile {
             time: Duration::from_secs(if three { 6 } else { 5 }),
             interval: definition::INTERVAL,
             mix_read_percent: None,
+            only: String::new(),
             data: Data::Random,
             seed: 1,
             data_seed: 1,
@@ -274,6 +275,8 @@ pub struct Options {
     pub interval: Duration,
     /// Whether mixed rows follow, and how many of 100 requests are reads there; 70 in the original.
     pub mix_read_percent: Option<u32>,
+    /// Only rows whose name has this in it; all of them when it is empty.
+    pub only: String,
     /// What is written.
     pub data: Data,
     /// Where random requests go.
@@ -286,7 +289,9 @@ impl Options {
     /// The rows in order.
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {
-        self.profile.rows(self.mix_read_percent)
+        let mut rows = self.profile.rows(self.mix_read_percent);
+        rows.retain(|row| row.name().contains(&self.only));
+        rows
     }
 
     /// What is wrong with the options, in words.
@@ -303,6 +308,10 @@ impl Options {
         }
         if self.time.is_zero() {
             return Err("a run needs more than no time".to_owned());
+        }
+        if self.rows().is_empty() {
+            let rows: Vec<String> = self.profile.rows(self.mix_read_percent).iter().map(Row::name).collect();
+            return Err(format!("only `{}`: no row of this profile has that in its name; the rows are {}", self.only, rows.join(", ")));
         }
         match self.mix_read_percent {
             Some(percent) if !(1..=99).contains(&percent) => Err(format!("a mix with {percent} % reads is none: 1 to 99")),

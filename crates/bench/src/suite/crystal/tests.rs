@@ -67,6 +67,8 @@ fn options_that_make_no_sense_are_named() {
     assert!(wrong(|options| options.size_bytes = (1 << 20) + 4096).starts_with("a test size of 1052672 bytes is not possible"));
     assert!(wrong(|options| options.size_bytes = 65 << 30).contains("64 GiB"));
     assert!(wrong(|options| options.runs = 10).contains("1 to 9"));
+    let none = wrong(|options| options.only = "RND5K".to_owned());
+    assert!(none.contains("RND5K") && none.contains("SEQ1M Q1T1 read"), "{none}");
     assert!(wrong(|options| options.mix_read_percent = Some(100)).contains("1 to 99"));
     assert!(wrong(|options| options.time = Duration::ZERO).contains("no time"));
 }

@@ -204,6 +204,7 @@ fn measure(device: &dyn Device, settings: &Settings, session: &mut Session<'_>) 
         time: settings.time("time"),
         interval: Duration::ZERO,
         mix_read_percent: None,
+        only: String::new(),
         data: Data::Random,
         seed: session.seed,
         data_seed: session.data_seed,
