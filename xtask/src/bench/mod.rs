@@ -97,7 +97,9 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
         eprintln!("== {name}");
         let state = host::state(root);
         let section = case(&bench).map_err(|error| format!("{name}: {error}"))?;
-        let Effort { rounds, seconds, .. } = bench.effort;
+        let seconds = bench.effort.seconds;
+        // A case may have needed more of them.
+        let rounds = section.rows.iter().map(|row| row.ours.len()).fold(bench.effort.rounds as usize, usize::max);
         let text = format!("{}\nMeasured in {rounds} rounds, loads in real time for {seconds} s each; {state}.\n", section.markdown());
         println!("{text}");
         page = with_section(&page, &text);

@@ -1,6 +1,5 @@
 //! Rows of `raidloom bench crystal` against the fio jobs that `--show-fio` prints for them.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,10 +11,7 @@ use super::{Bench, child};
 
 const FILE_MIB: u64 = 512;
 /// A median of fewer rounds says nothing about a few per cent.
-const ROUNDS_MIN: u32 = 3;
-
-/// Rates by row, in MB/s.
-type Rates = BTreeMap<String, f64>;
+const ROUNDS_MIN: u32 = 7;
 
 /// The folder both work in, and what one row may take.
 struct Place<'a> {
@@ -34,19 +30,15 @@ impl Place<'_> {
         serde_json::from_str(&finished.output).map_err(|error| format!("raidloom's JSON: {error}"))
     }
 
-    fn ours(&self) -> Result<Rates, String> {
-        rates(&self.crystal(&[])?)
+    fn ours(&self, job: &Job) -> Result<f64, String> {
+        rate(&self.crystal(&["--only", &job.name])?, &job.name)
     }
 
-    /// Each job twice, of which the second counts: the rows have a warm-up as well.
-    fn theirs(&self, jobs: &[Job]) -> Result<Rates, String> {
-        let mut rates = Rates::new();
-        for job in jobs {
-            let once = || child::succeed(Command::new("fio").arg("--output-format=json").args(&job.arguments));
-            once()?;
-            rates.insert(job.name.clone(), fio_rate(&once()?.output)?);
-        }
-        Ok(rates)
+    /// The job twice, of which the second counts: the row has a warm-up as well.
+    fn theirs(job: &Job) -> Result<f64, String> {
+        let once = || child::succeed(Command::new("fio").arg("--output-format=json").args(&job.arguments));
+        once()?;
+        fio_rate(&once()?.output)
     }
 
     fn jobs(&self) -> Result<Vec<Job>, String> {
@@ -66,18 +58,14 @@ struct Job {
     arguments: Vec<String>,
 }
 
-/// What the rows say; a write's rate counts the flush, as fio's does with `end_fsync`.
-fn rates(document: &Value) -> Result<Rates, String> {
+/// What a row says; a write's rate counts the flush, as fio's does with `end_fsync`.
+fn rate(document: &Value, name: &str) -> Result<f64, String> {
     let rows = document["rows"].as_array().ok_or("raidloom's JSON has no rows")?;
-    rows.iter()
-        .map(|row| {
-            let metrics = &row["metrics"];
-            let durable = metrics["durable_throughput_bytes_per_second"].as_f64();
-            let rate = durable.or_else(|| metrics["throughput_bytes_per_second"].as_f64());
-            let name = row["phase"].as_str().unwrap_or_default().to_owned();
-            rate.map(|rate| (name.clone(), rate / 1e6)).ok_or_else(|| format!("{name}: no rate"))
-        })
-        .collect()
+    let row = rows.iter().find(|row| row["phase"] == name).ok_or_else(|| format!("{name}: no such row"))?;
+    let metrics = &row["metrics"];
+    let durable = metrics["durable_throughput_bytes_per_second"].as_f64();
+    let rate = durable.or_else(|| metrics["throughput_bytes_per_second"].as_f64());
+    rate.map(|rate| rate / 1e6).ok_or_else(|| format!("{name}: no rate"))
 }
 
 /// Bytes of a job by its run time, which counts the sync at its end.
@@ -92,7 +80,7 @@ fn fio_rate(text: &str) -> Result<f64, String> {
     if bytes > 0.0 && milliseconds > 0.0 { Ok(bytes / milliseconds / 1e3) } else { Err("fio's job moved nothing".to_owned()) }
 }
 
-/// Measures all rows of profile 8 on both sides in turn.
+/// Measures all rows of profile 8: in every round each row on both sides, one right after the other.
 ///
 /// # Errors
 /// When raidloom or fio fails.
@@ -111,28 +99,30 @@ fn rounds(place: &Place<'_>) -> Result<Section, String> {
     let mut jobs = place.jobs()?;
     let fill = jobs.iter().position(|job| job.name == "fill").ok_or("--show-fio printed no job that fills the file")?;
     child::succeed(Command::new("fio").arg("--output-format=json").args(&jobs.remove(fill).arguments))?;
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    for round in 0..place.bench.effort.rounds.max(ROUNDS_MIN) {
-        eprintln!("   round {}", round + 1);
-        if round % 2 == 0 {
-            ours.push(place.ours()?);
-            theirs.push(place.theirs(&jobs)?);
-        } else {
-            theirs.push(place.theirs(&jobs)?);
-            ours.push(place.ours()?);
+    let rounds = place.bench.effort.rounds.max(ROUNDS_MIN);
+    let mut rows: Vec<Row> = jobs
+        .iter()
+        .map(|job| Row { load: job.name.clone(), measure: "MB/s", ours: Vec::new(), other: Some(Vec::new()), aim: Aim::Within(0.05) })
+        .collect();
+    for round in 0..rounds as usize {
+        eprintln!("   round {} of {rounds}", round + 1);
+        for (place_in_round, (job, row)) in jobs.iter().zip(&mut rows).enumerate() {
+            // Whatever else the machine does comes to both of a pair, and neither is always the first.
+            let (ours, theirs) = if (round + place_in_round) % 2 == 0 {
+                let ours = place.ours(job)?;
+                (ours, Place::theirs(job)?)
+            } else {
+                let theirs = Place::theirs(job)?;
+                (place.ours(job)?, theirs)
+            };
+            row.ours.push(ours);
+            row.other.get_or_insert_default().push(theirs);
         }
     }
-    let each = |rounds: &[Rates], name: &str| -> Result<Vec<f64>, String> {
-        rounds.iter().map(|rates| rates.get(name).copied().ok_or_else(|| format!("{name}: not measured"))).collect()
-    };
-    let row = |job: &Job| {
-        let (ours, other) = (each(&ours, &job.name)?, Some(each(&theirs, &job.name)?));
-        Ok(Row { load: job.name.clone(), measure: "MB/s", ours, other, aim: Aim::Within(0.05) })
-    };
-    let rows = jobs.iter().map(row).collect::<Result<Vec<_>, String>>()?;
     let how = format!(
         "`raidloom bench crystal --profile 8 --access direct` on a file of {FILE_MIB} MiB on the disk, and the jobs that `--show-fio` prints for its \
-        rows, {} s each after a warm-up as long. Both go past the page cache; rates of writes count the flush. raidloom checks every byte it reads \
+        rows, {} s each after a warm-up as long; in each of {rounds} rounds every row on one side right after the other. Both go past the page \
+        cache; rates of writes count the flush. raidloom checks every byte it reads \
         and makes new data for every write, which fio does not.",
         place.seconds
     );
@@ -153,7 +143,7 @@ mod tests {
                          {"phase": "w", "metrics": {"throughput_bytes_per_second": 3e6, "durable_throughput_bytes_per_second": 2e6}}]}"#,
         )
         .expect("JSON");
-        assert_eq!(rates(&document), Ok(Rates::from([("r".to_owned(), 3.0), ("w".to_owned(), 2.0)])));
-        assert!(rates(&Value::Null).is_err());
+        assert_eq!((rate(&document, "r"), rate(&document, "w")), (Ok(3.0), Ok(2.0)));
+        assert!(rate(&document, "x").is_err() && rate(&Value::Null, "r").is_err());
     }
 }
