@@ -2,7 +2,7 @@
 
 use super::fio::Done;
 use super::table::{Aim, Row, Section};
-use super::{Bench, child};
+use super::{Bench, child, nbd};
 
 /// What is cached at the policies' comparison: a hundredth, and a tenth, of all blocks asked for.
 const SIZES: [(u64, &str); 2] = [(1000, "1 %"), (10_000, "10 %")];
@@ -16,10 +16,13 @@ const DISK: &str = "model:maxtor-6y200p0";
 /// When the probe fails.
 pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
     let mut rows = hits_in_memory(bench)?;
+    rows.extend(nbd::cached(bench)?);
     rows.extend(policies(bench)?);
     rows.extend(writes(bench)?);
     let how = format!(
-        "Hits: 4 KiB random reads for {} s a round, on one core, of 64 MiB that the cache holds, beside the bare `ram:`. Policies: the cache's own directory over \
+        "Hits: 4 KiB random reads for {} s a round, on one core, of 64 MiB that the cache holds, beside the bare `ram:`. Hits over NBD: as in the NBD section, from \
+         caches that hold all of one file of 256 MiB on tmpfs and were filled by one reading: `cache(mode=read-only, ram:256MiB, file:…)` here, nbdkit's `--filter=cache \
+         cache-on-read=true` over its `file` plugin there, which keeps the copy on tmpfs too. Policies: the cache's own directory over \
          {} accesses to 100 000 blocks by Zipf's law; deterministic, so every round would give the same. Write-back: {WRITES} random writes of 4 KiB, four \
          outstanding, over the modelled `{DISK}` on the virtual clock, the same on every machine; `durable` is to the end of the flush that follows.",
         bench.effort.seconds, bench.effort.requests

@@ -25,6 +25,8 @@ enum Backing {
     Memory,
     /// A file in memory, which is the nearest that qemu has to memory itself.
     File,
+    /// The same behind a cache in memory that holds all of it.
+    Cached,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,6 +101,23 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     Ok(Section { title: "NBD server against qemu-storage-daemon and nbdkit", how, sides: ("raidloom", "the other"), rows })
 }
 
+/// Hits in a cache in memory, against those in nbdkit's: both hold all of one file on tmpfs, and so does what they keep it in.
+///
+/// # Errors
+/// As [`compare`].
+pub(super) fn cached(bench: &Bench) -> Result<Vec<Row>, String> {
+    let place = Place::new()?;
+    let rival = Rival { backing: Backing::Cached, program: Program::Nbdkit, aim: 2.0 };
+    let mut rows = Vec::new();
+    for load in LOADS.iter().filter(|load| load.request_bytes == 4096) {
+        eprintln!("   hits over NBD, {}", load.name());
+        let side = |program| measure(bench, &place, program, rival.backing, *load);
+        let (ours, theirs) = bench.rounds(|| side(Program::Raidloom), || side(rival.program))?;
+        rows.extend(rows_of(&rival, *load, &ours, &theirs));
+    }
+    Ok(rows)
+}
+
 fn title(rival: &Rival) -> String {
     let program = match rival.program {
         Program::Raidloom => "raidloom",
@@ -109,6 +128,7 @@ fn title(rival: &Rival) -> String {
         Backing::Null => "null",
         Backing::Memory => "memory",
         Backing::File => "tmpfs",
+        Backing::Cached => "cache filter, hits",
     };
     format!("{program}, {backing}")
 }
@@ -187,6 +207,7 @@ fn command(bench: &Bench, place: &Place, program: Program, backing: Backing) -> 
                 Backing::Null => format!("null:{NULL_BYTES}"),
                 Backing::Memory => format!("ram:{MEMORY_BYTES}"),
                 Backing::File => format!("file:\"{file}\""),
+                Backing::Cached => format!("cache(mode=read-only, ram:{MEMORY_BYTES}, file:\"{file}\")"),
             };
             let mut command = bench.program("probe");
             command.args(["serve", &target, &socket]);
@@ -195,7 +216,7 @@ fn command(bench: &Bench, place: &Place, program: Program, backing: Backing) -> 
         Program::Qemu => {
             let node = match backing {
                 Backing::Null => format!("driver=null-co,node-name=node,size={NULL_BYTES},read-zeroes=off"),
-                Backing::Memory | Backing::File => format!("driver=file,node-name=node,filename={file},aio=io_uring"),
+                Backing::Memory | Backing::File | Backing::Cached => format!("driver=file,node-name=node,filename={file},aio=io_uring"),
             };
             let mut command = Command::new("qemu-storage-daemon");
             command.args(["--blockdev", &node]);
@@ -208,6 +229,8 @@ fn command(bench: &Bench, place: &Place, program: Program, backing: Backing) -> 
             command.args(["--foreground", "--unix", &socket]);
             match backing {
                 Backing::Null => command.args(["null", &NULL_BYTES.to_string()]),
+                // What it has read it keeps only if it is told to, in a file that it makes under TMPDIR.
+                Backing::Cached => command.env("TMPDIR", &place.folder).args(["--filter=cache", "file", &file, "cache-on-read=true"]),
                 Backing::Memory | Backing::File => command.args(["memory", &MEMORY_BYTES.to_string(), "allocator=malloc"]),
             };
             command
@@ -246,6 +269,9 @@ fn measure(bench: &Bench, place: &Place, program: Program, backing: Backing, loa
     let running = start(bench, place, program, backing)?;
     if backing == Backing::Memory {
         child::succeed(fio(place).args(["--rw=write", "--bs=1M", "--iodepth=4", &format!("--size={MEMORY_BYTES}")]))?;
+    }
+    if backing == Backing::Cached {
+        child::succeed(fio(place).args(["--rw=read", "--bs=1M", "--iodepth=4", &format!("--size={MEMORY_BYTES}")]))?;
     }
     let mut fio = fio(place);
     fio.args(["--rw=randread", "--norandommap", "--randseed=1", "--time_based", "--group_reporting"]);
