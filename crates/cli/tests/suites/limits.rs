@@ -69,15 +69,15 @@ fn a_suite_runs_on_the_processors_that_were_named() {
     let first: String = allowed(&own).expect("a list").chars().take_while(char::is_ascii_digit).collect();
     let mut command = raidloom();
     command.args(["bench", "devtest", "ram:4MiB", "--time", "20ms", "--json", "--cpus", &first]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program runs");
-    let mut held = false;
-    // Until it ends: a process that has ended has no such line.
-    while let Ok(status) = fs::read_to_string(format!("/proc/{}/status", child.id())) {
-        held |= allowed(&status) == Some(&first);
-        if held || child.try_wait().expect("it can be asked").is_some() {
-            break;
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program runs");
+    // A process that has ended keeps its list until somebody asks how it ended, which nobody does before this.
+    let held = loop {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("nobody has waited for it");
+        let held = allowed(&status) == Some(&first);
+        if held || status.contains("State:\tZ") {
+            break held;
         }
-    }
+    };
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success() && held, "it never ran on processor {first} alone");
     let lines: Value = serde_json::from_slice(&output.stdout).expect("JSON");
