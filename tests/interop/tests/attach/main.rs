@@ -78,10 +78,11 @@ fn fio(folder: &Path, direct: bool, seed: u64, more: &[&str]) {
             .iter()
             .chain(&["--verify_fatal=1", "--verify_state_save=0", "--fsync=64", "--output-format=terse"])
             .chain(engine)
-            .chain(more)
             .map(ToString::to_string)
             .collect();
     arguments.extend([format!("--directory={}", folder.display()), format!("--randseed={seed}")]);
+    // A file's name counts in the folder that was named before it.
+    arguments.extend(more.iter().map(ToString::to_string));
     succeed("fio", arguments);
 }
 
