@@ -5,7 +5,7 @@
 #
 # FOLDER/arrays has a line for each array: NAME|options of mdadm --create, the devices among them
 # FOLDER/loads has a line for each load: NAME|options of fio
-# What fio says of a load goes to FOLDER/inside/member.LOAD and FOLDER/inside/NAME.LOAD.
+# What fio says of a load goes to FOLDER/inside/NAME.LOAD, and FOLDER/inside/NAME-member.LOAD for the first disk just before.
 set -u
 folder=$1
 
@@ -17,8 +17,8 @@ measure() {
     done <"$folder/loads"
 }
 
-measure member /dev/ubda
 while IFS='|' read -r name options; do
+    measure "$name-member" /dev/ubda
     # shellcheck disable=SC2086
     mdadm --create /dev/md0 --run --assume-clean --metadata=1.2 --homehost=bench --name=bench $options </dev/null >/run/said 2>&1 || {
         cat /run/said >&2

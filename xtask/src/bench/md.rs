@@ -143,14 +143,15 @@ impl Room<'_> {
             child::succeed(&mut self.raidloom(["array", "stop", name]))?;
             rates
         };
-        let mut rates = vec![("member", served("member", &leaf(0))?)];
+        let mut rates = Vec::new();
         for array in ARRAYS {
+            rates.push((member_of(array.name), served("member", &leaf(0))?));
             let options = array.options();
             let mut create = self.raidloom(["--quiet", "array", "create", array.name, "--assume-clean", "--erase-signature", "--member"]);
             create.args((0..array.members).map(|member| self.image(member))).args(options.split(' '));
             child::succeed(&mut create)?;
             let leaves: Vec<String> = (0..array.members).map(leaf).collect();
-            rates.push((array.name, served(array.name, &format!("{}(metadata=1.2, {})", array.name, leaves.join(", ")))?));
+            rates.push((array.name.to_owned(), served(array.name, &format!("{}(metadata=1.2, {})", array.name, leaves.join(", ")))?));
         }
         shares(|target, load| {
             let of_target = rates.iter().find(|(name, _)| *name == target).map(|(_, rates)| rates);
@@ -178,10 +179,15 @@ fn measure(file: &Path, load: &Load, seconds: u32) -> Result<f64, String> {
     load.rate(&child::succeed(&mut fio)?.output)
 }
 
+/// What a member's results are called that were measured just before an array's.
+fn member_of(array: &str) -> String {
+    format!("{array}-member")
+}
+
 /// What each array has of the rate of a member, load by load.
 fn shares(rate: impl Fn(&str, &Load) -> Result<f64, String>) -> Result<Vec<f64>, String> {
     let pairs = ARRAYS.iter().flat_map(|array| LOADS.iter().map(move |load| (array, load)));
-    pairs.map(|(array, load)| Ok(rate(array.name, load)? / rate("member", load)?)).collect()
+    pairs.map(|(array, load)| Ok(rate(array.name, load)? / rate(&member_of(array.name), load)?)).collect()
 }
 
 /// Measures every array and its member on both sides.
@@ -205,7 +211,7 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
         aim: Aim::AtLeast(1.0),
     });
     let how = format!(
-        "The same fio job (`ioengine=libaio`, `direct=1`, {} s a round) on an array and on a member of it: inside user-mode Linux 6.1 on `/dev/md0` and \
+        "The same fio job (`ioengine=libaio`, `direct=1`, {} s a round) on a member and then on an array: inside user-mode Linux 6.1 on `/dev/md0` and \
         `/dev/ubda`, outside on files that `raidloom array start --attach=file` serves. Both sides use the same {MEMBERS_MAX} image files of {MEMBER_MIB} MiB \
         through the host's page cache, arrays have md's superblocks, chunks of {CHUNK_KIB} KiB and no bitmap. \
         What is compared is what a level leaves of its own member's rate, not the rates: a guest in user-mode Linux pays for every system call and every \
@@ -223,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_share_is_of_the_same_load() {
-        let rate = |target: &str, load: &Load| Ok(if target == "member" { f64::from(load.request_bytes) } else { 1024.0 });
+        let rate = |target: &str, load: &Load| Ok(if target.ends_with("-member") { f64::from(load.request_bytes) } else { 1024.0 });
         let shares = shares(rate).expect("rates");
         assert_eq!(shares.len(), ARRAYS.len() * LOADS.len());
         assert_eq!(shares[..3], [0.25, 0.25, 1.0 / 1024.0]);
