@@ -424,8 +424,10 @@ impl<L: Level> ArrayChannel<L> {
         let index = (completion.tag >> 32 & 0x7fff_ffff) as u32;
         let number = completion.tag as u32 as usize;
         let mut piece = self.pieces[index as usize].take().expect("a command's piece is under way");
-        if let Returned::Read(buffer) = completion.buffer {
-            piece.memory.give_back(piece.commands[number].first_fragment, buffer);
+        match completion.buffer {
+            Returned::Read(buffer) => piece.memory.give_back(piece.commands[number].first_fragment, buffer),
+            // Let go of before the piece goes on: scratch that nobody else holds is used again.
+            written => drop(written),
         }
         if let Err(error) = completion.result {
             piece.failures.push(Failure { member, seat: seat.cloned(), error });
