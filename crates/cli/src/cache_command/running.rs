@@ -13,7 +13,7 @@ use crate::output::{Output, about};
 /// The server of this name, if one runs or has died.
 fn find(name: &str) -> Result<Option<(Runtime, Entry)>, Failure> {
     // No array's name has a slash or a parenthesis.
-    if name.contains(['(', '/', ':']) {
+    if name.contains(['(', '/']) {
         return Ok(None);
     }
     let runtime = Runtime::find()?;
