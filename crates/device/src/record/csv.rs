@@ -1,10 +1,14 @@
 //! Requests as lines of text, as blkparse and others can write them; described in `docs/formats/trace.md`.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
+use std::str;
 
 use block::{Error, ErrorKind, SECTOR_BYTES};
 
 use super::{Record, RecordedOp};
+
+/// No line of requests is longer. What is, was not written by a program that lists requests.
+const LINE_BYTES: usize = 4096;
 
 /// Where each column stands, and the unit of the last two.
 struct Columns {
@@ -19,20 +23,16 @@ pub(super) struct CsvReader<R> {
     input: R,
     columns: Option<Columns>,
     line_number: u64,
-    line: String,
-}
-
-fn find(names: &[String], name: &str) -> Option<usize> {
-    names.iter().position(|other| other == name)
+    line: Vec<u8>,
 }
 
 /// The columns that a line names; `None` when it is no such line.
 fn columns(line: &str) -> Option<Columns> {
-    let names: Vec<String> = line.split(',').map(|name| name.trim().to_lowercase()).collect();
-    let (time, op) = (find(&names, "time")?, find(&names, "op")?);
+    let find = |name: &str| line.split(',').position(|other| other.trim().eq_ignore_ascii_case(name));
+    let (time, op) = (find("time")?, find("op")?);
     let columns = |offset, length, unit_bytes| Columns { time, op, offset, length, unit_bytes };
-    let bytes = find(&names, "offset").zip(find(&names, "length")).map(|(offset, length)| columns(offset, length, 1));
-    bytes.or_else(|| find(&names, "sector").zip(find(&names, "sectors")).map(|(offset, length)| columns(offset, length, SECTOR_BYTES)))
+    let bytes = find("offset").zip(find("length")).map(|(offset, length)| columns(offset, length, 1));
+    bytes.or_else(|| find("sector").zip(find("sectors")).map(|(offset, length)| columns(offset, length, SECTOR_BYTES)))
 }
 
 /// Operation and FUA; `None` for what moves nothing.
@@ -65,7 +65,7 @@ fn operation(text: &str) -> Option<Option<(RecordedOp, bool)>> {
 
 impl<R: BufRead> CsvReader<R> {
     pub(super) fn new(input: R) -> CsvReader<R> {
-        CsvReader { input, columns: None, line_number: 0, line: String::new() }
+        CsvReader { input, columns: None, line_number: 0, line: Vec::new() }
     }
 
     pub(super) fn next_record(&mut self) -> Result<Option<Record>, Error> {
@@ -73,10 +73,16 @@ impl<R: BufRead> CsvReader<R> {
             self.line.clear();
             self.line_number += 1;
             let fail = |error| Error::from_io("reading the trace", error);
-            if self.input.read_line(&mut self.line).map_err(fail)? == 0 {
+            if self.input.by_ref().take(LINE_BYTES as u64 + 1).read_until(b'\n', &mut self.line).map_err(fail)? == 0 {
                 return Ok(None);
             }
-            let line = self.line.trim();
+            let wrong = |problem: String| Error::new(ErrorKind::Invalid, format!("line {}: {problem}", self.line_number));
+            if self.line.len() > LINE_BYTES {
+                return Err(wrong(format!("longer than {LINE_BYTES} bytes; this is neither a trace nor lines of requests")));
+            }
+            let line =
+                str::from_utf8(&self.line).map_err(|_| wrong("no text; this is neither a trace nor lines of requests".to_owned()))?;
+            let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
@@ -96,15 +102,17 @@ impl<R: BufRead> CsvReader<R> {
             match record(line, columns) {
                 Ok(Some(record)) => return Ok(Some(record)),
                 Ok(None) => (),
-                Err(problem) => return Err(Error::new(ErrorKind::Invalid, format!("line {}: {problem}", self.line_number))),
+                Err(problem) => return Err(wrong(problem)),
             }
         }
     }
 }
 
 fn record(line: &str, columns: &Columns) -> Result<Option<Record>, String> {
-    let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-    let cell = |at: usize, name: &str| cells.get(at).copied().ok_or_else(|| format!("no {name}; a line is time,op,offset,length"));
+    let cell = |at: usize, name: &str| {
+        let cell = line.split(',').nth(at).map(str::trim);
+        cell.ok_or_else(|| format!("no {name}; a line is time,op,offset,length"))
+    };
     let op_text = cell(columns.op, "op")?;
     let op = operation(op_text)
         .ok_or_else(|| format!("`{op_text}` is no operation (read, write, zeroes, discard, flush, or blktrace's RWBS)"))?;
@@ -131,10 +139,12 @@ fn record(line: &str, columns: &Columns) -> Result<Option<Record>, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{self, BufReader};
+
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Record>, String> {
-        let mut reader = CsvReader::new(text.as_bytes());
+    fn read(text: impl AsRef<[u8]>) -> Result<Vec<Record>, String> {
+        let mut reader = CsvReader::new(text.as_ref());
         let mut records = Vec::new();
         while let Some(record) = reader.next_record().map_err(|error| error.to_string())? {
             records.push(record);
@@ -186,5 +196,17 @@ mod tests {
             let error = read(text).expect_err(text);
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused_before_it_fills_the_memory() {
+        let longest = format!("0,read,0,512{}\n", " ".repeat(LINE_BYTES - 13));
+        assert_eq!(read(&longest), Ok(vec![record(0, RecordedOp::Read, 0, 512)]));
+        let error = read(format!(" {longest}")).expect_err("one byte more");
+        assert!(error.starts_with("line 1: longer than 4096 bytes"), "{error}");
+        let mut endless = CsvReader::new(BufReader::new(io::repeat(b',')));
+        assert!(endless.next_record().is_err() && endless.line.capacity() <= 4 * LINE_BYTES);
+        let error = read(b"0,read,0,512\n\xff\xfe,read").expect_err("no text");
+        assert!(error.starts_with("line 2: no text"), "{error}");
     }
 }
