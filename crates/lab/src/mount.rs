@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use export::users;
-use rustix::event::Timespec;
 
-use crate::guard::find_signature;
+use crate::guard::{find_signature, patiently};
 use crate::{Error, system};
 
 /// A kind of file system, and the tools for it.
@@ -123,9 +122,8 @@ fn try_unmount(point: &Path) -> Result<(), Error> {
     run(Command::new("umount").arg("--").arg(point), "mount")
 }
 
-/// How long, and how often, a file system may be busy with what has just been closed on it.
+/// How often a file system may be found busy with what has just been closed on it.
 const BUSY_ATTEMPTS: u32 = 100;
-const BUSY_PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// Unmounts what is mounted at `point` once nobody uses it any more: a ring lets go of its files some time after it is
 /// closed, and there are programs that have a look at all that is new.
@@ -133,15 +131,9 @@ const BUSY_PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// # Errors
 /// As [`unmount`], after five seconds.
 pub fn unmount_patiently(point: &Path) -> Result<(), Error> {
-    for _ in 1..BUSY_ATTEMPTS {
-        match try_unmount(point) {
-            Err(error) if error.to_string().contains("busy") => {
-                let _ = rustix::event::poll(&mut [], Some(&BUSY_PAUSE));
-            }
-            result => return result,
-        }
-    }
-    unmount(point)
+    let is_busy = |error: &Error| error.to_string().contains("busy");
+    // The last attempt says who it is.
+    patiently(BUSY_ATTEMPTS, || try_unmount(point), is_busy).or_else(|error| if is_busy(&error) { unmount(point) } else { Err(error) })
 }
 
 /// Unmounts what is mounted at `point` even where it is in use: then it is out of sight now and ends with its last user. For

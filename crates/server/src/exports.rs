@@ -9,16 +9,15 @@ use export::fuse::{FuseFile, FuseOptions};
 use export::loop_device::LoopDevice;
 use export::nbd;
 use lab::Error;
+use lab::guard::patiently;
 use lab::journal::Journal;
-use rustix::event::Timespec;
 
 use crate::runtime::{Claim, DISK, NBD};
 use crate::settings::{Attach, Settings};
 use crate::status::Attached;
 
-/// How often a drive that is in use is tried to be taken away, and how long in between.
+/// How often a drive that is in use is tried to be taken away.
 const BUSY_ATTEMPTS: u32 = 60;
-const BUSY_PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// The word for a Unix socket in the server's folder.
 const UNIX: &str = "unix";
 
@@ -127,15 +126,7 @@ impl Exports {
     /// What is in use; it and what it stands on stay.
     pub(crate) fn end(exports: &Mutex<Exports>) -> Result<(), block::Error> {
         let end = || exports.lock().unwrap_or_else(PoisonError::into_inner).try_end();
-        for _ in 1..BUSY_ATTEMPTS {
-            match end() {
-                Err(error) if error.kind() == ErrorKind::Busy => {
-                    let _ = rustix::event::poll(&mut [], Some(&BUSY_PAUSE));
-                }
-                result => return result,
-            }
-        }
-        end()
+        patiently(BUSY_ATTEMPTS, end, |error| error.kind() == ErrorKind::Busy)
     }
 
     fn try_end(&mut self) -> Result<(), block::Error> {

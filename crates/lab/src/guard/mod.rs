@@ -464,8 +464,12 @@ const OPEN_ATTEMPTS: u32 = 20;
 const LOCK_ATTEMPTS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Tries again, with pauses, while `passes` says that an error will pass.
-fn patiently<T, E>(attempts: u32, mut attempt: impl FnMut() -> Result<T, E>, passes: impl Fn(&E) -> bool) -> Result<T, E> {
+/// Tries so often at most, 50 ms apart, while `passes` says that an error will pass: for what somebody else holds and rings
+/// nobody when it lets go.
+///
+/// # Errors
+/// The first that will not pass, or the last.
+pub fn patiently<T, E>(attempts: u32, mut attempt: impl FnMut() -> Result<T, E>, passes: impl Fn(&E) -> bool) -> Result<T, E> {
     for _ in 1..attempts {
         match attempt() {
             Err(error) if passes(&error) => std::thread::sleep(PAUSE),

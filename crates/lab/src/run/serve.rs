@@ -22,7 +22,7 @@ use export::RemovalPolicy;
 use export::fuse::{FuseFile, FuseOptions};
 use export::loop_device::LoopDevice;
 use reactor::Reactor;
-use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::event::{PollFd, PollFlags};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
@@ -31,6 +31,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stack::{BuildContext, OpenFiles, Stack};
 
+use crate::guard::patiently;
 use crate::{Error, mount, system};
 
 /// What is to be served. One file comes over the socket for each of `files`, after it.
@@ -87,8 +88,7 @@ impl From<Traffic> for Moved {
 }
 
 /// How long a device may be busy after it was unmounted: a file system in user space lets go of it a moment later.
-const BUSY_PATIENCE: u32 = 100;
-const BUSY_PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+const BUSY_ATTEMPTS: u32 = 100;
 
 /// Serves one stack, as told over the socket that is this process's standard input, until it is told to end or nobody is there
 /// to tell it. This is what `raidloom lab-serve` runs.
@@ -170,22 +170,11 @@ impl Serving {
     }
 
     fn end(&mut self) -> Result<(), Error> {
-        patiently(|| self.device.detach())?;
-        patiently(|| self.file.unmount())?;
+        let is_busy = |error: &block::Error| error.kind() == ErrorKind::Busy;
+        patiently(BUSY_ATTEMPTS, || self.device.detach(), is_busy)?;
+        patiently(BUSY_ATTEMPTS, || self.file.unmount(), is_busy)?;
         Ok(())
     }
-}
-
-fn patiently(mut attempt: impl FnMut() -> Result<(), block::Error>) -> Result<(), block::Error> {
-    for _ in 1..BUSY_PATIENCE {
-        match attempt() {
-            Err(error) if error.kind() == ErrorKind::Busy => {
-                let _ = rustix::event::poll(&mut [], Some(&BUSY_PAUSE));
-            }
-            result => return result,
-        }
-    }
-    attempt()
 }
 
 /// Where marks of file systems are: enough of the start for all that are known, and the end.
