@@ -265,15 +265,17 @@ impl Server {
             Command::Mount { point, file_system, options } => self.mount(&point, &file_system, options.as_deref()),
             Command::Unmount => self.unmount(),
             Command::FlushCaches => caches::flush(&self.name, &self.caches),
-            Command::ResizeCache { cache, size_bytes } => self.resize_cache(cache, size_bytes),
+            Command::ResizeCache { cache, size_bytes } => caches::resize(&self.name, &self.caches, &*self.upkeep()?, cache, size_bytes),
             other => self.exchange(other),
         }
     }
 
+    fn upkeep(&self) -> Result<Arc<Upkeep>, Error> {
+        lock(&self.upkeep).clone().ok_or_else(|| Error::failed("it is ending"))
+    }
+
     fn exchange(&self, command: Command) -> Result<Value, Error> {
-        let upkeep = lock(&self.upkeep).clone();
-        let upkeep = upkeep.ok_or_else(|| Error::failed("it is ending"))?;
-        self.roster.carry_out(&upkeep, command).map_err(|error| error.at(&self.name))
+        self.roster.carry_out(&*self.upkeep()?, command).map_err(|error| error.at(&self.name))
     }
 
     /// Ends everything in order, and says what could not be done so; with `unmounts` also file systems that this server has
@@ -316,12 +318,6 @@ impl Server {
         problems.extend(journal.undo());
         drop(lock(&self.claim).take());
         Ok(problems)
-    }
-
-    fn resize_cache(&self, cache: Option<usize>, size_bytes: u64) -> Result<Value, Error> {
-        let upkeep = lock(&self.upkeep).clone();
-        let upkeep = upkeep.ok_or_else(|| Error::failed("it is ending"))?;
-        caches::resize(&self.name, &self.caches, &upkeep, cache, size_bytes)
     }
 
     fn mount(&self, point: &Path, file_system: &str, options: Option<&str>) -> Result<Value, Error> {

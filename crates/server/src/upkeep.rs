@@ -173,9 +173,7 @@ impl Upkeep {
     /// # Errors
     /// [`ErrorKind::Invalid`] where nothing is kept up, or upkeep has ended.
     pub(crate) fn scrub(&self, array: usize, action: ScrubAction) -> Result<(), Error> {
-        let (sender, answer) = mpsc::channel();
-        self.tell(Order::Scrub(array, action, sender));
-        answer.recv().unwrap_or_else(|_| Err(has_ended()))
+        self.ask("arrays", |sender| Order::Scrub(array, action, sender))
     }
 
     /// Changes how fast members are brought up to date and compared, in bytes of a member per second: the least while
@@ -184,9 +182,7 @@ impl Upkeep {
     /// # Errors
     /// As [`Upkeep::scrub`], and for rates that make no sense.
     pub(crate) fn set_speed(&self, array: usize, least: Option<u64>, most: Option<u64>) -> Result<Limits, Error> {
-        let (sender, answer) = mpsc::channel();
-        self.tell(Order::Speed(array, [least, most], sender));
-        answer.recv().unwrap_or_else(|_| Err(has_ended()))
+        self.ask("arrays", |sender| Order::Speed(array, [least, most], sender))
     }
 
     /// Gives a cache another size, and waits until it has it.
@@ -194,19 +190,20 @@ impl Upkeep {
     /// # Errors
     /// As [`CacheKeeper::resize`], and why it could not be done.
     pub(crate) fn resize_cache(&self, cache: usize, size_bytes: u64) -> Result<(), Error> {
+        self.ask("caches", |sender| Order::Resize(cache, size_bytes, sender))
+    }
+
+    /// Gives an order about `whose`, and waits for its answer.
+    fn ask<T>(&self, whose: &str, order: impl FnOnce(Sender<Result<T, Error>>) -> Order) -> Result<T, Error> {
         let (sender, answer) = mpsc::channel();
-        self.tell(Order::Resize(cache, size_bytes, sender));
-        answer.recv().unwrap_or_else(|_| Err(Error::new(ErrorKind::Other, "the upkeep of the caches has ended")))
+        self.tell(order(sender));
+        answer.recv().unwrap_or_else(|_| Err(Error::new(ErrorKind::Other, format!("the upkeep of the {whose} has ended"))))
     }
 
     fn tell(&self, order: Order) {
         let _ = self.orders.send(order);
         self.ringer.ring();
     }
-}
-
-fn has_ended() -> Error {
-    Error::new(ErrorKind::Other, "the upkeep of the arrays has ended")
 }
 
 impl Drop for Upkeep {
