@@ -4,26 +4,25 @@ use std::fmt::Write;
 
 use block::size_text;
 use serde_json::json;
-use server::{CacheReport, Client, Command, Entry, Runtime};
+use server::{CacheReport, Client, Command, Runtime};
 
 use super::overlay::done;
 use crate::failure::Failure;
 use crate::output::{Output, about};
 
-/// The server of this name, if one runs or has died.
-fn find(name: &str) -> Result<Option<(Runtime, Entry)>, Failure> {
+/// Where the server of this name is found, if one runs or has died.
+fn find(name: &str) -> Result<Option<Runtime>, Failure> {
     // No array's name has a slash or a parenthesis.
     if name.contains(['(', '/']) {
         return Ok(None);
     }
     let runtime = Runtime::find()?;
-    let entry = runtime.entry(name);
-    Ok(entry.map(|entry| (runtime, entry)))
+    Ok(runtime.entry(name).is_some().then_some(runtime))
 }
 
 /// Shows the caches of an array that runs. False when there is none of this name.
 pub(super) fn status(output: &Output, name: &str) -> Result<bool, Failure> {
-    let Some((runtime, _)) = find(name)? else { return Ok(false) };
+    let Some(runtime) = find(name)? else { return Ok(false) };
     let caches = Client::connect(&runtime, name)?.status()?.caches;
     if caches.is_empty() {
         return Err(Failure::usage(format!("{name}: there is no cache in it")));
@@ -61,7 +60,7 @@ fn text(number: usize, cache: &CacheReport) -> String {
 
 /// Writes out what is dirty in the caches of an array that runs.
 pub(super) fn flush(output: &Output, name: &str) -> Result<(), Failure> {
-    let Some((runtime, _)) = find(name)? else { return Err(unknown(name)) };
+    let Some(runtime) = find(name)? else { return Err(unknown(name)) };
     let flushed = Client::connect(&runtime, name)?.ask(Command::FlushCaches)?;
     done(output, "written out", flushed["written_bytes"].as_u64().unwrap_or_default())
 }
