@@ -296,6 +296,11 @@ impl NewArray {
 
     /// What cannot be assembled must not be created: the same rules decide.
     fn prove(&self, superblocks: &[Superblock]) -> Result<(), Error> {
+        let data_sizes: Vec<u64> = superblocks.iter().map(|superblock| superblock.data_size_sectors).collect();
+        if superblocks.first().is_some_and(|first| first.array_sectors(&data_sizes) == Some(0)) {
+            let smallest = self.members.iter().min_by_key(|member| member.size_sectors).map_or("", |member| &member.name);
+            return Err(invalid(format!("{smallest} is too small: not one chunk fits behind what md needs itself")));
+        }
         let candidates: Vec<Candidate> = (self.members.iter().zip(superblocks))
             .map(|(member, superblock)| {
                 // As it will be read back, with its checksum.
@@ -310,10 +315,6 @@ impl NewArray {
         }
         if let Start::Refused(reasons) = &assembly.start {
             return Err(invalid(reasons.join("; ")));
-        }
-        if assembly.array_sectors.is_none_or(|sectors| sectors == 0) {
-            let smallest = self.members.iter().min_by_key(|member| member.size_sectors).map_or("", |member| &member.name);
-            return Err(invalid(format!("{smallest} is too small: not one chunk fits behind what md needs itself")));
         }
         Ok(())
     }

@@ -598,6 +598,14 @@ impl Superblock {
         if self.size_sectors > self.data_size_sectors && matches!(self.role(), Role::Active(_)) {
             complain("size", 80, self.size_sectors.to_string(), format!("at most data_size, {}", self.data_size_sectors));
         }
+        // Linear and level 0 count what each member has instead.
+        if !matches!(self.level, Level::Linear | Level::Raid0) {
+            let parts = if let Layout::Raid10(layout) = self.layout() { u64::from(layout.far) } else { 1 };
+            let least = if self.level.has_chunks() { parts * u64::from(self.chunk_sectors).max(1) } else { 1 };
+            if self.size_sectors < least {
+                complain("size", 80, self.size_sectors.to_string(), format!("at least {least}"));
+            }
+        }
         if self.bad_block_size_sectors > 0 {
             let length = u64::from(self.bad_block_size_sectors);
             self.check_area(member_sectors, "bblog_offset", 188, self.bad_block_offset_sectors, length, &mut complain);

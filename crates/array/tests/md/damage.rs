@@ -167,6 +167,10 @@ fn what_does_not_fit_the_member_is_named() {
     assert_eq!(problems_of("raid10-near", |member| member.superblock.layout_code = 0x104), ["layout"]);
     assert_eq!(problems_of("raid10-near", |member| member.superblock.layout_code = 0x20102), ["layout"]);
     assert_eq!(problems_of("raid5", |member| member.superblock.size_sectors += 1), ["size"]);
+    assert_eq!(problems_of("raid5", |member| member.superblock.size_sectors = 0), ["size"]);
+    assert_eq!(problems_of("raid1", |member| member.superblock.size_sectors = 0), ["size"]);
+    assert_eq!(problems_of("raid10-far", |member| member.superblock.size_sectors = 255), ["size"]);
+    assert_eq!(problems_of("raid10-far", |member| member.superblock.size_sectors = 256), [""; 0]);
     assert_eq!(problems_of("raid5", |member| member.superblock.raid_disks = 0), ["raid_disks", "raid_disks", "dev_roles"]);
     assert_eq!(problems_of("raid5", |member| member.superblock.data_offset_sectors = u64::MAX), ["data_size"]);
     assert_eq!(problems_of("raid5-bitmap", |member| member.superblock.bitmap_offset_sectors = -9), ["bitmap_offset"]);
