@@ -40,10 +40,10 @@ fn bitmap(data: &[u8]) {
     let _ = (header.size_bytes(), header.region_count(), header.accept(&header.set_uuid, header.events));
     assert_eq!(BitmapHeader::decode(&header.encode()).as_ref(), Ok(&header));
     let Ok(mut bitmap) = Bitmap::decode(data) else { return };
-    let dirty = bitmap.dirty_ranges();
-    assert!(dirty.iter().all(|range| range.start < range.end && range.end <= header.sync_size_sectors), "{dirty:?}");
+    assert!(bitmap.dirty_ranges().all(|range| range.start < range.end && range.end <= header.sync_size_sectors));
     assert_eq!(Bitmap::decode(&bitmap.encode()).as_ref(), Ok(&bitmap));
-    if let Some(first) = dirty.into_iter().next() {
+    let first = bitmap.dirty_ranges().next();
+    if let Some(first) = first {
         assert!(bitmap.is_set(first.clone()));
         bitmap.clear(first.clone());
         bitmap.set(first);

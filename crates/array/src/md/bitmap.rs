@@ -12,6 +12,7 @@
 //! A region is `chunk_bytes` of a member for levels 1, 4, 5 and 6 and of the array for level 10. Bits count from the lowest of each byte;
 //! those behind the last region mean nothing and are written as ones.
 
+use std::iter;
 use std::ops::Range;
 
 use super::{Complaint, Problem, bytes_at, put, u32_at, u64_at};
@@ -345,16 +346,15 @@ impl Bitmap {
     }
 
     /// What may be out of sync, in sectors: runs of set regions, in order, neighbours joined.
-    #[must_use]
-    pub fn dirty_ranges(&self) -> Vec<Range<u64>> {
-        let mut ranges: Vec<Range<u64>> = Vec::new();
-        for (_, range) in self.set_regions() {
-            match ranges.last_mut() {
-                Some(last) if last.end == range.start => last.end = range.end,
-                _ => ranges.push(range),
+    pub fn dirty_ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        let mut regions = self.set_regions().map(|(_, range)| range).peekable();
+        iter::from_fn(move || {
+            let mut run = regions.next()?;
+            while let Some(next) = regions.next_if(|next| next.start == run.end) {
+                run.end = next.end;
             }
-        }
-        ranges
+            Some(run)
+        })
     }
 
     /// How many regions may be out of sync.

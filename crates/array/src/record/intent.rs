@@ -136,8 +136,8 @@ impl Intent {
     }
 
     /// What may be out of sync, in bytes.
-    pub(crate) fn dirty_ranges(&self) -> Vec<Range<u64>> {
-        self.bitmap.dirty_ranges().into_iter().map(|range| range.start * SECTOR_BYTES..range.end * SECTOR_BYTES).collect()
+    pub(crate) fn dirty_ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        self.bitmap.dirty_ranges().map(|range| range.start * SECTOR_BYTES..range.end * SECTOR_BYTES)
     }
 
     /// Whether any bit is set.
@@ -187,9 +187,9 @@ mod tests {
     fn bits_that_were_there_at_the_start_go_the_same_way() {
         let mut intent = intent();
         note(&mut intent, 0..3 * REGION);
-        assert_eq!(intent.dirty_ranges(), vec![Range { start: 0, end: 3 * REGION }]);
+        assert_eq!(intent.dirty_ranges().collect::<Vec<_>>(), [Range { start: 0, end: 3 * REGION }]);
         intent.enter(&(0..512));
         assert_eq!(intent.clear(Clear::Unused), [0]);
-        assert_eq!(intent.dirty_ranges(), vec![Range { start: 0, end: REGION }], "one is in use");
+        assert_eq!(intent.dirty_ranges().collect::<Vec<_>>(), [Range { start: 0, end: REGION }], "one is in use");
     }
 }

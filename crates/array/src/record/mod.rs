@@ -284,7 +284,7 @@ impl Record {
 
     /// What the bitmap says of a member that was away: all that may have been written meanwhile. In bytes, as resyncs count.
     pub(crate) fn dirty_ranges(&self) -> Option<Vec<Range<u64>>> {
-        self.state().intent.as_ref().map(Intent::dirty_ranges)
+        self.state().intent.as_ref().map(|intent| intent.dirty_ranges().collect())
     }
 }
 

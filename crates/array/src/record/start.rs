@@ -332,7 +332,7 @@ fn resync_of<L: Level>(level: &L, assembly: &Assembly, members: &mut [Option<Mem
         bitmap.set_events(superblock.events, superblock.events);
     }
     let intent = Intent::new(bitmap);
-    let owed: Ranges = intent.dirty_ranges().into_iter().map(|range| range.start..range.end.min(level.sync_bytes())).collect();
+    let owed: Ranges = intent.dirty_ranges().map(|range| range.start..range.end.min(level.sync_bytes())).collect();
     Ok((if assembly.clean { Ranges::none() } else { owed }, Some(intent)))
 }
 

@@ -45,7 +45,8 @@ fn read_everything(bytes: &[u8], sectors: u64, others: &[Candidate]) {
         let _ = assemble(&all, AssembleOptions::default()).map(|assembly| (assembly.start.to_string(), assembly.places_text()));
     }
     if let Ok(mut bitmap) = Bitmap::decode(bytes) {
-        let _ = (bitmap.dirty_ranges(), bitmap.is_set(sectors..sectors + 9), bitmap.set(sectors..u64::MAX), bitmap.clear(1..sectors));
+        let _ =
+            (bitmap.dirty_ranges().count(), bitmap.is_set(sectors..sectors + 9), bitmap.set(sectors..u64::MAX), bitmap.clear(1..sectors));
         assert!(bitmap.encode().len() <= bytes.len().next_multiple_of(4096));
     }
     let uuid = others[0].superblock.set_uuid;
@@ -385,7 +386,7 @@ fn bitmap_ranges_and_pages_follow_a_plain_table() {
             let found: Vec<bool> = (0..count as u64).map(|region| bitmap.is_set(region * 8..region * 8 + 1)).collect();
             assert_eq!(found, table, "seed {seed}");
             assert_eq!(Bitmap::decode(&after).as_ref(), Ok(&bitmap), "seed {seed}");
-            let dirty: u64 = bitmap.dirty_ranges().iter().map(|range| range.end - range.start).sum();
+            let dirty: u64 = bitmap.dirty_ranges().map(|range| range.end - range.start).sum();
             let expected: u64 =
                 (0..count as u64).filter(|&region| table[region as usize]).map(|region| (region * 8 + 8).min(sectors) - region * 8).sum();
             assert_eq!(dirty, expected, "seed {seed}");

@@ -100,7 +100,7 @@ fn bits_stay_while_the_array_is_degraded() {
     run(&mut *channel, &reactor, write(2 * CHUNK, 512, 3)).expect("written");
     drop(channel);
     array.stop(&reactor).expect("stopped");
-    assert_eq!(bitmap(&*members[0]).dirty_ranges(), vec![core::ops::Range { start: 16, end: 24 }]);
+    assert_eq!(bitmap(&*members[0]).dirty_ranges().collect::<Vec<_>>(), [core::ops::Range { start: 16, end: 24 }]);
     let (assembly, ..) = assembly(&checked(&members));
     assert!(assembly.clean);
     assert_eq!(assembly.degraded_count(), 1, "the one that was away is not mixed in");
