@@ -24,6 +24,8 @@ const MAX_BYTES: usize = 4096;
 const MAX_ROLES: usize = (MAX_BYTES - HEADER_BYTES) / 2;
 /// Below this a member has no room for a superblock, in sectors.
 const MIN_MEMBER_SECTORS: u64 = 24;
+/// No array changes its state so often. What says so is damaged, and would soon count past the last number.
+const EVENTS_MAX: u64 = 1 << 62;
 
 /// Where on the member the superblock lies: the minor version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -563,6 +565,9 @@ impl Superblock {
         };
         if disks < fewest && !self.features.contains(Features::RESHAPE_ACTIVE) {
             complain("raid_disks", 92, disks.to_string(), format!("at least {fewest} for {}", self.level));
+        }
+        if self.events > EVENTS_MAX {
+            complain("events", 200, self.events.to_string(), format!("at most {EVENTS_MAX}"));
         }
         if self.member_number as usize >= self.roles.len() {
             complain("dev_number", 160, self.member_number.to_string(), format!("below max_dev, {}", self.roles.len()));

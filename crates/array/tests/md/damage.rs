@@ -162,6 +162,7 @@ fn what_does_not_fit_the_member_is_named() {
     assert_eq!(problems_of("raid5", |member| member.superblock.member_number = 128), ["dev_number"]);
     assert_eq!(problems_of("raid5", |member| member.superblock.roles[0] = Role::Active(3)), ["dev_roles"]);
     assert_eq!(problems_of("raid5", |member| member.superblock.roles[0] = Role::Unknown(0xff01)), ["dev_roles"]);
+    assert_eq!(problems_of("raid5", |member| member.superblock.events = u64::MAX - 5), ["events"]);
     assert_eq!(problems_of("raid5", |member| member.superblock.chunk_sectors = 24), ["chunksize"]);
     assert_eq!(problems_of("raid5", |member| member.superblock.chunk_sectors = 0), ["chunksize"]);
     assert_eq!(problems_of("raid5", |member| member.superblock.layout_code = 8), ["layout"]);
