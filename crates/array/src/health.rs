@@ -67,7 +67,7 @@ impl fmt::Debug for MemberSet {
 }
 
 /// How many places of a member may turn out unreadable before it is dropped, as md has it.
-const READ_ERRORS_MAX: u32 = 20;
+pub(crate) const READ_ERRORS_MAX: u32 = 20;
 
 /// A device in a place of the array. Whoever leaves a place and comes back gets a new seat, so that what the old one still
 /// owes cannot be mistaken for the new one's.
@@ -144,6 +144,8 @@ pub struct Snapshot {
     pub names: Vec<String>,
     /// How many places of each member could not be read since it came, and were made from the others.
     pub read_errors: Vec<u32>,
+    /// Why each member has failed; `None` where it has not, or was asked to.
+    pub causes: Vec<Option<String>>,
     /// Whose contents go to a new device while it still serves.
     pub replaced: Vec<usize>,
     /// How messages call these new devices, in the same order.
@@ -168,6 +170,13 @@ impl Snapshot {
         self.chosen(|condition| matches!(condition, Condition::Rebuilding { .. }))
     }
 
+    /// How messages call those who have failed, each with the cause where it was not asked for.
+    #[must_use]
+    pub fn failed(&self) -> Vec<(String, Option<String>)> {
+        let failed = (0..self.members.len()).filter(|&member| self.members[member] == Condition::Failed);
+        failed.map(|member| (self.names[member].clone(), self.causes[member].clone())).collect()
+    }
+
     fn chosen(&self, choose: impl Fn(Condition) -> bool) -> MemberSet {
         let mut set = MemberSet::EMPTY;
         self.members.iter().enumerate().filter(|(_, condition)| choose(**condition)).for_each(|(member, _)| {
@@ -190,6 +199,8 @@ struct Place {
     is_unsettled: bool,
     /// Places that could not be read.
     read_errors: u32,
+    /// Why it has failed, where it was not asked to.
+    cause: Option<String>,
     /// Reads and writes go to the old device, and writes also to the new one, which waits here.
     successor: Option<Arc<Seat>>,
 }
@@ -248,7 +259,7 @@ impl Health {
                 Some(_) if owed.is_empty() => Standing::InSync,
                 Some(_) => Standing::Stale,
             };
-            Place { seat, condition, owed, partly: false, is_unsettled: false, read_errors: 0, successor: None }
+            Place { seat, condition, owed, partly: false, is_unsettled: false, read_errors: 0, cause: None, successor: None }
         });
         let state = State { places: places.collect(), spares: Vec::new(), resync };
         Health { state: Mutex::new(state), generation: AtomicU64::new(0), revision: AtomicU64::new(0), watchers: Mutex::default() }
@@ -319,6 +330,7 @@ impl Health {
             members: state.places.iter().map(condition).collect(),
             names: state.places.iter().enumerate().map(name).collect(),
             read_errors: state.places.iter().map(|place| place.read_errors).collect(),
+            causes: state.places.iter().map(|place| place.cause.clone().filter(|_| condition(place) == Condition::Failed)).collect(),
             replaced: (0..state.places.len()).filter(|&member| state.places[member].successor.is_some()).collect(),
             successors: state.places.iter().filter_map(|place| Some(place.successor.as_ref()?.name.clone())).collect(),
             resync: state.resync.first(),
@@ -327,8 +339,15 @@ impl Health {
     }
 
     /// Drops a member unless `may_go`, asked about all that would be missing then, forbids it. Whether who sat there is out
-    /// now. `seat` is whose fault it was: if somebody else sits there meanwhile, he stays.
-    pub(crate) fn fail(&self, member: usize, seat: Option<&Arc<Seat>>, may_go: impl FnOnce(&MemberSet) -> bool) -> bool {
+    /// now. `seat` is whose fault it was: if somebody else sits there meanwhile, he stays. `cause` is what he did, unless somebody
+    /// asked for it.
+    pub(crate) fn fail(
+        &self,
+        member: usize,
+        seat: Option<&Arc<Seat>>,
+        cause: Option<&dyn fmt::Display>,
+        may_go: impl FnOnce(&MemberSet) -> bool,
+    ) -> bool {
         let mut state = self.state();
         let place = &state.places[member];
         let same = match (seat, &place.seat) {
@@ -345,6 +364,7 @@ impl Health {
         }
         let place = &mut state.places[member];
         place.condition = Standing::Out;
+        place.cause = cause.map(ToString::to_string);
         place.owed = Ranges::none();
         // What it has got already is of little use without the old one, but it is a device to go on with.
         let successor = place.successor.take();
@@ -384,7 +404,16 @@ impl Health {
             return false;
         }
         let seat = Some(seat);
-        *place = Place { seat, condition: Standing::Stale, owed, partly: false, is_unsettled: true, read_errors: 0, successor: None };
+        *place = Place {
+            seat,
+            condition: Standing::Stale,
+            owed,
+            partly: false,
+            is_unsettled: true,
+            read_errors: 0,
+            cause: None,
+            successor: None,
+        };
         self.changed();
         true
     }
@@ -439,6 +468,7 @@ impl Health {
             partly: false,
             is_unsettled: false,
             read_errors: 0,
+            cause: None,
             successor: None,
         };
         state.places[member] = place;
@@ -581,9 +611,9 @@ mod tests {
     #[test]
     fn a_failure_counts_once() {
         let health = places(6);
-        assert!(health.fail(3, None, |_| true));
-        assert!(health.fail(3, None, |_| false), "it is out already");
-        assert!(!health.fail(4, None, |after| after.count() < 2), "somebody has to stay");
+        assert!(health.fail(3, None, None, |_| true));
+        assert!(health.fail(3, None, None, |_| false), "it is out already");
+        assert!(!health.fail(4, None, None, |after| after.count() < 2), "somebody has to stay");
         assert_eq!((health.generation(), health.absent().count()), (1, 1));
     }
 
@@ -591,7 +621,7 @@ mod tests {
     fn nobody_is_dropped_for_what_another_did_in_his_place() {
         let health = places(2);
         let before = health.seat_of(1).expect("somebody");
-        assert!(health.fail(1, Some(&before), |_| true));
+        assert!(health.fail(1, Some(&before), None, |_| true));
         assert!(health.leave_seat(1).is_some() && health.leave_seat(1).is_none());
         let newcomer = seat("new");
         assert!(health.take_seat(1, Arc::clone(&newcomer), Ranges::one(0..8)));
@@ -603,17 +633,17 @@ mod tests {
         assert!(health.is_settled(1));
         assert_eq!(health.snapshot().members[1], Condition::Rebuilding { position: 4, partly: true });
         let generation = health.generation();
-        assert!(health.fail(1, Some(&before), |_| true));
+        assert!(health.fail(1, Some(&before), None, |_| true));
         assert_eq!(health.generation(), generation);
         // Who is being rebuilt may always go: nobody misses it.
-        assert!(health.fail(1, Some(&newcomer), |_| false));
+        assert!(health.fail(1, Some(&newcomer), None, |_| false));
         assert_eq!(health.snapshot().members[1], Condition::Failed);
     }
 
     #[test]
     fn what_is_owed_shrinks_and_then_it_is_in_sync() {
         let health = places(2);
-        let _ = health.fail(0, None, |_| true);
+        let _ = health.fail(0, None, None, |_| true);
         let _ = health.leave_seat(0);
         health.add_spare(seat("spare"));
         let (member, spare) = health.seat_spare(Ranges::one(0..100)).expect("a place and a spare");
@@ -635,7 +665,7 @@ mod tests {
         assert!(health.begin_replacing(0, &old, Arc::clone(&twin), Arc::clone(&new)));
         assert!(!health.begin_replacing(0, &twin, seat("twin"), seat("newer")), "one at a time");
         assert_eq!((health.snapshot().replaced, health.snapshot().successors), (vec![0], vec!["new".to_owned()]));
-        assert!(health.fail(0, Some(&twin), |_| true));
+        assert!(health.fail(0, Some(&twin), None, |_| true));
         assert_eq!((health.snapshot().spares, health.snapshot().replaced.len()), (vec!["new".to_owned()], 0));
         assert!(!health.end_replacing(0, &twin, None));
         let old = health.seat_of(1).expect("somebody");

@@ -327,15 +327,13 @@ impl Caretaker {
             if let Some(clerk) = &mut care.clerk {
                 clerk.poll();
             }
-            let status = care.running.status();
-            let has_failed = |(_, condition): &(&String, &array::Condition)| **condition == array::Condition::Failed;
-            let failed: Vec<String> =
-                status.members.names.iter().zip(&status.members.members).filter(has_failed).map(|(name, _)| name.clone()).collect();
+            let failed = care.running.status().members.failed();
             let mut board = self.board.board();
-            for name in failed.iter().filter(|name| !care.failed.contains(name)) {
-                board.note(&care.name, format!("{name} has failed"));
+            for (name, cause) in failed.iter().filter(|(name, _)| !care.failed.contains(name)) {
+                let cause = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+                board.note(&care.name, format!("{name} has failed{cause}"));
             }
-            care.failed = failed;
+            care.failed = failed.into_iter().map(|(name, _)| name).collect();
             news.into_iter().for_each(|text| board.note(&care.name, text));
             board.progress[number] = care.keeper.as_ref().and_then(Keeper::progress);
             board.idle[number] = care.keeper.as_ref().is_none_or(Keeper::is_idle);

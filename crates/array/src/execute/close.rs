@@ -1,6 +1,6 @@
 //! A channel that goes away.
 
-use block::ErrorKind;
+use block::{Error, ErrorKind};
 use reactor::Woken;
 
 use super::ArrayChannel;
@@ -61,16 +61,17 @@ impl<L: Level> Drop for ArrayChannel<L> {
         }
         self.stop_waiting();
         // Who owes us an answer to a write now never gives one. Nobody knows what it holds.
+        let silent = Error::new(ErrorKind::TimedOut, "a write was never answered");
         for piece in self.pieces.iter().flatten().filter(|piece| piece.phase == Phase::Writing && piece.held_row.is_some()) {
             for command in &piece.commands {
                 let queue = &self.members[command.member];
                 if queue.in_flight > 0 {
-                    self.drop_member(command.member, queue.seat.as_ref(), ErrorKind::TimedOut);
+                    self.drop_member(command.member, queue.seat.as_ref(), &silent);
                 }
             }
         }
         for member in self.pieces.iter().flatten().filter(|piece| piece.log == LogState::Writing).map(|piece| piece.log_member) {
-            self.drop_member(member, self.members[member].seat.as_ref(), ErrorKind::TimedOut);
+            self.drop_member(member, self.members[member].seat.as_ref(), &silent);
         }
         self.abandon_job();
         let mut others = false;

@@ -257,8 +257,10 @@ impl<L: Level> Truth for Shared<L> {
         self.level.holds_all(missing)
     }
 
-    fn fail(&self, member: usize, kind: ErrorKind) -> bool {
-        self.health.fail(member, None, |after| !L::KEEPS_LAST_COPY || kind == ErrorKind::Gone || self.level.holds_all(after).is_ok())
+    fn fail(&self, member: usize, error: &Error) -> bool {
+        let is_gone = error.kind() == ErrorKind::Gone;
+        let may_go = |after: &MemberSet| !L::KEEPS_LAST_COPY || is_gone || self.level.holds_all(after).is_ok();
+        self.health.fail(member, None, Some(&format_args!("writing md's metadata: {error}")), may_go)
     }
 }
 

@@ -6,8 +6,8 @@ use block::{Channel, Completion, Error, ErrorKind, Op, Request};
 use reactor::Reactor;
 
 use super::{ArrayChannel, NO_COMMAND, PLANNED};
-use crate::Level;
 use crate::health::Seat;
+use crate::{Level, MemberSet};
 
 pub(super) struct MemberQueue {
     /// Whose channel it is; `None` is nobody's.
@@ -66,9 +66,9 @@ impl<L: Level> ArrayChannel<L> {
             let queue = match seat.map(|seat| (MemberQueue::open(&seat, self.member_depth, &self.reactor), seat)) {
                 None => MemberQueue::empty(),
                 Some((Ok(queue), _)) => queue,
-                Some((Err(_), seat)) => {
+                Some((Err(error), seat)) => {
                     // A member that is not there for one channel is not there for any.
-                    self.shared.health.fail(member, Some(&seat), |_| true);
+                    self.shared.health.fail(member, Some(&seat), Some(&error), |_| true);
                     MemberQueue { seat: Some(seat), ..MemberQueue::empty() }
                 }
             };
@@ -94,9 +94,10 @@ impl<L: Level> ArrayChannel<L> {
     }
 
     /// Drops a member that does not do its work. False when it stays, for it has the last copy of something.
-    pub(super) fn drop_member(&self, member: usize, seat: Option<&Arc<Seat>>, kind: ErrorKind) -> bool {
-        let level = &self.shared.level;
-        self.shared.health.fail(member, seat, |after| !L::KEEPS_LAST_COPY || kind == ErrorKind::Gone || level.holds_all(after).is_ok())
+    pub(super) fn drop_member(&self, member: usize, seat: Option<&Arc<Seat>>, error: &Error) -> bool {
+        let is_gone = error.kind() == ErrorKind::Gone;
+        let may_go = |after: &MemberSet| !L::KEEPS_LAST_COPY || is_gone || self.shared.level.holds_all(after).is_ok();
+        self.shared.health.fail(member, seat, Some(error), may_go)
     }
 
     /// Takes what one member has completed.

@@ -7,7 +7,7 @@ use block::{Buf, BufMut, Completion, Error, ErrorKind, Op, Request, Returned};
 
 use super::gate::{LogState, Pass};
 use super::{ArrayChannel, Failure, Job, NO_COMMAND, NO_MEMBER, PLANNED};
-use crate::health::{Seat, Verdict, judge};
+use crate::health::{READ_ERRORS_MAX, Seat, Verdict, judge};
 use crate::memory::{HostBuffer, Memory, NO_FRAGMENT};
 use crate::record::Logged;
 use crate::{Access, Faults, Level, MemberSet, Part, Place, Plan, RowLock, Stretch};
@@ -310,7 +310,7 @@ impl<L: Level> ArrayChannel<L> {
                 Verdict::Blocks => {
                     unreadable.insert(*member);
                 }
-                Verdict::Request | Verdict::Member => must_end |= !self.drop_member(*member, seat.as_ref(), error.kind()),
+                Verdict::Request | Verdict::Member => must_end |= !self.drop_member(*member, seat.as_ref(), error),
             }
         }
         if must_end {
@@ -320,8 +320,9 @@ impl<L: Level> ArrayChannel<L> {
             for member in unreadable.iter() {
                 if self.shared.health.count_read_error(member) {
                     // What it cannot read is better than nothing where nobody else has it.
-                    let level = &self.shared.level;
-                    let _ = self.shared.health.fail(member, self.members[member].seat.as_ref(), |after| level.holds_all(after).is_ok());
+                    let (shared, seat) = (&self.shared, self.members[member].seat.as_ref());
+                    let cause = format_args!("more than {READ_ERRORS_MAX} places of it could not be read");
+                    let _ = shared.health.fail(member, seat, Some(&cause), |after| shared.level.holds_all(after).is_ok());
                 }
             }
             piece.unreadable = piece.unreadable.union(&unreadable);

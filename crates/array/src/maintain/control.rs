@@ -147,7 +147,7 @@ impl Control {
         if self.health().seat_of(member).is_none() {
             return Err(Error::new(ErrorKind::Invalid, format!("member {member} is out already")));
         }
-        if self.health().fail(member, None, |missing| self.core.is_redundant() && self.core.holds_all(missing).is_ok()) {
+        if self.health().fail(member, None, None, |missing| self.core.is_redundant() && self.core.holds_all(missing).is_ok()) {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Busy, format!("member {member} is needed: without it data would be lost")))

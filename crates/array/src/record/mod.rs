@@ -67,7 +67,7 @@ pub(crate) trait Truth {
     /// Whether all data are there without these members.
     fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost>;
     /// Drops a member. False when it has to stay.
-    fn fail(&self, member: usize, kind: ErrorKind) -> bool;
+    fn fail(&self, member: usize, error: &Error) -> bool;
 }
 
 /// A mistake on purpose, for the tests that have to find it.
@@ -238,7 +238,7 @@ impl Record {
         for (desk, error) in failures {
             let name = state.desks[desk].name.clone();
             match state.roles.iter().position(|held| *held == Some(desk)) {
-                Some(role) if !truth.fail(role, error.kind()) => state.broken = Some(format!("{name}: writing md's metadata: {error}")),
+                Some(role) if !truth.fail(role, &error) => state.broken = Some(format!("{name}: writing md's metadata: {error}")),
                 _ => state.desks[desk].is_out = true,
             }
         }

@@ -107,6 +107,9 @@ pub struct MemberStatus {
     pub rebuilt_bytes: Option<u64>,
     /// While the array runs: how many places of it could not be read since it came, and were made from the others.
     pub read_errors: Option<u32>,
+    /// While the array runs: why the member has failed, unless it was asked to.
+    #[serde(default)]
+    pub cause: Option<String>,
 }
 
 /// Work under way.
@@ -174,6 +177,7 @@ impl ArrayStatus {
                 name,
                 rebuilt_bytes: rebuilt.map(|sectors| sectors.saturating_mul(SECTOR_BYTES)),
                 read_errors: None,
+                cause: None,
             }
         };
         let waiting = |state: MemberState, candidate: usize| MemberStatus {
@@ -182,6 +186,7 @@ impl ArrayStatus {
             name: name(candidate),
             rebuilt_bytes: None,
             read_errors: None,
+            cause: None,
         };
         let stale = |candidate: usize| {
             assembly.slots.iter().any(|slot| matches!(slot, Slot::Stale { candidate: stale, .. } if *stale == candidate))
@@ -227,11 +232,12 @@ impl ArrayStatus {
             };
             let name = status.members.names.get(place).filter(|_| *condition != Condition::Empty);
             let (name, read_errors) = (name.map(|name| device_text(name).to_owned()), status.members.read_errors.get(place).copied());
-            MemberStatus { place: Some(place), state, name, rebuilt_bytes, read_errors }
+            let cause = status.members.causes.get(place).cloned().flatten();
+            MemberStatus { place: Some(place), state, name, rebuilt_bytes, read_errors, cause }
         };
         let spare = |name: &String| {
             let name = Some(device_text(name).to_owned());
-            MemberStatus { place: None, state: MemberState::Spare, name, rebuilt_bytes: None, read_errors: None }
+            MemberStatus { place: None, state: MemberState::Spare, name, rebuilt_bytes: None, read_errors: None, cause: None }
         };
         let spares = status.members.spares.iter().map(spare);
         let up = status.members.members.iter().filter(|condition| **condition == Condition::InSync).count();
@@ -345,7 +351,8 @@ impl ArrayStatus {
                 (false, _) => String::new(),
             };
             let rebuilt = member.rebuilt_bytes.map(|bytes| format!("  up to {}", size_text(bytes))).unwrap_or_default();
-            let line = format!("        {called:<8}  {:<8} {name:<width$}{errors}{rebuilt}", member.state.text());
+            let cause = member.cause.as_ref().map(|cause| format!("  {cause}")).unwrap_or_default();
+            let line = format!("        {called:<8}  {:<8} {name:<width$}{errors}{rebuilt}{cause}", member.state.text());
             let _ = writeln!(text, "{}", line.trim_end());
         }
         text
@@ -436,6 +443,7 @@ mod tests {
             place: Some(place),
             state,
             name: (state != MemberState::Missing).then(|| format!("file:disk{place}.img")),
+            cause: None,
             rebuilt_bytes: (state == MemberState::Rebuild).then_some(64 << 20),
             read_errors: None,
         };
@@ -497,6 +505,15 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
         assert!(text.contains("DEVICE          READ ERRORS  [U_U_]"), "{text}");
         assert!(text.contains("member2   ONLINE   file:disk2.img           14\n"), "{text}");
         assert!(text.contains("member3   MISSING  -                         -\n"), "{text}");
+    }
+
+    #[test]
+    fn a_failed_member_says_why() {
+        let mut status = status();
+        let member = &mut status.members[2];
+        (member.state, member.cause) = (MemberState::Failed, Some("file:disk2.img: write at 4096: Input/output error".to_owned()));
+        let text = status.text();
+        assert!(text.contains("member2   FAILED   file:disk2.img  file:disk2.img: write at 4096: Input/output error\n"), "{text}");
     }
 
     #[test]

@@ -49,7 +49,11 @@ fn a_member_that_dies_is_left_out_for_good() {
             fill(&array, &reactor, 0x11);
             mortal.dies_after(0);
             let expected = fill(&array, &reactor, 0x22);
-            assert_eq!(array.status().members.members[dying], Condition::Failed);
+            let status = array.status().members;
+            assert_eq!(status.members[dying], Condition::Failed);
+            let cause = status.causes[dying].as_deref().unwrap_or_default();
+            assert!(cause.contains("the device is gone"), "{shape:?}: {cause}");
+            assert_eq!(status.failed(), [(status.names[dying].clone(), Some(cause.to_owned()))]);
             let stale = superblock(&*members[dying]);
             for (number, member) in members.iter().enumerate().filter(|(number, _)| *number != dying) {
                 let told = superblock(&**member);
