@@ -23,7 +23,7 @@ mod request;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use block::{Channel, Completion, Error, Op, Request, Returned};
+use block::{Channel, Completion, Error, ErrorKind, Op, Request, Returned};
 use reactor::Reactor;
 
 use crate::device::Shared;
@@ -124,10 +124,17 @@ impl<L: Level> ArrayChannel<L> {
     /// A channel whose requests may each need `member_depth / depth` commands on a member at the same time.
     pub(crate) fn open(shared: Arc<Shared<L>>, member_depth: u32, waiter: Arc<Waiter>, reactor: &Reactor) -> Result<Self, Error> {
         let roster = shared.health.roster();
-        let open = |seat: &Option<Arc<Seat>>| {
-            seat.as_ref().map_or_else(|| Ok(MemberQueue::empty()), |seat| MemberQueue::open(seat, member_depth, reactor))
+        let open = |(member, seat): (usize, &Option<Arc<Seat>>)| match seat {
+            // Who has failed may not even be there to be opened.
+            Some(_) if roster.absent.contains(member) => Ok(MemberQueue::unused(seat.clone())),
+            Some(seat) => MemberQueue::open(seat, member_depth, reactor).or_else(|error| {
+                let may_go = |after: &MemberSet| error.kind() == ErrorKind::Gone && shared.level.holds_all(after).is_ok();
+                let is_out = shared.health.fail(member, Some(seat), Some(&error), may_go);
+                if is_out { Ok(MemberQueue::unused(Some(Arc::clone(seat)))) } else { Err(error) }
+            }),
+            None => Ok(MemberQueue::unused(None)),
         };
-        let members = roster.seats.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
+        let members = roster.seats.iter().enumerate().map(open).collect::<Result<Vec<_>, Error>>()?;
         Ok(ArrayChannel {
             queues: Queues::idle(members.len()),
             members,

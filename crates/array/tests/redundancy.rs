@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use array::geometry::{Parity, Raid10};
 use array::{ArrayDevice, Level, MirrorLevel, ParityLayout, ParityLevel, Place, Plan, Raid10Layout, Step};
-use block::{Blocking, Checked, Counted, Device, Reactor, Request};
+use block::{Blocking, Checked, Counted, Device, ErrorKind, Reactor, Request};
 use common::{Mortal, Twisted, bytes, finish, mirror_image, parity_image, read, write};
 use reactor::{Random, Woken};
 use testkit::model::{self, Load};
@@ -327,6 +327,31 @@ fn a_member_with_many_bad_places_is_dropped() {
         assert!(found.iter().all(|&byte| byte == 3));
         assert_eq!(array.failed_members().contains(0), dropped, "{bad} bad places");
         assert_eq!(members[0].bad_count() == 0, !dropped, "who stays is mended");
+    }
+}
+
+/// Whoever comes after a member has died finds an array that serves: the dead cannot even be opened.
+#[test]
+fn the_dead_keep_nobody_out() {
+    for is_noticed in [true, false] {
+        let (level, scheme) = raid1(3);
+        let bench = Bench::new(level, scheme, 4, &[]);
+        let reactor = Reactor::virtual_clock();
+        let mut early = Blocking::open(&*bench.array, &reactor).expect("a channel");
+        bench.mortals[1].dies_after(0);
+        if is_noticed {
+            early.write_slice(0, &[5; 1024]).expect("written");
+        }
+        let mut late = Blocking::open(&*bench.array, &reactor).expect("a channel");
+        assert!(bench.array.failed_members().contains(1), "noticed: {is_noticed}");
+        late.write_slice(1024, &[6; 1024]).expect("written");
+        late.flush().expect("durable on the others");
+        let mut found = [0; 1024];
+        early.read_slice(1024, &mut found).expect("read");
+        assert_eq!(found, [6; 1024]);
+        [0, 2].into_iter().for_each(|member: usize| bench.mortals[member].dies_after(0));
+        let error = Blocking::open(&*bench.array, &reactor).err().expect("nobody is left");
+        assert_eq!(error.kind(), ErrorKind::Gone, "{error}");
     }
 }
 

@@ -22,10 +22,10 @@ pub(super) struct MemberQueue {
 }
 
 impl MemberQueue {
-    /// The channel of a member that is not there. Plans leave it out.
-    pub(super) fn empty() -> MemberQueue {
+    /// The channel of a member that is not there, or has failed. Plans leave it out.
+    pub(super) fn unused(seat: Option<Arc<Seat>>) -> MemberQueue {
         MemberQueue {
-            seat: None,
+            seat,
             channel: Box::new(Absent::default()),
             max_request_bytes: u64::from(u32::MAX),
             data_offset: 0,
@@ -37,7 +37,13 @@ impl MemberQueue {
     pub(super) fn open(seat: &Arc<Seat>, depth: u32, reactor: &Reactor) -> Result<MemberQueue, Error> {
         let channel = seat.device.open(depth, reactor).map_err(|error| error.at(&seat.name))?;
         let max_request_bytes = u64::from(seat.device.info().max_request_bytes);
-        Ok(MemberQueue { seat: Some(Arc::clone(seat)), channel, max_request_bytes, data_offset: seat.data_offset, ..MemberQueue::empty() })
+        Ok(MemberQueue {
+            seat: Some(Arc::clone(seat)),
+            channel,
+            max_request_bytes,
+            data_offset: seat.data_offset,
+            ..MemberQueue::unused(None)
+        })
     }
 
     pub(super) fn is_of(&self, seat: Option<&Arc<Seat>>) -> bool {
@@ -64,12 +70,12 @@ impl<L: Level> ArrayChannel<L> {
                 continue;
             }
             let queue = match seat.map(|seat| (MemberQueue::open(&seat, self.member_depth, &self.reactor), seat)) {
-                None => MemberQueue::empty(),
+                None => MemberQueue::unused(None),
                 Some((Ok(queue), _)) => queue,
                 Some((Err(error), seat)) => {
                     // A member that is not there for one channel is not there for any.
                     self.shared.health.fail(member, Some(&seat), Some(&error), |_| true);
-                    MemberQueue { seat: Some(seat), ..MemberQueue::empty() }
+                    MemberQueue::unused(Some(seat))
                 }
             };
             let old = std::mem::replace(&mut self.members[member], queue);

@@ -70,6 +70,9 @@ impl Device for Mortal {
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        if self.is_dead() {
+            return Err(Error::new(ErrorKind::Gone, "the device is gone"));
+        }
         let below = self.below.open(depth, reactor)?;
         Ok(Box::new(MortalChannel { below, left: Arc::clone(&self.left), bad: Arc::clone(&self.bad), refused: Vec::new() }))
     }
