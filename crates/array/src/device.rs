@@ -104,7 +104,7 @@ impl ArrayDevice<MirrorLevel> {
     /// # Errors
     /// [`ErrorKind::Invalid`] for fewer than two places, more than 255, and when all members are missing.
     pub fn raid1(members: Vec<Option<Arc<dyn Device>>>) -> Result<Self, Error> {
-        check_count(&members, 2, 255)?;
+        check_count(&members, 2, MEMBERS_MAX)?;
         let (block_bytes, smallest) = common_bytes(&members)?;
         let member_bytes = smallest - smallest % block_bytes;
         if member_bytes == 0 {
@@ -336,8 +336,7 @@ fn check_chunk(chunk_bytes: u64, block_bytes: u64, members: &[Option<Arc<dyn Dev
 
 /// How many places an array with parity has, and how much of each it uses, in bytes.
 fn check_parity(members: &[Option<Arc<dyn Device>>], chunk_bytes: u64, fewest: usize) -> Result<(usize, u64), Error> {
-    // Beyond 255 the powers of g, with which Q counts the members of a DDF layout, are the same again.
-    check_count(members, fewest, 255)?;
+    check_count(members, fewest, MEMBERS_MAX)?;
     let (block_bytes, smallest) = common_bytes(members)?;
     check_chunk(chunk_bytes, block_bytes, members)?;
     Ok((members.len(), smallest - smallest % chunk_bytes))

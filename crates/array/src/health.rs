@@ -14,18 +14,19 @@ use reactor::Ringer;
 
 use crate::maintain::{Holes, Ranges, Twin};
 
-/// The most members an array can have.
-pub(crate) const MEMBERS_MAX: usize = 256;
+/// The most members an array can have. Beyond that the powers of g, with which Q counts members, are the same again, and md's
+/// code for the copies of RAID 10 has no more bits; it is one limit for all levels, so that nobody has to remember several.
+pub(crate) const MEMBERS_MAX: usize = 255;
 
 /// A set of members.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemberSet {
-    words: [u64; MEMBERS_MAX / 64],
+    words: [u64; MEMBERS_MAX.div_ceil(64)],
 }
 
 impl MemberSet {
     /// The set without a member.
-    pub const EMPTY: MemberSet = MemberSet { words: [0; MEMBERS_MAX / 64] };
+    pub const EMPTY: MemberSet = MemberSet { words: [0; MEMBERS_MAX.div_ceil(64)] };
 
     /// Adds a member; false when it was in already.
     pub fn insert(&mut self, member: usize) -> bool {
@@ -591,12 +592,12 @@ mod tests {
     #[test]
     fn sets_hold_what_was_put_in() {
         let mut set = MemberSet::EMPTY;
-        assert!([0, 63, 64, 255].into_iter().all(|member| set.insert(member)));
+        assert!([0, 63, 64, 254].into_iter().all(|member| set.insert(member)));
         assert!(!set.insert(64));
-        assert_eq!((set.count(), set.iter().collect::<Vec<_>>()), (4, vec![0, 63, 64, 255]));
+        assert_eq!((set.count(), set.iter().collect::<Vec<_>>()), (4, vec![0, 63, 64, 254]));
         let mut other = MemberSet::EMPTY;
         other.insert(7);
-        assert_eq!(format!("{:?}", set.union(&other)), "{0, 7, 63, 64, 255}");
+        assert_eq!(format!("{:?}", set.union(&other)), "{0, 7, 63, 64, 254}");
     }
 
     fn seat(name: &str) -> Arc<Seat> {

@@ -119,6 +119,10 @@ pub fn start(
     reactor: &Reactor,
 ) -> Result<Running, Error> {
     check_start(assembly, options)?;
+    let count = assembly.slots.len();
+    if count > MEMBERS_MAX {
+        return Err(refused(format!("raid_disks (byte 92) is {count}; an array has at most {MEMBERS_MAX} members here")));
+    }
     let mut members = Vec::new();
     for slot in &assembly.slots {
         members.push(open_member(slot, assembly, devices, options, reactor)?);
@@ -344,9 +348,6 @@ fn finish<L: Level>(
     log: Option<LogWriter>,
     options: &StartOptions,
 ) -> Result<Running, Error> {
-    if members.len() > MEMBERS_MAX {
-        return Err(refused(format!("{} members; an array has at most {MEMBERS_MAX} here", members.len())));
-    }
     let (mut resync, intent) = if L::REDUNDANT { resync_of(&level, assembly, &mut members)? } else { (Ranges::none(), None) };
     let degraded = members.iter().filter(|member| member.as_ref().is_none_or(|member| !member.owed.is_empty())).count();
     if degraded > 0 && degraded as u32 == assembly.level.parity_count() {
