@@ -109,6 +109,12 @@ impl Features {
         Features(self.0 | other.0)
     }
 
+    /// These as far as they are among the bits of `other`.
+    #[must_use]
+    pub fn only(self, other: Features) -> Features {
+        Features(self.0 & other.0)
+    }
+
     /// These but for the bits of `other`.
     #[must_use]
     pub fn without(self, other: Features) -> Features {
@@ -611,18 +617,32 @@ impl Superblock {
                 complain("size", 80, self.size_sectors.to_string(), format!("at least {least}"));
             }
         }
+        // At least the bitmap's own superblock.
+        self.check_areas(member_sectors, 1, &mut complain);
+        problems
+    }
+
+    /// What is wrong with the places of bad-block log, partial parity log and bitmap, if that takes so many sectors: they lie on
+    /// data, on the superblock, or outside the member.
+    pub(crate) fn area_problem(&self, member_sectors: u64, bitmap_sectors: u64) -> Option<Problem> {
+        let mut problems = Vec::new();
+        self.check_areas(member_sectors, bitmap_sectors, &mut |field, offset, found, expected| {
+            problems.push(COMPLAINT.about(field, offset, found, expected));
+        });
+        problems.into_iter().next()
+    }
+
+    fn check_areas(&self, member_sectors: u64, bitmap_sectors: u64, complain: &mut impl FnMut(&'static str, usize, String, String)) {
         if self.bad_block_size_sectors > 0 {
             let length = u64::from(self.bad_block_size_sectors);
-            self.check_area(member_sectors, "bblog_offset", 188, self.bad_block_offset_sectors, length, &mut complain);
+            self.check_area(member_sectors, "bblog_offset", 188, self.bad_block_offset_sectors, length, complain);
         }
         if let Some(area) = self.ppl_area() {
             let length = u64::from(area.size_sectors);
-            self.check_area(member_sectors, "ppl.offset", 96, i32::from(area.offset_sectors), length, &mut complain);
+            self.check_area(member_sectors, "ppl.offset", 96, i32::from(area.offset_sectors), length, complain);
         } else if self.features.contains(Features::BITMAP) {
-            // At least the bitmap's own superblock.
-            self.check_area(member_sectors, "bitmap_offset", 96, self.bitmap_offset_sectors, 1, &mut complain);
+            self.check_area(member_sectors, "bitmap_offset", 96, self.bitmap_offset_sectors, bitmap_sectors, complain);
         }
-        problems
     }
 
     /// Complains about an area beside the superblock that would lie outside the member, on the superblock, or on data.

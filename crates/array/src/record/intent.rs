@@ -10,9 +10,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use block::SECTOR_BYTES;
+
 use crate::md::Bitmap;
 
-const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
+/// Of the bitmap, which is written by pages.
+pub(super) const PAGE_BYTES: u64 = 4096;
 /// A region rests for so many rounds before its bit is cleared, as in md: between one and two rounds of time.
 const ROUNDS: u8 = 2;
 
@@ -133,6 +136,11 @@ impl Intent {
     /// Notes the events that page 0 is to carry.
     pub(crate) fn set_events(&mut self, events: u64, events_cleared: u64) {
         self.bitmap.set_events(events, events_cleared);
+    }
+
+    /// What the bitmap takes on each member, in sectors.
+    pub(crate) fn bitmap_sectors(&self) -> u64 {
+        self.bitmap.page_count() as u64 * PAGE_BYTES / SECTOR_BYTES
     }
 
     /// What may be out of sync, in bytes.

@@ -13,11 +13,9 @@ use std::collections::VecDeque;
 use block::{BufMut, Error, ErrorKind, Op};
 
 use super::facts::{Change, Counter, Facts, Standing, superblock_of};
-use super::intent::Clear;
+use super::intent::{Clear, PAGE_BYTES};
 use super::{State, Truth, bad};
 use crate::md::{Bitmap, Features, Superblock};
-
-const PAGE_BYTES: u64 = 4096;
 
 /// Phases of commands to desks, and what is so when they have ended.
 pub(crate) struct Job {

@@ -6,6 +6,7 @@ use block::{Blocking, BufMut, Channel, Device, Emulated, Error, ErrorKind, Info,
 
 use super::clerk::Recorded;
 use super::facts::superblock_of;
+use super::intent::Intent;
 use super::{Clerk, Desk, Record, start};
 use crate::device::ArrayDevice;
 use crate::health::Snapshot;
@@ -219,6 +220,10 @@ impl Running {
             device_flags: 0,
             ..template
         };
+        let bitmap_sectors = record.state().intent.as_ref().map_or(1, Intent::bitmap_sectors);
+        if let Some(problem) = fresh.area_problem(sectors, bitmap_sectors) {
+            return refuse(&format!("its data cannot begin where they began when it was a member: {problem}"));
+        }
         let desk = Desk { device: Arc::clone(&device), name, superblock: fresh, corrected_before: 0, is_fresh: false, is_out: false };
         write_spare(&desk, record, reactor)?;
         record.state().desks.push(desk);

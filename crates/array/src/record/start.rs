@@ -129,6 +129,7 @@ pub fn start(
     }
     let master = members.iter().flatten().map(|member| &member.superblock).max_by_key(|superblock| superblock.events);
     let Some(master) = master.cloned() else { return Err(refused("no member is there".to_owned())) };
+    members.iter_mut().flatten().for_each(|member| follow(&mut member.superblock, &master));
     match assembly.level {
         md::Level::Linear => {
             let sizes = data_sizes(assembly, u64::from(assembly.chunk_sectors))?;
@@ -168,6 +169,16 @@ pub fn start(
 
 fn refused(text: String) -> Error {
     Error::new(ErrorKind::Refused, text)
+}
+
+/// As in md, the newest member says for all whether there is a bitmap and how far from the superblock.
+fn follow(superblock: &mut Superblock, master: &Superblock) {
+    let logs = Features::BITMAP.with(Features::PPL).with(Features::MULTIPLE_PPLS);
+    // Each member has its log in a place of its own, and who has none is refused for it.
+    if !master.features.has_ppl() {
+        superblock.features = superblock.features.without(logs).with(master.features.only(logs));
+        superblock.bitmap_offset_sectors = master.bitmap_offset_sectors;
+    }
 }
 
 fn check_start(assembly: &Assembly, options: &StartOptions) -> Result<(), Error> {
@@ -355,6 +366,13 @@ fn finish<L: Level>(
         resync = Ranges::none();
     }
     let records = L::REDUNDANT && !options.read_only;
+    if let Some(intent) = intent.as_ref().filter(|_| records) {
+        for Member { device, name, superblock, .. } in members.iter().flatten() {
+            if let Some(problem) = superblock.area_problem(device.info().size_bytes / SECTOR_BYTES, intent.bitmap_sectors()) {
+                return Err(refused(format!("{name}: {problem}")));
+            }
+        }
+    }
     let record = records.then(|| record(assembly, master, &members, intent, log, options));
     let places = members.into_iter().map(|member| {
         let Member { device, data_offset, owed, lost, .. } = member?;

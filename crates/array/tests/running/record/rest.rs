@@ -226,3 +226,39 @@ fn a_scribe_that_goes_away_leaves_nobody_waiting() {
         }
     }
 }
+
+/// Changes what a member's superblock says.
+fn forge(member: &Memory, change: impl FnOnce(&mut Superblock)) {
+    let mut forged = superblock(member);
+    change(&mut forged);
+    let mut channel = Blocking::open(member, &Reactor::virtual_clock()).expect("a channel");
+    channel.write_slice(4096, &forged.encode()).expect("written");
+}
+
+/// The newest member says for all where the bitmap is. Another place, which nobody ever looked at, may be the data.
+#[test]
+fn a_bitmap_is_written_where_it_is_and_nowhere_else() {
+    let shape = Shape::with_bitmap(Shape::raid1);
+    let reactor = Reactor::virtual_clock();
+    let astray = members(&shape);
+    let into_data = (superblock(&*astray[1]).data_offset_sectors - 8) as i32;
+    forge(&astray[1], |forged| {
+        forged.features = forged.features.without(Features::BITMAP);
+        forged.bitmap_offset_sectors = into_data;
+    });
+    let array = started(&checked(&astray), &StartOptions::default()).expect("an array");
+    let content = vec![0x5c; array.info().size_bytes as usize];
+    Blocking::open(&array, &reactor).expect("a channel").write_slice(0, &content).expect("written");
+    array.stop(&reactor).expect("stopped");
+    assert!(bytes(&*astray[1])[512 * superblock(&*astray[1]).data_offset_sectors as usize..] == content);
+    assert_eq!(bitmap(&*astray[1]).dirty_count(), 0);
+
+    // The bitmap's head would fit before the data of this one, the page that it stands on does not.
+    let members = members(&shape);
+    forge(&members[1], |forged| (forged.bad_block_size_sectors, forged.data_offset_sectors) = (0, 20));
+    let before: Vec<_> = members.iter().map(|member| bytes(&**member)).collect();
+    let error = started(&checked(&members), &StartOptions::default()).err().expect("no place for the bitmap").to_string();
+    assert!(error.contains("bitmap_offset (byte 96) is 8 sectors from the superblock"), "{error}");
+    assert!(members.iter().zip(&before).all(|(member, before)| bytes(&**member) == *before));
+    started(&checked(&members), &StartOptions { read_only: true, ..StartOptions::default() }).expect("reading harms nobody");
+}
