@@ -438,7 +438,6 @@ pub fn run<R: Requests, C: Content>(
         hooks,
         free: (0..slots.len() as u32).rev().collect(),
         slots,
-        ready: Vec::with_capacity(load.depth as usize),
         held: None,
         keeps_apart: C::VERIFIES && load.depth > 1 && bounds.writes,
         operations_left: load.operations.unwrap_or(u64::MAX),
@@ -546,8 +545,6 @@ struct Generator<'a, 'h, R, C> {
     hooks: &'a mut Hooks<'h>,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Prepared, and submitted together after one look at the clock.
-    ready: Vec<Request>,
     /// Came from the source, but overlaps a request in flight.
     held: Option<Access>,
     /// Whether requests that overlap have to wait for one another.
@@ -671,15 +668,9 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
                     Op::Write { offset: access.offset, from, fua: false }
                 }
             };
-            self.ready.push(Request::new(u64::from(index), op));
-        }
-        if self.ready.is_empty() {
-            return;
-        }
-        let now = self.reactor.now();
-        for request in self.ready.drain(..) {
-            self.slots[request.tag as usize].submitted = now;
-            self.channel.submit(request);
+            // At once: the device has something to do while the data of the next are made.
+            slot.submitted = self.reactor.now();
+            self.channel.submit(Request::new(u64::from(index), op));
         }
     }
 
