@@ -22,7 +22,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
     let how = format!(
         "Hits: 4 KiB random reads for {} s a round, on one core, of 64 MiB that the cache holds, beside the bare `ram:`. Hits over NBD: as in the NBD section, from \
          caches that hold all of one file of 256 MiB on tmpfs and were filled by one reading: `cache(mode=read-only, ram:256MiB, file:…)` here, nbdkit's `--filter=cache \
-         cache-on-read=true` over its `file` plugin there, which keeps the copy on tmpfs too. Policies: the cache's own directory over \
+         cache-on-read=true` over its `file` plugin there, which keeps the copy on tmpfs too; and the same cache beside the bare `ram:` through the same export. Policies: the cache's own directory over \
          {} accesses to 100 000 blocks by Zipf's law; deterministic, so every round would give the same. Write-back: {WRITES} random writes of 4 KiB, four \
          outstanding, over the modelled `{DISK}` on the virtual clock, the same on every machine; `durable` is to the end of the flush that follows.",
         bench.effort.seconds, bench.effort.requests
@@ -39,12 +39,11 @@ fn hits_in_memory(bench: &Bench) -> Result<Vec<Row>, String> {
             |target: &str| [target, "random-read", "--bytes=4096", &format!("--depth={depth}"), &seconds, "--fill"].map(str::to_owned);
         let (ours, other) = (load("cache(ram:64MiB, ram:64MiB)"), load("ram:64MiB"));
         let (a, b) = bench.rounds(|| bench.probe(&ours), || bench.probe(&other))?;
-        let rate = |done: &Done| done.operations / done.seconds;
         rows.push(Row {
             load: format!("random read 4 KiB, depth {depth}: all hits in memory / bare `ram:`"),
             measure: "io/s",
-            ours: a.iter().map(rate).collect(),
-            other: Some(b.iter().map(rate).collect()),
+            ours: a.iter().map(Done::rate).collect(),
+            other: Some(b.iter().map(Done::rate).collect()),
             aim: Aim::AtLeast(0.8),
         });
     }

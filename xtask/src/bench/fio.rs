@@ -41,7 +41,8 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    fn operations_per_second(&self) -> f64 {
+    /// Operations per second.
+    pub(crate) fn rate(&self) -> f64 {
         self.operations / self.seconds
     }
 
@@ -145,8 +146,8 @@ fn rounds(bench: &Bench, place: &Place, work: &Work, path: &Path) -> Result<Vec<
         Row {
             load: load.clone(),
             measure: "io/s",
-            ours: each(&a, &Done::operations_per_second),
-            other: Some(each(&b, &Done::operations_per_second)),
+            ours: each(&a, &Done::rate),
+            other: Some(each(&b, &Done::rate)),
             aim: Aim::AtLeast(1.0),
         },
         Row {
@@ -265,7 +266,7 @@ mod tests {
     #[test]
     fn starting_up_is_not_counted() {
         let done = Done { operations: 1000.0, seconds: 2.0, cpu_seconds: 0.11 };
-        assert!((done.cpu_us(0.1) - 10.0).abs() < 1e-9 && done.operations_per_second() == 500.0);
+        assert!((done.cpu_us(0.1) - 10.0).abs() < 1e-9 && done.rate() == 500.0);
     }
 
     #[test]

@@ -12,10 +12,6 @@ const KIB: u64 = 1 << 10;
 const SHAPES: [(u64, u64); 3] = [(4, 2), (8, 2), (10, 2)];
 const DEPTH: u32 = 32;
 
-fn rate(done: &Done) -> f64 {
-    done.operations / done.seconds
-}
-
 /// How fast P and Q are made, beside ISA-L.
 ///
 /// # Errors
@@ -33,7 +29,7 @@ pub(crate) fn kernels(bench: &Bench) -> Result<Section, String> {
             let ours = ["generate".to_owned(), data.to_string(), format!("--bytes={chunk}"), format!("--seconds={seconds}")];
             let theirs = ["time".to_owned(), data.to_string(), chunk.to_string(), "1".to_owned(), seconds.to_string()];
             let (a, b) = bench.rounds(|| bench.probe(&ours), || counted(Command::new(&isal).args(&theirs)))?;
-            let gigabytes = |done: &Done| rate(done) * (data * chunk) as f64 / 1e9;
+            let gigabytes = |done: &Done| done.rate() * (data * chunk) as f64 / 1e9;
             rows.push(Row {
                 load: format!("P and Q, {data}+{parity} chunks of {} KiB", chunk / KIB),
                 measure: "GB/s of data",
@@ -70,7 +66,7 @@ pub(crate) fn arrays(bench: &Bench) -> Result<Section, String> {
             let ours = [&target, "sequential-write", &format!("--bytes={stripe}"), "--depth=1", &seconds, "--fill"].map(str::to_owned);
             let allowed = ["stripes", &data.to_string(), &parity.to_string(), &format!("--bytes={chunk}"), &seconds].map(str::to_owned);
             let (a, b) = bench.rounds(|| bench.probe(&ours), || bench.probe(&allowed))?;
-            let gigabytes = |done: &Done| rate(done) * stripe as f64 / 1e9;
+            let gigabytes = |done: &Done| done.rate() * stripe as f64 / 1e9;
             rows.push(Row {
                 load: format!("{level}, whole stripes of {data}+{parity} chunks of {} KiB", chunk / KIB),
                 measure: "GB/s of data",
@@ -89,9 +85,9 @@ pub(crate) fn arrays(bench: &Bench) -> Result<Section, String> {
         // A member's own rates, and from them how many writes of the array they would allow.
         let allowed = || {
             let (read, write) = (bench.probe(&load(&member, "random-read"))?, bench.probe(&load(&member, "random-write"))?);
-            Ok(1.0 / (reads / rate(&read) + writes / rate(&write)))
+            Ok(1.0 / (reads / read.rate() + writes / write.rate()))
         };
-        let (a, b) = bench.rounds(|| bench.probe(&load(&ours, "random-write")).map(|done| rate(&done)), allowed)?;
+        let (a, b) = bench.rounds(|| bench.probe(&load(&ours, "random-write")).map(|done| done.rate()), allowed)?;
         rows.push(Row {
             load: format!("{level} over {members} members, random write 4 KiB, depth {DEPTH}"),
             measure: "io/s",

@@ -46,12 +46,11 @@ pub(crate) fn counted(command: &mut Command) -> Result<Done, String> {
 
 fn ratio_row(bench: &Bench, load: &str, ours: &[String], other: &[String]) -> Result<Row, String> {
     let (a, b) = bench.rounds(|| bench.probe(ours), || bench.probe(other))?;
-    let rate = |done: &Done| done.operations / done.seconds;
     Ok(Row {
         load: load.to_owned(),
         measure: "io/s",
-        ours: a.iter().map(rate).collect(),
-        other: Some(b.iter().map(rate).collect()),
+        ours: a.iter().map(Done::rate).collect(),
+        other: Some(b.iter().map(Done::rate).collect()),
         aim: Aim::AtLeast(0.9),
     })
 }
@@ -131,7 +130,7 @@ pub(crate) fn virtual_clock(bench: &Bench) -> Result<Section, String> {
         let mut rates = Vec::new();
         for _ in 0..bench.effort.rounds {
             let done = bench.probe(&arguments)?;
-            rates.push(done.operations / done.seconds / 1e6);
+            rates.push(done.rate() / 1e6);
         }
         rows.push(Row { load: (*name).to_owned(), measure: "million requests/s", ours: rates, other: None, aim: Aim::AtLeast(2.0) });
     }
