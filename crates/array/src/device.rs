@@ -43,6 +43,14 @@ impl<L: Level> Shared<L> {
         };
         ArrayChannel::open(Arc::clone(self), depth.saturating_mul(commands), Waiter::new(ringer), reactor)
     }
+
+    /// Drops a member that does not do its work. False when it stays, for it has the last copy of something. `seat` is whose fault
+    /// it was, if that is known.
+    pub(crate) fn drop_member(&self, member: usize, seat: Option<&Arc<Seat>>, error: &Error) -> bool {
+        let is_gone = error.kind() == ErrorKind::Gone;
+        let may_go = |after: &MemberSet| !L::KEEPS_LAST_COPY || is_gone || self.level.holds_all(after).is_ok();
+        self.health.fail(member, seat, Some(error), may_go)
+    }
 }
 
 /// What sits in a place of an array when it starts.

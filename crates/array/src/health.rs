@@ -16,7 +16,7 @@ use crate::maintain::{Holes, Ranges, Twin};
 
 /// The most members an array can have. Beyond that the powers of g, with which Q counts members, are the same again, and md's
 /// code for the copies of RAID 10 has no more bits; it is one limit for all levels, so that nobody has to remember several.
-pub(crate) const MEMBERS_MAX: usize = 255;
+pub const MEMBERS_MAX: usize = 255;
 
 /// A set of members.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -206,6 +206,13 @@ struct Place {
     successor: Option<Arc<Seat>>,
 }
 
+impl Place {
+    /// Of somebody, or nobody, who has just come.
+    fn of(seat: Option<Arc<Seat>>, condition: Standing, owed: Ranges) -> Place {
+        Place { seat, condition, owed, partly: false, is_unsettled: false, read_errors: 0, cause: None, successor: None }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     Out,
@@ -260,7 +267,7 @@ impl Health {
                 Some(_) if owed.is_empty() => Standing::InSync,
                 Some(_) => Standing::Stale,
             };
-            Place { seat, condition, owed, partly: false, is_unsettled: false, read_errors: 0, cause: None, successor: None }
+            Place::of(seat, condition, owed)
         });
         let state = State { places: places.collect(), spares: Vec::new(), resync };
         Health { state: Mutex::new(state), generation: AtomicU64::new(0), revision: AtomicU64::new(0), watchers: Mutex::default() }
@@ -404,17 +411,7 @@ impl Health {
         if place.condition != Standing::Out || place.seat.is_some() {
             return false;
         }
-        let seat = Some(seat);
-        *place = Place {
-            seat,
-            condition: Standing::Stale,
-            owed,
-            partly: false,
-            is_unsettled: true,
-            read_errors: 0,
-            cause: None,
-            successor: None,
-        };
+        *place = Place { is_unsettled: true, ..Place::of(Some(seat), Standing::Stale, owed) };
         self.changed();
         true
     }
@@ -462,17 +459,7 @@ impl Health {
         }
         let spare = state.spares.remove(0);
         let seat = spare.named(crate::device::name(member, &spare.device));
-        let place = Place {
-            seat: Some(Arc::clone(&seat)),
-            condition: Standing::Stale,
-            owed,
-            partly: false,
-            is_unsettled: false,
-            read_errors: 0,
-            cause: None,
-            successor: None,
-        };
-        state.places[member] = place;
+        state.places[member] = Place::of(Some(Arc::clone(&seat)), Standing::Stale, owed);
         self.changed();
         Some((member, seat))
     }

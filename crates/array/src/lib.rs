@@ -31,7 +31,7 @@ mod rows;
 
 pub use device::{ArrayDevice, Start};
 pub use geometry::{ParityLayout, Raid0Layout, Raid10Layout};
-pub use health::{Condition, MemberSet, Snapshot};
+pub use health::{Condition, MEMBERS_MAX, MemberSet, Snapshot};
 pub use level::{Action, Faults, Level, LinearLevel, Lost, MirrorLevel, ParityLevel, Part, Raid0Level, Spot, Stretch, Task};
 pub use plan::{Access, Place, Plan, RowLock, Step};
 pub use queues::Queues;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use array::Raid10Layout;
+use array::{MEMBERS_MAX, Raid10Layout};
 
 use crate::{nearest, size};
 
@@ -144,7 +144,6 @@ const FORCE: OptionRow = OptionRow {
     default: "no",
     help: "with metadata: start also a dirty array with a member missing, though something may be lost by it",
 };
-const MEMBERS_MAX: usize = 255;
 const CHUNK: OptionRow = OptionRow { name: "chunk", takes: Takes::Size, default: "512KiB", help: "what one member holds contiguously" };
 /// How parity moves: what RAID 5 and 6 have in common, and what RAID 6 has besides.
 const LAYOUT: OptionRow = OptionRow {

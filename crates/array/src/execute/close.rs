@@ -66,12 +66,12 @@ impl<L: Level> Drop for ArrayChannel<L> {
             for command in &piece.commands {
                 let queue = &self.members[command.member];
                 if queue.in_flight > 0 {
-                    self.drop_member(command.member, queue.seat.as_ref(), &silent);
+                    self.shared.drop_member(command.member, queue.seat.as_ref(), &silent);
                 }
             }
         }
         for member in self.pieces.iter().flatten().filter(|piece| piece.log == LogState::Writing).map(|piece| piece.log_member) {
-            self.drop_member(member, self.members[member].seat.as_ref(), &silent);
+            self.shared.drop_member(member, self.members[member].seat.as_ref(), &silent);
         }
         self.abandon_job();
         let mut others = false;

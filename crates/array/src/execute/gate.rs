@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use block::{Device, Error, ErrorKind};
+use block::{Device, Error};
 
 use super::piece::{Phase, Piece};
 use super::{ArrayChannel, Failure, Job, NO_MEMBER};
@@ -258,9 +258,7 @@ impl<L: Level> Truth for Shared<L> {
     }
 
     fn fail(&self, member: usize, error: &Error) -> bool {
-        let is_gone = error.kind() == ErrorKind::Gone;
-        let may_go = |after: &MemberSet| !L::KEEPS_LAST_COPY || is_gone || self.level.holds_all(after).is_ok();
-        self.health.fail(member, None, Some(&format_args!("writing md's metadata: {error}")), may_go)
+        self.drop_member(member, None, error)
     }
 }
 

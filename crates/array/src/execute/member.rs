@@ -6,8 +6,8 @@ use block::{Channel, Completion, Error, ErrorKind, Op, Request};
 use reactor::Reactor;
 
 use super::{ArrayChannel, NO_COMMAND, PLANNED};
+use crate::Level;
 use crate::health::Seat;
-use crate::{Level, MemberSet};
 
 pub(super) struct MemberQueue {
     /// Whose channel it is; `None` is nobody's.
@@ -97,13 +97,6 @@ impl<L: Level> ArrayChannel<L> {
             self.queues.begin(member, read);
         }
         queue.channel.submit(request);
-    }
-
-    /// Drops a member that does not do its work. False when it stays, for it has the last copy of something.
-    pub(super) fn drop_member(&self, member: usize, seat: Option<&Arc<Seat>>, error: &Error) -> bool {
-        let is_gone = error.kind() == ErrorKind::Gone;
-        let may_go = |after: &MemberSet| !L::KEEPS_LAST_COPY || is_gone || self.shared.level.holds_all(after).is_ok();
-        self.shared.health.fail(member, seat, Some(error), may_go)
     }
 
     /// Takes what one member has completed.

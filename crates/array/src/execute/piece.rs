@@ -310,7 +310,7 @@ impl<L: Level> ArrayChannel<L> {
                 Verdict::Blocks => {
                     unreadable.insert(*member);
                 }
-                Verdict::Request | Verdict::Member => must_end |= !self.drop_member(*member, seat.as_ref(), error),
+                Verdict::Request | Verdict::Member => must_end |= !self.shared.drop_member(*member, seat.as_ref(), error),
             }
         }
         if must_end {

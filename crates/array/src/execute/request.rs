@@ -197,7 +197,7 @@ impl<L: Level> ArrayChannel<L> {
         let part = Part { action: entry.action, offset: entry.offset, length: entry.length };
         let verdict = judge(failure.error.kind(), part.action == Action::Read);
         if verdict == Verdict::Member {
-            self.drop_member(failure.member, failure.seat.as_ref(), &failure.error);
+            self.shared.drop_member(failure.member, failure.seat.as_ref(), &failure.error);
         }
         let careful = (verdict == Verdict::Blocks).then_some(failure.member);
         self.submit_planned(tag, Job::Part(part), fua, buffer, Some((failure.at_its_member(), careful)));

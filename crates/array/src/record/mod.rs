@@ -236,9 +236,10 @@ impl Record {
         let state = &mut *self.state();
         let failed = !failures.is_empty();
         for (desk, error) in failures {
+            let error = error.at("writing md's metadata");
             let name = state.desks[desk].name.clone();
             match state.roles.iter().position(|held| *held == Some(desk)) {
-                Some(role) if !truth.fail(role, &error) => state.broken = Some(format!("{name}: writing md's metadata: {error}")),
+                Some(role) if !truth.fail(role, &error) => state.broken = Some(format!("{name}: {error}")),
                 _ => state.desks[desk].is_out = true,
             }
         }
