@@ -181,11 +181,9 @@ fn bad_blocks_are_read_from_elsewhere() {
     let mut log = vec![0xff; 4096];
     log[..8].copy_from_slice(&(2_u64 << 10 | 2).to_le_bytes());
     channel.write_slice(48 * 512, &log).expect("written");
-    let mut marked = superblock(&*members[0]);
-    marked.features = marked.features.with(Features::BAD_BLOCKS);
-    channel.write_slice(4096, &marked.encode()).expect("written");
     channel.flush().expect("flushed");
     drop(channel);
+    forge(&members[0], |marked| marked.features = marked.features.with(Features::BAD_BLOCKS));
     for read_only in [true, false] {
         let array = started(&checked(&members), &StartOptions { read_only, ..StartOptions::default() }).expect("an array");
         let mut found = vec![0; content.len()];
