@@ -217,7 +217,7 @@ fn members_are_failed_rebuilt_replaced_and_come_back() {
     bench.ok(&["array", "fail", "t", "b.img"]);
     let scrubbed = bench.ok(&["array", "scrub", "t", "--wait"]);
     assert!(scrubbed.starts_with("check: ") && scrubbed.contains(" 0 sectors did not agree"), "{scrubbed}");
-    let array = &bench.status("t")["arrays"][0].clone();
+    let array = &bench.status("t")["arrays"][0];
     assert_eq!(array["places"], "[UUU]", "the spare took over: {array}");
     assert!(array["members"][1]["name"].as_str().unwrap().ends_with("s.img"), "{array}");
 
@@ -231,7 +231,7 @@ fn members_are_failed_rebuilt_replaced_and_come_back() {
     bench.ok(&["array", "scrub", "t", "--wait"]);
     assert_eq!(bench.status("t")["arrays"][0]["places"], "[UUU]");
     bench.ok(&["array", "fail", "t", "0"]);
-    let array = &bench.status("t")["arrays"][0].clone();
+    let array = &bench.status("t")["arrays"][0];
     assert_eq!((&array["places"], &array["members"][0]["cause"]), (&json!("[_UU]"), &json!(null)), "nobody is told what he asked for");
     assert!(bench.fails(4, &["array", "fail", "t", "1"]).contains("data would be lost"));
     bench.ok(&["array", "stop", "t"]);
