@@ -259,9 +259,9 @@ pub(crate) struct Consent {
     pub allow_device: Vec<PathBuf>,
 }
 
-impl From<Consent> for lab::guard::Consent {
-    fn from(said: Consent) -> lab::guard::Consent {
-        lab::guard::Consent {
+impl From<Consent> for host::guard::Consent {
+    fn from(said: Consent) -> host::guard::Consent {
+        host::guard::Consent {
             erase_serials: said.erase,
             erase_signature: said.erase_signature,
             devices: said.allow_device,

@@ -56,14 +56,14 @@ impl Failure {
     }
 }
 
-impl From<lab::Error> for Failure {
-    fn from(error: lab::Error) -> Failure {
+impl From<host::Error> for Failure {
+    fn from(error: host::Error) -> Failure {
         Failure { code: error.exit_code(), text: error.to_string() }
     }
 }
 
 impl From<block::Error> for Failure {
     fn from(error: block::Error) -> Failure {
-        lab::Error::from(error).into()
+        host::Error::from(error).into()
     }
 }

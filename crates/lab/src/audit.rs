@@ -20,7 +20,7 @@ use rustix::time::{ClockId, clock_gettime};
 use stack::Stack;
 
 use crate::run::audited;
-use crate::system::{self, DeviceNumber};
+use host::system::{self, DeviceNumber};
 
 /// Sectors of `/proc/diskstats`, whatever the device's own are.
 const SECTOR_BYTES: u64 = 512;

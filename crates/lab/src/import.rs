@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use bench::format::{self, Imported};
 use results::{Axis, Clock, Configuration, Fact, Host, IMPORTED, Plan, Run, Trial, Workload, cell_id, configuration_id};
 
-use crate::{Error, host};
+use host::{Error, facts};
 
 /// The axis that tells the files apart.
 const SOURCE: &str = "source";
@@ -115,7 +115,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
         let all = own.into_iter().chain(file.imported.facts.iter().cloned());
         all.map(|(name, value)| Fact { name: format!("{}: {name}", file.label), value, must_match: false })
     });
-    let host = Host { schema: 1, started: host::now(), facts: facts.collect() };
+    let host = Host { schema: 1, started: facts::now(), facts: facts.collect() };
     let notes = files.iter().flat_map(|file| file.imported.notes.iter().map(|note| format!("{}: {note}", file.label))).collect();
     Run { plan, host, trials, notes }
 }

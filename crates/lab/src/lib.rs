@@ -10,23 +10,14 @@
 //!
 //! A run that was interrupted, at whatever moment, goes on where it was and ends with the same set of trials.
 
-pub mod arrays;
 pub mod audit;
-mod error;
 mod estimate;
-pub mod guard;
-pub mod host;
 pub mod import;
-pub mod journal;
-pub mod limits;
-pub mod mount;
 pub mod order;
 pub mod plan;
 mod record;
 mod run;
 mod stacks;
-mod system;
 
-pub use error::{Ending, Error};
 pub use estimate::TimeLeft;
 pub use run::{Ended, Observer, Outcome, Progress, RunOptions, ServeWith, Silent, read, resume, serve_cell, start};

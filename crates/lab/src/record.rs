@@ -14,7 +14,7 @@ use std::thread::{self, JoinHandle};
 
 use results::Trial;
 
-use crate::Error;
+use host::Error;
 
 /// The lines of a `trials.jsonl` and what was wrong with its end.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            let holder = crate::system::lock_holder(file).map_or(String::new(), |process| format!(" (process {process})"));
+            let holder = host::system::lock_holder(file).map_or(String::new(), |process| format!(" (process {process})"));
             Err(Error::refused(format!("{}: the run is going on in another process{holder}; wait for it or stop it first", path.display())))
         }
         Err(TryLockError::Error(error)) => Err(Error::from_io(format!("locking {}", path.display()), &error)),

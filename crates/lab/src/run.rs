@@ -31,13 +31,13 @@ use std::time::Duration;
 use results::{Configuration, Plan, Run, Trial};
 
 use crate::estimate::TimeLeft;
-use crate::guard::{Consent, Guard};
 use crate::plan::Resolved;
 use crate::record::{self, Record};
-use crate::{Error, host, journal};
 pub use attached::ServeWith;
 use execute::Execution;
 use folder::{HOST, MEMBERS, NOTES, PLAN, PLAN_TEXT, TRIALS};
+use host::guard::{Consent, Guard};
+use host::{Error, facts, journal};
 use members::Members;
 pub use serve::serve_cell;
 
@@ -140,7 +140,7 @@ pub fn start(resolved: &Resolved, options: &RunOptions, stop: &AtomicBool, obser
         for note in folder::undo_siblings(&folder) {
             observer.note(&note);
         }
-        let host = host::facts(&members.storage(&folder.join(MEMBERS)));
+        let host = facts::facts(&members.storage(&folder.join(MEMBERS)));
         folder::write_whole(&folder, PLAN_TEXT, resolved.text.as_bytes())?;
         folder::write_whole(&folder, HOST, &folder::json(&host))?;
         // Only this makes it a run that can be resumed.
@@ -177,10 +177,10 @@ pub fn resume(folder: &Path, options: &RunOptions, stop: &AtomicBool, observer: 
     let guard = Guard::new(options.consent.clone()).protecting(&folder);
     members.check(&guard)?;
     let before = folder::read_host(&folder)?;
-    let now = host::facts(&members.storage(&folder.join(MEMBERS)));
-    let changes = host::changes(&before, &now);
+    let now = facts::facts(&members.storage(&folder.join(MEMBERS)));
+    let changes = facts::changes(&before, &now);
     if !changes.is_empty() && !options.allow_change {
-        return Err(host::changed_error(&changes));
+        return Err(facts::changed_error(&changes));
     }
     let mut execution =
         Execution::new(&plan, &folder, &guard, record, lines.trials, before.started, stop).serving_with(options.serve_with.as_ref());

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use block::{Info, Node};
 
-use crate::Error;
 use crate::plan::{Leaf, leaves, map_leaves};
+use host::Error;
 
 pub(crate) use stack::size::text as size_text;
 

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lab::guard::Consent;
+use host::guard::Consent;
 use lab::{Ended, Observer, Outcome, Progress, RunOptions, Silent, TimeLeft};
 use reactor::Random;
 use results::{Clock, Plan, Trial};
@@ -67,13 +67,13 @@ impl Place {
         self.folder.path().join("runs/run")
     }
 
-    fn start(&self, overrides: &[&str], stop: &AtomicBool, observer: &mut dyn Observer) -> Result<Outcome, lab::Error> {
+    fn start(&self, overrides: &[&str], stop: &AtomicBool, observer: &mut dyn Observer) -> Result<Outcome, host::Error> {
         let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
         let resolved = lab::plan::load(&self.plan(), &overrides)?;
         lab::start(&resolved, &options(Some(self.run())), stop, observer)
     }
 
-    fn resume(&self) -> Result<Outcome, lab::Error> {
+    fn resume(&self) -> Result<Outcome, host::Error> {
         lab::resume(&self.run(), &options(None), &AtomicBool::new(false), &mut Silent)
     }
 
@@ -325,7 +325,7 @@ fn a_disk_that_fills_up_ends_the_run_resumable_and_without_a_half_line() {
 }
 
 /// Tries to resume the run while it goes on.
-struct Intruder<'a>(&'a Place, Vec<lab::Error>);
+struct Intruder<'a>(&'a Place, Vec<host::Error>);
 
 impl Observer for Intruder<'_> {
     fn trial_recorded(&mut self, _: &Plan, progress: &Progress<'_>, _: &Trial) {

@@ -8,8 +8,8 @@ use array::maintain::{Ending, Keeper, Limits, Notice, Outcome, Work};
 use array::md::{AssembleOptions, Assembly, Consistency, Start, assemble};
 use array::record::{Running, StartOptions, start};
 use block::{Blocking, Device, Node, Reactor, SECTOR_BYTES};
-use lab::arrays::{self, Create};
-use lab::guard::{Consent, Guard};
+use host::guard::{Consent, Guard};
+use mdtools::Create;
 use stack::BuildContext;
 
 use crate::Shape;
@@ -25,7 +25,7 @@ pub fn assembled(members: &[PathBuf], absent: &[usize]) -> Result<(Assembly, Vec
         members.iter().enumerate().filter(|(role, _)| !absent.contains(role)).map(|(_, path)| path.clone()).collect();
     let mut candidates = Vec::new();
     for path in &present {
-        let examined = arrays::examine(&guard, path).map_err(|error| error.to_string())?;
+        let examined = mdtools::examine(&guard, path).map_err(|error| error.to_string())?;
         candidates.push(examined.candidate().ok_or_else(|| format!("{}: no superblock", path.display()))?);
     }
     Ok((assemble(&candidates, AssembleOptions::default())?, present))
@@ -37,7 +37,7 @@ pub fn assembled(members: &[PathBuf], absent: &[usize]) -> Result<(Assembly, Vec
 /// For a level that raidloom does not serve.
 #[must_use]
 pub fn tree(assembly: &Assembly, paths: &[PathBuf]) -> Node {
-    let mut node = arrays::slices(assembly, paths).unwrap_or_else(|| panic!("{} is not served", assembly.level));
+    let mut node = mdtools::slices(assembly, paths).unwrap_or_else(|| panic!("{} is not served", assembly.level));
     if let Node::Layer { children, .. } = &mut node {
         for child in children {
             // The images are written and read through the page cache too.
@@ -101,7 +101,7 @@ pub fn create(members: &[PathBuf], shape: &Shape, consistency: Consistency) -> R
         create_bytes: None,
         assume_clean: true,
     };
-    arrays::create(&guard, &wanted).map(|_| ()).map_err(|error| error.to_string())
+    mdtools::create(&guard, &wanted).map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// An array that is kept running with its metadata, over whole members that are files.

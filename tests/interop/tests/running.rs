@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use array::md::{Level, Superblock};
 use block::{Blocking, Device, SECTOR_BYTES};
+use host::guard::{Consent, Guard};
 use interop::{Job, Kept, Machine, Shape, Sizes, member_paths, noise, said};
-use lab::guard::{Consent, Guard};
 
 const SEED: u64 = 0x7275_6e6e_696e_6721;
 
@@ -83,7 +83,7 @@ fn check_superblocks(paths: &[PathBuf], end: End) -> Result<(), String> {
     let guard = Guard::new(Consent::default());
     let mut superblocks: Vec<Superblock> = Vec::new();
     for path in paths {
-        let examined = lab::arrays::examine(&guard, path).map_err(|error| error.to_string())?;
+        let examined = mdtools::examine(&guard, path).map_err(|error| error.to_string())?;
         superblocks.push(examined.candidate().ok_or("no superblock")?.superblock);
     }
     let (first, rest) = superblocks.split_first().ok_or("no member")?;

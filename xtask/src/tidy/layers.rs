@@ -22,15 +22,23 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("export", &["block", "reactor"]),
     ("results", &[]),
     ("bench", &["block", "reactor", "results"]),
-    ("lab", &["array", "bench", "block", "export", "reactor", "results", "stack"]),
+    ("host", &["array", "block", "export", "reactor", "results", "stack"]),
+    ("mdtools", &["array", "block", "host", "reactor", "stack"]),
+    ("lab", &["array", "bench", "block", "export", "host", "reactor", "results", "stack"]),
     ("report", &["results"]),
-    ("server", &["array", "block", "cache", "export", "lab", "reactor", "stack"]),
-    ("cli", &["array", "bench", "block", "cache", "device", "export", "lab", "reactor", "report", "results", "server", "stack"]),
+    ("serve", &["array", "block", "cache", "export", "host", "mdtools", "reactor", "stack"]),
+    (
+        "cli",
+        &[
+            "array", "bench", "block", "cache", "device", "export", "host", "lab", "mdtools", "reactor", "report", "results", "serve",
+            "stack",
+        ],
+    ),
     ("testkit", &["block", "reactor"]),
     ("xtask", &[]),
     ("probe", &["array", "bench", "block", "cache", "export", "reactor", "stack", "testkit"]),
     ("fuzz", &["array", "block", "device", "export", "reactor", "stack", "testkit"]),
-    ("interop", &["array", "block", "export", "lab", "stack"]),
+    ("interop", &["array", "block", "export", "host", "mdtools", "stack"]),
 ];
 
 /// Crates that tests may use on top of their row.

@@ -14,7 +14,7 @@ struct Word {
     why: &'static str,
 }
 
-const CLOCK: &[&str] = &["crates/reactor/", "crates/lab/src/host", "crates/cli/", "xtask/"];
+const CLOCK: &[&str] = &["crates/reactor/", "crates/host/src/facts", "crates/cli/", "xtask/"];
 const SLEEP: &[&str] = &["crates/reactor/src/", "crates/cli/src/", "xtask/src/", "xtask/probe/src/"];
 
 const WORDS: &[Word] = &[
@@ -36,13 +36,7 @@ const WORDS: &[Word] = &[
     Word { rule: "leftover", token: "unimplemented!", allowed: &[], tests: false, why: "finish it or answer with an error" },
     Word { rule: "leftover", token: "dbg!", allowed: &[], tests: false, why: "remove it" },
     Word { rule: "clock", token: "Instant::now", allowed: CLOCK, tests: true, why: "ask the reactor for the time" },
-    Word {
-        rule: "clock",
-        token: "SystemTime::now",
-        allowed: CLOCK,
-        tests: true,
-        why: "ask the reactor, or lab's host facts, for the time",
-    },
+    Word { rule: "clock", token: "SystemTime::now", allowed: CLOCK, tests: true, why: "ask the reactor, or host::facts, for the time" },
     Word { rule: "sleep", token: "thread::sleep", allowed: SLEEP, tests: false, why: "wait for what is awaited, not for time to pass" },
     Word { rule: "seed", token: "Rng::new", allowed: &[], tests: false, why: "take a seed, so that a failure can be replayed" },
 ];
@@ -56,8 +50,8 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "the time left, and whether the host was busy, are about this machine whatever clock a cell runs on",
     ),
     ("clock", "crates/lab/tests/cells.rs", "waits for another process; a test that hangs says less than one that fails"),
-    ("sleep", "crates/server/src/runtime.rs", "somebody else's lock on a folder passes by itself and rings nobody"),
-    ("sleep", "crates/lab/src/guard/mod.rs", "somebody else's hold on a device passes by itself and rings nobody"),
+    ("sleep", "crates/serve/src/runtime.rs", "somebody else's lock on a folder passes by itself and rings nobody"),
+    ("sleep", "crates/host/src/guard/mod.rs", "somebody else's hold on a device passes by itself and rings nobody"),
     ("sleep", "crates/lab/tests/run.rs", "watches a child process that it kills at random moments"),
 ];
 
@@ -189,7 +183,7 @@ mod tests {
             assert_eq!(found(words, "crates/bench/src/load.rs", &text).len(), 1, "{planted}");
             assert_eq!(found(words, "crates/bench/tests/load.rs", &text).len(), 1, "{planted}");
             assert!(found(words, "crates/reactor/src/lib.rs", &text).is_empty(), "{planted}");
-            assert!(found(words, "crates/lab/src/host.rs", &text).is_empty(), "{planted}");
+            assert!(found(words, "crates/host/src/facts.rs", &text).is_empty(), "{planted}");
         }
     }
 
@@ -204,7 +198,7 @@ mod tests {
 
     #[test]
     fn an_exception_holds_for_its_rule_and_only_while_it_is_needed() {
-        let path = "crates/lab/src/guard/mod.rs";
+        let path = "crates/host/src/guard/mod.rs";
         assert!(EXCEPTIONS.iter().any(|exception| (exception.0, exception.1) == ("sleep", path)));
         assert!(found(words, path, "//! P.\nfn f() { thread::sleep(d); }\n").is_empty());
         assert_eq!(found(words, path, "//! P.\nfn f() { thread::sleep(d); todo!() }\n").len(), 1);

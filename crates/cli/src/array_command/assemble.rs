@@ -1,8 +1,8 @@
 //! `array assemble` and `array scan`: members that are found, grouped by array, and the stack text that opens each.
 
 use array::md::Start;
-use lab::arrays::{self, ArrayStatus, FoundArrays, Group, Opening};
-use lab::guard::{Consent, Guard};
+use host::guard::{Consent, Guard};
+use mdtools::{ArrayStatus, FoundArrays, Group, Opening};
 use serde_json::{Value, json};
 
 use super::arguments::AssembleArguments;
@@ -14,7 +14,7 @@ pub(super) fn scan(output: &Output, paths: &[std::path::PathBuf]) -> Result<(), 
 }
 
 pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result<(), Failure> {
-    let found = arrays::find(&Guard::new(Consent::default()), &arrays::members_in(&arguments.paths)?);
+    let found = mdtools::find(&Guard::new(Consent::default()), &mdtools::members_in(&arguments.paths)?);
     if let Some(folder) = arguments.overlay.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(Failure::usage(format!("--overlay {}: it is no folder", folder.display())));
     }
@@ -44,7 +44,7 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
 
 /// What is found at the paths; folders stand for the files in them.
 pub(super) fn found(output: &Output, paths: &[std::path::PathBuf]) -> Result<FoundArrays, Failure> {
-    checked(output, arrays::find(&Guard::new(Consent::default()), &arrays::members_in(paths)?))
+    checked(output, mdtools::find(&Guard::new(Consent::default()), &mdtools::members_in(paths)?))
 }
 
 /// What was found, unless it is nothing.

@@ -3,8 +3,8 @@
 use array::Raid0Layout;
 use array::geometry::{ParityLayout, Raid10Layout};
 use array::md::{Consistency, Layout, Level, Superblock, uuid_text};
-use lab::arrays::{self, Create};
-use lab::guard::Guard;
+use host::guard::Guard;
+use mdtools::Create;
 use serde_json::json;
 
 use super::SECTOR_BYTES;
@@ -99,7 +99,7 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
         assume_clean: arguments.assume_clean,
     };
     let guard = Guard::new(arguments.consent.clone().into());
-    let superblocks = arrays::create(&guard, &wanted)?;
+    let superblocks = mdtools::create(&guard, &wanted)?;
     let Some(first) = superblocks.first() else { return Err(Failure::usage("every member is missing; name at least one")) };
     let sizes: Vec<u64> = superblocks.iter().map(|superblock| superblock.data_size_sectors).collect();
     let size_bytes = first.array_sectors(&sizes).map(|sectors| sectors * SECTOR_BYTES);

@@ -1,7 +1,6 @@
 //! `array destroy`: members become members no more.
 
-use lab::arrays;
-use lab::guard::Guard;
+use host::guard::Guard;
 use serde_json::json;
 
 use super::arguments::DestroyArguments;
@@ -10,10 +9,10 @@ use crate::output::Output;
 
 pub(super) fn destroy(output: &Output, arguments: &DestroyArguments) -> Result<(), Failure> {
     let guard = Guard::new(arguments.consent.clone().into());
-    let erased = arrays::destroy(&guard, &arguments.paths)?;
+    let erased = mdtools::destroy(&guard, &arguments.paths)?;
     if output.json {
         return output.document(&erased.iter().map(|erased| json!({ "path": erased.path, "was": erased.was })).collect::<Vec<_>>());
     }
-    let line = |erased: &arrays::Erased| format!("{}: its superblock is erased; it was {}", erased.path.display(), erased.was.join(", "));
+    let line = |erased: &mdtools::Erased| format!("{}: its superblock is erased; it was {}", erased.path.display(), erased.was.join(", "));
     output.result(&erased.iter().map(line).collect::<Vec<_>>().join("\n"))
 }

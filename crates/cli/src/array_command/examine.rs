@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use array::md::{ChecksumVerdict, Features, Role, Superblock, TimeStamp, uuid_text};
-use lab::arrays::{self, Examined, Found};
-use lab::guard::{Consent, Guard};
+use host::guard::{Consent, Guard};
+use mdtools::{Examined, Found};
 use serde_json::{Map, Value, json};
 
 use super::SECTOR_BYTES;
@@ -34,7 +34,7 @@ fn fields(found: &Found) -> Vec<Field> {
         }
     };
     let state = if superblock.is_clean() { "clean" } else { "not in sync" };
-    let time = |time: TimeStamp| lab::host::time_text(time.seconds);
+    let time = |time: TimeStamp| host::facts::time_text(time.seconds);
     let unknown = superblock.features.unknown();
     let features = if unknown == Features::default() {
         format!("{:#x}", superblock.features.0)
@@ -118,7 +118,7 @@ fn roles_text(superblock: &Superblock) -> String {
 
 pub(super) fn examine(output: &Output, paths: &[std::path::PathBuf]) -> Result<(), Failure> {
     let guard = Guard::new(Consent::default());
-    let examined: Vec<Examined> = paths.iter().map(|path| arrays::examine(&guard, path)).collect::<Result<_, _>>()?;
+    let examined: Vec<Examined> = paths.iter().map(|path| mdtools::examine(&guard, path)).collect::<Result<_, _>>()?;
     if output.json {
         output.document(&examined.iter().map(examined_document).collect::<Vec<_>>())?;
     } else {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use block::Node;
-use lab::arrays::{ArrayStatus, WorkStatus};
+use mdtools::{ArrayStatus, WorkStatus};
 use serde_json::Value;
-use server::{Client, Command, GivenConsent, Runtime, ScrubAction};
+use serve::{Client, Command, GivenConsent, Runtime, ScrubAction};
 
 use super::arguments::{AddArguments, MemberArguments, ReplaceArguments, ScrubArguments, ScrubWord, SpeedArguments};
 use super::start::absolute;

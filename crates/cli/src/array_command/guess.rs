@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use array::md::Layout;
-use lab::arrays::guess::{Guess, Guesses, Images, Known, guess as search};
-use lab::guard::{Consent, Guard};
+use host::guard::{Consent, Guard};
+use mdtools::guess::{Guess, Guesses, Images, Known, guess as search};
 use serde_json::{Value, json};
 
 use super::arguments::GuessArguments;

@@ -1,7 +1,7 @@
 //! `array stop`, `list`, `mount` and `umount`: what is said to servers that run.
 
 use serde_json::{Value, json};
-use server::{Client, Command, Runtime, Status};
+use serve::{Client, Command, Runtime, Status};
 
 use super::arguments::MountArguments;
 use super::server_status;

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use block::size_text;
-use lab::arrays::State;
-use server::Status;
+use mdtools::State;
+use serve::Status;
 
 use crate::output::about;
 

@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::json;
-use server::{Answer, Attach, Refusal, Runtime, Server, Settings, Status, TlsSettings};
+use serve::{Answer, Attach, Refusal, Runtime, Server, Settings, Status, TlsSettings};
 
 use super::arguments::{AttachArgument, StartArguments};
 use super::server_status;
@@ -103,7 +103,7 @@ fn hear(mut process: Child, settings: &Settings, log: &Path) -> Result<Status, F
         Some(Answer::Done(status)) => {
             serde_json::from_value(status).map_err(|error| Failure::failed(format!("the server's first word makes no sense: {error}")))
         }
-        Some(Answer::Refused(refusal)) => Err(lab::Error::from(refusal).into()),
+        Some(Answer::Refused(refusal)) => Err(host::Error::from(refusal).into()),
         None => {
             let end = process.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
             let said = fs::read_to_string(log).unwrap_or_default();
@@ -120,7 +120,7 @@ pub(super) fn serve(log: &Path) -> Result<(), Failure> {
     let mut signals = signals()?;
     let started = || {
         let mut text = Vec::new();
-        let failed = |error: io::Error| lab::Error::from_io("settings on standard input", &error);
+        let failed = |error: io::Error| host::Error::from_io("settings on standard input", &error);
         io::stdin().lock().read_to_end(&mut text).map_err(failed)?;
         let settings: Settings = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
         let server = open(&Runtime::find()?, settings)?;
@@ -128,7 +128,7 @@ pub(super) fn serve(log: &Path) -> Result<(), Failure> {
         let _ = fs::rename(log, server.folder().join("log"));
         Ok(server)
     };
-    let server: Result<Arc<Server>, lab::Error> = started();
+    let server: Result<Arc<Server>, host::Error> = started();
     let answer = match &server {
         Ok(server) => Answer::Done(json!(server.status())),
         Err(error) => Answer::Refused(Refusal { text: error.to_string(), exit_code: error.exit_code() }),
@@ -152,7 +152,7 @@ fn say(answer: &Answer) -> io::Result<()> {
     out.flush()
 }
 
-fn open(runtime: &Runtime, settings: Settings) -> Result<Arc<Server>, lab::Error> {
+fn open(runtime: &Runtime, settings: Settings) -> Result<Arc<Server>, host::Error> {
     let name = settings.name.clone().unwrap_or_else(|| runtime.free_name());
     Server::start(runtime.claim(&name)?, settings)
 }
@@ -198,11 +198,11 @@ fn serve_here(output: &Output, runtime: &Runtime, settings: Settings, command: O
 /// Serves, with a word to the service manager before and after.
 fn serve_until_end(server: &Arc<Server>, signals: &mut UnixStream) -> Result<(), Failure> {
     let address = server.address();
-    if let Err(error) = server::notify(&format!("READY=1\nSTATUS={} at {address}", server.name())) {
+    if let Err(error) = serve::notify(&format!("READY=1\nSTATUS={} at {address}", server.name())) {
         eprintln!("raidloom: telling the service manager: {error}");
     }
     let ended = server.run(&*signals);
-    let _ = server::notify("STOPPING=1");
+    let _ = serve::notify("STOPPING=1");
     Ok(ended?)
 }
 

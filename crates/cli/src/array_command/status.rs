@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use block::Node;
-use lab::arrays::{ArrayStatus, State};
+use mdtools::{ArrayStatus, State};
 use serde::Serialize;
-use server::{Client, Runtime, Status};
+use serve::{Client, Runtime, Status};
 
 use super::arguments::StatusArguments;
 use super::assemble::found;
@@ -74,7 +74,7 @@ fn all(output: &Output, targets: &[String]) -> Result<Vec<Known>, Failure> {
         return Ok(known);
     }
     let found = found(output, &paths)?;
-    let status = |group: &lab::arrays::Group| match &group.assembly {
+    let status = |group: &mdtools::Group| match &group.assembly {
         Ok(assembly) => Ok(Known::Found(Box::new(ArrayStatus::of_superblocks(assembly, &group.candidates)))),
         Err(reason) => Err(Failure::failed(reason.clone())),
     };

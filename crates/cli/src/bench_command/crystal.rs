@@ -204,7 +204,7 @@ fn lines(rows: &[Row], options: &Options) -> Vec<Line> {
 
 fn heading(arguments: &CrystalArguments) -> Heading {
     let system = rustix::system::uname();
-    let now = lab::host::now();
+    let now = host::facts::now();
     let date = now.get(..19).unwrap_or(&now).replace('-', "/").replace('T', " ");
     Heading {
         program: concat!("raidloom ", env!("CARGO_PKG_VERSION")).to_owned(),

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use bench::suite::{Observer, OpenFile, Phase, Row, Session, Settings, Suite, Target, Ticker};
 use block::{Clock, Device, Error, ErrorKind, Reactor, size_text};
 use device::{Direct, FileDevice, FileOptions};
+use host::limits::{self, Limits};
 use lab::audit::TargetMeter;
-use lab::limits::{self, Limits};
 use serde_json::{Value, json};
 
 use super::arguments::TargetArguments;

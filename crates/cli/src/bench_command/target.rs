@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bench::suite::{Suite, TargetKind, explain, folder};
 use block::{Error, ErrorKind};
-use lab::guard::{Access, Guard};
+use host::guard::{Access, Guard};
 use stack::{BuildContext, OpenFiles, Stack};
 
 use super::arguments::TargetArguments;
@@ -16,7 +16,7 @@ use crate::output::Output;
 pub(super) struct Opener(Guard);
 
 impl Opener {
-    pub(super) fn new(consent: lab::guard::Consent) -> Opener {
+    pub(super) fn new(consent: host::guard::Consent) -> Opener {
         Opener(Guard::new(consent))
     }
 }

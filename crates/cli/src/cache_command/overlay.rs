@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use block::{Device, Node, SECTOR_BYTES, size_text};
 use cache::DeltaState;
-use lab::guard::{Consent, Guard};
+use host::guard::{Consent, Guard};
 use serde_json::json;
 use stack::BuildContext;
 

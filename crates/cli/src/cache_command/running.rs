@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use block::size_text;
 use serde_json::json;
-use server::{CacheReport, Client, Command, Runtime};
+use serve::{CacheReport, Client, Command, Runtime};
 
 use super::overlay::done;
 use crate::failure::Failure;

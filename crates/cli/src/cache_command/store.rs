@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use block::{Node, size_text};
-use lab::guard::{Consent, Guard};
+use host::guard::{Consent, Guard};
 use serde_json::json;
 use stack::BuildContext;
 

@@ -5,8 +5,9 @@ use export::RemovalPolicy;
 
 use super::document::{Item, Place, Reader, suggestion};
 use super::members::{self, MemberSet};
-use crate::mount::{FILE_SYSTEMS, FileSystem};
-use crate::{Error, stacks};
+use crate::stacks;
+use host::Error;
+use host::mount::{FILE_SYSTEMS, FileSystem};
 
 pub(crate) const MEMBERS: &str = "members";
 pub(crate) const LEVEL: &str = "level";

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::Error;
+use host::Error;
 
 /// Where something stands: in a file at a line and column (both from 1), or in a setting given on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,8 @@ use super::axes::{
 use super::axes::{read_size, text_of, values};
 use super::document::{Item, Place, Reader};
 use super::members::{MemberSet, keeping_data};
-use crate::{Error, stacks};
+use crate::stacks;
+use host::Error;
 
 /// More configurations than this are a slip, not a plan.
 const CONFIGURATIONS_MAX: usize = 10_000;

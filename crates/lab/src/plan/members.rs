@@ -11,7 +11,8 @@ use results::Clock;
 
 use super::absolute;
 use super::document::{Item, Place, Reader};
-use crate::{Error, stacks};
+use crate::stacks;
+use host::Error;
 
 /// A set of members.
 #[derive(Clone, Debug)]
@@ -101,7 +102,7 @@ fn existing_bytes(path: &Path) -> Result<u64, Error> {
     if data.is_file() {
         return Ok(data.len());
     }
-    if crate::system::block_number(path).is_none() {
+    if host::system::block_number(path).is_none() {
         return Err(Error::usage(format!("{}: it is neither a file nor a block device", path.display())));
     }
     fs::File::open(path).and_then(|mut device| device.seek(std::io::SeekFrom::End(0))).map_err(failed)

@@ -24,8 +24,9 @@ use std::time::Duration;
 use bench::suite::{Suite, TargetKind, explain};
 use results::{Axis, Clock, Configuration, Plan};
 
-use crate::{Error, stacks};
+use crate::stacks;
 use document::{Place, Reader};
+use host::Error;
 pub(crate) use members::{Leaf, MadeFile, leaves, map_leaves};
 
 /// A plan file with every default filled in, and what it was read from.

@@ -14,7 +14,8 @@ use stack::size;
 
 use super::document::{Reader, suggestion};
 use super::suite::{CLOCKS, keep, split_name, texts_by_clock};
-use crate::{Error, stacks};
+use crate::stacks;
+use host::Error;
 
 /// Within a plan, blocks are what repeats: a suite runs each row once unless the plan says otherwise.
 const RUNS: &str = "runs";

@@ -20,7 +20,7 @@ use stack::size;
 
 use super::document::{Item, Place, Reader, Value, suggestion};
 use super::rows;
-use crate::Error;
+use host::Error;
 
 /// A setting of the suite `devtest`: its name, and its way to text and back.
 struct Setting {

@@ -20,12 +20,12 @@ use export::RemovalPolicy;
 use results::Configuration;
 
 use super::serve::{Answer, Moved, Order, Question, receive, send, send_file};
-use crate::Error;
-use crate::guard::{Access, Guard};
-use crate::journal::Journal;
-use crate::mount::{self, FileSystem};
 use crate::plan::axes::{DEFAULTS, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, NONE, POLICY};
 use crate::plan::{Leaf, leaves};
+use host::Error;
+use host::guard::{Access, Guard};
+use host::journal::Journal;
+use host::mount::{self, FileSystem};
 
 const FOLDER: &str = "attached";
 

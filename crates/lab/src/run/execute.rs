@@ -22,11 +22,12 @@ use super::rows::{self, Ground as RowGround};
 use super::{Ended, Observer, Progress, audited};
 use crate::audit::TargetMeter;
 use crate::estimate::{Estimate, Kind};
-use crate::guard::Guard;
-use crate::journal::Journal;
 use crate::plan::{map_leaves, rows as planned_rows, suite};
 use crate::record::Record;
-use crate::{Error, order, stacks};
+use crate::{order, stacks};
+use host::Error;
+use host::guard::Guard;
+use host::journal::Journal;
 
 /// Why a visit did not come to its end.
 #[derive(Debug)]

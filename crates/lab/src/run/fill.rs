@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use reactor::Random;
 use rustix::fs::Advice;
 
-use crate::Error;
+use host::Error;
 
 const PIECE_BYTES: usize = 1 << 20;
 /// What storage that finds equal blocks compares.

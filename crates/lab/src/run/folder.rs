@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::record::Record;
-use crate::{Error, host, journal};
+use host::{Error, facts, journal};
 
 pub(super) const PLAN_TEXT: &str = "plan.toml";
 pub(super) const PLAN: &str = "plan.resolved.json";
@@ -23,7 +23,7 @@ pub(super) fn by_default(plan_name: &str) -> PathBuf {
     let letters = plan_name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' });
     let words: String = letters.collect();
     let slug: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
-    let time = host::now().replace(':', "");
+    let time = facts::now().replace(':', "");
     let name = if slug.is_empty() { time } else { format!("{time}-{}", slug.join("-")) };
     Path::new("raidloom-runs").join(name)
 }
@@ -100,7 +100,7 @@ pub(super) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> Result<(),
 /// Notes what happened to the run, with the time.
 pub(super) fn add_note(folder: &Path, text: &str) -> Result<(), Error> {
     let path = folder.join(NOTES);
-    let line = format!("{} {}\n", host::now(), text.replace('\n', " "));
+    let line = format!("{} {}\n", facts::now(), text.replace('\n', " "));
     let append = || OpenOptions::new().append(true).create(true).open(&path)?.write_all(line.as_bytes());
     append().map_err(|error| Error::from_io(path.display(), &error))
 }

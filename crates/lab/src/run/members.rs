@@ -8,10 +8,11 @@ use reactor::derive_seed;
 use results::Plan;
 
 use super::fill::fill;
-use crate::guard::{Access, Guard};
-use crate::journal::Journal;
 use crate::plan::{Leaf, MadeFile, leaves};
-use crate::{Error, stacks};
+use crate::stacks;
+use host::Error;
+use host::guard::{Access, Guard};
+use host::journal::Journal;
 
 /// Every file and device that a plan's stacks stand on.
 #[derive(Debug, Default)]

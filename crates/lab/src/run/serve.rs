@@ -31,8 +31,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stack::{BuildContext, OpenFiles, Stack};
 
-use crate::guard::patiently;
-use crate::{Error, mount, system};
+use host::guard::patiently;
+use host::{Error, mount, system};
 
 /// What is to be served. One file comes over the socket for each of `files`, after it.
 #[derive(Debug, Serialize, Deserialize)]

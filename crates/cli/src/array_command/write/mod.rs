@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use block::{Blocking, Clock, Device, DiscardSupport, Error, ErrorKind, Info, Op, Support, size_text};
 use device::{Direct, FileDevice, FileOptions};
-use lab::guard::{Access, Guard};
+use host::guard::{Access, Guard};
 use reactor::{Reactor, Time};
 use serde_json::{Value, json};
 use stack::BuildContext;

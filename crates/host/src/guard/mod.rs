@@ -1,0 +1,501 @@
+//! The guard: the one module of raidloom that opens anything for writing.
+//!
+//! ```text
+//! path ── look (reads only) ──> Findings ── judge (pure) ──> refuse, with the way out
+//!                                               └─> open O_EXCL, lock, look and judge again at what was opened
+//! ```
+//!
+//! What is refused and how consent is given is `docs/safety.md`. Facts are gathered first and judged as plain data, so that
+//! every refusal can be tested without the disk it is about.
+
+mod signature;
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use array::md::TimeStamp;
+use block::{Error, ErrorKind};
+use rustix::fs::OFlags;
+
+use crate::system::{self, DeviceNumber};
+pub use signature::{find as find_signature, read_up_to};
+
+/// What the user has agreed to in so many words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Consent {
+    /// Serial numbers of disks that may be erased (`--erase SERIAL`).
+    pub erase_serials: Vec<String>,
+    /// Whether a file or disk that carries a signature may be overwritten (`--erase-signature`).
+    pub erase_signature: bool,
+    /// Block devices without a name under `/dev/disk/by-id` and without a serial number (loop, zram) that may be erased
+    /// (`--allow-device PATH`).
+    pub devices: Vec<PathBuf>,
+    /// What is opened is going to be used as it is: what it carries was put there to be used, so it asks for no consent to be
+    /// erased. Whatever somebody else uses is refused as ever, and disks are named by identity.
+    pub in_place: bool,
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Reading; nothing can be harmed.
+    Read,
+    /// Reading and writing, anywhere in it.
+    Write,
+}
+
+/// What is known of a path before it is opened for writing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Findings {
+    /// The path as it was named.
+    named: PathBuf,
+    kind: Kind,
+    /// Nobody may write to it, whoever asks.
+    read_only: bool,
+    /// Where a file system on it, or on a part of it, is mounted.
+    mounted_at: Vec<PathBuf>,
+    swap: bool,
+    /// Devices that stand on it: md, dm, a loop device over a file.
+    held_by: Vec<String>,
+    /// What depends on the disk: a folder's name for people.
+    carries: Vec<&'static str>,
+    /// What it holds.
+    signature: Option<&'static str>,
+    partitions: usize,
+    serial: Option<String>,
+    /// Its name under `/dev/disk/by-id`.
+    by_id: Option<PathBuf>,
+}
+
+/// What tells one held file from another: device, inode, number of the block device, and whether it may be written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Held(u64, u64, u64, Access);
+
+impl Held {
+    fn of(data: &fs::Metadata, access: Access) -> Held {
+        Held(data.dev(), data.ino(), data.rdev(), access)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    File,
+    Device(DeviceNumber),
+    Folder,
+    /// A pipe, a socket, a character device.
+    Other,
+}
+
+/// The folder whose links name disks by what is printed on them.
+const BY_ID: &str = "/dev/disk/by-id";
+
+/// Opens members, and nothing that was not meant to be one.
+#[derive(Debug, Default)]
+pub struct Guard {
+    consent: Consent,
+    /// Folders whose disk must not be written to as a device.
+    protected: Vec<(PathBuf, &'static str)>,
+    /// Files made by this process, by device and inode: nobody else's data is in them.
+    made: Mutex<HashMap<(u64, u64), PathBuf>>,
+    /// What is open and locked. What `open` hands out are duplicates of these: a ring lets go of its files some time after
+    /// it is closed, so that the lock of a file that was opened anew each time would be in its own way.
+    held: Mutex<HashMap<Held, File>>,
+}
+
+fn refused(text: String) -> Error {
+    Error::new(ErrorKind::Refused, text)
+}
+
+impl Guard {
+    /// A guard that knows what the user agreed to.
+    #[must_use]
+    pub fn new(consent: Consent) -> Guard {
+        let mut protected = vec![(PathBuf::from("/"), "the running system"), (PathBuf::from("/boot"), "the running system")];
+        if let Ok(binary) = std::env::current_exe() {
+            protected.push((binary, "raidloom itself"));
+        }
+        Guard { consent, protected, made: Mutex::default(), held: Mutex::default() }
+    }
+
+    /// The same, and the disk under `folder` is never written to as a device: results are kept there.
+    #[must_use]
+    pub fn protecting(mut self, folder: &Path) -> Guard {
+        let folder = folder.ancestors().find_map(|above| fs::canonicalize(above).ok());
+        self.protected.extend(folder.map(|folder| (folder, "the run's folder")));
+        self
+    }
+
+    /// Makes a new file of `size_bytes` whose blocks are all allocated, and hands it to `note` while it is still empty. An
+    /// empty file of that name is taken over; anything else of that name is refused.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Refused`] when there is something already, [`ErrorKind::NoSpace`] when it does not fit, what the system
+    /// says otherwise, and whatever `note` returns. The file is not removed then: that is for whoever keeps the note.
+    pub fn make_file<E: From<Error>>(&self, path: &Path, size_bytes: u64, note: impl FnOnce(&File) -> Result<(), E>) -> Result<(), E> {
+        let place = || format!("making the member file {}", path.display());
+        let failed = |error: io::Error| E::from(Error::from_io(place(), error));
+        let file = match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let file = OpenOptions::new().read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path);
+                let empty = file.and_then(|file| Ok((file.metadata()?, file))).ok();
+                match empty.filter(|(data, _)| data.is_file() && data.len() == 0) {
+                    Some((_, file)) => file,
+                    None => return Err(refused(format!("{}: it exists already; a file that raidloom did not make is never overwritten as one of its own. Remove it or choose another folder", path.display())).into()),
+                }
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        note(&file)?;
+        match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size_bytes) {
+            Ok(()) => (),
+            // Some file systems cannot reserve; then the run finds out when the disk is full.
+            Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(size_bytes).map_err(failed)?,
+            Err(error) => return Err(failed(error.into())),
+        }
+        let data = file.metadata().map_err(failed)?;
+        lock_of(&self.made).insert((data.dev(), data.ino()), path.to_owned());
+        Ok(())
+    }
+
+    /// Makes a new file of `size_bytes` that takes no room until it is written and is there to stay, or leaves the one that
+    /// is there as it is.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn make_kept_file(&self, path: &Path, size_bytes: u64) -> Result<(), Error> {
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).and_then(|file| file.set_len(size_bytes));
+        match made {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Error::from_io(format!("making {}", path.display()), error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the files that were made through this guard and are still the same; says in words what could not be removed.
+    pub fn remove_made(&self) -> Vec<String> {
+        let made = std::mem::take(&mut *lock_of(&self.made));
+        let still_there = |((device, inode), path): &((u64, u64), PathBuf)| {
+            fs::symlink_metadata(path).is_ok_and(|data| (data.dev(), data.ino()) == (*device, *inode))
+        };
+        let remove = |(_, path): ((u64, u64), PathBuf)| {
+            fs::remove_file(&path).err().map(|error| format!("could not remove {}: {error}", path.display()))
+        };
+        made.into_iter().filter(still_there).filter_map(remove).collect()
+    }
+
+    /// Opens a path that a plan or a stack text names. For writing, everything in it is as good as overwritten, so it is
+    /// refused unless it is known to be free; and nobody else can open it through a guard as long as this guard lives.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Refused`] with the reason and what to do, [`ErrorKind::NotFound`], [`ErrorKind::Permission`], or what
+    /// the system says.
+    pub fn open(&self, path: &Path, access: Access) -> Result<File, Error> {
+        let failed = |error: io::Error| {
+            let hint = match error.kind() {
+                io::ErrorKind::PermissionDenied => " (you have no permission for it)",
+                io::ErrorKind::ResourceBusy => " (something else has it open: a mount in another container, or a running array)",
+                _ => "",
+            };
+            let purpose = if access == Access::Read { "reading" } else { "writing" };
+            Error::from_io(format!("{}: opening it for {purpose}{hint}", path.display()), error)
+        };
+        let real = fs::canonicalize(path).map_err(failed)?;
+        let held = Held::of(&fs::metadata(&real).map_err(failed)?, access);
+        if let Some(file) = lock_of(&self.held).get(&held) {
+            return file.try_clone().map_err(failed);
+        }
+        let findings = self.look(path, &real, access).map_err(failed)?;
+        self.judge(&findings, access)?;
+        let mut options = OpenOptions::new();
+        options.read(true);
+        // Whatever stood here a moment ago: no link is followed now, and a pipe does not make us wait.
+        let mut flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        if access == Access::Write {
+            options.write(true);
+            if matches!(findings.kind, Kind::Device(_)) {
+                flags |= OFlags::EXCL;
+            }
+        }
+        options.custom_flags(flags.bits() as i32);
+        let file = patiently(OPEN_ATTEMPTS, || options.open(&real), |error| error.kind() == io::ErrorKind::ResourceBusy);
+        let file = file.map_err(failed)?;
+        self.lock(path, &file, access)?;
+        if access == Access::Write {
+            let opened = self.look_at(path, &real, &file).map_err(failed)?;
+            self.judge(&opened, access)?;
+            if opened.kind != findings.kind {
+                return Err(refused(format!("{}: it was replaced while it was being opened", path.display())));
+            }
+        }
+        let opened = Held::of(&file.metadata().map_err(failed)?, access);
+        let duplicate = file.try_clone().map_err(failed)?;
+        lock_of(&self.held).insert(opened, file);
+        Ok(duplicate)
+    }
+
+    /// Opens a path for a look at what it says of itself. It is neither locked nor held: who else has it open does not matter,
+    /// what is read may be changing, and it may be opened for writing afterwards.
+    ///
+    /// # Errors
+    /// As [`Guard::open`] for reading, but for what is in use.
+    pub fn peek(&self, path: &Path) -> Result<File, Error> {
+        let failed = |error: io::Error| Error::from_io(format!("{}: opening it for reading", path.display()), error);
+        let real = fs::canonicalize(path).map_err(failed)?;
+        self.judge(&self.look(path, &real, Access::Read).map_err(failed)?, Access::Read)?;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(&real).map_err(failed)
+    }
+
+    /// Whether `open` would refuse to write to the path, without opening it for writing.
+    ///
+    /// # Errors
+    /// As [`Guard::open`].
+    pub fn check(&self, path: &Path) -> Result<(), Error> {
+        let failed = |error| Error::from_io(format!("{}: looking at it", path.display()), error);
+        let real = fs::canonicalize(path).map_err(failed)?;
+        self.judge(&self.look(path, &real, Access::Write).map_err(failed)?, Access::Write)
+    }
+
+    /// One owner writes, or many read. The lock is advisory, and udev honours it too.
+    fn lock(&self, path: &Path, file: &File, access: Access) -> Result<(), Error> {
+        let try_lock = || if access == Access::Write { file.try_lock() } else { file.try_lock_shared() };
+        // The ring of a process that has ended holds its files for a moment longer than the process lives.
+        let holder_is_gone = || !system::lock_holder(file).is_some_and(crate::facts::lives);
+        let locked = patiently(LOCK_ATTEMPTS, try_lock, |error| matches!(error, TryLockError::WouldBlock) && holder_is_gone());
+        match locked {
+            Ok(()) => Ok(()),
+            Err(TryLockError::WouldBlock) => {
+                let own = std::process::id();
+                let holder = match system::lock_holder(file) {
+                    Some(process) if process == own => ": this command has it open already; is it named twice?".to_owned(),
+                    Some(process) => format!(" by process {process}; wait for it or stop it first"),
+                    None => " by another process; wait for it or stop it first".to_owned(),
+                };
+                Err(refused(format!("{}: it is in use{holder}", path.display())))
+            }
+            // Some network file systems have no locks. Two writers there are the user's business.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+            Err(TryLockError::Error(error)) => Err(Error::from_io(format!("{}: locking it", path.display()), error)),
+        }
+    }
+
+    /// Gathers what is known of a path, opening it for reading at most.
+    fn look(&self, named: &Path, real: &Path, access: Access) -> io::Result<Findings> {
+        let data = fs::metadata(real)?;
+        let plain = data.is_file() || data.file_type().is_block_device();
+        if access == Access::Read || !plain {
+            return Ok(Findings { named: named.to_owned(), kind: kind_of(&data), ..Findings::default() });
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(real)?;
+        self.look_at(named, real, &file)
+    }
+
+    fn look_at(&self, named: &Path, real: &Path, file: &File) -> io::Result<Findings> {
+        let data = file.metadata()?;
+        let kind = kind_of(&data);
+        let mut findings = Findings { named: named.to_owned(), kind, ..Findings::default() };
+        match kind {
+            Kind::File => {
+                if lock_of(&self.made).contains_key(&(data.dev(), data.ino())) {
+                    return Ok(findings);
+                }
+                findings.read_only = data.mode() & 0o222 == 0;
+                findings.swap = system::swaps().iter().any(|swap| swap == real);
+                findings.held_by = system::loops_over(real);
+                findings.signature = signature::find(file, data.len())?;
+            }
+            Kind::Device(number) => self.look_at_device(&mut findings, number, file)?,
+            Kind::Folder | Kind::Other => (),
+        }
+        Ok(findings)
+    }
+
+    fn look_at_device(&self, findings: &mut Findings, number: DeviceNumber, file: &File) -> io::Result<()> {
+        use std::io::Seek;
+        let parts = system::partitions(number);
+        let whole = system::whole_disk(number);
+        let own: Vec<DeviceNumber> = [number].into_iter().chain(parts.iter().copied()).collect();
+        let mounts = system::mounts();
+        let is_own = |mount: &&system::Mount| {
+            own.contains(&mount.number) || system::block_number(Path::new(&mount.source)).is_some_and(|source| own.contains(&source))
+        };
+        findings.mounted_at = mounts.iter().filter(is_own).map(|mount| mount.point.clone()).collect();
+        findings.swap = system::swaps().iter().any(|swap| system::block_number(swap).is_some_and(|swap| own.contains(&swap)));
+        findings.held_by = own.iter().flat_map(|number| system::holders(*number)).collect();
+        findings.partitions = parts.len();
+        findings.read_only =
+            system::sys_folder(number).is_some_and(|folder| fs::read_to_string(folder.join("ro")).is_ok_and(|text| text.trim() == "1"));
+        let carries = self.protected.iter().filter(|(folder, _)| system::disks_under(&mounts, folder).contains(&whole));
+        findings.carries = carries.map(|(_, what)| *what).collect();
+        findings.carries.dedup();
+        findings.serial = serial(whole);
+        findings.by_id = by_id_name(number);
+        let size_bytes = (&*file).seek(io::SeekFrom::End(0))?;
+        findings.signature = signature::find(file, size_bytes)?;
+        Ok(())
+    }
+
+    /// Whether what was found may be opened. Pure.
+    fn judge(&self, found: &Findings, access: Access) -> Result<(), Error> {
+        let name = found.named.display();
+        match found.kind {
+            Kind::Folder => return Err(refused(format!("{name}: it is a folder, not a file or block device"))),
+            Kind::Other => return Err(refused(format!("{name}: it is neither a file nor a block device"))),
+            Kind::File | Kind::Device(_) => (),
+        }
+        if access == Access::Read {
+            return Ok(());
+        }
+        if let Kind::Device(_) = found.kind {
+            self.judge_name(found)?;
+        }
+        if found.read_only {
+            return Err(refused(format!("{name}: it is read-only")));
+        }
+        if let Some(point) = found.mounted_at.first() {
+            return Err(refused(format!("{name}: it is mounted at {}; unmount it first", point.display())));
+        }
+        if found.swap {
+            return Err(refused(format!("{name}: it is in use as swap; `swapoff` it first")));
+        }
+        if !found.held_by.is_empty() {
+            return Err(refused(format!("{name}: it is in use by {}; stop that first", found.held_by.join(", "))));
+        }
+        if let Some(what) = found.carries.first() {
+            return Err(refused(format!("{name}: {what} lies on this disk; there is no consent to that")));
+        }
+        let holds = match (found.signature, found.partitions) {
+            (Some(signature), _) => Some(format!("it carries a signature: {signature}")),
+            (None, 0) => None,
+            (None, count) => Some(format!("it has {count} partitions")),
+        };
+        if let Some(holds) = holds.filter(|_| !self.consent.erase_signature && !self.consent.in_place) {
+            return Err(refused(format!(
+                "{name}: {holds}; it would be overwritten. --erase-signature consents to that, or choose another"
+            )));
+        }
+        if let Kind::Device(_) = found.kind {
+            self.judge_consent(found)?;
+        }
+        Ok(())
+    }
+
+    /// Disks are named by what is printed on them: `/dev/sdb` is another disk after the next start.
+    fn judge_name(&self, found: &Findings) -> Result<(), Error> {
+        let name = found.named.display();
+        if found.named.parent() == Some(Path::new(BY_ID)) || self.allows_device(found) {
+            return Ok(());
+        }
+        Err(refused(match &found.by_id {
+            Some(by_id) => format!("{name}: such a name may mean another disk tomorrow; use {}", by_id.display()),
+            None => format!("{name}: it has no name under {BY_ID}; for a loop or RAM device, --allow-device {name} consents to erasing it"),
+        }))
+    }
+
+    /// Only a device that cannot be named by identity may be named by path.
+    fn allows_device(&self, found: &Findings) -> bool {
+        found.by_id.is_none() && self.consent.devices.contains(&found.named)
+    }
+
+    fn judge_consent(&self, found: &Findings) -> Result<(), Error> {
+        if self.allows_device(found) || self.consent.in_place {
+            return Ok(());
+        }
+        let name = found.named.display();
+        match &found.serial {
+            Some(serial) if self.consent.erase_serials.contains(serial) => Ok(()),
+            Some(serial) => Err(refused(format!("{name}: everything on it would be overwritten; --erase {serial} consents to that"))),
+            None => Err(refused(format!("{name}: it tells no serial number, so nobody can be sure which disk it is"))),
+        }
+    }
+}
+
+fn kind_of(data: &fs::Metadata) -> Kind {
+    let kind = data.file_type();
+    if kind.is_file() {
+        Kind::File
+    } else if kind.is_dir() {
+        Kind::Folder
+    } else if kind.is_block_device() {
+        Kind::Device(DeviceNumber::from_raw(data.rdev()))
+    } else {
+        Kind::Other
+    }
+}
+
+/// The serial number of a whole disk: what udev has read from it, or what its driver shows.
+fn serial(disk: DeviceNumber) -> Option<String> {
+    let udev = fs::read_to_string(format!("/run/udev/data/b{disk}")).unwrap_or_default();
+    let property =
+        |name: &str| udev.lines().find_map(|line| line.strip_prefix("E:")?.strip_prefix(name)?.strip_prefix('=').map(str::to_owned));
+    let serial = property("ID_SERIAL_SHORT").or_else(|| property("ID_SERIAL"));
+    let serial = serial.or_else(|| system::queue_setting(disk, "device/serial")).or_else(|| system::queue_setting(disk, "serial"));
+    serial.filter(|serial| !serial.is_empty())
+}
+
+/// The link under `/dev/disk/by-id` that leads to a device; of several the longest, which tells model and serial number.
+fn by_id_name(number: DeviceNumber) -> Option<PathBuf> {
+    let links = fs::read_dir(BY_ID).ok()?.flatten().map(|entry| entry.path());
+    links.filter(|link| system::block_number(link) == Some(number)).max_by_key(|link| (link.as_os_str().len(), link.clone()))
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        for file in lock_of(&self.held).values() {
+            // Not left to closing, which has no effect while a ring still holds the file.
+            let _ = file.unlock();
+        }
+    }
+}
+
+fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How often a device that somebody has open is tried again, and one whose last owner has ended or is about to.
+const OPEN_ATTEMPTS: u32 = 20;
+const LOCK_ATTEMPTS: u32 = 200;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Tries so often at most, 50 ms apart, while `passes` says that an error will pass: for what somebody else holds and rings
+/// nobody when it lets go.
+///
+/// # Errors
+/// The first that will not pass, or the last.
+pub fn patiently<T, E>(attempts: u32, mut attempt: impl FnMut() -> Result<T, E>, passes: impl Fn(&E) -> bool) -> Result<T, E> {
+    for _ in 1..attempts {
+        match attempt() {
+            Err(error) if passes(&error) => std::thread::sleep(PAUSE),
+            result => return result,
+        }
+    }
+    attempt()
+}
+
+impl stack::OpenFiles for Guard {
+    fn time(&self) -> fn() -> Option<TimeStamp> {
+        || Some(TimeStamp { seconds: crate::facts::unix_seconds(), microseconds: 0 })
+    }
+
+    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error> {
+        if let Some(size_bytes) = create.filter(|_| !read_only && !path.exists()) {
+            self.make_file(path, size_bytes, |_| Ok::<(), Error>(()))?;
+        }
+        Guard::open(self, path, if read_only { Access::Read } else { Access::Write })
+    }
+
+    fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, Error> {
+        self.make_kept_file(path, size_bytes)?;
+        Guard::open(self, path, Access::Write)
+    }
+}
+
+#[cfg(test)]
+mod tests;

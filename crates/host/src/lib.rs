@@ -1,0 +1,19 @@
+//! What raidloom reads and changes of the machine that it runs on, and how it puts it back.
+//!
+//! ```text
+//! path ──> guard (looks, judges, opens, locks) ──> an open file
+//! made ──> journal (on stable storage first)   ──> undone on any way out, last made first
+//! ```
+//!
+//! Everything that opens a file for writing, mounts, or asks /proc and /sys goes through here, and every crate above speaks
+//! of failures with [`Error`].
+
+mod error;
+pub mod facts;
+pub mod guard;
+pub mod journal;
+pub mod limits;
+pub mod mount;
+pub mod system;
+
+pub use error::{Ending, Error};

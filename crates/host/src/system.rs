@@ -1,0 +1,213 @@
+//! What the kernel says of mounts, swap and block devices, read from `/proc` and `/sys` and nothing else.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Major and minor number of a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceNumber {
+    /// Which driver.
+    pub major: u32,
+    /// Which of its devices.
+    pub minor: u32,
+}
+
+impl DeviceNumber {
+    /// From the number that `stat` gives.
+    pub fn from_raw(number: u64) -> DeviceNumber {
+        DeviceNumber { major: rustix::fs::major(number), minor: rustix::fs::minor(number) }
+    }
+
+    fn parse(text: &str) -> Option<DeviceNumber> {
+        let (major, minor) = text.trim().split_once(':')?;
+        Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
+    }
+}
+
+impl std::fmt::Display for DeviceNumber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+/// The number of the block device behind a path, if it is one.
+pub fn block_number(path: &Path) -> Option<DeviceNumber> {
+    use std::os::unix::fs::FileTypeExt;
+    let data = fs::metadata(path).ok()?;
+    data.file_type().is_block_device().then(|| DeviceNumber::from_raw(data.rdev()))
+}
+
+/// One mounted file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// The file system's device number.
+    pub number: DeviceNumber,
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// Its type: `ext4`, `fuse.raidloom`.
+    pub kind: String,
+    /// What is mounted: a device, a file.
+    pub source: String,
+    /// Options, as in `/proc/self/mountinfo`.
+    pub options: String,
+}
+
+/// Undoes the kernel's octal escapes of blanks and backslashes in `/proc` tables.
+fn unescape(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let octal = after.get(..3).filter(|digits| *first == b'\\' && digits.iter().all(|digit| (b'0'..=b'7').contains(digit)));
+        let Some(digits) = octal else {
+            bytes.push(*first);
+            rest = after;
+            continue;
+        };
+        bytes.push(digits.iter().fold(0_u8, |number, digit| number.wrapping_mul(8).wrapping_add(digit - b'0')));
+        rest = &after[3..];
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Reads the lines of a `mountinfo` (proc(5)): `id parent major:minor root point options … - kind source super-options`.
+pub fn parse_mounts(text: &str) -> Vec<Mount> {
+    let line = |line: &str| {
+        let (left, right) = line.split_once(" - ")?;
+        let left: Vec<&str> = left.split(' ').collect();
+        let mut right = right.split(' ');
+        Some(Mount {
+            number: DeviceNumber::parse(left.get(2)?)?,
+            point: PathBuf::from(unescape(left.get(4)?)),
+            options: (*left.get(5)?).to_owned(),
+            kind: right.next()?.to_owned(),
+            source: unescape(right.next()?),
+        })
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// The file systems this process sees as mounted.
+pub fn mounts() -> Vec<Mount> {
+    parse_mounts(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
+}
+
+/// The file system that a path lies on: the deepest mount point above it, and of several on one point the last.
+pub fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
+    mounts.iter().filter(|mount| path.starts_with(&mount.point)).max_by_key(|mount| mount.point.components().count())
+}
+
+/// Files and devices in use as swap.
+pub fn swaps() -> Vec<PathBuf> {
+    let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    text.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().next()).map(|path| PathBuf::from(unescape(path))).collect()
+}
+
+/// The folder of a block device below `/sys`.
+pub fn sys_folder(number: DeviceNumber) -> Option<PathBuf> {
+    fs::canonicalize(format!("/sys/dev/block/{number}")).ok()
+}
+
+fn number_in(folder: &Path) -> Option<DeviceNumber> {
+    DeviceNumber::parse(&fs::read_to_string(folder.join("dev")).ok()?)
+}
+
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// The whole disk that a partition is part of; the device itself when it is no partition.
+pub fn whole_disk(number: DeviceNumber) -> DeviceNumber {
+    let parent = sys_folder(number).filter(|folder| folder.join("partition").exists()).and_then(|folder| number_in(folder.parent()?));
+    parent.unwrap_or(number)
+}
+
+/// The partitions of a disk.
+pub fn partitions(number: DeviceNumber) -> Vec<DeviceNumber> {
+    let folders = sys_folder(number).map(|folder| folders_in(&folder)).unwrap_or_default();
+    folders.iter().filter(|folder| folder.join("partition").exists()).filter_map(|folder| number_in(folder)).collect()
+}
+
+/// Names of the devices that stand on this one (md, dm, bcache).
+pub fn holders(number: DeviceNumber) -> Vec<String> {
+    let folders = sys_folder(number).map(|folder| folders_in(&folder.join("holders"))).unwrap_or_default();
+    folders.iter().filter_map(|folder| Some(folder.file_name()?.to_string_lossy().into_owned())).collect()
+}
+
+/// The whole disks that a device stands on, through md, dm and partitions; itself when it stands on nothing.
+pub fn disks_below(number: DeviceNumber) -> Vec<DeviceNumber> {
+    let below: Vec<DeviceNumber> = sys_folder(number)
+        .map(|folder| folders_in(&folder.join("slaves")))
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|folder| number_in(&fs::canonicalize(folder).ok()?))
+        .collect();
+    if below.is_empty() {
+        return vec![whole_disk(number)];
+    }
+    below.into_iter().flat_map(disks_below).collect()
+}
+
+/// The whole disks under the file system of a path. Empty for a file system without a device (tmpfs, overlay, a network).
+pub fn disks_under(mounts: &[Mount], path: &Path) -> Vec<DeviceNumber> {
+    let Some(mount) = mount_of(mounts, path) else { return Vec::new() };
+    // btrfs and friends show a number of their own; their source still names a device.
+    let number = sys_folder(mount.number).map(|_| mount.number).or_else(|| block_number(Path::new(&mount.source)));
+    number.map(disks_below).unwrap_or_default()
+}
+
+/// The loop devices whose backing file is this one.
+pub fn loops_over(file: &Path) -> Vec<String> {
+    let backed = |folder: &PathBuf| {
+        let backing = fs::read_to_string(folder.join("loop/backing_file")).ok()?;
+        (Path::new(backing.trim_end_matches('\n')) == file)
+            .then(|| format!("/dev/{}", folder.file_name().unwrap_or_default().to_string_lossy()))
+    };
+    folders_in(Path::new("/sys/block")).iter().filter_map(backed).collect()
+}
+
+/// A setting in a device's folder below `/sys`, of the whole disk when the device is a partition.
+pub fn queue_setting(number: DeviceNumber, setting: &str) -> Option<String> {
+    let folder = sys_folder(whole_disk(number))?;
+    Some(fs::read_to_string(folder.join(setting)).ok()?.trim().to_owned())
+}
+
+/// The process that holds a lock on an open file, as `/proc/locks` tells: `n: FLOCK ADVISORY WRITE pid major:minor:inode …`.
+pub fn lock_holder(file: &fs::File) -> Option<u32> {
+    let data = file.metadata().ok()?;
+    let inode = data.ino().to_string();
+    let device = DeviceNumber::from_raw(data.dev());
+    let device = format!("{:02x}:{:02x}", device.major, device.minor);
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let (place, number) = fields.get(5)?.rsplit_once(':')?;
+        // A lock that is waited for has `->` in front, which moves the fields: it is not the holder's.
+        (place == device && number == inode && fields.get(1) != Some(&"->")).then(|| fields[4].parse().ok())?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mountinfo_is_read_with_its_escapes_and_optional_fields() {
+        let text = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n\
+                    30 27 8:17 /sub /mnt/with\\040blank rw,nosuid shared:4 master:7 - xfs /dev/sd\\134x rw,noquota\n\
+                    broken line\n";
+        let mounts = parse_mounts(text);
+        assert_eq!(mounts.len(), 2);
+        assert_eq!(mounts[1].point, Path::new("/mnt/with blank"));
+        assert_eq!((mounts[1].kind.as_str(), mounts[1].source.as_str()), ("xfs", "/dev/sd\\x"));
+        assert_eq!(mounts[1].number, DeviceNumber { major: 8, minor: 17 });
+        assert_eq!(mount_of(&mounts, Path::new("/mnt/with blank/a")).unwrap().kind, "xfs");
+        assert_eq!(mount_of(&mounts, Path::new("/mnt/without")).unwrap().kind, "ext4");
+    }
+
+    #[test]
+    fn of_two_mounts_on_one_point_the_later_one_counts() {
+        let mounts = parse_mounts("1 0 8:1 / /mnt rw - ext4 /dev/sda1 rw\n2 0 8:2 / /mnt rw - xfs /dev/sda2 rw\n");
+        assert_eq!(mount_of(&mounts, Path::new("/mnt/x")).unwrap().kind, "xfs");
+    }
+}

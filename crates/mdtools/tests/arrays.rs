@@ -1,0 +1,364 @@
+//! Arrays by their superblocks: started through stack text as they were made, refused with a reason where something is wrong.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use array::md::{Consistency, Features, Layout, Level, Role, Superblock};
+use array::{ParityLayout, Raid0Layout, Raid10Layout};
+use block::{Blocking, ErrorKind, Reactor};
+use host::guard::{Access, Consent, Guard};
+use mdtools::{ArrayStatus, Create, MemberState, Opening, State};
+use reactor::Random;
+use stack::{BuildContext, Stack};
+
+const SEED: u64 = 0x6172_7261_7973;
+const MEMBER_BYTES: u64 = 3 << 20;
+const CHUNK_BYTES: u64 = 64 << 10;
+
+/// A folder with the members of an array.
+struct Members {
+    folder: tempfile::TempDir,
+    paths: Vec<PathBuf>,
+}
+
+impl Members {
+    fn create(level: Level, layout: Layout, count: usize, change: impl FnOnce(&mut Create)) -> Members {
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths: Vec<PathBuf> = (0..count).map(|number| folder.path().join(format!("m{number}"))).collect();
+        let mut wanted = Create {
+            name: "tank".to_owned(),
+            level,
+            layout,
+            chunk_bytes: if level.has_chunks() { CHUNK_BYTES } else { 0 },
+            members: paths.iter().cloned().map(Some).collect(),
+            spares: Vec::new(),
+            consistency: Consistency::Resync,
+            create_bytes: Some(MEMBER_BYTES),
+            assume_clean: false,
+        };
+        change(&mut wanted);
+        let all = wanted.members.iter().flatten().chain(&wanted.spares).cloned().collect();
+        mdtools::create(&Guard::new(Consent::default()), &wanted).expect("an array");
+        Members { folder, paths: all }
+    }
+
+    fn raid5() -> Members {
+        Members::create(Level::Raid5, Layout::Parity(ParityLayout::LeftSymmetric), 3, |_| ())
+    }
+
+    fn edit(&self, member: usize, change: impl FnOnce(&mut Superblock)) {
+        let file = OpenOptions::new().read(true).write(true).open(&self.paths[member]).expect("a member");
+        let mut bytes = vec![0; 4096];
+        file.read_exact_at(&mut bytes, 4096).expect("a superblock");
+        let mut superblock = Superblock::decode(&bytes).expect("a superblock");
+        change(&mut superblock);
+        file.write_all_at(&superblock.encode(), 4096).expect("written");
+    }
+
+    fn superblock(&self, member: usize) -> Superblock {
+        let mut superblock = None;
+        self.edit(member, |found| superblock = Some(found.clone()));
+        superblock.expect("a superblock")
+    }
+
+    /// A stack text in which `{0}` and so on are the members.
+    fn text(&self, text: &str) -> String {
+        let fill = |text: String, (number, path): (usize, &PathBuf)| {
+            text.replace(&format!("{{{number}}}"), &format!("file:{}?direct=no", path.display()))
+        };
+        self.paths.iter().enumerate().fold(text.to_owned(), fill)
+    }
+
+    fn start(&self, text: &str) -> Result<(Stack, Guard), String> {
+        self.start_as(text, false)
+    }
+
+    fn start_as(&self, text: &str, read_only: bool) -> Result<(Stack, Guard), String> {
+        let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
+        let context = BuildContext { files: &guard, seed: 1, read_only, create_bytes: None, emulate: true };
+        let folder = format!("{}/", self.folder.path().display());
+        let stack = stack::parse_and_build(&self.text(text), &context).map_err(|error| error.to_string().replace(&folder, ""))?;
+        Ok((stack, guard))
+    }
+
+    /// The text by which its members are started, with the places in `absent` missing.
+    fn found(&self, absent: &[usize]) -> String {
+        let paths: Vec<PathBuf> =
+            (self.paths.iter().enumerate()).filter(|(place, _)| !absent.contains(place)).map(|(_, path)| path.clone()).collect();
+        let found = mdtools::find(&Guard::new(Consent::default()), &paths);
+        found.groups[0].stack(Opening::default()).expect("an array").to_string()
+    }
+}
+
+fn channel(stack: &Stack) -> Blocking {
+    Blocking::open(stack.device.as_ref(), &Reactor::wall().expect("a reactor")).expect("a channel")
+}
+
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    Random::with_seed(seed).fill(&mut bytes);
+    bytes
+}
+
+/// Every kind of array that is served, with its members, and how many may be missing.
+fn kinds() -> Vec<(Level, Layout, usize, usize)> {
+    let parity = Layout::Parity;
+    let copies = |name| Layout::Raid10(Raid10Layout::from_name(name).expect("a layout"));
+    vec![
+        (Level::Linear, Layout::Plain, 2, 0),
+        (Level::Raid0, Layout::Raid0(Some(Raid0Layout::Original)), 3, 0),
+        (Level::Raid1, Layout::Plain, 2, 1),
+        (Level::Raid4, Layout::Plain, 3, 1),
+        (Level::Raid5, parity(ParityLayout::RightAsymmetric), 4, 1),
+        (Level::Raid6, parity(ParityLayout::DdfNContinue), 5, 1),
+        (Level::Raid10, copies("n2"), 3, 1),
+        (Level::Raid10, copies("f2"), 3, 1),
+        (Level::Raid10, copies("o2"), 4, 1),
+    ]
+}
+
+#[test]
+fn every_level_is_started_by_its_superblocks_and_ended_clean() {
+    for (level, layout, count, may_be_missing) in kinds() {
+        let members = Members::create(level, layout, count, |_| ());
+        let text = members.found(&[]);
+        let content = noise(SEED, 512 << 10);
+        {
+            let (stack, _guard) = members.start(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let mut channel = channel(&stack);
+            channel.write_slice(CHUNK_BYTES / 2, &content).expect("written");
+            if level.is_redundant() {
+                assert!(!members.superblock(0).is_clean(), "{text}: it is dirty while it is written");
+            }
+            let described = stack.device.describe().to_string();
+            assert!(described.contains("metadata=1.2") && stack::parse(&described).is_ok(), "{described}");
+        }
+        for member in 0..count {
+            assert!(members.superblock(member).is_clean(), "{text}: dropping the stack ends the array");
+        }
+        let missing = (0..count).map(|place| vec![place]).take(if may_be_missing > 0 { count } else { 0 });
+        for absent in [vec![]].into_iter().chain(missing) {
+            let text = members.found(&absent);
+            let (mut stack, _guard) = members.start_as(&text, true).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let mut found = vec![0; content.len()];
+            let mut channel = channel(&stack);
+            channel.read_slice(CHUNK_BYTES / 2, &mut found).expect("read");
+            assert!(found == content, "{text}: seed {SEED}");
+            drop(channel);
+            stack.arrays.end().expect("nothing to write");
+        }
+    }
+}
+
+#[test]
+fn a_spare_comes_along() {
+    let members = Members::create(Level::Raid1, Layout::Plain, 2, |wanted| {
+        wanted.spares = vec![wanted.members[0].as_ref().expect("a path").with_file_name("spare")];
+    });
+    let text = members.found(&[]);
+    assert!(text.contains("spare"), "{text}");
+    let (stack, _guard) = members.start(&text).expect("an array");
+    let running = &stack.arrays.running()[0];
+    let status = ArrayStatus::of_running(running, None);
+    let states: Vec<MemberState> = status.members.iter().map(|member| member.state).collect();
+    assert_eq!(states, [MemberState::Online, MemberState::Online, MemberState::Spare]);
+    assert_eq!((status.state, status.is_running, status.places.as_str(), status.metadata.as_str()), (State::Online, true, "[UU]", "1.2"));
+    assert!(status.members[0].name.as_ref().is_some_and(|name| name.starts_with("file:")), "{status:?}");
+}
+
+#[test]
+fn a_wrong_member_is_named_with_its_field() {
+    let order = "raid5(metadata=1.2, {0}, {1}, {2})";
+    /// What is done to the members, the text, and what the refusal says.
+    type Case = (fn(&Members), &'static str, &'static str);
+    let cases: Vec<Case> = vec![
+        (
+            |_| (),
+            "raid5(metadata=1.2, {1}, {0}, {2})",
+            "file:m1?direct=no: it is active member 1 (dev_roles) and stands in place 0; the order of the roles is file:m0",
+        ),
+        (|_| (), "raid5(metadata=1.2, {0}, {1})", "the array has 3 places (raid_disks), and the text names 2"),
+        (|_| (), "raid6(metadata=1.2, {0}, {1}, {2}, missing)", "level is raid5, and the text says raid6"),
+        (|_| (), "raid5(metadata=1.2, chunk=32KiB, {0}, {1}, {2})", "chunksize is 64KiB, and the text says chunk=32KiB"),
+        (
+            |_| (),
+            "raid5(metadata=1.2, layout=right-symmetric, {0}, {1}, {2})",
+            "layout is left-symmetric, and the text says layout=right-symmetric",
+        ),
+        (|_| (), "raid5(metadata=1.0, {0}, {1}, {2})", "m0?direct=no: its superblock has version 1.2, and the text says metadata=1.0"),
+        (|_| (), "raid5({0}, {1}, {2})", "m0?direct=no carries an md superblock: it is active member 0 of array tank"),
+        (|_| (), "raid5(metadata=1.2, {0}, missing, missing)", "too few members for raid5: member 1 is missing, member 2 is missing"),
+        (|_| (), "raid5(metadata=1.2, {0}, {1}, fault(vanish_after=0, {2}))", "m2"),
+        (|_| (), "raid5(metadata=1.2, {0}, {1}, fault(vanish_after=3, {2}))", "m2"),
+        (
+            |members| fs::write(&members.paths[2], vec![0; 3 << 20]).expect("written"),
+            order,
+            "m2?direct=no: no md superblock of version 1.0, 1.1 or 1.2 on it",
+        ),
+        (|members| members.edit(2, |superblock| superblock.set_uuid[0] ^= 1), order, "(set_uuid): name the members of one array"),
+        (
+            |members| assert!(fs::copy(&members.paths[1], &members.paths[2]).is_ok()),
+            order,
+            "both are active member 1 (dev_roles), and the same device_uuid",
+        ),
+        (
+            |members| members.edit(2, |superblock| superblock.chunk_sectors = 8),
+            order,
+            "m2?direct=no: chunksize is 8, that of file:m0?direct=no 128",
+        ),
+        (|members| members.edit(2, |superblock| superblock.created.seconds += 1), order, "m2?direct=no: ctime is"),
+        (|members| members.edit(2, |superblock| superblock.size_sectors -= 128), order, "m2?direct=no: size is"),
+        (
+            |members| File::options().write(true).open(&members.paths[2]).and_then(|file| file.set_len(2 << 20)).expect("cut"),
+            order,
+            "m2?direct=no: md superblock: data_size",
+        ),
+        (
+            |members| members.edit(1, |superblock| superblock.features = superblock.features.with(Features(0x8000))),
+            order,
+            "feature_map has bits that are not known here, 0x8000",
+        ),
+        (
+            |members| {
+                members.edit(0, |superblock| {
+                    superblock.features = superblock.features.with(Features::JOURNAL);
+                    superblock.events = 1;
+                });
+            },
+            order,
+            "the array has a journal (feature_map)",
+        ),
+        (
+            |members| (0..2).for_each(|member| members.edit(member, |superblock| superblock.events = 9)),
+            order,
+            "m2?direct=no: is stale: its events are 0, those of file:m0?direct=no 9; it has to be brought up to date before it counts again; write `missing` in its place",
+        ),
+        (
+            |members| (0..3).for_each(|member| members.edit(member, |superblock| superblock.resync_offset_sectors = 0)),
+            "raid5(metadata=1.2, {0}, missing, {2})",
+            "only with --force: file:m0?direct=no: the array was being written (resync_offset 0) and has 1 of 3 members missing",
+        ),
+    ];
+    for (change, text, expected) in cases {
+        let members = Members::raid5();
+        change(&members);
+        let before: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
+        let error = members.start(text).map(drop).expect_err(text);
+        assert!(error.contains(expected) && !error.contains('\n'), "{text}:\n  {error}\n  instead of\n  {expected}");
+        let after: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
+        assert!(before == after, "{text}: nothing is written where something is wrong");
+    }
+}
+
+#[test]
+fn what_may_only_be_read_can_be_read_and_force_overrules_what_it_may() {
+    let members = Members::raid5();
+    members.edit(1, |superblock| superblock.features = superblock.features.with(Features(0x8000)));
+    let (stack, _guard) = members.start_as("raid5(metadata=1.2, {0}, {1}, {2})", true).expect("it can be read");
+    assert!(stack.device.info().read_only);
+    drop((stack, _guard));
+
+    let members = Members::raid5();
+    (0..3).for_each(|member| members.edit(member, |superblock| superblock.resync_offset_sectors = 0));
+    let (stack, _guard) = members.start("raid5(metadata=1.2, force=yes, {0}, missing, {2})").expect("forced");
+    assert!(!stack.device.info().read_only);
+}
+
+#[test]
+fn a_guard_that_looked_at_members_opens_them_for_writing() {
+    let members = Members::raid5();
+    let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
+    let found = mdtools::find(&guard, &members.paths);
+    assert_eq!(found.groups[0].paths, members.paths);
+    for path in &members.paths {
+        guard.open(path, Access::Write).expect("the look is over");
+    }
+    // And what is held for writing, here or by a server, can still be looked at.
+    let other = Guard::new(Consent::default());
+    assert_eq!(mdtools::find(&other, &members.paths).groups.len(), 1);
+    assert_eq!(other.open(&members.paths[0], Access::Read).expect_err("locked").kind(), ErrorKind::Refused);
+}
+
+#[test]
+fn a_rescue_leaves_the_members_as_they_are() {
+    let members = Members::raid5();
+    let content = noise(SEED, 1 << 20);
+    {
+        let (stack, _guard) = members.start(&members.found(&[])).expect("an array");
+        channel(&stack).write_slice(0, &content).expect("written");
+    }
+    // Dirty, and one member is gone.
+    (0..3).for_each(|member| members.edit(member, |superblock| superblock.resync_offset_sectors = 0));
+    let before: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
+    let found = mdtools::find(&Guard::new(Consent::default()), &members.paths[..2]);
+    let refusal =
+        found.groups[0].stack(Opening { overlay: Some(members.folder.path()), ..Opening::default() }).expect_err("dirty and degraded");
+    assert!(refusal.to_string().contains("--force starts it all the same"), "{refusal}");
+    let opening = Opening { overlay: Some(members.folder.path()), force: true, ..Opening::default() };
+    let text = found.groups[0].stack(opening).expect("a text").to_string();
+    let mut patched = content.clone();
+    for byte in [0x55, 0x66] {
+        let (stack, _guard) = members.start(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let mut channel = channel(&stack);
+        let mut read = vec![0; content.len()];
+        channel.read_slice(0, &mut read).expect("read");
+        assert!(read == patched, "{text}: seed {SEED}: what was written before is there");
+        patched[4096..12288].fill(byte);
+        channel.write_slice(4096, &[byte; 8192]).expect("written");
+        channel.flush().expect("flushed");
+    }
+    let after: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
+    assert!(before == after, "a member was written");
+    assert!(members.folder.path().join("tank.delta").is_file());
+}
+
+#[test]
+fn destroyed_members_are_members_no_more_and_keep_their_data() {
+    let members = Members::create(Level::Raid1, Layout::Plain, 2, |wanted| {
+        wanted.consistency = Consistency::Bitmap { chunk_bytes: None };
+    });
+    let bytes = |path: &Path| fs::read(path).expect("read");
+    let (before, refused) = (bytes(&members.paths[0]), mdtools::destroy(&Guard::new(Consent::default()), &members.paths));
+    let refused = refused.expect_err("without consent").to_string();
+    assert!(refused.contains("--erase-signature") && bytes(&members.paths[0]) == before, "{refused}");
+
+    let consent = || Guard::new(Consent { erase_signature: true, ..Consent::default() });
+    {
+        let (_stack, _guard) = members.start("raid1(metadata=1.2, {0}, {1})").expect("an array");
+        let refused = mdtools::destroy(&consent(), &members.paths).expect_err("it runs").to_string();
+        assert!(refused.contains("in use"), "{refused}");
+    }
+    let before = bytes(&members.paths[0]);
+    let erased = mdtools::destroy(&consent(), &members.paths).expect("erased");
+    assert_eq!(erased[1].was, ["active member 1 of tank"]);
+    let after = bytes(&members.paths[0]);
+    let changed: Vec<usize> =
+        (0..after.len() / 4096).filter(|page| before[page * 4096..][..4096] != after[page * 4096..][..4096]).collect();
+    assert_eq!(changed, [1, 2], "the superblock's page and the bitmap's");
+    let gone = mdtools::destroy(&consent(), &members.paths).expect_err("nothing is left").to_string();
+    assert!(gone.contains("no md superblock"), "{gone}");
+}
+
+#[test]
+fn the_status_of_what_does_not_run_is_what_superblocks_say() {
+    let members = Members::create(Level::Raid6, Layout::Parity(ParityLayout::LeftSymmetric), 5, |_| ());
+    (0..3).for_each(|member| members.edit(member, |superblock| superblock.events = 9));
+    members.edit(4, |superblock| {
+        superblock.events = 9;
+        superblock.features = superblock.features.with(Features::RECOVERY_OFFSET);
+        superblock.recovery_offset_sectors = 2048;
+    });
+    members.edit(0, |superblock| superblock.roles[1] = Role::Active(1));
+    let found = mdtools::find(&Guard::new(Consent::default()), &members.paths);
+    let group = &found.groups[0];
+    let status = ArrayStatus::of_superblocks(group.assembly.as_ref().expect("an array"), &group.candidates);
+    let states: Vec<MemberState> = status.members.iter().map(|member| member.state).collect();
+    let (online, stale, rebuild) = (MemberState::Online, MemberState::Stale, MemberState::Rebuild);
+    assert_eq!(states, [online, online, online, stale, rebuild], "{status:#?}");
+    assert_eq!((status.state, status.places.as_str(), status.events), (State::Degraded, "[UUU__]", 9));
+    assert_eq!(status.members[4].rebuilt_bytes, Some(1 << 20));
+    assert!(status.notes[0].contains("is stale"), "{status:?}");
+    let action = status.action("t").expect("something to do");
+    assert!(action.starts_with("bring the stale member up to date when it runs: raidloom array add t "), "{action}");
+}

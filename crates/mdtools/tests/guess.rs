@@ -1,0 +1,304 @@
+//! Arrays are made through the stack and their members handed over in another order, without superblocks: the search has to find
+//! what they were.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use block::{Blocking, Node, Reactor};
+use host::guard::{Consent, Guard};
+use mdtools::guess::{Guesses, Images, Known, guess};
+use reactor::Random;
+use stack::BuildContext;
+
+const SEED: u64 = 0x6775_6573_7300;
+
+/// An array, and how it is taken apart.
+struct Case<'a> {
+    stack: &'a str,
+    members: usize,
+    member_bytes: u64,
+    offset_bytes: u64,
+    /// Places that are left out, by role.
+    absent: Vec<usize>,
+    /// Sizes by role, instead of the one for all.
+    unequal: Vec<u64>,
+}
+
+impl Case<'_> {
+    fn new(stack: &str, members: usize, member_bytes: u64) -> Case<'_> {
+        Case { stack, members, member_bytes, offset_bytes: 1 << 20, absent: Vec::new(), unequal: Vec::new() }
+    }
+
+    /// Fills the array and returns its members, shuffled, with the role of each.
+    fn members(&self, folder: &Path, content: &[u8], seed: u64) -> (Vec<Option<PathBuf>>, Vec<usize>) {
+        let mut paths = Vec::new();
+        for role in 0..self.members {
+            let path = folder.join(format!("role{role}"));
+            File::create(&path).expect("a file").set_len(self.unequal.get(role).copied().unwrap_or(self.member_bytes)).expect("its size");
+            paths.push(path);
+        }
+        let leaf = |path: &PathBuf| Node::leaf("file", path.display().to_string()).with("offset", self.offset_bytes).with("direct", "no");
+        let (name, options) = self.stack.split_once('?').unwrap_or((self.stack, ""));
+        let options = options.split('&').filter_map(|option| option.split_once('='));
+        let node = options.fold(Node::layer(name, paths.iter().map(leaf).collect()), |node, (name, value)| node.with(name, value));
+        {
+            let guard = Guard::new(Consent::default());
+            let context = BuildContext { files: &guard, seed: 1, read_only: false, create_bytes: None, emulate: true };
+            let stack = stack::build(&node, &context).expect(self.stack);
+            assert!(content.len() as u64 <= stack.device.info().size_bytes, "{} has room", self.stack);
+            let reactor = Reactor::wall().expect("a reactor");
+            let mut channel = Blocking::open(stack.device.as_ref(), &reactor).expect("a channel");
+            channel.write_slice(0, content).expect("written");
+            channel.flush().expect("flushed");
+        }
+        let mut roles: Vec<usize> = (0..self.members).collect();
+        Random::with_seed(seed).shuffle(&mut roles);
+        let named = roles.iter().map(|role| (!self.absent.contains(role)).then(|| paths[*role].clone())).collect();
+        (named, roles)
+    }
+
+    fn searched(&self, content: &[u8], seed: u64) -> (Guesses, String, Vec<usize>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (paths, roles) = self.members(folder.path(), content, seed);
+        let guard = Guard::new(Consent::default());
+        let images = Images::open(&guard, &paths).expect("members");
+        let found = guess(&images, &Known { seed, ..Known::default() }, &mut |_, _| true);
+        let best = found.guesses.first().map(|guess| format!("{} {}", guess.shape.level, guess.shape.layout)).unwrap_or_default();
+        let order = found.guesses.first().map(|guess| guess.order.iter().map(|member| roles[*member]).collect()).unwrap_or_default();
+        (found, best, order)
+    }
+}
+
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    Random::with_seed(seed).fill(&mut bytes);
+    bytes
+}
+
+/// An ext4 file system with folders and files in it, 40 MiB; `None` without mkfs.ext4.
+fn ext4(seed: u64) -> Option<Vec<u8>> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tree = folder.path().join("tree");
+    for index in 0..60 {
+        let inner = tree.join(format!("folder{}", index % 7)).join(format!("inner{index}"));
+        fs::create_dir_all(&inner).expect("a folder");
+        fs::write(inner.join("file"), noise(seed + index, 100_000)).expect("a file");
+    }
+    let image = folder.path().join("image");
+    File::create(&image).expect("a file").set_len(40 << 20).expect("its size");
+    let made = Command::new("mkfs.ext4").args(["-q", "-b", "1024", "-d"]).arg(&tree).arg(&image).env("PATH", path()).status();
+    made.is_ok_and(|status| status.success()).then(|| fs::read(&image).expect("read"))
+}
+
+fn path() -> String {
+    format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default())
+}
+
+fn ext4_or_skip(test: &str) -> Option<Vec<u8>> {
+    let image = ext4(SEED);
+    if image.is_none() {
+        assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{test}: mkfs.ext4 -d is needed: apt-get install e2fsprogs");
+        eprintln!("skipped: {test}: no mkfs.ext4: apt-get install e2fsprogs");
+    }
+    image
+}
+
+/// A new file system of this size; `None` without the tool that makes it.
+fn made(tool: &str, package: &str, size_bytes: u64, options: &[&str]) -> Option<(String, Vec<u8>)> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = folder.path().join("image");
+    File::create(&image).expect("a file").set_len(size_bytes).expect("its size");
+    let made = Command::new(tool).args(options).arg(&image).env("PATH", path()).output();
+    if made.as_ref().is_ok_and(|output| output.status.success()) {
+        return Some((tool.to_owned(), fs::read(&image).expect("read")));
+    }
+    assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{tool} is needed: apt-get install {package}: {made:?}");
+    eprintln!("skipped: guessing by what {tool} makes: apt-get install {package}");
+    None
+}
+
+/// A GPT with one partition, at 1 MiB.
+fn partitioned(content: &[u8]) -> Vec<u8> {
+    let start = 1 << 20;
+    let mut disk = vec![0; start + content.len() + (1 << 20)];
+    let last = disk.len() as u64 / 512 - 1;
+    let header = |own: u64, other: u64, entries: u64| {
+        let mut header = vec![0; 512];
+        header[..8].copy_from_slice(b"EFI PART");
+        for (at, number) in [(24, own), (32, other), (72, entries)] {
+            header[at..at + 8].copy_from_slice(&u64::to_le_bytes(number));
+        }
+        for (at, number) in [(80, 128_u32), (84, 128)] {
+            header[at..at + 4].copy_from_slice(&number.to_le_bytes());
+        }
+        header
+    };
+    disk[512..1024].copy_from_slice(&header(1, last, 2));
+    let end = disk.len();
+    disk[end - 512..].copy_from_slice(&header(last, 1, last - 32));
+    disk[1024..1040].fill(7);
+    disk[1056..1064].copy_from_slice(&(start as u64 / 512).to_le_bytes());
+    disk[start..start + content.len()].copy_from_slice(content);
+    disk
+}
+
+/// The first few guesses, for messages.
+fn told(found: &Guesses) -> String {
+    found.guesses.iter().take(4).map(|guess| format!("    {guess}\n")).collect()
+}
+
+/// The cases are at this chunk unless they say otherwise.
+fn check(case: &Case<'_>, content: &[u8], expected: &str, chunk_bytes: u64, seed: u64) -> Result<(), String> {
+    let (found, best, order) = case.searched(content, seed);
+    let Some(first) = found.guesses.first() else { return Err(format!("{}, seed {seed}: nothing found: {:?}", case.stack, found.notes)) };
+    let shape = first.shape;
+    let right = best == expected
+        && shape.chunk_bytes == chunk_bytes
+        && shape.data_offset_bytes == case.offset_bytes
+        && order == (0..case.members).collect::<Vec<_>>()
+        && found.equal == 1;
+    if right {
+        return Ok(());
+    }
+    Err(format!("{} without {:?}, seed {seed}: roles {order:?}, {} equal:\n{}", case.stack, case.absent, found.equal, told(&found)))
+}
+
+#[test]
+fn file_systems_tell_order_and_chunk_at_every_level() {
+    let Some(image) = ext4_or_skip("guessing by a file system") else { return };
+    let cases = [
+        ("raid0?chunk=64KiB", 3, "raid0 original", 64 << 10, None),
+        ("raid0?chunk=16KiB", 5, "raid0 original", 16 << 10, None),
+        ("raid0?chunk=512KiB", 4, "raid0 original", 512 << 10, None),
+        ("raid4?chunk=64KiB", 4, "raid4 -", 64 << 10, Some(3)),
+        ("raid5?chunk=64KiB&layout=left-symmetric", 4, "raid5 left-symmetric", 64 << 10, Some(0)),
+        ("raid5?chunk=32KiB&layout=left-asymmetric", 3, "raid5 left-asymmetric", 32 << 10, None),
+        ("raid5?chunk=4KiB&layout=right-symmetric", 5, "raid5 right-symmetric", 4 << 10, Some(2)),
+        ("raid5?chunk=128KiB&layout=right-asymmetric", 4, "raid5 right-asymmetric", 128 << 10, None),
+        ("raid6?chunk=64KiB&layout=left-symmetric", 5, "raid6 left-symmetric", 64 << 10, Some(1)),
+        ("raid6?chunk=32KiB&layout=right-asymmetric", 4, "raid6 right-asymmetric", 32 << 10, None),
+        ("raid10?chunk=64KiB&layout=f2", 4, "raid10 f2", 64 << 10, None),
+        ("raid10?chunk=64KiB&layout=o2", 4, "raid10 o2", 64 << 10, None),
+        ("raid10?chunk=64KiB&layout=n2", 3, "raid10 n2", 64 << 10, Some(1)),
+    ];
+    let mut wrong = Vec::new();
+    for ((stack, members, expected, chunk_bytes, absent), number) in cases.into_iter().zip(0_u64..) {
+        let mut case = Case::new(stack, members, (1 << 20) + (44 << 20));
+        // Where mdadm puts the data of members of 45 MiB.
+        wrong.extend(check(&case, &image, expected, chunk_bytes, SEED + number).err());
+        if let Some(role) = absent {
+            case.absent = vec![role];
+            wrong.extend(check(&case, &image, expected, chunk_bytes, SEED + number).err());
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn members_of_different_lengths_are_told_apart() {
+    let Some(image) = ext4_or_skip("guessing unequal members") else { return };
+    for (stack, expected, chunk_bytes) in [("raid0?chunk=64KiB&layout=alternate", "raid0 alternate", 64 << 10), ("linear", "linear -", 0)] {
+        let mut case = Case::new(stack, 3, 0);
+        // So long that the second zone, in which the layouts differ, holds part of the file system.
+        case.unequal = vec![(6 << 20) + (64 << 10), 30 << 20, 26 << 20];
+        check(&case, &image, expected, chunk_bytes, SEED).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn q_tells_the_order_of_random_data() {
+    // Those of which another name is not the same array, and how many cannot be told apart: a layout and its symmetric twin
+    // count alike in Q.
+    let layouts = [
+        ("left-symmetric", 2),
+        ("left-asymmetric", 2),
+        ("right-symmetric", 2),
+        ("right-asymmetric", 2),
+        ("ddf-zero-restart", 1),
+        ("ddf-N-restart", 1),
+        ("ddf-N-continue", 1),
+        ("left-symmetric-6", 2),
+        ("right-asymmetric-6", 2),
+    ];
+    let mut wrong = Vec::new();
+    for ((layout, twins), number) in layouts.into_iter().zip(0_u64..) {
+        let stack = format!("raid6?chunk=16KiB&layout={layout}");
+        let members = 5 + (number as usize) % 2;
+        let mut case = Case::new(&stack, members, 3 << 20);
+        let content = noise(SEED + number, (2 << 20) * (members - 2));
+        for absent in [vec![], vec![number as usize % 4]] {
+            case.absent = absent;
+            let (found, _, _) = case.searched(&content, SEED + number);
+            let folder = tempfile::tempdir().expect("a folder");
+            let (_, roles) = case.members(folder.path(), &[], SEED + number);
+            let right = found.guesses.iter().take(found.equal).any(|guess| {
+                guess.shape.layout.to_string() == layout
+                    && (guess.shape.chunk_bytes, guess.shape.data_offset_bytes) == (16 << 10, 1 << 20)
+                    && guess.order.iter().map(|member| roles[*member]).eq(0..members)
+            });
+            if !right || found.equal != twins {
+                wrong.push(format!("{layout} without {:?}: {} equal:\n{}", case.absent, found.equal, told(&found)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn other_file_systems_and_partitions_tell_it_too() {
+    let ext4 = ext4_or_skip("guessing by other file systems");
+    let case = Case::new("raid5?chunk=64KiB&layout=left-asymmetric", 4, (1 << 20) + (110 << 20));
+    let images = [
+        made("mkfs.xfs", "xfsprogs", 320 << 20, &["-q", "-f"]),
+        made("mkfs.btrfs", "btrfs-progs", 200 << 20, &["-q", "-f"]),
+        made("mkfs.ntfs", "ntfs-3g", 64 << 20, &["-q", "-F", "-f"]),
+        made("mkfs.fat", "dosfstools", 64 << 20, &["-F", "32"]),
+        ext4.map(|image| ("a partition".to_owned(), partitioned(&image))),
+    ];
+    for (name, image) in images.into_iter().flatten() {
+        let (found, _, order) = case.searched(&image, SEED);
+        let first = found.guesses.first().unwrap_or_else(|| panic!("{name}: nothing found: {:?}", found.notes));
+        assert_eq!(first.shape.data_offset_bytes, 1 << 20, "{name}: {}", told(&found));
+        // A new file system holds little: several orders may go with it, and the right one is among them.
+        let right = found.guesses.iter().take(found.equal).any(|guess| {
+            guess.shape.level.to_string() == "raid5"
+                && guess.shape.layout.to_string() == "left-asymmetric"
+                && guess.shape.chunk_bytes == 64 << 10
+        });
+        assert!(right, "{name}: {} equal, {order:?}:\n{}", found.equal, told(&found));
+    }
+}
+
+#[test]
+fn nothing_is_found_where_there_is_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let random: Vec<Option<PathBuf>> = (0..4_u64)
+        .map(|number| {
+            let path = folder.path().join(format!("random{number}"));
+            fs::write(&path, noise(SEED + number, 4 << 20)).expect("written");
+            Some(path)
+        })
+        .collect();
+    let guard = Guard::new(Consent::default());
+    let search = |paths: &[Option<PathBuf>]| {
+        let images = Images::open(&guard, paths).expect("members");
+        guess(&images, &Known { seed: SEED, ..Known::default() }, &mut |_, _| true)
+    };
+    let found = search(&random);
+    assert!(found.guesses.is_empty() && found.notes == ["the members show no parity"], "{found:#?}");
+
+    // The fourth as the sum of the others: a RAID 5 of which nothing tells more.
+    let sectors: Vec<Vec<u8>> = random.iter().flatten().map(|path| fs::read(path).expect("read")).collect();
+    let sum: Vec<u8> = (0..4 << 20).map(|at: usize| sectors[0][at] ^ sectors[1][at] ^ sectors[2][at]).collect();
+    fs::write(random[3].as_ref().expect("a path"), sum).expect("written");
+    let found = search(&random);
+    assert!(found.guesses.is_empty() && found.notes[0].contains("256 of 256 places: raid4 or raid5"), "{found:#?}");
+
+    // And all alike: a mirror.
+    for path in random.iter().flatten() {
+        fs::write(path, &sectors[0]).expect("written");
+    }
+    let found = search(&random);
+    assert!(found.guesses[0].shape.level.to_string() == "raid1" && found.equal == 1, "{}", told(&found));
+}

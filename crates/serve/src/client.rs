@@ -1,0 +1,124 @@
+//! The other end of a control socket.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+use host::Error;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::protocol::{Answer, Command, Request, VERSION};
+use crate::runtime::{Entry, Runtime, SOCKET};
+use crate::status::Status;
+
+/// How long a server that has hung up may take to be gone: what it has in memory is given back first.
+const END_TIME: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+
+/// A connection to the server of one array.
+#[derive(Debug)]
+pub struct Client {
+    name: String,
+    process: Process,
+    stream: BufReader<UnixStream>,
+}
+
+impl Client {
+    /// Connects to the server of this name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn connect(runtime: &Runtime, name: &str) -> Result<Client, Error> {
+        let process = match runtime.entry(name) {
+            Some(Entry { process: Some(process), .. }) => Process::of(process),
+            Some(Entry { process: None, .. }) => return Err(has_died(name)),
+            None => {
+                return Err(Error::usage(format!("{name}: no array of this name is running; `raidloom array list` names those that are")));
+            }
+        };
+        let path = runtime.folder_of(name)?.join(SOCKET);
+        let stream = UnixStream::connect(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::ConnectionRefused if process.ends(Some(&END_TIME)) => has_died(name),
+            _ => Error::from_io(path.display(), &error),
+        })?;
+        Ok(Client { name: name.to_owned(), process, stream: BufReader::new(stream) })
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// What the server says, or that it has died. Then nothing of its process is left.
+    pub fn ask(&mut self, command: Command) -> Result<serde_json::Value, Error> {
+        let mut line = serde_json::to_vec(&Request { version: VERSION, request: command }).expect("a request is plain data");
+        line.push(b'\n');
+        let mut answer = String::new();
+        let said = self.stream.get_mut().write_all(&line);
+        // Also where nothing could be said: a server that will not listen says why before it hangs up.
+        let heard = self.stream.read_line(&mut answer);
+        if !answer.ends_with('\n') {
+            // It may have been killed, and its sockets are closed before its process has ended.
+            if self.process.ends(Some(&END_TIME)) {
+                return Err(has_died(&self.name));
+            }
+            return Err(match said.and(heard) {
+                Ok(_) => Error::failed(format!("{}: its server has hung up without an answer", self.name)),
+                Err(error) => Error::from_io(format_args!("{}: talking to its server", self.name), &error),
+            });
+        }
+        match serde_json::from_str(&answer) {
+            Ok(Answer::Done(value)) => Ok(value),
+            Ok(Answer::Refused(refusal)) => Err(refusal.into()),
+            Err(error) => Err(Error::failed(format!("{}: its server's answer cannot be read: {error}", self.name))),
+        }
+    }
+
+    /// What the server serves and how that fares.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn status(&mut self) -> Result<Status, Error> {
+        let value = self.ask(Command::Status)?;
+        serde_json::from_value(value).map_err(|error| Error::failed(format!("{}: its status cannot be read: {error}", self.name)))
+    }
+
+    /// Ends the server, and waits until it has ended. Says what could not be done in order.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn stop(mut self) -> Result<Vec<String>, Error> {
+        let answer = self.ask(Command::Stop)?;
+        // The kernel closes the connection while the process still holds its members, so its end alone says too little.
+        let _ = self.stream.read_to_end(&mut Vec::new());
+        self.process.ends(None);
+        let problems = answer["problems"].as_array().into_iter().flatten();
+        Ok(problems.filter_map(|problem| problem.as_str().map(str::to_owned)).collect())
+    }
+}
+
+fn has_died(name: &str) -> Error {
+    let advice = format!("`raidloom array stop {name}` cleans up, `raidloom array start` starts it again");
+    Error::failed(format!("{name}: its server has died; {advice}"))
+}
+
+/// A process whose end can be waited for. Before Linux 5.3 it cannot; then there is nothing in it.
+#[derive(Debug)]
+struct Process(Option<OwnedFd>);
+
+impl Process {
+    fn of(number: u32) -> Process {
+        Process(Pid::from_raw(number.cast_signed()).and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok()))
+    }
+
+    /// Waits for its end, at most for `patience`; whether it has ended.
+    fn ends(&self, patience: Option<&Timespec>) -> bool {
+        let Some(process) = &self.0 else { return false };
+        let mut ended = [PollFd::new(process, PollFlags::IN)];
+        loop {
+            match rustix::event::poll(&mut ended, patience) {
+                Err(Errno::INTR) => (),
+                result => return result.is_ok_and(|count| count > 0),
+            }
+        }
+    }
+}

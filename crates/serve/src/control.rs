@@ -1,0 +1,141 @@
+//! The server's end of its control socket.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use host::Error;
+
+use crate::protocol::{Answer, Command, Refusal, Request, VERSION};
+use crate::serve::Server;
+
+/// The longest request.
+const MAX_LINE_BYTES: u64 = 1 << 20;
+/// Connections at a time; more are told so and closed at once.
+const MAX_CONNECTIONS: u32 = 16;
+/// How long a connection may be silent.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Makes the socket, which nobody but the owner may use.
+pub(crate) fn listen(path: &Path) -> Result<UnixListener, Error> {
+    let listen = || {
+        // The folder is the owner's alone, so nobody gets in before the mode is set.
+        let listener = UnixListener::bind(path)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    };
+    listen().map_err(|error: io::Error| Error::from_io(format_args!("making the control socket {}", path.display()), &error))
+}
+
+/// Answers one connection on a thread of its own.
+pub(crate) fn answer(server: &Arc<Server>, stream: UnixStream) {
+    static CONNECTIONS: AtomicU32 = AtomicU32::new(0);
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    let others = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
+    let leave = Leave;
+    if !is_owner(&stream) {
+        return;
+    }
+    if others >= MAX_CONNECTIONS {
+        let text = format!("{}: it is talking to {MAX_CONNECTIONS} others already; try again later", server.name());
+        // A new socket has room for a line, and nobody is waited for.
+        let _ = stream.set_nonblocking(true).and_then(|()| say(&stream, &Answer::Refused(Refusal { text, exit_code: 1 })));
+        return;
+    }
+    let server = Arc::clone(server);
+    let converse = move || {
+        let _leave = leave;
+        // A peer that goes away in the middle has nobody to be told.
+        let _ = converse(&server, stream);
+    };
+    // A machine that cannot start a thread has worse to worry about; the peer sees the connection close.
+    let _ = thread::Builder::new().name("control".to_owned()).spawn(converse);
+}
+
+/// Whether the other end is the user who runs the server, or root.
+fn is_owner(stream: &UnixStream) -> bool {
+    rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid.is_root() || peer.uid == rustix::process::geteuid())
+}
+
+fn converse(server: &Arc<Server>, stream: UnixStream) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut lines = BufReader::new(stream.try_clone()?);
+    loop {
+        let mut line = Vec::new();
+        if lines.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        let (answer, ends) = match read(&line) {
+            Ok(command) => {
+                let ends = command == Command::Stop;
+                match server.carry_out(command) {
+                    Ok(value) => (Answer::Done(value), ends),
+                    Err(error) => (Answer::Refused(error.into()), false),
+                }
+            }
+            Err(text) => (Answer::Refused(Refusal { text, exit_code: 2 }), false),
+        };
+        say(&stream, &answer)?;
+        if ends {
+            // The connection is closed by the end of the process: that is what the other side waits for.
+            std::mem::forget(stream);
+            server.end();
+            return Ok(());
+        }
+    }
+}
+
+fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer).map_err(io::Error::other)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}
+
+fn read(line: &[u8]) -> Result<Command, String> {
+    if line.last() != Some(&b'\n') {
+        return Err(format!("a request is one line of at most {MAX_LINE_BYTES} bytes"));
+    }
+    let value: serde_json::Value = serde_json::from_slice(line).map_err(|error| format!("the request is not JSON: {error}"))?;
+    let version = value.get("version").and_then(serde_json::Value::as_u64);
+    if version != Some(u64::from(VERSION)) {
+        return Err(format!("the request is not of version {VERSION}; server and command have to be of one release"));
+    }
+    serde_json::from_value::<Request>(value).map(|request| request.request).map_err(|error| format!("the request makes no sense: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_request_is_answered_with_the_reason() {
+        assert_eq!(read(b"{\"version\":1,\"request\":\"status\"}\n"), Ok(Command::Status));
+        for (line, reason) in [
+            (&b"{\"version\":1,\"request\":\"status\"}"[..], "one line"),
+            (b"status\n", "not JSON"),
+            (b"{\"version\":2,\"request\":\"status\"}\n", "version 1"),
+            (b"{\"request\":\"status\"}\n", "version 1"),
+            (b"{\"version\":1,\"request\":\"dance\"}\n", "makes no sense"),
+            (b"[[[[\n", "not JSON"),
+        ] {
+            let said = read(line).unwrap_err();
+            assert!(said.contains(reason), "{said}");
+        }
+        let deep = [vec![b'['; 100_000], b"\n".to_vec()].concat();
+        assert!(read(&deep).is_err(), "depth is bounded");
+    }
+}

@@ -1,0 +1,273 @@
+//! Members come and go while the array serves: fail, remove, add, replace, scrub.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use array::maintain::Limits;
+use array::record::Running;
+use array::{Condition, Snapshot};
+use block::{Device, Node};
+use host::Error;
+use host::guard::{Consent, Guard};
+use mdtools::WorkStatus;
+use reactor::{Random, Reactor};
+use serde_json::{Value, json};
+use stack::{BuildContext, Member};
+
+use crate::protocol::{Command, GivenConsent, ScrubAction};
+use crate::upkeep::Upkeep;
+
+/// What a server's arrays are made of, as it changes.
+pub(crate) struct Roster {
+    running: Vec<Running>,
+    /// The leaves that were there at the start, and those that came.
+    leaves: Mutex<Vec<Member>>,
+    /// The whole stack: what is in it now.
+    device: Arc<dyn Device>,
+    /// What opened the stack: members that come back are held by it still.
+    guard: Guard,
+    /// Those that opened what came with consents of its own.
+    more_guards: Mutex<Vec<Guard>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Roster {
+    /// Of a stack that was opened through `guard`.
+    pub(crate) fn new(running: Vec<Running>, leaves: Vec<Member>, device: &Arc<dyn Device>, guard: Guard) -> Roster {
+        Roster { running, leaves: Mutex::new(leaves), device: Arc::clone(device), guard, more_guards: Mutex::default() }
+    }
+
+    /// The arrays, those below before those above.
+    pub(crate) fn running(&self) -> &[Running] {
+        &self.running
+    }
+
+    /// The leaves.
+    pub(crate) fn leaves(&self) -> Vec<Member> {
+        lock(&self.leaves).clone()
+    }
+
+    /// The array of this name; without one, the only one there is.
+    fn array(&self, name: Option<&str>) -> Result<usize, Error> {
+        let names = || self.running.iter().map(|running| running.assembly().name.clone()).collect::<Vec<_>>().join(", ");
+        match (name, &self.running[..]) {
+            (_, []) => {
+                Err(Error::usage("no array in this stack keeps metadata, so that nobody would know tomorrow who was a member today"))
+            }
+            (None, [_]) => Ok(0),
+            (None, _) => Err(Error::usage(format!("there are several arrays in this stack: {}; --array names one", names()))),
+            (Some(name), running) => {
+                let found = running.iter().position(|running| running.assembly().name == name);
+                found.ok_or_else(|| Error::usage(format!("{name}: no such array in this stack; there are {}", names())))
+            }
+        }
+    }
+
+    /// Does what a request asks for of an array's members.
+    pub(crate) fn carry_out(&self, upkeep: &Upkeep, command: Command) -> Result<Value, Error> {
+        let note = |array: usize, text: String| upkeep.note(&self.running[array].assembly().name, text);
+        match command {
+            Command::Fail { array, member } => {
+                let array = self.array(array.as_deref())?;
+                self.running[array].control().fail(member)?;
+                note(array, format!("member {member} was taken out of service on request"));
+            }
+            Command::Remove { array, member } => {
+                let array = self.array(array.as_deref())?;
+                self.running[array].remove(member)?;
+                note(array, format!("member {member} was removed"));
+            }
+            Command::Add { array, device, consent } => {
+                let array = self.array(array.as_deref())?;
+                let done = self.add(&self.running[array], &device, consent)?;
+                note(array, done);
+            }
+            Command::Replace { array, member, device, consent } => {
+                let array = self.array(array.as_deref())?;
+                let done = self.replace(&self.running[array], member, &device, consent)?;
+                note(array, done);
+            }
+            Command::Scrub { array, action } => {
+                let array = self.array(array.as_deref())?;
+                upkeep.scrub(array, action)?;
+                if action == ScrubAction::Cancel {
+                    note(array, "what was under way was ended on request".to_owned());
+                }
+            }
+            Command::Speed { array, least_bytes_per_second, most_bytes_per_second } => {
+                let array = self.array(array.as_deref())?;
+                let limits = upkeep.set_speed(array, least_bytes_per_second, most_bytes_per_second)?;
+                let Limits { least_bytes_per_second, most_bytes_per_second, .. } = limits;
+                return Ok(json!({ "least_bytes_per_second": least_bytes_per_second, "most_bytes_per_second": most_bytes_per_second }));
+            }
+            Command::Wait { array } => return Ok(waited(upkeep, self.array(array.as_deref())?)),
+            Command::Status
+            | Command::Stop
+            | Command::Mount { .. }
+            | Command::Unmount
+            | Command::FlushCaches
+            | Command::ResizeCache { .. } => unreachable!("the server's own"),
+        }
+        Ok(Value::Null)
+    }
+
+    /// Who was a member and whose place is still empty gets it back; everybody else becomes a spare, which takes the place of
+    /// the next member that is missing. What was done, in one line.
+    fn add(&self, running: &Running, device: &str, consent: GivenConsent) -> Result<String, Error> {
+        let newcomer = self.open(running, device, consent)?;
+        let done = match running.vacancy_of(&newcomer.device, &newcomer.reactor)? {
+            Some(member) => newcomer.seat(running, member)?,
+            None => {
+                let arrival = running.enlist(&newcomer.device, newcomer.device_uuid, &newcomer.reactor)?;
+                running.control().add(arrival)?;
+                format!("{device} was added")
+            }
+        };
+        self.keep(newcomer);
+        Ok(done)
+    }
+
+    /// A member that serves is copied; a place without one is rebuilt. What was done, in one line.
+    fn replace(&self, running: &Running, member: usize, device: &str, consent: GivenConsent) -> Result<String, Error> {
+        let control = running.control();
+        let snapshot = control.snapshot();
+        let Some(condition) = snapshot.members.get(member) else {
+            return Err(Error::usage(format!("member {member}: the array has places 0 to {}", snapshot.members.len() - 1)));
+        };
+        if matches!(condition, Condition::Rebuilding { .. }) || snapshot.replaced.contains(&member) {
+            return Err(Error::refused(format!("member {member} is being rebuilt or replaced already; wait for the end of that")));
+        }
+        let newcomer = self.open(running, device, consent)?;
+        let done = if *condition == Condition::InSync {
+            let arrival = running.enlist(&newcomer.device, newcomer.device_uuid, &newcomer.reactor)?;
+            control.replace(member, arrival)?;
+            format!("member {member} is given to {device}")
+        } else {
+            if *condition == Condition::Failed {
+                running.remove(member)?;
+            }
+            newcomer.seat(running, member)?
+        };
+        self.keep(newcomer);
+        Ok(done)
+    }
+
+    /// Opens a device that is to become a member.
+    fn open(&self, running: &Running, text: &str, consent: GivenConsent) -> Result<Newcomer, Error> {
+        let node = stack::parse(text).map_err(block::Error::from)?;
+        let files = files_of(&node);
+        if let Some((file, place)) = self.failed().into_iter().find(|(file, _)| files.contains(file)) {
+            let advice = format!("`raidloom array remove` takes it out of place {place} first");
+            return Err(Error::refused(format!("{}: it has failed; {advice}", file.display())));
+        }
+        let taken = self.taken();
+        if let Some(file) = files.iter().find(|file| taken.contains(file)) {
+            return Err(Error::refused(format!("{}: it is a member or a spare already", file.display())));
+        }
+        // What was a member of this very array may be one again without more words.
+        let set_uuid = running.assembly().set_uuid;
+        let peek = Guard::new(Consent::default());
+        let was_member = |file: &PathBuf| {
+            mdtools::examine(&peek, file).is_ok_and(|examined| examined.found.iter().any(|found| found.superblock.set_uuid == set_uuid))
+        };
+        let returns = !files.is_empty() && files.iter().all(was_member);
+        let own = (!returns).then(|| Guard::new(consent.into()));
+        let context =
+            BuildContext { files: own.as_ref().unwrap_or(&self.guard), seed: 0, read_only: false, create_bytes: None, emulate: false };
+        let stack = stack::build(&node, &context)?;
+        let reactor = Reactor::wall().map_err(|error| Error::from_io("a reactor for a new member", &error))?;
+        let mut device_uuid = [0; 16];
+        Random::new().fill(&mut device_uuid);
+        Ok(Newcomer { text: text.to_owned(), device: stack.device, leaves: stack.members, device_uuid, reactor, guard: own })
+    }
+
+    /// Shows the leaves of who has become a member. One that was there before begins to count anew.
+    fn keep(&self, newcomer: Newcomer) {
+        let mut leaves = lock(&self.leaves);
+        leaves.retain(|leaf| newcomer.leaves.iter().all(|new| new.name != leaf.name));
+        leaves.extend(newcomer.leaves);
+        lock(&self.more_guards).extend(newcomer.guard);
+    }
+
+    /// The files of members that have failed and were not removed, and their places.
+    fn failed(&self) -> Vec<(PathBuf, usize)> {
+        let mut failed = Vec::new();
+        for running in &self.running {
+            let Snapshot { names, members, .. } = running.control().snapshot();
+            for (place, name) in names.iter().enumerate().filter(|(place, _)| members[*place] == Condition::Failed) {
+                failed.extend(files_named(name).into_iter().map(|file| (file, place)));
+            }
+        }
+        failed
+    }
+
+    /// The files that are in the stack now: members, spares, and those that members are being copied to.
+    fn taken(&self) -> Vec<PathBuf> {
+        let mut taken = files_of(&self.device.describe());
+        for running in &self.running {
+            let Snapshot { spares, successors, .. } = running.control().snapshot();
+            taken.extend(spares.iter().chain(&successors).flat_map(|name| files_named(name)));
+        }
+        taken
+    }
+}
+
+/// A device that was opened to become a member.
+struct Newcomer {
+    text: String,
+    device: Arc<dyn Device>,
+    leaves: Vec<Member>,
+    /// For one that has none.
+    device_uuid: [u8; 16],
+    reactor: Reactor,
+    /// What opened it, if it came with consents of its own.
+    guard: Option<Guard>,
+}
+
+impl Newcomer {
+    /// Gives it an empty place. What was done, in one line.
+    fn seat(&self, running: &Running, member: usize) -> Result<String, Error> {
+        let owed = running.admit(member, &self.device, self.device_uuid, &self.reactor)?.bytes();
+        let all = running.control().member_bytes();
+        let text = &self.text;
+        Ok(if owed < all {
+            let (owed, all) = (block::size_text(owed), block::size_text(all));
+            format!("{text} is back as member {member}: by the bitmap it has missed {owed} of {all} at most")
+        } else {
+            format!("{text} was added as member {member}")
+        })
+    }
+}
+
+/// Whether an array has become idle within a moment, and what it is doing.
+fn waited(upkeep: &Upkeep, array: usize) -> Value {
+    let is_idle = upkeep.wait_until_idle(array);
+    let work = upkeep.progress(array).as_ref().map(WorkStatus::from);
+    json!({ "idle": is_idle, "work": work, "last": upkeep.last_ended(array) })
+}
+
+/// The files of who is called so in messages.
+fn files_named(name: &str) -> Vec<PathBuf> {
+    stack::parse(mdtools::device_text(name)).map(|node| files_of(&node)).unwrap_or_default()
+}
+
+/// The files of a stack, by their real paths.
+fn files_of(node: &Node) -> Vec<PathBuf> {
+    let file = |leaf: &Node| match leaf {
+        Node::Leaf { scheme, address, .. } if scheme == "file" => {
+            Some(fs::canonicalize(address).unwrap_or_else(|_| Path::new(address).to_owned()))
+        }
+        _ => None,
+    };
+    node.leaves().into_iter().filter_map(file).collect()
+}
+
+impl From<GivenConsent> for Consent {
+    fn from(given: GivenConsent) -> Consent {
+        Consent { erase_serials: given.erase, erase_signature: given.erase_signature, devices: given.allow_device, in_place: false }
+    }
+}

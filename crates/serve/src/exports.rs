@@ -1,0 +1,177 @@
+//! As what a stack appears: a file, a block device over it, NBD. Made in this order, taken away in the reverse one.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use block::{Device, ErrorKind};
+use export::fuse::{FuseFile, FuseOptions};
+use export::loop_device::LoopDevice;
+use export::nbd;
+use host::Error;
+use host::guard::patiently;
+use host::journal::Journal;
+
+use crate::runtime::{Claim, DISK, NBD};
+use crate::settings::{Attach, Settings};
+use crate::status::Attached;
+
+/// How often a drive that is in use is tried to be taken away.
+const BUSY_ATTEMPTS: u32 = 60;
+/// The word for a Unix socket in the server's folder.
+const UNIX: &str = "unix";
+
+/// What is made outside this process.
+#[derive(Default)]
+pub(crate) struct Exports {
+    nbd: Option<nbd::Server>,
+    block_device: Option<LoopDevice>,
+    file: Option<FuseFile>,
+}
+
+impl Exports {
+    /// Makes what the settings name. What is only half as good as it could be is noted.
+    ///
+    /// # Errors
+    /// What cannot be made; the rest is taken away again.
+    pub(crate) fn make(
+        claim: &Claim,
+        settings: &Settings,
+        device: &Arc<dyn Device>,
+        journal: &mut Journal,
+        notes: &mut Vec<String>,
+    ) -> Result<Exports, Error> {
+        let mut exports = Exports::default();
+        if settings.attach != Attach::No {
+            exports.attach(claim, settings, device, journal, notes)?;
+        }
+        // What is not to be seen on this machine is served all the same: to whoever may enter the server's folder.
+        let default = if settings.attach == Attach::No { vec![UNIX.to_owned()] } else { Vec::new() };
+        let addresses = if settings.nbd.is_empty() { &default } else { &settings.nbd };
+        if !addresses.is_empty() {
+            exports.nbd = Some(serve_nbd(claim, settings, device, addresses)?);
+        }
+        Ok(exports)
+    }
+
+    fn attach(
+        &mut self,
+        claim: &Claim,
+        settings: &Settings,
+        device: &Arc<dyn Device>,
+        journal: &mut Journal,
+        notes: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let path = claim.folder().join(DISK);
+        let placeholder = File::create_new(&path).map_err(|error| Error::from_io(path.display(), &error))?;
+        journal.note_file(&path, &placeholder)?;
+        drop(placeholder);
+        let path = path.canonicalize().map_err(|error| Error::from_io(path.display(), &error))?;
+        journal.note_served(&path)?;
+        let options = FuseOptions {
+            workers: settings.workers,
+            read_only: settings.read_only,
+            policy: settings.policy,
+            page_cache: settings.page_cache,
+        };
+        self.file = Some(FuseFile::mount(Arc::clone(device), &path, &options)?);
+        if settings.attach == Attach::File {
+            return Ok(());
+        }
+        journal.note_loop(&path)?;
+        let info = device.info();
+        let made = match LoopDevice::attach(&path, info.block_bytes, settings.read_only || info.read_only) {
+            Ok(made) => made,
+            Err(error) => {
+                notes.push(format!("it is attached as a file only: {error}"));
+                return Ok(());
+            }
+        };
+        if !made.is_direct() {
+            notes.push(format!("{}: the kernel caches its blocks a second time, for it refuses direct I/O", made.path().display()));
+        }
+        tell_kernel(made.path(), info.rotational);
+        self.block_device = Some(made);
+        Ok(())
+    }
+
+    /// As what it appears on this machine.
+    pub(crate) fn attached(&self) -> Option<Attached> {
+        let file = self.file.as_ref()?.path().to_owned();
+        Some(Attached { file, block_device: self.block_device.as_ref().map(|device| device.path().to_owned()) })
+    }
+
+    /// Addresses of the export `name`.
+    pub(crate) fn uris(&self, name: &str) -> Vec<String> {
+        self.nbd.as_ref().map(|server| server.uris(name)).unwrap_or_default()
+    }
+
+    /// NBD clients that are connected.
+    pub(crate) fn clients(&self) -> usize {
+        self.nbd.as_ref().map_or(0, |server| server.status().connections)
+    }
+
+    /// What has gone wrong with what is served.
+    pub(crate) fn troubles(&self) -> Vec<String> {
+        let file = self.file.as_ref().and_then(FuseFile::failure).map(|error| format!("the file is not served any more: {error}"));
+        let nbd = self.nbd.as_ref().map(nbd::Server::status);
+        let nbd = nbd.and_then(|status| status.trouble.or_else(|| status.exports.into_iter().find_map(|export| export.trouble)));
+        file.into_iter().chain(nbd.map(|text| format!("NBD: {text}"))).collect()
+    }
+
+    /// Takes everything away, unless it is in use on this machine. NBD clients are sent home last of all. Programs that
+    /// look at every drive that changes (udev, file managers) have it open for a moment, so that this is tried for a while.
+    ///
+    /// # Errors
+    /// What is in use; it and what it stands on stay.
+    pub(crate) fn end(exports: &Mutex<Exports>) -> Result<(), block::Error> {
+        let end = || exports.lock().unwrap_or_else(PoisonError::into_inner).try_end();
+        patiently(BUSY_ATTEMPTS, end, |error| error.kind() == ErrorKind::Busy)
+    }
+
+    fn try_end(&mut self) -> Result<(), block::Error> {
+        if let Some(device) = &mut self.block_device {
+            device.detach()?;
+        }
+        self.block_device = None;
+        if let Some(file) = &mut self.file {
+            file.unmount()?;
+        }
+        self.file = None;
+        self.nbd = None;
+        Ok(())
+    }
+}
+
+fn serve_nbd(claim: &Claim, settings: &Settings, device: &Arc<dyn Device>, addresses: &[String]) -> Result<nbd::Server, Error> {
+    let socket = claim.folder().join(NBD);
+    let address = |text: &String| match text.as_str() {
+        UNIX => Ok(nbd::Address::Unix(socket.clone())),
+        text => text.parse().map_err(|error: String| Error::usage(format!("--nbd {error}, or {UNIX} for a socket in the server's folder"))),
+    };
+    let addresses = addresses.iter().map(address).collect::<Result<Vec<_>, Error>>()?;
+    let tls = settings.tls.as_ref().map(|tls| nbd::Tls {
+        certificate: tls.certificate.clone(),
+        key: tls.key.clone(),
+        clients: tls.clients.clone(),
+    });
+    let options = nbd::Options { tls, insecure: settings.insecure, ..nbd::Options::default() };
+    let export = nbd::Export {
+        name: claim.name().to_owned(),
+        description: device.describe().to_string().chars().take(1000).collect(),
+        device: Arc::clone(device),
+        read_only: settings.read_only,
+        policy: settings.policy,
+    };
+    nbd::Server::start(vec![export], &addresses, &options).map_err(Error::from)
+}
+
+/// Tells the kernel whether the disk seeks. Without the right to it, the kernel only knows less.
+///
+/// It is not told that a drive of quick removal needs no flushes, although it could be: the kernel keeps that for the next
+/// user of the loop device, who may need them.
+fn tell_kernel(device: &Path, rotational: bool) {
+    if let Some(name) = device.file_name() {
+        let _ = fs::write(Path::new("/sys/block").join(name).join("queue/rotational"), if rotational { "1" } else { "0" });
+    }
+}

@@ -1,0 +1,279 @@
+//! The runtime folder: which servers there are, and a place for what each has while it lives.
+
+use std::env;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use host::{Error, facts, journal};
+
+/// Names of the things in a server's folder.
+const LOCK: &str = "lock";
+pub(crate) const SOCKET: &str = "control";
+pub(crate) const DISK: &str = "disk";
+pub(crate) const NBD: &str = "nbd";
+pub(crate) const LOG: &str = "log";
+/// The longest name; the socket's path has to fit into 108 bytes.
+const MAX_NAME_BYTES: usize = 32;
+
+/// The folder of all servers of a user.
+#[derive(Clone, Debug)]
+pub struct Runtime {
+    folder: PathBuf,
+}
+
+/// A name that is taken, by a server that lives or one that has died.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The array's name.
+    pub name: String,
+    /// The server's process id; `None` when it has died without cleaning up, or is dying.
+    pub process: Option<u32>,
+}
+
+/// A server's right to its name. It ends with the process, or when this is dropped.
+#[derive(Debug)]
+pub struct Claim {
+    name: String,
+    folder: PathBuf,
+    _lock: File,
+    /// What a dead server of that name had left behind and was undone.
+    pub notes: Vec<String>,
+}
+
+impl Runtime {
+    /// The user's folder: `RAIDLOOM_RUNTIME_DIR`, for root `/run/raidloom`, else below `XDG_RUNTIME_DIR`.
+    ///
+    /// # Errors
+    /// When there is none of these.
+    pub fn find() -> Result<Runtime, Error> {
+        let folder = if let Some(folder) = env::var_os("RAIDLOOM_RUNTIME_DIR") {
+            PathBuf::from(folder)
+        } else if rustix::process::geteuid().is_root() {
+            PathBuf::from("/run/raidloom")
+        } else if let Some(folder) = env::var_os("XDG_RUNTIME_DIR") {
+            PathBuf::from(folder).join("raidloom")
+        } else {
+            return Err(Error::failed(
+                "XDG_RUNTIME_DIR is not set, so there is no folder for running arrays; RAIDLOOM_RUNTIME_DIR names one",
+            ));
+        };
+        Ok(Runtime::at(folder))
+    }
+
+    /// The folder of that path; it need not be there yet.
+    #[must_use]
+    pub fn at(folder: PathBuf) -> Runtime {
+        Runtime { folder }
+    }
+
+    /// The folder of the server of this name.
+    ///
+    /// # Errors
+    /// When it is no name.
+    pub fn folder_of(&self, name: &str) -> Result<PathBuf, Error> {
+        check_name(name)?;
+        Ok(self.folder.join(name))
+    }
+
+    /// Every name that is taken, in their order.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut names: Vec<String> = folders.filter_map(|folder| folder.file_name().into_string().ok()).collect();
+        names.sort();
+        names.into_iter().filter_map(|name| self.entry(&name)).collect()
+    }
+
+    /// Who has the name, if anybody.
+    #[must_use]
+    pub fn entry(&self, name: &str) -> Option<Entry> {
+        let path = self.folder_of(name).ok()?.join(LOCK);
+        let file = File::open(&path).ok()?;
+        let process = match file.try_lock_shared() {
+            // One that is about to end is as good as dead: whoever cleans up waits for its lock.
+            Err(TryLockError::WouldBlock) => {
+                Some(fs::read_to_string(&path).ok()?.trim().parse().ok()?).filter(|process| facts::lives(*process))
+            }
+            _ => None,
+        };
+        Some(Entry { name: name.to_owned(), process })
+    }
+
+    /// The first of `array0`, `array1`, … that is not taken.
+    #[must_use]
+    pub fn free_name(&self) -> String {
+        (0_u64..).map(|number| format!("array{number}")).find(|name| self.entry(name).is_none()).expect("numbers do not end")
+    }
+
+    /// A new file for what a server will say that has no folder yet.
+    ///
+    /// # Errors
+    /// When the folder cannot be made, or the file in it.
+    pub fn new_log(&self) -> Result<(PathBuf, File), Error> {
+        let failed = |error: io::Error| Error::from_io(format_args!("making a log in {}", self.folder.display()), &error);
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
+        // A process has started one server at a time.
+        let path = self.folder.join(format!(".log-{}", std::process::id()));
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path).map_err(failed)?;
+        Ok((path, file))
+    }
+
+    /// Takes a name, and undoes what a dead server of that name left behind.
+    ///
+    /// # Errors
+    /// When a server of that name lives, or the folder cannot be made.
+    pub fn claim(&self, name: &str) -> Result<Claim, Error> {
+        let folder = self.folder_of(name)?;
+        let failed = |error: io::Error| Error::from_io(format_args!("making the runtime folder {}", folder.display()), &error);
+        // Nobody else may look into it: the control socket stands there.
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
+        let data = fs::symlink_metadata(&folder).map_err(failed)?;
+        if !data.is_dir() || data.uid() != rustix::process::geteuid().as_raw() || data.mode() & 0o077 != 0 {
+            return Err(Error::refused(format!("{}: it has to be a folder of yours that nobody else may enter", folder.display())));
+        }
+        let mut lock = take_lock(name, &folder.join(LOCK))?;
+        let notes = journal::undo_left_behind(&folder);
+        for name in [SOCKET, NBD, LOG, DISK] {
+            match fs::remove_file(folder.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => (),
+            }
+        }
+        let write = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
+        write.map_err(failed)?;
+        Ok(Claim { name: name.to_owned(), folder, _lock: lock, notes })
+    }
+
+    /// Undoes what dead servers have left behind, whatever their names. Says in words what was done.
+    #[must_use]
+    pub fn clean_up(&self) -> Vec<String> {
+        let dead = self.entries().into_iter().filter(|entry| entry.process.is_none());
+        let undone = dead.filter_map(|entry| match self.claim(&entry.name) {
+            Ok(mut claim) => Some(std::mem::take(&mut claim.notes)),
+            // Somebody was quicker.
+            Err(_) => None,
+        });
+        undone.flatten().collect()
+    }
+}
+
+impl Claim {
+    /// The array's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The server's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if journal::exists(&self.folder) {
+            // Something could not be undone: the next start tries again.
+            return;
+        }
+        for name in [SOCKET, NBD, DISK, LOG, LOCK] {
+            let _ = fs::remove_file(self.folder.join(name));
+        }
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// How often a lock is tried whose holder is about to end, has ended, or only looks who holds it, and how long in between.
+const ATTEMPTS: u32 = 2000;
+const PAUSE: Duration = Duration::from_millis(5);
+
+fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
+    let failed = |error: io::Error| Error::from_io(path.display(), &error);
+    let mut attempts = 0..ATTEMPTS;
+    loop {
+        let lock = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path).map_err(failed)?;
+        let locked = match lock.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        };
+        // The last holder may have removed the file before we had the lock; then it keeps nobody else out.
+        let same = fs::metadata(path).is_ok_and(|data| lock.metadata().is_ok_and(|own| own.ino() == data.ino()));
+        if locked && same {
+            return Ok(lock);
+        }
+        let holder = fs::read_to_string(path).unwrap_or_default();
+        let lives = !locked && holder.trim().parse().is_ok_and(facts::lives);
+        if lives || attempts.next().is_none() {
+            return Err(Error::refused(format!("{name}: it is running already, as process {}", holder.trim())));
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Names become folders, sockets and systemd units.
+pub(crate) fn check_name(name: &str) -> Result<(), Error> {
+    let letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':'));
+    if letters && !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.starts_with(['.', '-']) {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{name:?}: a running array's name has 1 to {MAX_NAME_BYTES} letters, digits, `-`, `_`, `.` or `:`")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runtime() -> (tempfile::TempDir, Runtime) {
+        let folder = tempfile::tempdir().unwrap();
+        let runtime = Runtime::at(folder.path().join("run"));
+        (folder, runtime)
+    }
+
+    #[test]
+    fn a_name_has_one_server() {
+        let (_folder, runtime) = runtime();
+        assert_eq!(runtime.entries(), []);
+        let claim = runtime.claim("tank").unwrap();
+        let own = std::process::id();
+        assert_eq!(runtime.entries(), [Entry { name: "tank".into(), process: Some(own) }]);
+        let error = runtime.claim("tank").unwrap_err().to_string();
+        assert_eq!(error, format!("tank: it is running already, as process {own}"));
+        drop(claim);
+        assert_eq!(runtime.entries(), []);
+        runtime.claim("tank").unwrap();
+    }
+
+    #[test]
+    fn what_a_dead_server_left_is_undone_by_the_next() {
+        let (_folder, runtime) = runtime();
+        let claim = runtime.claim("tank").unwrap();
+        let folder = claim.folder().to_owned();
+        let left = folder.join("left");
+        let mut journal = journal::Journal::new(&folder);
+        journal.note_file(&left, &File::create(&left).unwrap()).unwrap();
+        // What a kill does: no destructor runs, and the kernel drops the lock.
+        std::mem::forget(journal);
+        claim._lock.unlock().unwrap();
+        std::mem::forget(claim);
+        assert_eq!(runtime.entries(), [Entry { name: "tank".into(), process: None }]);
+        assert_eq!(runtime.clean_up().len(), 1);
+        assert!(!left.exists() && !folder.exists());
+    }
+
+    #[test]
+    fn names_that_would_leave_the_folder_are_refused() {
+        let (_folder, runtime) = runtime();
+        for name in ["", "..", "a/b", "-a", "a b", &"x".repeat(33)] {
+            assert_eq!(runtime.claim(name).unwrap_err().exit_code(), 2, "{name:?}");
+        }
+        assert_eq!(runtime.free_name(), "array0");
+        let _claim = runtime.claim("array0").unwrap();
+        assert_eq!(runtime.free_name(), "array1");
+    }
+}

@@ -1,0 +1,443 @@
+//! The server itself: what it starts, what it does when it is asked, and how it ends.
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use array::md::TimeStamp;
+use block::{Blocking, Clock, Device, Node};
+use cache::CacheHandle;
+use host::guard::{Consent, Guard};
+use host::journal::Journal;
+use host::mount::{self, FileSystem};
+use host::{Error, facts};
+use mdtools::ArrayStatus;
+use reactor::Reactor;
+use rustix::event::{EventfdFlags, PollFd, PollFlags};
+use serde_json::{Value, json};
+use stack::{Arrays, BuildContext, DeadlineWatch, OpenFiles, Stack};
+
+use crate::caches;
+use crate::control;
+use crate::exchange::Roster;
+use crate::exports::Exports;
+use crate::protocol::Command;
+use crate::runtime::{Claim, SOCKET};
+use crate::settings::Settings;
+use crate::status::{Attached, CacheReport, MemberStatus, Status};
+use crate::upkeep::Upkeep;
+
+/// A server that is ready.
+pub struct Server {
+    name: String,
+    folder: PathBuf,
+    /// Given up when everything has ended.
+    claim: Mutex<Option<Claim>>,
+    settings: Settings,
+    device: Arc<dyn Device>,
+    roster: Roster,
+    deadlines: Vec<DeadlineWatch>,
+    caches: Vec<CacheHandle>,
+    started_unix_seconds: u64,
+    notes: Vec<String>,
+    exports: Mutex<Exports>,
+    upkeep: Mutex<Option<Arc<Upkeep>>>,
+    arrays: Mutex<Arrays>,
+    journal: Mutex<Journal>,
+    /// Where this server itself has mounted file systems.
+    mounted: Mutex<Vec<PathBuf>>,
+    /// Held by whatever changes something, one at a time.
+    operation: Mutex<()>,
+    listener: UnixListener,
+    ending: AtomicBool,
+    bell: OwnedFd,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is made before there is a server.
+struct Made {
+    stack: Stack,
+    journal: Journal,
+    notes: Vec<String>,
+    exports: Exports,
+    upkeep: Upkeep,
+    listener: UnixListener,
+    bell: OwnedFd,
+}
+
+impl Server {
+    /// Opens the stack and makes its exports. When this returns, programs can use them.
+    ///
+    /// # Errors
+    /// What is wrong with the stack, a member that is refused, or an export that cannot be made. Nothing is left behind then.
+    pub fn start(claim: Claim, settings: Settings) -> Result<Arc<Server>, Error> {
+        let guard = Guard::new(Consent { in_place: true, devices: settings.allow_device.clone(), ..Consent::default() });
+        let Made { stack, journal, notes, exports, upkeep, listener, bell } = make(&claim, &settings, &guard).inspect_err(|_| {
+            // Files that were made for a stack that cannot be started are of no use.
+            guard.remove_made();
+        })?;
+        let server = Arc::new(Server {
+            name: claim.name().to_owned(),
+            folder: claim.folder().to_owned(),
+            claim: Mutex::new(Some(claim)),
+            roster: Roster::new(stack.arrays.running().to_vec(), stack.members, &stack.device, guard),
+            device: stack.device,
+            deadlines: stack.deadlines,
+            caches: stack.caches,
+            started_unix_seconds: facts::unix_seconds(),
+            notes,
+            exports: Mutex::new(exports),
+            upkeep: Mutex::new(Some(Arc::new(upkeep))),
+            arrays: Mutex::new(stack.arrays),
+            journal: Mutex::new(journal),
+            mounted: Mutex::default(),
+            operation: Mutex::new(()),
+            listener,
+            ending: AtomicBool::new(false),
+            bell,
+            settings,
+        });
+        if let Some(wanted) = &server.settings.mount {
+            let mounted = server.mount(&wanted.folder, &wanted.fs, wanted.options.as_deref());
+            if let Err(error) = mounted {
+                server.end_all()?;
+                return Err(error);
+            }
+        }
+        Ok(server)
+    }
+
+    /// The array's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The server's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// As what the stack appears on this machine.
+    #[must_use]
+    pub fn attached(&self) -> Option<Attached> {
+        lock(&self.exports).attached()
+    }
+
+    /// What a program is pointed to: the block device, the file where there is none, or an NBD address.
+    #[must_use]
+    pub fn address(&self) -> String {
+        let exports = lock(&self.exports);
+        let path = exports.attached().map(|attached| attached.path().display().to_string());
+        path.or_else(|| exports.uris(&self.name).into_iter().next()).unwrap_or_default()
+    }
+
+    /// Where file systems on it are mounted.
+    fn mounts(&self) -> Vec<PathBuf> {
+        let Some(attached) = self.attached() else { return Vec::new() };
+        attached.block_device.iter().chain([&attached.file]).flat_map(|device| mount::points_of(device)).collect()
+    }
+
+    /// What it serves and how that fares.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let info = self.device.info();
+        let members = self.roster.leaves().into_iter().map(|member| {
+            let moved = member.counters.read();
+            MemberStatus {
+                name: member.name,
+                reads: moved.reads,
+                read_bytes: moved.read_bytes,
+                writes: moved.writes,
+                written_bytes: moved.written_bytes,
+            }
+        });
+        let (arrays, events, trouble) = match &*lock(&self.upkeep) {
+            Some(upkeep) => {
+                let status = |(number, running)| ArrayStatus::of_running(running, upkeep.progress(number).as_ref());
+                (self.roster.running().iter().enumerate().map(status).collect(), upkeep.events(), upkeep.trouble())
+            }
+            None => (Vec::new(), Vec::new(), None),
+        };
+        let exports = lock(&self.exports);
+        let silent = self.deadlines.iter().filter_map(DeadlineWatch::failure);
+        let troubles = exports.troubles().into_iter().chain(trouble).chain(silent);
+        Status {
+            name: self.name.clone(),
+            process: std::process::id(),
+            stack: self.device.describe().to_string(),
+            size_bytes: info.size_bytes,
+            block_bytes: info.block_bytes,
+            read_only: self.is_read_only(),
+            removal_policy: self.settings.policy.to_string(),
+            rotational: info.rotational,
+            started_unix_seconds: self.started_unix_seconds,
+            attached: exports.attached(),
+            nbd: exports.uris(&self.name),
+            nbd_clients: exports.clients(),
+            notes: self.notes.iter().cloned().chain(troubles).collect(),
+            mounts: {
+                drop(exports);
+                self.mounts()
+            },
+            members: members.collect(),
+            arrays,
+            caches: self.caches.iter().filter_map(CacheHandle::status).map(CacheReport::from).collect(),
+            events,
+        }
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.device.info().read_only || self.settings.read_only
+    }
+
+    /// Serves until it is asked to end over its control socket or something can be read from `wake`: then it unmounts what
+    /// it has mounted itself, and goes on serving if somebody still uses that.
+    ///
+    /// # Errors
+    /// What could not be done in order at the end.
+    pub fn run(self: &Arc<Server>, wake: impl AsFd) -> Result<(), Error> {
+        let failed = |error: std::io::Error| Error::from_io("waiting for requests", &error);
+        let mut said = String::new();
+        loop {
+            let mut ready =
+                [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN), PollFd::new(&wake, PollFlags::IN)];
+            match rustix::event::poll(&mut ready, None) {
+                Err(rustix::io::Errno::INTR) => continue,
+                other => other.map_err(|error| failed(error.into()))?,
+            };
+            let is_ready = ready.map(|descriptor| !descriptor.revents().is_empty());
+            if self.ending.load(Ordering::Acquire) {
+                return Ok(());
+            }
+            if is_ready[2] {
+                let mut signals = [0; 64];
+                let _ = rustix::io::read(&wake, &mut signals);
+                match self.stop(true) {
+                    Ok(problems) if problems.is_empty() => return Ok(()),
+                    Ok(problems) => return Err(Error::failed(problems.join("\n"))),
+                    // Ending now would tear the device away from under a file system.
+                    Err(error) => {
+                        // Who asks again and again need not be told again and again.
+                        let why = error.to_string();
+                        if said != why {
+                            eprintln!("raidloom: not ended: {why}");
+                            said = why;
+                        }
+                    }
+                }
+            }
+            if is_ready[0] {
+                match self.listener.accept() {
+                    Ok((stream, _)) => control::answer(self, stream),
+                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => (),
+                    Err(error) => return Err(failed(error)),
+                }
+            }
+        }
+    }
+
+    /// Wakes [`Server::run`], which ends.
+    pub(crate) fn end(&self) {
+        self.ending.store(true, Ordering::Release);
+        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    }
+
+    /// Does what a request asks for.
+    pub(crate) fn carry_out(&self, command: Command) -> Result<Value, Error> {
+        match command {
+            Command::Status => return Ok(json!(self.status())),
+            // Somebody else may act meanwhile.
+            Command::Wait { .. } => return self.exchange(command),
+            _ => (),
+        }
+        let _operation = lock(&self.operation);
+        match command {
+            Command::Stop => self.end_all().map(|problems| json!({ "problems": problems })),
+            Command::Mount { point, file_system, options } => self.mount(&point, &file_system, options.as_deref()),
+            Command::Unmount => self.unmount(),
+            Command::FlushCaches => caches::flush(&self.name, &self.caches),
+            Command::ResizeCache { cache, size_bytes } => caches::resize(&self.name, &self.caches, &*self.upkeep()?, cache, size_bytes),
+            other => self.exchange(other),
+        }
+    }
+
+    fn upkeep(&self) -> Result<Arc<Upkeep>, Error> {
+        lock(&self.upkeep).clone().ok_or_else(|| Error::failed("it is ending"))
+    }
+
+    fn exchange(&self, command: Command) -> Result<Value, Error> {
+        self.roster.carry_out(&*self.upkeep()?, command).map_err(|error| error.at(&self.name))
+    }
+
+    /// Ends everything in order, and says what could not be done so; with `unmounts` also file systems that this server has
+    /// mounted itself.
+    ///
+    /// # Errors
+    /// Who still uses it. Then it is still served.
+    pub fn stop(&self, unmounts: bool) -> Result<Vec<String>, Error> {
+        let _operation = lock(&self.operation);
+        if unmounts {
+            let own = lock(&self.mounted).clone();
+            self.mounts().iter().rev().filter(|point| own.contains(point)).try_for_each(|point| mount::unmount_patiently(point))?;
+        }
+        self.end_all()
+    }
+
+    /// Exports, then the upkeep, then what they stood on.
+    fn end_all(&self) -> Result<Vec<String>, Error> {
+        let name = &self.name;
+        if let Some(point) = self.mounts().first() {
+            let advice = format!("raidloom array umount {name}");
+            return Err(Error::refused(format!("{name}: it is mounted at {}; `{advice}` unmounts it", point.display())));
+        }
+        Exports::end(&self.exports).map_err(|error| Error::from(error).at(name))?;
+        if let Some(upkeep) = lock(&self.upkeep).take() {
+            upkeep.end();
+        }
+        let mut problems = Vec::new();
+        if !self.is_read_only() && self.device.info().volatile_cache {
+            let flushed = Reactor::wall().map_err(|error| block::Error::from_io("a reactor for the last flush", error));
+            let flushed = flushed.and_then(|reactor| Blocking::open(&*self.device, &reactor)?.flush());
+            problems.extend(flushed.err().map(|error| format!("{name}: what was written last may not be durable: {error}")));
+        }
+        // Those above write to those below.
+        for cache in self.caches.iter().rev() {
+            problems.extend(cache.close().err().map(|error| format!("{name}: a cache: {error}")));
+        }
+        problems.extend(lock(&self.arrays).end().err().map(|error| format!("{name}: {error}")));
+        let journal = std::mem::replace(&mut *lock(&self.journal), Journal::new(&self.folder));
+        problems.extend(journal.undo());
+        drop(lock(&self.claim).take());
+        Ok(problems)
+    }
+
+    fn mount(&self, point: &Path, file_system: &str, options: Option<&str>) -> Result<Value, Error> {
+        let kind = FileSystem::named(file_system)?;
+        let Some(attached) = self.attached() else {
+            return Err(Error::usage(format!("{}: it is not attached; start it with --attach", self.name)));
+        };
+        let Some(device) = &attached.block_device else {
+            let text = "there is no block device to mount; the kernel has no loop devices here, or only root may make them";
+            return Err(Error::failed(format!("{}: {text}", self.name)));
+        };
+        if !point.is_absolute() || !point.is_dir() {
+            return Err(Error::usage(format!("{}: it is no folder to mount on", point.display())));
+        }
+        let found = mount::holds(device)?;
+        if found.is_none() {
+            if self.is_read_only() {
+                return Err(Error::refused(format!("{}: it holds no file system, and it is read-only", device.display())));
+            }
+            kind.make(device)?;
+        }
+        // The kernel's table names the real path.
+        let point = point.canonicalize().map_err(|error| Error::from_io(point.display(), &error))?;
+        lock(&self.journal).note_mount(&point, device)?;
+        kind.mount(device, &point, options).map_err(|error| match found {
+            Some(found) => error.then(format!("{} holds: {found}", device.display())),
+            None => error,
+        })?;
+        lock(&self.mounted).push(point.clone());
+        Ok(json!({ "device": device, "point": point, "file_system": kind.name, "made": found.is_none() }))
+    }
+
+    fn unmount(&self) -> Result<Value, Error> {
+        let mounts = self.mounts();
+        if mounts.is_empty() {
+            return Err(Error::usage(format!("{}: nothing is mounted from it", self.name)));
+        }
+        // What was mounted over another goes first.
+        mounts.iter().rev().try_for_each(|point| mount::unmount_patiently(point))?;
+        lock(&self.mounted).clear();
+        Ok(json!({ "points": mounts }))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // In this order: what stands on another goes first. What is gone already is left alone.
+        let journal = std::mem::replace(self.journal.get_mut().unwrap_or_else(PoisonError::into_inner), Journal::new(&self.folder));
+        for problem in journal.undo() {
+            eprintln!("raidloom: {problem}");
+        }
+    }
+}
+
+fn make(claim: &Claim, settings: &Settings, guard: &Guard) -> Result<Made, Error> {
+    let size = settings.size.as_deref().map(stack::size::parse).transpose();
+    let size = size.map_err(|error| Error::usage(format!("--size: {error}")))?.map(|size| size.bytes);
+    let create_bytes = match (settings.create, size) {
+        (false, None) => None,
+        (false, Some(_)) => return Err(Error::usage("--size is for files that are made: --create says so")),
+        (true, Some(size)) => Some(size),
+        (true, None) => {
+            check_sizes(&settings.tree()?)?;
+            Some(0)
+        }
+    };
+    let member_time = settings.member_timeout.as_deref().map(stack::size::parse_duration).transpose();
+    let member_time = member_time.map_err(|error| Error::usage(format!("--member-timeout: {error}")))?.unwrap_or(MEMBER_TIME);
+    let members = Members { guard, time: (!member_time.is_zero()).then_some(member_time) };
+    let context = BuildContext { files: &members, seed: 0, read_only: settings.read_only, create_bytes, emulate: true };
+    let stack = stack::build(&settings.tree()?, &context)?;
+    if stack.clock == Clock::Virtual {
+        return Err(Error::usage(
+            "a stack of modelled disks alone keeps no data and runs on a clock of its own; there is nothing to serve",
+        ));
+    }
+    let mut journal = Journal::new(claim.folder());
+    let mut notes: Vec<String> = claim.notes.iter().chain(&stack.notes).cloned().collect();
+    let upkeep = Upkeep::start(stack.arrays.running(), &stack.caches)?;
+    let exports = Exports::make(claim, settings, &stack.device, &mut journal, &mut notes)?;
+    let listener = control::listen(&claim.folder().join(SOCKET))?;
+    let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+    let bell = bell.map_err(|error| Error::from_io("making an eventfd", &error.into()))?;
+    Ok(Made { stack, journal, notes, exports, upkeep, listener, bell })
+}
+
+/// How long members of arrays may take for an answer: what Linux gives a disk.
+const MEMBER_TIME: Duration = Duration::from_secs(30);
+
+/// Opens members through the guard, and says how long they may take.
+struct Members<'a> {
+    guard: &'a Guard,
+    time: Option<Duration>,
+}
+
+impl OpenFiles for Members<'_> {
+    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, block::Error> {
+        OpenFiles::open(self.guard, path, read_only, create)
+    }
+
+    fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, block::Error> {
+        OpenFiles::open_kept(self.guard, path, size_bytes)
+    }
+
+    fn time(&self) -> fn() -> Option<TimeStamp> {
+        self.guard.time()
+    }
+
+    fn member_time(&self) -> Option<Duration> {
+        self.time
+    }
+}
+
+/// Files that are made have to say how large they are.
+fn check_sizes(node: &Node) -> Result<(), Error> {
+    for leaf in node.leaves() {
+        let Node::Leaf { scheme, address, options } = leaf else { continue };
+        if scheme == "file" && !options.iter().any(|(name, _)| name == "size") && !Path::new(address).exists() {
+            return Err(Error::usage(format!("{address}: it is not there; --size SIZE or {address}?size=SIZE says how large to make it")));
+        }
+    }
+    Ok(())
+}

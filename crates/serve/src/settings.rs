@@ -1,0 +1,253 @@
+//! What is to be served, and how: from flags, and as a file for arrays that are started again and again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use block::Node;
+use export::RemovalPolicy;
+use host::Error;
+use serde::{Deserialize, Serialize};
+
+use crate::runtime;
+
+/// How a stack appears on this machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Attach {
+    /// Not at all.
+    #[default]
+    No,
+    /// As a file, and as a block device where the kernel has loop devices and we may make them.
+    Yes,
+    /// As a file only.
+    File,
+}
+
+/// A file system that is mounted when the array is there, and unmounted before it ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MountSettings {
+    /// Where; an absolute path.
+    pub folder: PathBuf,
+    /// Which kind.
+    pub fs: String,
+    /// As `mount -o` takes them.
+    pub options: Option<String>,
+}
+
+/// Files in PEM with which NBD clients are served over TLS.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsSettings {
+    /// The server's certificate, and those between it and a root.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// Roots of clients' certificates: with them, clients without one are turned away.
+    pub clients: Option<PathBuf>,
+}
+
+/// What is to be served, and how. A configuration file has the same keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The stack text.
+    pub stack: String,
+    /// The server's name; one is chosen where there is none.
+    pub name: Option<String>,
+    /// Nothing is opened for writing, and writes are refused.
+    pub read_only: bool,
+    /// Arrays are started also where something may be lost by it.
+    pub force: bool,
+    /// Files that are not there are made.
+    pub create: bool,
+    /// Their size, unless they name their own.
+    pub size: Option<String>,
+    /// When writes are durable.
+    #[serde(with = "policy")]
+    pub policy: RemovalPolicy,
+    /// How it appears on this machine.
+    pub attach: Attach,
+    /// Whether the kernel keeps what it reads in its page cache.
+    pub page_cache: bool,
+    /// Threads that serve the file; 0 chooses.
+    pub workers: usize,
+    /// Where NBD clients are served; `unix` is a socket in the server's folder.
+    pub nbd: Vec<String>,
+    /// For NBD.
+    pub tls: Option<TlsSettings>,
+    /// NBD over TCP may be reached from other machines without TLS.
+    pub insecure: bool,
+    /// Block devices without an identity that may be used.
+    pub allow_device: Vec<PathBuf>,
+    /// How long a member of an array may take to answer before it counts as failed.
+    pub member_timeout: Option<String>,
+    /// What is mounted once it is there.
+    pub mount: Option<MountSettings>,
+}
+
+/// Removal policies by name.
+mod policy {
+    use export::RemovalPolicy;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(policy: &RemovalPolicy, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(policy)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RemovalPolicy, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl Settings {
+    /// Reads a configuration file. Paths in it are relative to its folder, and its name is the server's unless it names one.
+    ///
+    /// # Errors
+    /// What is wrong in it, and where.
+    pub fn read(path: &Path) -> Result<Settings, Error> {
+        let text = fs::read_to_string(path).map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
+        let mut settings: Settings = toml::from_str(&text).map_err(|error| {
+            let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            Error::usage(format!("{}, line {line}: {}", path.display(), error.message().lines().next().unwrap_or_default()))
+        })?;
+        if settings.stack.is_empty() {
+            return Err(Error::usage(format!("{}: it names no stack; stack = 'raid1(...)' does", path.display())));
+        }
+        if settings.name.is_none() {
+            settings.name = path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        settings.make_absolute(folder)?;
+        Ok(settings)
+    }
+
+    /// What `array start` was pointed to: a configuration file, the name of one, or a stack text.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn find(target: &str) -> Result<Settings, Error> {
+        if Path::new(target).extension().is_some_and(|extension| extension == "toml") {
+            return Settings::read(Path::new(target));
+        }
+        if runtime::check_name(target).is_ok() {
+            let file = configurations().join(format!("{target}.toml"));
+            if file.exists() {
+                return Settings::read(&file);
+            }
+            if !Path::new(target).exists() && !target.contains(':') {
+                let text = format!("{target}: there is no configuration {}, and no file of that name", file.display());
+                return Err(Error::usage(text).then("a stack text such as 'raid1(a.img, b.img)' starts without a configuration"));
+            }
+        }
+        let mut settings = Settings { stack: target.to_owned(), ..Settings::default() };
+        settings.make_absolute(Path::new(""))?;
+        Ok(settings)
+    }
+
+    /// A server works in no particular folder, so whatever is relative is made absolute before it starts.
+    fn make_absolute(&mut self, folder: &Path) -> Result<(), Error> {
+        let absolute = |path: &Path| std::path::absolute(folder.join(path)).map_err(|error| Error::from_io(path.display(), &error));
+        self.stack = with_absolute_paths(stack::parse(&self.stack).map_err(block::Error::from)?, &absolute)?.to_string();
+        if let Some(tls) = &mut self.tls {
+            for file in [&mut tls.certificate, &mut tls.key].into_iter().chain(&mut tls.clients) {
+                *file = absolute(file)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Arrays with metadata that can be started by force are.
+    pub(crate) fn tree(&self) -> Result<Node, Error> {
+        let node = stack::parse(&self.stack).map_err(block::Error::from)?;
+        Ok(if self.force { with_force(node) } else { node })
+    }
+}
+
+/// Where configurations are found by their names: `RAIDLOOM_CONFIG_DIR`, for root `/etc/raidloom`, else the user's.
+#[must_use]
+pub fn configurations() -> PathBuf {
+    let named = std::env::var_os("RAIDLOOM_CONFIG_DIR").map(PathBuf::from);
+    named.unwrap_or_else(|| {
+        let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
+        let user = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home).map(|folder| folder.join("raidloom"));
+        if rustix::process::geteuid().is_root() { PathBuf::from("/etc/raidloom") } else { user.unwrap_or_default() }
+    })
+}
+
+fn with_absolute_paths(node: Node, absolute: &dyn Fn(&Path) -> Result<PathBuf, Error>) -> Result<Node, Error> {
+    Ok(match node {
+        Node::Layer { name, options, children } => {
+            let children = children.into_iter().map(|child| with_absolute_paths(child, absolute)).collect::<Result<_, _>>()?;
+            Node::Layer { name, options, children }
+        }
+        // A model is named by a word, or by the path of its file.
+        Node::Leaf { scheme, address, options } if scheme == "file" || scheme == "model" && address.contains('/') => {
+            let address = absolute(Path::new(&address))?;
+            let address = address.into_os_string().into_string();
+            let address = address.map_err(|path| Error::usage(format!("{}: the path is no UTF-8", path.to_string_lossy())))?;
+            Node::Leaf { scheme, address, options }
+        }
+        other => other,
+    })
+}
+
+fn with_force(node: Node) -> Node {
+    let Node::Layer { name, mut options, children } = node else { return node };
+    let knows_force = stack::table::layer(&name).is_ok_and(|row| row.options.iter().any(|option| option.name == "force"));
+    let has_metadata = options.iter().any(|(option, value)| option == "metadata" && value != "none");
+    if knows_force && has_metadata {
+        options.retain(|(option, _)| option != "force");
+        options.push(("force".to_owned(), "yes".to_owned()));
+    }
+    Node::Layer { name, options, children: children.into_iter().map(with_force).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_is_read_with_paths_relative_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tank.toml");
+        let text = "stack = 'raid1(metadata=1.2, a.img, \"b c.img\")'\nattach = 'yes'\npolicy = 'quick'\nnbd = ['unix']\n\
+                    [mount]\nfolder = '/srv/tank'\nfs = 'ext4'\n";
+        fs::write(&path, text).unwrap();
+        let settings = Settings::read(&path).unwrap();
+        let shown = folder.path().display();
+        assert_eq!(settings.stack, format!("raid1(metadata=1.2, file:{shown}/a.img, file:\"{shown}/b c.img\")"));
+        assert_eq!((settings.name.as_deref(), settings.attach, settings.policy), (Some("tank"), Attach::Yes, RemovalPolicy::Quick));
+        assert_eq!(settings.mount.as_ref().map(|mount| mount.fs.as_str()), Some("ext4"));
+        let again: Settings = serde_json::from_str(&serde_json::to_string(&settings).unwrap()).unwrap();
+        assert_eq!(again, settings);
+    }
+
+    #[test]
+    fn mistakes_in_a_configuration_are_named_with_their_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tank.toml");
+        for (text, line, reason) in [
+            ("stack = 'ram:1MiB'\npolicy = 'fast'\n", 2, "expected quick or performance"),
+            ("stack = 'ram:1MiB'\n\natach = 'yes'\n", 3, "unknown field `atach`"),
+            ("stack = \n", 1, ""),
+        ] {
+            fs::write(&path, text).unwrap();
+            let error = Settings::read(&path).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.to_string().contains(&format!("tank.toml, line {line}: ")) && error.to_string().contains(reason), "{error}");
+        }
+        fs::write(&path, "policy = 'quick'\n").unwrap();
+        assert!(Settings::read(&path).unwrap_err().to_string().contains("names no stack"));
+    }
+
+    #[test]
+    fn force_reaches_every_array_that_can_be_forced() {
+        let settings = |stack: &str| Settings { stack: stack.to_owned(), force: true, ..Settings::default() };
+        let forced = settings("raid0(raid5(metadata=1.2, a, b, c), raid1(metadata=1.2, d, e), raid6(f, g, h, i))").tree().unwrap();
+        let expected = "raid0(raid5(metadata=1.2, force=yes, file:a, file:b, file:c), raid1(metadata=1.2, file:d, file:e), \
+                        raid6(file:f, file:g, file:h, file:i))";
+        assert_eq!(forced.to_string(), expected);
+        assert!(!Settings { force: false, ..settings("raid5(metadata=1.2, a, b, c)") }.tree().unwrap().to_string().contains("force"));
+    }
+}

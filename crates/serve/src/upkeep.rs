@@ -1,0 +1,384 @@
+//! What a server does for its arrays beside serving: their metadata, rebuilds, resyncs and scrubs, and for its caches, which
+//! write out what is dirty and change their size; on a thread of its own.
+//!
+//! ```text
+//!   control socket ──Order──> thread: one reactor, a clerk and a keeper for each array ──> members
+//!                  <─answer─          │
+//!   status <── progress, what happened┘
+//! ```
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use array::maintain::{Ending, Keeper, Limits, Notice, Outcome, Progress, Work};
+use array::record::{Clerk, Running};
+use block::{Device, Error, ErrorKind};
+use cache::{CacheHandle, CacheKeeper};
+use host::facts;
+use mdtools::{WorkStatus, device_text};
+use reactor::{Reactor, Ringer};
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::ScrubAction;
+
+/// How many events are remembered.
+const EVENTS_MAX: usize = 64;
+/// How often something is looked at that rings no bell: paced work goes on by its own timers, this is for what is shown.
+const ROUND: Duration = Duration::from_secs(1);
+
+/// Something that happened to an array.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// When, in seconds since 1970.
+    pub unix_seconds: u64,
+    /// The array's name.
+    pub array: String,
+    /// What, in one line.
+    pub text: String,
+}
+
+/// What status shows of the upkeep.
+#[derive(Default)]
+struct Board {
+    /// The job under way, by array.
+    progress: Vec<Option<Progress>>,
+    /// Whether nothing is under way and nothing is due, by array.
+    idle: Vec<bool>,
+    /// The job that ended last, by array.
+    ended: Vec<Option<WorkStatus>>,
+    events: VecDeque<Event>,
+    /// Why upkeep has ended before its time.
+    trouble: Option<String>,
+}
+
+impl Board {
+    fn note(&mut self, array: &str, text: String) {
+        if self.events.len() == EVENTS_MAX {
+            self.events.pop_front();
+        }
+        self.events.push_back(Event { unix_seconds: facts::unix_seconds(), array: array.to_owned(), text });
+    }
+}
+
+enum Order {
+    Scrub(usize, ScrubAction, Sender<Result<(), Error>>),
+    /// How fast: the least and the most, where they are to change.
+    Speed(usize, [Option<u64>; 2], Sender<Result<Limits, Error>>),
+    /// Something was changed; the answer is sent once it has been looked at.
+    Look(Sender<()>),
+    /// Give a cache another size; the answer is sent once that has ended.
+    Resize(usize, u64, Sender<Result<(), Error>>),
+    End,
+}
+
+/// The upkeep of all arrays of a server. Dropping it ends the thread; what was under way goes on with the next start.
+pub(crate) struct Upkeep {
+    orders: Sender<Order>,
+    ringer: Ringer,
+    board: Arc<Shown>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the thread shows, and a bell for those who wait for a change.
+#[derive(Default)]
+struct Shown {
+    board: Mutex<Board>,
+    changed: Condvar,
+}
+
+impl Shown {
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Upkeep {
+    /// Begins to keep these arrays up.
+    ///
+    /// # Errors
+    /// What the system says to a thread or a reactor, and members to being opened.
+    pub(crate) fn start(arrays: &[Running], caches: &[CacheHandle]) -> Result<Upkeep, Error> {
+        let (orders, inbox) = mpsc::channel();
+        let (ready, made) = mpsc::channel();
+        let count = arrays.len();
+        let board = Board { progress: vec![None; count], idle: vec![true; count], ended: vec![None; count], ..Board::default() };
+        let board = Arc::new(Shown { board: Mutex::new(board), changed: Condvar::new() });
+        let (arrays, caches, shared) = (arrays.to_vec(), caches.to_vec(), Arc::clone(&board));
+        // The reactor belongs to this thread, so it is made here.
+        let keep = move || match Caretaker::open(&arrays, &caches, shared) {
+            Ok((mut caretaker, ringer)) => {
+                let _ = ready.send(Ok(ringer));
+                caretaker.run(&inbox);
+            }
+            Err(error) => {
+                let _ = ready.send(Err(error));
+            }
+        };
+        let failed = |error| Error::from_io("starting the upkeep of the arrays", error);
+        let thread = std::thread::Builder::new().name("upkeep".to_owned()).spawn(keep).map_err(failed)?;
+        let ringer = made.recv().map_err(|_| Error::new(ErrorKind::Other, "the upkeep of the arrays ended at once"))??;
+        Ok(Upkeep { orders, ringer, board, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// The job under way at an array.
+    pub(crate) fn progress(&self, array: usize) -> Option<Progress> {
+        self.board.board().progress[array].clone()
+    }
+
+    /// Waits for a second at most until nothing is under way and nothing is due at an array; whether that is so.
+    pub(crate) fn wait_until_idle(&self, array: usize) -> bool {
+        let busy = |board: &mut Board| !board.idle[array] && board.trouble.is_none();
+        let waited = self.board.changed.wait_timeout_while(self.board.board(), ROUND, busy);
+        let (board, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        board.idle[array]
+    }
+
+    /// The job that ended last at an array.
+    pub(crate) fn last_ended(&self, array: usize) -> Option<WorkStatus> {
+        self.board.board().ended[array].clone()
+    }
+
+    /// Ends the thread.
+    pub(crate) fn end(&self) {
+        self.tell(Order::End);
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // A thread that panicked has said so already.
+            let _ = thread.join();
+        }
+    }
+
+    /// What has happened of late, the latest last.
+    pub(crate) fn events(&self) -> Vec<Event> {
+        self.board.board().events.iter().cloned().collect()
+    }
+
+    /// Why nothing is kept up any more, if so.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.board.board().trouble.clone()
+    }
+
+    /// Notes something that was done from outside, and has what follows from it begun before this returns.
+    pub(crate) fn note(&self, array: &str, text: String) {
+        self.board.board().note(array, text);
+        let (sender, seen) = mpsc::channel();
+        self.tell(Order::Look(sender));
+        let _ = seen.recv();
+    }
+
+    /// Asks for a scrub, or acts on what is under way.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] where nothing is kept up, or upkeep has ended.
+    pub(crate) fn scrub(&self, array: usize, action: ScrubAction) -> Result<(), Error> {
+        self.ask("arrays", |sender| Order::Scrub(array, action, sender))
+    }
+
+    /// Changes how fast members are brought up to date and compared, in bytes of a member per second: the least while
+    /// somebody uses the array and the most while nobody does. The limits from now on.
+    ///
+    /// # Errors
+    /// As [`Upkeep::scrub`], and for rates that make no sense.
+    pub(crate) fn set_speed(&self, array: usize, least: Option<u64>, most: Option<u64>) -> Result<Limits, Error> {
+        self.ask("arrays", |sender| Order::Speed(array, [least, most], sender))
+    }
+
+    /// Gives a cache another size, and waits until it has it.
+    ///
+    /// # Errors
+    /// As [`CacheKeeper::resize`], and why it could not be done.
+    pub(crate) fn resize_cache(&self, cache: usize, size_bytes: u64) -> Result<(), Error> {
+        self.ask("caches", |sender| Order::Resize(cache, size_bytes, sender))
+    }
+
+    /// Gives an order about `whose`, and waits for its answer.
+    fn ask<T>(&self, whose: &str, order: impl FnOnce(Sender<Result<T, Error>>) -> Order) -> Result<T, Error> {
+        let (sender, answer) = mpsc::channel();
+        self.tell(order(sender));
+        answer.recv().unwrap_or_else(|_| Err(Error::new(ErrorKind::Other, format!("the upkeep of the {whose} has ended"))))
+    }
+
+    fn tell(&self, order: Order) {
+        let _ = self.orders.send(order);
+        self.ringer.ring();
+    }
+}
+
+impl Drop for Upkeep {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// What is done for one array. Keepers go before clerks: what they do is written down.
+struct Care {
+    name: String,
+    running: Running,
+    keeper: Option<Keeper>,
+    limits: Limits,
+    clerk: Option<Clerk>,
+    /// Names of the members that have failed, as was noted last.
+    failed: Vec<String>,
+}
+
+/// What is done for one cache.
+struct CacheCare {
+    keeper: CacheKeeper,
+    /// Who waits for its new size.
+    waiting: Option<Sender<Result<(), Error>>>,
+}
+
+impl CacheCare {
+    fn resize(&mut self, size_bytes: u64, answer: Sender<Result<(), Error>>) {
+        match self.keeper.resize(size_bytes) {
+            Ok(()) => self.waiting = Some(answer),
+            Err(error) => _ = answer.send(Err(error)),
+        }
+    }
+
+    fn poll(&mut self) {
+        if let Some(result) = self.keeper.poll()
+            && let Some(waiting) = self.waiting.take()
+        {
+            let _ = waiting.send(result);
+        }
+    }
+}
+
+impl Care {
+    fn set_speed(&mut self, least: Option<u64>, most: Option<u64>) -> Result<Limits, Error> {
+        let keeper = self.keeper.as_mut().ok_or_else(nothing_to_keep_up)?;
+        let least_bytes_per_second = least.unwrap_or(self.limits.least_bytes_per_second);
+        let most_bytes_per_second = most.unwrap_or(self.limits.most_bytes_per_second);
+        if least_bytes_per_second == 0 || least_bytes_per_second > most_bytes_per_second {
+            let (least, most) = (block::size_text(least_bytes_per_second), block::size_text(most_bytes_per_second));
+            return Err(Error::new(ErrorKind::Invalid, format!("at least {least} and at most {most} a second: not a pace to go at")));
+        }
+        self.limits = Limits { least_bytes_per_second, most_bytes_per_second, ..self.limits };
+        keeper.set_limits(self.limits);
+        Ok(self.limits)
+    }
+}
+
+struct Caretaker {
+    cares: Vec<Care>,
+    caches: Vec<CacheCare>,
+    board: Arc<Shown>,
+    reactor: Reactor,
+}
+
+impl Caretaker {
+    fn open(arrays: &[Running], caches: &[CacheHandle], board: Arc<Shown>) -> Result<(Caretaker, Ringer), Error> {
+        let failed = |error| Error::from_io("a reactor for the upkeep of the arrays", error);
+        let reactor = Reactor::wall().map_err(failed)?;
+        let ringer = reactor.ringer().map_err(failed)?;
+        let care = |running: &Running| {
+            let keeps = running.assembly().level.is_redundant() && !running.info().read_only;
+            let keeper = keeps.then(|| Keeper::open(running.control(), &reactor)).transpose()?;
+            let clerk = running.clerk(&reactor)?;
+            let (name, limits) = (running.assembly().name.clone(), Limits::default());
+            Ok(Care { name, running: running.clone(), keeper, limits, clerk, failed: Vec::new() })
+        };
+        let cares = arrays.iter().map(care).collect::<Result<Vec<_>, Error>>()?;
+        let keeper = |cache: &CacheHandle| Ok(CacheCare { keeper: CacheKeeper::open(cache, &reactor)?, waiting: None });
+        let caches = caches.iter().map(keeper).collect::<Result<Vec<_>, Error>>()?;
+        Ok((Caretaker { cares, caches, board, reactor }, ringer))
+    }
+
+    fn run(&mut self, inbox: &Receiver<Order>) {
+        let mut seen: Vec<Box<dyn FnOnce()>> = Vec::new();
+        loop {
+            for order in inbox.try_iter() {
+                match order {
+                    Order::Scrub(array, action, answer) => {
+                        let done = scrub(self.cares[array].keeper.as_mut(), action);
+                        seen.push(Box::new(move || _ = answer.send(done)) as Box<dyn FnOnce()>);
+                    }
+                    Order::Resize(cache, size_bytes, answer) => self.caches[cache].resize(size_bytes, answer),
+                    Order::Speed(array, [least, most], answer) => {
+                        let _ = answer.send(self.cares[array].set_speed(least, most));
+                    }
+                    Order::Look(answer) => seen.push(Box::new(move || _ = answer.send(()))),
+                    Order::End => return,
+                }
+            }
+            self.poll();
+            // What was asked for shows in what is answered.
+            seen.drain(..).for_each(|answer| answer());
+            if let Err(error) = self.reactor.wait(Some(self.reactor.now() + ROUND)) {
+                self.board.board().trouble = Some(format!("arrays are not kept up any more: {error}"));
+                return;
+            }
+        }
+    }
+
+    fn poll(&mut self) {
+        self.caches.iter_mut().for_each(CacheCare::poll);
+        for (number, care) in self.cares.iter_mut().enumerate() {
+            let (mut news, mut ended) = (Vec::new(), None);
+            while let Some(notice) = care.keeper.as_mut().and_then(Keeper::poll) {
+                news.push(told(&notice));
+                if let Notice::Ended(outcome) = notice {
+                    ended = Some(WorkStatus::from(&outcome.progress));
+                }
+            }
+            if let Some(clerk) = &mut care.clerk {
+                clerk.poll();
+            }
+            let failed = care.running.status().members.failed();
+            let mut board = self.board.board();
+            for (name, cause) in failed.iter().filter(|(name, _)| !care.failed.contains(name)) {
+                let cause = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+                board.note(&care.name, format!("{name} has failed{cause}"));
+            }
+            care.failed = failed.into_iter().map(|(name, _)| name).collect();
+            news.into_iter().for_each(|text| board.note(&care.name, text));
+            board.progress[number] = care.keeper.as_ref().and_then(Keeper::progress);
+            board.idle[number] = care.keeper.as_ref().is_none_or(Keeper::is_idle);
+            if ended.is_some() {
+                board.ended[number] = ended;
+            }
+            drop(board);
+            self.board.changed.notify_all();
+        }
+    }
+}
+
+fn scrub(keeper: Option<&mut Keeper>, action: ScrubAction) -> Result<(), Error> {
+    let keeper = keeper.ok_or_else(nothing_to_keep_up)?;
+    match action {
+        ScrubAction::Check => keeper.ask(Work::Check(None))?,
+        ScrubAction::Repair => keeper.ask(Work::Repair(None))?,
+        ScrubAction::Pause => keeper.pause(),
+        ScrubAction::Resume => keeper.resume(),
+        ScrubAction::Cancel => keeper.cancel(),
+    }
+    Ok(())
+}
+
+fn nothing_to_keep_up() -> Error {
+    Error::new(ErrorKind::Invalid, "there is nothing to compare: the array has no redundancy, or was started for reading only")
+}
+
+fn told(notice: &Notice) -> String {
+    match notice {
+        Notice::SpareSeated { member, name } => format!("the spare {} takes the place of member {member}", device_text(name)),
+        Notice::Began(work) => format!("the {work} has begun"),
+        Notice::Ended(Outcome { progress, ending }) => {
+            let mut text = match ending {
+                Ending::Done => format!("the {} is done", progress.work),
+                Ending::Cancelled => format!("the {} was ended before its time", progress.work),
+                Ending::Failed(error) => format!("the {} failed: {error}", progress.work),
+            };
+            if progress.differing_sectors > 0 {
+                text += &format!("; {} sectors did not agree", progress.differing_sectors);
+            }
+            if progress.lost.bytes() > 0 {
+                text += &format!("; {} bytes could not be restored", progress.lost.bytes());
+            }
+            text
+        }
+    }
+}
