@@ -18,30 +18,52 @@ const CONTENT_BYTES: usize = 48 << 20;
 /// So many arrays go through a machine before their files are removed.
 const ARRAYS_AT_ONCE: usize = 40;
 
-/// The arrays of these sizes, with their names. Large chunks are for a few only.
-fn arrays(sizes: Sizes) -> Vec<(String, Shape)> {
-    let shapes = match sizes {
-        Sizes::Large => {
-            let few = [("0", "original", 3), ("5", "left-symmetric", 3), ("6", "right-asymmetric", 5), ("10", "f2", 3), ("10", "o2", 4)];
-            few.into_iter().map(|(level, layout, members)| Shape::new(level, layout, members, sizes)).collect()
-        }
-        _ => Shape::all(sizes),
-    };
-    shapes.into_iter().map(|shape| (shape.to_string(), shape)).collect()
+/// Who wrote the arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writer {
+    Kernel,
+    Raidloom,
 }
 
-/// A read-only start without some members costs the kernel much more than all else. So it is made for one of the three sizes, each
-/// time another one; which losses an array lives through does not depend on sizes.
-fn is_taken_apart(shape: &Shape) -> bool {
-    let kinds = Shape::kinds();
-    let kind = kinds.iter().position(|(level, layout, _)| (*level, *layout) == (shape.level, shape.layout)).expect("a kind");
-    let turn = match shape.sizes {
+/// Set to try every kind and number of members at all three sizes in both directions: three times as long.
+const EVERYTHING: &str = "RAIDLOOM_TEST_EVERYTHING";
+
+/// Every level, layout and number of members crosses at one of the three sizes, in each direction at another one: a machine starts
+/// mdadm twice for each array, and that takes the time. What a layout does to addresses is enumerated elsewhere, for all sizes.
+fn crosses(shape: &Shape, writer: Writer) -> bool {
+    let size = match shape.sizes {
         Sizes::Small => 0,
         Sizes::Odd => 1,
         Sizes::Unequal => 2,
         Sizes::Large => return true,
     };
-    (kind + shape.members) % 3 == turn
+    (turn(shape) + usize::from(writer == Writer::Kernel)) % 3 == size
+}
+
+/// Which of the three sizes it is, by kind and number of members.
+fn turn(shape: &Shape) -> usize {
+    let kinds = Shape::kinds();
+    let kind = kinds.iter().position(|(level, layout, _)| (*level, *layout) == (shape.level, shape.layout)).expect("a kind");
+    (kind + shape.members) % 3
+}
+
+/// The arrays of these sizes that cross, with their names. Large chunks are for a few only.
+fn arrays(sizes: Sizes, writer: Writer) -> Vec<(String, Shape)> {
+    let everything = std::env::var_os(EVERYTHING).is_some();
+    let shapes: Vec<Shape> = match sizes {
+        Sizes::Large => {
+            let few = [("0", "original", 3), ("5", "left-symmetric", 3), ("6", "right-asymmetric", 5), ("10", "f2", 3), ("10", "o2", 4)];
+            few.into_iter().map(|(level, layout, members)| Shape::new(level, layout, members, sizes)).collect()
+        }
+        _ => Shape::all(sizes).into_iter().filter(|shape| everything || crosses(shape, writer)).collect(),
+    };
+    shapes.into_iter().map(|shape| (shape.to_string(), shape)).collect()
+}
+
+/// A read-only start without some members costs the kernel much more than all else; which losses an array lives through does not
+/// depend on sizes. So also where everything crosses, each kind is taken apart at one size only.
+fn is_taken_apart(shape: &Shape) -> bool {
+    crosses(shape, Writer::Raidloom)
 }
 
 /// Reads the whole array through raidloom and compares. `refused` when it does not start.
@@ -100,7 +122,7 @@ fn the_kernel_wrote(sizes: Sizes, seed: u64) {
     let mut wrong = Wrong::default();
     // Each array holds another part, so that what an earlier one left is wrong in a later one.
     let skip = |number: usize| (number as u64) * 33 * SECTOR_BYTES;
-    let arrays: Vec<(usize, (String, Shape))> = arrays(sizes).into_iter().enumerate().collect();
+    let arrays: Vec<(usize, (String, Shape))> = arrays(sizes, Writer::Kernel).into_iter().enumerate().collect();
     for batch in arrays.chunks(ARRAYS_AT_ONCE) {
         let jobs: Vec<Job<'_>> = (batch.iter())
             .map(|(number, (name, shape))| Job { skip: skip(*number), ..Job::new("make", name, *shape, &content_path) })
@@ -156,7 +178,7 @@ fn the_kernel_reads(sizes: Sizes, seed: u64) {
     let folder = folder();
     let machine = Machine::new(folder.path(), sizes, !seed).expect("images");
     let mut wrong = Wrong::default();
-    let mut arrays = arrays(sizes);
+    let mut arrays = arrays(sizes, Writer::Raidloom);
     let is_planted = |name: &str| name == "planted";
     arrays.push(("planted".to_owned(), Shape::new("5", "parity-last", 4, sizes)));
     for (batch, number) in arrays.chunks(ARRAYS_AT_ONCE).zip(0_u64..) {
@@ -259,8 +281,19 @@ fn nothing_is_left_out() {
     let all: Vec<Shape> = sizes.into_iter().flat_map(Shape::all).collect();
     let names: BTreeSet<String> = all.iter().map(Shape::to_string).collect();
     assert_eq!((names.len(), all.len()), (3 * 155, 3 * 155), "each has a name of its own");
-    let apart = |shape: &&Shape| is_taken_apart(shape);
-    assert_eq!(all.iter().filter(apart).count(), 155, "each kind and number of members is taken apart at one size");
+    for writer in [Writer::Kernel, Writer::Raidloom] {
+        let crossing: Vec<&Shape> = all.iter().filter(|shape| crosses(shape, writer)).collect();
+        let kinds: BTreeSet<_> = crossing.iter().map(|shape| (shape.level, shape.layout, shape.members)).collect();
+        assert_eq!((crossing.len(), kinds.len()), (155, 155), "{writer:?}: each kind and number of members crosses at one size");
+        for (level, layout, least) in Shape::kinds() {
+            let sizes = crossing.iter().filter(|shape| (shape.level, shape.layout) == (level, layout)).map(|shape| shape.sizes as usize);
+            assert_eq!(
+                sizes.collect::<BTreeSet<_>>().len(),
+                3.min(Sizes::MEMBERS_MAX - least + 1),
+                "{writer:?}: {level} {layout} has all sizes"
+            );
+        }
+    }
     // The two layouts of level 0 differ where members are unequal and more than one goes on.
     for members in 3..=Sizes::MEMBERS_MAX {
         let sizes: Vec<u64> =
