@@ -8,11 +8,14 @@ use reactor::{RingFile, Time};
 
 use super::handshake::Handshake;
 use super::memory::Pool;
+use super::places::Ticket;
 use super::tls::Tunnel;
 use super::transmission::{Errno, Session};
 
+/// Bytes taken from a socket at once while its handshake lasts: enough for all that clients say in it as a rule.
+const GREETING_BYTES: usize = 2048;
 /// Bytes taken from a socket at once. A write's data that do not come with its head go straight to where they are needed.
-const INPUT_BYTES: usize = 64 << 10;
+pub(super) const INPUT_BYTES: usize = 64 << 10;
 /// Small replies are gathered in buffers of this size, in bytes.
 const NOTES_BYTES: usize = 4096;
 
@@ -28,6 +31,8 @@ const REQUESTS_MAX: usize = 256;
 pub(super) struct Connection {
     pub(super) socket: RingFile,
     pub(super) descriptor: Arc<OwnedFd>,
+    pub(super) ticket: Ticket,
+    pub(super) asked: Asked,
     pub(super) phase: Phase,
     pub(super) tunnel: Option<Tunnel>,
     pub(super) receiving: Receiving,
@@ -55,6 +60,15 @@ pub(super) struct Connection {
     pub(super) pressed: bool,
     /// Has something to send, or may be at its end.
     pub(super) touched: bool,
+}
+
+/// Whether it has asked its export anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    Something,
+    NothingSince(Time),
+    /// For so long that it makes way for others.
+    NothingForLong,
 }
 
 pub(super) enum Phase {
@@ -141,15 +155,24 @@ pub(super) enum Receiving {
 }
 
 impl Connection {
-    pub(super) fn new(socket: RingFile, descriptor: Arc<OwnedFd>, handshake: Handshake, now: Time, deadline: Time) -> Connection {
+    pub(super) fn new(
+        socket: RingFile,
+        descriptor: Arc<OwnedFd>,
+        ticket: Ticket,
+        handshake: Handshake,
+        now: Time,
+        deadline: Time,
+    ) -> Connection {
         Connection {
             socket,
             descriptor,
+            ticket,
+            asked: Asked::Something,
             phase: Phase::Handshake(handshake),
             tunnel: None,
             receiving: Receiving::Nothing,
             cipher: None,
-            input: Input { buffer: Some(BufMut::zeroed(INPUT_BYTES)), kept: None, start: 0, end: 0 },
+            input: Input { buffer: Some(BufMut::zeroed(GREETING_BYTES)), capacity: GREETING_BYTES, kept: None, start: 0, end: 0 },
             output: Output::default(),
             payload: None,
             skip_bytes: 0,
@@ -171,6 +194,11 @@ impl Connection {
             Phase::Transmission(session) => Some(session),
             Phase::Handshake(_) => None,
         }
+    }
+
+    /// Notes that it asks something; what it had done before.
+    pub(super) fn has_asked(&mut self) -> Asked {
+        std::mem::replace(&mut self.asked, Asked::Something)
     }
 
     /// Notes a request; its number among those of this connection.
@@ -214,6 +242,8 @@ impl Connection {
 pub(super) struct Input {
     /// None while it is lent to the kernel.
     buffer: Option<BufMut>,
+    /// Its length, in bytes.
+    capacity: usize,
     /// The buffer's front, while the rest is lent.
     kept: Option<BufMut>,
     start: usize,
@@ -224,6 +254,24 @@ impl Input {
     /// What is there.
     pub(super) fn bytes(&self) -> &[u8] {
         self.buffer.as_ref().and_then(BufMut::as_slice).map_or(&[], |bytes| &bytes[self.start..self.end])
+    }
+
+    /// Whether there is no room for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.end - self.start == self.capacity
+    }
+
+    /// Makes room for `capacity` bytes. Nothing is done while the buffer is lent to the kernel.
+    pub(super) fn grow(&mut self, capacity: usize) {
+        if capacity <= self.capacity || self.buffer.is_none() {
+            return;
+        }
+        let mut larger = BufMut::zeroed(capacity);
+        let count = self.end - self.start;
+        if let Some(target) = larger.as_mut_slice() {
+            target[..count].copy_from_slice(self.bytes());
+        }
+        *self = Input { buffer: Some(larger), capacity, kept: None, start: 0, end: count };
     }
 
     pub(super) fn consume(&mut self, count: usize) {
@@ -255,7 +303,7 @@ impl Input {
     /// Gives its free part away to be received into; none when there is no room.
     pub(super) fn lend(&mut self) -> Option<BufMut> {
         self.compact();
-        if self.end == INPUT_BYTES {
+        if self.end == self.capacity {
             return None;
         }
         let mut rest = self.buffer.take()?;

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use block::{BufMut, Returned};
 
-use super::connection::{Payload, Phase, Piece, Running};
-use super::handshake::Verdict;
+use super::connection::{Asked, INPUT_BYTES, Payload, Phase, Piece, Running};
+use super::handshake::{OPTION_MAX_BYTES, Verdict};
 use super::memory::Taken;
 use super::server::Counters;
 use super::tls::Tunnel;
 use super::transmission::{self, Command, Decision, Session};
-use super::wire::REQUEST_BYTES;
+use super::wire::{OPTION_BYTES, REQUEST_BYTES};
 use super::worker::Worker;
 use crate::serve::{self, Answer, Desk, Order};
 
@@ -37,7 +37,13 @@ impl Worker {
         connection.output.push_small(&out);
         self.small = out;
         match verdict {
-            Verdict::More => taken > 0,
+            Verdict::More => {
+                let connection = self.get(index);
+                if taken == 0 && connection.input.is_full() {
+                    connection.input.grow(OPTION_BYTES + OPTION_MAX_BYTES);
+                }
+                taken > 0
+            }
             Verdict::Answered => {
                 self.touch(index);
                 true
@@ -73,14 +79,17 @@ impl Worker {
 
     /// The handshake is over.
     fn enter(&mut self, index: u32, session: Session) -> bool {
-        if self.shared.connections.fetch_add(1, Ordering::Relaxed) >= self.shared.limits.connections {
-            self.shared.connections.fetch_sub(1, Ordering::Relaxed);
+        if !self.get(index).ticket.establish() {
             self.turn_away(index);
             return false;
         }
         self.handshakes -= 1;
+        self.quiet += 1;
         self.counters(session.export).connections.fetch_add(1, Ordering::Relaxed);
+        let now = self.now;
         let connection = self.get(index);
+        connection.asked = Asked::NothingSince(now);
+        connection.input.grow(INPUT_BYTES);
         connection.phase = Phase::Transmission(session);
         connection.deadline = None;
         self.touch(index);
@@ -134,6 +143,11 @@ impl Worker {
 
     /// Takes one request; not when it has to wait, or the connection has ended with it.
     fn take_request(&mut self, index: u32, session: Session, head: &[u8; REQUEST_BYTES]) -> bool {
+        match self.get(index).has_asked() {
+            Asked::NothingSince(_) => self.quiet -= 1,
+            Asked::NothingForLong => self.get(index).ticket.has_asked(),
+            Asked::Something => (),
+        }
         let (cookie, decision) = transmission::decide(head, &self.shared.shapes[session.export], session);
         let command = match decision {
             Decision::Do(command) => command,

@@ -124,20 +124,20 @@ impl Listener {
         Ok(listeners)
     }
 
-    /// The next connection that waits.
-    pub(super) fn accept(&self) -> io::Result<OwnedFd> {
+    /// The next connection that waits, and where on the network it comes from.
+    pub(super) fn accept(&self) -> io::Result<(OwnedFd, Option<IpAddr>)> {
         match &self.socket {
             Socket::Unix(listener) => {
                 let stream = listener.accept()?.0;
                 // As below. The kernel gives what its limit (net.core.wmem_max) allows.
                 let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES);
-                Ok(stream.into())
+                Ok((stream.into(), None))
             }
             Socket::Tcp(listener) => {
-                let stream: TcpStream = listener.accept()?.0;
+                let (stream, address): (TcpStream, SocketAddr) = listener.accept()?;
                 // Replies are gathered here already; a connection without this option is slower, not wrong.
                 let _ = stream.set_nodelay(true);
-                Ok(stream.into())
+                Ok((stream.into(), Some(address.ip())))
             }
         }
     }

@@ -44,12 +44,15 @@ impl Pool {
     /// Takes back what [`Pool::take`] gave.
     pub(super) fn give_back(&mut self, head: usize, buffer: BufMut) {
         let length = buffer.len() - head;
-        if self.bytes + buffer.len() > POOL_MAX_BYTES {
-            // Sizes that are not asked for any more make way.
-            self.kinds.clear();
-            self.bytes = 0;
-        }
         if buffer.len() > POOL_MAX_BYTES / 4 {
+            return;
+        }
+        if self.bytes + buffer.len() > POOL_MAX_BYTES {
+            // Sizes that are not asked for any more make way; there are enough of those that are.
+            self.kinds.retain(|kind| (kind.head, kind.length) == (head, length));
+            self.bytes = self.kinds.iter().map(|kind| kind.buffers.iter().map(BufMut::len).sum::<usize>()).sum();
+        }
+        if self.bytes + buffer.len() > POOL_MAX_BYTES {
             return;
         }
         self.bytes += buffer.len();
@@ -125,6 +128,23 @@ mod tests {
             pool.give_back(0, BufMut::zeroed(1 << 20));
         }
         assert!(pool.bytes <= POOL_MAX_BYTES, "{}", pool.bytes);
+    }
+
+    #[test]
+    fn a_buffer_too_large_to_be_kept_leaves_the_others_where_they_are() {
+        let mut pool = Pool::default();
+        let small: Vec<BufMut> = (0..POOL_MAX_BYTES / 4096).map(|_| pool.take(0, 4096)).collect();
+        small.into_iter().for_each(|buffer| pool.give_back(0, buffer));
+        let full = pool.bytes;
+        assert!(full > POOL_MAX_BYTES - 8192, "{full}");
+        pool.give_back(28, BufMut::zeroed(28 + (32 << 20)));
+        assert_eq!(pool.bytes, full);
+        // Nor does one that would be kept, if there were room, empty it of its like.
+        pool.give_back(0, BufMut::zeroed(4096));
+        assert_eq!(pool.bytes, full);
+        // Another kind is what is asked for now.
+        pool.give_back(0, BufMut::zeroed(1 << 20));
+        assert_eq!(pool.bytes, 1 << 20);
     }
 
     #[test]

@@ -10,7 +10,8 @@
 //! [`handshake`] and [`transmission`]: bytes in, bytes and decisions out, so that it can be fuzzed.
 //!
 //! What clients can make the server use is bounded ([`Limits`]): memory by a budget of which each connection may always
-//! have 1 MiB, connections by their number, handshakes by number and time. A client that breaks the protocol is cut off;
+//! have 1 MiB, connections by their number, in all and for each address, handshakes by number and time. Whoever is over a
+//! bound is turned away before anything is allocated for it ([`places`]). A client that breaks the protocol is cut off;
 //! others do not notice.
 
 mod connection;
@@ -18,6 +19,7 @@ mod converse;
 pub mod handshake;
 mod listen;
 mod memory;
+mod places;
 mod server;
 mod tls;
 pub mod transmission;

@@ -14,6 +14,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 
 use super::handshake::{Shape, TlsRule};
 use super::listen::{Address, Listener};
+use super::places::{Places, Ticket};
 use super::tls::Tls;
 use super::wire::STRING_MAX_BYTES;
 use super::worker::Worker;
@@ -36,9 +37,14 @@ pub struct Export {
 /// Bounds on what clients can make the server use.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections that have chosen an export; more are turned away.
+    /// Connections that have chosen an export; more are turned away, unless a silent one makes way.
     pub connections: usize,
-    /// Connections that have not; when there are more, the oldest makes way.
+    /// Connections from one address over TCP, whether they have chosen an export or not; more are turned away in the same way.
+    pub connections_per_address: usize,
+    /// How long a connection that has chosen an export may ask it nothing at all before it makes way for another that needs
+    /// its place. Where there are places, it may stay silent.
+    pub silent_time: Duration,
+    /// Connections that have not chosen an export yet; when there are more, the oldest makes way.
     pub handshakes: usize,
     /// How long a handshake may take.
     pub handshake_time: Duration,
@@ -53,6 +59,8 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             connections: 256,
+            connections_per_address: 64,
+            silent_time: Duration::from_secs(30),
             handshakes: 256,
             handshake_time: Duration::from_secs(10),
             memory_bytes: 256 << 20,
@@ -154,15 +162,14 @@ pub(super) struct Shared {
     pub(super) workers: usize,
     /// Connections of each worker.
     pub(super) loads: Vec<AtomicUsize>,
-    /// Connections that use an export.
-    pub(super) connections: AtomicUsize,
-    pub(super) turned_away: AtomicU64,
+    /// Who may come in.
+    pub(super) places: Arc<Places>,
     trouble: Mutex<Option<String>>,
 }
 
 /// What a worker is told.
 pub(super) enum Mail {
-    Connection(OwnedFd, TlsRule),
+    Connection(Arc<OwnedFd>, Ticket, TlsRule),
     Stop,
 }
 
@@ -222,8 +229,7 @@ impl Server {
             limits: options.limits,
             workers,
             loads: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
-            connections: AtomicUsize::new(0),
-            turned_away: AtomicU64::new(0),
+            places: Places::new(options.limits),
             trouble: Mutex::new(None),
         });
         let mut server = Server {
@@ -273,8 +279,8 @@ impl Server {
             trouble: export.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         });
         Status {
-            connections: self.shared.connections.load(Ordering::Relaxed),
-            turned_away: self.shared.turned_away.load(Ordering::Relaxed),
+            connections: self.shared.places.established(),
+            turned_away: self.shared.places.turned_away(),
             exports: exports.collect(),
             trouble: self.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
@@ -361,6 +367,9 @@ fn start_worker(shared: &Arc<Shared>, number: usize) -> io::Result<(Hand, JoinHa
     Ok((Hand { mail, ringer }, thread))
 }
 
+/// How long the accepting of connections rests when there is no room, before it looks whether it should end.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// Deals connections out to the workers, to the one with the fewest first.
 fn accept(shared: &Shared, listeners: &[Listener], hands: &[Hand], stop: &Stop) {
     // Out of descriptors: those who wait are left to wait until others have gone.
@@ -370,18 +379,23 @@ fn accept(shared: &Shared, listeners: &[Listener], hands: &[Hand], stop: &Stop) 
         if !exhausted {
             watched.extend(listeners.iter().map(|listener| PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)));
         }
-        let pause = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        let pause = Timespec { tv_sec: 0, tv_nsec: PAUSE.subsec_nanos().into() };
         if rustix::event::poll(&mut watched, exhausted.then_some(&pause)).is_err() {
             continue;
         }
         exhausted = false;
         for listener in listeners {
+            // Whoever comes faster than others go waits in the kernel, where it takes no memory of ours.
+            if !shared.places.wait_for_room(PAUSE) {
+                break;
+            }
             match listener.accept() {
-                Ok(descriptor) => {
+                Ok((descriptor, address)) => {
+                    let Some((descriptor, ticket)) = shared.places.admit(descriptor, address) else { continue };
                     let loads = shared.loads.iter().map(|load| load.load(Ordering::Relaxed));
                     let number = loads.enumerate().min_by_key(|(_, load)| *load).map_or(0, |(number, _)| number);
                     shared.loads[number].fetch_add(1, Ordering::Relaxed);
-                    hands[number].tell(Mail::Connection(descriptor, listener.tls));
+                    hands[number].tell(Mail::Connection(descriptor, ticket, listener.tls));
                 }
                 Err(error) if matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOBUFS | ENOMEM)) => exhausted = true,
                 // Nobody is there, or has gone again.

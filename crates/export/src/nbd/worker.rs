@@ -17,9 +17,10 @@ use std::time::Duration;
 use block::BufMut;
 use reactor::{Event, Outcome, Reactor, Source, Time};
 
-use super::connection::{Connection, Ending, Phase, Receiving};
+use super::connection::{Asked, Connection, Ending, Phase, Receiving};
 use super::handshake::{Handshake, TlsRule};
 use super::memory::{Budget, Pool};
+use super::places::Ticket;
 use super::server::{Counters, Mail, Shared};
 use super::tls::Tunnel;
 use super::wire::REQUEST_MAX_BYTES;
@@ -51,6 +52,8 @@ pub(super) struct Worker {
     pub(super) pool: Pool,
     pub(super) budget: Budget,
     pub(super) handshakes: usize,
+    /// Connections that have chosen an export, asked nothing, and may do so for some time yet.
+    pub(super) quiet: usize,
     pub(super) now: Time,
     next_tick: Time,
     /// When everything has to be over.
@@ -78,6 +81,7 @@ impl Worker {
             pool: Pool::default(),
             budget: Budget::new(share, u64::from(REQUEST_MAX_BYTES)),
             handshakes: 0,
+            quiet: 0,
             next_tick: Time::ZERO,
             stop_at: None,
             answers: Vec::new(),
@@ -120,7 +124,7 @@ impl Worker {
 
     /// The next moment at which somebody's time may be up. With only quiet clients there is none.
     fn deadline(&self) -> Option<Time> {
-        let watched = self.handshakes > 0 || self.draining > 0 || !self.pressed.is_empty() || self.stop_at.is_some();
+        let watched = self.handshakes + self.quiet > 0 || self.draining > 0 || !self.pressed.is_empty() || self.stop_at.is_some();
         watched.then_some(self.next_tick)
     }
 
@@ -143,7 +147,7 @@ impl Worker {
     fn read_mail(&mut self) {
         loop {
             match self.inbox.try_recv() {
-                Ok(Mail::Connection(descriptor, rule)) => self.welcome(descriptor, rule),
+                Ok(Mail::Connection(descriptor, ticket, rule)) => self.welcome(descriptor, ticket, rule),
                 Err(TryRecvError::Empty) => return,
                 Ok(Mail::Stop) | Err(TryRecvError::Disconnected) if self.stop_at.is_none() => self.stop(),
                 Ok(Mail::Stop) => (),
@@ -163,19 +167,15 @@ impl Worker {
         }
     }
 
-    fn welcome(&mut self, descriptor: OwnedFd, rule: TlsRule) {
-        let descriptor = Arc::new(descriptor);
+    fn welcome(&mut self, descriptor: Arc<OwnedFd>, ticket: Ticket, rule: TlsRule) {
         let registered = self.reactor.register(Arc::clone(&descriptor));
         let (Ok(socket), None) = (registered, self.stop_at) else {
             self.shared.loads[self.number].fetch_sub(1, Ordering::Relaxed);
             return;
         };
-        if self.handshakes >= (self.shared.limits.handshakes / self.shared.workers).max(1) {
-            self.drop_oldest_handshake();
-        }
         let (handshake, greeting) = Handshake::new(rule);
         let deadline = self.now + self.shared.limits.handshake_time;
-        let mut connection = Connection::new(socket, descriptor, handshake, self.now, deadline);
+        let mut connection = Connection::new(socket, descriptor, ticket, handshake, self.now, deadline);
         connection.output.push_small(&greeting);
         let index = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
@@ -186,20 +186,8 @@ impl Worker {
         self.touch(index);
     }
 
-    /// Many may come and say nothing; whoever means it is through in a moment, so the one who has taken longest makes way.
-    fn drop_oldest_handshake(&mut self) {
-        let waiting = self.connections.iter().zip(0..).filter_map(|(connection, index)| {
-            let connection = connection.as_ref()?;
-            let waits = matches!(connection.phase, Phase::Handshake(_)) && connection.ending != Ending::Dead;
-            waits.then_some((connection.deadline, index))
-        });
-        if let Some((_, index)) = waiting.min() {
-            self.turn_away(index);
-        }
-    }
-
     pub(super) fn turn_away(&mut self, index: u32) {
-        self.shared.turned_away.fetch_add(1, Ordering::Relaxed);
+        self.shared.places.note_turned_away();
         self.kill(index);
     }
 
@@ -212,6 +200,13 @@ impl Worker {
             let stuck = pressed && connection.output.is_sending() && self.now.since(connection.moved) >= PATIENCE;
             if connection.ending != Ending::Dead && (late || stuck) {
                 self.turn_away(index);
+            } else if let Asked::NothingSince(since) = connection.asked
+                && self.now.since(since) >= self.shared.limits.silent_time
+            {
+                self.quiet -= 1;
+                let connection = self.get(index);
+                connection.asked = Asked::NothingForLong;
+                connection.ticket.is_silent();
             }
         }
     }
@@ -253,6 +248,7 @@ impl Worker {
         let before = std::mem::replace(&mut connection.ending, Ending::Dead);
         if before != Ending::Dead {
             connection.deadline = None;
+            connection.ticket.give_up();
             // Ends whatever the kernel still does with it. One that is gone already needs no end.
             let _ = rustix::net::shutdown(&connection.descriptor, rustix::net::Shutdown::Both);
         }
@@ -445,9 +441,14 @@ impl Worker {
         match connection.phase {
             Phase::Handshake(_) => self.handshakes -= 1,
             Phase::Transmission(session) => {
-                self.shared.connections.fetch_sub(1, Ordering::Relaxed);
                 self.counters(session.export).connections.fetch_sub(1, Ordering::Relaxed);
             }
+        }
+        self.quiet -= usize::from(matches!(connection.asked, Asked::NothingSince(_)));
+        drop(connection);
+        if self.free.len() == self.connections.len() {
+            // Nobody is there to use it again.
+            self.pool = Pool::default();
         }
     }
 }

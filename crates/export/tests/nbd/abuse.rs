@@ -89,6 +89,8 @@ fn options_that_are_too_long_or_make_no_sense_are_answered() {
     for (number, data, kind) in [
         (7, &b"\0\0\0\x01"[..], (1 << 31) + 3),
         (7, b"\xff\xff\xff\xffx", (1 << 31) + 3),
+        // As long as an option may be.
+        (7, &[1; 64 << 10], (1 << 31) + 3),
         (7, b"\0\0\0\0\xff\xff", (1 << 31) + 3),
         (7, b"\0\0\0\x04none\0\0", (1 << 31) + 6),
         (10, b"\0\0\0\0\xff\xff\xff\xff", (1 << 31) + 3),
@@ -130,7 +132,7 @@ fn who_does_not_finish_the_handshake_is_cut_off() {
     assert!(cut_off, "the whole of a long handshake, byte by byte");
     assert!(is_cut_off(&mut silent));
     assert_eq!(served.server.status().turned_away, 2);
-    // The one whose handshake is over may be silent for as long as it likes.
+    // The one whose handshake is over may be silent as long as nobody else needs its place.
     bystander.goes_on();
 }
 
@@ -142,12 +144,8 @@ fn ten_thousand_connections_leave_room_for_one_who_means_it() {
     let served = serve(Arc::new(Memory::new(1 << 20)), &quick_limits(limits));
     let mut bystander = Bystander::of(&served);
     bystander.goes_on();
-    // Both ends of each are in this process. Where so many are not permitted, they are fewer at once, and as many in all.
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let wanted = limit.maximum.map_or(u64::MAX, |most| most).min(3 * COUNT as u64);
-    let raised = rustix::process::Rlimit { current: Some(wanted), maximum: limit.maximum };
-    rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).expect("within the maximum");
-    let at_once = COUNT.min((wanted as usize).saturating_sub(1000));
+    // Where so many are not permitted, they are fewer at once, and as many in all.
+    let at_once = raise_descriptors(COUNT);
     let before = resident_bytes();
     let mut idle = std::collections::VecDeque::new();
     for number in 0..COUNT {
@@ -172,6 +170,42 @@ fn ten_thousand_connections_leave_room_for_one_who_means_it() {
     assert!(served.server.status().turned_away > COUNT as u64 / 2, "{:?}", served.server.status());
 }
 
+/// How many connections this process may hold at once, both ends of each; as many as `wanted` where it may.
+fn raise_descriptors(wanted: usize) -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let most = limit.maximum.map_or(u64::MAX, |most| most).min(3 * wanted as u64);
+    let raised = rustix::process::Rlimit { current: Some(most), maximum: limit.maximum };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).expect("within the maximum");
+    wanted.min((most as usize).saturating_sub(1000))
+}
+
+#[test]
+fn a_burst_of_idle_connections_takes_little_memory_and_gives_it_back() {
+    let _alone = alone();
+    let served = serve(Arc::new(Memory::new(1 << 20)), &quick_limits(Limits::default()));
+    let mut bystander = Bystander::of(&served);
+    bystander.goes_on();
+    let count = raise_descriptors(9000);
+    let before = resident_bytes();
+    // As fast as the kernel takes them: nobody waits until those before have been looked at.
+    let idle: Vec<UnixStream> = (0..count).map(|_| UnixStream::connect(&served.socket).expect("the server listens")).collect();
+    let mut most = resident_bytes();
+    for _ in 0..20 {
+        bystander.goes_on();
+        most = most.max(resident_bytes());
+    }
+    // Somebody new gets in all the same.
+    assert!(served.client("").reads(0, 512).is_ok());
+    let grown = most.max(resident_bytes()).saturating_sub(before);
+    assert!(grown < 64 << 20, "{grown} bytes more than before, with {count} connections");
+    drop(idle);
+    while served.server.status().connections > 1 {
+        std::thread::yield_now();
+    }
+    let left = resident_bytes().saturating_sub(before);
+    assert!(left < 32 << 20, "{left} bytes more than before, with all of them gone");
+}
+
 #[test]
 fn connections_beyond_the_limit_are_refused_and_make_room_when_they_go() {
     let served = serve(Arc::new(Memory::new(1 << 20)), &quick_limits(Limits { connections: 3, ..Limits::default() }));
@@ -184,6 +218,60 @@ fn connections_beyond_the_limit_are_refused_and_make_room_when_they_go() {
         std::thread::yield_now();
     }
     assert!(served.client("").reads(0, 512).is_ok());
+}
+
+#[test]
+fn clients_that_choose_an_export_and_ask_nothing_lock_nobody_out() {
+    let limits = Limits { connections: 8, silent_time: Duration::from_millis(1), ..Limits::default() };
+    let served = serve(Arc::new(Memory::new(1 << 20)), &quick_limits(limits));
+    let mut bystander = Bystander::of(&served);
+    bystander.goes_on();
+    let mut silent: Vec<Client> = (0..7).map(|_| served.client("")).collect();
+    // Those who come are refused until the silent ones have been so for their time; then one after the other gets in.
+    let mut busy = Vec::new();
+    let reactor = reactor::Reactor::wall().expect("a clock");
+    let began = reactor.now();
+    while busy.len() < 7 {
+        assert!(reactor.now().since(began) < super::client::PATIENCE, "{} of 7 got in: {:?}", busy.len(), served.server.status());
+        let Ok(mut client) = Client::over(served.connect(), "") else { continue };
+        if client.try_reads(0, 512).is_ok() {
+            busy.push(client);
+        }
+    }
+    assert!(silent.iter_mut().all(Client::is_cut_off));
+    // All that have asked something stay, and nobody new gets in.
+    assert!(Client::over(served.connect(), "").is_err());
+    busy.iter_mut().for_each(|client| assert!(client.reads(0, 512).is_ok()));
+    bystander.goes_on();
+}
+
+#[test]
+fn one_address_of_a_network_does_not_take_all_places() {
+    let limits = Limits { connections_per_address: 3, ..Limits::default() };
+    let exports = vec![super::client::export("drive", Arc::new(Memory::new(1 << 20)), export::RemovalPolicy::Performance)];
+    let address = "127.0.0.1:0".parse().expect("an address");
+    let server = export::nbd::Server::start(exports, &[address], &quick_limits(limits)).expect("a server");
+    let uri = server.uris("drive").remove(0);
+    let port: u16 = uri.rsplit_once(':').and_then(|(_, rest)| rest.split('/').next()?.parse().ok()).expect("a port");
+    // The whole of 127.0.0.0/8 is this machine, so that it can come from several addresses.
+    let from = |last: u8| -> std::net::TcpStream {
+        use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+        use std::net::{Ipv4Addr, SocketAddrV4};
+        let made = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        bind(&made, &SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, last), 0)).expect("an address of this machine");
+        connect(&made, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).expect("the server listens");
+        let stream = std::net::TcpStream::from(made);
+        stream.set_read_timeout(Some(super::client::PATIENCE)).expect("a socket");
+        stream
+    };
+    let mut greedy: Vec<_> = (0..3).map(|_| from(2)).collect();
+    assert!(greedy.iter_mut().all(|stream| exactly::<18>(stream).is_ok()));
+    assert!(exactly::<18>(&mut from(2)).is_err(), "a fourth of the same address");
+    assert!(exactly::<18>(&mut from(3)).is_ok(), "somebody else");
+    drop(greedy);
+    while exactly::<18>(&mut from(2)).is_err() {
+        std::thread::yield_now();
+    }
 }
 
 #[test]
@@ -237,6 +325,36 @@ fn one_who_asks_for_much_and_takes_nothing_holds_up_nobody() {
     drop(greedy);
     // What they held is free again.
     assert!(served.client("").reads(0, 32 << 20).is_ok());
+}
+
+#[test]
+fn memory_for_data_comes_back_when_its_clients_have_gone() {
+    let _alone = alone();
+    let served = serve(Arc::new(Memory::new(32 << 20)), &Options { workers: 1, ..Options::default() });
+    let mut bystander = Bystander::of(&served);
+    bystander.goes_on();
+    let before = resident_bytes();
+    for _ in 0..2 {
+        let mut clients: Vec<Client> = (0..64).map(|_| served.client("")).collect();
+        for client in &mut clients {
+            let asked: Vec<u8> = (0..8).flat_map(|cookie| request(READ, 0, cookie, 0, 1 << 20)).collect();
+            client.stream.write_all(&asked).expect("sent");
+        }
+        while served.server.status().exports[0].reads < 64 {
+            std::thread::yield_now();
+        }
+        drop(clients);
+        while served.server.status().connections > 1 {
+            std::thread::yield_now();
+        }
+    }
+    drop(bystander);
+    while served.server.status().connections > 0 {
+        std::thread::yield_now();
+    }
+    let left = resident_bytes().saturating_sub(before);
+    // What a worker keeps for its clients is not kept for nobody.
+    assert!(left < 14 << 20, "{left} bytes more than before");
 }
 
 #[test]

@@ -123,6 +123,14 @@ impl Client {
         self.does(WRITE, flags, offset, data.len() as u32, data)
     }
 
+    /// Reads, unless the server has ended the connection.
+    pub(crate) fn try_reads(&mut self, offset: u64, length: u32) -> io::Result<()> {
+        self.cookie += 1;
+        self.stream.write_all(&request(READ, 0, self.cookie, offset, length))?;
+        self.reply()?;
+        self.stream.read_exact(&mut vec![0; length as usize])
+    }
+
     pub(crate) fn reads(&mut self, offset: u64, length: u32) -> Result<Vec<u8>, u32> {
         match self.does(READ, 0, offset, length, &[]) {
             0 => {
