@@ -166,6 +166,14 @@ impl<L: Level> ArrayChannel<L> {
         })
     }
 
+    /// Has the copies of a read chosen as they may be: any, or only the first while they need not agree.
+    #[inline]
+    fn look_for_agreement(&mut self, part: Part) {
+        if L::HAS_COPIES && part.action == Action::Read {
+            self.queues.keep_to_first(self.shared.health.owes_resync(&(part.offset..part.offset + part.length)));
+        }
+    }
+
     fn block_bytes(&self) -> u64 {
         u64::from(self.shared.info.block_bytes)
     }
@@ -200,6 +208,7 @@ impl<L: Level> Channel for ArrayChannel<L> {
             Op::Discard { offset, length } => (Part { action: Action::Discard, offset: *offset, length: *length }, false),
             Op::Flush => return self.submit_planned(request.tag, Job::Flush, false, Returned::Nothing, None),
         };
+        self.look_for_agreement(part);
         match self.shared.level.whole(part, &self.missing, &self.queues) {
             Some(spot) => self.submit_direct(request, part, fua, spot),
             None => self.submit_planned(request.tag, Job::Part(part), fua, request.op.into_buffer(), None),

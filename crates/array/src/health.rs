@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use block::{Device, ErrorKind};
@@ -252,6 +252,8 @@ pub(crate) struct Health {
     state: Mutex<State>,
     generation: AtomicU64,
     revision: AtomicU64,
+    /// Redundancy may be untrue somewhere.
+    owes_resync: AtomicBool,
     /// Who wants to know when somebody comes or goes.
     watchers: Mutex<Vec<Weak<Ringer>>>,
 }
@@ -269,8 +271,15 @@ impl Health {
             };
             Place::of(seat, condition, owed)
         });
+        let owes_resync = AtomicBool::new(!resync.is_empty());
         let state = State { places: places.collect(), spares: Vec::new(), resync };
-        Health { state: Mutex::new(state), generation: AtomicU64::new(0), revision: AtomicU64::new(0), watchers: Mutex::default() }
+        Health {
+            state: Mutex::new(state),
+            generation: AtomicU64::new(0),
+            revision: AtomicU64::new(0),
+            owes_resync,
+            watchers: Mutex::default(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -531,7 +540,13 @@ impl Health {
     pub(crate) fn owe_resync(&self, ranges: &Ranges) {
         let mut state = self.state();
         ranges.iter().for_each(|range| state.resync.add(range));
+        self.owes_resync.store(!state.resync.is_empty(), Ordering::Release);
         self.changed();
+    }
+
+    /// Whether redundancy may be untrue somewhere in the range.
+    pub(crate) fn owes_resync(&self, range: &Range<u64>) -> bool {
+        self.owes_resync.load(Ordering::Acquire) && self.state().resync.meet(range)
     }
 
     pub(crate) fn owed_resync(&self) -> Ranges {
@@ -540,7 +555,9 @@ impl Health {
 
     /// Redundancy is true here, durably.
     pub(crate) fn resynced(&self, range: &Range<u64>) {
-        self.state().resync.remove(range);
+        let mut state = self.state();
+        state.resync.remove(range);
+        self.owes_resync.store(!state.resync.is_empty(), Ordering::Release);
         self.noted();
     }
 }

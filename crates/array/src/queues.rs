@@ -21,13 +21,15 @@ pub struct Queues {
     members: Vec<Queue>,
     /// Whom to ask above all.
     wanted: Option<usize>,
+    /// The first copy is read, whoever has it.
+    first: bool,
 }
 
 impl Queues {
     /// Idle members.
     #[must_use]
     pub fn idle(members: usize) -> Queues {
-        Queues { members: vec![Queue { in_flight: 0, ends: [u64::MAX; STREAMS], latest: 0 }; members], wanted: None }
+        Queues { members: vec![Queue { in_flight: 0, ends: [u64::MAX; STREAMS], latest: 0 }; members], wanted: None, first: false }
     }
 
     /// A command goes to `member`; `read` is the offset and length of a read.
@@ -57,10 +59,18 @@ impl Queues {
         self.wanted = member;
     }
 
-    /// The copy to read: the one that continues a stream of reads on its member, or else on the member with the fewest
+    /// From now on, where copies need not agree, the first is chosen of those that may be: the one that a resync takes.
+    pub fn keep_to_first(&mut self, first: bool) {
+        self.first = first;
+    }
+
+    /// The copy to read, where they agree: the one that continues a stream of reads on its member, or else on the member with the fewest
     /// commands in flight, or else nearest to where the member was read last.
     #[inline]
-    pub fn choose(&self, copies: impl Iterator<Item = Spot>) -> Option<Spot> {
+    pub fn choose(&self, mut copies: impl Iterator<Item = Spot>) -> Option<Spot> {
+        if self.first {
+            return copies.next();
+        }
         copies.min_by_key(|copy| {
             let queue = &self.members[copy.member];
             if self.wanted == Some(copy.member) {
@@ -109,6 +119,18 @@ mod tests {
             }
         }
         assert!((0..3).all(|member| homes.iter().filter(|home| **home == Some(member)).count() == 2), "{homes:?}");
+    }
+
+    #[test]
+    fn while_copies_need_not_agree_the_first_is_asked() {
+        let mut queues = Queues::idle(3);
+        queues.keep_to_first(true);
+        queues.begin(0, Some((9000, 10)));
+        queues.begin(1, Some((0, 500)));
+        queues.want(Some(2));
+        assert_eq!(chosen(&queues, 500), 0, "neither idle, nor near, nor wanted, but first");
+        queues.keep_to_first(false);
+        assert_eq!(chosen(&queues, 500), 2);
     }
 
     #[test]

@@ -151,6 +151,8 @@ impl<L: Level> ArrayChannel<L> {
                 piece.memory.host_start = piece.done;
                 self.queues.want(piece.careful);
                 let part = Part { length: piece.planned, ..left };
+                self.look_for_agreement(part);
+                let level = &self.shared.level;
                 let planned = level.plan(part, &faults, &self.queues, &mut piece.plan);
                 self.queues.want(None);
                 if self.shared.info.read_only {

@@ -1,7 +1,10 @@
 //! Copies: RAID 1 and RAID 10.
 //!
-//! Reads go to one copy, writes to all. A write locks what it writes: two that meet must reach all copies in the same order,
-//! or the copies would differ for good. The lock is a range of the array's own bytes, whatever the chunk.
+//! Reads go to one copy, writes to all. After a crash the copies may differ where a resync is owed: there reads go to the first
+//! copy that is there, which is also the one that the resync takes; any other could be read and be gone later.
+//!
+//! A write locks what it writes: two that meet must reach all copies in the same order, or the copies would differ for good.
+//! The lock is a range of the array's own bytes, whatever the chunk.
 
 use std::ops::Range;
 
@@ -124,6 +127,7 @@ impl Level for MirrorLevel {
     const REDUNDANT: bool = true;
     const LOCKS_ROWS: bool = true;
     const KEEPS_LAST_COPY: bool = true;
+    const HAS_COPIES: bool = true;
 
     fn name(&self) -> &'static str {
         self.name

@@ -139,6 +139,11 @@ pub trait Level: Send + Sync + 'static {
     /// spoil what is made from it for others, it must not.
     const KEEPS_LAST_COPY: bool = false;
 
+    /// Whether a read may have a choice among copies. Where a resync is owed they need not agree: there reads take the first
+    /// that may be read, as [`Task::Repair`] does, or a block could change without a write. [`Level::sync_bytes`] counts the
+    /// array's own bytes then.
+    const HAS_COPIES: bool = false;
+
     /// Name in stack text, for example `raid0`.
     fn name(&self) -> &'static str;
 

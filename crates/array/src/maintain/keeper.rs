@@ -156,7 +156,8 @@ impl Keeper {
     /// What is to be done next.
     fn next(&self) -> Option<Work> {
         let snapshot = self.control.snapshot();
-        if self.gave_up == Some(snapshot.generation) || !self.can_rebuild(&snapshot) {
+        let is_read_only = self.control.core().info().read_only;
+        if is_read_only || self.gave_up == Some(snapshot.generation) || !self.can_rebuild(&snapshot) {
             return self.asked.front().cloned();
         }
         let rebuilding = snapshot.members.iter().position(|condition| matches!(condition, Condition::Rebuilding { .. }));

@@ -365,6 +365,15 @@ fn finish<L: Level>(
         // Parity is all there is of a member that is missing: there is nothing to hold it against.
         resync = Ranges::none();
     }
+    if L::HAS_COPIES {
+        // What a member that is being rebuilt has got already may differ where a resync is owed, and until it has everything
+        // others are read there. It gets that anew, or what was read would change when it counts again.
+        for (role, member) in members.iter_mut().enumerate() {
+            let Some(member) = member.as_mut().filter(|member| !member.owed.is_empty()) else { continue };
+            let anew = resync.iter().flat_map(|range| level.member_ranges(role, range).iter().collect::<Vec<_>>());
+            anew.for_each(|range| member.owed.add(range));
+        }
+    }
     let records = L::REDUNDANT && !options.read_only;
     if let Some(intent) = intent.as_ref().filter(|_| records) {
         for Member { device, name, superblock, .. } in members.iter().flatten() {
@@ -378,7 +387,6 @@ fn finish<L: Level>(
         let Member { device, data_offset, owed, lost, .. } = member?;
         Some(Start { device, data_offset, owed, lost })
     });
-    let resync = if options.read_only { Ranges::none() } else { resync };
     let version = if master.super_offset_sectors == 8 {
         Version::V1_2
     } else if master.super_offset_sectors == 0 {

@@ -148,6 +148,7 @@ impl<L: Level> Level for Twisted<L> {
     const REDUNDANT: bool = L::REDUNDANT;
     const LOCKS_ROWS: bool = L::LOCKS_ROWS;
     const KEEPS_LAST_COPY: bool = L::KEEPS_LAST_COPY;
+    const HAS_COPIES: bool = L::HAS_COPIES;
 
     fn name(&self) -> &'static str {
         self.level.name()
