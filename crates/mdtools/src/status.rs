@@ -201,7 +201,8 @@ impl ArrayStatus {
             (_, 0) => State::Online,
             _ => State::Degraded,
         };
-        let mut notes: Vec<String> = assembly.left_out.iter().map(|left_out| left_out.reason.clone()).collect();
+        let mut notes: Vec<String> =
+            assembly.left_out.iter().map(|left_out| left_out.reason.clone()).chain(assembly.notes.iter().cloned()).collect();
         if assembly.start != Start::Ready {
             notes.push(assembly.start.to_string());
         }

@@ -230,7 +230,11 @@ fn a_wrong_member_is_named_with_its_field() {
             "the array has a journal (feature_map)",
         ),
         (
-            |members| (0..2).for_each(|member| members.edit(member, |superblock| superblock.events = 9)),
+            // It was in use without the others: what it has of its own is not written over unasked.
+            |members| {
+                (0..2).for_each(|member| members.edit(member, |superblock| superblock.events = 9));
+                members.edit(2, |superblock| superblock.roles[0] = Role::Faulty);
+            },
             order,
             "m2?direct=no: is stale: its events are 0, those of file:m0?direct=no 9; it has to be brought up to date before it counts again; write `missing` in its place",
         ),
@@ -248,6 +252,64 @@ fn a_wrong_member_is_named_with_its_field() {
         assert!(error.contains(expected) && !error.contains('\n'), "{text}:\n  {error}\n  instead of\n  {expected}");
         let after: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
         assert!(before == after, "{text}: nothing is written where something is wrong");
+    }
+}
+
+/// Stop, copy a member's image, start, write, stop, put the old image back: at every level with redundancy, and also where md's
+/// driver ran the array meanwhile, which gives the old image as many events as the others have.
+#[test]
+fn an_old_copy_of_a_member_is_brought_up_to_date_and_never_mixed_in() {
+    for (level, layout, count, _) in kinds().into_iter().filter(|(.., may_miss)| *may_miss > 0) {
+        for by_md in [false, true] {
+            let members = Members::create(level, layout, count, |_| ());
+            let text = members.found(&[]);
+            let write = |seed: u64| {
+                let (stack, _guard) = members.start(&text).expect("an array");
+                let content = noise(seed, stack.device.info().size_bytes as usize);
+                channel(&stack).write_slice(0, &content).expect("written");
+                content
+            };
+            write(1);
+            let old = fs::read(&members.paths[1]).expect("read");
+            let before = members.superblock(1);
+            let content = write(2);
+            if by_md {
+                for member in 0..count {
+                    members.edit(member, |superblock| {
+                        superblock.events = before.events;
+                        superblock.updated.seconds = before.updated.seconds + 60;
+                    });
+                }
+            }
+            fs::write(&members.paths[1], &old).expect("put back");
+
+            // Looking at it, it is stale, and for reading it is not used.
+            let read = |text: &str, read_only: bool| {
+                let (stack, _guard) = members.start_as(text, read_only).expect("an array");
+                let mut found = vec![0; content.len()];
+                channel(&stack).read_slice(0, &mut found).expect("read");
+                (found == content, stack.notes.clone())
+            };
+            let found = mdtools::find(&Guard::new(Consent::default()), &members.paths);
+            let status = ArrayStatus::of_superblocks(found.groups[0].assembly.as_ref().expect("an array"), &found.groups[0].candidates);
+            assert_eq!((status.state, status.members[1].state), (State::Degraded, MemberState::Stale), "{level} {layout}");
+            let says_why =
+                |note: &String| note.contains("m1: is stale: ") && (!by_md || note.contains("s before") && note.contains("(utime)"));
+            assert!(status.notes.iter().any(says_why), "{:?}", status.notes);
+            let without = members.found(&[]);
+            assert!(without.contains("missing"), "{without}");
+            assert!(read(&without, true).0, "{level} {layout}, by md {by_md}: read without it");
+
+            // Started as it always was, it says what becomes of it, and nothing of the old copy is ever read.
+            let (is_new, notes) = read(&text, false);
+            assert!(is_new, "{level} {layout}, by md {by_md}");
+            assert!(
+                notes.iter().any(|note| note.contains("m1") && note.contains("is stale") && note.contains("it is rebuilt now")),
+                "{notes:?}"
+            );
+            let now = members.superblock(1);
+            assert!(now.role() == Role::Spare || now.recovering_from_sectors() == Some(0), "it says itself that it holds nothing");
+        }
     }
 }
 

@@ -305,7 +305,8 @@ impl Builder<'_> {
             read_only: self.read_only,
             time: self.context.files.time(),
         };
-        let running = superblocks::run(&said, members).map_err(|error| error.at(name))?;
+        let (running, notes) = superblocks::run(&said, members).map_err(|error| error.at(name))?;
+        self.notes.extend(notes);
         self.running.push(running.clone());
         Ok(Arc::new(running))
     }

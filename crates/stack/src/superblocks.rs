@@ -14,7 +14,9 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use array::Raid0Layout;
-use array::md::{AssembleOptions, Assembly, Candidate, ChecksumVerdict, Slot, Start, Superblock, TimeStamp, Version, assemble, uuid_text};
+use array::md::{
+    AssembleOptions, Assembly, Candidate, ChecksumVerdict, Role, Slot, Start, Superblock, TimeStamp, Version, assemble, uuid_text,
+};
 use array::record::{Running, StartOptions, examine, start};
 use block::{Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
 
@@ -87,11 +89,12 @@ fn invalid(text: String) -> Error {
     Error::new(ErrorKind::Invalid, text)
 }
 
-/// Starts the array that the members make up by their superblocks; `None` is a place that is said to be missing.
+/// Starts the array that the members make up by their superblocks; `None` is a place that is said to be missing. With it comes
+/// what is to be said about members.
 ///
 /// # Errors
 /// One line that names the member and the field in which superblocks and text, or superblocks among themselves, differ.
-pub(crate) fn run(said: &Said<'_>, members: &[Option<Arc<dyn Device>>]) -> Result<Running, Error> {
+pub(crate) fn run(said: &Said<'_>, members: &[Option<Arc<dyn Device>>]) -> Result<(Running, Vec<String>), Error> {
     let reactor = Reactor::wall().map_err(|error| Error::from_io("a reactor to read superblocks on", error))?;
     let (mut candidates, mut devices, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for member in members {
@@ -116,8 +119,9 @@ pub(crate) fn run(said: &Said<'_>, members: &[Option<Arc<dyn Device>>]) -> Resul
         _ => None,
     };
     let assembly = assemble(&candidates, AssembleOptions { raid0_layout }).map_err(invalid)?;
-    agree(said, &assembly, &candidates, &places)?;
     let read_only = said.read_only || devices.iter().flatten().any(|device| device.info().read_only);
+    let returning = if read_only { Vec::new() } else { returning(&assembly, &candidates, &places) };
+    agree(said, &assembly, &candidates, &places, &returning)?;
     let options = StartOptions { read_only, force: said.force, time: said.time, ..StartOptions::default() };
     let running = start(&assembly, &devices, &options, &reactor)?;
     if !read_only && assembly.level.is_redundant() {
@@ -127,11 +131,41 @@ pub(crate) fn run(said: &Said<'_>, members: &[Option<Arc<dyn Device>>]) -> Resul
             running.control().add(arrival)?;
         }
     }
-    Ok(running)
+    let mut notes = assembly.notes.clone();
+    for (place, candidate) in returning {
+        let (device, uuid) =
+            (devices[candidate].as_ref().expect("each candidate has its device"), candidates[candidate].superblock.device_uuid);
+        let owed = running.admit(place, device, uuid, &reactor)?;
+        let why = assembly.left_out.iter().find(|left_out| left_out.candidate == candidate).map_or("is stale", |left_out| &left_out.reason);
+        let how = if owed.bytes() < running.control().member_bytes() { "brought up to date by the bitmap" } else { "rebuilt" };
+        notes.push(format!("{why}: it is {how} now, {} of it", size_text(owed.bytes())));
+    }
+    Ok((running, notes))
 }
 
-/// Whether text and superblocks say the same.
-fn agree(said: &Said<'_>, assembly: &Assembly, candidates: &[Candidate], places: &[Option<usize>]) -> Result<(), Error> {
+/// Stale members that the text has in their own places: they are brought up to date. One that was in use without the others has
+/// writes that they have not, and is for somebody to decide about.
+fn returning(assembly: &Assembly, candidates: &[Candidate], places: &[Option<usize>]) -> Vec<(usize, usize)> {
+    let stale = assembly.slots.iter().enumerate().filter_map(|(place, slot)| match slot {
+        Slot::Stale { candidate, .. } => Some((place, *candidate)),
+        _ => None,
+    });
+    let knows_the_others = |candidate: usize| {
+        let roles = &candidates[candidate].superblock.roles;
+        (0_u16..).zip(&assembly.slots).all(|(place, slot)| slot.present().is_none() || roles.contains(&Role::Active(place)))
+    };
+    let is_seated = |place: usize, candidate: usize| places.get(place) == Some(&Some(candidate));
+    stale.filter(|&(place, candidate)| is_seated(place, candidate) && knows_the_others(candidate)).collect()
+}
+
+/// Whether text and superblocks say the same. Those in `returning` need not be in sync.
+fn agree(
+    said: &Said<'_>,
+    assembly: &Assembly,
+    candidates: &[Candidate],
+    places: &[Option<usize>],
+    returning: &[(usize, usize)],
+) -> Result<(), Error> {
     let newest = &candidates[assembly.newest].name;
     let differ = |field: &str, found: &str, text: &str| Err(invalid(format!("{newest}: {field} is {found}, and the text says {text}")));
     if assembly.level.to_string() != said.level {
@@ -147,7 +181,8 @@ fn agree(said: &Said<'_>, assembly: &Assembly, candidates: &[Candidate], places:
     if let Some(layout) = said.layout.filter(|layout| *layout != assembly.layout.to_string()) {
         return differ("layout", &assembly.layout.to_string(), &format!("layout={layout}"));
     }
-    if let Some(left_out) = assembly.left_out.first() {
+    let returns = |candidate: usize| returning.iter().any(|&(_, returning)| returning == candidate);
+    if let Some(left_out) = assembly.left_out.iter().find(|left_out| !returns(left_out.candidate)) {
         return Err(Error::new(ErrorKind::Refused, format!("{}; write `missing` in its place to go on without it", left_out.reason)));
     }
     let waits = |candidate: &usize| assembly.spares.contains(candidate) || assembly.journals.contains(candidate);
@@ -161,7 +196,7 @@ fn agree(said: &Said<'_>, assembly: &Assembly, candidates: &[Candidate], places:
         return Err(invalid(text));
     }
     for (place, candidate) in seats.iter().enumerate() {
-        let Some(candidate) = candidate else { continue };
+        let Some(candidate) = candidate.as_ref().filter(|candidate| !returns(**candidate)) else { continue };
         let role = assembly.slots.iter().position(|slot| seated(slot) == Some(*candidate));
         if role != Some(place) {
             let own = candidates[*candidate].superblock.role();

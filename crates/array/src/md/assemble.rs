@@ -9,10 +9,13 @@
 //!
 //! The member with the most events knows best. One event less is what a crash between two superblock writes leaves, and is
 //! taken; more than that means that the array went on without the member, which then holds old data and is never mixed in.
+//!
+//! md's driver takes an event back when an array that was dirty is clean again. So an old copy of a member that is put back may
+//! have as many events as the others, or one more if it was dirty: the time of its last update tells, and it is stale.
 
 use std::fmt;
 
-use super::{BitmapHeader, Features, Layout, Level, Role, Superblock, Version, uuid_text};
+use super::{BitmapHeader, Features, Layout, Level, Role, Superblock, TimeStamp, Version, uuid_text};
 use crate::geometry::{Raid0Layout, Raid10Layout};
 
 /// A member as it was found.
@@ -133,8 +136,12 @@ pub struct Assembly {
     pub size_sectors: u64,
     /// The array's size in sectors; `None` when members are missing whose size counts.
     pub array_sectors: Option<u64>,
-    /// The candidate with the most events, whose superblock counts.
+    /// The candidate that was updated last, whose superblock counts.
     pub newest: usize,
+    /// How often the array's state has changed, by that superblock.
+    pub events: u64,
+    /// When that superblock was written.
+    pub updated: TimeStamp,
     /// The places of the layout by role.
     pub slots: Vec<Slot>,
     /// Candidates that wait to take a place.
@@ -143,6 +150,8 @@ pub struct Assembly {
     pub journals: Vec<usize>,
     /// Candidates that are not used; stale ones too.
     pub left_out: Vec<LeftOut>,
+    /// What else is to be known of candidates: one line each, which names the candidate.
+    pub notes: Vec<String>,
     /// Whether the members agree everywhere.
     pub clean: bool,
     /// From which sector on they may differ when not.
@@ -206,17 +215,31 @@ pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<As
         })
         .collect();
     // The first of the newest, so that the order in which members are named decides nothing but ties.
-    let Some(newest) = usable.iter().copied().max_by_key(|&index| (candidates[index].superblock.events, std::cmp::Reverse(index))) else {
+    let age = |index: usize| (candidates[index].superblock.events, candidates[index].superblock.updated);
+    let Some(newest) = usable.iter().copied().max_by_key(|&index| (age(index), std::cmp::Reverse(index))) else {
         return Err(match left_out.first() {
             Some(first) => format!("no usable member: {}", first.reason),
             None => "no members were named".to_owned(),
         });
     };
-    let mut sorting = Sorting::new(candidates, newest, left_out);
-    for index in usable {
-        sorting.place(index);
-    }
-    Ok(sorting.finish(options))
+    let by = |newest: usize| {
+        let mut sorting = Sorting::new(candidates, newest, left_out.clone());
+        usable.iter().for_each(|&index| sorting.place(index));
+        sorting.finish(options)
+    };
+    // Whoever was called clean since is newer than who was dirty before, though its event was taken back. Where too few are, the
+    // dirty ones count as they do after any crash.
+    let (events, updated) = age(newest);
+    let is_cleaned = |&index: &usize| {
+        let own = &candidates[index].superblock;
+        own.is_clean() && own.events.checked_add(1) == Some(events) && own.updated > updated && matches!(own.role(), Role::Active(_))
+    };
+    let was_dirty = !candidates[newest].superblock.is_clean();
+    let cleaned = usable.iter().copied().filter(is_cleaned).max_by_key(|&index| (age(index), std::cmp::Reverse(index)));
+    Ok(match cleaned.filter(|_| was_dirty).map(by) {
+        Some(assembly) if !matches!(assembly.start, Start::Refused(_)) => assembly,
+        _ => by(newest),
+    })
 }
 
 /// The work of [`assemble`] once the newest member is known.
@@ -227,6 +250,7 @@ struct Sorting<'a> {
     spares: Vec<usize>,
     journals: Vec<usize>,
     left_out: Vec<LeftOut>,
+    notes: Vec<String>,
     /// Why the array cannot start.
     conflicts: Vec<String>,
 }
@@ -234,7 +258,7 @@ struct Sorting<'a> {
 impl<'a> Sorting<'a> {
     fn new(candidates: &'a [Candidate], newest: usize, left_out: Vec<LeftOut>) -> Sorting<'a> {
         let slots = vec![Slot::Missing; candidates[newest].superblock.raid_disks as usize];
-        Sorting { candidates, newest, slots, spares: Vec::new(), journals: Vec::new(), left_out, conflicts: Vec::new() }
+        Sorting { candidates, newest, slots, spares: Vec::new(), journals: Vec::new(), left_out, notes: Vec::new(), conflicts: Vec::new() }
     }
 
     fn master(&self) -> &'a Superblock {
@@ -250,7 +274,7 @@ impl<'a> Sorting<'a> {
     fn place(&mut self, index: usize) {
         let candidate = &self.candidates[index];
         let (own, master) = (&candidate.superblock, self.master());
-        let behind = master.events - own.events;
+        let behind = master.events.saturating_sub(own.events);
         let newest_name = &self.candidates[self.newest].name;
 
         if own.role() == Role::Spare || own.role() == Role::Faulty && behind <= 1 {
@@ -294,6 +318,19 @@ impl<'a> Sorting<'a> {
             self.leave_out(index, &format!("is a replacement for member {role} that was not finished (feature_map)"));
             return;
         }
+        if is_old_copy(master, own) {
+            let older = format!(
+                "it was last updated {} s before {newest_name} (utime), though its events do not say so: it is an old copy",
+                master.updated.seconds.saturating_sub(own.updated.seconds)
+            );
+            if own.level.is_redundant() {
+                self.leave_out(index, &format!("is stale: {older}; it has to be brought up to date before it counts again"));
+                self.note_stale(index);
+                return;
+            }
+            // Nothing could stand in for it, and its superblock is hardly ever written.
+            self.notes.push(format!("{}: {older}, and what it holds may be older than the rest", candidate.name));
+        }
         let place = Place { candidate: index, data_offset_sectors: own.data_offset_sectors, data_size_sectors: own.data_size_sectors };
         let slot = &mut self.slots[role as usize];
         match slot {
@@ -320,6 +357,7 @@ impl<'a> Sorting<'a> {
             bitmap.accept(&master.set_uuid, master.events).is_ok()
                 && own.events >= bitmap.events_cleared
                 && difference(master, own).is_none()
+                && !is_old_copy(master, own)
                 && own.recovering_from_sectors().is_none()
         });
         if let Some(slot @ Slot::Missing) = self.slots.get_mut(usize::from(role)) {
@@ -348,12 +386,15 @@ impl<'a> Sorting<'a> {
             size_sectors: master.size_sectors,
             array_sectors,
             newest: self.newest,
+            events: master.events,
+            updated: master.updated,
             clean: master.is_clean(),
             resync_offset_sectors: master.resync_offset_sectors,
             slots: self.slots,
             spares: self.spares,
             journals: self.journals,
             left_out: self.left_out,
+            notes: self.notes,
             start,
         }
     }
@@ -442,6 +483,13 @@ fn used(slot: &Slot) -> Option<usize> {
         Slot::Present(place) | Slot::Rebuilding { place, .. } => Some(place.candidate),
         Slot::Stale { .. } | Slot::Missing => None,
     }
+}
+
+/// Whether a member is a copy from before the newest was written, although its events do not say so: both are clean, and they
+/// were not updated together; or the copy is dirty, and the newest is clean since.
+fn is_old_copy(master: &Superblock, own: &Superblock) -> bool {
+    let is_level = own.events == master.events && own.is_clean() || own.events > master.events;
+    is_level && master.is_clean() && own.updated < master.updated
 }
 
 /// The first field that two members of one array must have in common and have not: its name and both values.

@@ -5,14 +5,13 @@
 //!   (before anything better is promised than the superblocks do now)
 //! ```
 //!
-//! The bitmap carries the superblocks' events or one more, never less: where events go up it is written first, where they
-//! go down last.
+//! The bitmap carries the superblocks' events or one more, never less: it is written first.
 
 use std::collections::VecDeque;
 
 use block::{BufMut, Error, ErrorKind, Op};
 
-use super::facts::{Change, Counter, Facts, Standing, superblock_of};
+use super::facts::{Facts, Standing, events_after, superblock_of};
 use super::intent::{Clear, PAGE_BYTES};
 use super::{State, Truth, bad};
 use crate::md::{Bitmap, Features, Superblock};
@@ -23,12 +22,22 @@ pub(crate) struct Job {
     generation: u64,
     facts: Facts,
     is_active: bool,
-    counter: Counter,
+    events: u64,
     superblocks: Vec<(usize, Superblock)>,
     /// With the bits that this sets.
     bitmap: Option<Bitmap>,
     /// Desks that got all there is.
     newcomers: Vec<usize>,
+    /// Some of it was not written.
+    is_cut: bool,
+}
+
+impl Job {
+    /// Ends it before its next phase, because a desk did not take its part: the next job is made without that one.
+    pub(super) fn cut(&mut self) {
+        self.is_cut = self.is_cut || !self.phases.is_empty();
+        self.phases.clear();
+    }
 }
 
 /// How a job ended.
@@ -80,13 +89,8 @@ impl State {
         let facts = self.facts_of(&snapshot, truth);
         let desks = self.in_use(&facts);
         let same_facts = self.facts.as_ref() == Some(&facts);
-        let change = match (self.is_active, order.is_active) {
-            (false, true) if same_facts => Change::Soiled,
-            (true, false) if same_facts => Change::Cleaned,
-            _ => Change::Other,
-        };
         let rewrites = !same_facts || self.is_active != order.is_active;
-        let counter = if rewrites { self.counter.after(change, facts.is_degraded()) } else { self.counter };
+        let events = if rewrites { events_after(self.events) } else { self.events };
 
         let mut phases = VecDeque::new();
         let mut bitmap = None;
@@ -107,17 +111,17 @@ impl State {
         }
         phases.push_back(self.bad_block_phase(&facts));
         if let Some(intent) = &mut self.intent {
-            let events_cleared = intent.bitmap().header().events_cleared.min(counter.events);
+            let events_cleared = intent.bitmap().header().events_cleared.min(events);
             if let Some(clear) = clears {
                 // The head has to say that bits were cleared before any is.
-                intent.set_events(counter.events, counter.events);
+                intent.set_events(events, events);
                 let head = intent.bitmap().encode_page(0);
                 pages = intent.clear(clear);
                 if !pages.is_empty() {
                     phases.push_back(self.page_phase(&desks, 0, &head));
                 }
             } else {
-                intent.set_events(counter.events, events_cleared);
+                intent.set_events(events, events_cleared);
                 let (new, set) = intent.with(&self.wanted);
                 pages = set;
                 bitmap = Some(new);
@@ -137,39 +141,33 @@ impl State {
         let mut superblocks = Vec::new();
         let mut catching_up = Vec::new();
         if rewrites {
-            let updated = |last: &Superblock| (self.time)().unwrap_or(last.updated);
+            // One time for all, and never an earlier one, whatever becomes of the clock: members that were not updated together
+            // are told from each other by it.
+            let before = desks.iter().map(|&desk| self.desks[desk].superblock.updated).max().unwrap_or_default();
+            let updated = (self.time)().map_or(before, |now| now.max(before));
             // Spares sleep through arrays that only get dirty and clean.
-            let spares = if counter.events > self.counter.events && change == Change::Other { self.spares() } else { Vec::new() };
+            let spares = if same_facts { Vec::new() } else { self.spares() };
             superblocks.extend(desks.iter().chain(&spares).map(|&desk| {
                 let last = &self.desks[desk].superblock;
-                let new = superblock_of(last, &facts, order.is_active, counter.events, updated(last));
+                let new = superblock_of(last, &facts, order.is_active, events, updated);
                 (desk, Superblock { corrected_reads: self.corrected_reads(truth, desk), ..new })
             }));
             // Whoever is two events behind is taken for stale: so those that are go up by one at a time.
-            for events in self.events_least + 1..counter.events {
+            for events in self.events_least + 1..events {
                 let step = |&desk: &usize| {
                     let last = &self.desks[desk].superblock;
-                    (
-                        desk,
-                        self.superblock_write(desk, &superblock_of(last, &facts, order.is_active || self.is_active, events, updated(last))),
-                    )
+                    (desk, self.superblock_write(desk, &superblock_of(last, &facts, order.is_active || self.is_active, events, updated)))
                 };
                 catching_up.push(desks.iter().map(step).collect::<Vec<_>>());
             }
         }
         let written = superblocks.iter().map(|(desk, superblock)| (*desk, self.superblock_write(*desk, superblock))).collect::<Vec<_>>();
-        let superblocks_first = counter.events < self.counter.events;
-        if superblocks_first {
-            phases.push_back(written);
-            phases.extend(bits);
-        } else {
-            phases.extend(bits);
-            phases.extend(catching_up);
-            phases.push_back(written);
-        }
+        phases.extend(bits);
+        phases.extend(catching_up);
+        phases.push_back(written);
         phases.retain(|phase| !phase.is_empty());
         let (generation, is_active) = (snapshot.generation, order.is_active);
-        Ok(Job { phases, generation, facts, is_active, counter, superblocks, bitmap, newcomers })
+        Ok(Job { phases, generation, facts, is_active, events, superblocks, bitmap, newcomers, is_cut: false })
     }
 
     /// The read errors of a member, those before this start included.
@@ -230,16 +228,14 @@ impl State {
         if outcome == Outcome::Done {
             job.newcomers.iter().for_each(|&desk| self.desks[desk].is_fresh = true);
         }
-        let before = self.counter.events;
-        self.counter = job.counter;
+        self.events = job.events;
         self.events_least = match outcome {
-            Outcome::Done | Outcome::Failed => job.counter.events,
-            Outcome::Abandoned => self.events_least.min(job.counter.events),
+            Outcome::Done | Outcome::Failed if !job.is_cut => job.events,
+            _ => self.events_least.min(job.events),
         };
         if outcome != Outcome::Done {
             // What the members say now is somewhere between the two. Dirty is always true enough, and the next to ask has
             // it written.
-            self.counter = Counter::starting_at(before.max(job.counter.events));
             self.is_active = true;
             self.facts = None;
             return None;

@@ -43,7 +43,7 @@ use crate::rows::Waiter;
 use crate::{Lost, MemberSet};
 pub use clerk::Clerk;
 pub(crate) use clerk::Recorded;
-use facts::{Counter, Facts, Standing};
+use facts::{Facts, Standing};
 use intent::Intent;
 pub(crate) use job::Job;
 use job::Outcome;
@@ -129,7 +129,8 @@ struct State {
     roles: Vec<Option<usize>>,
     /// The members' numbers by role; also of those who are not there.
     numbers: Vec<Option<u32>>,
-    counter: Counter,
+    /// How often the superblocks have changed.
+    events: u64,
     /// The fewest events that a member in use may have on disk.
     events_least: u64,
     /// The superblocks say that the array is being written to.
@@ -280,7 +281,7 @@ impl Record {
 
     /// How often the superblocks have changed.
     pub(crate) fn events(&self) -> u64 {
-        self.state().counter.events
+        self.state().events
     }
 
     /// What the bitmap says of a member that was away: all that may have been written meanwhile. In bytes, as resyncs count.

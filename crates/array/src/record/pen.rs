@@ -58,15 +58,19 @@ impl Pen {
     }
 
     fn next_phase(&mut self, record: &Record, reactor: &Reactor) {
+        if self.outstanding == 0
+            && !self.failures.is_empty()
+            && let Some(job) = &mut self.job
+        {
+            // What comes next counts on who has failed: that its data are flushed, that its bits are set.
+            job.cut();
+        }
         while self.outstanding == 0
             && let Some(phase) = self.job.as_mut().and_then(|job| job.phases.pop_front())
         {
             for (desk, op) in phase {
-                // Who has failed once is out; the others go on without.
-                if self.failures.iter().all(|(failed, _)| *failed != desk) {
-                    self.outstanding += 1;
-                    self.send(desk, JOB, op, record, reactor);
-                }
+                self.outstanding += 1;
+                self.send(desk, JOB, op, record, reactor);
             }
         }
     }

@@ -76,7 +76,7 @@ impl Running {
                 Status {
                     members,
                     is_active: state.is_active,
-                    events: state.counter.events,
+                    events: state.events,
                     dirty_regions: state.intent.as_ref().map(|intent| intent.bitmap().dirty_count()),
                     broken: state.broken.clone(),
                 }
@@ -157,7 +157,10 @@ impl Running {
         let was_in_sync = was_in_sync && !before.features.contains(Features::BAD_BLOCKS);
         let Some(record) = self.recorded.as_ref().map(|recorded| recorded.record()) else { return false };
         let cleared = record.events_cleared();
+        // An old copy of a member may have as many events as there were at the start; then it was not updated with the others.
+        let is_old_copy = before.events == self.assembly.events && before.updated != self.assembly.updated;
         was_in_sync
+            && !is_old_copy
             && cleared.is_some_and(|cleared| (cleared..=record.events()).contains(&before.events))
             && !self.has_gone_on_alone(member, before)
     }
@@ -293,7 +296,7 @@ impl Record {
         let state = self.state();
         let facts =
             state.facts.clone().unwrap_or(super::Facts { members: Vec::new(), numbers: Vec::new(), lost: Vec::new(), resync_from: None });
-        let mut spare = superblock_of(fresh, &facts, state.is_active, state.counter.events, fresh.updated);
+        let mut spare = superblock_of(fresh, &facts, state.is_active, state.events, fresh.updated);
         if let Some(role) = spare.roles.get_mut(fresh.member_number as usize) {
             *role = Role::Spare;
         }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use block::{Blocking, Device, Emulated, Error, ErrorKind, Reactor, SECTOR_BYTES, size_text};
 
-use super::facts::{Counter, Facts, Standing, superblock_of};
+use super::facts::{Facts, Standing, superblock_of};
 use super::intent::Intent;
 use super::log::{LogWriter, Replayed, Source, replay};
 use super::{Desk, Record, Running, Sabotage, State};
@@ -104,6 +104,15 @@ struct Member {
     data_offset: u64,
     owed: Ranges,
     lost: Ranges,
+    /// Its superblock counts for all.
+    is_newest: bool,
+}
+
+impl Member {
+    /// Members in the order of their age; the last is the one to believe.
+    fn age(&self) -> (bool, u64, TimeStamp) {
+        (self.is_newest, self.superblock.events, self.superblock.updated)
+    }
 }
 
 /// Starts the array that an assembly describes. `devices` are the whole members, one for each candidate of the assembly in
@@ -127,8 +136,9 @@ pub fn start(
     for slot in &assembly.slots {
         members.push(open_member(slot, assembly, devices, options, reactor)?);
     }
-    let master = members.iter().flatten().map(|member| &member.superblock).max_by_key(|superblock| superblock.events);
-    let Some(master) = master.cloned() else { return Err(refused("no member is there".to_owned())) };
+    let Some(master) = members.iter().flatten().max_by_key(|member| member.age()).map(|member| member.superblock.clone()) else {
+        return Err(refused("no member is there".to_owned()));
+    };
     members.iter_mut().flatten().for_each(|member| follow(&mut member.superblock, &master));
     match assembly.level {
         md::Level::Linear => {
@@ -245,7 +255,8 @@ fn open_member(
     let lost = bad_blocks(&mut channel, &*device, &superblock).map_err(|error| error.at(&name))?;
     let member_bytes = assembly.size_sectors * SECTOR_BYTES;
     let owed = recovered.map_or(Ranges::none(), |sector| Ranges::one(sector.saturating_mul(SECTOR_BYTES).min(member_bytes)..member_bytes));
-    Ok(Some(Member { device, name, superblock, channel, data_offset, owed, lost }))
+    let is_newest = place.candidate == assembly.newest;
+    Ok(Some(Member { device, name, superblock, channel, data_offset, owed, lost, is_newest }))
 }
 
 /// What the member's bad-block log names, in bytes of its data. It reads as unreadable until it is written.
@@ -321,7 +332,7 @@ fn replay_logs(
 
 /// What a dirty array owes a resync, and the bitmap to go on with.
 fn resync_of<L: Level>(level: &L, assembly: &Assembly, members: &mut [Option<Member>]) -> Result<(Ranges, Option<Intent>), Error> {
-    let newest = members.iter_mut().flatten().max_by_key(|member| member.superblock.events);
+    let newest = members.iter_mut().flatten().max_by_key(|member| member.age());
     let Some(newest) = newest else { return Ok((Ranges::none(), None)) };
     let from = assembly.resync_offset_sectors.saturating_mul(SECTOR_BYTES).min(level.sync_bytes());
     let whole = if assembly.clean { Ranges::none() } else { Ranges::one(from..level.sync_bytes()) };
@@ -443,7 +454,7 @@ fn record(
         desks,
         roles,
         numbers,
-        counter: Counter::starting_at(master.events),
+        events: master.events,
         // One event less is what a crash between two superblocks leaves.
         events_least: master.events.saturating_sub(u64::from(!is_said)),
         is_active: false,

@@ -256,6 +256,66 @@ fn one_event_less_is_taken_and_two_are_stale() {
     assert!(text.contains("member 0 is stale (m0)"), "{text}");
 }
 
+/// md's driver takes the event of going dirty back when an array goes clean: an old copy of a member then has as many events as
+/// the others, or one more if it was dirty. The time of its last update tells.
+#[test]
+fn an_old_copy_with_as_many_events_is_stale() {
+    let earlier = |member: &mut Candidate, seconds: u64| member.superblock.updated.seconds -= seconds;
+    let stale = "is stale: it was last updated 60 s before m0 (utime), though its events do not say so: it is an old copy";
+    for (name, places) in [("raid1", "[U_]"), ("raid5", "[U_U]"), ("raid10-near", "[U_U]"), ("raid5-bitmap", "[U_U]")] {
+        for dirty in [false, true] {
+            let (start, left_out, found) = start_of(name, |members| {
+                earlier(&mut members[1], 60);
+                if dirty {
+                    members[1].superblock.events += 1;
+                    members[1].superblock.resync_offset_sectors = 0;
+                }
+            });
+            assert_eq!((start, found.as_str()), (Start::Ready, places), "{name}, dirty {dirty}");
+            assert!(left_out[0].starts_with("m1: ") && left_out[0].contains(stale), "{left_out:?}");
+        }
+    }
+    // Too many of them are not believed either.
+    let text = refusal("raid5", |members| members[1..].iter_mut().for_each(|member| earlier(member, 60)));
+    assert_eq!(text, "too few members for raid5: member 1 is stale (m1), member 2 is stale (m2)");
+    // A bitmap says nothing of writes whose bits were cleared at the same count of events.
+    let mut members = candidates(&read("raid5-bitmap"));
+    earlier(&mut members[1], 60);
+    members.iter_mut().for_each(seal);
+    let assembly = assemble(&members, AssembleOptions::default()).expect("there are usable members");
+    assert!(matches!(assembly.slots[1], Slot::Stale { by_bitmap: false, .. }), "{:?}", assembly.slots[1]);
+}
+
+/// What looks alike and is a crash while superblocks were written, or no redundancy to go by.
+#[test]
+fn members_of_a_crash_are_no_old_copies() {
+    // Going clean reached one of three: the others are dirty and older. All is resynced, nobody is left out.
+    let (start, left_out, places) = start_of("raid5", |members| {
+        for member in &mut members[1..] {
+            member.superblock.events += 1;
+            member.superblock.resync_offset_sectors = 0;
+            member.superblock.updated.seconds -= 1;
+        }
+    });
+    assert_eq!((start, left_out, places.as_str()), (Start::Ready, vec![], "[UUU]"));
+    // Going dirty did not reach one.
+    let (start, left_out, places) = start_of("raid5", |members| {
+        for member in &mut members[1..] {
+            member.superblock.events += 1;
+            member.superblock.resync_offset_sectors = 0;
+            member.superblock.updated.seconds += 3600;
+        }
+    });
+    assert_eq!((start, left_out, places.as_str()), (Start::Ready, vec![], "[UUU]"));
+    // Without redundancy it can only be said.
+    let mut members = candidates(&read("raid0-unequal"));
+    members[0].superblock.updated.seconds -= 60;
+    members.iter_mut().for_each(seal);
+    let assembly = assemble(&members, AssembleOptions::default()).expect("there are usable members");
+    assert_eq!((&assembly.start, assembly.places_text().as_str()), (&Start::Ready, "[UUU]"));
+    assert!(assembly.notes[0].contains("m0: it was last updated 60 s before m1 (utime)"), "{:?}", assembly.notes);
+}
+
 #[test]
 fn the_bitmap_brings_back_a_member_that_is_not_too_old() {
     let by_bitmap = |events_cleared_behind: u64| {

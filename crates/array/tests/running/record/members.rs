@@ -232,6 +232,32 @@ fn an_array_that_lost_its_data_takes_no_writes() {
     assert_eq!(superblock(&*members[2]).resync_offset_sectors, 0);
 }
 
+/// Where md's driver wrote the superblocks before, an old copy of a member may come back to a running array with as many events
+/// as the others had at its start: the bitmap does not know what it lacks.
+#[test]
+fn an_old_copy_that_comes_back_gets_everything() {
+    let shape = Shape::with_bitmap(Shape::raid1);
+    let reactor = Reactor::virtual_clock();
+    let members = members(&shape);
+    let at = |member: &Memory, seconds: u64| {
+        let mut own = superblock(member);
+        own.updated.seconds = seconds;
+        let mut bytes = own.encode();
+        bytes.resize(4096, 0);
+        Blocking::open(member, &reactor).and_then(|mut channel| channel.write_slice(4096, &bytes)).expect("written");
+    };
+    at(&members[0], 100);
+    at(&members[2], 100);
+    at(&members[1], 40);
+    let array = started(&checked(&members), &StartOptions::default()).expect("an array");
+    let owed = array.admit(1, &checked(&members)[1].take().expect("a member"), [9; 16], &reactor).expect("admitted");
+    assert_eq!(owed.bytes(), shape.member_bytes);
+    // One that left when the others were as it is lacks nothing yet.
+    array.control().fail(2).and_then(|()| array.remove(2)).expect("redundant");
+    let owed = array.admit(2, &checked(&members)[2].take().expect("a member"), [9; 16], &reactor).expect("admitted");
+    assert_eq!(owed.bytes(), 0);
+}
+
 /// Events alone do not tell: a member that was written to without the others has writes that no bitmap of theirs knows of.
 #[test]
 fn a_member_that_went_on_alone_gets_everything() {
