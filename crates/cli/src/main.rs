@@ -17,6 +17,7 @@ mod report_command;
 mod run;
 mod signals;
 
+use std::ffi::OsStr;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -30,7 +31,15 @@ fn main() -> ExitCode {
     if std::env::args_os().skip(1).eq([run::SERVE_VERB]) {
         return run::serve();
     }
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Its message quotes what was typed, which a shell may have made from files' names.
+        Err(error) if error.use_stderr() && std::env::args_os().any(|argument| is_foreign(&argument)) => {
+            escape::err(&error.render().to_string());
+            return ExitCode::from(2);
+        }
+        Err(error) => error.exit(),
+    };
     let output = Output::new(&arguments);
     let result = match arguments.command {
         Command::Check => check::check(&output),
@@ -55,6 +64,12 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(&output),
     }
+}
+
+/// Whether an argument holds what a terminal would obey.
+fn is_foreign(argument: &OsStr) -> bool {
+    let text = argument.to_string_lossy();
+    escape::line(&text) != text
 }
 
 fn bench(output: &Output, arguments: BenchArguments) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! Where words go: results to standard output, everything else to standard error; colour and progress only on a terminal.
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::borrow::Cow;
+use std::io::{self, ErrorKind, IsTerminal};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -41,18 +42,23 @@ impl Output {
 
     /// Writes a result to standard output. A reader that has gone away (`| head`) ends the command quietly.
     pub(crate) fn result(&self, text: &str) -> Result<(), Failure> {
-        let mut out = std::io::stdout().lock();
-        let end = if text.ends_with('\n') { "" } else { "\n" };
-        match write!(out, "{text}{end}").and_then(|()| out.flush()) {
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::failed(format!("writing to standard output: {error}"))),
-            _ => Ok(()),
-        }
+        written(escape::out(&ended(text)))
+    }
+
+    /// The same of a text that carries colour of ours.
+    pub(crate) fn painted(&self, text: &str) -> Result<(), Failure> {
+        written(escape::out_painted(&ended(text)))
+    }
+
+    /// Writes a file's content to standard output, byte for byte: a report that `-` was named for.
+    pub(crate) fn file(&self, content: &str) -> Result<(), Failure> {
+        written(escape::out_file(content))
     }
 
     /// Writes a result as one JSON document.
     pub(crate) fn document(&self, document: &impl serde::Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(document).map_err(|error| Failure::failed(format!("making JSON: {error}")))?;
-        self.result(&text)
+        self.result(&escape::json(&text))
     }
 
     /// The bytes that a flag's size means; a unit that could mean two things is remarked on.
@@ -65,33 +71,42 @@ impl Output {
     /// A remark for a person, on standard error.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            self.stderr(&format!("note: {text}\n"));
+            escape::err(&format!("note: {text}"));
         }
     }
 
     /// A line of progress, on standard error.
     pub(crate) fn progress(&self, text: &str) {
         if !self.quiet {
-            self.stderr(&format!("{text}\n"));
+            escape::err(text);
         }
     }
 
     /// What went wrong, on standard error.
     pub(crate) fn error(&self, text: &str) {
-        let label = if !self.no_color && std::io::stderr().is_terminal() { "\x1b[1;31mraidloom:\x1b[0m" } else { "raidloom:" };
-        self.stderr(&format!("{label} {}\n", text.trim_end()));
+        let colored = !self.no_color && std::io::stderr().is_terminal();
+        let label = if colored { escape::paint(escape::Paint::Alarm, "raidloom:") } else { "raidloom:".to_owned() };
+        escape::err(&format!("{label} {text}"));
     }
+}
 
-    fn stderr(&self, text: &str) {
-        // Nobody is left to be told when standard error is gone.
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+fn ended(text: &str) -> Cow<'_, str> {
+    if text.ends_with('\n') { text.into() } else { format!("{text}\n").into() }
+}
+
+fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::failed(format!("writing to standard output: {error}"))),
+        _ => Ok(()),
     }
 }
 
 /// Rows under a head line, columns aligned; `right` names the columns that hold figures.
+/// No cell makes a line of its own.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>], right: &[usize]) -> String {
+    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| escape::line(cell)).collect()).collect();
     let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
-    for row in rows {
+    for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
@@ -106,8 +121,8 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>], right: &[usize]) -> Str
         format!("{}\n", text.trim_end())
     };
     let mut text = line(&mut head.iter().copied());
-    for row in rows {
-        text += &line(&mut row.iter().map(String::as_str));
+    for row in &rows {
+        text += &line(&mut row.iter().map(AsRef::as_ref));
     }
     text
 }

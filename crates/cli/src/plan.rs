@@ -44,7 +44,7 @@ fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
     if output.json {
         return output.document(&json!({ "plan": plan, "skipped": resolved.skipped, "outline": outline }));
     }
-    let mut text = format!("{}: {}\n\n", plan.name, sentence(&outline));
+    let mut text = format!("{}: {}\n\n", escape::line(&plan.name), sentence(&outline));
     let axes: Vec<&str> = plan.axes.iter().map(|axis| axis.name.as_str()).collect();
     let label = |id: &str| {
         plan.configurations.iter().find(|configuration| configuration.id == id).map_or(id.to_owned(), |configuration| {
@@ -72,12 +72,13 @@ fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
         text += "\nLeft out:\n";
         for skipped in &resolved.skipped {
             let settings: Vec<&str> = axes.iter().filter_map(|axis| skipped.settings.get(*axis)).map(String::as_str).collect();
-            text += &format!("  {}: {}\n", settings.join(" "), skipped.why);
+            text += &escape::line(&format!("  {}: {}", settings.join(" "), skipped.why));
+            text.push('\n');
         }
     }
     text += "\nWorkloads, each a row of its suite:\n";
     for workload in &plan.workloads {
-        text += &format!("  {}\n", workload.name);
+        text += &format!("  {}\n", escape::line(&workload.name));
     }
     text += "\nWill be written to";
     if outline.written.is_empty() {

@@ -23,7 +23,7 @@ impl Line {
 
     /// Shows `text` instead of what was there.
     pub(crate) fn show(&self, text: &str) {
-        self.0.set_message(text.to_owned());
+        self.0.set_message(escape::line(text).into_owned());
     }
 
     /// Empties the line.

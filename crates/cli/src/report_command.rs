@@ -27,7 +27,7 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
         let Some(path) = path else { continue };
         let text = form(&run, &analysis);
         if path.as_os_str() == "-" {
-            output.result(&text)?;
+            output.file(&text)?;
         } else {
             fs::write(path, text).map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))?;
             output.progress(&format!("wrote {}", path.display()));
@@ -38,7 +38,7 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
 
 /// The report as text for the terminal.
 pub(crate) fn terminal(output: &Output, run: &Run, analysis: &Analysis) -> Result<(), Failure> {
-    output.result(&report::text(run, analysis, report::Style { color: output.color(), width: output.width() }))
+    output.painted(&report::text(run, analysis, report::Style { color: output.color(), width: output.width() }))
 }
 
 /// Writes `summary.csv`, `report.md` and `report.html` into the run's folder; returns the page's path.

@@ -23,7 +23,7 @@ pub(crate) fn serve() -> ExitCode {
     match lab::serve_cell() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("raidloom: {error}");
+            escape::err(&format!("raidloom: {error}"));
             ExitCode::from(error.exit_code())
         }
     }

@@ -9,6 +9,7 @@ use array::maintain::{Progress, Work as Job};
 use array::md::{Assembly, Candidate, Layout, Level, Slot, Start, uuid_text};
 use array::record::Running;
 use block::{Device, Node, size_text};
+use escape::{Lines, add, line};
 use serde::{Deserialize, Serialize};
 
 use super::SECTOR_BYTES;
@@ -317,35 +318,40 @@ impl ArrayStatus {
 
     /// The status for people.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self) -> Lines {
         self.text_of(&self.name)
     }
 
     /// The same of an array that commands name in another way: by its server's name.
     #[must_use]
-    pub fn text_of(&self, called: &str) -> String {
-        let mut text = String::new();
-        // Writing to a string does not fail.
-        let _ = writeln!(text, " array: {}    state: {}    layout: {}", self.name, self.state_text(), self.layout_text());
-        let _ = writeln!(text, "  uuid: {}    metadata: {}, events {}", self.array_uuid, self.metadata, self.events);
-        let _ = writeln!(text, "  size: {}", self.size_bytes.map_or("unknown".to_owned(), size_text));
+    pub fn text_of(&self, called: &str) -> Lines {
+        let mut text = Lines::new();
+        add!(text, " array: {}    state: {}    layout: {}", self.name, self.state_text(), self.layout_text());
+        add!(text, "  uuid: {}    metadata: {}, events {}", self.array_uuid, self.metadata, self.events);
+        add!(text, "  size: {}", self.size_bytes.map_or("unknown".to_owned(), size_text));
         for note in &self.notes {
-            let _ = writeln!(text, "  note: {note}");
+            add!(text, "  note: {note}");
         }
         if let Some(action) = self.action(called) {
-            let _ = writeln!(text, "action: {action}");
+            add!(text, "action: {action}");
         }
         if let Some(work) = &self.work {
-            let _ = writeln!(text, "{:>6}: {}", work.kind, work.text());
+            add!(text, "{:>6}: {}", work.kind, work.text());
         }
         let has_errors = self.members.iter().any(|member| member.read_errors.is_some_and(|count| count > 0));
-        let width =
-            self.members.iter().filter_map(|member| member.name.as_deref()).map(|name| name.chars().count()).max().unwrap_or(0).max(6);
+        let width = self
+            .members
+            .iter()
+            .filter_map(|member| member.name.as_deref())
+            .map(|name| line(name).chars().count())
+            .max()
+            .unwrap_or(0)
+            .max(6);
         let errors = if has_errors { "  READ ERRORS" } else { "" };
-        let _ = writeln!(text, "        MEMBER    STATE    {:<width$}{errors}  {}", "DEVICE", self.places);
+        add!(text, "        MEMBER    STATE    {:<width$}{errors}  {}", "DEVICE", self.places);
         for member in &self.members {
             let called = member.place.map_or_else(|| member.state.text().to_lowercase(), |place| format!("member{place}"));
-            let name = member.name.as_deref().unwrap_or("-");
+            let name = line(member.name.as_deref().unwrap_or("-"));
             let errors = match (has_errors, member.read_errors) {
                 (true, Some(count)) => format!("  {count:>11}"),
                 (true, None) => format!("  {:>11}", "-"),
@@ -353,8 +359,7 @@ impl ArrayStatus {
             };
             let rebuilt = member.rebuilt_bytes.map(|bytes| format!("  up to {}", size_text(bytes))).unwrap_or_default();
             let cause = member.cause.as_ref().map(|cause| format!("  {cause}")).unwrap_or_default();
-            let line = format!("        {called:<8}  {:<8} {name:<width$}{errors}{rebuilt}{cause}", member.state.text());
-            let _ = writeln!(text, "{}", line.trim_end());
+            add!(text, "        {called:<8}  {:<8} {name:<width$}{errors}{rebuilt}{cause}", member.state.text());
         }
         text
     }
@@ -495,14 +500,14 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
         member2   ONLINE   file:disk2.img
         member3   MISSING  -
 ";
-        assert_eq!(status().text(), expected);
+        assert_eq!(status().text().into_text(), expected);
     }
 
     #[test]
     fn counted_errors_get_a_column() {
         let mut status = status();
         status.members[2].read_errors = Some(14);
-        let text = status.text();
+        let text = status.text().into_text();
         assert!(text.contains("DEVICE          READ ERRORS  [U_U_]"), "{text}");
         assert!(text.contains("member2   ONLINE   file:disk2.img           14\n"), "{text}");
         assert!(text.contains("member3   MISSING  -                         -\n"), "{text}");
@@ -513,7 +518,7 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
         let mut status = status();
         let member = &mut status.members[2];
         (member.state, member.cause) = (MemberState::Failed, Some("file:disk2.img: write at 4096: Input/output error".to_owned()));
-        let text = status.text();
+        let text = status.text().into_text();
         assert!(text.contains("member2   FAILED   file:disk2.img  file:disk2.img: write at 4096: Input/output error\n"), "{text}");
     }
 

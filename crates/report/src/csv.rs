@@ -11,13 +11,14 @@ pub fn csv(run: &Run, analysis: &Analysis) -> String {
     let mut text = String::new();
     let axes = run.plan.axes.iter().map(|axis| axis.name.clone());
     let fixed = ["workload", "metric", "trials", "median", "low", "high", "ratio", "ratio_low", "ratio_high", "verdict"];
-    line(&mut text, axes.chain(fixed.map(String::from)));
+    line(&mut text, axes.chain(fixed.map(String::from)).map(Field::Text));
     for (comparison, cell, metric) in rows(analysis) {
         let member = comparison.configurations.iter().find(|member| member.id == cell.configuration);
         let axes = run.plan.axes.iter().map(|axis| member.and_then(|member| member.settings.get(&axis.name)).cloned().unwrap_or_default());
-        let named = [cell.workload.clone(), metric.name.clone(), metric.trials.to_string()];
-        let figures = figures(metric).map(|figure| figure.map_or_else(String::new, |figure| significant(figure, 9).to_string()));
-        line(&mut text, axes.chain(named).chain(figures).chain([word(metric).to_string()]));
+        let named = axes.chain([cell.workload.clone(), metric.name.clone()]).map(Field::Text);
+        let trials = Field::Figure(Some(metric.trials as f64));
+        let figures = figures(metric).map(|figure| Field::Figure(figure.map(|figure| significant(figure, 9))));
+        line(&mut text, named.chain([trials]).chain(figures).chain([Field::Text(word(metric).to_string())]));
     }
     text
 }
@@ -52,20 +53,19 @@ pub(crate) fn word(metric: &Metric) -> &'static str {
     metric.versus_baseline.map_or("baseline", |versus| versus.verdict.map_or("", |verdict| verdict.word()))
 }
 
-fn line(text: &mut String, fields: impl Iterator<Item = String>) {
-    let quoted = |field: String| {
-        if field.contains([',', '"', '\r', '\n']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
-    };
-    text.push_str(&fields.map(quoted).collect::<Vec<_>>().join(","));
-    text.push_str("\r\n");
+/// What stands in a cell.
+enum Field {
+    /// Anybody's words: escaped.
+    Text(String),
+    /// A figure of ours; nothing where there is none. It may begin with a minus, which a text may not.
+    Figure(Option<f64>),
 }
 
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn awkward_fields_are_quoted() {
-        let mut text = String::new();
-        super::line(&mut text, ["plain", "a,b", "say \"no\"", "two\nlines", ""].into_iter().map(String::from));
-        assert_eq!(text, "plain,\"a,b\",\"say \"\"no\"\"\",\"two\nlines\",\r\n");
-    }
+fn line(text: &mut String, fields: impl Iterator<Item = Field>) {
+    let written = |field: Field| match field {
+        Field::Text(text) => escape::csv(&text),
+        Field::Figure(figure) => figure.map_or_else(String::new, |figure| figure.to_string()),
+    };
+    text.push_str(&fields.map(written).collect::<Vec<_>>().join(","));
+    text.push_str("\r\n");
 }

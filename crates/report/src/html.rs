@@ -60,12 +60,13 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
             }
         }
     };
-    page.into_string()
+    // The templates take away what markup would mean; what a terminal or the reading direction would make of it goes here.
+    escape::text(&page.into_string()).into_owned()
 }
 
 /// JSON that cannot end the element it stands in, whatever its texts say.
 fn embedded(data: &Value) -> String {
-    data.to_string().replace('<', "\\u003c")
+    escape::json(&data.to_string()).replace('<', "\\u003c")
 }
 
 /// The rows of `summary.csv` with names by index and six significant digits, so that a large run stays a small page.

@@ -14,5 +14,5 @@ pub fn json(run: &Run, analysis: &Analysis) -> String {
         "notes": run.notes,
         "analysis": analysis,
     });
-    format!("{document:#}\n")
+    escape::json(&format!("{document:#}\n")).into_owned()
 }

@@ -4,9 +4,12 @@
   const fixed = ["workload", "metric", "trials", "median", "low", "high", "ratio", "ratio_low", "ratio_high", "verdict"];
   const head = data.axes.concat(fixed);
   const rows = () => data.rows.map(([c, w, m, ...rest]) => [...data.configurations[c], data.workloads[w], data.metrics[m], ...rest]);
+  // As `summary.csv` has it: what is not seen is shown, no text is a formula, and it is quoted where it must be.
+  const code = (character) => `\\u{${character.codePointAt(0).toString(16)}}`;
   const field = (value) => {
-    const text = value === null ? "" : String(value);
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    if (typeof value !== "string") return value === null ? "" : String(value);
+    const text = value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, code).replace(/(^|;)(["\s]*)(?=[=+\-@＝＋－＠])/g, "$1$2'");
+    return /[",;]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const kinds = {
     csv: () => [head, ...rows()].map((row) => row.map(field).join(",") + "\r\n").join(""),

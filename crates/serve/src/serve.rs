@@ -229,7 +229,7 @@ impl Server {
                         // Who asks again and again need not be told again and again.
                         let why = error.to_string();
                         if said != why {
-                            eprintln!("raidloom: not ended: {why}");
+                            escape::err(&format!("raidloom: not ended: {why}"));
                             said = why;
                         }
                     }
@@ -367,7 +367,7 @@ impl Drop for Server {
         // In this order: what stands on another goes first. What is gone already is left alone.
         let journal = std::mem::replace(self.journal.get_mut().unwrap_or_else(PoisonError::into_inner), Journal::new(&self.folder));
         for problem in journal.undo() {
-            eprintln!("raidloom: {problem}");
+            escape::err(&format!("raidloom: {problem}"));
         }
     }
 }

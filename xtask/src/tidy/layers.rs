@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   cli -> lab -> stack -> {device, array, cache} -> block -> reactor
-//!          lab -> {bench, export, results}   bench -> {block, results}   report -> results
+//!          lab -> {bench, export, results}   bench -> {block, results}   report -> {escape, results}
 //! ```
 //!
 //! A crate may see those that its row names and nothing else: `array` never sees `device`, `bench` never sees `stack`.
@@ -14,6 +14,7 @@ const RULE: &str = "layers";
 /// Crate and the crates of this workspace that it may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("reactor", &[]),
+    ("escape", &[]),
     ("block", &["reactor"]),
     ("device", &["block", "reactor"]),
     ("array", &["block", "reactor"]),
@@ -21,17 +22,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("stack", &["array", "block", "cache", "device", "reactor"]),
     ("export", &["block", "reactor"]),
     ("results", &[]),
-    ("bench", &["block", "reactor", "results"]),
+    ("bench", &["block", "escape", "reactor", "results"]),
     ("host", &["array", "block", "export", "reactor", "results", "stack"]),
-    ("mdtools", &["array", "block", "host", "reactor", "stack"]),
+    ("mdtools", &["array", "block", "escape", "host", "reactor", "stack"]),
     ("lab", &["array", "bench", "block", "export", "host", "reactor", "results", "stack"]),
-    ("report", &["results"]),
-    ("serve", &["array", "block", "cache", "export", "host", "mdtools", "reactor", "stack"]),
+    ("report", &["escape", "results"]),
+    ("serve", &["array", "block", "cache", "escape", "export", "host", "mdtools", "reactor", "stack"]),
     (
         "cli",
         &[
-            "array", "bench", "block", "cache", "device", "export", "host", "lab", "mdtools", "reactor", "report", "results", "serve",
-            "stack",
+            "array", "bench", "block", "cache", "device", "escape", "export", "host", "lab", "mdtools", "reactor", "report", "results",
+            "serve", "stack",
         ],
     ),
     ("testkit", &["block", "reactor"]),

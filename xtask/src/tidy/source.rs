@@ -9,36 +9,67 @@ struct Word {
     token: &'static str,
     /// Beginnings of the paths where it may stand; empty: nowhere.
     allowed: &'static [&'static str],
-    /// Whether tests in those places may use it too.
-    tests: bool,
+    tests: Tests,
     why: &'static str,
+}
+
+/// What a word's rule says about tests.
+#[derive(PartialEq)]
+enum Tests {
+    /// They may use it where others may.
+    There,
+    /// They may not use it, wherever they are.
+    Never,
+    /// They may use it anywhere.
+    Free,
 }
 
 const CLOCK: &[&str] = &["crates/reactor/", "crates/host/src/facts", "crates/cli/", "xtask/"];
 const SLEEP: &[&str] = &["crates/reactor/src/", "crates/cli/src/", "xtask/src/", "xtask/probe/src/"];
+
+const PRINT: &[&str] = &["crates/escape/src/", "crates/testkit/", "xtask/", "fuzz/"];
+const UNESCAPED: &str = "what the program prints goes through escape::out or escape::err, so that no name steers the terminal";
 
 const WORDS: &[Word] = &[
     Word {
         rule: "unsafe",
         token: "unsafe",
         allowed: &["crates/reactor/src/buffer.rs", "crates/reactor/src/ring.rs", "crates/array/src/parity/simd.rs"],
-        tests: true,
+        tests: Tests::There,
         why: "unsafe stands only in the reactor's buffer.rs and ring.rs and the array's parity/simd.rs",
     },
     Word {
         rule: "unsafe",
         token: "unsafe_code",
         allowed: &["crates/reactor/src/", "crates/array/src/parity/simd.rs"],
-        tests: true,
+        tests: Tests::There,
         why: "only the reactor and the array's parity/simd.rs may lift the ban on unsafe",
     },
-    Word { rule: "leftover", token: "todo!", allowed: &[], tests: false, why: "finish it or file an issue" },
-    Word { rule: "leftover", token: "unimplemented!", allowed: &[], tests: false, why: "finish it or answer with an error" },
-    Word { rule: "leftover", token: "dbg!", allowed: &[], tests: false, why: "remove it" },
-    Word { rule: "clock", token: "Instant::now", allowed: CLOCK, tests: true, why: "ask the reactor for the time" },
-    Word { rule: "clock", token: "SystemTime::now", allowed: CLOCK, tests: true, why: "ask the reactor, or host::facts, for the time" },
-    Word { rule: "sleep", token: "thread::sleep", allowed: SLEEP, tests: false, why: "wait for what is awaited, not for time to pass" },
-    Word { rule: "seed", token: "Rng::new", allowed: &[], tests: false, why: "take a seed, so that a failure can be replayed" },
+    Word { rule: "print", token: "println!", allowed: PRINT, tests: Tests::Free, why: UNESCAPED },
+    Word { rule: "print", token: "print!", allowed: PRINT, tests: Tests::Free, why: UNESCAPED },
+    Word { rule: "print", token: "eprintln!", allowed: PRINT, tests: Tests::Free, why: UNESCAPED },
+    Word { rule: "print", token: "eprint!", allowed: PRINT, tests: Tests::Free, why: UNESCAPED },
+    Word { rule: "print", token: "stdout().lock", allowed: PRINT, tests: Tests::Free, why: UNESCAPED },
+    Word { rule: "print", token: "stderr().lock", allowed: PRINT, tests: Tests::Free, why: UNESCAPED },
+    Word { rule: "leftover", token: "todo!", allowed: &[], tests: Tests::Never, why: "finish it or file an issue" },
+    Word { rule: "leftover", token: "unimplemented!", allowed: &[], tests: Tests::Never, why: "finish it or answer with an error" },
+    Word { rule: "leftover", token: "dbg!", allowed: &[], tests: Tests::Never, why: "remove it" },
+    Word { rule: "clock", token: "Instant::now", allowed: CLOCK, tests: Tests::There, why: "ask the reactor for the time" },
+    Word {
+        rule: "clock",
+        token: "SystemTime::now",
+        allowed: CLOCK,
+        tests: Tests::There,
+        why: "ask the reactor, or host::facts, for the time",
+    },
+    Word {
+        rule: "sleep",
+        token: "thread::sleep",
+        allowed: SLEEP,
+        tests: Tests::Never,
+        why: "wait for what is awaited, not for time to pass",
+    },
+    Word { rule: "seed", token: "Rng::new", allowed: &[], tests: Tests::Never, why: "take a seed, so that a failure can be replayed" },
 ];
 
 /// Rule, path and why it may be broken there. One that is not used any more is an error itself.
@@ -76,7 +107,8 @@ fn misplaced(tree: &Tree) -> Vec<Finding> {
             let here = word.allowed.iter().any(|start| path.starts_with(start));
             for position in scrubbed.find(word.token) {
                 let test = is_test_file(path) || scrubbed.is_test(position);
-                if !here || (test && !word.tests) {
+                let wrong = if test { word.tests == Tests::Never || (!here && word.tests != Tests::Free) } else { !here };
+                if wrong {
                     let message = format!("`{}`: {}", word.token, word.why);
                     findings.push(Finding::error(word.rule, path, scrubbed.line(position), message));
                 }
@@ -184,6 +216,16 @@ mod tests {
             assert_eq!(found(words, "crates/bench/tests/load.rs", &text).len(), 1, "{planted}");
             assert!(found(words, "crates/reactor/src/lib.rs", &text).is_empty(), "{planted}");
             assert!(found(words, "crates/host/src/facts.rs", &text).is_empty(), "{planted}");
+        }
+    }
+
+    #[test]
+    fn printing_past_what_escapes_is_found() {
+        for planted in ["eprintln!(\"{name}\")", "println!()", "io::stdout().lock()", "std::io::stderr().lock()"] {
+            let text = format!("//! P.\nfn f() {{ {planted}; }}\n");
+            assert_eq!(found(words, "crates/serve/src/serve.rs", &text).len(), 1, "{planted}");
+            assert!(found(words, "crates/escape/src/lib.rs", &text).is_empty(), "{planted}");
+            assert!(found(words, "crates/serve/tests/serve.rs", &text).is_empty(), "{planted}: tests say what they skip");
         }
     }
 

@@ -1,6 +1,7 @@
 //! `array assemble` and `array scan`: members that are found, grouped by array, and the stack text that opens each.
 
 use array::md::Start;
+use escape::add;
 use host::guard::{Consent, Guard};
 use mdtools::{ArrayStatus, FoundArrays, Group, Opening};
 use serde_json::{Value, json};
@@ -69,14 +70,14 @@ fn show(output: &Output, found: &FoundArrays, opening: Opening<'_>) -> Result<()
 fn text(group: &Group, opening: Opening<'_>) -> String {
     let assembly = match &group.assembly {
         Ok(assembly) => assembly,
-        Err(reason) => return format!("{reason}\n"),
+        Err(reason) => return format!("{}\n", escape::line(reason)),
     };
     let mut text = ArrayStatus::of_superblocks(assembly, &group.candidates).text();
     match group.stack(opening) {
-        Ok(stack) => text += &format!(" stack: {stack}\n"),
-        Err(error) => text += &format!(" stack: none: {error}\n"),
+        Ok(stack) => add!(text, " stack: {stack}"),
+        Err(error) => add!(text, " stack: none: {error}"),
     }
-    text
+    text.into_text()
 }
 
 fn document(group: &Group, opening: Opening<'_>) -> Value {

@@ -1,8 +1,7 @@
 //! `array examine`: every field of a member's superblocks.
 
-use std::fmt::Write;
-
 use array::md::{ChecksumVerdict, Features, Role, Superblock, TimeStamp, uuid_text};
+use escape::{Lines, add};
 use host::guard::{Consent, Guard};
 use mdtools::{Examined, Found};
 use serde_json::{Map, Value, json};
@@ -144,18 +143,18 @@ fn examined_document(examined: &Examined) -> Value {
 }
 
 fn examined_text(examined: &Examined) -> String {
-    let mut text = format!("{}:\n", examined.path.display());
+    let mut text = Lines::new();
+    add!(text, "{}:", examined.path.display());
     if examined.found.is_empty() {
-        text += "  no md superblock\n";
+        add!(text, "  no md superblock");
     }
     for found in &examined.found {
         for (_, name, value, _) in fields(found) {
-            // Writing to a string does not fail.
-            let _ = writeln!(text, "{name:>16} : {value}");
+            add!(text, "{name:>16} : {value}");
         }
         for problem in &found.problems {
-            let _ = writeln!(text, "{:>16} : {problem}", "PROBLEM");
+            add!(text, "{:>16} : {problem}", "PROBLEM");
         }
     }
-    text
+    text.into_text()
 }

@@ -1,10 +1,10 @@
 //! `array guess`: what an array was whose superblocks are lost.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use array::md::Layout;
+use escape::{Lines, add};
 use host::guard::{Consent, Guard};
 use mdtools::guess::{Guess, Guesses, Images, Known, guess as search};
 use serde_json::{Value, json};
@@ -80,28 +80,32 @@ fn doubt(guess: &Guess, paths: &[Option<PathBuf>]) -> Option<String> {
 }
 
 fn text(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> String {
-    let mut text = String::new();
+    let mut text = Lines::new();
     for note in &found.notes {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{note}");
+        add!(text, "{note}");
     }
     for (number, guess) in found.guesses.iter().take(show.max(1)).enumerate() {
         let evidence: Vec<String> = guess.evidence.iter().map(ToString::to_string).collect();
-        let _ = writeln!(text, "\n{}. score {}: {}, {}", number + 1, guess.score, guess.shape, block::size_text(guess.size_bytes));
-        let _ = writeln!(text, "   {}", guess.tree(paths));
-        let _ = writeln!(text, "   {}", evidence.join(", "));
+        add!(text, "");
+        add!(text, "{}. score {}: {}, {}", number + 1, guess.score, guess.shape, block::size_text(guess.size_bytes));
+        add!(text, "   {}", guess.tree(paths));
+        add!(text, "   {}", evidence.join(", "));
         if let Some(doubt) = doubt(guess, paths) {
-            let _ = writeln!(text, "   {doubt}");
+            add!(text, "   {doubt}");
         }
     }
     if found.equal > 1 {
-        let _ = writeln!(text, "\n{} candidates are equally good: what is stored does not tell them apart", found.equal);
+        add!(text, "");
+        add!(text, "{} candidates are equally good: what is stored does not tell them apart", found.equal);
     }
     let left = found.guesses.len().saturating_sub(show.max(1));
     if left > 0 {
-        let _ = writeln!(text, "{}{left} more are not shown (--show N)", if found.equal > 1 { "" } else { "\n" });
+        if found.equal <= 1 {
+            add!(text, "");
+        }
+        add!(text, "{left} more are not shown (--show N)");
     }
-    text
+    text.into_text()
 }
 
 fn document(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> Value {

@@ -1,8 +1,7 @@
 //! How a server that runs is shown.
 
-use std::fmt::Write;
-
 use block::size_text;
+use escape::{Lines, add};
 use mdtools::State;
 use serve::Status;
 
@@ -41,57 +40,56 @@ pub(super) fn summary(status: &Status) -> String {
 }
 
 /// All there is to say, in the layout of an array's status.
-pub(super) fn text(status: &Status) -> String {
-    let mut text = String::new();
-    // Writing to a string does not fail.
-    let _ = writeln!(text, "server: {}    state: {}    process: {}", status.name, state(status), status.process);
-    let _ = writeln!(text, " stack: {}", status.stack);
+pub(super) fn text(status: &Status) -> Lines {
+    let mut text = Lines::new();
+    add!(text, "server: {}    state: {}    process: {}", status.name, state(status), status.process);
+    add!(text, " stack: {}", status.stack);
     let access = if status.read_only { ", read-only" } else { "" };
     let seeks = if status.rotational { ", rotational" } else { "" };
-    let _ = writeln!(text, "  size: {}, blocks of {} bytes{access}{seeks}", size_text(status.size_bytes), status.block_bytes);
+    add!(text, "  size: {}, blocks of {} bytes{access}{seeks}", size_text(status.size_bytes), status.block_bytes);
     let durable = if status.removal_policy == "quick" { "what is written is durable at once" } else { "durable after a flush" };
-    let _ = writeln!(text, "policy: {}: {durable}", status.removal_policy);
+    add!(text, "policy: {}: {durable}", status.removal_policy);
     if let Some(attached) = &status.attached {
         let device = attached.block_device.iter().map(|device| format!("{}, ", device.display())).collect::<String>();
-        let _ = writeln!(text, "    at: {device}{}", attached.file.display());
+        add!(text, "    at: {device}{}", attached.file.display());
     }
     for uri in &status.nbd {
         let clients = if status.nbd_clients == 1 { "1 client".to_owned() } else { format!("{} clients", status.nbd_clients) };
-        let _ = writeln!(text, "   nbd: {uri}  ({clients})");
+        add!(text, "   nbd: {uri}  ({clients})");
     }
     for point in &status.mounts {
-        let _ = writeln!(text, " mount: {}", point.display());
+        add!(text, " mount: {}", point.display());
     }
     for note in &status.notes {
-        let _ = writeln!(text, "  note: {note}");
+        add!(text, "  note: {note}");
     }
     for member in &status.members {
-        let _ = writeln!(text, "  leaf: {}, read {}, written {}", member.name, about(member.read_bytes), about(member.written_bytes));
+        add!(text, "  leaf: {}, read {}, written {}", member.name, about(member.read_bytes), about(member.written_bytes));
     }
     for cache in &status.caches {
         let (used, size, dirty) = (about(cache.used_bytes), about(cache.size_bytes), about(cache.dirty_bytes));
-        let _ = writeln!(text, " cache: {}, {used} of {size} used, {dirty} dirty: {}", cache.mode, cache.name);
+        add!(text, " cache: {}, {used} of {size} used, {dirty} dirty: {}", cache.mode, cache.name);
         let hits = |hits: u64, misses: u64| format!("{:.0} %", 100.0 * hits as f64 / (hits + misses).max(1) as f64);
         let (reads, writes) = (hits(cache.read_hits, cache.read_misses), hits(cache.write_hits, cache.write_misses));
         let (evictions, rate) = (cache.evictions, about(cache.write_out_bytes_per_second));
-        let _ = writeln!(text, "        hits: {reads} of reads, {writes} of writes; {evictions} evictions; {rate}/s written out");
+        add!(text, "        hits: {reads} of reads, {writes} of writes; {evictions} evictions; {rate}/s written out");
         if let Some(failure) = &cache.failure {
-            let _ = writeln!(text, "        {failure}");
+            add!(text, "        {failure}");
         }
     }
     let older = status.events.len().saturating_sub(EVENTS_SHOWN);
     if older > 0 {
-        let _ = writeln!(text, " event: {older} older ones are in --json");
+        add!(text, " event: {older} older ones are in --json");
     }
     for event in &status.events[older..] {
-        let _ = writeln!(text, " event: {}: {}", event.array, event.text);
+        add!(text, " event: {}: {}", event.array, event.text);
     }
     for array in &status.arrays {
         let called = match &status.arrays[..] {
             [_] => status.name.clone(),
             _ => format!("{} --array {}", status.name, array.name),
         };
-        text += &array.text_of(&called);
+        text.append(&array.text_of(&called));
     }
     text
 }

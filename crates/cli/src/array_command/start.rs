@@ -7,7 +7,7 @@
 //! ```
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -145,11 +145,8 @@ pub(super) fn serve(log: &Path) -> Result<(), Failure> {
 
 /// One line on standard output.
 fn say(answer: &Answer) -> io::Result<()> {
-    let mut line = serde_json::to_vec(answer)?;
-    line.push(b'\n');
-    let mut out = io::stdout().lock();
-    out.write_all(&line)?;
-    out.flush()
+    let line = serde_json::to_string(answer)?;
+    escape::out(&format!("{}\n", escape::json(&line)))
 }
 
 fn open(runtime: &Runtime, settings: Settings) -> Result<Arc<Server>, host::Error> {
@@ -199,7 +196,7 @@ fn serve_here(output: &Output, runtime: &Runtime, settings: Settings, command: O
 fn serve_until_end(server: &Arc<Server>, signals: &mut UnixStream) -> Result<(), Failure> {
     let address = server.address();
     if let Err(error) = serve::notify(&format!("READY=1\nSTATUS={} at {address}", server.name())) {
-        eprintln!("raidloom: telling the service manager: {error}");
+        escape::err(&format!("raidloom: telling the service manager: {error}"));
     }
     let ended = server.run(&*signals);
     let _ = serve::notify("STOPPING=1");

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use block::Node;
+use escape::Lines;
 use mdtools::{ArrayStatus, State};
 use serde::Serialize;
 use serve::{Client, Runtime, Status};
@@ -25,7 +26,7 @@ enum Known {
 }
 
 impl Known {
-    fn text(&self) -> String {
+    fn text(&self) -> Lines {
         match self {
             Known::Served(status) => server_status::text(status),
             Known::Found(status) => status.text(),
@@ -46,7 +47,7 @@ pub(super) fn status(output: &Output, arguments: &StatusArguments) -> Result<(),
     if output.json {
         output.document(&all)?;
     } else {
-        output.result(all.iter().map(Known::text).collect::<Vec<_>>().join("\n").trim_end())?;
+        output.result(all.iter().map(|known| known.text().into_text()).collect::<Vec<_>>().join("\n").trim_end())?;
     }
     let worst = all.iter().map(Known::state).max().unwrap_or(State::Online);
     if arguments.test && worst != State::Online {

@@ -24,7 +24,7 @@ impl Opener {
 impl Drop for Opener {
     fn drop(&mut self) {
         for problem in self.0.remove_made() {
-            eprintln!("raidloom: {problem}");
+            escape::err(&format!("raidloom: {problem}"));
         }
     }
 }

@@ -91,10 +91,6 @@ fn color(policy: PolicyKind) -> &'static str {
     }
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 /// The same as a picture.
 pub(super) fn svg(title: &str, options: &Options, outcomes: &[Outcome]) -> String {
     let sizes = &options.sizes;
@@ -106,7 +102,7 @@ pub(super) fn svg(title: &str, options: &Options, outcomes: &[Outcome]) -> Strin
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {SVG_WIDTH} {SVG_HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <title>{0}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"{left}\" y=\"24\" font-size=\"15\">{0}</text>\n",
-        escaped(title)
+        escape::markup(title)
     );
     // Writing to a string does not fail.
     for tenth in 0..=(highest * 10.0).round() as u32 {

@@ -1,8 +1,7 @@
 //! Caches of arrays that run: `raidloom cache status`, `flush` and `resize` with an array's name.
 
-use std::fmt::Write;
-
 use block::size_text;
+use escape::{Lines, add};
 use serde_json::json;
 use serve::{CacheReport, Client, Command, Runtime};
 
@@ -41,21 +40,21 @@ fn text(number: usize, cache: &CacheReport) -> String {
         asked => format!("{hits} of {asked} blocks hit ({:.1} %)", 100.0 * hits as f64 / asked as f64),
     };
     let memory = if cache.kept { "kept" } else { "in memory" };
-    let mut text = format!("cache {number}  {}\n", cache.name);
-    // Writing to a string does not fail.
-    let _ = writeln!(text, "mode     {}, {}, {memory}", cache.mode, cache.policy);
-    let _ = writeln!(text, "block    {}", size_text(cache.block_bytes));
-    let _ = writeln!(text, "size     {}, and {} for its index", size_text(cache.size_bytes), about(cache.metadata_bytes));
-    let _ = writeln!(text, "used     {}{}", about(cache.used_bytes), share(cache.used_bytes, cache.size_bytes));
-    let _ = writeln!(text, "dirty    {}{}", about(cache.dirty_bytes), share(cache.dirty_bytes, cache.size_bytes));
-    let _ = writeln!(text, "reads    {}", hits(cache.read_hits, cache.read_misses));
-    let _ = writeln!(text, "writes   {}", hits(cache.write_hits, cache.write_misses));
-    let _ = writeln!(text, "blocks   {} came in, {} went", cache.insertions, cache.evictions);
-    let _ = write!(text, "written  {} out, {} per second of late", about(cache.written_out_bytes), about(cache.write_out_bytes_per_second));
+    let mut text = Lines::new();
+    add!(text, "cache {number}  {}", cache.name);
+    add!(text, "mode     {}, {}, {memory}", cache.mode, cache.policy);
+    add!(text, "block    {}", size_text(cache.block_bytes));
+    add!(text, "size     {}, and {} for its index", size_text(cache.size_bytes), about(cache.metadata_bytes));
+    add!(text, "used     {}{}", about(cache.used_bytes), share(cache.used_bytes, cache.size_bytes));
+    add!(text, "dirty    {}{}", about(cache.dirty_bytes), share(cache.dirty_bytes, cache.size_bytes));
+    add!(text, "reads    {}", hits(cache.read_hits, cache.read_misses));
+    add!(text, "writes   {}", hits(cache.write_hits, cache.write_misses));
+    add!(text, "blocks   {} came in, {} went", cache.insertions, cache.evictions);
+    add!(text, "written  {} out, {} per second of late", about(cache.written_out_bytes), about(cache.write_out_bytes_per_second));
     if let Some(failure) = &cache.failure {
-        let _ = write!(text, "\nfailure  {failure}");
+        add!(text, "failure  {failure}");
     }
-    text
+    text.into_text().trim_end().to_owned()
 }
 
 /// Writes out what is dirty in the caches of an array that runs.

@@ -70,7 +70,7 @@ fn size_text(bytes: u64) -> String {
 #[must_use]
 pub fn line(options: &Options, machine: &str, seed: u64, rows: &[Row]) -> String {
     // A comma would be another field.
-    let machine = machine.replace([',', '\n'], "_");
+    let machine = escape::csv(&machine.replace([',', '"', ';', '\n'], "_"));
     let found = |name: &str| rows.iter().find(|row| row.phase == name).and_then(Row::measured);
     let pair = |(name, in_kib): &(&str, bool)| match found(name) {
         Some(measured) => {

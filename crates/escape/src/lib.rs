@@ -1,0 +1,329 @@
+//! Text from strangers on its way out: names from plans, superblocks and file systems must not steer what shows them.
+//!
+//! ```text
+//!   a value within a line   line, Lines, paint     nothing of it ends the line or is unseen
+//!   a whole text            text, painted          the last thing before a terminal, a file or a page: [`out`] and [`err`] do it by themselves
+//!   a format of its own     csv, markdown, json, markup
+//! ```
+//!
+//! What a reader would not see is shown as Rust writes it, `\u{1b}`: a name stays recognisable, and nothing is lost. All of
+//! these may be applied again to what they gave. Everything that the program prints goes through [`out`] or [`err`];
+//! `cargo xtask tidy` finds what does not.
+
+use std::borrow::Cow;
+use std::fmt::{Arguments, Write as _};
+use std::io;
+
+/// Whether a character is seen as itself: no control, no change of the direction of writing, nothing without width.
+fn is_seen(character: char) -> bool {
+    match character {
+        ' '..='~' => true,
+        '\u{2028}' | '\u{2029}' => false,
+        // Spaces that do not break a line stand in our own figures.
+        _ if character.is_whitespace() => !character.is_control(),
+        // The standard library knows; in front of a letter it lets marks pass that combine with it.
+        _ => {
+            let mut pair = [0; 5];
+            pair[0] = b'a';
+            let length = character.encode_utf8(&mut pair[1..]).len();
+            std::str::from_utf8(&pair[..=length]).is_ok_and(|pair| pair.escape_debug().eq(pair.chars()))
+        }
+    }
+}
+
+fn shown(text: &str, keeps: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let stays = |character: char| is_seen(character) || keeps(character);
+    if text.chars().all(stays) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if stays(character) {
+            shown.push(character);
+        } else {
+            shown.extend(character.escape_debug());
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// A value that stands within a line: what is not seen is escaped, ends of lines and tabs too.
+#[must_use]
+pub fn line(text: &str) -> Cow<'_, str> {
+    shown(text, |_| false)
+}
+
+/// A whole text: only ends of lines and tabs stay beside what is seen.
+#[must_use]
+pub fn text(text: &str) -> Cow<'_, str> {
+    shown(text, |character| matches!(character, '\n' | '\t'))
+}
+
+/// Colours and weights of a terminal, as ANSI has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// Bold.
+    Bold,
+    /// Bold and red.
+    Alarm,
+    /// Green.
+    Green,
+    /// Red.
+    Red,
+    /// Yellow.
+    Yellow,
+}
+
+const PLAIN: &str = "\x1b[0m";
+
+impl Paint {
+    const ALL: [Paint; 5] = [Paint::Bold, Paint::Alarm, Paint::Green, Paint::Red, Paint::Yellow];
+
+    fn sequence(self) -> &'static str {
+        match self {
+            Paint::Bold => "\x1b[1m",
+            Paint::Alarm => "\x1b[1;31m",
+            Paint::Green => "\x1b[32m",
+            Paint::Red => "\x1b[31m",
+            Paint::Yellow => "\x1b[33m",
+        }
+    }
+}
+
+/// A value within a line, painted.
+#[must_use]
+pub fn paint(paint: Paint, text: &str) -> String {
+    format!("{}{}{PLAIN}", paint.sequence(), line(text))
+}
+
+/// A whole text, [`text`] except for what [`paint`] has put into it.
+#[must_use]
+pub fn painted(painted: &str) -> String {
+    let mut shown = String::with_capacity(painted.len());
+    for (place, part) in painted.split('\x1b').enumerate() {
+        let own = Paint::ALL.map(Paint::sequence).into_iter().chain([PLAIN]).map(|sequence| &sequence[1..]);
+        match own.into_iter().find_map(|sequence| Some((sequence, part.strip_prefix(sequence)?))) {
+            Some((sequence, rest)) if place > 0 => {
+                shown.push('\x1b');
+                shown += sequence;
+                shown += &text(rest);
+            }
+            _ => {
+                shown += if place > 0 { "\\u{1b}" } else { "" };
+                shown += &text(part);
+            }
+        }
+    }
+    shown
+}
+
+/// Lines for people. What is put into one cannot make another.
+#[derive(Debug, Default)]
+pub struct Lines(String);
+
+impl Lines {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Lines {
+        Lines::default()
+    }
+
+    /// Adds one line, without the spaces at its end; the macro [`add!`] takes what `format!` takes.
+    pub fn add(&mut self, arguments: Arguments<'_>) {
+        let whole = arguments.to_string();
+        self.0 += line(&whole).trim_end();
+        self.0.push('\n');
+    }
+
+    /// Adds lines that were made so elsewhere.
+    pub fn append(&mut self, lines: &Lines) {
+        self.0 += &lines.0;
+    }
+
+    /// The text, each line ended by `\n`.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        self.0
+    }
+}
+
+/// Adds one line to [`Lines`], with what `format!` takes.
+#[macro_export]
+macro_rules! add {
+    ($lines:expr, $($arguments:tt)*) => { $lines.add(::std::format_args!($($arguments)*)) };
+}
+
+/// A field of a CSV file that is text: quoted as RFC 4180 has it, in one line, and no formula.
+///
+/// Spreadsheets run a cell that begins with `=`, `+`, `-`, `@` or their wide forms; where the list separator is not the comma, what
+/// follows a `;` is a cell as well. An apostrophe before these makes them text. Figures of our own do not go through here.
+#[must_use]
+pub fn csv(field: &str) -> String {
+    let field = line(field);
+    let mut safe = String::with_capacity(field.len() + 2);
+    let mut begins = true;
+    for character in field.chars() {
+        if begins && matches!(character, '=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠') {
+            safe.push('\'');
+        }
+        begins = match character {
+            ';' => true,
+            '"' => begins,
+            character => begins && character.is_whitespace(),
+        };
+        safe.push(character);
+    }
+    if safe.contains([',', '"', ';']) { format!("\"{}\"", safe.replace('"', "\"\"")) } else { safe }
+}
+
+/// A value within Markdown: what Markdown or HTML in it would mean is taken away.
+#[must_use]
+pub fn markdown(value: &str) -> String {
+    let mut escaped = String::with_capacity(value.len());
+    for character in line(value).chars() {
+        match character {
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => escaped.extend(['\\', character]),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// A value within HTML or SVG that no template escapes.
+#[must_use]
+pub fn markup(value: &str) -> String {
+    line(value).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A JSON document: the same values, with what a terminal would obey written as `\u009b`. Within strings only: JSON has no such
+/// characters elsewhere.
+#[must_use]
+pub fn json(document: &str) -> Cow<'_, str> {
+    let stays = |character: char| is_seen(character) || character == '\n';
+    if document.chars().all(stays) {
+        return Cow::Borrowed(document);
+    }
+    let mut escaped = String::with_capacity(document.len() + 16);
+    for character in document.chars() {
+        if stays(character) {
+            escaped.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a string does not fail.
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Writes to standard output what has been through one of the functions above.
+fn write(mut stream: impl io::Write, escaped: &str) -> io::Result<()> {
+    stream.write_all(escaped.as_bytes())?;
+    stream.flush()
+}
+
+/// Writes a text to standard output.
+///
+/// # Errors
+/// What the system says, a reader that has gone away too.
+pub fn out(whole: &str) -> io::Result<()> {
+    write(io::stdout().lock(), &text(whole))
+}
+
+/// Writes a text with what [`paint`] has put into it to standard output.
+///
+/// # Errors
+/// As [`out`].
+pub fn out_painted(whole: &str) -> io::Result<()> {
+    write(io::stdout().lock(), &painted(whole))
+}
+
+/// Writes a file's content to standard output as it is: what was asked for is the file, made by [`csv`] and its like, for a pipe.
+///
+/// # Errors
+/// As [`out`].
+pub fn out_file(content: &str) -> io::Result<()> {
+    write(io::stdout().lock(), content)
+}
+
+/// Writes one message to standard error. Its first line begins as the message does; a further one that does not begin with a
+/// space is put in, so that no name with an end of line in it can look like another message.
+pub fn err(message: &str) {
+    let mut lines = message.trim_end().split('\n');
+    let mut whole = painted(lines.next().unwrap_or_default());
+    for further in lines {
+        whole += if further.starts_with(' ') || further.is_empty() { "\n" } else { "\n  " };
+        whole += &text(further);
+    }
+    whole.push('\n');
+    // Nobody is left to be told when standard error is gone.
+    let _ = write(io::stderr().lock(), &whole);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_is_shown_and_what_is_read_stays() {
+        let hostile = "a\x1b[2J\u{9b}31m\x07\x7f\r\u{202e}\u{200b}\u{2028}\u{feff}\u{e0041}b";
+        let shown = r"a\u{1b}[2J\u{9b}31m\u{7}\u{7f}\r\u{202e}\u{200b}\u{2028}\u{feff}\u{e0041}b";
+        assert_eq!(line(hostile), shown);
+        assert_eq!(text(&format!("{hostile}\n\t{hostile}")), format!("{shown}\n\t{shown}"));
+        for kept in ["raid0 64\u{202f}KiB 1.86\u{2007}", "naïve cafe\u{301} 東京 デ\u{3099} \"it's\" C:\\x ●├─┤…", ""] {
+            assert!(matches!(line(kept), Cow::Borrowed(same) if same == kept), "{kept}");
+        }
+        assert_eq!(line(&line(hostile)), shown, "once more changes nothing");
+    }
+
+    #[test]
+    fn no_value_makes_a_line_of_its_own() {
+        let mut lines = Lines::new();
+        add!(lines, "name: {}", "tank\nstate: clean");
+        add!(lines, "size: {}  ", 3);
+        assert_eq!(lines.into_text(), "name: tank\\nstate: clean\nsize: 3\n");
+    }
+
+    #[test]
+    fn only_our_own_paint_comes_through() {
+        let whole = format!("{} {}", paint(Paint::Red, "a\x1b[31mb"), "\x1b[8mhidden\x1b]0;title\x07");
+        assert_eq!(painted(&whole), "\x1b[31ma\\u{1b}[31mb\x1b[0m \\u{1b}[8mhidden\\u{1b}]0;title\\u{7}");
+        assert_eq!(painted("\x1b\x1b[1mx"), "\\u{1b}\x1b[1mx");
+    }
+
+    #[test]
+    fn a_field_is_quoted_and_no_formula() {
+        for (field, written) in [
+            ("plain", "plain"),
+            ("a,b", "\"a,b\""),
+            ("say \"no\"", "\"say \"\"no\"\"\""),
+            ("two\nlines", "two\\nlines"),
+            ("", ""),
+            ("64KiB-1", "64KiB-1"),
+            ("=1+1", "'=1+1"),
+            ("-1", "'-1"),
+            ("\t@x", "\\t@x"),
+            (" +x", " '+x"),
+            ("\"=x\"", "\"\"\"'=x\"\"\""),
+            ("＝x", "'＝x"),
+            ("a; =b", "\"a; '=b\""),
+        ] {
+            assert_eq!(csv(field), written, "{field:?}");
+        }
+    }
+
+    #[test]
+    fn foreign_text_stays_text_in_markdown_and_markup() {
+        assert_eq!(markdown("a|b <script> *x* [y](z)\n# c\x1b"), r"a\|b &lt;script&gt; \*x\* \[y\](z)\\n\# c\\u{1b}");
+        assert_eq!(markup("a<b>&\"c\"\x1b"), "a&lt;b&gt;&amp;&quot;c&quot;\\u{1b}");
+    }
+
+    #[test]
+    fn a_document_says_the_same_in_other_characters() {
+        assert_eq!(json("{\n  \"a\": \"\u{9b}\u{202e}\u{e0041}é\"\n}"), "{\n  \"a\": \"\\u009b\\u202e\\udb40\\udc41é\"\n}");
+    }
+}
