@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, size_text};
+use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, size_text};
 use reactor::{Clock, Reactor};
 
 use crate::execute::ArrayChannel;
@@ -13,7 +13,7 @@ use crate::maintain::{Control, Ranges};
 use crate::md::Version;
 use crate::record::{Record, Recorded};
 use crate::rows::{Rows, Waiter};
-use crate::{Level, LinearLevel, MemberSet, MirrorLevel, ParityLevel, Raid0Level};
+use crate::{Action, Faults, Level, LinearLevel, MemberSet, MirrorLevel, ParityLevel, Part, Place, Plan, Queues, Raid0Level};
 
 /// What all channels of an array share.
 pub(crate) struct Shared<L> {
@@ -289,7 +289,65 @@ impl<L: Level> Device for ArrayDevice<L> {
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         Ok(Box::new(self.0.open_channel(depth, reactor)?))
     }
+
+    /// What reads would go to, as it is planned for them, is asked at the members. What would have to be computed is data, and
+    /// so is everything while copies may differ: a block must not change because another copy answers later.
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        let shared = &self.0;
+        let roster = shared.health.roster();
+        if L::HAS_COPIES && !shared.health.owed_resync().is_empty() {
+            return found.push(length, false);
+        }
+        let faults = Faults { absent: roster.absent, stale: roster.stale, ..Faults::default() };
+        let queues = Queues::idle(roster.seats.len());
+        let (before, block, mut plan) = (found.length(), u64::from(shared.info.block_bytes), Plan::default());
+        while found.length() - before < length && !found.is_full() {
+            let done = found.length() - before;
+            let left = Part { action: Action::Read, offset: offset + done, length: (length - done).min(EXTENTS_PLAN_BYTES) };
+            let mut piece = Part { length: shared.level.piece_bytes(left, &faults), ..left };
+            let is_read = loop {
+                plan.clear();
+                let is_planned = shared.level.plan(piece, &faults, &queues, &mut plan).is_ok();
+                if is_planned && plan.compute.is_empty() {
+                    break true;
+                }
+                // Others of its chunks may be there.
+                let half = piece.length / 2 / block * block;
+                if !is_planned || half == 0 || shared.level.whole(piece, &MemberSet::EMPTY, &queues).is_some() {
+                    break false;
+                }
+                piece.length = half;
+            };
+            if !is_read {
+                found.push(piece.length, false);
+                continue;
+            }
+            plan.read.sort_unstable_by_key(|access| match access.place {
+                Place::Host { start } => start,
+                _ => u64::MAX,
+            });
+            let start = found.length();
+            for access in &plan.read {
+                if found.is_full() {
+                    return;
+                }
+                match (&roster.seats[access.member], access.place) {
+                    (Some(seat), Place::Host { start: place }) if place == found.length() - start => {
+                        let until = found.length() + access.length;
+                        seat.device.extents(seat.data_offset + access.offset, access.length, found);
+                        if found.length() < until {
+                            return;
+                        }
+                    }
+                    _ => return found.push(piece.length - (found.length() - start), false),
+                }
+            }
+        }
+    }
 }
+
+/// What is planned at a time to find out what is there, in bytes: a plan names each chunk.
+const EXTENTS_PLAN_BYTES: u64 = 16 << 20;
 
 /// The largest block among the members: the array's.
 fn block_bytes(members: &[Arc<dyn Device>]) -> Result<u64, Error> {

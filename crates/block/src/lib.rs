@@ -11,6 +11,7 @@
 
 mod adapter;
 mod error;
+mod extents;
 mod node;
 mod units;
 
@@ -18,6 +19,7 @@ use std::fmt;
 
 pub use adapter::{Blocking, Checked, Counted, Counters, Emulated, Traffic};
 pub use error::{Error, ErrorKind};
+pub use extents::{Extent, Extents};
 pub use node::Node;
 pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, Time};
 pub use units::{duration_text, size_text};
@@ -317,6 +319,16 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// When the reactor's clock does not fit the device, or the device is gone.
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error>;
+
+    /// Appends to `found` what the range holds, from its beginning on: at least one run, whole blocks, not past its end. It
+    /// may stop before the end, and does once `found` is full. The range is one that [`Info::check_range`] allows.
+    ///
+    /// A hole reads as zeroes; what had completed before the question is data. Where nothing is known, all is data. It is no
+    /// request: it reads no data, but a file's own file system may be asked, so it can take as long as that does.
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        let _ = offset;
+        found.push(length, false);
+    }
 }
 
 impl fmt::Debug for dyn Device {

@@ -17,7 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use block::{Buf, BufMut, Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request, Returned, duration_text};
+use block::{
+    Buf, BufMut, Channel, Completion, Device, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request, Returned, duration_text,
+};
 use reactor::Source;
 
 /// A request is too old after more than so many ticks, each a quarter of the time it may take: so it is given up between one
@@ -102,6 +104,14 @@ impl Device for DeadlineDevice {
             tick: 0,
             is_ticking: false,
         }))
+    }
+
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        if self.shared.is_silent.load(Ordering::Acquire) {
+            found.push(length, false);
+        } else {
+            self.below.extents(offset, length, found);
+        }
     }
 }
 

@@ -12,7 +12,8 @@
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use block::{
-    Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor, Request, SECTOR_BYTES, Support, size_text,
+    Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request, SECTOR_BYTES, Support,
+    size_text,
 };
 
 use crate::immediate::{Immediate, ImmediateChannel};
@@ -64,6 +65,26 @@ impl Device for RamDevice {
 
     fn open(&self, depth: u32, _reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         Ok(Box::new(ImmediateChannel::new(Arc::clone(&self.store), depth)))
+    }
+
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        let (mut offset, end) = (offset, offset + length);
+        if self.store.info.block_bytes as usize > PAGE_BYTES {
+            return found.push(length, false);
+        }
+        while offset < end && !found.is_full() {
+            let page = (offset / PAGE_BYTES as u64) as usize;
+            let (is_hole, next) = match self.store.groups[page / GROUP_PAGES].get() {
+                None => (true, (offset / GROUP_BYTES + 1) * GROUP_BYTES),
+                Some(group) => {
+                    let page = group[page % GROUP_PAGES].read().unwrap_or_else(PoisonError::into_inner);
+                    (page.is_none(), (offset / PAGE_BYTES as u64 + 1) * PAGE_BYTES as u64)
+                }
+            };
+            let next = next.min(end);
+            found.push(next - offset, is_hole);
+            offset = next;
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use block::{BufMut, Clock, Device, DiscardSupport, Info, Op, Reactor, Returned, Support};
+use block::{BufMut, Clock, Device, DiscardSupport, Extents, Info, Op, Reactor, Returned, Support};
 use reactor::{Random, derive_seed};
 
 use crate::Violation;
@@ -18,7 +18,9 @@ use crate::owner::{Owner, Patience};
 /// The first sentence of the contract that was found broken.
 pub fn run(make: impl Fn() -> Arc<dyn Device>, reactor: impl Fn() -> Reactor + Sync, seed: u64) -> Result<(), Violation> {
     Check { device: make(), reactor: reactor(), seed }.information()?;
-    for check in [Check::refusals, Check::edges, Check::pieces, Check::depth, Check::flush, Check::abilities, Check::dropped] {
+    for check in
+        [Check::refusals, Check::edges, Check::pieces, Check::depth, Check::flush, Check::abilities, Check::extents, Check::dropped]
+    {
         check(&Check { device: make(), reactor: reactor(), seed })?;
     }
     let loads = [
@@ -303,6 +305,54 @@ impl Check {
     }
 
     /// FUA, zeroes and discard as `Info` says.
+    /// Holes, asked for after each of some writes, clearings and discards, and in ranges of any size.
+    fn extents(&self) -> Result<(), Violation> {
+        let (info, block) = (self.info().clone(), self.block());
+        let blocks = (info.size_bytes / block).min(4096);
+        let most = self.few_blocks(200);
+        let mut owner = self.owner(1)?;
+        let mut random = Random::with_seed(derive_seed(self.seed, "extents", blocks));
+        for round in 0..40 {
+            let count = random.u64(1..=most.min(blocks));
+            let (offset, length) = (random.u64(0..=blocks - count) * block, count * block);
+            let op = match random.u8(..5) {
+                0 if info.zeroes != Support::None => Op::WriteZeroes { offset, length, fua: false },
+                1 if info.discard != DiscardSupport::None => Op::Discard { offset, length },
+                _ => Op::Write { offset, from: self.image(length, &format!("extents {round}")).freeze(), fua: false },
+            };
+            if !info.read_only {
+                self.must(&mut owner, op)?;
+            }
+            let (first, asked) = if round % 2 == 0 { (0, blocks * block) } else { (offset, length) };
+            self.runs(&mut owner, first, asked)?;
+        }
+        Ok(())
+    }
+
+    /// Asks until all of the range is known, and reads all that is said to be a hole.
+    fn runs(&self, owner: &mut Owner, first: u64, asked: u64) -> Result<(), Violation> {
+        let (mut at, end) = (first, first + asked);
+        while at < end {
+            let mut found = Extents::new();
+            self.device.extents(at, end - at, &mut found);
+            let told = found.length();
+            if told == 0 || told > end - at || found.runs().iter().any(|run| !run.length.is_multiple_of(self.block())) {
+                return Err(self.violation("C30", format!("asked about {} bytes at {at}, it told of {told}: {found:?}", end - at)));
+            }
+            for run in found.runs() {
+                let mut left = if run.is_hole { run.length } else { 0 };
+                while left > 0 {
+                    let now = left.min(self.few_blocks(256) * self.block());
+                    let zeroes = vec![0; now as usize];
+                    self.expect(owner, "C30", "what is called a hole", at + run.length - left, &zeroes)?;
+                    left -= now;
+                }
+                at += run.length;
+            }
+        }
+        Ok(())
+    }
+
     fn abilities(&self) -> Result<(), Violation> {
         let info = self.info().clone();
         let block = self.block();

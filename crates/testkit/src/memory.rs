@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use block::{Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor, Request, Support};
+use block::{Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request, Support};
 use reactor::{Buf, Random, Source, derive_seed};
 
 use crate::crash::Crashable;
@@ -171,6 +171,18 @@ impl Device for Memory {
 
     fn describe(&self) -> Node {
         Node::leaf("ram", self.info.size_bytes.to_string())
+    }
+
+    /// Blocks of zeroes, whoever has written them.
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        let state = self.state();
+        let bytes = &state.visible[offset as usize..(offset + length) as usize];
+        for block in bytes.chunks(self.info.block_bytes as usize) {
+            if found.is_full() {
+                break;
+            }
+            found.push(block.len() as u64, block.iter().all(|byte| *byte == 0));
+        }
     }
 
     fn open(&self, _depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {

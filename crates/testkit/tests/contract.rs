@@ -298,6 +298,25 @@ fn requests_in_flight_together_take_effect_in_any_order() {
     assert_eq!(seen, (0..3).flat_map(|during| [(during, 1), (during, 2)]).collect());
 }
 
+/// C30: What `extents` calls a hole reads as zeroes, and nothing that had been written before it was asked is in one.
+#[test]
+fn holes_read_as_zeroes() {
+    let memory = Memory::new(64 * 512);
+    let reactor = Reactor::virtual_clock();
+    let mut channel = memory.open(1, &reactor).unwrap();
+    let holes = || {
+        let mut found = block::Extents::new();
+        memory.extents(512, 63 * 512, &mut found);
+        found.runs().iter().map(|run| (run.length / 512, run.is_hole)).collect::<Vec<_>>()
+    };
+    assert_eq!(holes(), [(63, true)]);
+    assert!(run(&reactor, &mut *channel, write(2, 7)).result.is_ok());
+    assert_eq!(holes(), [(1, true), (1, false), (61, true)]);
+    assert!(run(&reactor, &mut *channel, Op::Discard { offset: 1024, length: 512 }).result.is_ok());
+    assert_eq!(holes(), [(63, true)]);
+    conformance::run(|| Arc::new(Memory::new(64 * 512)), Reactor::virtual_clock, 30).unwrap();
+}
+
 /// C17: `Flush` makes durable every write whose completion had been returned, on any channel of the device, before the
 /// flush was submitted.
 /// C18: A flush promises nothing about a write that is still in flight when it is submitted.

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use block::{
-    Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor, Request, Returned, Support,
+    Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request, Returned,
+    Support,
 };
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
@@ -42,6 +43,10 @@ enum Mistake {
     StaleReads,
     /// Says that discarded blocks read as zeroes, and leaves them.
     IgnoresDiscard,
+    /// Calls everything a hole.
+    CallsDataHoles,
+    /// Tells of more than it was asked about.
+    TellsTooMuch,
     /// Writes zeroes one block too far.
     ZeroesTooFar,
     /// Counts requests wrongly.
@@ -82,6 +87,13 @@ impl Device for Mistaken {
     }
     fn describe(&self) -> Node {
         Node::layer("mistaken", vec![self.below.describe()])
+    }
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        match self.mistake {
+            Mistake::CallsDataHoles => found.push(length, true),
+            Mistake::TellsTooMuch => found.push(length + u64::from(self.info.block_bytes), false),
+            _ => self.below.extents(offset, length, found),
+        }
     }
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         Ok(Box::new(MistakenChannel {
@@ -270,6 +282,8 @@ fn the_conformance_suite_finds_each_mistake_and_names_the_sentence() {
         (Mistake::StaleReads, &["C15"]),
         (Mistake::IgnoresDiscard, &["C25"]),
         (Mistake::ZeroesTooFar, &["C24"]),
+        (Mistake::CallsDataHoles, &["C30"]),
+        (Mistake::TellsTooMuch, &["C30"]),
         (Mistake::Miscounts, &["C9"]),
         (Mistake::ClampsRange, &["C6"]),
         (Mistake::WrongKind, &["C6"]),

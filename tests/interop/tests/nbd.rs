@@ -216,7 +216,7 @@ h.zero(size, 0)
 h.flush()
 extents = []
 h.block_status(size, 0, lambda context, offset, entries, error: extents.append((context, offset, entries)))
-assert extents == [("base:allocation", 0, [size, 0])], extents
+assert extents == [("base:allocation", 0, [size, 3])], extents
 
 fails("EINVAL", h.pread, 512, size)
 fails("EINVAL", h.pread, 1024, size - 512)
@@ -352,6 +352,34 @@ fn qemu_reads_writes_and_compares() {
     let map = json(&succeed("qemu-img", &["map", "--output=json", "-f", "raw", &uri]));
     assert_eq!(map[0]["data"], true, "{map}");
     assert_eq!((served.server.status().exports[0].errors, served.server.status().turned_away), (0, 0));
+}
+
+#[test]
+fn copies_skip_what_is_a_hole() {
+    if !are_there("nbdcopy and qemu-img over holes", &[LIBNBD, ("nbdcopy", "libnbd-bin"), QEMU]) {
+        return;
+    }
+    let text = "cache(mode=write-back, ram:1MiB, raid5(chunk=64KiB, ram:64MiB, ram:64MiB, ram:64MiB))";
+    let served = serve(vec![exported("holes", text)]);
+    let (uri, reads) = (served.uri("holes"), || served.server.status().exports[0].read_bytes);
+    let image = served.path("image");
+    fs::write(&image, noise(SEED, 256 << 10)).unwrap();
+    fs::File::options().write(true).open(&image).unwrap().set_len(128 << 20).unwrap();
+    succeed("nbdcopy", &[&image, &uri]);
+    let map = json(&succeed("nbdinfo", &["--json", "--map", &uri]));
+    let data = map.as_array().unwrap().iter().filter(|run| run["type"] == 0).map(|run| run["length"].as_u64().unwrap());
+    let data: u64 = data.sum();
+    assert!((256 << 10..4 << 20).contains(&data), "{map}");
+    for program in ["nbdcopy", "qemu-img"] {
+        let (copy, before) = (served.path(program), reads());
+        match program {
+            "nbdcopy" => succeed(program, &[&uri, &copy]),
+            _ => succeed(program, &["convert", "-f", "raw", "-O", "raw", &uri, &copy]),
+        };
+        let moved = reads() - before;
+        assert!(moved < 8 << 20, "{program} read {moved} bytes");
+        assert!(fs::read(&copy).unwrap() == fs::read(&image).unwrap(), "{program}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use block::{Blocking, BufMut, Channel, Device, Emulated, Error, ErrorKind, Info, Node, Reactor, SECTOR_BYTES};
+use block::{Blocking, BufMut, Channel, Device, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor, SECTOR_BYTES};
 
 use super::clerk::Recorded;
 use super::facts::superblock_of;
@@ -315,5 +315,9 @@ impl Device for Running {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         self.device.open(depth, reactor)
+    }
+
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        self.device.extents(offset, length, found);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use reactor::{Buf, BufMut, Reactor};
 
-use crate::{Channel, Completion, Device, Error, Info, Node, Op, Request, Returned};
+use crate::{Channel, Completion, Device, Error, Extents, Info, Node, Op, Request, Returned};
 
 /// A device that panics when the layer above or the one below breaks the rules: ranges whole blocks and inside the
 /// device, no more than `depth` in flight, tags used once, every request answered once and with its own buffer back.
@@ -39,6 +39,17 @@ impl Device for Checked {
         assert!(depth > 0, "a channel of depth 0 takes no request");
         let below = self.below.open(depth, reactor)?;
         Ok(Box::new(CheckedChannel { below, info: self.info().clone(), depth, open: HashMap::new() }))
+    }
+
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        if let Err(error) = self.info().check_range(offset, length) {
+            panic!("a question that breaks the rules came from above: extents of {length} bytes at {offset}: {error}");
+        }
+        let before = found.length();
+        self.below.extents(offset, length, found);
+        let told = found.length() - before;
+        let block = u64::from(self.info().block_bytes);
+        assert!(told > 0 && told <= length && told.is_multiple_of(block), "{told} bytes were told of, of {length} at {offset}");
     }
 }
 

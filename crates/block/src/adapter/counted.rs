@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use reactor::Reactor;
 
-use crate::{Channel, Completion, Device, Error, Info, Node, Op, Request};
+use crate::{Channel, Completion, Device, Error, Extents, Info, Node, Op, Request};
 
 /// What has passed a [`Counted`] device since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,6 +107,10 @@ impl Device for Counted {
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let below = self.below.open(depth, reactor)?;
         Ok(Box::new(CountedChannel { below, counters: self.counters() }))
+    }
+
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        self.below.extents(offset, length, found);
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use reactor::{Buf, BufMut, Reactor};
 
-use crate::{Channel, Completion, Device, Error, Info, Node, Op, Request, Returned, Support};
+use crate::{Channel, Completion, Device, Error, Extents, Info, Node, Op, Request, Returned, Support};
 
 /// Longest write of zeroes, in bytes.
 const ZEROES_BYTES: u64 = 256 << 10;
@@ -62,6 +62,10 @@ impl Device for Emulated {
             raw: Vec::new(),
             refused: Vec::new(),
         }))
+    }
+
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        self.below.extents(offset, length, found);
     }
 }
 

@@ -38,7 +38,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support, duration_text, size_text};
+use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support, duration_text, size_text};
 
 use crate::policy::{AdmissionOptions, PolicyKind};
 use channel::CacheChannel;
@@ -346,6 +346,27 @@ impl Device for Cache {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         Ok(Box::new(CacheChannel::open(&self.shared, depth, reactor)?))
+    }
+
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        let Shared { shape, lower, .. } = &*self.shared;
+        let (mut offset, end) = (offset, offset + length);
+        // What is dirty is looked up before the device below is asked: a block that gets clean meanwhile is data to both, and
+        // the other way round it would be to neither.
+        let runs = self.shared.state().dirty_runs(shape.range(offset, length));
+        for (is_dirty, blocks) in runs {
+            let until = shape.end(blocks.end - 1).min(end);
+            let before = found.length();
+            if is_dirty {
+                found.push(until - offset, false);
+            } else {
+                lower.extents(offset, until - offset, found);
+            }
+            offset += found.length() - before;
+            if offset < until || found.is_full() {
+                return;
+            }
+        }
     }
 }
 

@@ -307,6 +307,27 @@ impl State {
         self.changed_pages.extend(snapshot.pages.iter().map(|(page, _)| page));
     }
 
+    /// Runs of blocks that are dirty, or not, from the first of the range on. Where they change very often the last is not at
+    /// the range's end.
+    pub(super) fn dirty_runs(&self, blocks: Range<u64>) -> Vec<(bool, Range<u64>)> {
+        const RUNS_MAX: usize = 1024;
+        if self.dirty_slots == 0 {
+            return vec![(false, blocks)];
+        }
+        let mut runs: Vec<(bool, Range<u64>)> = Vec::new();
+        // A range of many blocks would be looked up for long, under the lock.
+        for block in blocks.take(RUNS_MAX * 16) {
+            let is_dirty = self.directory.find(block).is_some_and(|slot| self.dirty.get(slot));
+            let is_full = runs.len() == RUNS_MAX;
+            match runs.last_mut() {
+                Some((last, run)) if *last == is_dirty => run.end = block + 1,
+                _ if is_full => break,
+                _ => runs.push((is_dirty, block..block + 1)),
+            }
+        }
+        runs
+    }
+
     /// All dirty blocks, in address order.
     pub(super) fn dirty_blocks(&self) -> Vec<u64> {
         let mut blocks: Vec<u64> = self.dirty.ones().map(|slot| self.directory.block(slot)).collect();

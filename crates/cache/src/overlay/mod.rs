@@ -20,7 +20,7 @@ mod upkeep;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use block::{Channel, Device, DiscardSupport, Emulated, Error, ErrorKind, Info, Node, Reactor, Support, size_text};
+use block::{Channel, Device, DiscardSupport, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor, Support, size_text};
 
 use channel::OverlayChannel;
 pub use format::DeltaState;
@@ -166,5 +166,22 @@ impl Device for Overlay {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         Ok(Box::new(OverlayChannel::open(&self.shared, depth, reactor)?))
+    }
+
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        let Shared { lower, delta, shape, index, .. } = &*self.shared;
+        let (before, block) = (found.length(), u64::from(shape.block_bytes));
+        while found.length() - before < length && !found.is_full() {
+            let done = found.length() - before;
+            let (offset, left) = (offset + done, length - done);
+            // What is not in the delta now was not there when the question came; the other way round would miss a write.
+            let (is_changed, blocks) = index.read().unwrap_or_else(PoisonError::into_inner).run(offset / block, left / block);
+            let (device, offset) = if is_changed { (delta, shape.data_offset() + offset) } else { (lower, offset) };
+            let until = found.length() + blocks * block;
+            device.extents(offset, blocks * block, found);
+            if found.length() < until {
+                return;
+            }
+        }
     }
 }

@@ -19,7 +19,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support, size_text};
+use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support, size_text};
 use rustix::fs::OFlags;
 
 pub use target::Identity;
@@ -176,6 +176,27 @@ impl Device for FileDevice {
             Error::from_io(format!("{}: opening it on this reactor (files work in real time only)", self.shared.path.display()), error)
         })?;
         Ok(Box::new(FileChannel::new(Arc::clone(&self.shared), file, reactor.source(), depth)))
+    }
+
+    /// What the file system knows: blocks that were given a place and never written are holes to it as well.
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        let Shared { descriptor, info, offset_bytes, is_block_device, .. } = &*self.shared;
+        let (block, end) = (u64::from(info.block_bytes), offset + length);
+        let mut offset = offset;
+        while offset < end && !found.is_full() {
+            let known = if *is_block_device { None } else { target::run_at(descriptor, offset_bytes + offset) };
+            let (is_hole, next) = match known {
+                // Where a hole ends within a block, that block is data; and one that begins in a block begins with the next.
+                Some((true, next)) => match next.map_or(end, |next| (next - offset_bytes) / block * block).min(end) {
+                    next if next > offset => (true, next),
+                    _ => (false, offset + block),
+                },
+                Some((false, next)) => (false, next.map_or(end, |next| (next - offset_bytes).next_multiple_of(block)).min(end)),
+                None => (false, end),
+            };
+            found.push(next - offset, is_hole);
+            offset = next;
+        }
     }
 }
 

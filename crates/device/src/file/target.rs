@@ -162,6 +162,18 @@ pub(super) fn punches_holes(file: &impl AsFd, size_bytes: u64) -> bool {
     rustix::fs::fallocate(file, mode, beyond, 4096).is_ok()
 }
 
+/// Whether a file has a hole at `offset`, and where what is there ends, `None` for nowhere; `None` when its file system does not
+/// tell.
+pub(super) fn run_at(file: &impl AsFd, offset: u64) -> Option<(bool, Option<u64>)> {
+    // Nothing else goes by the descriptor's position.
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(offset)) {
+        Ok(data) if data > offset => Some((true, Some(data))),
+        Ok(_) => Some((false, rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(offset)).ok())),
+        Err(rustix::io::Errno::NXIO) => Some((true, None)),
+        Err(_) => None,
+    }
+}
+
 /// An attribute of a block device's queue; a partition has its disk's.
 fn queue_attribute((major, minor): (u32, u32), name: &str) -> Option<String> {
     let device = format!("/sys/dev/block/{major}:{minor}");

@@ -18,7 +18,7 @@ use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use block::{Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request};
+use block::{Channel, Completion, Device, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request};
 
 use csv::CsvReader;
 use format::{Decoder, Encoder};
@@ -145,6 +145,10 @@ impl Device for RecordDevice {
         let below = self.shared.below.open(depth, reactor)?;
         let opened_at = (reactor.now().nanoseconds(), self.shared.trace().last_time);
         Ok(Box::new(RecordChannel { below, shared: Arc::clone(&self.shared), reactor: reactor.clone(), opened_at }))
+    }
+
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        self.shared.below.extents(offset, length, found);
     }
 }
 

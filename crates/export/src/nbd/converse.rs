@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use block::{BufMut, Returned};
+use block::{BufMut, Extents, Returned};
 
 use super::connection::{Asked, INPUT_BYTES, Payload, Phase, Piece, Running};
 use super::handshake::{OPTION_MAX_BYTES, Verdict};
@@ -202,9 +202,13 @@ impl Worker {
             Command::Zero { offset, length, durable, allocate } => Order::Zero { offset, length: u64::from(length), durable, allocate },
             Command::Discard { offset, length, durable } => Order::Discard { offset, length: u64::from(length), durable },
             Command::Flush => Order::Flush,
-            Command::Status { length } => {
+            Command::Status { offset, length, one } => {
                 connection.input.consume(REQUEST_BYTES);
-                self.reply(index, |out| transmission::put_status(out, cookie, length));
+                let mut found = Extents::new();
+                self.shared.exports[session.export].device.extents(offset, u64::from(length), &mut found);
+                let count = if one { 1 } else { usize::MAX };
+                let runs = found.runs().iter().take(count).map(|run| (run.length as u32, run.is_hole));
+                self.reply(index, |out| transmission::put_status(out, cookie, runs));
                 return true;
             }
         };

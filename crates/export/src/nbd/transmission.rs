@@ -5,7 +5,7 @@ use block::{Error, ErrorKind};
 use super::handshake::Shape;
 use super::wire::{
     ALLOCATION_ID, CHUNK_BYTES, CHUNK_MAGIC, Cursor, DATA_CHUNK_BYTES, REQUEST_BYTES, REQUEST_MAGIC, REQUEST_MAX_BYTES, SIMPLE_REPLY_BYTES,
-    SIMPLE_REPLY_MAGIC, chunk, command, command_flags,
+    SIMPLE_REPLY_MAGIC, allocation, chunk, command, command_flags,
 };
 
 /// What a handshake ended with.
@@ -91,8 +91,12 @@ pub enum Command {
     Flush,
     /// What of the range is allocated.
     Status {
+        /// Where on the device.
+        offset: u64,
         /// How much may be told about, in bytes.
         length: u32,
+        /// The first run alone.
+        one: bool,
     },
 }
 
@@ -189,7 +193,7 @@ fn understand(
             Command::Zero { offset, length, durable, allocate }
         }
         command::BLOCK_STATUS if !session.allocation => return Err((Errno::Invalid, "no metadata context was chosen")),
-        command::BLOCK_STATUS => Command::Status { length },
+        command::BLOCK_STATUS => Command::Status { offset, length, one: flags & REQ_ONE != 0 },
         _ => return Err((Errno::Invalid, "the command is not known")),
     }))
 }
@@ -233,11 +237,15 @@ pub(super) fn put_error(out: &mut Vec<u8>, structured: bool, cookie: u64, errno:
     out.extend_from_slice(why);
 }
 
-/// The reply to a question about allocation: all of it is data, for a device does not tell.
-pub(super) fn put_status(out: &mut Vec<u8>, cookie: u64, length: u32) {
-    out.extend_from_slice(&chunk_head(chunk::BLOCK_STATUS, cookie, 12));
-    for number in [ALLOCATION_ID, length, 0] {
-        out.extend_from_slice(&number.to_be_bytes());
+/// The reply to a question about allocation: runs of so many bytes, each a hole or data.
+pub(super) fn put_status(out: &mut Vec<u8>, cookie: u64, runs: impl ExactSizeIterator<Item = (u32, bool)>) {
+    let length = 4 + 8 * u32::try_from(runs.len()).expect("few runs");
+    out.extend_from_slice(&chunk_head(chunk::BLOCK_STATUS, cookie, length));
+    out.extend_from_slice(&ALLOCATION_ID.to_be_bytes());
+    for (length, is_hole) in runs {
+        let state = if is_hole { allocation::HOLE | allocation::ZERO } else { 0 };
+        out.extend_from_slice(&length.to_be_bytes());
+        out.extend_from_slice(&state.to_be_bytes());
     }
 }
 
@@ -323,7 +331,7 @@ mod tests {
             (PLAIN, (NO_HOLE | FUA, WRITE_ZEROES), Command::Zero { offset, length, durable: true, allocate: true }),
             (PLAIN, (FAST_ZERO, WRITE_ZEROES), Command::Zero { offset, length, durable: false, allocate: false }),
             (PLAIN, (0, FLUSH), Command::Flush),
-            (STRUCTURED, (REQ_ONE, BLOCK_STATUS), Command::Status { length }),
+            (STRUCTURED, (REQ_ONE, BLOCK_STATUS), Command::Status { offset, length, one: true }),
         ];
         for (session, (flags, kind), expected) in cases {
             assert_eq!(decided(&shape(), session, (flags, kind, offset, length)), Decision::Do(expected));
@@ -421,7 +429,7 @@ mod tests {
         assert_eq!(head[16..20], 520_u32.to_be_bytes(), "offset and data");
         assert_eq!(head[20..], 4096_u64.to_be_bytes());
         out.clear();
-        put_status(&mut out, 3, 65536);
-        assert_eq!(out[20..], [1_u32, 65536, 0].map(u32::to_be_bytes).concat());
+        put_status(&mut out, 3, [(65536, false), (512, true)].into_iter());
+        assert_eq!(out[16..], [20_u32, 1, 65536, 0, 512, 3].map(u32::to_be_bytes).concat());
     }
 }

@@ -114,6 +114,12 @@ pub(super) mod chunk {
     pub(crate) const DONE: u16 = 1;
 }
 
+/// What `base:allocation` says of a run; data is neither.
+pub(super) mod allocation {
+    pub(crate) const HOLE: u32 = 1;
+    pub(crate) const ZERO: u32 = 1 << 1;
+}
+
 /// The one metadata context that is known.
 pub(super) const ALLOCATION: &str = "base:allocation";
 /// The number that a client gets for it.

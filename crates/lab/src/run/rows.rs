@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bench::audit::Reading;
 use bench::suite::row::Result as RowResult;
 use bench::suite::{Meter, Observer as SuiteObserver, OpenFile, Phase, Row, Session, Target, Ticker};
-use block::{Channel, Device, Error, ErrorKind, Info, Node, Reactor, Traffic};
+use block::{Channel, Device, Error, ErrorKind, Extents, Info, Node, Reactor, Traffic};
 use results::{Clock, MemberTraffic};
 use stack::{BuildContext, OpenFiles, Stack};
 
@@ -109,6 +109,10 @@ impl Device for Whole {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         self.0.open(depth, reactor)
+    }
+
+    fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
+        self.0.extents(offset, length, found);
     }
 }
 
