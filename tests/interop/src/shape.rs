@@ -57,7 +57,7 @@ pub struct Shape {
     pub layout: &'static str,
     /// How many members.
     pub members: usize,
-    /// Chunk in KiB; 0 for levels without.
+    /// Chunk in KiB; 0 for levels without. Of linear it is what members are rounded to; with 0 that is left to each side.
     pub chunk_kib: u64,
     /// How large they are.
     pub sizes: Sizes,
@@ -120,6 +120,14 @@ impl Shape {
             .collect()
     }
 
+    /// Arrays whose chunk is no power of two: level 0 takes any whole number of pages, and linear rounds its members to any. md
+    /// refuses them at the other levels.
+    #[must_use]
+    pub fn with_odd_chunks(sizes: Sizes) -> Vec<Shape> {
+        let few = [("0", "original", 3, 12), ("0", "alternate", 4, 20), ("0", "original", 5, 28), ("linear", "", 3, 12)];
+        few.map(|(level, layout, members, chunk_kib)| Shape { chunk_kib, ..Shape::new(level, layout, members, sizes) }).into()
+    }
+
     /// The level as raidloom has it.
     ///
     /// # Panics
@@ -173,11 +181,11 @@ impl Shape {
         if !self.layout.is_empty() {
             options += &format!(" --layout={}", self.layout);
         }
-        if self.chunk_kib > 0 {
-            options += &format!(" --chunk={}", self.chunk_kib);
-        }
-        if self.level == "linear" {
-            options += " --rounding=64";
+        match (self.level, self.chunk_kib) {
+            ("linear", 0) => options += " --rounding=64",
+            ("linear", rounding) => options += &format!(" --rounding={rounding}"),
+            (_, 0) => (),
+            (_, chunk) => options += &format!(" --chunk={chunk}"),
         }
         options
     }

@@ -14,6 +14,10 @@
 //! the zone's first member, `original` counts chunks from the start of the array. They agree where the number of
 //! chunks before each later zone is a multiple of that zone's number of members.
 //!
+//! A chunk need not be a power of two. md deals out all whole chunks then too, but counts the size of the array as if it were
+//! one: of what each member gives it takes off the bits that the chunk less one has. The array ends so far before its last chunks do,
+//! sometimes within one.
+//!
 //! A row is at one and the same place on all its members, and a member's rows follow each other without a gap. So what a
 //! range of the array takes of one member is always one run.
 
@@ -61,6 +65,7 @@ pub struct Raid0 {
     zones: Vec<Zone>,
     /// What each member gives, in bytes: its size rounded down to the chunk.
     used: Vec<u64>,
+    size_bytes: u64,
     layouts_agree: bool,
 }
 
@@ -91,13 +96,19 @@ impl Raid0 {
             zones.push(Zone { start, end, member_start, members, count: Divisor::new(count), rotation });
             (start, member_start) = (end, size);
         }
-        Raid0 { chunk: Divisor::new(chunk_bytes), zones, used, layouts_agree }
+        let size_bytes = used.iter().map(|&bytes| Raid0::counted(bytes, chunk_bytes)).sum();
+        Raid0 { chunk: Divisor::new(chunk_bytes), zones, used, size_bytes, layouts_agree }
     }
 
-    /// Size of the array in bytes.
+    /// What md counts of a member that gives so many whole chunks, in the unit of both: all of it where the chunk is a power of two.
+    pub(crate) fn counted(whole_chunks: u64, chunk: u64) -> u64 {
+        whole_chunks & !(chunk - 1)
+    }
+
+    /// Size of the array in bytes, as md counts it.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
-        self.zones.last().map_or(0, |zone| zone.end)
+        self.size_bytes
     }
 
     /// Chunk size in bytes.
@@ -189,7 +200,8 @@ mod tests {
         each_small_array(|sizes, chunk| {
             for layout in LAYOUTS {
                 let array = Raid0::new(sizes, chunk, layout);
-                assert_eq!(array.size_bytes(), sizes.iter().map(|size| size / chunk * chunk).sum::<u64>());
+                let counted = |size: &u64| size / chunk * chunk & if chunk == 3 { !2 } else { !0 };
+                assert_eq!(array.size_bytes(), sizes.iter().map(counted).sum::<u64>());
                 let mut used = HashSet::new();
                 for offset in 0..array.size_bytes() {
                     let place = array.locate(offset, u64::MAX);
@@ -233,8 +245,10 @@ mod tests {
         each_small_array(|sizes, chunk| {
             let places = LAYOUTS.map(|layout| {
                 let array = Raid0::new(sizes, chunk, layout);
+                // Also what md deals out and does not count.
+                let whole_chunks = sizes.iter().map(|size| size / chunk * chunk).sum();
                 let places: Vec<(usize, u64)> =
-                    (0..array.size_bytes()).map(|offset| array.locate(offset, 1)).map(|place| (place.member, place.offset)).collect();
+                    (0..whole_chunks).map(|offset| array.locate(offset, 1)).map(|place| (place.member, place.offset)).collect();
                 for (offset, place) in places.iter().enumerate() {
                     assert_eq!(*place, by_the_book(sizes, chunk, layout, offset as u64), "{sizes:?} {chunk} {layout:?} at {offset}");
                 }
@@ -245,6 +259,18 @@ mod tests {
             *if same { &mut agree } else { &mut differ } += 1;
         });
         assert!(differ > 100 && agree > 100, "{differ} arrays differ, {agree} agree");
+    }
+
+    /// What Linux 6.1 says of arrays that mdadm made over 20 MiB each and, where there is a fourth, 33,333 KiB, of which 1 MiB is
+    /// md's own. `mdadm --detail` has the same sizes in KiB.
+    #[test]
+    fn a_chunk_that_is_no_power_of_two_has_the_size_that_md_counts() {
+        let (equal, unequal) = ([19 << 20; 3], [19 << 20, 19 << 20, 19 << 20, (33_333 - 1024) << 10]);
+        for (sizes, chunk_kib, kernel) in [(&equal[..], 12, 59_731_968_u64), (&unequal[..], 100, 92_442_624)] {
+            for layout in LAYOUTS {
+                assert_eq!(Raid0::new(sizes, chunk_kib << 10, layout).size_bytes(), kernel, "{sizes:?} {chunk_kib} KiB");
+            }
+        }
     }
 
     #[test]

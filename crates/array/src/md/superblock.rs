@@ -14,6 +14,7 @@
 use std::fmt;
 
 use super::{Complaint, Layout, Problem, bytes_at, i32_at, put, u16_at, u32_at, u64_at};
+use crate::geometry::Raid0;
 
 const COMPLAINT: Complaint = Complaint("superblock");
 const MAGIC: u32 = 0xa92b_4efc;
@@ -729,14 +730,18 @@ impl Superblock {
     /// The size of the array in sectors; `data_sizes` are the members' in the order of their roles, used for linear and level 0.
     ///
     /// `None` when the numbers make no array. The formulas are md's: linear and level 0 add up what each member has, in whole
-    /// chunks; level 1 has what one member has; 4, 5 and 6 take off the parity; 10 divides by the number of copies.
+    /// chunks (level 0 a little less where a chunk is no power of two, see [`Raid0`]); level 1 has what one member has; 4, 5 and 6 take off the parity; 10 divides by the number of copies.
     #[must_use]
     pub fn array_sectors(&self, data_sizes: &[u64]) -> Option<u64> {
         let chunk = u64::from(self.chunk_sectors);
         let disks = u64::from(self.raid_disks);
         let in_chunks = |sectors: u64| sectors.checked_div(chunk).map_or(sectors, |chunks| chunks * chunk);
         match self.level {
-            Level::Linear | Level::Raid0 => data_sizes.iter().try_fold(0_u64, |sum, &size| sum.checked_add(in_chunks(size))),
+            Level::Linear => data_sizes.iter().try_fold(0_u64, |sum, &size| sum.checked_add(in_chunks(size))),
+            Level::Raid0 => {
+                let counted = |size| Raid0::counted(in_chunks(size), chunk.max(1));
+                data_sizes.iter().try_fold(0_u64, |sum, &size| sum.checked_add(counted(size)))
+            }
             Level::Raid1 => Some(self.size_sectors),
             Level::Raid4 | Level::Raid5 | Level::Raid6 => {
                 let data_disks = disks.checked_sub(u64::from(self.level.parity_count()))?;
