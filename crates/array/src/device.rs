@@ -22,7 +22,7 @@ pub(crate) struct Shared<L> {
     /// Who is in which place.
     pub(crate) health: Health,
     pub(crate) rows: Rows,
-    /// The host has sent something since upkeep last looked.
+    /// The host has read or written since upkeep last looked.
     pub(crate) busy: AtomicBool,
     /// md's metadata, where members carry it and it is kept up to date.
     pub(crate) record: Option<Record>,

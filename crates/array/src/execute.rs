@@ -191,7 +191,8 @@ impl Failure {
 impl<L: Level> Channel for ArrayChannel<L> {
     fn submit(&mut self, request: Request) {
         self.in_flight += 1;
-        if L::REDUNDANT && !self.shared.busy.load(Ordering::Relaxed) {
+        // A flush is no use by itself: upkeep flushes too, and who has written has been seen.
+        if L::REDUNDANT && !matches!(request.op, Op::Flush) && !self.shared.busy.load(Ordering::Relaxed) {
             self.shared.busy.store(true, Ordering::Relaxed);
         }
         if let Err(error) = self.shared.info.check(&request.op) {

@@ -285,6 +285,8 @@ impl Maintenance {
         };
         let now = self.now();
         self.next_issue = now;
+        // What was asked for before the job says nothing of now.
+        let _ = self.core.take_busy();
         self.job = Some(Job {
             work,
             seat,

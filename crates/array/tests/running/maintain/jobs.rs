@@ -230,6 +230,58 @@ fn pace_and_progress_are_those_of_the_clock() {
     assert!(maintenance.progress().is_none());
 }
 
+/// Upkeep of an array that nobody uses goes at the higher rate from its beginning to its end, with the flushes of its checkpoints
+/// and whatever else it does for itself: a resync and a rebuild, also with a member missing, a replacement, a check and a repair.
+#[test]
+fn upkeep_does_not_take_its_own_work_for_use() {
+    const MEMBER: u64 = 8 << 20;
+    fn at_full_pace<L: Level>(name: &str, make: impl Fn() -> L, members: usize, spared: usize) {
+        let memory = || Arc::new(Memory::new(MEMBER)) as Arc<dyn Device>;
+        let works = [Work::Resync, Work::Rebuild { member: 1 }, Work::Replace { member: 1 }, Work::Check(None), Work::Repair(None)];
+        for (missing, work) in (0..=spared).flat_map(|missing| works.iter().map(move |work| (missing, work))) {
+            let level = make();
+            let owes = |what| if *work == what { MEMBER } else { 0 };
+            let start = |member: usize| Start {
+                device: memory(),
+                data_offset: 0,
+                owed: Ranges::one(0..if member == 1 { owes(Work::Rebuild { member }) } else { 0 }),
+                lost: Ranges::none(),
+            };
+            let there = members - missing;
+            let starts = (0..members).map(|member| (member < there).then(|| start(member))).collect();
+            let resync = Ranges::one(0..if owes(Work::Resync) > 0 { level.sync_bytes() } else { 0 });
+            // With as many missing as it lives through, none can be rebuilt besides.
+            let Ok(array) = ArrayDevice::resume(level, starts, resync) else { continue };
+            let control = array.control();
+            if matches!(work, Work::Replace { .. }) {
+                control.replace(1, Arrival::whole(memory())).expect("it is in sync");
+            }
+            let reactor = Reactor::virtual_clock();
+            // It was in use, and is not any more.
+            Blocking::open(&array, &reactor).expect("a channel").write_slice(0, &[1; 512]).expect("written");
+            let mut maintenance = control.maintenance(&reactor).expect("maintenance");
+            maintenance.set_limits(Limits { least_bytes_per_second: 1 << 20, most_bytes_per_second: 100 << 20, ..Limits::default() });
+            maintenance.start(work.clone()).expect("it is due");
+            let began = reactor.now();
+            let outcome = finish(&mut maintenance, &reactor);
+            assert!(matches!(outcome.ending, Ending::Done), "{name} without {missing}: {outcome:?}");
+            let took = reactor.now().since(began).as_secs_f64();
+            let due = outcome.progress.total_bytes as f64 / f64::from(100 << 20);
+            assert!(took < due + 0.02, "{name} without {missing}, {work}: {took} s instead of {due}");
+        }
+    }
+    let chunk = 64 << 10;
+    let copies = |name, members| {
+        let layout = array::geometry::Raid10Layout::from_name(name).expect("a layout");
+        move || array::MirrorLevel::raid10(array::geometry::Raid10::new(members, MEMBER, chunk, layout))
+    };
+    at_full_pace("raid1", || array::MirrorLevel::raid1(3, MEMBER), 3, 1);
+    at_full_pace("raid10 n2", copies("n2", 4), 4, 1);
+    at_full_pace("raid10 f2", copies("f2", 4), 4, 1);
+    at_full_pace("raid5", || ParityLevel::raid5(4, MEMBER, chunk, ParityLayout::LeftSymmetric), 4, 1);
+    at_full_pace("raid6", || ParityLevel::raid6(5, MEMBER, chunk, ParityLayout::LeftSymmetric), 5, 2);
+}
+
 #[test]
 fn what_cannot_be_done_is_refused_with_its_reason() {
     let bench = Bench::new(raid5(3, ParityLayout::LeftSymmetric), 2);
