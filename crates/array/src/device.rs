@@ -107,12 +107,13 @@ impl ArrayDevice<Raid0Level> {
 }
 
 impl ArrayDevice<MirrorLevel> {
-    /// RAID 1: every member has everything, as far as the smallest reaches. `None` is a member that is missing.
+    /// RAID 1: every member has everything, as far as the smallest reaches. `None` is a member that is missing. As in md there
+    /// may be one place only: a mirror to be.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for fewer than two places, more than 255, and when all members are missing.
+    /// [`ErrorKind::Invalid`] for no place or more than 255, and when all members are missing.
     pub fn raid1(members: Vec<Option<Arc<dyn Device>>>) -> Result<Self, Error> {
-        check_count(&members, 2, MEMBERS_MAX)?;
+        check_count(&members, 1, MEMBERS_MAX)?;
         let (block_bytes, smallest) = common_bytes(&members)?;
         let member_bytes = smallest - smallest % block_bytes;
         if member_bytes == 0 {

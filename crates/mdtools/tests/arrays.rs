@@ -402,6 +402,53 @@ fn destroyed_members_are_members_no_more_and_keep_their_data() {
     assert!(gone.contains("no md superblock"), "{gone}");
 }
 
+/// What can be created can be started, and the other way round: with how few members a level does is the same for both, and for
+/// whole members without superblocks. mdadm makes a mirror of one member and nothing else with so few that has redundancy.
+#[test]
+fn what_is_created_can_be_started_with_however_few_members() {
+    let mut fewest = Vec::new();
+    for (level, layout, ..) in kinds() {
+        let layout = if level == Level::Raid10 { Layout::Raid10(Raid10Layout::near(1)) } else { layout };
+        let mut made = Vec::new();
+        for count in 1..=4 {
+            let folder = tempfile::tempdir().expect("a folder");
+            let paths: Vec<PathBuf> = (0..count).map(|number| folder.path().join(format!("m{number}"))).collect();
+            let wanted = Create {
+                name: "few".to_owned(),
+                level,
+                layout,
+                chunk_bytes: if level.has_chunks() { CHUNK_BYTES } else { 0 },
+                members: paths.iter().cloned().map(Some).collect(),
+                spares: Vec::new(),
+                consistency: Consistency::Resync,
+                create_bytes: Some(MEMBER_BYTES),
+                assume_clean: false,
+            };
+            let is_created = mdtools::create(&Guard::new(Consent::default()), &wanted).is_ok();
+            let whole = format!("{level}({})", vec!["ram:1MiB"; count].join(", ")).replacen("raid10(", "raid10(layout=n1, ", 1);
+            let guard = Guard::new(Consent::default());
+            let context = BuildContext { files: &guard, seed: 1, read_only: false, create_bytes: None, emulate: true };
+            let built = stack::parse_and_build(&whole, &context).map(drop).map_err(|error| error.to_string());
+            assert_eq!(built.is_ok(), is_created, "{whole}: {built:?}");
+            if is_created {
+                made.push(count);
+                let members = Members { folder, paths };
+                let (stack, _guard) = members.start(&members.found(&[])).unwrap_or_else(|error| panic!("{level} of {count}: {error}"));
+                let content = noise(SEED, 128 << 10);
+                let mut found = vec![0; content.len()];
+                let mut channel = channel(&stack);
+                channel.write_slice(512, &content).expect("written");
+                channel.read_slice(512, &mut found).expect("read");
+                assert!(found == content, "{level} of {count}");
+            }
+        }
+        fewest.push((level, made[0]));
+    }
+    fewest.dedup();
+    let expected = [(Level::Linear, 1), (Level::Raid0, 1), (Level::Raid1, 1), (Level::Raid4, 2), (Level::Raid5, 2), (Level::Raid6, 4)];
+    assert_eq!(fewest, expected.into_iter().chain([(Level::Raid10, 2)]).collect::<Vec<_>>());
+}
+
 #[test]
 fn the_status_of_what_does_not_run_is_what_superblocks_say() {
     let members = Members::create(Level::Raid6, Layout::Parity(ParityLayout::LeftSymmetric), 5, |_| ());

@@ -191,7 +191,7 @@ pub static LAYERS: &[LayerRow] = &[
         ],
         help: "chunks dealt out to the members in turn",
     },
-    LayerRow { name: "raid1", members: (2, 255), redundant: true, options: &[METADATA], help: "everything on every member" },
+    LayerRow { name: "raid1", members: (1, 255), redundant: true, options: &[METADATA], help: "everything on every member" },
     LayerRow {
         name: "raid10",
         members: (2, MEMBERS_MAX),

@@ -120,11 +120,11 @@ impl Shape {
             .collect()
     }
 
-    /// Arrays whose chunk is no power of two: level 0 takes any whole number of pages, and linear rounds its members to any. md
-    /// refuses them at the other levels.
+    /// Arrays beside the many. Their chunk is no power of two: level 0 takes any whole number of pages, and linear rounds its
+    /// members to any; md refuses them at the other levels. And a mirror of one member, which mdadm makes when it is told to.
     #[must_use]
-    pub fn with_odd_chunks(sizes: Sizes) -> Vec<Shape> {
-        let few = [("0", "original", 3, 12), ("0", "alternate", 4, 20), ("0", "original", 5, 28), ("linear", "", 3, 12)];
+    pub fn unusual(sizes: Sizes) -> Vec<Shape> {
+        let few = [("0", "original", 3, 12), ("0", "alternate", 4, 20), ("0", "original", 5, 28), ("linear", "", 3, 12), ("1", "", 1, 0)];
         few.map(|(level, layout, members, chunk_kib)| Shape { chunk_kib, ..Shape::new(level, layout, members, sizes) }).into()
     }
 
@@ -178,6 +178,9 @@ impl Shape {
     #[must_use]
     pub fn mdadm_options(&self) -> String {
         let mut options = format!("--level={} --raid-devices={}", self.level, self.members);
+        if self.members == 1 {
+            options += " --force";
+        }
         if !self.layout.is_empty() {
             options += &format!(" --layout={}", self.layout);
         }
@@ -208,6 +211,7 @@ impl Shape {
         let most = match self.level {
             "linear" | "0" => return Vec::new(),
             "6" | "10" => 2,
+            "1" if self.members == 1 => return Vec::new(),
             _ => 1,
         };
         let singles = (0..self.members).map(|role| vec![role]);

@@ -566,7 +566,7 @@ impl Superblock {
             complain("raid_disks", 92, disks.to_string(), format!("1 to {MAX_ROLES}"));
         }
         let fewest = match self.level {
-            Level::Raid4 | Level::Raid5 => 2,
+            Level::Raid4 | Level::Raid5 | Level::Raid10 => 2,
             Level::Raid6 => 4,
             _ => 1,
         };

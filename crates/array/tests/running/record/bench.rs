@@ -56,12 +56,12 @@ impl Shape {
         Shape { level: Level::Raid6, layout: Layout::Parity(ParityLayout::LeftSymmetric), members: 4, member_bytes: 3 * CHUNK, consistency }
     }
 
-    /// Every layout of copies: mirrors of two and three, and level 10 with copies near, far, at an offset, and of two kinds.
+    /// Every layout of copies: mirrors of one, two and three, and level 10 with copies near, far, at an offset, and of two kinds.
     pub(crate) fn mirrors() -> Vec<Shape> {
         let striped = [("n2", 3), ("n2", 4), ("n3", 3), ("f2", 3), ("o2", 3), ("f2", 2), ("n2f2", 4), ("n2o2", 4)];
         let layout = |name| Layout::Raid10(Raid10Layout::from_name(name).expect("a layout"));
         let striped = |consistency| striped.map(|(name, members)| Shape { layout: layout(name), members, ..Shape::raid10(consistency) });
-        let plain = |consistency| [2, 3].map(|members| Shape { members, ..Shape::raid1(consistency) });
+        let plain = |consistency| [1, 2, 3].map(|members| Shape { members, ..Shape::raid1(consistency) });
         [Consistency::Resync, BITMAP]
             .into_iter()
             .flat_map(|consistency| plain(consistency).into_iter().chain(striped(consistency)))
