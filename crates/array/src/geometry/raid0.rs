@@ -200,7 +200,7 @@ mod tests {
         each_small_array(|sizes, chunk| {
             for layout in LAYOUTS {
                 let array = Raid0::new(sizes, chunk, layout);
-                let counted = |size: &u64| size / chunk * chunk & if chunk == 3 { !2 } else { !0 };
+                let counted = |size: &u64| (size / chunk * chunk) & if chunk == 3 { !2 } else { !0 };
                 assert_eq!(array.size_bytes(), sizes.iter().map(counted).sum::<u64>());
                 let mut used = HashSet::new();
                 for offset in 0..array.size_bytes() {
