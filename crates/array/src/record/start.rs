@@ -5,8 +5,8 @@
 //!                                                   superblocks once more, bitmap, bad blocks; PPL replayed
 //! ```
 //!
-//! A start for reading only writes nothing at all. Any other writes nothing before the first write of the host, but for
-//! parity that a partial parity log makes again.
+//! A start for reading only writes nothing at all, and so needs force where parity would have to be made again for what is read to
+//! be true. Any other writes nothing before the first write of the host, but for parity that a partial parity log makes again.
 
 use std::sync::Arc;
 
@@ -192,7 +192,13 @@ fn follow(superblock: &mut Superblock, master: &Superblock) {
 }
 
 fn check_start(assembly: &Assembly, options: &StartOptions) -> Result<(), Error> {
+    let lacks_log = options.read_only && assembly.level.parity_count() > 0 && assembly.degraded_count() > 0 && !assembly.clean;
     let reasons = match &assembly.start {
+        // The log is replayed by writing parity.
+        md::Start::Ready if lacks_log && !options.force => "only with --force: it was being written, lacks a member, and its partial \
+             parity log is not replayed for reading only: what the missing member held next to those writes may read wrong; start it for \
+             writing, or over an overlay"
+            .to_owned(),
         md::Start::Ready => return Ok(()),
         md::Start::ReadOnly(_) if options.read_only => return Ok(()),
         md::Start::NeedsForce(_) if options.force => return Ok(()),
@@ -372,8 +378,10 @@ fn finish<L: Level>(
 ) -> Result<Running, Error> {
     let (mut resync, intent) = if L::REDUNDANT { resync_of(&level, assembly, &mut members)? } else { (Ranges::none(), None) };
     let degraded = members.iter().filter(|member| member.as_ref().is_none_or(|member| !member.owed.is_empty())).count();
-    if degraded > 0 && degraded as u32 == assembly.level.parity_count() {
-        // Parity is all there is of a member that is missing: there is nothing to hold it against.
+    let absent = members.iter().filter(|member| member.is_none()).count();
+    if absent > 0 && degraded as u32 == assembly.level.parity_count() {
+        // Parity is all there is of a member that is missing: there is nothing to hold it against. One that is being rebuilt will
+        // have everything when its turn comes.
         resync = Ranges::none();
     }
     if L::HAS_COPIES {
