@@ -82,7 +82,12 @@ impl Group {
     pub fn stack(&self, opening: Opening<'_>) -> Result<Node, Error> {
         let assembly = self.assembly.as_ref().map_err(|reason| Error::usage(reason.clone()))?;
         let only_read = opening.read_only || opening.overlay.is_some();
+        let reads_wrong = only_read && assembly.reads_wrong_without_log();
         match &assembly.start {
+            Start::Ready if reads_wrong && !opening.force => {
+                let advice = "--force reads it all the same";
+                return Err(Error::refused(format!("{}: {}; {advice}", assembly.name, Assembly::WITHOUT_LOG)));
+            }
             Start::Ready => (),
             Start::ReadOnly(_) if only_read => (),
             Start::NeedsForce(_) if opening.force => (),
@@ -103,6 +108,7 @@ impl Group {
         let node = stack::tree_of(assembly, self.candidates[assembly.newest].version, leaf);
         let node = match (&assembly.start, assembly.layout) {
             (Start::NeedsForce(_), _) => node.with("force", "yes"),
+            _ if reads_wrong => node.with("force", "yes"),
             _ => node,
         };
         Ok(match opening.overlay {

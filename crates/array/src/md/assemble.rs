@@ -161,6 +161,17 @@ pub struct Assembly {
 }
 
 impl Assembly {
+    /// Why such an array ([`Assembly::reads_wrong_without_log`]) is not just read.
+    pub const WITHOUT_LOG: &'static str = "it was being written and lacks a member, and its partial parity log is replayed only \
+         where it is started for writing: what the missing member held next to those writes may read wrong";
+
+    /// Whether parity has to be made from a partial parity log before what is missing can be made from it: it was being
+    /// written, lacks a member, and may be started all the same. Who may not write parity reads wrong.
+    #[must_use]
+    pub fn reads_wrong_without_log(&self) -> bool {
+        self.start == Start::Ready && self.level.parity_count() > 0 && !self.clean && self.degraded_count() > 0
+    }
+
     /// How many places have no member that holds all of its data.
     #[must_use]
     pub fn degraded_count(&self) -> usize {

@@ -192,13 +192,10 @@ fn follow(superblock: &mut Superblock, master: &Superblock) {
 }
 
 fn check_start(assembly: &Assembly, options: &StartOptions) -> Result<(), Error> {
-    let lacks_log = options.read_only && assembly.level.parity_count() > 0 && assembly.degraded_count() > 0 && !assembly.clean;
     let reasons = match &assembly.start {
-        // The log is replayed by writing parity.
-        md::Start::Ready if lacks_log && !options.force => "only with --force: it was being written, lacks a member, and its partial \
-             parity log is not replayed for reading only: what the missing member held next to those writes may read wrong; start it for \
-             writing, or over an overlay"
-            .to_owned(),
+        md::Start::Ready if options.read_only && !options.force && assembly.reads_wrong_without_log() => {
+            format!("only with --force: {}", Assembly::WITHOUT_LOG)
+        }
         md::Start::Ready => return Ok(()),
         md::Start::ReadOnly(_) if options.read_only => return Ok(()),
         md::Start::NeedsForce(_) if options.force => return Ok(()),
