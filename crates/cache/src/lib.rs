@@ -15,9 +15,12 @@ mod layer;
 mod overlay;
 mod policy;
 pub mod simulate;
+mod unchanged;
 
 pub use layer::{
-    Cache, CacheCounts, CacheHandle, CacheKeeper, CacheMode, CacheOptions, CacheStatus, KeepingOptions, StoreContents, examine_store,
+    Cache, CacheCounts, CacheHandle, CacheKeeper, CacheMode, CacheOptions, CacheStatus, KeepingOptions, StoreContents, StoreSeal,
+    examine_store,
 };
-pub use overlay::{Changes, DeltaState, Overlay, OverlayOptions, commit, discard, examine};
+pub use overlay::{Changes, DeltaState, Overlay, OverlayOptions, commit, discard, examine, seal_delta};
 pub use policy::{Admission, AdmissionOptions, Directory, POLICY_BYTES_PER_SLOT, PolicyKind, SLOTS_MAX, Slot};
+pub use unchanged::{Facts, LeafFacts, fact};

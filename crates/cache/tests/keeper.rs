@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Blocking, Checked, Device, Emulated, ErrorKind, Info, Reactor, Support, Time};
-use cache::{Cache, CacheHandle, CacheKeeper, CacheMode, CacheOptions, CacheStatus, KeepingOptions, PolicyKind};
+use cache::{Cache, CacheHandle, CacheKeeper, CacheMode, CacheOptions, CacheStatus, Facts, KeepingOptions, PolicyKind};
 use reactor::derive_seed;
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
@@ -224,7 +224,7 @@ fn a_size_that_cannot_be_is_refused_and_one_that_fails_changes_nothing() {
     room.expect(0..9);
 
     let store = Arc::new(Memory::with(Info::plain(4 << 20)));
-    let kept = Cache::open(store, Arc::new(Memory::with(able(100 * BLOCK))), CacheOptions::default()).expect("a cache");
+    let kept = Cache::open(store, Arc::new(Memory::with(able(100 * BLOCK))), &Facts::none(), CacheOptions::default()).expect("a cache");
     let error = Room::new(&kept).resize(10).expect_err("it is kept");
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("file:PATH?size=SIZE"), "{error}");
 }
@@ -281,8 +281,9 @@ fn crashes_of_a_restless_cache_lose_nothing_durable() {
 #[test]
 fn a_store_that_is_kept_loses_nothing_to_its_keeper() {
     let keeping = KeepingOptions { idle: None, high_percent: 20, low_percent: 0, rate_bytes_per_second: None };
-    let open =
-        move |store: &Arc<Memory>, lower: &Arc<Memory>| Cache::open(Arc::clone(store) as _, Arc::clone(lower) as _, write_back(keeping));
+    let open = move |store: &Arc<Memory>, lower: &Arc<Memory>| {
+        Cache::open(Arc::clone(store) as _, Arc::clone(lower) as _, &Facts::none(), write_back(keeping))
+    };
     let store = |seed| slow(Info { volatile_cache: true, ..Info::plain((3 << 20) + 6 * BLOCK) }, seed);
     let mut crashes = 0;
     for seed in 0..6 {

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use block::{Checked, Device, Emulated, Error, ErrorKind, Info, Reactor, Support};
-use cache::{Cache, CacheMode, CacheOptions, KeepingOptions, PolicyKind, StoreContents, examine_store};
+use cache::{Cache, CacheMode, CacheOptions, Facts, KeepingOptions, LeafFacts, PolicyKind, StoreContents, StoreSeal, examine_store};
 use reactor::{Random, derive_seed};
 use testkit::crash::{self, Crashable, Options, Rig, Summary};
 use testkit::model::{self, Load};
@@ -31,7 +31,12 @@ fn store_info(slots: u64) -> Info {
 
 fn open(store: &Arc<Memory>, lower: &Arc<Memory>, options: CacheOptions) -> Result<Arc<dyn Device>, Error> {
     let (store, lower) = (Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>);
-    Ok(Emulated::over(Arc::new(Cache::open(Checked::over(store), Checked::over(lower), options)?)))
+    Ok(Emulated::over(Arc::new(Cache::open(Checked::over(store), Checked::over(lower), &proven(1), options)?)))
+}
+
+/// A device that is known to be itself, in a state of this number.
+fn proven(state: u64) -> Facts {
+    Facts { leaves: vec![LeafFacts { identity: 1, epoch: 0, state }], believe_sample: false }
 }
 
 fn contents(device: &dyn Device) -> Vec<u8> {
@@ -73,8 +78,9 @@ fn it_is_opened_again_warm_with_all_that_was_written() {
         let mut expected = contents(&*lower);
         let mut random = Random::with_seed(seed);
         for _ in 0..5 {
-            let cache =
-                Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, options).expect("a cache");
+            let cache = Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), options);
+            let cache = cache.expect("a cache");
+            let seal = cache.seal().expect("it is kept");
             let before = cache.handle().status().expect("it is open");
             assert_eq!(contents(&cache), expected, "seed {seed}");
             let hits = cache.handle().status().expect("it is open").counts.read_hits;
@@ -86,6 +92,9 @@ fn it_is_opened_again_warm_with_all_that_was_written() {
                 random.fill(&mut expected[offset..offset + length]);
                 channel.write_slice(offset as u64, &expected[offset..offset + length]).expect("a write");
             }
+            assert!(channel.flush().is_ok() && cache.note().is_none(), "{:?}", cache.note());
+            drop((channel, cache));
+            seal.seal(&proven(1).leaves).expect("it is taken down");
         }
         if mode != CacheMode::WriteBack {
             assert_eq!(contents(&*lower), expected, "seed {seed}: {mode}");
@@ -110,7 +119,8 @@ fn what_a_crash_leaves_clean_is_not_believed() {
     store.power_on();
     lower.power_on();
     blocking(&*lower).write_slice(0, &[5; 4096]).expect("somebody writes below");
-    let device = Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, options).expect("a cache");
+    let device =
+        Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), options).expect("a cache");
     assert_eq!(device.handle().status().expect("it is open").used_bytes, 0, "cold");
     assert_eq!(contents(&device), contents(&*lower));
 }
@@ -191,6 +201,7 @@ fn a_store_that_is_gone_with_nothing_dirty_is_done_without() {
     let cache = Cache::open(
         Arc::clone(&store) as Arc<dyn Device>,
         Arc::clone(&lower) as Arc<dyn Device>,
+        &proven(1),
         CacheOptions { mode: CacheMode::WriteThrough, ..BACK },
     )
     .expect("a cache");
@@ -205,7 +216,8 @@ fn a_store_that_is_gone_with_nothing_dirty_is_done_without() {
 #[test]
 fn it_is_written_out_while_it_is_open_and_then_opens_in_any_mode() {
     let (store, lower) = (Arc::new(Memory::with(store_info(12))), filled(16 * 4096, 3));
-    let cache = Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, BACK).expect("a cache");
+    let cache =
+        Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), BACK).expect("a cache");
     let handle = cache.handle();
     let mut channel = blocking(&cache);
     for block in [9, 2, 3, 14] {
@@ -232,7 +244,8 @@ fn it_is_written_out_while_it_is_open_and_then_opens_in_any_mode() {
 #[test]
 fn it_can_be_closed_while_it_is_still_held() {
     let (store, lower) = (Arc::new(Memory::with(store_info(12))), filled(16 * 4096, 3));
-    let cache = Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, BACK).expect("a cache");
+    let cache =
+        Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), BACK).expect("a cache");
     let mut channel = blocking(&cache);
     channel.write_slice(4096, &[9; 4096]).expect("a write");
     cache.handle().close().expect("it is closed");
@@ -249,6 +262,7 @@ fn it_can_be_closed_while_it_is_still_held() {
 #[test]
 fn what_does_not_belong_together_is_refused() {
     let (store, lower) = (Arc::new(Memory::with(store_info(6))), filled(16 * 4096, 1));
+    let open = |store: &Arc<Memory>, lower: &Arc<Memory>, options| known(store, lower, &Facts::none(), options).map(|(cache, _)| cache);
     let refused = |lower: &Arc<Memory>, options| {
         let error = open(&store, lower, options).map(drop).expect_err("refused");
         assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
@@ -262,9 +276,9 @@ fn what_does_not_belong_together_is_refused() {
     let mut old = [0; 512];
     channel.read_slice(512, &mut old).expect("a read");
     channel.write_slice(512, &[1; 512]).expect("a write");
-    assert!(refused(&lower, BACK).contains("without its cache"), "the cache is older than its device");
+    assert!(refused(&lower, BACK).contains("somebody has written"), "the cache is older than its device");
     channel.write_slice(512, &old).expect("a write");
-    blocking(&*open(&store, &lower, BACK).expect("a cache")).write_slice(4096, &[3; 512]).expect("a write");
+    blocking(&open(&store, &lower, BACK).expect("a cache")).write_slice(4096, &[3; 512]).expect("a write");
     let text = refused(&lower, CacheOptions { mode: CacheMode::WriteThrough, ..BACK });
     assert!(text.contains("at bytes 4096+4096") && text.contains("mode=write-back"), "{text}");
 
@@ -276,6 +290,102 @@ fn what_does_not_belong_together_is_refused() {
     let coarse = Arc::new(Memory::with(Info { block_bytes: 4096, ..able(64 << 12) }));
     let error = open(&Arc::new(Memory::with(store_info(6))), &coarse, BACK).map(drop).expect_err("torn");
     assert!(error.to_string().contains("?block=4096"), "{error}");
+}
+
+/// A store of 20 blocks over a device of 8 MiB, used once, closed and sealed.
+fn used_once(options: CacheOptions, dirty: bool) -> (Arc<Memory>, Arc<Memory>) {
+    let (store, lower) = (Arc::new(Memory::with(store_info(20))), filled(8 << 20, 3));
+    let (cache, seal) = known(&store, &lower, &proven(1), options).expect("a cache");
+    let mut channel = blocking(&cache);
+    channel.read_slice(BETWEEN, &mut [0; 4096]).expect("a read");
+    if dirty {
+        channel.write_slice(BETWEEN + 8192, &[7; 4096]).expect("a write");
+    }
+    drop((channel, cache));
+    seal.seal(&proven(1).leaves).expect("it is taken down");
+    (store, lower)
+}
+
+/// Where no sample is taken.
+const BETWEEN: u64 = (3 << 20) + (40 << 10);
+
+fn known(store: &Arc<Memory>, lower: &Arc<Memory>, facts: &Facts, options: CacheOptions) -> Result<(Cache, StoreSeal), Error> {
+    let cache = Cache::open(Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>, facts, options)?;
+    let seal = cache.seal().expect("it is kept");
+    Ok((cache, seal))
+}
+
+/// "A kept cache store that is older than its device is believed", wherever between the places of the sample it was written.
+#[test]
+fn a_store_that_is_older_than_its_device_is_not_believed() {
+    let options = CacheOptions { mode: CacheMode::WriteThrough, ..BACK };
+    let vouched = |state| Facts { believe_sample: true, ..proven(state) };
+    let nobody_knows = Facts { leaves: vec![LeafFacts { identity: 1, epoch: 5, state: 1 }], believe_sample: false };
+    for (facts, believed) in
+        [(proven(1), true), (proven(2), false), (Facts::none(), false), (nobody_knows.clone(), false), (vouched(2), true)]
+    {
+        let (store, lower) = used_once(options, false);
+        blocking(&*lower).write_slice(BETWEEN, &[9; 512]).expect("somebody writes without the cache");
+        let (cache, _) = known(&store, &lower, &facts, options).expect("a cache");
+        let mut found = [0; 512];
+        blocking(&cache).read_slice(BETWEEN, &mut found).expect("a read");
+        assert_eq!(found != [9; 512], believed, "{facts:?}");
+        assert_eq!(cache.note().is_some(), !believed, "{facts:?}: {:?}", cache.note());
+    }
+    for (facts, opens) in [(proven(1), true), (proven(2), false), (nobody_knows, true), (vouched(2), true)] {
+        let (store, lower) = used_once(BACK, true);
+        match known(&store, &lower, &facts, BACK) {
+            Ok((cache, _)) => {
+                assert!(opens, "{facts:?}");
+                let mut found = [0; 4096];
+                blocking(&cache).read_slice(BETWEEN + 8192, &mut found).expect("a read");
+                assert_eq!(found, [7; 4096], "{facts:?}");
+            }
+            Err(error) => {
+                assert!(!opens && error.kind() == ErrorKind::Refused, "{facts:?}: {error}");
+                let text = error.to_string();
+                assert!(text.contains("was written to") && text.contains("4KiB") && text.contains("salvage"), "{text}");
+            }
+        }
+    }
+}
+
+/// "A sample that covers where file systems and partitions keep their superblocks": it says no even where nothing else is known.
+#[test]
+fn the_sample_covers_where_file_systems_and_partitions_keep_their_superblocks() {
+    const SIZE: u64 = 80 << 20;
+    // A GPT whose one partition begins at 5 MiB.
+    let mut table = vec![0; 2048];
+    table[510..512].copy_from_slice(&[0x55, 0xaa]);
+    table[512..520].copy_from_slice(b"EFI PART");
+    table[512 + 72..512 + 80].copy_from_slice(&2_u64.to_le_bytes());
+    table[512 + 80..512 + 88].copy_from_slice(&[128, 0, 0, 0, 128, 0, 0, 0]);
+    table[1024..1040].fill(1);
+    table[1024 + 32..1024 + 40].copy_from_slice(&(5_u64 << 11).to_le_bytes());
+    let options = CacheOptions { mode: CacheMode::WriteThrough, ..BACK };
+    let mib = 1 << 20;
+    for at in [1024, 64 << 10, 100 << 10, mib + 1024, mib + (64 << 10), 5 * mib + 1024, 5 * mib + (64 << 10), 64 * mib, SIZE - (100 << 10)]
+    {
+        let (store, lower) = (Arc::new(Memory::with(store_info(6))), Arc::new(Memory::with(able(SIZE))));
+        blocking(&*lower).write_slice(0, &table).expect("a write");
+        drop(known(&store, &lower, &Facts::none(), options).expect("a cache"));
+        assert!(known(&store, &lower, &Facts::none(), options).is_ok(), "nothing has changed");
+        blocking(&*lower).write_slice(at / 512 * 512, &[9; 512]).expect("a write");
+        let error = known(&store, &lower, &Facts::none(), options).map(drop).expect_err("other data");
+        assert!(error.to_string().contains("another device, or somebody has written"), "byte {at}: {error}");
+    }
+}
+
+#[test]
+fn a_cache_that_was_not_sealed_knows_nothing_the_next_time() {
+    let options = CacheOptions { mode: CacheMode::WriteThrough, ..BACK };
+    let (store, lower) = (Arc::new(Memory::with(store_info(20))), filled(8 << 20, 3));
+    let (cache, seal) = known(&store, &lower, &proven(1), options).expect("a cache");
+    contents(&cache);
+    // It is still open: whatever it writes from now on would not be noticed.
+    seal.seal(&proven(1).leaves).expect("nothing is done");
+    drop(cache);
+    assert_eq!(known(&store, &lower, &proven(1), options).expect("a cache").0.handle().status().expect("open").used_bytes, 0);
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod common;
 use std::sync::Arc;
 
 use block::{Channel, Completion, Device, Emulated, Error, Info, Node, Op, Reactor, Request};
-use cache::{Cache, CacheMode, CacheOptions, KeepingOptions};
+use cache::{Cache, CacheMode, CacheOptions, Facts, KeepingOptions};
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
 use testkit::{Memory, Violation};
@@ -107,7 +107,7 @@ fn start(mistake: Mistake, store: &Arc<Memory>, lower: &Arc<Memory>) -> Result<A
     match mistake {
         Mistake::None => (),
         Mistake::StaleAfterWriteAround => {
-            let cache = Cache::open(store, lower, CacheOptions { mode: CacheMode::WriteThrough, ..options })?;
+            let cache = Cache::open(store, lower, &Facts::none(), CacheOptions { mode: CacheMode::WriteThrough, ..options })?;
             let around = |op: &Op| if op.changes_data() { Route::Other } else { Route::Usual };
             return Ok(Emulated::over(switch(Arc::new(cache), &below, around)));
         }
@@ -116,7 +116,7 @@ fn start(mistake: Mistake, store: &Arc<Memory>, lower: &Arc<Memory>) -> Result<A
         Mistake::FlushWithoutMap => store = switch(Arc::clone(&store), &store, no_map),
         Mistake::FreesBeforeFlush => lower = switch(lower, &below, nobody_flushes),
     }
-    Ok(Emulated::over(Arc::new(Cache::open(store, lower, options)?)))
+    Ok(Emulated::over(Arc::new(Cache::open(store, lower, &Facts::none(), options)?)))
 }
 
 fn devices(seed: u64) -> (Arc<Memory>, Arc<Memory>) {

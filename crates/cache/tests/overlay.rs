@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Blocking, Channel, Checked, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor, Request, Support};
-use cache::{DeltaState, Overlay, OverlayOptions, commit, discard, examine};
+use cache::{DeltaState, Facts, LeafFacts, Overlay, OverlayOptions, commit, discard, examine, seal_delta};
 use reactor::{Random, derive_seed};
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::{Fault, Memory, conformance};
@@ -47,7 +47,7 @@ fn contents(device: &dyn Device) -> Vec<u8> {
 }
 
 fn overlay(delta: Arc<dyn Device>, lower: Arc<dyn Device>, options: OverlayOptions) -> Arc<dyn Device> {
-    Arc::new(Overlay::open(Checked::over(delta), Checked::over(lower), options).expect("an overlay"))
+    Arc::new(Overlay::open(Checked::over(delta), Checked::over(lower), &Facts::none(), options).expect("an overlay"))
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn crash_rig(seed: u64, make_delta: fn(Arc<dyn Device>) -> Arc<dyn Device>) -> R
         let delta = Arc::clone(&delta);
         Box::new(move || {
             let delta = make_delta(Arc::clone(&delta) as Arc<dyn Device>);
-            Ok(Arc::new(Overlay::open(delta, Arc::clone(&lower), KEEP)?) as Arc<dyn Device>)
+            Ok(Arc::new(Overlay::open(delta, Arc::clone(&lower), &Facts::none(), KEEP)?) as Arc<dyn Device>)
         })
     };
     Rig { members: vec![delta], start }
@@ -203,7 +203,7 @@ fn a_delta_of_another_device_is_refused_and_so_is_anything_else() {
     let (one, other, larger) = (lower(64 << 9, 1), lower(64 << 9, 2), lower(65 << 9, 1));
     let delta = Arc::new(Memory::with(delta_info(larger.info())));
     let open = |lower: &Arc<Memory>, options| {
-        let opened = Overlay::open(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>, options);
+        let opened = Overlay::open(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>, &Facts::none(), options);
         opened.map(drop).map_err(|error| (error.kind(), error.to_string()))
     };
     assert_eq!(open(&one, KEEP), Ok(()));
@@ -222,20 +222,52 @@ fn a_delta_of_another_device_is_refused_and_so_is_anything_else() {
         let foreign = Arc::new(Memory::with(delta_info(one.info())));
         blocking(&*foreign).write_slice(at, &[0x53; 512]).expect("a write");
         for options in [KEEP, THROW_AWAY] {
-            let error = Overlay::open(Arc::clone(&foreign) as Arc<dyn Device>, Arc::clone(&one) as Arc<dyn Device>, options).err();
+            let error =
+                Overlay::open(Arc::clone(&foreign) as Arc<dyn Device>, Arc::clone(&one) as Arc<dyn Device>, &Facts::none(), options).err();
             assert_eq!(error.expect("not ours").kind(), ErrorKind::Refused, "byte {at}");
         }
     }
     let small: Arc<dyn Device> = Arc::new(Memory::new(64 << 9));
-    let error = Overlay::open(small, Arc::clone(&one) as Arc<dyn Device>, KEEP).err().expect("too small");
+    let error = Overlay::open(small, Arc::clone(&one) as Arc<dyn Device>, &Facts::none(), KEEP).err().expect("too small");
     assert!(error.to_string().contains("it needs"), "{error}");
+}
+
+/// "The same for `overlay commit` over a changed lower device", wherever between the places of the sample it was written.
+#[test]
+fn a_delta_over_a_device_that_was_written_to_is_neither_opened_nor_committed() {
+    const BETWEEN: u64 = (3 << 20) + (40 << 10);
+    let facts = |state, believe_sample| Facts { leaves: vec![LeafFacts { identity: 1, epoch: 0, state }], believe_sample };
+    let lower = lower(8 << 20, 3);
+    let delta = Arc::new(Memory::with(delta_info(lower.info())));
+    let both = || (Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>);
+    let open = |facts: &Facts| Overlay::open(both().0, both().1, facts, KEEP);
+    let device = open(&facts(1, false)).expect("an overlay");
+    blocking(&device).write_slice(0, &[1; 4096]).expect("a write");
+    blocking(&device).flush().expect("a flush");
+    assert!(open(&facts(1, false)).expect("nobody has written").note().is_none());
+    assert!(open(&Facts::none()).expect("nothing is known").note().is_some_and(|note| note.contains("sample")));
+
+    blocking(&*lower).write_slice(BETWEEN, &[9; 512]).expect("somebody writes below");
+    let error = open(&facts(2, false)).err().expect("written to");
+    assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("was written to"), "{error}");
+    let error = commit(both().0, both().1, &facts(2, false)).expect_err("written to");
+    assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("was written to"), "{error}");
+    assert_eq!(open(&facts(2, true)).expect("vouched for").note(), None);
+    assert_eq!(open(&facts(2, false)).expect("once is enough").note(), None);
+
+    assert_eq!(commit(both().0, both().1, &facts(2, false)).expect("a commit"), 4096);
+    seal_delta(both().0, &facts(3, false).leaves).expect("it is taken down");
+    assert_eq!(open(&facts(3, false)).expect("as the commit left it").note(), None);
+    assert_eq!(discard(both().0).expect("a discard"), 0);
+    assert_eq!(open(&facts(3, false)).expect("as the commit left it").note(), None);
+    assert!(open(&facts(4, false)).is_err(), "written to");
 }
 
 #[test]
 fn damage_in_the_index_is_named() {
     let lower = lower(64 << 9, 1);
     let delta = Arc::new(Memory::with(delta_info(lower.info())));
-    let open = || Overlay::open(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, KEEP);
+    let open = || Overlay::open(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &Facts::none(), KEEP);
     let device = open().expect("an overlay");
     blocking(&device).write_slice(0, &[1; 512]).expect("a write");
     blocking(&device).flush().expect("a flush");
@@ -268,7 +300,7 @@ fn a_commit_writes_below_and_a_discard_forgets() {
     expected[4000 << 9..4010 << 9].fill(3);
     change(&[2; 2 << 9], 7 << 9);
     assert_eq!(change(&[3; 10 << 9], 4000 << 9), expected);
-    assert_eq!(commit(dynamic().0, dynamic().1).expect("a commit"), 12 << 9);
+    assert_eq!(commit(dynamic().0, dynamic().1, &Facts::none()).expect("a commit"), 12 << 9);
     assert_eq!(contents(&*lower), expected);
     assert_eq!(contents(&*open()), expected, "the delta fits the device as it is now");
     assert_eq!(examine(&*delta).expect("readable").expect("a delta").changed_bytes, 0);
@@ -325,7 +357,7 @@ fn a_commit_that_is_cut_off_anywhere_can_be_finished() {
             blocking(&*below).write_slice(0, &contents(&*lower)).expect("a write");
             blocking(&*below).flush().expect("a flush");
             let delta = Arc::new(Memory::with(delta_info(below.info())));
-            let open = || Overlay::open(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&below) as Arc<dyn Device>, KEEP);
+            let open = || Overlay::open(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&below) as Arc<dyn Device>, &Facts::none(), KEEP);
             let device = open().expect("an overlay");
             for run in 0..7 {
                 blocking(&device).write_slice((run * 13) << 9, &[run as u8; 4 << 9]).expect("a write");
@@ -336,7 +368,7 @@ fn a_commit_that_is_cut_off_anywhere_can_be_finished() {
 
             let left = Arc::new(std::sync::atomic::AtomicI64::new(requests));
             let mortal = |memory: &Arc<Memory>| Arc::new(Mortal(Arc::clone(memory), Arc::clone(&left))) as Arc<dyn Device>;
-            cut_off = commit(mortal(&delta), mortal(&below)).is_err();
+            cut_off = commit(mortal(&delta), mortal(&below), &Facts::none()).is_err();
             for (number, memory) in [&delta, &below].into_iter().enumerate() {
                 memory.crash(derive_seed(seed, "crash", number as u64 + 2 * requests as u64));
                 memory.power_on();
@@ -346,7 +378,7 @@ fn a_commit_that_is_cut_off_anywhere_can_be_finished() {
                 Err(error) => {
                     refused += 1;
                     assert_eq!(error.kind(), ErrorKind::Refused, "seed {seed}, {requests} requests: {error}");
-                    commit(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&below) as Arc<dyn Device>).expect("a commit");
+                    commit(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&below) as Arc<dyn Device>, &Facts::none()).expect("a commit");
                     assert_eq!(contents(&*below), expected, "seed {seed}, {requests} requests");
                     assert_eq!(contents(&open().expect("an empty delta")), expected);
                 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -15,7 +16,10 @@ use array::md::{TimeStamp, Version};
 use array::record::Running;
 use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES};
-use cache::{AdmissionOptions, Cache, CacheHandle, CacheMode, CacheOptions, KeepingOptions, Overlay, OverlayOptions, PolicyKind};
+use cache::{
+    AdmissionOptions, Cache, CacheHandle, CacheMode, CacheOptions, Facts, KeepingOptions, LeafFacts, Overlay, OverlayOptions, PolicyKind,
+    StoreSeal,
+};
 use device::model::{Links, ModelDevice, ModelOptions};
 use device::{
     BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice, FileOptions, NullDevice, RamDevice,
@@ -23,6 +27,7 @@ use device::{
 };
 use reactor::derive_seed;
 
+use crate::facts::Leaf;
 use crate::superblocks::{self, Arrays};
 use crate::table::{self, OptionRow, Problem};
 use crate::{parse, size};
@@ -105,6 +110,25 @@ pub struct Stack {
     pub arrays: Arrays,
 }
 
+impl Stack {
+    /// What was known of the stack's files and disks before anything was written to them.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        Facts { leaves: self.arrays.leaf_facts_at_first(), believe_sample: false }
+    }
+
+    /// Ends the stack in order and says what is known of its files and disks now. The stack's device must have no other user.
+    ///
+    /// # Errors
+    /// As [`Arrays::end`].
+    pub fn end(self) -> Result<Vec<LeafFacts>, Error> {
+        let Stack { device, mut arrays, .. } = self;
+        drop(device);
+        arrays.end()?;
+        Ok(arrays.leaf_facts())
+    }
+}
+
 /// Builds what a stack text stands for.
 ///
 /// # Errors
@@ -133,14 +157,17 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
         caches: Vec::new(),
         carriers: Vec::new(),
         running: Vec::new(),
+        leaves: Vec::new(),
+        seals: Vec::new(),
         deadlines: Vec::new(),
     };
     refuse_files_named_twice(node)?;
     let device = builder.device(node)?;
     let device = if context.emulate { Emulated::over(device) } else { device };
-    let Builder { members, notes, models, memory_stores, caches, running, deadlines, .. } = builder;
+    let Builder { members, notes, models, memory_stores, caches, running, leaves, seals, deadlines, .. } = builder;
     let clock = if models > 0 && models + memory_stores == members.len() as u64 { Clock::Virtual } else { Clock::Wall };
-    Ok(Stack { device, members, notes, clock, caches, deadlines, arrays: Arrays::new(running) })
+    let arrays = Arrays::new(running, leaves, seals, deadlines.clone());
+    Ok(Stack { device, members, notes, clock, caches, deadlines, arrays })
 }
 
 struct Builder<'a> {
@@ -164,6 +191,10 @@ struct Builder<'a> {
     carriers: Vec<(String, Version, String)>,
     /// Arrays with metadata, those below before those above.
     running: Vec<Running>,
+    /// What is known of each leaf, in the order in which they were opened.
+    leaves: Vec<Leaf>,
+    /// Stores of caches, and the leaves below each cache.
+    seals: Vec<(StoreSeal, Range<usize>)>,
     deadlines: Vec<DeadlineWatch>,
 }
 
@@ -249,7 +280,11 @@ impl Builder<'_> {
                 let row = table::leaf(scheme).map_err(|problem| refusal(scheme, &problem))?;
                 row.address.check(address).map_err(|problem| refusal(&format!("{scheme}:{address}"), &problem))?;
                 let settings = Settings::check(scheme, row.options, options)?;
+                let known = self.leaves.len();
                 let leaf = self.leaf(scheme, address, &settings)?;
+                if self.leaves.len() == known {
+                    self.leaves.push(Leaf::nameless());
+                }
                 let counted = Counted::over(leaf);
                 self.members.push(Member { name: counted.describe().to_string(), counters: counted.counters() });
                 Ok(Arc::new(counted))
@@ -331,13 +366,14 @@ impl Builder<'_> {
     /// A delta and what is never written below it.
     fn overlay(&mut self, settings: &Settings<'_>, children: &[Node]) -> Result<Arc<dyn Device>, Error> {
         let [delta, lower] = children else { unreachable!("the count was checked") };
-        let first = self.members.len();
+        let (first, first_leaf) = (self.members.len(), self.leaves.len());
         let above = (self.read_only, self.create_bytes, self.kept_bytes);
         (self.read_only, self.create_bytes, self.kept_bytes) = (true, None, None);
         let lower = self.device(lower);
         (self.read_only, self.create_bytes, self.kept_bytes) = above;
         let lower = lower?;
         let lower_members = self.members.split_off(first);
+        let facts = self.facts(settings, first_leaf..self.leaves.len());
 
         let block_bytes = lower.info().block_bytes;
         // The smaller the block, the larger the index: a delta of this size is large enough with any.
@@ -351,20 +387,29 @@ impl Builder<'_> {
         };
         self.kept_bytes = above;
         self.members.extend(lower_members);
-        Ok(Arc::new(Overlay::open(delta?, lower, OverlayOptions { keep: !settings.is("keep", "no") })?))
+        let overlay = Overlay::open(delta?, lower, &facts, OverlayOptions { keep: !settings.is("keep", "no") })?;
+        self.notes.extend(overlay.note().map(str::to_owned));
+        Ok(Arc::new(overlay))
+    }
+
+    /// What is known of these leaves; the layer above may be told to believe more than that proves.
+    fn facts(&self, settings: &Settings<'_>, leaves: Range<usize>) -> Facts {
+        let leaves = self.leaves[leaves].iter().map(|leaf| leaf.opened).collect();
+        Facts { leaves, believe_sample: settings.is("believe", "sample") }
     }
 
     /// A store and the device that it is to speed up.
     fn cache(&mut self, settings: &Settings<'_>, children: &[Node]) -> Result<Arc<dyn Device>, Error> {
         let [store, lower] = children else { unreachable!("the count was checked") };
         let mode = settings.get("mode").and_then(CacheMode::from_name).unwrap_or_default();
-        let first = self.members.len();
+        let (first, first_leaf) = (self.members.len(), self.leaves.len());
         let above = self.read_only;
         self.read_only |= mode == CacheMode::ReadOnly;
         let lower = self.device(lower);
         self.read_only = above;
         let lower = lower?;
         let lower_members = self.members.split_off(first);
+        let below = first_leaf..self.leaves.len();
 
         let memory = match store {
             Node::Leaf { scheme, address, options } if scheme == "ram" => Some((address, options)),
@@ -379,8 +424,10 @@ impl Builder<'_> {
         } else {
             let store = self.kept_store(store, lower.info().block_bytes)?;
             let options = self.cache_options(settings, mode, store.info().size_bytes, &*lower)?;
-            Cache::open(store, lower, options)?
+            Cache::open(store, lower, &self.facts(settings, below.clone()), options)?
         };
+        self.seals.extend(cache.seal().map(|seal| (seal, below)));
+        self.notes.extend(cache.note().map(str::to_owned));
         self.members.extend(lower_members);
         self.caches.push(cache.handle());
         Ok(Arc::new(cache))
@@ -514,6 +561,7 @@ impl Builder<'_> {
             None => self.context.files.open(path, options.read_only, create.filter(|_| !options.read_only))?,
         };
         let mark = if options.offset_bytes == 0 { superblocks::mark(&file) } else { None };
+        self.leaves.push(Leaf::of(&file));
         let device = FileDevice::new(file, path, &options)?;
         if let Some((version, array)) = mark {
             self.carriers.push((device.describe().to_string(), version, array));

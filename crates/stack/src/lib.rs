@@ -11,6 +11,7 @@
 //! What layers, leaves and options there are stands in one table ([`table`]); parsing, building and help all read it.
 
 mod build;
+mod facts;
 mod nearest;
 mod parse;
 pub mod size;

@@ -10,6 +10,7 @@
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
@@ -19,6 +20,10 @@ use array::md::{
 };
 use array::record::{Running, StartOptions, examine, start};
 use block::{Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
+use cache::{LeafFacts, StoreSeal};
+use device::DeadlineWatch;
+
+use crate::facts::Leaf;
 
 /// What the text says of an array, besides its members.
 pub(crate) struct Said<'a> {
@@ -39,17 +44,57 @@ pub(crate) struct Said<'a> {
 }
 
 /// The arrays in a stack that keep md's metadata. They have to be ended, or they are found dirty when they are started again;
-/// dropping them does that, as far as it can be done without telling anybody about an error.
+/// dropping them does that, as far as it can be done without telling anybody about an error. When they have ended, nothing is
+/// written below any more, and the stores of caches, closed by then, take down what they stand on is like.
 #[derive(Default)]
 pub struct Arrays {
     /// Those below before those above.
     running: Vec<Running>,
+    leaves: Vec<Leaf>,
+    /// The stores of caches, those below before those above, and the leaves below each cache.
+    seals: Vec<(StoreSeal, Range<usize>)>,
+    /// What tells that a member does not answer: it would not answer to this either.
+    deadlines: Vec<DeadlineWatch>,
     is_ended: bool,
 }
 
 impl Arrays {
-    pub(crate) fn new(running: Vec<Running>) -> Arrays {
-        Arrays { running, is_ended: false }
+    pub(crate) fn new(
+        running: Vec<Running>,
+        leaves: Vec<Leaf>,
+        seals: Vec<(StoreSeal, Range<usize>)>,
+        deadlines: Vec<DeadlineWatch>,
+    ) -> Arrays {
+        Arrays { running, leaves, seals, deadlines, is_ended: false }
+    }
+
+    /// What was known of the leaves before anything was written to them.
+    pub(crate) fn leaf_facts_at_first(&self) -> Vec<LeafFacts> {
+        self.leaves.iter().map(|leaf| leaf.opened).collect()
+    }
+
+    /// What is known of the leaves now.
+    pub(crate) fn leaf_facts(&self) -> Vec<LeafFacts> {
+        self.settle();
+        self.leaves.iter().map(Leaf::now).collect()
+    }
+
+    fn settle(&self) {
+        if self.deadlines.iter().all(|watch| watch.failure().is_none()) {
+            self.leaves.iter().for_each(Leaf::settle);
+        }
+    }
+
+    fn seal(&self) -> Result<(), Error> {
+        if self.seals.is_empty() || self.deadlines.iter().any(|watch| watch.failure().is_some()) {
+            return Ok(());
+        }
+        self.settle();
+        for (seal, below) in &self.seals {
+            let leaves: Vec<LeafFacts> = self.leaves[below.clone()].iter().map(Leaf::now).collect();
+            seal.seal(&leaves).map_err(|error| error.at("taking down what the cache's device below is like"))?;
+        }
+        Ok(())
     }
 
     /// The arrays, those below before those above.
@@ -63,12 +108,15 @@ impl Arrays {
     /// # Errors
     /// The first that could not be ended; the others are all the same.
     pub fn end(&mut self) -> Result<(), Error> {
-        if std::mem::replace(&mut self.is_ended, true) || self.running.is_empty() {
+        if std::mem::replace(&mut self.is_ended, true) {
             return Ok(());
         }
-        let reactor = Reactor::wall().map_err(|error| Error::from_io("a reactor to end arrays on", error))?;
-        let ends = self.running.iter().rev().map(|running| running.stop(&reactor).map_err(|error| error.at(&running.assembly().name)));
-        ends.collect::<Vec<_>>().into_iter().collect()
+        if !self.running.is_empty() {
+            let reactor = Reactor::wall().map_err(|error| Error::from_io("a reactor to end arrays on", error))?;
+            let ends = self.running.iter().rev().map(|running| running.stop(&reactor).map_err(|error| error.at(&running.assembly().name)));
+            ends.collect::<Vec<_>>().into_iter().collect::<Result<(), Error>>()?;
+        }
+        self.seal()
     }
 }
 

@@ -172,6 +172,14 @@ const LAYOUT6: OptionRow = OptionRow {
     ..LAYOUT
 };
 
+/// What a layer that keeps something of the device below believes of it.
+const BELIEVE: OptionRow = OptionRow {
+    name: "believe",
+    takes: Takes::Word(&["same", "sample"]),
+    default: "same",
+    help: "sample vouches for a device that was moved, copied or touched: it counts as unchanged if a sample of its data is",
+};
+
 /// The layers.
 pub static LAYERS: &[LayerRow] = &[
     LayerRow { name: "linear", members: (1, MEMBERS_MAX), redundant: false, options: &[METADATA], help: "members one behind the other" },
@@ -233,12 +241,10 @@ pub static LAYERS: &[LayerRow] = &[
         name: "overlay",
         members: (2, 2),
         redundant: false,
-        options: &[OptionRow {
-            name: "keep",
-            takes: YES_NO,
-            default: "yes",
-            help: "keep the changes in the delta; no: forget them at the end",
-        }],
+        options: &[
+            OptionRow { name: "keep", takes: YES_NO, default: "yes", help: "keep the changes in the delta; no: forget them at the end" },
+            BELIEVE,
+        ],
         help: "DELTA, DEVICE: what is written goes to the delta, the device is opened read-only (docs/formats/overlay.md)",
     },
     LayerRow {
@@ -296,6 +302,7 @@ pub static LAYERS: &[LayerRow] = &[
                 default: "no limit",
                 help: "the most that a server writes out in a second for these two reasons",
             },
+            BELIEVE,
         ],
         help: "STORE, DEVICE: what is asked for again comes from the store: ram:SIZE, or a device, which is kept (docs/formats/cache.md)",
     },

@@ -1,6 +1,7 @@
 //! A store that is kept: how it is made, opened and closed. What is believed when stands in `docs/formats/cache.md`.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use block::{Blocking, Device, Error, ErrorKind};
 
@@ -8,16 +9,57 @@ use super::format::{ALIGNMENT_BYTES, Entry, Layout, Superblock, decode_page, enc
 use super::shape::Shape;
 use super::state::State;
 use super::{CacheMode, CacheOptions, dirty_text};
-use crate::beside::{fingerprint, open_beside};
+use crate::beside::open_beside;
 use crate::policy::Slot;
+use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, sample};
 
 /// How much of the map is read or written at a time.
 const PIECE_BYTES: u64 = 1 << 20;
+
+/// Where the witness of the device below lies on the store, in bytes: in the first MiB, behind the superblock.
+const WITNESS_OFFSET: u64 = ALIGNMENT_BYTES / 2;
 
 /// What is remembered of a store that is kept.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) superblock: Superblock,
+    /// The device below, as far as it is known besides its data.
+    facts: Facts,
+    /// Whether it is what it was when the cache was closed.
+    answer: Answer,
+    /// The data below are others than those the cache was closed over.
+    other_data: bool,
+    /// What the user should know of how it was opened.
+    pub(super) note: Option<String>,
+    /// What was known of the device below when the cache was closed.
+    closed: Arc<Mutex<Option<Witness>>>,
+}
+
+/// Takes down on a store, once all is ended, what the device below is like: whatever is written to it from then on, the cache
+/// notices the next time. Without it nothing clean is believed then.
+pub struct StoreSeal {
+    store: Arc<dyn Device>,
+    block_bytes: u32,
+    closed: Arc<Mutex<Option<Witness>>>,
+}
+
+impl StoreSeal {
+    pub(super) fn new(store: &Arc<dyn Device>, kept: &Kept) -> StoreSeal {
+        StoreSeal { store: Arc::clone(store), block_bytes: kept.superblock.layout.block_bytes, closed: Arc::clone(&kept.closed) }
+    }
+
+    /// Writes down what the files and disks below are like now, when nobody writes to them any more: caches below are closed
+    /// and sealed, and arrays have ended. Does nothing unless the cache was closed in order.
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    pub fn seal(&self, leaves: &[LeafFacts]) -> Result<(), Error> {
+        let Some(mut witness) = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
+        witness.leaves = leaves.to_vec();
+        let mut channel = open_beside(&*self.store)?;
+        witness.write(&mut channel, WITNESS_OFFSET, self.block_bytes)?;
+        channel.flush()
+    }
 }
 
 /// What lies on a store that is kept, seen while nobody uses it.
@@ -51,8 +93,9 @@ pub fn examine_store(store: &dyn Device) -> Result<Option<StoreContents>, Error>
         let Some(superblock) = Superblock::decode(&block)? else { return Ok(None) };
         let layout = superblock.layout;
         superblock.check(store.info().size_bytes, store.info().block_bytes, layout.slot_bytes, superblock.size_bytes)?;
-        let kept = Kept { superblock };
-        let entries = kept.read_map(&mut channel, kept.superblock.size_bytes.div_ceil(layout.slot_bytes.into()))?;
+        let kept = Kept::new(superblock, Facts::none());
+        let believed = !kept.superblock.in_use;
+        let entries = kept.read_map(&mut channel, kept.superblock.size_bytes.div_ceil(layout.slot_bytes.into()), believed)?;
         let bytes = |count: usize| count as u64 * u64::from(layout.slot_bytes);
         Ok(Some(StoreContents {
             in_use: kept.superblock.in_use,
@@ -68,7 +111,7 @@ pub fn examine_store(store: &dyn Device) -> Result<Option<StoreContents>, Error>
 }
 
 /// The store's superblock, or the one that a new store gets.
-pub(super) fn examine(store: &dyn Device, lower: &dyn Device, options: &CacheOptions) -> Result<Kept, Error> {
+pub(super) fn examine(store: &dyn Device, lower: &dyn Device, facts: &Facts, options: &CacheOptions) -> Result<Kept, Error> {
     let (block_bytes, store_bytes) = (store.info().block_bytes, store.info().size_bytes);
     let size_bytes = lower.info().size_bytes;
     let mut channel = open_beside(store)?;
@@ -76,15 +119,17 @@ pub(super) fn examine(store: &dyn Device, lower: &dyn Device, options: &CacheOpt
     channel.read_slice(0, &mut block)?;
     if let Some(superblock) = Superblock::decode(&block)? {
         superblock.check(store_bytes, block_bytes, options.block_bytes, size_bytes)?;
-        if !superblock.in_use && superblock.fingerprint != fingerprint(lower, block_bytes)? {
-            let text = format!(
-                "the cache was made for {}, and the data below are not those it was closed over: another device, or somebody has written to it \
-                 without its cache",
-                superblock.name
-            );
-            return Err(Error::new(ErrorKind::Refused, text));
-        }
-        return Ok(Kept { superblock });
+        let witness = Witness::read(&mut channel, WITNESS_OFFSET, superblock.generation)?;
+        let samples_agree = if superblock.in_use {
+            // It was being written to.
+            None
+        } else {
+            let same = superblock.fingerprint == fingerprint(lower, block_bytes)?;
+            let taken = witness.as_ref().map_or(0, |witness| witness.sample);
+            Some(same && (taken == 0 || taken == sample(lower, block_bytes)?))
+        };
+        let answer = compare(witness.as_ref(), facts, samples_agree);
+        return Ok(Kept { answer, other_data: samples_agree == Some(false), ..Kept::new(superblock, facts.clone()) });
     }
     let layout = Layout::of(store_bytes, block_bytes, options.block_bytes);
     if layout.slots == 0 {
@@ -93,7 +138,7 @@ pub(super) fn examine(store: &dyn Device, lower: &dyn Device, options: &CacheOpt
     }
     refuse_foreign(&mut channel)?;
     let superblock = Superblock { in_use: true, layout, size_bytes, fingerprint: 0, generation: 0, name: lower.describe().to_string() };
-    Ok(Kept { superblock })
+    Ok(Kept::new(superblock, facts.clone()))
 }
 
 /// Signatures of others lie somewhat behind the start: what is to become a store must be zero as far as data cannot lie.
@@ -110,6 +155,10 @@ fn refuse_foreign(channel: &mut Blocking) -> Result<(), Error> {
 }
 
 impl Kept {
+    fn new(superblock: Superblock, facts: Facts) -> Kept {
+        Kept { superblock, facts, answer: Answer::Unchanged, other_data: false, note: None, closed: Arc::default() }
+    }
+
     /// Fills the state from the map, and marks the store as in use.
     pub(super) fn load(
         &mut self,
@@ -124,10 +173,13 @@ impl Kept {
         if self.superblock.generation == 0 {
             self.write_map(&mut channel, None)?;
         } else {
-            if !state.restore(&self.read_map(&mut channel, shape.blocks())?) {
+            let believed = !self.superblock.in_use && self.answer == Answer::Unchanged;
+            let entries = self.read_map(&mut channel, shape.blocks(), believed)?;
+            if !state.restore(&entries) {
                 let text = "the map is damaged: a block is in two slots, or in one that is not there";
                 return Err(Error::new(ErrorKind::Corrupt, text));
             }
+            self.note = self.judge(shape, state)?;
             if state.dirty_slots() > 0 && mode != CacheMode::WriteBack {
                 let text = format!(
                     "the device below lacks {}; open the cache with mode=write-back, which writes them out",
@@ -140,11 +192,42 @@ impl Kept {
         self.superblock.generation += 1;
         self.superblock.name = lower.describe().to_string();
         debug_assert_eq!(shape.data_offset, layout.data_offset());
-        self.write_superblock(&mut channel)
+        self.write_superblock(&mut channel)?;
+        // Behind the superblock: one that a crash leaves without its witness knows nothing, which is safe.
+        let witness = Witness::in_use(self.superblock.generation, &self.facts);
+        witness.write(&mut channel, WITNESS_OFFSET, layout.block_bytes)?;
+        channel.flush()
     }
 
-    /// What the map says and is to be believed, by slots: slot, block, and whether it is dirty.
-    fn read_map(&self, channel: &mut Blocking, blocks: u64) -> Result<Vec<(Slot, u64, bool)>, Error> {
+    /// Whether the cache may be used over the device below as that is now, and what there is to say of it.
+    fn judge(&self, shape: &Shape, state: &State) -> Result<Option<String>, Error> {
+        let name = &self.superblock.name;
+        match &self.answer {
+            Answer::Unchanged => Ok(None),
+            Answer::Unknown(_) if self.superblock.in_use => Ok(None),
+            Answer::Unknown(why) if state.dirty_slots() > 0 => {
+                Ok(Some(format!("the cache keeps what is dirty in it and forgets the rest: the device below {why}")))
+            }
+            Answer::Changed(why) | Answer::Another(why) if state.dirty_slots() > 0 => {
+                let text = format!(
+                    "the cache was made for {name} and has {}, but the device below {why}. `raidloom cache salvage STORE DEVICE` shows what \
+                     the cache has and writes it out; believe=sample vouches for the device",
+                    dirty_text(shape, state)
+                );
+                Err(Error::new(ErrorKind::Refused, text))
+            }
+            Answer::Another(why) if self.other_data => {
+                let text = format!("the cache was made for {name}, and the device below {why}; name a new file, or remove the old one");
+                Err(Error::new(ErrorKind::Refused, text))
+            }
+            Answer::Unknown(why) | Answer::Changed(why) | Answer::Another(why) => {
+                Ok(Some(format!("the cache begins empty: the device below {why}")))
+            }
+        }
+    }
+
+    /// What the map says, by slots: slot, block, and whether it is dirty; clean ones only when they are `believed`.
+    fn read_map(&self, channel: &mut Blocking, blocks: u64, believed: bool) -> Result<Vec<(Slot, u64, bool)>, Error> {
         let layout = self.superblock.layout;
         let page_bytes = u64::from(layout.block_bytes);
         let together = (PIECE_BYTES / page_bytes).max(1);
@@ -159,7 +242,7 @@ impl Kept {
                         let text = format!("page {number} of the map is damaged: the device below has no block {block}");
                         return Err(Error::new(ErrorKind::Corrupt, text));
                     }
-                    if dirty || !self.superblock.in_use {
+                    if dirty || believed {
                         entries.push(((first_slot + u64::from(place)) as u32, block, dirty));
                     }
                 }
@@ -195,9 +278,15 @@ impl Kept {
         open_beside(lower)?.flush()?;
         channel.flush()?;
         self.write_map(&mut channel, Some(state))?;
-        self.superblock.fingerprint = fingerprint(lower, self.superblock.layout.block_bytes)?;
+        let block_bytes = self.superblock.layout.block_bytes;
+        // What writes move is taken down when the last has been made: by the seal.
+        let witness = Witness { sample: sample(lower, block_bytes)?, ..Witness::in_use(self.superblock.generation, &self.facts) };
+        witness.write(&mut channel, WITNESS_OFFSET, block_bytes)?;
+        self.superblock.fingerprint = fingerprint(lower, block_bytes)?;
         self.superblock.in_use = false;
-        self.write_superblock(&mut channel)
+        self.write_superblock(&mut channel)?;
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(witness);
+        Ok(())
     }
 
     fn write_superblock(&self, channel: &mut Blocking) -> Result<(), Error> {

@@ -41,9 +41,10 @@ use std::time::Duration;
 use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support, duration_text, size_text};
 
 use crate::policy::{AdmissionOptions, PolicyKind};
+use crate::unchanged::Facts;
 use channel::CacheChannel;
 use keep::Kept;
-pub use keep::{StoreContents, examine_store};
+pub use keep::{StoreContents, StoreSeal, examine_store};
 pub use keeper::CacheKeeper;
 use shape::Shape;
 pub use state::CacheCounts;
@@ -213,13 +214,15 @@ impl Cache {
     }
 
     /// Puts a store that is kept in front of `lower`: it is warm when it was closed, and after a crash it has what was flushed
-    /// to it. A store whose first MiB is zero is new.
+    /// to it. A store whose first MiB is zero is new. `facts` are those of the files and disks that `lower` stands on, from
+    /// before anything was written to them: unless they prove that nobody has written since the cache was closed and sealed
+    /// ([`Cache::seal`]), nothing clean is believed.
     ///
     /// # Errors
-    /// As [`Cache::in_memory`]; [`ErrorKind::Refused`] when the store holds something else, belongs to another device, is older
-    /// than this one, or has dirty blocks and the mode is not write-back; [`ErrorKind::Corrupt`] when it is damaged; and
+    /// As [`Cache::in_memory`]; [`ErrorKind::Refused`] when the store holds something else, belongs to another device, has dirty
+    /// blocks of a device that was written to since, or has dirty blocks and the mode is not write-back; [`ErrorKind::Corrupt`] when it is damaged; and
     /// whatever the devices say.
-    pub fn open(store: Arc<dyn Device>, lower: Arc<dyn Device>, options: CacheOptions) -> Result<Cache, Error> {
+    pub fn open(store: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts, options: CacheOptions) -> Result<Cache, Error> {
         let make = || {
             check(store.info(), lower.info(), &options)?;
             let (block, below) = (store.info().block_bytes, lower.info().block_bytes);
@@ -231,7 +234,7 @@ impl Cache {
                 );
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
-            let mut kept = keep::examine(&*store, &*lower, &options)?;
+            let mut kept = keep::examine(&*store, &*lower, facts, &options)?;
             let layout = kept.superblock.layout;
             let shape = Shape::new(options.block_bytes.into(), layout.data_offset(), store.info(), lower.info());
             let per_page = layout.slots_per_page();
@@ -269,6 +272,19 @@ impl Cache {
             write_out_rate: AtomicU64::new(0),
         };
         Cache { shared: Arc::new(shared) }
+    }
+
+    /// What takes down, once the cache is closed and all below it has ended, what the device below is like; `None` for a cache
+    /// in memory.
+    #[must_use]
+    pub fn seal(&self) -> Option<StoreSeal> {
+        self.shared.kept.as_ref().map(|kept| StoreSeal::new(&self.shared.store, kept))
+    }
+
+    /// What the user should know of how a kept store was opened: why it begins empty, for one.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        self.shared.kept.as_ref()?.note.as_deref()
     }
 
     /// What looks after the cache while others use it.

@@ -60,6 +60,11 @@ impl Shape {
         self.page_offset(self.pages()).next_multiple_of(DATA_ALIGNMENT_BYTES)
     }
 
+    /// Where the witness of the device below lies, in bytes: behind the data.
+    pub(super) fn witness_offset(self) -> u64 {
+        self.data_offset() + self.size_bytes
+    }
+
     /// How large the delta has to be, in bytes. What lies at the end of the device below, a spare partition table or a
     /// superblock, does not lie at the end of the delta, which would pass for something else.
     pub(super) fn delta_bytes(self) -> u64 {
@@ -112,21 +117,17 @@ impl Superblock {
         Ok(Some(Superblock { state, shape, fingerprint: long(block, 40), generation: long(block, 48), name }))
     }
 
-    /// Whether the delta may lie over this device.
+    /// Whether the delta may lie over a device of this shape.
     ///
     /// # Errors
     /// [`ErrorKind::Refused`] with the field that differs.
-    pub(super) fn check(&self, shape: Shape, fingerprint: u64) -> Result<(), Error> {
+    pub(super) fn check(&self, shape: Shape) -> Result<(), Error> {
         let refused = |text: String| Err(Error::new(ErrorKind::Refused, format!("the delta was made for {}, {text}", self.name)));
         if self.shape.size_bytes != shape.size_bytes {
             return refused(format!("of {}; this device has {}", size_text(self.shape.size_bytes), size_text(shape.size_bytes)));
         }
         if self.shape.block_bytes != shape.block_bytes {
             return refused(format!("with blocks of {} bytes; here they have {}", self.shape.block_bytes, shape.block_bytes));
-        }
-        if self.fingerprint != fingerprint {
-            let text = "and the data below are not those it was made over: another device, or somebody has written to it";
-            return refused(text.to_owned());
         }
         Ok(())
     }

@@ -27,7 +27,9 @@ pub use format::DeltaState;
 use format::Shape;
 use index::Index;
 use turn::Turn;
-pub use upkeep::{Changes, commit, discard, examine};
+pub use upkeep::{Changes, commit, discard, examine, seal_delta};
+
+use crate::unchanged::Facts;
 
 /// How an overlay keeps what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +57,7 @@ struct Shared {
     shape: Shape,
     generation: u64,
     keep: bool,
+    note: Option<String>,
     index: RwLock<Index>,
     turn: Turn,
     /// Why no flush succeeds any more.
@@ -63,13 +66,13 @@ struct Shared {
 
 impl Overlay {
     /// Puts `delta` in front of `lower`. A delta whose first MiB is zero is new and gets a superblock; a clearing that was
-    /// interrupted is finished.
+    /// interrupted is finished. `facts` are those of the files and disks that `lower` stands on.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when the delta is too small or the sizes do not fit, [`ErrorKind::Refused`] when it holds
-    /// something else, was made over another device, or a commit was interrupted, [`ErrorKind::Corrupt`] when it is damaged,
+    /// something else, was made over another device or one that was written to since, or a commit was interrupted, [`ErrorKind::Corrupt`] when it is damaged,
     /// and whatever its device says.
-    pub fn open(delta: Arc<dyn Device>, lower: Arc<dyn Device>, options: OverlayOptions) -> Result<Overlay, Error> {
+    pub fn open(delta: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts, options: OverlayOptions) -> Result<Overlay, Error> {
         let shape = shape(delta.info(), lower.info())?;
         let needed = shape.delta_bytes();
         if delta.info().size_bytes < needed {
@@ -82,7 +85,8 @@ impl Overlay {
             return Err(Error::new(ErrorKind::Invalid, text).at("overlay"));
         }
         let delta = Emulated::over(delta);
-        let (generation, index) = upkeep::load(&*delta, &*lower, shape, options.keep).map_err(|error| error.at("overlay"))?;
+        let upkeep::Loaded { generation, index, note } =
+            upkeep::load(&*delta, &*lower, shape, facts, options.keep).map_err(|error| error.at("overlay"))?;
         let info = info(delta.info(), lower.info(), shape, options.keep);
         let shared = Shared {
             lower,
@@ -91,6 +95,7 @@ impl Overlay {
             shape,
             generation,
             keep: options.keep,
+            note,
             index: RwLock::new(index),
             turn: Turn::default(),
             flush_failure: Mutex::default(),
@@ -104,6 +109,12 @@ impl Overlay {
     /// [`ErrorKind::Invalid`] when the lower device's size is not whole blocks of the delta.
     pub fn delta_bytes(delta_block_bytes: u32, lower: &Info) -> Result<u64, Error> {
         shape(&Info { block_bytes: delta_block_bytes, ..Info::plain(0) }, lower).map(Shape::delta_bytes)
+    }
+
+    /// What the user should know of how the delta was opened.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        self.shared.note.as_deref()
     }
 
     /// How much of the device lies in the delta, in bytes.

@@ -7,7 +7,8 @@ use block::{Blocking, Device, DiscardSupport, Emulated, Error, ErrorKind, Op};
 use super::format::{DATA_ALIGNMENT_BYTES, DeltaState, Shape, Superblock, decode_page};
 use super::index::Index;
 use super::shape;
-use crate::beside::{fingerprint, open_beside};
+use crate::beside::open_beside;
+use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, sample};
 
 /// How much is read or written at a time.
 const PIECE_BYTES: u64 = 1 << 20;
@@ -27,8 +28,16 @@ pub struct Changes {
     pub changed_bytes: u64,
 }
 
+/// What an overlay needs of its delta.
+pub(super) struct Loaded {
+    pub(super) generation: u64,
+    pub(super) index: Index,
+    /// What the user should know.
+    pub(super) note: Option<String>,
+}
+
 /// The generation and the index of a delta, which is made if it is new.
-pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, keep: bool) -> Result<(u64, Index), Error> {
+pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, facts: &Facts, keep: bool) -> Result<Loaded, Error> {
     let mut channel = open_beside(delta)?;
     let found = read_superblock(&mut channel, shape.block_bytes)?;
     if found.is_none() {
@@ -42,29 +51,96 @@ pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, keep: b
         if delta.info().read_only {
             return Err(Error::new(ErrorKind::ReadOnly, "the delta cannot be written"));
         }
-        return Ok((0, Index::new(shape)));
+        return Ok(Loaded { generation: 0, index: Index::new(shape), note: None });
     }
-    let fingerprint = fingerprint(lower, shape.block_bytes)?;
+    let mut note = None;
     let mut superblock = match found {
         Some(superblock) => superblock,
         None if delta.info().read_only => return Err(Error::new(ErrorKind::ReadOnly, "the delta is empty and cannot be written")),
         None => {
-            let name = lower.describe().to_string();
+            let (name, fingerprint) = (lower.describe().to_string(), fingerprint(lower, shape.block_bytes)?);
             let mut superblock = Superblock { state: DeltaState::Clearing, shape, fingerprint, generation: 0, name };
             finish_clearing(&mut channel, delta, &mut superblock)?;
-            superblock
+            write_witness(&mut channel, &superblock, sample(lower, shape.block_bytes)?, &facts.leaves)?;
+            return Ok(Loaded { generation: superblock.generation, index: Index::new(shape), note });
         }
     };
     if superblock.state == DeltaState::Committing {
         let text = "a commit of the delta was interrupted, and the device below has a part of it; finish it with `raidloom overlay commit`";
         return Err(Error::new(ErrorKind::Refused, text));
     }
-    superblock.check(shape, fingerprint)?;
+    superblock.check(shape)?;
+    let (doubt, witness) = look_below(&mut channel, &superblock, lower, facts)?;
     if superblock.state == DeltaState::Clearing {
         finish_clearing(&mut channel, delta, &mut superblock)?;
     }
+    if let Some(why) = doubt {
+        note = Some(format!("the delta is believed to belong to the device below by a sample of its data: the device {why}"));
+    }
+    if let Some(witness) = witness.filter(|_| !delta.info().read_only) {
+        // From now on more is known.
+        write_witness(&mut channel, &superblock, witness, &facts.leaves)?;
+    }
     let index = read_index(&mut channel, &superblock)?;
-    Ok((superblock.generation, index))
+    Ok(Loaded { generation: superblock.generation, index, note })
+}
+
+/// Whether the device below is what the delta was made over: what there is to doubt, and, where what is known of it has to be
+/// taken down anew, the sample.
+///
+/// # Errors
+/// [`ErrorKind::Refused`] when it has changed, or is another one.
+fn look_below(
+    channel: &mut Blocking,
+    superblock: &Superblock,
+    lower: &dyn Device,
+    facts: &Facts,
+) -> Result<(Option<String>, Option<u64>), Error> {
+    let shape = superblock.shape;
+    let witness = match superblock.state {
+        // What it says is of before the commit.
+        DeltaState::Clearing => None,
+        _ => Witness::read(channel, shape.witness_offset(), superblock.generation)?,
+    };
+    let taken = witness.as_ref().map_or(0, |witness| witness.sample);
+    let now = sample(lower, shape.block_bytes)?;
+    let same = superblock.fingerprint == fingerprint(lower, shape.block_bytes)? && (taken == 0 || taken == now);
+    match compare(witness.as_ref(), facts, Some(same)) {
+        Answer::Unchanged if witness.as_ref().is_some_and(|witness| witness.leaves == facts.leaves) => Ok((None, None)),
+        Answer::Unchanged => Ok((None, Some(now))),
+        // A member that is missing now may come back: what is known of it is kept.
+        Answer::Unknown(why) => Ok((Some(why), (facts.leaves.len() >= witness.map_or(0, |witness| witness.leaves.len())).then_some(now))),
+        Answer::Changed(why) | Answer::Another(why) => {
+            let text = format!(
+                "the delta was made for {}, and the device below {why}: together they would be parts of two states. believe=sample vouches \
+                 for a device that was only moved or copied",
+                superblock.name
+            );
+            Err(Error::new(ErrorKind::Refused, text))
+        }
+    }
+}
+
+fn write_witness(channel: &mut Blocking, superblock: &Superblock, sample: u64, leaves: &[LeafFacts]) -> Result<(), Error> {
+    let witness = Witness { generation: superblock.generation, sample, leaves: leaves.to_vec() };
+    witness.write(channel, superblock.shape.witness_offset(), superblock.shape.block_bytes)?;
+    channel.flush()
+}
+
+/// Takes down, after a commit and once all below has ended, what the files and disks below are like, so that whatever is
+/// written to them from then on is noticed.
+///
+/// # Errors
+/// Whatever the device says.
+pub fn seal_delta(delta: Arc<dyn Device>, leaves: &[LeafFacts]) -> Result<(), Error> {
+    let carry_out = || {
+        let delta = Emulated::over(delta);
+        let mut channel = open_beside(&*delta)?;
+        let superblock = kept_superblock(&mut channel, &*delta)?;
+        let witness = Witness::read(&mut channel, superblock.shape.witness_offset(), superblock.generation)?;
+        witness.map_or(Ok(()), |witness| write_witness(&mut channel, &superblock, witness.sample, leaves))
+    };
+    carry_out().map_err(|error: Error| error.at("overlay"))
 }
 
 /// What the delta holds; `None` when it has no superblock.
@@ -87,19 +163,22 @@ pub fn examine(delta: &dyn Device) -> Result<Option<Changes>, Error> {
 }
 
 /// Writes what is in the delta to the device below and empties the delta. After a crash on the way it has to be called again.
-/// Returns how much was written, in bytes.
+/// Returns how much was written, in bytes. `facts` are those of the files and disks that `lower` stands on, from before
+/// anything was written to them; [`seal_delta`] is to follow when all below has ended.
 ///
 /// # Errors
 /// As [`super::Overlay::open`], and whatever the devices say.
-pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>) -> Result<u64, Error> {
+pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts) -> Result<u64, Error> {
     let carry_out = || {
         let (delta, lower) = (Emulated::over(delta), Emulated::over(lower));
         let mut source = open_beside(&*delta)?;
         let mut superblock = kept_superblock(&mut source, &*delta)?;
         let shape = shape(delta.info(), lower.info())?;
+        superblock.check(shape)?;
         // The device below is a mixture once a commit has begun, so only its size can be looked at then.
-        let found = if superblock.state == DeltaState::InUse { fingerprint(&*lower, shape.block_bytes)? } else { superblock.fingerprint };
-        superblock.check(shape, found)?;
+        if superblock.state == DeltaState::InUse {
+            look_below(&mut source, &superblock, &*lower, facts)?;
+        }
         let index = match superblock.state {
             DeltaState::Clearing => Index::new(shape),
             DeltaState::InUse | DeltaState::Committing => read_index(&mut source, &superblock)?,
@@ -115,6 +194,7 @@ pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>) -> Result<u64, Err
         superblock.state = DeltaState::Clearing;
         write_superblock(&mut source, &superblock)?;
         finish_clearing(&mut source, &*delta, &mut superblock)?;
+        write_witness(&mut source, &superblock, sample(&*lower, shape.block_bytes)?, &facts.in_use())?;
         Ok(index.present_blocks() * u64::from(shape.block_bytes))
     };
     carry_out().map_err(|error: Error| error.at("overlay"))
@@ -134,9 +214,13 @@ pub fn discard(delta: Arc<dyn Device>) -> Result<u64, Error> {
             return Err(Error::new(ErrorKind::Refused, text));
         }
         let lost = if superblock.state == DeltaState::InUse { read_index(&mut channel, &superblock)?.present_blocks() } else { 0 };
+        let witness = Witness::read(&mut channel, superblock.shape.witness_offset(), superblock.generation)?;
         superblock.state = DeltaState::Clearing;
         write_superblock(&mut channel, &superblock)?;
         finish_clearing(&mut channel, &*delta, &mut superblock)?;
+        if let Some(Witness { sample, leaves, .. }) = witness {
+            write_witness(&mut channel, &superblock, sample, &leaves)?;
+        }
         Ok(lost * u64::from(superblock.shape.block_bytes))
     };
     carry_out().map_err(|error: Error| error.at("overlay"))

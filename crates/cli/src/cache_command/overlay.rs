@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use block::{Device, Node, SECTOR_BYTES, size_text};
-use cache::DeltaState;
+use cache::{DeltaState, Facts};
 use host::guard::{Consent, Guard};
 use serde_json::json;
-use stack::BuildContext;
+use stack::{BuildContext, Stack};
 
 use super::arguments::OverlayVerb;
 use crate::failure::Failure;
@@ -32,11 +32,16 @@ pub(super) fn parse(text: &str) -> Result<Node, Failure> {
     stack::parse(text).map_err(|error| block::Error::from(error).into())
 }
 
+/// A device alone, for what has no array that keeps metadata in it.
 pub(super) fn open(output: &Output, node: &Node, guard: &Guard, read_only: bool) -> Result<Arc<dyn Device>, Failure> {
+    build(output, node, guard, read_only).map(|stack| stack.device)
+}
+
+pub(super) fn build(output: &Output, node: &Node, guard: &Guard, read_only: bool) -> Result<Stack, Failure> {
     let context = BuildContext { files: guard, seed: 0, read_only, create_bytes: None, emulate: false };
     let stack = stack::build(node, &context)?;
     stack.notes.iter().for_each(|note| output.note(note));
-    Ok(stack.device)
+    Ok(stack)
 }
 
 fn show(output: &Output, text: &str) -> Result<(), Failure> {
@@ -70,17 +75,20 @@ fn show(output: &Output, text: &str) -> Result<(), Failure> {
 }
 
 fn commit(output: &Output, text: &str, guard: &Guard) -> Result<(), Failure> {
-    let (delta, lower) = match parse(text)? {
+    let (believe_sample, delta, lower) = match parse(text)? {
         Node::Layer { name, options, children } if name == "overlay" => {
             if options.iter().any(|(name, value)| name == "keep" && value == "no") {
                 return Err(Failure::usage("an overlay with keep=no forgets its changes when it is closed; there is nothing to commit"));
             }
-            <[Node; 2]>::try_from(children).map(Into::into).map_err(|_| Failure::usage("an overlay is overlay(DELTA, DEVICE)"))?
+            let believe_sample = options.iter().any(|(name, value)| name == "believe" && value == "sample");
+            let [delta, lower] = <[Node; 2]>::try_from(children).map_err(|_| Failure::usage("an overlay is overlay(DELTA, DEVICE)"))?;
+            (believe_sample, delta, lower)
         }
         _ => return Err(Failure::usage(format!("{text}: name the overlay as it is used: 'overlay(DELTA, DEVICE)'"))),
     };
-    let lower = open(output, &lower, guard, false)?;
-    let block_bytes = lower.info().block_bytes;
+    let lower = build(output, &lower, guard, false)?;
+    let facts = Facts { believe_sample, ..lower.facts() };
+    let block_bytes = lower.device.info().block_bytes;
     let delta = match delta {
         // As the overlay itself opens it.
         Node::Leaf { ref options, .. } if u64::from(block_bytes) > SECTOR_BYTES && !options.iter().any(|(name, _)| name == "block") => {
@@ -89,7 +97,10 @@ fn commit(output: &Output, text: &str, guard: &Guard) -> Result<(), Failure> {
         delta => delta,
     };
     let delta = open(output, &delta, guard, false)?;
-    done(output, "committed", cache::commit(delta, lower)?)
+    let committed = cache::commit(Arc::clone(&delta), Arc::clone(&lower.device), &facts)?;
+    // Arrays below are written to once more when they end.
+    cache::seal_delta(delta, &lower.end()?)?;
+    done(output, "committed", committed)
 }
 
 pub(super) fn done(output: &Output, what: &str, bytes: u64) -> Result<(), Failure> {
