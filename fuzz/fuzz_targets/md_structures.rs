@@ -20,7 +20,12 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn superblock(data: &[u8]) {
+    for sectors in [0, 127, 128, 1 << 20, u64::MAX] {
+        let Ok(old) = Superblock::decode_as(Version::V0_90, data, sectors) else { continue };
+        let _ = (old.checksum_verdict(), old.problems(Version::V0_90, sectors), old.reshape(), old.disks_most(), old.array_sectors(&[1, 2]));
+    }
     let Ok(superblock) = Superblock::decode(data) else { return };
+    let _ = (superblock.reshape(), superblock.disks_most(), superblock.new_data_offset_sectors());
     let _ = (superblock.name(), superblock.layout(), superblock.role(), superblock.is_clean(), superblock.ppl_area());
     let _ = (superblock.array_sectors(&[superblock.data_size_sectors, 77]), superblock.recovering_from_sectors());
     for version in Version::ALL {

@@ -9,6 +9,9 @@
 #             degrade   as make; then the members `gone` fail, and a part is written once more without them
 #             mend      as take without `gone`; then new disks take their places, and all is checked and compared again
 #             readmit   the same, but the old members come back, by the bitmap
+#             reshape   as make, and then it is stopped in the middle of a reshape: `options` goes on with `|`, the devices that come, `|`
+#                       and what mdadm --grow is told, in steps with `;` between them;
+#                       the step `shrink N` is done without mdadm
 #             format    mdadm makes it and mkfs.ext4 a file system, which gets the files of the folder `content`
 #             mount     raidloom wrote it: its file system is checked, mounted and compared with the folder `content`
 #   name      what the files and the lines that are printed are called by
@@ -17,10 +20,10 @@
 #   skip      where in that file, in bytes
 #   subsets   roles joined by `,`: with each such set left out, the array is started read-only and compared
 #   gone      roles joined by `,`; see above. `make` and `take` go without them
-#   options   for mdadm --create
+#   options   for mdadm --create; --metadata=1.2 unless they say another
 # Members are the files FOLDER/NAME.0, FOLDER/NAME.1, …: there is what was made, or what is taken, and what became of it in the end.
 #
-# Printed for each array, NAME before each: `size BYTES`; `content RESULT`; `mismatches COUNT` after a check of copies and parity;
+# Printed for each array, NAME before each: `size BYTES`; `position SECTORS` of the reshape; `content RESULT`; `mismatches COUNT` after a check of copies and parity;
 # `without ROLES RESULT`; `mended RESULT` after places were filled; `files RESULT` of a file system. A result is `equal`, `refused`
 # (the kernel does not start it) or what the program says that found something else.
 #
@@ -155,10 +158,12 @@ checked() {
     echo "$name mismatches $(value $md/mismatch_cnt)"
 }
 
+metadata() { [[ $options == *--metadata=* ]] || echo --metadata=1.2; }
+
 create() {
     take_stock
     # shellcheck disable=SC2086
-    must mdadm --create $array --run --metadata=1.2 --homehost=interop --name=array $options "${present[@]}"
+    must mdadm --create $array --run $(metadata) --homehost=interop --name=array $options "${present[@]}"
     echo "$name size $(bytes)"
 }
 
@@ -246,6 +251,45 @@ readmit() {
     echo "$name content $(compared)"
     add --re-add
     recovered
+}
+
+# To fewer members, moving the data up by 1 MiB, without mdadm: it wants a backup file, and then says itself how far to go.
+shrink() {
+    local device offset
+    echo backwards >$md/reshape_direction || fail "no way back"
+    for device in $md/dev-*; do
+        read -r offset <"$device/offset"
+        echo $((offset + 2048)) >"$device/new_offset" || fail "$device: no new offset"
+    done
+    echo "$1" >$md/raid_disks || fail "not $1 members"
+    echo reshape >$md/sync_action || fail "no reshape"
+}
+
+reshape() {
+    local coming growth step steps try done
+    IFS='|' read -r options coming growth <<<"$options"
+    create
+    fill
+    # shellcheck disable=SC2086
+    [ -z "$coming" ] || must mdadm --add $array $coming
+    IFS=';' read -ra steps <<<"$growth"
+    for step in "${steps[@]}"; do
+        echo 1024 >$md/sync_max
+        case $step in
+            shrink*) shrink "${step#* }" ;;
+            # shellcheck disable=SC2086
+            *) must mdadm --grow $array $step ;;
+        esac
+    done
+    for ((try = 0; try < 3000; try++)); do
+        read -r done _ <$md/sync_completed
+        [ "$done" != none ] && [ "$done" -ge 1024 ] && break
+        moment
+    done
+    echo "$name position $(value $md/reshape_position)"
+    stop
+    devices+=" $coming"
+    leave
 }
 
 format() {

@@ -4,7 +4,8 @@
 #   golden.sh FOLDER [RECIPE...]
 #
 # One boot of user-mode Linux for each recipe. A golden file holds the recipe, and for each member its size, what `mdadm --examine`
-# says of it, and the bytes of its first 16 KiB (for version 1.0 its last), as `od` prints them: `*` repeats the line before.
+# says of it, and the bytes of its first 16 KiB (for version 1.0 its last, for 0.90 those from the superblock on), as `od` prints
+# them: `*` repeats the line before.
 # The recipe `places` makes a table of what mdadm chooses for members of many sizes.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,6 +40,10 @@ raid5-reshape     | 20480 20480 20480 20480     | cut  | create 5 --chunk=64 --r
 raid6             | 8192 8192 8192 8192         | halt | create 6 --chunk=64
 raid6-asymmetric  | 8192 8192 8192 8192 8192    | halt | create 6 --chunk=64 --layout=left-asymmetric
 raid6-ddf         | 8192 8192 8192 8192         | halt | create 6 --chunk=64 --layout=ddf-N-continue
+version-0.90-raid1 | 10300 10300                | halt | version=0.90; create 1
+version-0.90-raid5 | 10240 10240 10240 10240    | cut  | version=0.90; create 5 --chunk=64 --bitmap=internal --raid-devices=3 --spare-devices=1; mdadm /dev/md0 --fail $2; write
+version-0.90-raid10| 8192 8192 8192             | halt | version=0.90; create 10 --chunk=64
+version-0.90-linear| 8192 10304                 | halt | version=0.90; create linear --rounding=64
 raid10-near       | 8192 8192 8192              | halt | create 10 --chunk=64
 raid10-far        | 8192 8192 8192              | halt | create 10 --chunk=64 --layout=f2
 raid10-offset     | 8192 8192 8192 8192         | halt | create 10 --chunk=64 --layout=o2 --bitmap=internal
@@ -144,7 +149,10 @@ while IFS='|' read -r name sizes end what; do
         for image in "${images[@]}"; do
             size=$(stat -c %s "$image")
             start=0
-            case $name in *1.0) start=$((size - 16384)) ;; esac
+            case $name in
+                *1.0) start=$((size - 16384)) ;;
+                *0.90*) start=$((size / 65536 * 65536 - 65536)) ;;
+            esac
             echo "member $size"
             TZ=UTC LC_ALL=C mdadm --examine "$image" 2>&1 | sed -e "s|$image|member|" -e 's/^/| /' -e 's/ *$//'
             od -A x -t x1 -j "$start" -N 16384 "$image"

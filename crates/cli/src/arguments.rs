@@ -279,7 +279,7 @@ Examples:
   raidloom array examine disk0.img
   raidloom array examine --json disk*.img
 
-Superblocks of md's versions 1.0, 1.1 and 1.2 are found. Nothing is opened for writing.")]
+Superblocks of md's versions 0.90, 1.0, 1.1 and 1.2 are found. Nothing is opened for writing.")]
     Examine {
         /// Image files or block devices
         #[arg(required = true)]

@@ -123,10 +123,10 @@ impl Group {
 }
 
 /// The tree of an assembly without its metadata: each member as the part of it that holds data. A place without a member that
-/// holds all of its data is `missing`. `None` for a level that raidloom does not serve.
+/// holds all of its data is `missing`. `None` for a level that raidloom does not serve, and in the middle of a reshape.
 #[must_use]
 pub fn slices(assembly: &Assembly, paths: &[PathBuf]) -> Option<Node> {
-    if matches!(assembly.level, Level::Multipath | Level::Faulty | Level::Unknown(_)) {
+    if matches!(assembly.level, Level::Multipath | Level::Faulty | Level::Unknown(_)) || assembly.reshape.is_some() {
         return None;
     }
     let chunk = u64::from(assembly.chunk_sectors);

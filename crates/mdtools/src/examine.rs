@@ -50,10 +50,13 @@ pub fn examine(guard: &Guard, path: &Path) -> Result<Examined, Error> {
     for version in Version::ALL {
         let Some(offset) = version.offset_sectors(member_sectors) else { continue };
         let bytes = read_up_to(&file, offset * SECTOR_BYTES, SUPERBLOCK_BYTES).map_err(failed)?;
-        let Ok(superblock) = Superblock::decode(&bytes) else { continue };
+        let Ok(superblock) = Superblock::decode_as(version, &bytes, member_sectors) else { continue };
         let problems = superblock.problems(version, member_sectors).iter().map(ToString::to_string).collect();
         let bitmap = match bitmap_offset(&superblock, offset) {
-            Some(offset) => BitmapHeader::decode(&read_up_to(&file, offset * SECTOR_BYTES, SUPERBLOCK_BYTES).map_err(failed)?).ok(),
+            Some(offset) => {
+                let bytes = read_up_to(&file, offset * SECTOR_BYTES, SUPERBLOCK_BYTES).map_err(failed)?;
+                BitmapHeader::decode_for(version, &bytes).ok()
+            }
             None => None,
         };
         found.push(Found { version, checksum: superblock.checksum_verdict(), problems, superblock, bitmap });

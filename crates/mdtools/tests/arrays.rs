@@ -194,7 +194,7 @@ fn a_wrong_member_is_named_with_its_field() {
         (
             |members| fs::write(&members.paths[2], vec![0; 3 << 20]).expect("written"),
             order,
-            "m2?direct=no: no md superblock of version 1.0, 1.1 or 1.2 on it",
+            "m2?direct=no: no md superblock of version 0.90, 1.0, 1.1 or 1.2 on it",
         ),
         (|members| members.edit(2, |superblock| superblock.set_uuid[0] ^= 1), order, "(set_uuid): name the members of one array"),
         (
@@ -454,6 +454,98 @@ fn what_is_created_can_be_started_with_however_few_members() {
     fewest.dedup();
     let expected = [(Level::Linear, 1), (Level::Raid0, 1), (Level::Raid1, 1), (Level::Raid4, 2), (Level::Raid5, 2), (Level::Raid6, 4)];
     assert_eq!(fewest, expected.into_iter().chain([(Level::Raid10, 2)]).collect::<Vec<_>>());
+}
+
+/// A superblock of version 0.90, as md's driver writes it for a clean array: see docs/formats/md.md.
+fn old_superblock(level: u32, layout: u32, number: u32, count: u32, chunk_bytes: u32) -> Vec<u8> {
+    let mut words = vec![0_u32; 1024];
+    let size_kib = (MEMBER_BYTES - (64 << 10)) as u32 >> 10;
+    for (word, value) in [(0, 0xa92b_4efc), (2, 90), (5, 7), (6, 1000), (7, level), (8, size_kib), (9, count), (10, count)] {
+        words[word] = value;
+    }
+    for (word, value) in [(32, 2000), (33, 1), (34, count), (35, count), (39, 9), (64, layout), (65, chunk_bytes)] {
+        words[word] = value;
+    }
+    for place in 0..count {
+        let at = 128 + 32 * place as usize;
+        (words[at], words[at + 3], words[at + 4]) = (place, place, 6);
+    }
+    let own = 128 + 32 * number as usize;
+    words.copy_within(own..own + 32, 992);
+    let sum: u64 = words.iter().map(|&word| u64::from(word)).sum();
+    words[38] = (sum as u32).wrapping_add((sum >> 32) as u32);
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Members of level 5 with superblocks of version 0.90, and what they hold.
+fn old_raid5() -> (Members, Vec<u8>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let paths: Vec<PathBuf> = (0..3).map(|number| folder.path().join(format!("m{number}"))).collect();
+    paths.iter().for_each(|path| File::create(path).and_then(|file| file.set_len(MEMBER_BYTES)).expect("a file"));
+    let members = Members { folder, paths };
+    let data_bytes = MEMBER_BYTES - (64 << 10);
+    let part = |number: usize| format!("file:{}?direct=no&size={data_bytes}", members.paths[number].display());
+    let text = format!("raid5(metadata=none, chunk=64KiB, {}, {}, {})", part(0), part(1), part(2));
+    let (stack, guard) = members.start(&text).expect("whole members");
+    let content = noise(SEED, stack.device.info().size_bytes as usize);
+    channel(&stack).write_slice(0, &content).expect("written");
+    drop((stack, guard));
+    for (number, path) in (0..).zip(&members.paths) {
+        let file = OpenOptions::new().write(true).open(path).expect("a member");
+        file.write_all_at(&old_superblock(5, 2, number, 3, 64 << 10), data_bytes).expect("written");
+    }
+    (members, content)
+}
+
+/// Whatever version a superblock has, its members are not used whole without a word.
+#[test]
+fn members_of_every_version_pass_no_guard_of_raw_stacks() {
+    let (members, _) = old_raid5();
+    for text in ["raid1({0}, {1})", "linear({0}, {1})", "raid0({0}, {1})", "raid5({0}, {1}, {2})", "raid5({0}, missing, {2})"] {
+        let error = members.start(text).map(drop).expect_err(text);
+        assert!(error.contains("m0?direct=no carries an md superblock") && error.contains("metadata=0.90 uses the array"), "{error}");
+    }
+    let (stack, _guard) = members.start("raid1(metadata=none, {0}, {1})").expect("it was said");
+    assert_eq!(stack.device.info().size_bytes, MEMBER_BYTES);
+}
+
+#[test]
+fn old_superblocks_are_read_and_never_written() {
+    let (members, content) = old_raid5();
+    let before: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
+    for absent in [None, Some(1)] {
+        let present: Vec<PathBuf> =
+            members.paths.iter().enumerate().filter(|(number, _)| Some(*number) != absent).map(|(_, path)| path.clone()).collect();
+        let found = mdtools::find(&Guard::new(Consent::default()), &present);
+        let group = &found.groups[0];
+        let refusal = group.stack(Opening::default()).expect_err("it would be written").to_string();
+        let says = ["version 0.90, which raidloom reads and never writes", "--read-only, or --overlay DIR"];
+        assert!(says.iter().all(|part| refusal.contains(part)), "{refusal}");
+        let text = group.stack(Opening { read_only: true, ..Opening::default() }).expect("a text").to_string();
+        assert!(text.starts_with("raid5(metadata=0.90, "), "{text}");
+        let error = members.start(&text.replace("?read_only=yes", "")).map(drop).expect_err("for writing");
+        assert!(error.contains("may only be read") && error.contains("0.90"), "{error}");
+        let (stack, _guard) = members.start_as(&text, true).expect("for reading");
+        let mut found = vec![0; content.len()];
+        channel(&stack).read_slice(0, &mut found).expect("read");
+        assert!(found == content && stack.device.info().read_only, "without {absent:?}");
+    }
+    // What is written to try it out goes to a delta.
+    let found = mdtools::find(&Guard::new(Consent::default()), &members.paths);
+    let opening = Opening { overlay: Some(members.folder.path()), ..Opening::default() };
+    let text = found.groups[0].stack(opening).expect("a text").to_string();
+    {
+        let (stack, _guard) = members.start(&text).expect("an array");
+        let mut channel = channel(&stack);
+        channel.write_slice(4096, &[9; 4096]).expect("written");
+        let mut found = vec![0; 8192];
+        channel.read_slice(0, &mut found).expect("read");
+        assert!(found[..4096] == content[..4096] && found[4096..] == [9; 4096]);
+    }
+    let after: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
+    assert!(before == after, "the members are as they were");
+    let erased = mdtools::destroy(&Guard::new(Consent { erase_signature: true, ..Consent::default() }), &members.paths).expect("erased");
+    assert_eq!(erased[1].was, ["active member 1 of md0"]);
 }
 
 #[test]

@@ -151,7 +151,8 @@ pub(crate) fn run(said: &Said<'_>, members: &[Option<Arc<dyn Device>>]) -> Resul
             continue;
         };
         let name = device.describe().to_string();
-        let none = || invalid(format!("{name}: no md superblock of version 1.0, 1.1 or 1.2 on it; metadata=none uses whole members"));
+        let versions = Version::ALL_TEXT;
+        let none = || invalid(format!("{name}: no md superblock of version {versions} on it; metadata=none uses whole members"));
         let candidate = examine(&**device, &name, &reactor)?.ok_or_else(none)?;
         if candidate.version.to_string() != said.metadata {
             let text = format!("{name}: its superblock has version {}, and the text says metadata={}", candidate.version, said.metadata);
@@ -278,7 +279,7 @@ pub(crate) fn mark(mut file: &File) -> Option<(Version, String)> {
         let sector = version.offset_sectors(size_bytes / SECTOR_BYTES)?;
         let mut bytes = vec![0; 4096];
         file.read_exact_at(&mut bytes, sector * SECTOR_BYTES).ok()?;
-        let superblock = Superblock::decode(&bytes).ok()?;
+        let superblock = Superblock::decode_as(version, &bytes, size_bytes / SECTOR_BYTES).ok()?;
         let is_own = superblock.super_offset_sectors == sector && superblock.checksum_verdict() == ChecksumVerdict::Correct;
         let array = format!("{} of array {} ({})", superblock.role(), superblock.name(), uuid_text(&superblock.set_uuid));
         is_own.then_some((version, array))

@@ -134,9 +134,9 @@ const BLOCK: OptionRow =
 /// Without the word, members are used whole unless they carry superblocks; then it has to be said what is meant.
 pub(crate) const METADATA: OptionRow = OptionRow {
     name: "metadata",
-    takes: Takes::Word(&["none", "1.2", "1.1", "1.0"]),
+    takes: Takes::Word(&["none", "1.2", "1.1", "1.0", "0.90"]),
     default: "none",
-    help: "md superblocks on the members, by which the array is started; none: the whole members are used",
+    help: "md superblocks on the members, by which the array is started (0.90 for reading only); none: the whole members are used",
 };
 const FORCE: OptionRow = OptionRow {
     name: "force",

@@ -15,7 +15,7 @@
 
 use std::fmt;
 
-use super::{BitmapHeader, Features, Layout, Level, Role, Superblock, TimeStamp, Version, uuid_text};
+use super::{BitmapHeader, Features, Layout, Level, Reshape, Role, Superblock, TimeStamp, Version, uuid_text};
 use crate::geometry::{Raid0Layout, Raid10Layout};
 
 /// A member as it was found.
@@ -136,6 +136,8 @@ pub struct Assembly {
     pub size_sectors: u64,
     /// The array's size in sectors; `None` when members are missing whose size counts.
     pub array_sectors: Option<u64>,
+    /// The change of shape that is under way: then layout and chunk are the old ones.
+    pub reshape: Option<Reshape>,
     /// The candidate that was updated last, whose superblock counts.
     pub newest: usize,
     /// How often the array's state has changed, by that superblock.
@@ -268,7 +270,8 @@ struct Sorting<'a> {
 
 impl<'a> Sorting<'a> {
     fn new(candidates: &'a [Candidate], newest: usize, left_out: Vec<LeftOut>) -> Sorting<'a> {
-        let slots = vec![Slot::Missing; candidates[newest].superblock.raid_disks as usize];
+        // What is usable has no more than there are roles.
+        let slots = vec![Slot::Missing; candidates[newest].superblock.disks_most() as usize];
         Sorting { candidates, newest, slots, spares: Vec::new(), journals: Vec::new(), left_out, notes: Vec::new(), conflicts: Vec::new() }
     }
 
@@ -383,9 +386,11 @@ impl<'a> Sorting<'a> {
             (layout, _) => layout,
         };
         let data_sizes: Option<Vec<u64>> = self.slots.iter().map(|slot| slot.present().map(|place| place.data_size_sectors)).collect();
-        let array_sectors = match (&data_sizes, master.level) {
-            (None, Level::Linear | Level::Raid0) => None,
-            (sizes, _) => master.array_sectors(sizes.as_deref().unwrap_or(&[])),
+        let reshape = master.reshape().and_then(Result::ok);
+        let array_sectors = match (&data_sizes, master.level, reshape) {
+            (.., Some(reshape)) => Some(reshape.array_sectors),
+            (None, Level::Linear | Level::Raid0, _) => None,
+            (sizes, ..) => master.array_sectors(sizes.as_deref().unwrap_or(&[])),
         };
         let start = self.may_start(layout, data_sizes.as_deref());
         Assembly {
@@ -396,6 +401,7 @@ impl<'a> Sorting<'a> {
             chunk_sectors: master.chunk_sectors,
             size_sectors: master.size_sectors,
             array_sectors,
+            reshape,
             newest: self.newest,
             events: master.events,
             updated: master.updated,
@@ -417,14 +423,13 @@ impl<'a> Sorting<'a> {
         if matches!(master.level, Level::Multipath | Level::Faulty | Level::Unknown(_)) {
             refused.push(format!("{name}: level is {}, which raidloom does not serve", master.level));
         }
-        if master.features.contains(Features::RESHAPE_ACTIVE) {
-            let position = master.reshape_position_sectors;
-            refused.push(format!(
-                "{name}: a reshape is under way (feature_map, reshape_position {position}): let the kernel's md finish it first"
-            ));
-        }
-        if let Some(reason) = self.missing_too_many(layout) {
-            refused.push(reason);
+        match master.reshape() {
+            None => refused.extend(self.missing_too_many(self.slots.len(), layout)),
+            Some(Ok(reshape)) => {
+                let shapes = [reshape.old, reshape.new];
+                refused.extend(shapes.into_iter().find_map(|shape| self.missing_too_many(shape.disks, shape.layout)));
+            }
+            Some(Err(reason)) => refused.push(format!("{name}: {reason}: let the kernel's md finish it first")),
         }
         if layout == Layout::Raid0(None) && data_sizes.is_some_and(|sizes| zones_differ(sizes, master.chunk_sectors)) {
             refused.push(format!("{name}: layout is not set (feature_map) and matters with these members: say original or alternate"));
@@ -434,6 +439,9 @@ impl<'a> Sorting<'a> {
         }
 
         let mut read_only = Vec::new();
+        if self.candidates[self.newest].version == Version::V0_90 {
+            read_only.push(format!("{name}: its superblock has version 0.90, which raidloom reads and never writes"));
+        }
         for index in self.slots.iter().filter_map(used).chain(self.spares.iter().copied()).chain(self.journals.iter().copied()) {
             let candidate = &self.candidates[index];
             let unknown = candidate.superblock.features.unknown();
@@ -444,6 +452,13 @@ impl<'a> Sorting<'a> {
         if master.features.contains(Features::JOURNAL) || !self.journals.is_empty() {
             let journal = self.journals.first().map_or("which is missing".to_owned(), |&index| self.candidates[index].name.clone());
             read_only.push(format!("{name}: the array has a journal (feature_map), {journal}: its last writes may be there only"));
+        }
+        if let Some(Ok(reshape)) = master.reshape() {
+            let (position, in_place) = (reshape.position_sectors, reshape.is_in_place(master));
+            let half = if in_place { "; it goes on in place, and what it was moving may be whole in mdadm's backup file only" } else { "" };
+            read_only.push(format!(
+                "{name}: a reshape is under way (feature_map, reshape_position {position}): only the kernel's md can finish it{half}"
+            ));
         }
         if master.features.contains(Features::CLUSTERED) {
             read_only.push(format!("{name}: several hosts may share the array (feature_map)"));
@@ -464,13 +479,13 @@ impl<'a> Sorting<'a> {
         Start::Ready
     }
 
-    /// Why the places taken are not enough, if so.
-    fn missing_too_many(&self, layout: Layout) -> Option<String> {
-        let master = self.master();
-        let missing: Vec<usize> = (0..self.slots.len()).filter(|&role| self.slots[role].present().is_none()).collect();
+    /// Why the places taken of the first so many are not enough, if so.
+    fn missing_too_many(&self, disks: usize, layout: Layout) -> Option<String> {
+        let (master, slots) = (self.master(), &self.slots[..disks]);
+        let missing: Vec<usize> = (0..slots.len()).filter(|&role| slots[role].present().is_none()).collect();
         let enough = match (master.level, layout) {
-            (Level::Raid1, _) => missing.len() < self.slots.len(),
-            (_, Layout::Raid10(layout)) => every_chunk_has_a_copy(layout, &self.slots),
+            (Level::Raid1, _) => missing.len() < slots.len(),
+            (_, Layout::Raid10(layout)) => every_chunk_has_a_copy(layout, slots),
             (level, _) => missing.len() <= level.parity_count() as usize,
         };
         if enough {

@@ -15,7 +15,7 @@
 use std::iter;
 use std::ops::Range;
 
-use super::{Complaint, Problem, bytes_at, put, u32_at, u64_at};
+use super::{Complaint, Problem, Version, bytes_at, put, u32_at, u64_at};
 
 const COMPLAINT: Complaint = Complaint("bitmap");
 const MAGIC: u32 = 0x6d74_6962;
@@ -89,6 +89,19 @@ impl BitmapHeader {
             nodes: u32_at(bytes, 68),
             cluster_name: bytes_at(bytes, 72),
         })
+    }
+
+    /// Reads the header of a bitmap beside a superblock of a version: 0.90 has words where the others have bytes, so its array's
+    /// UUID stands in another order.
+    ///
+    /// # Errors
+    /// As [`BitmapHeader::decode`].
+    pub fn decode_for(version: Version, bytes: &[u8]) -> Result<BitmapHeader, Problem> {
+        let mut header = BitmapHeader::decode(bytes)?;
+        if version == Version::V0_90 {
+            header.set_uuid.chunks_exact_mut(4).for_each(<[u8]>::reverse);
+        }
+        Ok(header)
     }
 
     /// The header's bytes.

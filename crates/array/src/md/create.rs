@@ -275,6 +275,7 @@ impl NewArray {
             resync_offset_sectors: if in_sync { Superblock::IN_SYNC } else { 0 },
             checksum: 0,
             logical_block_bytes: 0,
+            old_checksum: None,
             roles: vec![Role::Spare; role_count.min(1920)],
         };
         match self.consistency {

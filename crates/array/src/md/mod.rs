@@ -2,11 +2,13 @@
 //!
 //! ```text
 //!   superblock   who a member is, which array it belongs to, how that is laid out
+//!   version0     the same of old arrays, version 0.90
 //!   layout       what the layout number of a level means
 //!   create       the superblocks of a new array
 //!   bitmap       which regions may be out of sync after a crash
 //!   badblocks    which sectors of a member cannot be read
 //!   ppl          parity of the stripes that were being written
+//!   reshape      where an array has which of two shapes
 //!   assemble     from the superblocks of several members: what is there, what is missing, may it start
 //! ```
 //!
@@ -19,7 +21,9 @@ mod bitmap;
 mod create;
 mod layout;
 mod ppl;
+mod reshape;
 mod superblock;
+mod version0;
 
 use std::fmt;
 
@@ -29,6 +33,7 @@ pub use bitmap::{Bitmap, BitmapHeader};
 pub use create::{Consistency, NewArray, NewMember, data_offset_sectors};
 pub use layout::Layout;
 pub use ppl::{PPL_HEADER_BYTES, PplEntry, PplHeader, find_newest_ppl, ppl_signature};
+pub use reshape::{Reshape, Shape};
 pub use superblock::{ChecksumVerdict, Features, Level, PplArea, Role, Superblock, TimeStamp, Version};
 
 /// What is wrong with bytes that should have been one of md's structures.

@@ -31,6 +31,8 @@ const EVENTS_MAX: u64 = 1 << 62;
 /// Where on the member the superblock lies: the minor version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Version {
+    /// In the last 64 KiB that begin at a multiple of 64 KiB, in a format of its own. It is read only.
+    V0_90,
     /// Between 8 and 12 KiB before the end.
     V1_0,
     /// At the start.
@@ -41,12 +43,18 @@ pub enum Version {
 
 impl Version {
     /// Every version, in the order in which they are looked for.
-    pub const ALL: [Version; 3] = [Version::V1_2, Version::V1_1, Version::V1_0];
+    pub const ALL: [Version; 4] = [Version::V1_2, Version::V1_1, Version::V1_0, Version::V0_90];
+    /// The same in words, for whoever found none.
+    pub const ALL_TEXT: &'static str = "0.90, 1.0, 1.1 or 1.2";
 
     /// Where the superblock of a member of this size lies, in sectors of 512 bytes; `None` when the member is too small for one.
     #[must_use]
     pub fn offset_sectors(self, member_sectors: u64) -> Option<u64> {
+        if self == Version::V0_90 {
+            return (member_sectors & !127).checked_sub(128);
+        }
         (member_sectors >= MIN_MEMBER_SECTORS).then(|| match self {
+            Version::V0_90 => unreachable!("answered above"),
             Version::V1_0 => (member_sectors - 16) & !7,
             Version::V1_1 => 0,
             Version::V1_2 => 8,
@@ -57,6 +65,7 @@ impl Version {
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Version::V0_90 => "0.90",
             Version::V1_0 => "1.0",
             Version::V1_1 => "1.1",
             Version::V1_2 => "1.2",
@@ -407,6 +416,8 @@ pub struct Superblock {
     pub logical_block_bytes: u32,
     /// The role of each member by its number; its length is the superblock's `max_dev`.
     pub roles: Vec<Role>,
+    /// Of version 0.90, what its own bytes give as the checksum: they are not kept. `None` for version 1.
+    pub old_checksum: Option<u32>,
 }
 
 impl Superblock {
@@ -417,7 +428,18 @@ impl Superblock {
     /// The bit of `device_flags` for a member that fails at the first error.
     pub const FAIL_FAST: u8 = 2;
 
-    /// Reads a superblock. What follows it is ignored.
+    /// Reads what stands where the superblock of a version is to be, on a member of this size.
+    ///
+    /// # Errors
+    /// As [`Superblock::decode`].
+    pub fn decode_as(version: Version, bytes: &[u8], member_sectors: u64) -> Result<Superblock, Problem> {
+        match version {
+            Version::V0_90 => super::version0::decode(bytes, member_sectors),
+            Version::V1_0 | Version::V1_1 | Version::V1_2 => Superblock::decode(bytes),
+        }
+    }
+
+    /// Reads a superblock of version 1. What follows it is ignored.
     ///
     /// # Errors
     /// The first field that no version 1 superblock can have. Not the checksum: see [`Superblock::checksum_verdict`].
@@ -477,15 +499,17 @@ impl Superblock {
             checksum: u32_at(bytes, 216),
             logical_block_bytes: u32_at(bytes, 224),
             roles,
+            old_checksum: None,
         })
     }
 
     /// The bytes to write, with a fresh checksum and filled up with zeroes to whole sectors.
     ///
     /// # Panics
-    /// With more than 1920 roles.
+    /// With more than 1920 roles, or for one of version 0.90, which nobody may write over with this.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
+        assert!(self.old_checksum.is_none(), "superblocks of version 0.90 are read only");
         let mut bytes = self.encode_without_checksum();
         let checksum = checksum_of(&bytes);
         put(&mut bytes, 216, &checksum.to_le_bytes());
@@ -539,7 +563,7 @@ impl Superblock {
     /// Whether the checksum that was read fits the fields.
     #[must_use]
     pub fn checksum_verdict(&self) -> ChecksumVerdict {
-        let expected = checksum_of(&self.encode_without_checksum());
+        let expected = self.old_checksum.unwrap_or_else(|| checksum_of(&self.encode_without_checksum()));
         if self.checksum == expected { ChecksumVerdict::Correct } else { ChecksumVerdict::Wrong { found: self.checksum, expected } }
     }
 
@@ -570,6 +594,9 @@ impl Superblock {
             Level::Raid6 => 4,
             _ => 1,
         };
+        if self.disks_most() > MAX_ROLES as u64 {
+            complain("delta_disks", 112, self.delta_disks.to_string(), format!("at most {MAX_ROLES} members in all"));
+        }
         if disks < fewest && !self.features.contains(Features::RESHAPE_ACTIVE) {
             complain("raid_disks", 92, disks.to_string(), format!("at least {fewest} for {}", self.level));
         }
@@ -580,8 +607,8 @@ impl Superblock {
             complain("dev_number", 160, self.member_number.to_string(), format!("below max_dev, {}", self.roles.len()));
         }
         match self.role() {
-            Role::Active(number) if u32::from(number) >= disks => {
-                complain("dev_roles", 256, format!("role {number}"), format!("below raid_disks, {disks}"));
+            Role::Active(number) if u64::from(number) >= self.disks_most() => {
+                complain("dev_roles", 256, format!("role {number}"), format!("below raid_disks, {}", self.disks_most()));
             }
             Role::Unknown(raw) => complain("dev_roles", 256, format!("role {raw:#x}"), "a known role".into()),
             _ => (),

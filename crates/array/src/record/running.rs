@@ -21,6 +21,8 @@ pub struct Running {
     control: Control,
     recorded: Option<Arc<dyn Recorded>>,
     assembly: Arc<Assembly>,
+    /// How to open it again, where its device does not say that: it consists of pieces.
+    node: Option<Node>,
 }
 
 /// What can be said of a running array.
@@ -50,7 +52,12 @@ impl Status {
 impl Running {
     pub(super) fn new<L: Level>(device: Arc<ArrayDevice<L>>, assembly: &Assembly) -> Running {
         let (control, recorded) = (device.control(), device.recorded());
-        Running { device, control, recorded, assembly: Arc::new(assembly.clone()) }
+        Running { device, control, recorded, assembly: Arc::new(assembly.clone()), node: None }
+    }
+
+    /// An array that consists of others, for reading only.
+    pub(super) fn of_pieces(device: Arc<dyn Device>, control: Control, node: Node, assembly: &Assembly) -> Running {
+        Running { device, control, recorded: None, assembly: Arc::new(assembly.clone()), node: Some(node) }
     }
 
     /// What it was started from.
@@ -310,7 +317,7 @@ impl Device for Running {
     }
 
     fn describe(&self) -> Node {
-        self.device.describe()
+        self.node.clone().unwrap_or_else(|| self.device.describe())
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use block::{Blocking, Device, Emulated, Error, ErrorKind, Reactor, SECTOR_BYTES, size_text};
+use block::{Blocking, Device, Emulated, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
 
 use super::facts::{Facts, Standing, superblock_of};
 use super::intent::Intent;
@@ -19,10 +19,10 @@ use super::{Desk, Record, Running, Sabotage, State};
 use crate::device::{ArrayDevice, Start};
 use crate::geometry::{Linear, Raid0, Raid10};
 use crate::health::MEMBERS_MAX;
-use crate::maintain::Ranges;
+use crate::maintain::{Control, Ranges};
 use crate::md::{
-    Assembly, Bitmap, BitmapHeader, Candidate, ChecksumVerdict, Features, Layout, PPL_HEADER_BYTES, Role, Slot, Superblock, TimeStamp,
-    Version, decode_bad_blocks,
+    Assembly, Bitmap, BitmapHeader, Candidate, ChecksumVerdict, Features, Layout, PPL_HEADER_BYTES, Reshape, Role, Shape, Slot, Superblock,
+    TimeStamp, Version, decode_bad_blocks,
 };
 use crate::{Level, LinearLevel, MirrorLevel, ParityLayout, ParityLevel, Raid0Layout, Raid0Level, md};
 
@@ -61,7 +61,7 @@ pub fn examine(device: &dyn Device, name: &str, reactor: &Reactor) -> Result<Opt
     for version in Version::ALL {
         let Some(sector) = version.offset_sectors(size_sectors) else { continue };
         let bytes = read(&mut channel, device, sector * SECTOR_BYTES, SUPERBLOCK_BYTES).map_err(|error| error.at(name))?;
-        if let Ok(superblock) = Superblock::decode(&bytes)
+        if let Ok(superblock) = Superblock::decode_as(version, &bytes, size_sectors)
             && superblock.super_offset_sectors == sector
         {
             found.push((version, superblock));
@@ -71,7 +71,10 @@ pub fn examine(device: &dyn Device, name: &str, reactor: &Reactor) -> Result<Opt
     let newest = found.into_iter().max_by_key(|(_, superblock)| (is_correct(superblock), superblock.created));
     let Some((version, superblock)) = newest else { return Ok(None) };
     let bitmap = match bitmap_place(&superblock) {
-        Some(place) => BitmapHeader::decode(&read(&mut channel, device, place, SUPERBLOCK_BYTES).map_err(|error| error.at(name))?).ok(),
+        Some(place) => {
+            let bytes = read(&mut channel, device, place, SUPERBLOCK_BYTES).map_err(|error| error.at(name))?;
+            BitmapHeader::decode_for(version, &bytes).ok()
+        }
         None => None,
     };
     Ok(Some(Candidate { name: name.to_owned(), size_sectors, version, superblock, bitmap }))
@@ -140,6 +143,9 @@ pub fn start(
         return Err(refused("no member is there".to_owned()));
     };
     members.iter_mut().flatten().for_each(|member| follow(&mut member.superblock, &master));
+    if let Some(reshape) = &assembly.reshape {
+        return two_shapes(reshape, assembly, &master, &members);
+    }
     match assembly.level {
         md::Level::Linear => {
             let sizes = data_sizes(assembly, u64::from(assembly.chunk_sectors))?;
@@ -177,6 +183,91 @@ pub fn start(
     }
 }
 
+/// An array in the middle of a reshape, for reading: a piece in each of its two shapes, one behind the other. Members that are
+/// being rebuilt meanwhile are not used.
+fn two_shapes(reshape: &Reshape, assembly: &Assembly, master: &Superblock, members: &[Option<Member>]) -> Result<Running, Error> {
+    let size_bytes = reshape.array_sectors.saturating_mul(SECTOR_BYTES);
+    let position = reshape.position_sectors.saturating_mul(SECTOR_BYTES).min(size_bytes);
+    let version = version_of(master);
+    let old = in_shape(&reshape.old, false, assembly, members, version)?;
+    let new = in_shape(&reshape.new, true, assembly, members, version)?;
+    let [first, second] = if reshape.is_backwards { [&old, &new] } else { [&new, &old] };
+    let pieces = [(first, 0..position), (second, position..size_bytes)];
+    let pieces = pieces.into_iter().filter(|(_, range)| !range.is_empty());
+    let (starts, sizes): (Vec<_>, Vec<u64>) = pieces
+        .map(|(piece, range)| {
+            let device = Arc::clone(&piece.device);
+            let length = range.end - range.start;
+            (Some(Start { device, data_offset: range.start, owed: Ranges::none(), lost: Ranges::none() }), length)
+        })
+        .unzip();
+    let level = LinearLevel::new(Linear::new(&sizes, SECTOR_BYTES));
+    let device = ArrayDevice::resume_recorded(level, starts, Ranges::none(), None, true, version)?;
+    let nodes = members.iter().map(|member| member.as_ref().map_or(Node::Missing, |member| member.device.describe())).collect();
+    let node = Node::layer(&assembly.level.to_string(), nodes).with("metadata", version);
+    // Whoever asks about members means those of the wider shape.
+    let wider = if reshape.old.disks > reshape.new.disks { old.control } else { new.control };
+    Ok(Running::of_pieces(Arc::new(device), wider, node, assembly))
+}
+
+/// One shape of an array that is changing it.
+struct Piece {
+    device: Arc<dyn Device>,
+    control: Control,
+}
+
+fn in_shape(shape: &Shape, is_new: bool, assembly: &Assembly, members: &[Option<Member>], version: Version) -> Result<Piece, Error> {
+    let used = assembly.size_sectors * SECTOR_BYTES;
+    let mut starts = Vec::new();
+    for member in &members[..shape.disks] {
+        let Some(member) = member.as_ref().filter(|member| member.owed.is_empty()) else {
+            starts.push(None);
+            continue;
+        };
+        let sector = if is_new { member.superblock.new_data_offset_sectors() } else { Some(member.superblock.data_offset_sectors) };
+        let data_offset = sector.and_then(|sector| sector.checked_mul(SECTOR_BYTES));
+        let fits = |&offset: &u64| offset.checked_add(used).is_some_and(|end| end <= member.device.info().size_bytes);
+        let data_offset = data_offset.filter(fits).ok_or_else(|| {
+            let (from, moved) = (member.superblock.data_offset_sectors, member.superblock.new_offset_sectors);
+            refused(format!("{}: data of the new shape would begin {moved} sectors (new_offset) after sector {from}", member.name))
+        })?;
+        let block = u64::from(member.device.info().block_bytes);
+        if !data_offset.is_multiple_of(block) {
+            return Err(refused(format!("{}: data at byte {data_offset} do not start on a block of {block} bytes", member.name)));
+        }
+        // Bad blocks are counted from where the data were before.
+        let moved = i128::from(data_offset) - i128::from(member.data_offset);
+        let here = |byte: u64| u64::try_from(i128::from(byte) - moved).unwrap_or(0);
+        let lost = member.lost.iter().map(|range| here(range.start)..here(range.end)).filter(|range| !range.is_empty()).collect();
+        starts.push(Some(Start { device: Arc::clone(&member.device), data_offset, owed: Ranges::none(), lost }));
+    }
+    let chunk = u64::from(shape.chunk_sectors) * SECTOR_BYTES;
+    let (count, whole) = (shape.disks, used / chunk * chunk);
+    match (assembly.level, shape.layout) {
+        (md::Level::Raid10, Layout::Raid10(layout)) => piece(MirrorLevel::raid10(Raid10::new(count, used, chunk, layout)), starts, version),
+        (md::Level::Raid4, _) => piece(ParityLevel::raid4(count, whole, chunk), starts, version),
+        (md::Level::Raid5, Layout::Parity(layout)) => piece(ParityLevel::raid5(count, whole, chunk, layout), starts, version),
+        (md::Level::Raid6, Layout::Parity(layout)) => piece(ParityLevel::raid6(count, whole, chunk, layout), starts, version),
+        (level, layout) => Err(refused(format!("{level} with the layout {layout} has no reshape that raidloom knows"))),
+    }
+}
+
+fn piece<L: Level>(level: L, members: Vec<Option<Start>>, version: Version) -> Result<Piece, Error> {
+    let device = ArrayDevice::resume_recorded(level, members, Ranges::none(), None, true, version)?;
+    let control = device.control();
+    Ok(Piece { device: Arc::new(device), control })
+}
+
+/// Which version a superblock has that was found where it says it is.
+fn version_of(superblock: &Superblock) -> Version {
+    match superblock.super_offset_sectors {
+        _ if superblock.old_checksum.is_some() => Version::V0_90,
+        8 => Version::V1_2,
+        0 => Version::V1_1,
+        _ => Version::V1_0,
+    }
+}
+
 fn refused(text: String) -> Error {
     Error::new(ErrorKind::Refused, text)
 }
@@ -199,7 +290,7 @@ fn check_start(assembly: &Assembly, options: &StartOptions) -> Result<(), Error>
         md::Start::Ready => return Ok(()),
         md::Start::ReadOnly(_) if options.read_only => return Ok(()),
         md::Start::NeedsForce(_) if options.force => return Ok(()),
-        md::Start::ReadOnly(reasons) => format!("it may only be read: {}", reasons.join("; ")),
+        md::Start::ReadOnly(reasons) => format!("it may only be read (--read-only, or an overlay over it): {}", reasons.join("; ")),
         md::Start::NeedsForce(reasons) => format!("only with --force: {}", reasons.join("; ")),
         md::Start::Refused(reasons) => reasons.join("; "),
     };
@@ -403,14 +494,7 @@ fn finish<L: Level>(
         let Member { device, data_offset, owed, lost, .. } = member?;
         Some(Start { device, data_offset, owed, lost })
     });
-    let version = if master.super_offset_sectors == 8 {
-        Version::V1_2
-    } else if master.super_offset_sectors == 0 {
-        Version::V1_1
-    } else {
-        Version::V1_0
-    };
-    let device = ArrayDevice::resume_recorded(level, places.collect(), resync, record, options.read_only, version)?;
+    let device = ArrayDevice::resume_recorded(level, places.collect(), resync, record, options.read_only, version_of(master))?;
     Ok(Running::new(Arc::new(device), assembly))
 }
 

@@ -169,7 +169,7 @@ fn array_state(superblock: &Superblock) -> String {
 }
 
 /// As `date` prints it, in UTC.
-fn date(seconds: u64) -> String {
+pub(crate) fn date(seconds: u64) -> String {
     let (days, second) = (seconds / 86400, seconds % 86400);
     // Years from March on, in eras of 400, so that the leap day is a year's last.
     let era_day = (days + 719_468) % 146_097;

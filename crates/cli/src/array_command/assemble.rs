@@ -1,6 +1,6 @@
 //! `array assemble` and `array scan`: members that are found, grouped by array, and the stack text that opens each.
 
-use array::md::Start;
+use array::md::{Start, Version};
 use escape::add;
 use host::guard::{Consent, Guard};
 use mdtools::{ArrayStatus, FoundArrays, Group, Opening};
@@ -28,7 +28,7 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
         return Err(Failure::usage(reason.clone()));
     }
     if let Some(path) = found.without.first() {
-        return Err(Failure::usage(format!("{}: no md superblock of version 1.0, 1.1 or 1.2 on it", path.display())));
+        return Err(Failure::usage(format!("{}: no md superblock of version {} on it", path.display(), Version::ALL_TEXT)));
     }
     if let [first, second, ..] = &found.groups[..] {
         let of = |group: &Group| {

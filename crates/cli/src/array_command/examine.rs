@@ -1,6 +1,6 @@
 //! `array examine`: every field of a member's superblocks.
 
-use array::md::{ChecksumVerdict, Features, Role, Superblock, TimeStamp, uuid_text};
+use array::md::{ChecksumVerdict, Features, Role, Superblock, TimeStamp, Version, uuid_text};
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
 use mdtools::{Examined, Found};
@@ -124,7 +124,7 @@ pub(super) fn examine(output: &Output, paths: &[std::path::PathBuf]) -> Result<(
         output.result(&examined.iter().map(examined_text).collect::<Vec<_>>().join("\n"))?;
     }
     match examined.iter().find(|examined| examined.found.is_empty()) {
-        Some(none) => Err(Failure::failed(format!("{}: no md superblock of version 1.0, 1.1 or 1.2 on it", none.path.display()))),
+        Some(none) => Err(Failure::failed(format!("{}: no md superblock of version {} on it", none.path.display(), Version::ALL_TEXT))),
         None => Ok(()),
     }
 }

@@ -151,6 +151,19 @@ fn at_the_end(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'stati
             return Ok(Some("GPT partition table (backup)"));
         }
     }
+    // The two formats of firmware that md assembles too: DDF's anchor is the last sector, Intel's the last but one.
+    for sector_bytes in [512, 4096] {
+        if let Some(offset) = size_bytes.checked_sub(sector_bytes)
+            && begins(offset, &[0xde, 0x11, 0xde, 0x11])?
+        {
+            return Ok(Some("firmware RAID member (DDF)"));
+        }
+        if let Some(offset) = size_bytes.checked_sub(2 * sector_bytes)
+            && begins(offset, b"Intel Raid ISM Cfg Sig. ")?
+        {
+            return Ok(Some("firmware RAID member (Intel)"));
+        }
+    }
     // VHD ends with its footer.
     if let Some(offset) = size_bytes.checked_sub(512)
         && begins(offset, b"conectix")?
@@ -229,6 +242,9 @@ mod tests {
         );
         assert_eq!(find(&planted(&[(SIZE - 512, b"EFI PART")]), SIZE).unwrap(), Some("GPT partition table (backup)"));
         assert_eq!(find(&planted(&[(SIZE - 512, b"conectix")]), SIZE).unwrap(), Some("VHD image"));
+        assert_eq!(find(&planted(&[(SIZE - 512, &[0xde, 0x11, 0xde, 0x11])]), SIZE).unwrap(), Some("firmware RAID member (DDF)"));
+        let intel: &[u8] = b"Intel Raid ISM Cfg Sig. 1.3.00";
+        assert_eq!(find(&planted(&[(SIZE - 1024, intel)]), SIZE).unwrap(), Some("firmware RAID member (Intel)"));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod filesystems;
 mod matrix;
 mod rebuilds;
+mod rescue;
 
 use interop::{Job, Machine};
 

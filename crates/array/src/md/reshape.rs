@@ -1,0 +1,135 @@
+//! An array that is changing its shape: where it has the old one and where the new one.
+//!
+//! ```text
+//!   forwards    0 ────── new shape ──────> position ────── old shape ────── end
+//!   backwards   0 ────── old shape ─────── position <───── new shape ────── end
+//! ```
+//!
+//! md's driver writes the position down before it writes over anything that stands beyond it in the old shape. So what a
+//! superblock says is true, whatever happened after it was written.
+
+use super::{Features, Layout, Level, Superblock};
+
+/// How data lie on members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// How many members it has.
+    pub disks: usize,
+    /// Its layout.
+    pub layout: Layout,
+    /// Chunk in sectors.
+    pub chunk_sectors: u32,
+}
+
+/// A reshape that was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reshape {
+    /// How far it has got, in sectors of the array.
+    pub position_sectors: u64,
+    /// It goes from the end to the start.
+    pub is_backwards: bool,
+    /// What was.
+    pub old: Shape,
+    /// What is to be.
+    pub new: Shape,
+    /// How many sectors of the array there are in both.
+    pub array_sectors: u64,
+}
+
+impl Reshape {
+    /// How many members there are, those that come and those that go included.
+    #[must_use]
+    pub fn disks(&self) -> usize {
+        self.old.disks.max(self.new.disks)
+    }
+
+    /// Whether data are moved within the places that they have: then what lies next to the position may be half moved, and only
+    /// a backup that mdadm made has it whole.
+    #[must_use]
+    pub fn is_in_place(&self, superblock: &Superblock) -> bool {
+        self.old.disks == self.new.disks && !superblock.features.contains(Features::NEW_OFFSET)
+    }
+}
+
+impl Superblock {
+    /// How many members the array has, those of both shapes where a reshape is under way.
+    #[must_use]
+    pub fn disks_most(&self) -> u64 {
+        let new = i64::from(self.raid_disks);
+        let old = if self.features.contains(Features::RESHAPE_ACTIVE) { new - i64::from(self.delta_disks) } else { new };
+        new.max(old).unsigned_abs()
+    }
+
+    /// The reshape that is under way; `None` when there is none.
+    ///
+    /// # Errors
+    /// One line: which field says what no array can be opened in the middle of.
+    pub fn reshape(&self) -> Option<Result<Reshape, String>> {
+        self.features.contains(Features::RESHAPE_ACTIVE).then(|| self.reshape_under_way())
+    }
+
+    fn reshape_under_way(&self) -> Result<Reshape, String> {
+        let level = self.level;
+        if self.new_level != level {
+            return Err(format!("the reshape is to make {} (new_level) of {level}", self.new_level));
+        }
+        let least: i64 = match level {
+            Level::Raid4 | Level::Raid5 => 2,
+            Level::Raid6 => 4,
+            Level::Raid10 => 1,
+            _ => return Err(format!("{level} has no reshape that raidloom knows")),
+        };
+        let shape = |disks: i64, layout_code: u32, chunk_sectors: u32| {
+            let layout = Layout::of(level, layout_code, self.features);
+            let shape = Shape { disks: usize::try_from(disks).unwrap_or(0), layout, chunk_sectors };
+            if disks < least {
+                return Err(format!("the reshape has a shape of {disks} members (delta_disks {})", self.delta_disks));
+            }
+            if !chunk_sectors.is_power_of_two() || chunk_sectors < 8 {
+                return Err(format!("the reshape has a chunk of {chunk_sectors} sectors (new_chunk)"));
+            }
+            if let Layout::Unknown(code) = layout {
+                return Err(format!("the reshape has a layout of {code:#x} (new_layout)"));
+            }
+            if let Layout::Raid10(layout) = layout
+                && let Some(problem) = layout.problem(shape.disks)
+            {
+                return Err(format!("the reshape has the layout {layout} (new_layout), expected {problem}"));
+            }
+            Ok(shape)
+        };
+        let new_disks = i64::from(self.raid_disks);
+        let old = shape(new_disks - i64::from(self.delta_disks), self.layout_code, self.chunk_sectors)?;
+        let new = shape(new_disks, self.new_layout_code, self.new_chunk_sectors)?;
+        if level == Level::Raid10 && (old.layout, old.chunk_sectors) != (new.layout, new.chunk_sectors) {
+            return Err(format!("the reshape changes layout or chunk of {level} (new_layout, new_chunk), which raidloom does not follow"));
+        }
+        let largest = u64::from(old.chunk_sectors.max(new.chunk_sectors));
+        let used = self.size_sectors / largest * largest;
+        let sectors = |shape: &Shape| match shape.layout {
+            Layout::Raid10(layout) => {
+                let chunk = u64::from(shape.chunk_sectors);
+                let chunks = (used / chunk / u64::from(layout.far)).checked_mul(shape.disks as u64)? / u64::from(layout.near);
+                chunks.checked_mul(chunk)
+            }
+            _ => used.checked_mul(shape.disks as u64 - u64::from(level.parity_count())),
+        };
+        let sizes = sectors(&old).zip(sectors(&new));
+        let array_sectors = sizes.map(|(old, new)| old.min(new)).filter(|&sectors| sectors > 0);
+        Ok(Reshape {
+            position_sectors: self.reshape_position_sectors,
+            // The feature is for those that keep their number of members; fewer always go backwards, more never do.
+            is_backwards: self.delta_disks < 0 || self.delta_disks == 0 && self.features.contains(Features::RESHAPE_BACKWARDS),
+            old,
+            new,
+            array_sectors: array_sectors.ok_or_else(|| format!("size is {} sectors", self.size_sectors))?,
+        })
+    }
+
+    /// Where data of the new shape start on this member, in sectors; `None` before its start.
+    #[must_use]
+    pub fn new_data_offset_sectors(&self) -> Option<u64> {
+        let moved = if self.features.contains(Features::NEW_OFFSET) { self.new_offset_sectors } else { 0 };
+        self.data_offset_sectors.checked_add_signed(moved.into())
+    }
+}

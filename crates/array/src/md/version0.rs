@@ -1,0 +1,173 @@
+//! The superblock of version 0.90, which old arrays carry: 1024 words of 32 bits near the end of a member.
+//!
+//! ```text
+//!   byte 0      128        256           512                           3968          4096
+//!   +-----------+----------+-------------+-----------------------------+-------------+
+//!   | the array | state    | layout,     | a descriptor of 32 words    | the same of |
+//!   | as made   | events   | chunk       | for each of 27 members      | this member |
+//!   +-----------+----------+-------------+-----------------------------+-------------+
+//! ```
+//!
+//! It stands in the byte order of the machine that made it. It is read into the fields of version 1, and never written: it has
+//! no place for what raidloom writes down of a member that is being rebuilt.
+
+use super::{Complaint, Features, Level, Problem, Role, Superblock, TimeStamp, Version, bytes_at};
+
+const COMPLAINT: Complaint = Complaint("superblock of version 0.90");
+const MAGIC: u32 = 0xa92b_4efc;
+const BYTES: usize = 4096;
+/// How many members have a descriptor.
+const DESCRIPTORS: usize = 27;
+const DESCRIPTOR_WORDS: usize = 32;
+const FIRST_DESCRIPTOR: usize = 128;
+const THIS_DESCRIPTOR: usize = 992;
+/// A bitmap follows the superblock at once.
+const BITMAP_OFFSET_SECTORS: i32 = 8;
+
+/// The bits of `state`.
+const CLEAN: u32 = 1;
+const BITMAP: u32 = 1 << 8;
+/// The bits of a descriptor's state.
+const FAULTY: u32 = 1;
+const ACTIVE: u32 = 1 << 1;
+const IN_SYNC: u32 = 1 << 2;
+const WRITE_MOSTLY: u32 = 1 << 9;
+
+/// The words of a superblock, in the order of the machine that made it.
+struct Words<'a> {
+    bytes: &'a [u8],
+    is_big_endian: bool,
+}
+
+impl Words<'_> {
+    fn at(&self, word: usize) -> u32 {
+        let raw = bytes_at(self.bytes, 4 * word);
+        if self.is_big_endian { u32::from_be_bytes(raw) } else { u32::from_le_bytes(raw) }
+    }
+
+    fn long_at(&self, word: usize) -> u64 {
+        let (first, second) = (u64::from(self.at(word)), u64::from(self.at(word + 1)));
+        if self.is_big_endian { first << 32 | second } else { second << 32 | first }
+    }
+
+    /// The sum of all words but the checksum itself, the carries added once.
+    fn sum(&self) -> u32 {
+        let sum: u64 = (0..BYTES / 4).filter(|&word| word != 38).map(|word| u64::from(self.at(word))).sum();
+        (sum as u32).wrapping_add((sum >> 32) as u32)
+    }
+
+    fn role(&self, descriptor: usize) -> Role {
+        let (place, state) = (self.at(descriptor + 3), self.at(descriptor + 4));
+        match u16::try_from(place) {
+            _ if state & FAULTY != 0 => Role::Faulty,
+            Ok(place) if state & (ACTIVE | IN_SYNC) == ACTIVE | IN_SYNC => Role::from_raw(place),
+            _ => Role::Spare,
+        }
+    }
+}
+
+/// Sums are compared as 16 bits: kernels have not always agreed on the upper half.
+fn folded(sum: u32) -> u32 {
+    let once = (sum & 0xffff) + (sum >> 16);
+    (once & 0xffff) + (once >> 16)
+}
+
+/// Reads a superblock of version 0.90 into the fields of version 1. `member_sectors` is the size of the member, which says where
+/// its data end.
+pub(super) fn decode(bytes: &[u8], member_sectors: u64) -> Result<Superblock, Problem> {
+    COMPLAINT.needs_length(bytes, BYTES)?;
+    let mut words = Words { bytes: &bytes[..BYTES], is_big_endian: false };
+    let magic = words.at(0);
+    words.is_big_endian = magic == MAGIC.swap_bytes();
+    if words.at(0) != MAGIC {
+        return Err(COMPLAINT.about("magic", 0, format_args!("{magic:#010x}"), format_args!("{MAGIC:#010x}")));
+    }
+    let (major, minor) = (words.at(1), words.at(2));
+    if major != 0 || !matches!(minor, 90 | 91) {
+        return Err(COMPLAINT.about("version", 4, format_args!("{major}.{minor}"), "0.90, or 0.91 in a reshape"));
+    }
+    let super_offset = Version::V0_90.offset_sectors(member_sectors);
+    let data_sectors =
+        super_offset.ok_or_else(|| COMPLAINT.about("member", 0, format_args!("{member_sectors} sectors"), "at least 128"))?;
+
+    let level = Level::from_raw(words.at(7) as i32);
+    let mut set_uuid = [0; 16];
+    for (group, word) in set_uuid.chunks_exact_mut(4).zip([5, 13, 14, 15]) {
+        group.copy_from_slice(&words.at(word).to_be_bytes());
+    }
+    let own_number = words.at(THIS_DESCRIPTOR);
+    // It has no name; the number of its device under md is what people know it by.
+    let mut set_name = [0; 32];
+    let name = format!("md{}", words.at(11));
+    set_name[..name.len()].copy_from_slice(name.as_bytes());
+    let mut device_uuid = set_uuid;
+    device_uuid[12..].copy_from_slice(&own_number.to_be_bytes());
+    let mut roles: Vec<Role> = (0..DESCRIPTORS).map(|number| words.role(FIRST_DESCRIPTOR + number * DESCRIPTOR_WORDS)).collect();
+    // A number that no member has is a descriptor of zeroes, which would be a place.
+    for (number, role) in roles.iter_mut().enumerate() {
+        if words.at(FIRST_DESCRIPTOR + number * DESCRIPTOR_WORDS) as usize != number {
+            *role = Role::Spare;
+        }
+    }
+    let event_words = if words.is_big_endian { (39, 40) } else { (40, 39) };
+    let events = u64::from(words.at(event_words.0)) << 32 | u64::from(words.at(event_words.1));
+    let checked_events = u64::from(words.at(event_words.0 + 2)) << 32 | u64::from(words.at(event_words.1 + 2));
+    let state = words.at(33);
+    let resync_offset_sectors = match state & CLEAN != 0 {
+        true => Superblock::IN_SYNC,
+        // Where a resync had got to counts only if nothing has happened since it was written.
+        false if events == checked_events => words.at(43).into(),
+        false => 0,
+    };
+    let reshapes = minor == 91;
+    let mut features = Features::default();
+    if state & BITMAP != 0 {
+        features = features.with(Features::BITMAP);
+    }
+    let delta_disks = if reshapes { words.at(47) as i32 } else { 0 };
+    if reshapes {
+        features = features.with(Features::RESHAPE_ACTIVE);
+    }
+    let in_reshape = |word: usize| if reshapes { words.at(word) } else { 0 };
+    let has_size = !matches!(level, Level::Linear | Level::Raid0);
+    let has_chunk = level != Level::Raid1;
+    let checksum = words.at(38);
+    let is_write_mostly = words.at(THIS_DESCRIPTOR + 4) & WRITE_MOSTLY != 0;
+    let sum = words.sum();
+    Ok(Superblock {
+        features,
+        set_uuid,
+        set_name,
+        created: TimeStamp { seconds: words.at(6).into(), microseconds: 0 },
+        level,
+        layout_code: words.at(64),
+        size_sectors: if has_size { 2 * u64::from(words.at(8)) } else { 0 },
+        chunk_sectors: if has_chunk { words.at(65) / 512 } else { 0 },
+        raid_disks: words.at(10),
+        bitmap_offset_sectors: if state & BITMAP != 0 { BITMAP_OFFSET_SECTORS } else { 0 },
+        new_level: Level::from_raw(in_reshape(46) as i32),
+        reshape_position_sectors: if reshapes { words.long_at(44) } else { 0 },
+        delta_disks,
+        new_layout_code: in_reshape(48),
+        new_chunk_sectors: in_reshape(49) / 512,
+        new_offset_sectors: 0,
+        data_offset_sectors: 0,
+        data_size_sectors: data_sectors,
+        super_offset_sectors: data_sectors,
+        recovery_offset_sectors: 0,
+        member_number: own_number,
+        corrected_reads: 0,
+        device_uuid,
+        device_flags: if is_write_mostly { Superblock::WRITE_MOSTLY } else { 0 },
+        bad_block_shift: 0,
+        bad_block_size_sectors: 0,
+        bad_block_offset_sectors: 0,
+        updated: TimeStamp { seconds: words.at(32).into(), microseconds: 0 },
+        events,
+        resync_offset_sectors,
+        checksum,
+        logical_block_bytes: 0,
+        roles,
+        old_checksum: Some(if folded(sum) == folded(checksum) { checksum } else { sum }),
+    })
+}
