@@ -29,10 +29,8 @@ fuzz_target!(|data: &[u8]| {
         let is_write = head[6..8] == [0, 1];
         let changes = |length: u32| assert!(!shape.read_only && length > 0, "{decision:?}");
         let within_device = |offset: u64, length: u32| {
-            let block = u64::from(shape.block_bytes);
             let end = offset.checked_add(u64::from(length));
             assert!(end.is_some_and(|end| end <= shape.size_bytes), "{decision:?} of {} bytes", shape.size_bytes);
-            assert!(offset % block == 0 && u64::from(length) % block == 0, "{decision:?} in blocks of {block}");
         };
         match decision {
             Decision::Do(command) => match command {

@@ -7,18 +7,24 @@
 //!
 //! Clients ask for more than one request may carry, for more at a time than a channel takes, for zeroes that keep their
 //! space, and rely on a removal policy. A [`Desk`] turns each order into the requests that it takes, one after the other
-//! where one depends on another, and ends it with one answer. It knows nothing of any protocol.
+//! where one depends on another, and ends it with one answer. A range that is not whole blocks is read around and, for a write,
+//! written back while no other write to the device is under way ([`Gate`]). It knows nothing of any protocol.
 
 use std::collections::VecDeque;
 
-use block::{Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, Info, Op, Reactor, Request, Returned};
+use std::sync::Arc;
 
-use crate::RemovalPolicy;
+use block::{Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, Info, Op, Reactor, Request, Returned};
+use reactor::Clock;
+
+use crate::gate::{Gate, Way};
+use crate::odd::Odd;
+use crate::{RemovalPolicy, odd};
 
 /// Zeroes that have to take space are written this many at a time, in bytes.
 const ZEROES_BYTES: u64 = 1 << 20;
 
-/// What a client wants. Offsets and lengths are in bytes and whole blocks, of any length that the device has.
+/// What a client wants. Offsets and lengths are in bytes, within the device and not empty.
 #[derive(Debug)]
 pub enum Order {
     /// Fill the buffer from `offset`.
@@ -82,6 +88,9 @@ pub struct Desk {
     free: Vec<u32>,
     /// Requests that the channel has no room for yet: job, part, request.
     waiting: VecDeque<(u32, u32, Op)>,
+    gate: Arc<Gate>,
+    /// Jobs that wait at the gate, with what they are to do.
+    parked: VecDeque<(u32, Order)>,
     answered: Vec<Answer>,
     done: Vec<Completion>,
     zeroes: Option<Buf>,
@@ -97,6 +106,10 @@ struct Job {
     parts: Vec<Option<Returned>>,
     next: Next,
     error: Option<Error>,
+    /// How it passed the gate.
+    way: Option<Way>,
+    /// What is left of an order that is not whole blocks, and its buffer.
+    odd: Option<Box<Odd>>,
 }
 
 /// What is left of a job when all its open requests have come back.
@@ -112,8 +125,11 @@ impl Desk {
     ///
     /// # Errors
     /// Those of [`Device::open`].
-    pub fn open(device: &dyn Device, depth: u32, policy: RemovalPolicy, reactor: &Reactor) -> Result<Desk, Error> {
+    pub fn open(device: &dyn Device, depth: u32, policy: RemovalPolicy, gate: &Arc<Gate>, reactor: &Reactor) -> Result<Desk, Error> {
         let channel = device.open(depth, reactor)?;
+        if reactor.clock() == Clock::Wall {
+            gate.serve(reactor.ringer().map_err(|error| Error::from_io("a bell for writes that wait for others", error))?);
+        }
         Ok(Desk {
             channel,
             info: device.info().clone(),
@@ -122,6 +138,8 @@ impl Desk {
             jobs: Vec::new(),
             free: Vec::new(),
             waiting: VecDeque::new(),
+            gate: Arc::clone(gate),
+            parked: VecDeque::new(),
             answered: Vec::new(),
             done: Vec::new(),
             zeroes: None,
@@ -130,10 +148,40 @@ impl Desk {
 
     /// Takes an order; its answer comes out of [`Desk::poll`] with the same token. Never blocks and never fails.
     pub fn take(&mut self, token: u64, order: Order) {
+        let job = self.job(token);
+        let block = u64::from(self.info.block_bytes);
+        let way = match &order {
+            Order::Read { .. } | Order::Flush => return self.start(job, order),
+            Order::Write { offset, from, .. } => odd::is_odd(*offset, from.len() as u64, block),
+            Order::Zero { offset, length, .. } => odd::is_odd(*offset, *length, block),
+            // Of one that is not whole blocks only those are given back that are.
+            Order::Discard { .. } => false,
+        };
+        let way = if way { Way::Alone } else { Way::Together };
+        self.running(job).way = Some(way);
+        if self.gate.enter(way, false) {
+            self.start(job, order);
+        } else {
+            self.parked.push_back((job, order));
+        }
+    }
+
+    fn start(&mut self, job: u32, order: Order) {
         let quick = self.policy == RemovalPolicy::Quick;
+        let block = u64::from(self.info.block_bytes);
+        let longest = u64::from(self.info.max_request_bytes);
         match order {
+            Order::Read { offset, into } if odd::is_odd(offset, into.len() as u64, block) => {
+                self.start_odd(job, odd::read(offset, into, block, longest));
+            }
+            Order::Write { offset, from, durable } if odd::is_odd(offset, from.len() as u64, block) => {
+                self.start_odd(job, odd::write(offset, from, block, longest, durable || quick));
+            }
+            Order::Zero { offset, length, durable, allocate } if odd::is_odd(offset, length, block) => {
+                self.start_odd(job, odd::zero(offset, length, block, durable || quick, allocate.then_some(longest)));
+            }
             Order::Read { offset, into } if into.len() as u64 <= u64::from(self.info.max_request_bytes) => {
-                self.single(token, Next::Nothing, Op::Read { offset, into });
+                self.single(job, Next::Nothing, Op::Read { offset, into });
             }
             Order::Read { mut offset, mut into } => {
                 let mut ops = Vec::new();
@@ -143,10 +191,10 @@ impl Desk {
                     ops.push(Op::Read { offset, into: part });
                     offset += length;
                 }
-                self.several(token, ops);
+                self.several(job, ops);
             }
             Order::Write { offset, from, durable } if from.len() as u64 <= u64::from(self.info.max_request_bytes) => {
-                self.single(token, Next::Nothing, Op::Write { offset, from, fua: durable || quick });
+                self.single(job, Next::Nothing, Op::Write { offset, from, fua: durable || quick });
             }
             Order::Write { mut offset, mut from, durable } => {
                 let mut ops = Vec::new();
@@ -156,39 +204,46 @@ impl Desk {
                     ops.push(Op::Write { offset, from: part, fua: durable || quick });
                     offset += length;
                 }
-                self.several(token, ops);
+                self.several(job, ops);
             }
             Order::Zero { offset, length, durable, allocate: false } => {
-                self.single(token, Next::Nothing, Op::WriteZeroes { offset, length, fua: durable || quick });
+                self.single(job, Next::Nothing, Op::WriteZeroes { offset, length, fua: durable || quick });
             }
             Order::Zero { offset, length, durable, allocate: true } => match self.info.check_range(offset, length) {
-                Err(error) => self.answered.push(Answer { token, buffer: Returned::Nothing, result: Err(error) }),
+                Err(error) => self.end(job, Returned::Nothing, Err(error)),
                 Ok(()) => {
-                    let job = self.job(token, Next::Zeroes { offset, length, durable: durable || quick });
+                    let running = self.running(job);
+                    (running.next, running.carries) = (Next::Zeroes { offset, length, durable: durable || quick }, false);
                     self.go_on(job);
                 }
             },
             Order::Discard { .. } if self.info.discard == DiscardSupport::None => {
-                self.answered.push(Answer { token, buffer: Returned::Nothing, result: Ok(()) });
+                self.end(job, Returned::Nothing, Ok(()));
             }
             Order::Discard { offset, length, durable } => {
+                let (offset, end) = (offset.next_multiple_of(block), (offset + length) / block * block);
+                if offset >= end {
+                    return self.end(job, Returned::Nothing, Ok(()));
+                }
+                let length = end - offset;
                 let next = if durable || quick { Next::Flush } else { Next::Nothing };
-                self.single(token, next, Op::Discard { offset, length });
+                self.single(job, next, Op::Discard { offset, length });
             }
-            Order::Flush => self.single(token, Next::Nothing, Op::Flush),
+            Order::Flush => self.single(job, Next::Nothing, Op::Flush),
         }
     }
 
     /// Appends what has been answered, in any order.
     pub fn poll(&mut self, answers: &mut Vec<Answer>) {
         loop {
+            self.pass_gate();
             answers.append(&mut self.answered);
             let mut done = std::mem::take(&mut self.done);
             self.channel.poll(&mut done);
             // What is started here may be answered without waking anybody, so it is polled for here.
             let more = !done.is_empty();
             for completion in done.drain(..) {
-                self.completed(completion, answers);
+                self.completed(completion);
             }
             self.done = done;
             while self.channel.in_flight() < self.depth
@@ -202,15 +257,55 @@ impl Desk {
         }
     }
 
+    /// Lets those try again that wait at the gate.
+    fn pass_gate(&mut self) {
+        for _ in 0..self.parked.len() {
+            let Some((job, order)) = self.parked.pop_front() else { return };
+            let way = self.running(job).way.expect("only writes come to the gate");
+            if self.gate.enter(way, true) {
+                self.start(job, order);
+            } else {
+                self.parked.push_back((job, order));
+            }
+        }
+    }
+
+    /// Answers a job, which is over with that.
+    fn end(&mut self, job: u32, buffer: Returned, result: Result<(), Error>) {
+        let ended = self.jobs[job as usize].take().expect("a job under way");
+        self.free.push(job);
+        if let Some(way) = ended.way {
+            self.gate.leave(way);
+        }
+        self.answered.push(Answer { token: ended.token, buffer, result });
+    }
+
+    fn start_odd(&mut self, job: u32, odd: Odd) {
+        self.running(job).odd = Some(Box::new(odd));
+        self.step(job);
+    }
+
+    /// Starts the next step of an order that is not whole blocks, or answers it.
+    fn step(&mut self, job: u32) {
+        let running = self.running(job);
+        let odd = running.odd.as_mut().expect("an order of several steps");
+        match odd.next_op() {
+            Some(op) if running.error.is_none() => self.send(job, 0, op),
+            _ => {
+                let (buffer, error) = (std::mem::replace(&mut odd.buffer, Returned::Nothing), running.error.take());
+                self.end(job, buffer, error.map_or(Ok(()), Err));
+            }
+        }
+    }
+
     /// Orders that have not been answered.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.jobs.len() - self.free.len() + self.answered.len()
     }
 
-    fn job(&mut self, token: u64, next: Next) -> u32 {
-        let carries = !matches!(next, Next::Zeroes { .. });
-        let job = Job { token, open: 0, carries, parts: Vec::new(), next, error: None };
+    fn job(&mut self, token: u64) -> u32 {
+        let job = Job { token, open: 0, carries: true, parts: Vec::new(), next: Next::Nothing, error: None, way: None, odd: None };
         if let Some(index) = self.free.pop() {
             self.jobs[index as usize] = Some(job);
             return index;
@@ -219,13 +314,12 @@ impl Desk {
         u32::try_from(self.jobs.len() - 1).expect("fewer than 2^32 orders")
     }
 
-    fn single(&mut self, token: u64, next: Next, op: Op) {
-        let job = self.job(token, next);
+    fn single(&mut self, job: u32, next: Next, op: Op) {
+        self.running(job).next = next;
         self.send(job, 0, op);
     }
 
-    fn several(&mut self, token: u64, ops: Vec<Op>) {
-        let job = self.job(token, Next::Nothing);
+    fn several(&mut self, job: u32, ops: Vec<Op>) {
         self.running(job).parts = ops.iter().map(|_| None).collect();
         for (op, part) in ops.into_iter().zip(0..) {
             self.send(job, part, op);
@@ -264,7 +358,7 @@ impl Desk {
         true
     }
 
-    fn completed(&mut self, completion: Completion, answers: &mut Vec<Answer>) {
+    fn completed(&mut self, completion: Completion) {
         let (index, part) = ((completion.tag >> 32) as u32, completion.tag as u32);
         let running = self.running(index);
         running.open -= 1;
@@ -272,6 +366,12 @@ impl Desk {
             && running.error.is_none()
         {
             running.error = Some(error);
+        }
+        if let Some(odd) = &mut running.odd {
+            if running.error.is_none() {
+                odd.done(completion.buffer);
+            }
+            return self.step(index);
         }
         let mut buffer = Returned::Nothing;
         if !running.carries {
@@ -288,12 +388,24 @@ impl Desk {
         if !failed && self.go_on(index) {
             return;
         }
-        let job = self.jobs[index as usize].take().expect("a job under way");
-        self.free.push(index);
-        if !job.parts.is_empty() {
-            buffer = joined(job.parts);
+        let running = self.running(index);
+        let (parts, error) = (std::mem::take(&mut running.parts), running.error.take());
+        if !parts.is_empty() {
+            buffer = joined(parts);
         }
-        answers.push(Answer { token: job.token, buffer, result: job.error.map_or(Ok(()), Err) });
+        self.end(index, buffer, error.map_or(Ok(()), Err));
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        // Others, on other threads and other exports, go on.
+        for (job, _) in std::mem::take(&mut self.parked) {
+            if let Some(way) = self.running(job).way.take() {
+                self.gate.give_up(way);
+            }
+        }
+        self.jobs.iter().flatten().filter_map(|job| job.way).for_each(|way| self.gate.leave(way));
     }
 }
 

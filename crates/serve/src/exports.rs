@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use block::{Device, ErrorKind};
+use export::Gate;
 use export::fuse::{FuseFile, FuseOptions};
 use export::loop_device::LoopDevice;
 use export::nbd;
@@ -27,6 +28,8 @@ pub(crate) struct Exports {
     nbd: Option<nbd::Server>,
     block_device: Option<LoopDevice>,
     file: Option<FuseFile>,
+    /// What writes of all exports pass.
+    gate: Arc<Gate>,
 }
 
 impl Exports {
@@ -49,7 +52,7 @@ impl Exports {
         let default = if settings.attach == Attach::No { vec![UNIX.to_owned()] } else { Vec::new() };
         let addresses = if settings.nbd.is_empty() { &default } else { &settings.nbd };
         if !addresses.is_empty() {
-            exports.nbd = Some(serve_nbd(claim, settings, device, addresses)?);
+            exports.nbd = Some(serve_nbd(claim, settings, device, &exports.gate, addresses)?);
         }
         Ok(exports)
     }
@@ -73,6 +76,7 @@ impl Exports {
             read_only: settings.read_only,
             policy: settings.policy,
             page_cache: settings.page_cache,
+            gate: Arc::clone(&self.gate),
         };
         self.file = Some(FuseFile::mount(Arc::clone(device), &path, &options)?);
         if settings.attach == Attach::File {
@@ -143,7 +147,13 @@ impl Exports {
     }
 }
 
-fn serve_nbd(claim: &Claim, settings: &Settings, device: &Arc<dyn Device>, addresses: &[String]) -> Result<nbd::Server, Error> {
+fn serve_nbd(
+    claim: &Claim,
+    settings: &Settings,
+    device: &Arc<dyn Device>,
+    gate: &Arc<Gate>,
+    addresses: &[String],
+) -> Result<nbd::Server, Error> {
     let socket = claim.folder().join(NBD);
     let address = |text: &String| match text.as_str() {
         UNIX => Ok(nbd::Address::Unix(socket.clone())),
@@ -162,6 +172,7 @@ fn serve_nbd(claim: &Claim, settings: &Settings, device: &Arc<dyn Device>, addre
         device: Arc::clone(device),
         read_only: settings.read_only,
         policy: settings.policy,
+        gate: Arc::clone(gate),
     };
     nbd::Server::start(vec![export], &addresses, &options).map_err(Error::from)
 }

@@ -20,6 +20,7 @@ pub(crate) fn nbd(arguments: impl Iterator<Item = String>) -> Result<String, Str
         read_only: device.info().read_only,
         device,
         policy: RemovalPolicy::Performance,
+        gate: Default::default(),
     };
     let address = Address::Unix(PathBuf::from(socket));
     let server = Server::start(vec![export], &[address], &Options::default()).map_err(|error| error.to_string())?;

@@ -11,7 +11,6 @@
 //! The mount lives as long as the process: when that dies, programs get errors and nothing waits.
 
 mod frame;
-mod gate;
 mod mount;
 mod protocol;
 mod steps;
@@ -31,6 +30,7 @@ use block::{Device, Emulated, Error, ErrorKind};
 use reactor::Ringer;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use crate::gate::Gate;
 use crate::policy::RemovalPolicy;
 use crate::users;
 use protocol::{Attributes, Handshake};
@@ -54,6 +54,8 @@ pub struct FuseOptions {
     pub policy: RemovalPolicy,
     /// Whether the kernel keeps what was read in its page cache.
     pub page_cache: bool,
+    /// What its writes pass; the same for all exports of a device.
+    pub gate: Arc<Gate>,
 }
 
 /// A device that is served as a file. Dropping it takes the file away, also from programs that have it open.
@@ -102,7 +104,7 @@ impl FuseFile {
             page_cache: options.page_cache,
             max_bytes,
             fuse: Arc::new(fuse),
-            gate: gate::Gate::default(),
+            gate: Arc::clone(&options.gate),
             stop: AtomicBool::new(false),
         });
         let (ended_sender, ended) = mpsc::channel();
@@ -114,7 +116,7 @@ impl FuseFile {
             let started = start_worker(number, Arc::clone(&file.shared), ended_sender.clone())?;
             file.workers.push(started);
         }
-        file.shared.gate.serve(file.workers.iter().map(|(ringer, _)| ringer.clone()).collect())?;
+        file.workers.iter().for_each(|(ringer, _)| file.shared.gate.serve(ringer.clone()));
         // Until somebody asks for it the kernel takes the size for 0, and older ones (6.1) make empty loop devices of that.
         fs::metadata(&file.path).map_err(failed)?;
         Ok(file)

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::gate::Way;
+use crate::gate::Way;
 
 /// One thing to do on the device; offsets and lengths are whole blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use reactor::{Event, Outcome, Reactor, RingFile, Ringer, Source};
 use rustix::io::Errno;
 
 use super::frame::Frame;
-use super::gate::{Gate, Way};
 use super::protocol::{self, Attributes, Call};
 use super::steps::{self, Content, Step};
+use crate::gate::{Gate, Way};
 use crate::policy::RemovalPolicy;
 
 /// Requests that one worker has under way; the others wait in the kernel.
@@ -31,7 +31,7 @@ pub(super) struct Shared {
     /// The most data of one request.
     pub(super) max_bytes: u32,
     pub(super) fuse: Arc<OwnedFd>,
-    pub(super) gate: Gate,
+    pub(super) gate: Arc<Gate>,
     pub(super) stop: AtomicBool,
 }
 

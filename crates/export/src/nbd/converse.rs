@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use block::{BufMut, Extents, Returned};
+use block::{BufMut, Device, Extents, Returned};
 
 use super::connection::{Asked, INPUT_BYTES, Payload, Phase, Piece, Running};
 use super::handshake::{OPTION_MAX_BYTES, Verdict};
@@ -20,6 +20,22 @@ const DESK_DEPTH: u32 = 256;
 /// A write's data go to the device in pieces of about this size, in bytes, so that a client that falls silent in the
 /// middle holds no more than that.
 const PIECE_BYTES: u32 = 1 << 20;
+
+/// What the range holds, or its beginning: so many bytes, and whether they are a hole.
+fn runs_within(device: &dyn Device, offset: u64, length: u64) -> Vec<(u32, bool)> {
+    let block = u64::from(device.info().block_bytes);
+    let start = offset - offset % block;
+    let mut found = Extents::new();
+    device.extents(start, (offset + length).next_multiple_of(block) - start, &mut found);
+    let (mut at, mut runs) = (start, Vec::new());
+    for run in found.runs() {
+        let from = at.max(offset);
+        at += run.length;
+        let to = at.min(offset + length);
+        runs.push((to.saturating_sub(from) as u32, run.is_hole));
+    }
+    runs
+}
 
 impl Worker {
     /// Answers one option; whether there may be another.
@@ -96,7 +112,7 @@ impl Worker {
         // Devices are opened for those who mean it.
         if self.desks[session.export].is_none() {
             let export = &self.shared.exports[session.export];
-            match Desk::open(&*export.device, DESK_DEPTH, export.policy, &self.reactor) {
+            match Desk::open(&*export.device, DESK_DEPTH, export.policy, &export.gate, &self.reactor) {
                 Ok(desk) => self.desks[session.export] = Some(desk),
                 Err(error) => {
                     export.complain(&error);
@@ -204,11 +220,9 @@ impl Worker {
             Command::Flush => Order::Flush,
             Command::Status { offset, length, one } => {
                 connection.input.consume(REQUEST_BYTES);
-                let mut found = Extents::new();
-                self.shared.exports[session.export].device.extents(offset, u64::from(length), &mut found);
-                let count = if one { 1 } else { usize::MAX };
-                let runs = found.runs().iter().take(count).map(|run| (run.length as u32, run.is_hole));
-                self.reply(index, |out| transmission::put_status(out, cookie, runs));
+                let runs = runs_within(&*self.shared.exports[session.export].device, offset, u64::from(length));
+                let count = if one { 1 } else { runs.len() };
+                self.reply(index, |out| transmission::put_status(out, cookie, runs[..count].iter().copied()));
                 return true;
             }
         };

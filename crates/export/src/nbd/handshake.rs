@@ -26,7 +26,7 @@ pub struct Shape {
     pub description: String,
     /// Size in bytes.
     pub size_bytes: u64,
-    /// Requests are multiples of this many bytes.
+    /// Requests that are multiples of this many bytes are served as they are, others by reading and writing around them.
     pub block_bytes: u32,
     /// The size of access it serves best, in bytes.
     pub optimal_bytes: u32,

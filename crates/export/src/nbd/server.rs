@@ -18,7 +18,7 @@ use super::places::{Places, Ticket};
 use super::tls::Tls;
 use super::wire::STRING_MAX_BYTES;
 use super::worker::Worker;
-use crate::RemovalPolicy;
+use crate::{Gate, RemovalPolicy};
 
 /// A device that clients can ask for.
 pub struct Export {
@@ -32,6 +32,8 @@ pub struct Export {
     pub read_only: bool,
     /// When writes are durable.
     pub policy: RemovalPolicy,
+    /// What its writes pass; the same for all exports of a device.
+    pub gate: Arc<Gate>,
 }
 
 /// Bounds on what clients can make the server use.
@@ -141,6 +143,7 @@ pub(super) struct Counters {
 pub(super) struct Exported {
     pub(super) device: Arc<dyn Device>,
     pub(super) policy: RemovalPolicy,
+    pub(super) gate: Arc<Gate>,
     /// One for each worker, so that they do not share cache lines.
     pub(super) counters: Vec<Counters>,
     trouble: Mutex<Option<String>>,
@@ -335,7 +338,7 @@ fn prepare(exports: Vec<Export>, workers: usize) -> Result<(Vec<Exported>, Vec<S
             fast_zeroes: info.zeroes == Support::Native,
         });
         let counters = (0..workers).map(|_| Counters::default()).collect();
-        prepared.push(Exported { device, policy: export.policy, counters, trouble: Mutex::new(None) });
+        prepared.push(Exported { device, policy: export.policy, gate: export.gate, counters, trouble: Mutex::new(None) });
     }
     Ok((prepared, shapes))
 }

@@ -29,7 +29,7 @@ pub(crate) struct Served {
 }
 
 pub(crate) fn export(name: &str, device: Arc<dyn Device>, policy: RemovalPolicy) -> Export {
-    Export { name: name.to_owned(), description: String::new(), device, read_only: false, policy }
+    Export { name: name.to_owned(), description: String::new(), device, read_only: false, policy, gate: Arc::default() }
 }
 
 pub(crate) fn serve(device: Arc<dyn Device>, options: &Options) -> Served {

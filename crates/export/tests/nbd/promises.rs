@@ -213,3 +213,54 @@ fn a_device_that_never_answers_does_not_keep_the_server_from_stopping() {
     served.server.stop();
     assert!(client.is_cut_off());
 }
+
+#[test]
+fn requests_that_are_not_whole_blocks_are_served_and_nobodys_write_is_lost() {
+    const OWN: usize = 96;
+    const WRITERS: usize = 8;
+    let info = Info { block_bytes: 4096, optimal_bytes: 4096, max_request_bytes: 16 << 10, ..Info::plain(1 << 20) };
+    let memory = Memory::with(info).delayed(3, Duration::from_micros(200));
+    let served = serve(Checked::over(Arc::new(memory)), &Options { workers: 2, ..Options::default() });
+    // Each has its own bytes of the same few blocks, and one writes whole blocks beside them.
+    let ends: Vec<Vec<u8>> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                let served = &served;
+                scope.spawn(move || {
+                    let mut client = served.client("");
+                    let (start, mut last) = ((4096 - OWN / 2 + writer * OWN) as u64, Vec::new());
+                    for turn in 0..40 {
+                        last = noise((writer * 1000 + turn) as u64, OWN);
+                        if turn % 5 == 4 {
+                            assert_eq!(client.does(ZEROES, if turn % 2 == 0 { NO_HOLE } else { 0 }, start + 7, OWN as u32 - 9, &[]), 0);
+                        }
+                        assert_eq!(client.writes(start, &last, 0), 0);
+                        assert!(client.reads(start, OWN as u32).as_ref() == Ok(&last), "writer {writer}, turn {turn}");
+                    }
+                    last
+                })
+            })
+            .collect();
+        let mut client = served.client("");
+        for turn in 0..40 {
+            let data = noise(turn, 8192);
+            assert_eq!(client.writes(16384, &data, 0), 0);
+            assert_eq!(client.writes(16384 + 5000, b"in between", 0), 0);
+            let found = client.reads(16384 + 1, 8000).expect("read");
+            assert!(found[..4999] == data[1..5000] && &found[4999..5009] == b"in between" && found[5009..] == data[5010..8001]);
+        }
+        writers.into_iter().map(|writer| writer.join().expect("it ends")).collect()
+    });
+    let mut client = served.client("");
+    let expected = ends.concat();
+    assert!(client.reads(4096 - OWN as u64 / 2, expected.len() as u32) == Ok(expected));
+    // Long ones, of which each part is longer than a request may be.
+    let long = noise(9, 100_001);
+    assert_eq!(client.writes(200_003, &long, FUA), 0);
+    assert!(client.reads(200_003, long.len() as u32).as_ref() == Ok(&long));
+    assert_eq!(client.does(ZEROES, 0, 200_004, 99_999, &[]), 0);
+    let found = client.reads(200_000, 100_010).expect("read");
+    assert!(found[3] == long[0] && found[4..100_003].iter().all(|byte| *byte == 0) && found[100_003] == long[100_000]);
+    // The last byte there is, and one more.
+    assert_eq!((client.writes((1 << 20) - 1, b"x", 0), client.writes((1 << 20) - 1, b"xy", 0)), (0, 28));
+}

@@ -2,16 +2,16 @@
 //!
 //! Writes of whole blocks go together. A write of a part of a block reads the block, changes it and writes it back; what
 //! another wrote there meanwhile would be lost, so it goes alone. Programs that write so are rare, and ordinary writes
-//! pay for this with one uncontended lock.
+//! pay for this with one uncontended lock. All exports of a device share one gate: what comes as a file and what comes over
+//! NBD change the same blocks.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use block::Error;
 use reactor::Ringer;
 
 /// How a write goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// With others of its kind.
     Together,
     /// While no other write is under way.
@@ -28,21 +28,21 @@ struct State {
     parked: bool,
 }
 
-/// The gate that the writes of all workers pass.
-#[derive(Default)]
-pub(super) struct Gate {
+/// The gate that all writes to a device pass, whatever it is exported as.
+#[derive(Debug, Default)]
+pub struct Gate {
     state: Mutex<State>,
-    bells: OnceLock<Vec<Ringer>>,
+    bells: Mutex<Vec<Ringer>>,
 }
 
 impl Gate {
-    /// Names the workers, who try again when their bell rings.
-    pub(super) fn serve(&self, bells: Vec<Ringer>) -> Result<(), Error> {
-        self.bells.set(bells).map_err(|_| Error::new(block::ErrorKind::Invalid, "the workers of a gate are named once"))
+    /// Names a worker, who tries again when its bell rings.
+    pub(crate) fn serve(&self, bell: Ringer) {
+        self.bells().push(bell);
     }
 
     /// Asks to pass; `again` when this one has been turned away before.
-    pub(super) fn enter(&self, way: Way, again: bool) -> bool {
+    pub(crate) fn enter(&self, way: Way, again: bool) -> bool {
         let mut state = self.lock();
         if way == Way::Alone && !again {
             state.waiting_alone += 1;
@@ -63,7 +63,7 @@ impl Gate {
     }
 
     /// Ends what [`Gate::enter`] let pass.
-    pub(super) fn leave(&self, way: Way) {
+    pub(crate) fn leave(&self, way: Way) {
         let mut state = self.lock();
         match way {
             Way::Together => state.together -= 1,
@@ -73,8 +73,23 @@ impl Gate {
         let ring = changed && std::mem::take(&mut state.parked);
         drop(state);
         if ring {
-            self.bells.get().into_iter().flatten().for_each(Ringer::ring);
+            self.bells().iter().for_each(Ringer::ring);
         }
+    }
+
+    /// Ends the waiting of one who was turned away and does not come again.
+    pub(crate) fn give_up(&self, way: Way) {
+        let mut state = self.lock();
+        state.waiting_alone -= u32::from(way == Way::Alone);
+        let ring = std::mem::take(&mut state.parked);
+        drop(state);
+        if ring {
+            self.bells().iter().for_each(Ringer::ring);
+        }
+    }
+
+    fn bells(&self) -> MutexGuard<'_, Vec<Ringer>> {
+        self.bells.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -107,7 +122,7 @@ mod tests {
     fn whoever_was_turned_away_is_told() {
         let reactor = reactor::Reactor::wall().unwrap();
         let gate = Gate::default();
-        gate.serve(vec![reactor.ringer().unwrap()]).unwrap();
+        gate.serve(reactor.ringer().unwrap());
         let rings = || {
             let woken = reactor.wait(Some(reactor.now() + std::time::Duration::from_millis(1))).unwrap();
             woken == reactor::Woken::Rung
@@ -118,5 +133,8 @@ mod tests {
         assert!(gate.enter(Way::Alone, false) && !gate.enter(Way::Together, false));
         gate.leave(Way::Alone);
         assert!(rings());
+        assert!(gate.enter(Way::Together, false) && !gate.enter(Way::Alone, false) && !gate.enter(Way::Together, false));
+        gate.give_up(Way::Alone);
+        assert!(rings() && gate.enter(Way::Together, true), "nobody waits any more");
     }
 }
