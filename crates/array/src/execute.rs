@@ -217,6 +217,7 @@ impl<L: Level> Channel for ArrayChannel<L> {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
+        let before = done.len();
         // A phase sent out from here may have ended already, with no event to say so: go round until nothing new is sent.
         loop {
             let sent = self.sent + self.pen.sent;
@@ -238,6 +239,9 @@ impl<L: Level> Channel for ArrayChannel<L> {
         }
         self.in_flight -= self.ready.len() as u32;
         done.append(&mut self.ready);
+        if done.len() == before {
+            self.poll_idle();
+        }
     }
 
     fn in_flight(&self) -> u32 {

@@ -32,6 +32,17 @@ impl Lane {
         }
     }
 
+    /// Lets the channel go on with what is its own, if it has no request of ours.
+    pub(crate) fn poll_idle(&mut self) {
+        if let Ok(channel) = &mut self.channel
+            && self.sent == 0
+        {
+            let mut done = Vec::new();
+            channel.poll(&mut done);
+            debug_assert!(done.is_empty(), "a channel answers what it was not asked");
+        }
+    }
+
     pub(crate) fn poll(&mut self, done: &mut Vec<Completion>) {
         match &mut self.channel {
             // Requests wait only behind others that were sent.

@@ -186,7 +186,24 @@ struct Inner {
     fresh: Cell<usize>,
     /// Somebody wants the owners to poll.
     nudged: Cell<bool>,
+    /// Events that were ever taken from mailboxes, or went with them.
+    taken: Cell<u64>,
+    /// What `taken` was when the owner of all was last told of events.
+    told: Cell<Option<u64>>,
+    /// How often a wait has come back, to whomever.
+    rounds: Cell<u64>,
 }
+
+impl Inner {
+    /// So many events do not lie in a mailbox any more.
+    fn forget(&self, count: usize) {
+        self.pending.set(self.pending.get() - count);
+        self.taken.set(self.taken.get() + count as u64);
+    }
+}
+
+/// How long a wait lasts at most over events that nobody takes, so that a mistake costs little and nothing stands for ever.
+const PATIENCE_WITH_OWNERS: Duration = Duration::from_secs(1);
 
 /// Time, waiting and kernel I/O for one thread. Clones are the same reactor.
 #[derive(Clone)]
@@ -210,8 +227,17 @@ impl Reactor {
     }
 
     fn of(kind: Kind) -> Reactor {
-        let (pending, fresh, nudged) = (Cell::new(0), Cell::new(0), Cell::new(false));
-        Reactor(Rc::new(Inner { kind, timers: RefCell::default(), timers_set: Cell::new(0), pending, fresh, nudged }))
+        Reactor(Rc::new(Inner {
+            kind,
+            timers: RefCell::default(),
+            timers_set: Cell::new(0),
+            pending: Cell::new(0),
+            fresh: Cell::new(0),
+            nudged: Cell::new(false),
+            taken: Cell::new(0),
+            told: Cell::new(None),
+            rounds: Cell::new(0),
+        }))
     }
 
     /// Which clock this reactor runs on.
@@ -292,14 +318,37 @@ impl Reactor {
     }
 
     /// Sleeps (or moves the virtual clock) until something is ready for one of the sources, a bell rings, or `deadline`.
-    /// Returns at once while events lie in mailboxes: for an owner of all that is under way on this reactor.
+    /// Returns at once while events lie in mailboxes: for an owner of all that is under way on this reactor, who polls all its
+    /// channels before it waits, idle ones too.
+    ///
+    /// An owner who was told of events and comes back without having taken one would be told of them for ever, and use a whole
+    /// processor. That is a mistake of ours and a panic where assertions are on; where they are off, what was left lying ends
+    /// no wait before a second has passed.
     ///
     /// # Errors
     /// What the kernel says when the ring itself fails; operations report their own failures as events.
     pub fn wait(&self, deadline: Option<Time>) -> io::Result<Woken> {
+        if self.0.told.take() == Some(self.0.taken.get()) && self.0.pending.get() > 0 {
+            let left = self.0.pending.get();
+            debug_assert!(false, "{left} events that nobody takes: whoever waits polls all that it has opened first, idle channels too");
+            let until = self.now() + PATIENCE_WITH_OWNERS;
+            return match self.wait_for_new(Some(deadline.map_or(until, |deadline| deadline.min(until))))? {
+                Woken::Deadline if deadline.is_none_or(|deadline| self.now() < deadline) => Ok(Woken::Events),
+                woken => Ok(woken),
+            };
+        }
         let woken = self.wait_for_any(deadline);
         self.0.fresh.set(0);
+        if matches!(woken, Ok(Woken::Events)) {
+            self.0.told.set(Some(self.0.taken.get()));
+        }
         woken
+    }
+
+    /// How often a wait has come back on this reactor: what is idle comes back rarely.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.0.rounds.get()
     }
 
     /// As [`Reactor::wait`], for one of several owners, who has polled what is its own: an event that lay in a mailbox when a
@@ -310,7 +359,8 @@ impl Reactor {
     pub fn wait_for_new(&self, deadline: Option<Time>) -> io::Result<Woken> {
         let old = self.0.pending.get().saturating_sub(self.0.fresh.get());
         self.0.pending.set(self.0.pending.get() - old);
-        let woken = self.wait(deadline);
+        let woken = self.wait_for_any(deadline);
+        self.0.fresh.set(0);
         self.0.pending.set(self.0.pending.get() + old);
         woken
     }
@@ -330,6 +380,7 @@ impl Reactor {
     }
 
     fn wait_for_any(&self, deadline: Option<Time>) -> io::Result<Woken> {
+        self.0.rounds.set(self.0.rounds.get() + 1);
         if self.0.nudged.take() {
             return Ok(Woken::Rung);
         }
@@ -503,8 +554,7 @@ impl Source {
     #[must_use]
     pub fn take(&self) -> Option<Event> {
         let event = self.mailbox.events.borrow_mut().pop_front()?;
-        let pending = &self.reactor.0.pending;
-        pending.set(pending.get() - 1);
+        self.reactor.0.forget(1);
         Some(event)
     }
 
@@ -544,8 +594,7 @@ impl Source {
 impl Drop for Source {
     fn drop(&mut self) {
         self.mailbox.closed.set(true);
-        let inner = &self.reactor.0;
-        inner.pending.set(inner.pending.get() - self.mailbox.events.borrow().len());
+        self.reactor.0.forget(self.mailbox.events.borrow().len());
     }
 }
 

@@ -83,14 +83,15 @@ fn a_deadline_moves_the_clock_there_and_no_further() {
 fn the_clock_stands_still_while_events_lie_in_a_mailbox() {
     let reactor = Reactor::virtual_clock();
     let (first, second) = (reactor.source(), reactor.source());
-    first.at(Time(1), 1);
+    for token in 1..=4 {
+        first.at(Time(1), token);
+    }
     second.at(Time(2), 2);
-    reactor.wait(None).unwrap();
-    for _ in 0..3 {
+    for token in 1..=4 {
         assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
         assert_eq!(reactor.now(), Time(1));
+        assert_eq!(first.take().map(|event| event.token), Some(token));
     }
-    assert_eq!(tokens(&first), [1]);
     reactor.wait(None).unwrap();
     assert_eq!((reactor.now(), tokens(&second)), (Time(2), vec![2]));
 }
@@ -215,4 +216,40 @@ fn what_came_while_nobody_waited_is_new() {
     assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Rung);
     assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Idle, "the other's event is old");
     assert_eq!(other.take().map(|event| event.token), Some(1));
+}
+
+/// An event that its owner does not take within one round is a bug in tests.
+#[test]
+#[cfg_attr(debug_assertions, should_panic(expected = "1 events that nobody takes"))]
+fn an_event_that_nobody_takes_is_loud_and_keeps_nobody_awake() {
+    let reactor = Reactor::virtual_clock();
+    let (own, forgotten) = (reactor.source(), reactor.source());
+    forgotten.at(Time(1), 1);
+    own.at(Time(500), 2);
+    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events);
+    assert!(own.take().is_none());
+    // Only where assertions are off anybody comes here.
+    assert_eq!((reactor.wait(None).expect("no kernel"), reactor.now()), (Woken::Events, Time(500)), "what is new ends a wait");
+    assert_eq!(own.take().map(|event| event.token), Some(2));
+    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events, "it is told of once more");
+    assert_eq!((reactor.wait(None).expect("no kernel"), reactor.now().since(Time(500))), (Woken::Events, Duration::from_secs(1)));
+    assert_eq!(forgotten.take().map(|event| event.token), Some(1));
+    assert_eq!((reactor.wait(None).expect("no kernel"), reactor.rounds()), (Woken::Idle, 5));
+}
+
+/// An owner who goes, or takes only some, has done its part.
+#[test]
+fn a_round_in_which_something_was_taken_is_none_for_nothing() {
+    let reactor = Reactor::virtual_clock();
+    let (own, other) = (reactor.source(), reactor.source());
+    own.at(Time(1), 1);
+    own.at(Time(1), 2);
+    other.at(Time(1), 3);
+    for token in [1, 2] {
+        assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events);
+        assert_eq!(own.take().map(|event| event.token), Some(token));
+    }
+    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events);
+    drop(other);
+    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Idle);
 }

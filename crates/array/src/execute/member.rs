@@ -114,6 +114,17 @@ impl<L: Level> ArrayChannel<L> {
         self.end_commands(member, seat.as_ref(), at, done);
     }
 
+    /// Lets those go on who have no request of ours but may have something of their own: a timer, a block on its way into a
+    /// cache. Done before the owner sleeps, and not while there is anything else to do.
+    pub(super) fn poll_idle(&mut self) {
+        let mut done = Vec::new();
+        for queue in self.members.iter_mut().filter(|queue| queue.in_flight == 0) {
+            queue.channel.poll(&mut done);
+        }
+        self.pen.poll_idle(&mut done);
+        debug_assert!(done.is_empty(), "a channel answers what it was not asked");
+    }
+
     /// Takes what those have completed who have left their places.
     #[cold]
     pub(super) fn poll_retired(&mut self, done: &mut Vec<Completion>) {

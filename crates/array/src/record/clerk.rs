@@ -101,6 +101,7 @@ impl Clerk {
                 break;
             }
         }
+        self.pen.poll_idle(&mut Vec::new());
         self.set_timers();
     }
 

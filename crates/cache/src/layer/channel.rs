@@ -409,6 +409,10 @@ impl Channel for CacheChannel {
     fn poll(&mut self, done: &mut Vec<Completion>) {
         // A step that ends without waiting wakes nobody, so what was started here is polled for here.
         while self.advance() {}
+        if self.ready.is_empty() {
+            self.store.poll_idle();
+            self.lower.poll_idle();
+        }
         done.append(&mut self.ready);
     }
 

@@ -353,6 +353,10 @@ impl Channel for OverlayChannel {
     fn poll(&mut self, done: &mut Vec<Completion>) {
         // A step that ends without waiting wakes nobody, so what was started here is polled for here.
         while self.advance() {}
+        if self.ready.is_empty() {
+            self.lower.poll_idle();
+            self.delta.poll_idle();
+        }
         done.append(&mut self.ready);
     }
 
