@@ -160,7 +160,7 @@ fn scores(analysis: &Analysis) -> Markup {
                     @for kind in comparison.kinds.iter().filter(|kind| !kind.scores.is_empty()) {
                         figure {
                             figcaption { (numbers::kind(kind.group)) }
-                            (svg::forest(comparison, kind, analysis.margin))
+                            (scrolled(&format!("Scores of {} work", numbers::kind(kind.group)), &svg::forest(comparison, kind, analysis.margin)))
                             (behind(&table::scores(comparison, kind)))
                         }
                     }
@@ -176,14 +176,14 @@ fn ratios(run: &Run, analysis: &Analysis) -> Markup {
             h2 #ratios { "Every workload" }
             p.note {
                 "The baseline's figure, and each configuration's ratio to it; above 1 is faster. The same tints in every map. After the number: = the same within "
-                (numbers::percent(analysis.margin)) ", ? undecided, ! doubtful trials. A row shows its figures when pointed at or focused."
+                (numbers::percent(analysis.margin)) ", ? undecided, ! doubtful trials. A row shows its figures when pointed at; all of them are in the table after the map."
             }
             (heat_key())
             @for comparison in &analysis.comparisons {
                 h3 { (title(comparison)) span.against { (table::comparison_subject(comparison)) } }
                 @for panel in table::panels(comparison) {
                     figure {
-                        div.scroll { (svg::heat(run, comparison, &panel)) }
+                        (scrolled("Ratio of every workload", &svg::heat(run, comparison, &panel)))
                         (behind(&table::heat(run, comparison, &panel)))
                     }
                 }
@@ -215,7 +215,7 @@ fn order(run: &Run, analysis: &Analysis) -> Markup {
             @for comparison in &analysis.comparisons {
                 h3 { (title(comparison)) }
                 figure {
-                    div.scroll { (svg::strip(run, comparison)) }
+                    (scrolled("Trials in run order", &svg::strip(run, comparison)))
                     (folded("Each block as a table", &table::block_effects(comparison)))
                 }
             }
@@ -252,9 +252,16 @@ fn folded(summary: &str, table: &Table) -> Markup {
     }
 }
 
+/// What may be wider than the page. It takes the keyboard's focus, so that it can be scrolled without a mouse, and says what it is.
+fn scrolled(name: &str, wide: &Markup) -> Markup {
+    html! { div.scroll role="region" tabindex="0" aria-label=(name) { (wide) } }
+}
+
 fn shown(table: &Table) -> Markup {
-    html! {
-        div.scroll {
+    let name = if table.caption.is_empty() { "Machine and plan" } else { &table.caption };
+    scrolled(
+        name,
+        &html! {
             table {
                 @if !table.caption.is_empty() { caption { (table.caption) } }
                 thead { tr { @for column in &table.columns { th.n[column.number] scope="col" { (column.name) } } } }
@@ -264,8 +271,8 @@ fn shown(table: &Table) -> Markup {
                     }
                 }
             }
-        }
-    }
+        },
+    )
 }
 
 #[cfg(test)]

@@ -7,12 +7,13 @@
 //! ```
 //!
 //! Every number in prose goes through the same function, from the same value, as the number in the chart and the table.
-//! Names, labels and facts are foreign text and are escaped wherever they go.
+//! Names, labels and facts are foreign text: `escape` takes from each output what would steer it.
 
 mod csv;
 mod html;
 mod json;
 mod markdown;
+mod measure;
 mod numbers;
 mod sentences;
 mod svg;

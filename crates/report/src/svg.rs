@@ -7,8 +7,9 @@
 use maud::{Markup, html};
 use results::analysis::{Comparison, KindResult, Score};
 use results::statistics::Verdict;
-use results::types::{Group, Run};
+use results::types::{Group, Run, Workload};
 
+use crate::measure::{self, Face, fitted};
 use crate::numbers;
 use crate::table::{self, Panel};
 
@@ -66,36 +67,31 @@ fn px(value: f64) -> String {
     text.strip_suffix(".0").map(String::from).unwrap_or(text)
 }
 
-/// Text that fits into `columns` characters; the whole is in the row's title.
-fn shortened(text: &str, columns: usize) -> String {
-    if text.chars().count() <= columns { text.to_string() } else { text.chars().take(columns - 1).chain(['…']).collect() }
-}
-
-/// The same with the middle left out: what tells labels apart stands at either end.
-fn narrowed(text: &str, columns: usize) -> String {
-    let count = text.chars().count();
-    if count <= columns {
-        return text.to_string();
-    }
-    let tail = columns / 3;
-    text.chars().take(columns - tail - 1).chain(['…']).chain(text.chars().skip(count - tail)).collect()
-}
-
 const ROW: f64 = 24.0;
 
-/// Longest label of a forest plot's row, in characters.
-const LABEL_MAX: usize = 30;
+/// Room for the label of a forest plot's row.
+const LABEL_MAX: f64 = 204.0;
+/// Room for the name of a heat map's row, and for the head of its column.
+const NAME_MAX: f64 = 250.0;
+const HEAD_MAX: f64 = 150.0;
+/// Least share of its own size that a chart is drawn at: below, its text could not be read, and the chart is scrolled instead.
+const SCALE_MIN: f64 = 0.8;
 
 /// Scores of one kind of access with their intervals against the baseline. Each has its own scale, so that intervals can be seen; the
 /// band of "same" shows how far it is zoomed in.
 pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) -> Markup {
     const PLOT: f64 = 118.0;
-    const VALUES: f64 = 136.0;
     const TOP: f64 = 6.0;
-    let longest = comparison.configurations.iter().map(|member| table::label(comparison, &member.id).chars().count()).max().unwrap_or(0);
-    let left = 24.0 + 6.8 * longest.min(LABEL_MAX) as f64;
+    let widest = |texts: &mut dyn Iterator<Item = f64>| texts.fold(0.0, f64::max);
+    let label = |score: &Score| fitted(&table::label(comparison, &score.configuration), Face::Bold, LABEL_MAX);
+    let left = 23.0 + widest(&mut kind.scores.iter().map(|score| measure::width(&label(score), Face::Bold)));
     let right = left + PLOT;
-    let width = right + VALUES;
+    let values = widest(&mut kind.scores.iter().map(|score| {
+        let [ratio, interval] = forest_values(comparison, score);
+        12.0 + measure::width(&ratio, Face::Text) + 5.0 + measure::width(&interval, Face::Text)
+    }));
+    let tips = widest(&mut kind.scores.iter().map(|score| 9.0 + measure::width(&forest_tip(comparison, kind, score), Face::Small)));
+    let width = (right + values).max(tips) + 2.0;
     let ends =
         |score: &Score| [Some(score.ratio), score.interval.map(|interval| interval.low), score.interval.map(|interval| interval.high)];
     let all = kind.scores.iter().flat_map(ends).flatten().chain([1.0 - margin, 1.0 + margin]);
@@ -110,7 +106,7 @@ pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) ->
     );
     let (band_low, band_high) = (scale.place(1.0 - margin), scale.place(1.0 + margin));
     html! {
-        svg.forest role="img" viewBox=(format!("0 0 {} {}", px(width), px(height))) {
+        svg.forest role="img" viewBox=(format!("0 0 {} {}", px(width), px(height))) style=(sizes(width)) {
             title { (title) }
             rect.band x=(px(band_low)) y=(px(TOP)) width=(px(band_high - band_low)) height=(px(bottom - TOP)) {}
             @for tick in scale.ticks(26.0) {
@@ -124,6 +120,25 @@ pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) ->
     }
 }
 
+/// A chart that fills its column, as far as its text stays readable.
+fn sizes(width: f64) -> String {
+    format!("min-width:{}px;max-width:{}px", px(width * SCALE_MIN), px(width * 1.15))
+}
+
+/// The figures beside a row: the ratio and its interval.
+fn forest_values(comparison: &Comparison, score: &Score) -> [String; 2] {
+    let ratio = if score.configuration == comparison.baseline { "1".into() } else { numbers::ratio(score.ratio, score.interval) };
+    [ratio, numbers::ratio_interval(score.ratio, score.interval)]
+}
+
+/// What a row says when it is pointed at.
+fn forest_tip(comparison: &Comparison, kind: &KindResult, score: &Score) -> String {
+    let baseline = score.configuration == comparison.baseline;
+    let verdict = if baseline { "baseline".to_string() } else { numbers::verdict(score.verdict, score.few) };
+    let best = if kind.best_set.contains(&score.configuration) { ", in the best set" } else { "" };
+    format!("{}: {verdict}{best}", fitted(&table::label(comparison, &score.configuration), Face::Small, LABEL_MAX))
+}
+
 fn forest_row(comparison: &Comparison, kind: &KindResult, score: &Score, scale: &LogScale, top: f64, edges: [f64; 3]) -> Markup {
     let [right, width, tip] = edges;
     let middle = top + ROW / 2.0;
@@ -131,16 +146,14 @@ fn forest_row(comparison: &Comparison, kind: &KindResult, score: &Score, scale: 
     let baseline = score.configuration == comparison.baseline;
     let best = kind.best_set.contains(&score.configuration);
     let recommended = kind.recommended.as_ref() == Some(&score.configuration);
-    let verdict = if baseline { "baseline".to_string() } else { numbers::verdict(score.verdict, score.few) };
-    let interval = numbers::ratio_interval(score.ratio, score.interval);
-    let ratio = if baseline { "1".into() } else { numbers::ratio(score.ratio, score.interval) };
+    let [ratio, interval] = forest_values(comparison, score);
     let class = verdict_class(score.verdict);
     let at = px(scale.place(score.ratio));
     html! {
-        g.row tabindex="0" {
+        g.row {
             rect.hit x="0" y=(px(top)) width=(px(width)) height=(px(ROW)) rx="3" {}
             @if best { rect.best x="0" y=(px(top + 4.0)) width="3" height=(px(ROW - 8.0)) {} }
-            text.pick[recommended] x="9" y=(px(middle + 4.0)) { (narrowed(&label, LABEL_MAX)) }
+            text.pick[recommended] x="9" y=(px(middle + 4.0)) { (fitted(&label, Face::Bold, LABEL_MAX)) }
             g class=(class) {
                 @if let Some(interval) = score.interval {
                     line.reach x1=(px(scale.place(interval.low))) x2=(px(scale.place(interval.high))) y1=(px(middle)) y2=(px(middle)) {}
@@ -157,7 +170,7 @@ fn forest_row(comparison: &Comparison, kind: &KindResult, score: &Score, scale: 
                 (ratio)
                 @if !interval.is_empty() { tspan.soft dx="5" { (interval) } }
             }
-            text.tip x="9" y=(px(tip)) { (label) ": " (verdict) @if best { ", in the best set" } }
+            text.tip x="9" y=(px(tip)) { (forest_tip(comparison, kind, score)) }
         }
     }
 }
@@ -183,25 +196,29 @@ pub(crate) fn tint(ratio: f64) -> (&'static str, f64) {
 
 /// Ratio of each workload in each configuration of a panel; the tint says how far from 1, the number says the same.
 pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup {
-    const LEFT: f64 = 224.0;
     const CELL_MIN: f64 = 62.0;
     const BASE_MIN: f64 = 92.0;
-    const HEAD_MAX: usize = 20;
     const HEIGHT: f64 = 22.0;
     const TOP: f64 = 46.0;
-    let longest = panel.columns.iter().map(|(_, head)| head.chars().count()).max().unwrap_or(0);
-    let texts = panel.columns.iter().flat_map(|(configuration, _)| {
-        run.plan.workloads.iter().map(move |workload| table::heat_text(run, comparison, configuration, &workload.name).chars().count())
-    });
-    let widest = (6.4 * texts.max().unwrap_or(0) as f64 + 8.0).max(12.0 + 7.2 * longest.min(HEAD_MAX) as f64 - 14.0);
-    let cell = CELL_MIN.max(widest);
-    let baseline = narrowed(&table::label(comparison, &comparison.baseline), HEAD_MAX);
-    let base = BASE_MIN.max(7.2 * baseline.chars().count() as f64 + 12.0);
+    let widest = |texts: &mut dyn Iterator<Item = f64>| texts.fold(0.0, f64::max);
+    let workloads = &run.plan.workloads;
+    let heads = widest(&mut panel.columns.iter().map(|(_, head)| measure::width(&fitted(head, Face::Bold, HEAD_MAX), Face::Bold)));
+    let texts = widest(&mut panel.columns.iter().flat_map(|(configuration, _)| {
+        let text = move |workload: &Workload| table::heat_text(run, comparison, configuration, &workload.name);
+        workloads.iter().map(move |workload| measure::width(&text(workload), Face::Text))
+    }));
+    let cell = CELL_MIN.max(heads + 10.0).max(texts + 8.0);
+    let baseline = fitted(&table::label(comparison, &comparison.baseline), Face::Bold, HEAD_MAX);
+    let figure = |workload: &Workload| table::figure(run, comparison, &comparison.baseline, &workload.name).unwrap_or_default();
+    let figures = widest(&mut workloads.iter().map(|workload| measure::width(&figure(workload), Face::Text)));
+    let base = BASE_MIN.max(figures.max(measure::width(&baseline, Face::Bold)) + 16.0);
     let axis = if panel.name.is_empty() { panel.axis.clone() } else { format!("{}, {}", panel.axis, panel.name) };
-    let left = LEFT + base;
+    let name = |workload: &Workload| fitted(&workload.name, Face::Text, NAME_MAX);
+    let left = 12.0 + widest(&mut workloads.iter().map(|workload| measure::width(&name(workload), Face::Text))) + base;
     let right = left + cell * panel.columns.len() as f64;
-    // A narrow map still has room for what stands above it.
-    let whole = right.max(left + 12.0 + 7.2 * axis.chars().count() as f64);
+    // A narrow map still has room for what stands above and below it.
+    let tips = widest(&mut workloads.iter().map(|workload| 6.0 + measure::width(&heat_tip(run, comparison, panel, &workload.name), Face::Small)));
+    let whole = right.max(left + 4.0 + measure::width(&axis, Face::Small)).max(tips);
     let mut y = TOP;
     let mut rows = Vec::new();
     for group in [Group::Sequential, Group::Random, Group::Mixed, Group::Files] {
@@ -226,13 +243,13 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
             text.axis x=(px(left + 2.0)) y="14" { (axis) }
             text.head x=(px(left - 10.0)) y="36" text-anchor="end" { (baseline) }
             @for (column, (_, head)) in panel.columns.iter().enumerate() {
-                text.head x=(px(left + cell * (column as f64 + 0.5))) y="36" text-anchor="middle" { (narrowed(head, HEAD_MAX)) }
+                text.head x=(px(left + cell * (column as f64 + 0.5))) y="36" text-anchor="middle" { (fitted(head, Face::Bold, HEAD_MAX)) }
             }
             @for (y, group, workload) in rows {
-                g.row tabindex="0" {
+                g.row {
                     rect.hit x="0" y=(px(y)) width=(px(right)) height=(px(HEIGHT)) rx="2" {}
                     @if group.is_some() { line.grid x1="0" x2=(px(right)) y1=(px(y - 4.0)) y2=(px(y - 4.0)) {} }
-                    text x="6" y=(px(y + 15.0)) { (shortened(&workload.name, 36)) }
+                    text x="6" y=(px(y + 15.0)) { (fitted(&workload.name, Face::Text, NAME_MAX)) }
                     @if let Some(figure) = table::figure(run, comparison, &comparison.baseline, &workload.name) {
                         text.base x=(px(left - 10.0)) y=(px(y + 15.0)) text-anchor="end" { (figure) }
                     }
@@ -270,16 +287,15 @@ fn heat_tip(run: &Run, comparison: &Comparison, panel: &Panel, workload: &str) -
         .max_by(|(_, left), (_, right)| left.gain().total_cmp(&right.gain()));
     let highest = best.map_or_else(String::new, |(configuration, versus)| {
         let ratio = numbers::ratio_whole(versus.gain(), versus.gain_interval());
-        format!("highest {ratio}, {}; ", table::label(comparison, configuration))
+        format!("highest {ratio}, {}; ", fitted(&table::label(comparison, configuration), Face::Small, HEAD_MAX))
     });
     let baseline = table::figure(run, comparison, &comparison.baseline, workload).unwrap_or_else(|| "no trial".to_string());
-    format!("{highest}{} {baseline}", table::label(comparison, &comparison.baseline))
+    format!("{highest}{} {baseline}", fitted(&table::label(comparison, &comparison.baseline), Face::Small, HEAD_MAX))
 }
 
 /// Every trial of a comparison in the order it was run, as distance from the median of its cell.
 pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
     const WIDTH: f64 = 760.0;
-    const LEFT: f64 = 52.0;
     const TOP: f64 = 8.0;
     const BOTTOM: f64 = 128.0;
     let medians: std::collections::BTreeMap<_, _> = comparison
@@ -303,8 +319,11 @@ pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
         })
         .collect();
     let scale = LogScale::new(points.iter().map(|(_, _, ratio, _)| *ratio), BOTTOM, TOP);
+    let percent = |tick: f64| if tick == 1.0 { "median".to_owned() } else { format!("{:+.0} %", (tick - 1.0) * 100.0) };
+    let ticks = scale.ticks(20.0);
+    let left = 8.0 + ticks.iter().map(|tick| measure::width(&percent(*tick), Face::Small)).fold(0.0, f64::max);
     let last = points.last().map_or(1, |(place, ..)| (*place).max(1)) as f64;
-    let x = |place: usize| LEFT + 6.0 + (WIDTH - LEFT - 12.0) * place as f64 / last;
+    let x = |place: usize| left + 6.0 + (WIDTH - left - 12.0) * place as f64 / last;
     let path = |doubtful: bool| {
         let chosen = points.iter().filter(|(.., flagged)| *flagged == doubtful);
         chosen.map(|(place, _, ratio, _)| format!("M{} {}h0", px(x(*place)), px(scale.place(*ratio)))).collect::<String>()
@@ -315,17 +334,20 @@ pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
             starts.push((*place, *block));
         }
     }
-    let percent = |tick: f64| format!("{:+.0} %", (tick - 1.0) * 100.0);
+    // Numbers of blocks stand where they do not touch; the first says what they are.
+    let apart = starts.windows(2).map(|pair| x(pair[1].0) - x(pair[0].0)).fold(f64::INFINITY, f64::min);
+    let first = if apart >= measure::width("block 1", Face::Small) + 6.0 { "block " } else { "" };
+    let numbered = apart >= measure::width(&starts.len().to_string(), Face::Small) + 4.0;
     html! {
         svg.strip role="img" viewBox=(format!("0 0 {WIDTH} 154")) width=(WIDTH) height="154" {
             title { "Trials in run order: distance of each from the median of its cell, " (table::comparison_title(comparison)) }
-            @for tick in scale.ticks(20.0) {
-                line.one[tick == 1.0].grid[tick != 1.0] x1=(px(LEFT)) x2=(px(WIDTH)) y1=(px(scale.place(tick))) y2=(px(scale.place(tick))) {}
-                text.tick x=(px(LEFT - 6.0)) y=(px(scale.place(tick) + 4.0)) text-anchor="end" { @if tick == 1.0 { "median" } @else { (percent(tick)) } }
+            @for tick in ticks {
+                line.one[tick == 1.0].grid[tick != 1.0] x1=(px(left)) x2=(px(WIDTH)) y1=(px(scale.place(tick))) y2=(px(scale.place(tick))) {}
+                text.tick x=(px(left - 6.0)) y=(px(scale.place(tick) + 4.0)) text-anchor="end" { (percent(tick)) }
             }
             @for (place, block) in &starts {
                 line.grid x1=(px(x(*place) - 3.0)) x2=(px(x(*place) - 3.0)) y1=(px(TOP)) y2=(px(BOTTOM + 6.0)) {}
-                @if starts.len() <= 24 { text.tick x=(px(x(*place))) y="148" { @if *place == 0 { "block " } (block + 1) } }
+                @if numbered { text.tick x=(px(x(*place))) y="148" { @if *place == 0 { (first) } (block + 1) } }
             }
             path.trials d=(path(false)) {}
             path.doubtful d=(path(true)) {}

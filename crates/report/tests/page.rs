@@ -39,6 +39,18 @@ addEventListener("load", () => {
         problems.push(`overlap in ${title}: ${a.textContent} | ${b.textContent}`);
     }
   }
+  const whole = [...document.querySelectorAll("table, svg")].filter((part) => part.checkVisibility({ contentVisibilityAuto: true }));
+  const boxes = whole.map((part) => [part, part.getBoundingClientRect()]).filter(([, box]) => box.width > 0 && box.height > 0);
+  const named = (part) => part.querySelector("caption, title")?.textContent ?? part.tagName;
+  for (let i = 0; i < boxes.length; i++) for (let j = i + 1; j < boxes.length; j++) {
+    const [[a, first], [b, second]] = [boxes[i], boxes[j]];
+    if (first.right > second.left + 1 && second.right > first.left + 1 && first.bottom > second.top + 1 && second.bottom > first.top + 1 && getComputedStyle(a.parentElement).overflowX === "visible")
+      problems.push(`one over another: ${named(a)} | ${named(b)}`);
+  }
+  for (const part of document.querySelectorAll("[tabindex], a[href], button, summary, input, select, textarea")) {
+    if (!(part.getAttribute("aria-label") ?? (part.matches("button, summary, a") ? part.textContent : "")).trim()) problems.push(`takes the focus without a name: ${part.tagName} ${part.className.baseVal ?? part.className}`);
+    if (part.closest("[role=img]")) problems.push(`takes the focus within a picture: ${part.tagName}`);
+  }
   if (document.getElementById("save")?.hidden !== false) problems.push("the script did not run to its end");
   parent.postMessage({ width: innerWidth, charts: document.querySelectorAll("svg").length, height: root.scrollHeight, problems: problems.slice(0, 20) }, "*");
 });
@@ -88,6 +100,11 @@ fn browse(chromium: &Path, file: &Path, width: u32, height: u32, more: &[&str]) 
 /// The page stands in a frame, because a headless window is never narrower than about 500 pixels; and within the frame's own document,
 /// because a frame from another file is not laid out until it is drawn.
 fn render(chromium: &Path, page: &str, name: &str, width: u32, dark: bool) -> serde_json::Value {
+    rendered(chromium, page, name, width, dark, true)
+}
+
+/// The same; without `kept` there is no picture to look at.
+fn rendered(chromium: &Path, page: &str, name: &str, width: u32, dark: bool, kept: bool) -> serde_json::Value {
     let folder = screenshots();
     let probed = page.replacen("<head>", &format!("<head>{PROBE}"), 1);
     assert_ne!(probed, page, "the page has no head");
@@ -108,6 +125,10 @@ fn render(chromium: &Path, page: &str, name: &str, width: u32, dark: bool) -> se
     let told = dom.rsplit_once("PROBE{").and_then(|(_, rest)| rest.split_once("}END")).map(|(told, _)| format!("{{{told}}}"));
     let told = told.unwrap_or_else(|| panic!("the page told nothing:\n{}", &dom[..dom.len().min(2000)]));
     let told: serde_json::Value = serde_json::from_str(&told.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")).unwrap();
+    if !kept {
+        let _ = std::fs::remove_file(folder.join(format!("{name}-{width}.html")));
+        return told;
+    }
     let height = told["height"].as_u64().unwrap() as u32;
     let picture = format!("--screenshot={}", folder.join(format!("{name}-{width}.png")).display());
     let path = wrapper(height);
@@ -138,6 +159,38 @@ fn page_is_whole_at_every_width() {
     }
 }
 
+/// The page takes the reader's own font. DejaVu Sans is what plain Debian shows and the widest that is usual, Liberation Sans is as
+/// narrow as Arial; where one is not there, the browser takes another.
+#[test]
+fn intervals_are_whole_in_narrow_and_wide_fonts() {
+    let Some(chromium) = chromium() else { return };
+    let run = fixture::whole();
+    let page = report::html(&run, &analyse(&run));
+    for family in ["DejaVu Sans", "Liberation Sans"] {
+        let set = page.replacen("font: 1rem/1.5 system-ui", &format!("font: 1rem/1.5 \"{family}\", system-ui"), 1);
+        assert_ne!(set, page, "the page sets its font elsewhere");
+        for width in [1080, 360] {
+            let told = rendered(&chromium, &set, "font", width, false, false);
+            assert_eq!(told["problems"], serde_json::json!([]), "{family} at {width}");
+        }
+    }
+}
+
+/// What is printed is laid out as on a screen of the paper's width with the rules for print: 718 CSS pixels on A4 with a margin of
+/// 10 mm, 642 with 20 mm.
+#[test]
+fn printed_tables_do_not_lie_over_each_other() {
+    let Some(chromium) = chromium() else { return };
+    let run = fixture::whole();
+    let page = report::html(&run, &analyse(&run));
+    let printed = page.replacen("@media print {", "@media all {", 1);
+    assert_ne!(printed, page, "the page has no rules for print");
+    for width in [718, 642] {
+        let told = rendered(&chromium, &printed, "print", width, false, width == 718);
+        assert_eq!(told["problems"], serde_json::json!([]), "at {width}");
+    }
+}
+
 /// Long names, many axes, flags everywhere, too few blocks: nothing may break the page.
 #[test]
 fn page_bears_awkward_runs() {
@@ -165,11 +218,11 @@ fn broken_pages_are_caught() {
     let Some(chromium) = chromium() else { return };
     let run = fixture::small();
     let page = report::html(&run, &analyse(&run));
-    let planted = "<div style='width:2000px'>wide</div><svg viewBox='0 0 9 9'><text x='900'>out</text></svg>\
+    let planted = "<div tabindex=0></div><div style='height:9px'><table><tr><td>one<td>one</table></div><table><tr><td>two<td>two</table><div style='width:2000px'>wide</div><svg viewBox='0 0 9 9'><text x='900'>out</text></svg>\
                    <img src='http://127.0.0.1:9/x.png'><script>undefinedFunction()</script></main>";
     let told = render(&chromium, &page.replace("</main>", planted), "broken", 1080, false);
     let problems = told["problems"].to_string();
-    for expected in ["page is", "without a title", "no role", "no table", "cut off", "undefinedFunction", "fetch of http"] {
+    for expected in ["page is", "without a title", "no role", "no table", "cut off", "undefinedFunction", "fetch of http", "without a name", "one over another"] {
         assert!(problems.contains(expected), "{expected} was not caught: {problems}");
     }
 }
