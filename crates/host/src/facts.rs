@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use results::{Fact, Host};
 
 use crate::Error;
-use crate::system::{self, DeviceNumber};
+use crate::system::{self, DeviceNumber, Mount};
 
 /// The time now, RFC 3339 UTC, to the second.
 #[must_use]
@@ -88,15 +88,23 @@ fn scheduler(number: DeviceNumber) -> Option<String> {
 
 /// Facts about the file system and the disk under a folder or a device of the members.
 fn storage_facts(facts: &mut Facts, path: &Path, several: bool) {
+    storage_facts_of(facts, path, &system::mounts(), several);
+}
+
+/// The same where these mounts are to be seen.
+fn storage_facts_of(facts: &mut Facts, path: &Path, mounts: &[Mount], several: bool) {
     let suffix = if several { format!(" ({})", path.display()) } else { String::new() };
-    let mounts = system::mounts();
     let device = system::block_number(path);
     if device.is_none() {
-        let Some(mount) = system::mount_of(&mounts, path) else { return };
-        facts.add(format!("member file system{suffix}"), format!("{} on {}", mount.kind, mount.source), true);
-        facts.add(format!("mount options{suffix}"), mount.options.clone(), true);
+        match system::mount_of(mounts, path) {
+            Some(mount) => {
+                facts.add(format!("member file system{suffix}"), format!("{} on {}", mount.kind, mount.source), true);
+                facts.add(format!("mount options{suffix}"), mount.options.clone(), true);
+            }
+            None => facts.add_known(format!("member file system{suffix}"), unmounted_kind(path), true),
+        }
     }
-    let disks = device.map_or_else(|| system::disks_under(&mounts, path), |number| vec![system::whole_disk(number)]);
+    let disks = device.map_or_else(|| system::disks_under(mounts, path), |number| vec![system::whole_disk(number)]);
     for disk in disks {
         let name = system::sys_folder(disk).and_then(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()));
         let name = name.unwrap_or_else(|| disk.to_string());
@@ -110,6 +118,24 @@ fn storage_facts(facts: &mut Facts, path: &Path, several: bool) {
         facts.add_known(format!("scheduler{suffix}"), scheduler(disk), true);
         facts.add_known(format!("disk write cache{suffix}"), setting("queue/write_cache"), true);
     }
+}
+
+/// The kind of a file system whose mount the table does not show, as below a chroot that is no mount itself: what the file system
+/// says of itself.
+fn unmounted_kind(path: &Path) -> Option<String> {
+    let kind = rustix::fs::statfs(path).ok()?.f_type as u64;
+    let name = match kind {
+        0xef53 => "ext2, ext3 or ext4".to_owned(),
+        0x5846_5342 => "xfs".to_owned(),
+        0x9123_683e => "btrfs".to_owned(),
+        0x0102_1994 => "tmpfs".to_owned(),
+        0x794c_7630 => "overlay".to_owned(),
+        0x2fc1_2fc1 => "zfs".to_owned(),
+        0x6969 => "nfs".to_owned(),
+        0xf2f5_2010 => "f2fs".to_owned(),
+        _ => format!("of type {kind:#x}"),
+    };
+    Some(format!("{name}; its mount is not to be seen from here"))
 }
 
 #[derive(Default)]
@@ -252,6 +278,16 @@ mod tests {
         }
         assert_eq!(changes(&host, &facts(&here)), Vec::<String>::new());
         assert!(host.started.ends_with('Z') && host.started.len() == 20, "{}", host.started);
+    }
+
+    /// "/ lies on no block device (container, chroot)": the table of mounts is empty there, and the folder still has a file system.
+    #[test]
+    fn a_file_system_has_a_name_where_no_mount_is_to_be_seen() {
+        let here = std::env::temp_dir();
+        let mut found = Facts { facts: Vec::new(), measured: true };
+        storage_facts_of(&mut found, &here, &[], false);
+        let [fact] = &found.facts[..] else { panic!("{:?}", found.facts) };
+        assert!(fact.name == "member file system" && fact.must_match && fact.value.contains("not to be seen"), "{fact:?}");
     }
 
     #[test]

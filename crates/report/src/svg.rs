@@ -217,7 +217,8 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
     let left = 12.0 + widest(&mut workloads.iter().map(|workload| measure::width(&name(workload), Face::Text))) + base;
     let right = left + cell * panel.columns.len() as f64;
     // A narrow map still has room for what stands above and below it.
-    let tips = widest(&mut workloads.iter().map(|workload| 6.0 + measure::width(&heat_tip(run, comparison, panel, &workload.name), Face::Small)));
+    let tips =
+        widest(&mut workloads.iter().map(|workload| 6.0 + measure::width(&heat_tip(run, comparison, panel, &workload.name), Face::Small)));
     let whole = right.max(left + 4.0 + measure::width(&axis, Face::Small)).max(tips);
     let mut y = TOP;
     let mut rows = Vec::new();

@@ -222,7 +222,17 @@ fn broken_pages_are_caught() {
                    <img src='http://127.0.0.1:9/x.png'><script>undefinedFunction()</script></main>";
     let told = render(&chromium, &page.replace("</main>", planted), "broken", 1080, false);
     let problems = told["problems"].to_string();
-    for expected in ["page is", "without a title", "no role", "no table", "cut off", "undefinedFunction", "fetch of http", "without a name", "one over another"] {
+    for expected in [
+        "page is",
+        "without a title",
+        "no role",
+        "no table",
+        "cut off",
+        "undefinedFunction",
+        "fetch of http",
+        "without a name",
+        "one over another",
+    ] {
         assert!(problems.contains(expected), "{expected} was not caught: {problems}");
     }
 }
