@@ -119,6 +119,67 @@ fn the_dice_follow_their_seed() {
     assert_ne!(failures(1), failures(2));
 }
 
+/// What a mishap does is exactly one thing, nobody is told, and the owner gets its own bytes back: with and without a
+/// write cache and a delay.
+#[test]
+fn a_mishap_changes_what_is_stored_or_read_and_answers_as_if_nothing_had_happened() {
+    let late = FaultOptions { delay: Duration::from_millis(1), ..FaultOptions::default() };
+    for kind in [FaultOptions::default(), volatile(), late.clone(), FaultOptions { volatile: true, ..late }] {
+        let after = |options: FaultOptions| {
+            let below = ram(64 << 10);
+            let reactor = Reactor::virtual_clock();
+            let (device, control) = faulty(&below, FaultOptions { seed: 5, ..options });
+            let mut channel = device.open(1, &reactor).unwrap();
+            channel.submit(Request::new(77, write(4096, &[0x55; 2048])));
+            let written = finish(&mut *channel, &reactor).pop().unwrap();
+            assert!(written.result.is_ok());
+            let Returned::Written(own) = written.buffer else { panic!("a write's buffer comes back") };
+            assert_eq!(own.as_slice().unwrap(), [0x55; 2048], "the owner's bytes are its own");
+            channel.submit(Request::new(78, read(4096, 2048)));
+            let Returned::Read(seen) = finish(&mut *channel, &reactor).pop().unwrap().buffer else { panic!("a read's buffer comes back") };
+            let seen = bytes_of(&seen);
+            assert_eq!(run(&mut *channel, &reactor, Op::Flush), Ok(()));
+            (content(&below, &reactor), seen, control.counts())
+        };
+        let right: Vec<u8> = (0..64 << 10).map(|at| if (4096..6144).contains(&at) { 0x55 } else { 0 }).collect();
+        let differing_bits = |one: &[u8], other: &[u8]| one.iter().zip(other).map(|(one, other)| (one ^ other).count_ones()).sum::<u32>();
+
+        let (stored, seen, counts) = after(FaultOptions { read_flip: 1.0, ..kind.clone() });
+        assert_eq!((differing_bits(&stored, &right), differing_bits(&seen, &[0x55; 2048]), counts.flipped_reads), (0, 1, 1));
+        let (stored, seen, counts) = after(FaultOptions { write_flip: 1.0, ..kind.clone() });
+        assert_eq!((differing_bits(&stored, &right), differing_bits(&seen, &[0x55; 2048]), counts.flipped_writes), (1, 1, 1));
+        let (stored, seen, counts) = after(FaultOptions { write_lost: 1.0, ..kind.clone() });
+        assert!(stored.iter().all(|byte| *byte == 0) && seen == [0; 2048] && counts.lost_writes == 1, "{counts:?}");
+        let (stored, seen, counts) = after(FaultOptions { write_misdirected: 1.0, ..kind.clone() });
+        let place = stored.iter().position(|byte| *byte == 0x55).unwrap();
+        assert!(place != 4096 && place.is_multiple_of(512) && stored[place..place + 2048] == [0x55; 2048], "it is at {place}");
+        assert_eq!((stored.iter().filter(|byte| **byte != 0).count(), counts.misdirected_writes), (2048, 1));
+        assert_ne!(seen, [0x55; 2048]);
+    }
+}
+
+#[test]
+fn mishaps_follow_their_seed_and_are_as_frequent_as_they_should_be() {
+    let after = |seed| {
+        let below = ram(1 << 20);
+        let options = FaultOptions { seed, read_flip: 0.1, write_flip: 0.1, write_lost: 0.1, write_misdirected: 0.1, ..FaultOptions::default() };
+        let (device, control) = faulty(&below, options);
+        let reactor = Reactor::virtual_clock();
+        let mut channel = device.open(1, &reactor).unwrap();
+        for number in 0..1000 {
+            assert_eq!(run(&mut *channel, &reactor, read(0, 512)), Ok(()));
+            assert_eq!(run(&mut *channel, &reactor, write(number * 512, &[1; 512])), Ok(()));
+        }
+        let counts = control.counts();
+        // 1000 draws each, a little fewer for those that come second and third: five standard deviations on both sides.
+        let all = [counts.flipped_reads, counts.flipped_writes, counts.lost_writes, counts.misdirected_writes];
+        assert!(all.iter().all(|count| (35..=150).contains(count)), "seed {seed}: {counts:?}");
+        (content(&below, &reactor), counts)
+    };
+    assert_eq!(after(1), after(1));
+    assert_ne!(after(1), after(2));
+}
+
 #[test]
 fn a_write_that_fails_writes_nothing() {
     let reactor = Reactor::virtual_clock();
@@ -529,6 +590,10 @@ fn the_description_names_what_is_switched_on() {
         read_error: 0.01,
         write_error: 0.25,
         flush_error: 1.0,
+        read_flip: 0.125,
+        write_flip: 0.5,
+        write_lost: 0.75,
+        write_misdirected: 1.0,
         bad: vec![BadRange { offset: 4096, length: 1 << 20 }, BadRange { offset: 0, length: 100 }],
         delay: Duration::from_micros(1500),
         delay_probability: 0.5,
@@ -539,7 +604,8 @@ fn the_description_names_what_is_switched_on() {
         shorn: true,
     };
     let (device, _) = faulty(&ram(2 << 20), options);
-    let expected = "fault(seed=7, read_error=0.01, write_error=0.25, flush_error=1, bad=4KiB+1MiB;0+100, delay=1500us, \
+    let expected = "fault(seed=7, read_error=0.01, write_error=0.25, flush_error=1, read_flip=0.125, write_flip=0.5, \
+                    write_lost=0.75, write_misdirected=1, bad=4KiB+1MiB;0+100, delay=1500us, \
                     delay_probability=0.5, stuck_after=9, vanish_after=0, volatile=yes, lie=flush, shorn=yes, ram:2MiB)";
     assert_eq!(device.describe().to_string(), expected);
 }

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
+use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
 use reactor::Source;
 
 use super::Shared;
-use super::state::{Verdict, WriteBack};
+use super::state::{Mishap, Verdict, WriteBack};
 
 /// The longest write in which the cache goes below, in bytes.
 const WRITE_BACK_BYTES: u64 = 256 << 10;
@@ -47,13 +47,15 @@ enum Stage {
     Delayed {
         request: Request,
         held: Option<u64>,
+        aside: Aside,
     },
     Stuck(Request),
     /// The owner's request is below; what the cache holds of a read goes over it.
     Below {
         tag: u64,
         changes: Option<(u64, u64)>,
-        overlay: Vec<(usize, block::Buf)>,
+        overlay: Vec<(usize, Buf)>,
+        aside: Aside,
     },
     /// Waits to write the cache back: a range, or everything.
     Waiting {
@@ -68,6 +70,24 @@ enum Stage {
         work: WriteBack,
         under_way: Step,
     },
+}
+
+/// What a mishap keeps beside a request.
+#[derive(Default)]
+struct Aside {
+    /// It is answered and not carried out.
+    lost: bool,
+    /// The owner's bytes of a write that carries others: these go back to it.
+    own: Option<Buf>,
+    /// The bit of a read that changes.
+    flip: Option<u64>,
+}
+
+impl Aside {
+    /// What its owner gets back.
+    fn returned(self, returned: Returned) -> Returned {
+        self.own.map_or(returned, Returned::Written)
+    }
 }
 
 enum Step {
@@ -115,9 +135,12 @@ impl FaultChannel {
     }
 
     /// Does what the request asks for, the dice having let it pass.
-    fn carry_out(&mut self, index: usize, request: Request) {
+    fn carry_out(&mut self, index: usize, request: Request, aside: Aside) {
         let shared = Arc::clone(&self.shared);
         let tag = request.tag;
+        if aside.lost {
+            return self.answer(index, tag, request.op.into_buffer(), Ok(()));
+        }
         let mut overlay = Vec::new();
         match (&request.op, shared.options.volatile) {
             (Op::Flush, _) if shared.options.lying_flush => return self.answer(index, tag, Returned::Nothing, Ok(())),
@@ -126,7 +149,7 @@ impl FaultChannel {
                 let range = (*offset, from.len() as u64);
                 shared.state().bad.remove(range.0, range.1);
                 let fua = *fua;
-                let buffer = request.op.into_buffer();
+                let buffer = aside.returned(request.op.into_buffer());
                 return if fua { self.wait_for_turn(index, tag, buffer, Some(range)) } else { self.answer(index, tag, buffer, Ok(())) };
             }
             (Op::Read { offset, into }, true) => overlay = shared.state().cache.overlay(*offset, into.len() as u64),
@@ -136,7 +159,7 @@ impl FaultChannel {
         if changes.is_some() {
             shared.state().changes_below += 1;
         }
-        self.keep(index, Stage::Below { tag, changes, overlay });
+        self.keep(index, Stage::Below { tag, changes, overlay, aside });
         self.below.submit(Request::new(index as u64, request.op));
     }
 
@@ -210,7 +233,7 @@ impl FaultChannel {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state();
         match running.stage {
-            Stage::Below { tag, changes, overlay } => {
+            Stage::Below { tag, changes, overlay, aside } => {
                 let mut result = completion.result;
                 if let Some((offset, length)) = changes {
                     state.changes_below -= 1;
@@ -226,8 +249,11 @@ impl FaultChannel {
                 let mut buffer = completion.buffer;
                 if let (Returned::Read(into), Ok(())) = (&mut buffer, &result) {
                     overlay.iter().for_each(|(at, bytes)| patch(into, *at, bytes));
+                    if let Some(bit) = aside.flip {
+                        flip(into, bit);
+                    }
                 }
-                self.answer(index, tag, buffer, result);
+                self.answer(index, tag, aside.returned(buffer), result);
             }
             Stage::WritingBack { tag, buffer, work, under_way } => {
                 if matches!(under_way, Step::Piece) {
@@ -271,7 +297,7 @@ impl FaultChannel {
         if !due {
             return;
         }
-        let Some(Running { stage: Stage::Delayed { request, held }, .. }) = self.slots[index].take() else { unreachable!("just seen") };
+        let Some(Running { stage: Stage::Delayed { request, held, aside }, .. }) = self.slots[index].take() else { unreachable!("just seen") };
         self.kept -= 1;
         let mut state = self.shared.state();
         if let Some(held) = held {
@@ -281,8 +307,8 @@ impl FaultChannel {
         state.counts.gone += u64::from(alive.is_err());
         drop(state);
         match alive {
-            Ok(()) => self.carry_out(index, request),
-            Err(error) => self.answer(index, request.tag, request.op.into_buffer(), Err(error)),
+            Ok(()) => self.carry_out(index, request, aside),
+            Err(error) => self.answer(index, request.tag, aside.returned(request.op.into_buffer()), Err(error)),
         }
     }
 
@@ -304,11 +330,11 @@ impl FaultChannel {
             }
             let (tag, buffer) = match slot.take().expect("just seen").stage {
                 Stage::Stuck(request) => (request.tag, request.op.into_buffer()),
-                Stage::Delayed { request, held } => {
+                Stage::Delayed { request, held, aside } => {
                     if let Some(held) = held {
                         state.held.remove(&held);
                     }
-                    (request.tag, request.op.into_buffer())
+                    (request.tag, aside.returned(request.op.into_buffer()))
                 }
                 Stage::Waiting { tag, buffer, .. } => (tag, buffer),
                 Stage::Below { .. } | Stage::WritingBack { .. } => unreachable!("not chosen"),
@@ -335,7 +361,7 @@ impl FaultChannel {
 }
 
 impl Channel for FaultChannel {
-    fn submit(&mut self, request: Request) {
+    fn submit(&mut self, mut request: Request) {
         let shared = Arc::clone(&self.shared);
         let index = self.slot();
         if let Err(error) = shared.info.check(&request.op) {
@@ -352,9 +378,12 @@ impl Channel for FaultChannel {
                 self.kept += 1;
                 self.keep(index, Stage::Stuck(request));
             }
-            Verdict::Go { delay } => {
+            Verdict::Go { delay, mishap } => {
+                let aside = mishap.map(|mishap| befall(&mut request.op, mishap)).unwrap_or_default();
                 let mut held = None;
-                if let Op::Write { offset, from, .. } = &request.op {
+                if let Op::Write { offset, from, .. } = &request.op
+                    && !aside.lost
+                {
                     // A crash may keep any part of a write that has arrived.
                     if shared.options.volatile {
                         state.cache.record(*offset, from);
@@ -363,9 +392,9 @@ impl Channel for FaultChannel {
                     }
                 }
                 drop(state);
-                let Some(delay) = delay else { return self.carry_out(index, request) };
+                let Some(delay) = delay else { return self.carry_out(index, request, aside) };
                 self.kept += 1;
-                self.keep(index, Stage::Delayed { request, held });
+                self.keep(index, Stage::Delayed { request, held, aside });
                 let token = index as u64 | u64::from(self.serial) << 32;
                 self.source.at(self.source.reactor().now() + delay, token);
             }
@@ -438,8 +467,39 @@ impl Drop for FaultChannel {
     }
 }
 
+/// Lets a mishap befall a request, and says what has to be kept beside it.
+fn befall(op: &mut Op, mishap: Mishap) -> Aside {
+    match (mishap, op) {
+        (Mishap::Lost, _) => Aside { lost: true, ..Aside::default() },
+        (Mishap::Misdirected { offset: elsewhere }, Op::Write { offset, .. } | Op::WriteZeroes { offset, .. }) => {
+            *offset = elsewhere;
+            Aside::default()
+        }
+        (Mishap::Flipped { bit }, Op::Read { .. }) => Aside { flip: Some(bit), ..Aside::default() },
+        (Mishap::Flipped { bit }, Op::Write { from, .. }) => {
+            let mut changed = BufMut::zeroed(from.len());
+            patch(&mut changed, 0, from);
+            flip(&mut changed, bit);
+            Aside { own: Some(std::mem::replace(from, changed.freeze())), ..Aside::default() }
+        }
+        _ => unreachable!("the dice are rolled for requests that this can happen to"),
+    }
+}
+
+/// Changes one bit of a buffer that may lie in several pieces.
+fn flip(buffer: &mut BufMut, bit: u64) {
+    let mut at = (bit / 8) as usize;
+    for slice in buffer.slices_mut() {
+        if let Some(byte) = slice.get_mut(at) {
+            *byte ^= 1 << (bit % 8);
+            return;
+        }
+        at -= slice.len();
+    }
+}
+
 /// Copies `bytes` into a buffer that may lie in several pieces, from `at` on.
-fn patch(buffer: &mut BufMut, at: usize, bytes: &block::Buf) {
+fn patch(buffer: &mut BufMut, at: usize, bytes: &Buf) {
     let mut flat = vec![0; bytes.len()];
     bytes.copy_to_slice(&mut flat);
     let end = at + flat.len();

@@ -11,6 +11,10 @@
 //! itself, any one of the versions from the last durable one on, and never tears a block. Two dishonest drives are there
 //! for tests that must fail: `lie=flush` answers flushes and does nothing, `shorn=yes` tears blocks at a crash.
 //!
+//! Four mishaps go unreported, as those of a bad cable, controller or firmware do: `read_flip` and `write_flip` change one
+//! bit on the way, `write_lost` acknowledges a write that never arrives, `write_misdirected` sends it to another place. Only
+//! whoever compares data finds them; they are there to show that a check does.
+//!
 //! The cache is as large as what was written since the last flush; write-zeroes and discard are not offered above it
 //! ([`block::Emulated`] makes the former from writes).
 
@@ -36,6 +40,14 @@ pub struct FaultOptions {
     pub write_error: f64,
     /// Probability that a flush fails, 0 to 1. From then on every flush does.
     pub flush_error: f64,
+    /// Probability that a read brings one bit changed, 0 to 1; what is stored stays right.
+    pub read_flip: f64,
+    /// Probability that a write arrives with one bit changed, 0 to 1.
+    pub write_flip: f64,
+    /// Probability that a write or write-zeroes is acknowledged and never arrives, 0 to 1.
+    pub write_lost: f64,
+    /// Probability that a write or write-zeroes arrives at another place of the device, 0 to 1.
+    pub write_misdirected: f64,
     /// Ranges where every read fails until the blocks are written.
     pub bad: Vec<BadRange>,
     /// Time added to a request that the dice choose.
@@ -61,6 +73,10 @@ impl Default for FaultOptions {
             read_error: 0.0,
             write_error: 0.0,
             flush_error: 0.0,
+            read_flip: 0.0,
+            write_flip: 0.0,
+            write_lost: 0.0,
+            write_misdirected: 0.0,
             bad: Vec::new(),
             delay: Duration::ZERO,
             delay_probability: 1.0,
@@ -93,6 +109,14 @@ pub struct FaultCounts {
     pub write_errors: u64,
     /// Flushes that failed.
     pub flush_errors: u64,
+    /// Reads that brought a changed bit.
+    pub flipped_reads: u64,
+    /// Writes that arrived with a changed bit.
+    pub flipped_writes: u64,
+    /// Writes that were acknowledged and not carried out.
+    pub lost_writes: u64,
+    /// Writes that went to another place.
+    pub misdirected_writes: u64,
     /// Requests that were delayed.
     pub delayed: u64,
     /// Requests that were taken and never carried out.
@@ -164,6 +188,10 @@ impl FaultDevice {
             ("read_error", options.read_error),
             ("write_error", options.write_error),
             ("flush_error", options.flush_error),
+            ("read_flip", options.read_flip),
+            ("write_flip", options.write_flip),
+            ("write_lost", options.write_lost),
+            ("write_misdirected", options.write_misdirected),
             ("delay_probability", options.delay_probability),
         ];
         for (name, probability) in probabilities {
@@ -215,6 +243,10 @@ impl Device for FaultDevice {
         say("read_error", options.read_error != plain.read_error, options.read_error.to_string());
         say("write_error", options.write_error != plain.write_error, options.write_error.to_string());
         say("flush_error", options.flush_error != plain.flush_error, options.flush_error.to_string());
+        say("read_flip", options.read_flip != plain.read_flip, options.read_flip.to_string());
+        say("write_flip", options.write_flip != plain.write_flip, options.write_flip.to_string());
+        say("write_lost", options.write_lost != plain.write_lost, options.write_lost.to_string());
+        say("write_misdirected", options.write_misdirected != plain.write_misdirected, options.write_misdirected.to_string());
         let bad: Vec<String> = options.bad.iter().map(|bad| format!("{}+{}", size_text(bad.offset), size_text(bad.length))).collect();
         say("bad", !bad.is_empty(), bad.join(";"));
         say("delay", options.delay != plain.delay, duration_text(options.delay));

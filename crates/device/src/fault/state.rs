@@ -28,14 +28,32 @@ impl Power {
 
 /// What becomes of a request.
 pub(super) enum Verdict {
-    Go { delay: Option<Duration> },
+    Go { delay: Option<Duration>, mishap: Option<Mishap> },
     Stuck,
     Fail(Error),
+}
+
+/// What goes wrong with a request that is answered as if nothing had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mishap {
+    /// This bit of its bytes changes on the way.
+    Flipped {
+        /// Counted from the first bit of the first byte.
+        bit: u64,
+    },
+    /// It never arrives.
+    Lost,
+    /// It arrives at this offset in bytes.
+    Misdirected {
+        offset: u64,
+    },
 }
 
 pub(super) struct State {
     random: Random,
     pub(super) power: Power,
+    block_bytes: u64,
+    size_bytes: u64,
     /// Crashes so far; channels opened before the last one are dead.
     pub(super) epoch: u64,
     pub(super) stuck: bool,
@@ -66,6 +84,8 @@ impl State {
         State {
             random: Random::with_seed(options.seed),
             power: Power::On,
+            block_bytes: u64::from(info.block_bytes),
+            size_bytes: info.size_bytes,
             epoch: 0,
             stuck: false,
             stuck_after: options.stuck_after,
@@ -159,7 +179,49 @@ impl State {
         if late {
             self.counts.delayed += 1;
         }
-        Verdict::Go { delay: late.then_some(options.delay) }
+        Verdict::Go { delay: late.then_some(options.delay), mishap: self.mishap(options, op) }
+    }
+
+    /// Whether a request goes wrong without a word. A probability of 0 rolls no dice, so that older seeds mean what they did.
+    fn mishap(&mut self, options: &FaultOptions, op: &Op) -> Option<Mishap> {
+        let (offset, length) = op.range()?;
+        let changes = matches!(op, Op::Write { .. } | Op::WriteZeroes { .. });
+        if changes && self.chance(options.write_lost) {
+            self.counts.lost_writes += 1;
+            return Some(Mishap::Lost);
+        }
+        if changes
+            && self.chance(options.write_misdirected)
+            && let Some(offset) = self.elsewhere(offset, length)
+        {
+            self.counts.misdirected_writes += 1;
+            return Some(Mishap::Misdirected { offset });
+        }
+        let (count, probability) = match op {
+            Op::Read { .. } => (&mut self.counts.flipped_reads, options.read_flip),
+            Op::Write { .. } => (&mut self.counts.flipped_writes, options.write_flip),
+            _ => return None,
+        };
+        if length == 0 || probability == 0.0 || self.random.f64() >= probability {
+            return None;
+        }
+        *count += 1;
+        Some(Mishap::Flipped { bit: self.random.u64(0..length * 8) })
+    }
+
+    fn chance(&mut self, probability: f64) -> bool {
+        probability > 0.0 && self.random.f64() < probability
+    }
+
+    /// Another place where a request of this length fits, if there is one.
+    fn elsewhere(&mut self, offset: u64, length: u64) -> Option<u64> {
+        let places = (self.size_bytes - length) / self.block_bytes;
+        if places == 0 {
+            return None;
+        }
+        // One of the others: the places behind its own move down by one.
+        let place = self.random.u64(0..places);
+        Some((place + u64::from(place >= offset / self.block_bytes)) * self.block_bytes)
     }
 
     /// Keeps a delayed write in view of a crash.
