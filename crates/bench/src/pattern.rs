@@ -231,6 +231,40 @@ pub fn check_full(buffer: &[u8], offset: u64, seed: u64, generation: u64) -> Res
     check(buffer, offset, Key::new(seed, generation), all_is_right)
 }
 
+/// Checks every byte of data that may end within a sector, as those of a file do.
+///
+/// # Errors
+/// The first wrong sector and what is there instead.
+pub fn check_file(buffer: &[u8], offset: u64, seed: u64, generation: u64) -> Result<(), Mismatch> {
+    let (whole, rest) = buffer.split_at(buffer.len() - buffer.len() % SECTOR_BYTES);
+    check_full(whole, offset, seed, generation)?;
+    let at = offset + whole.len() as u64;
+    let mut sector = [0; SECTOR_BYTES];
+    fill(&mut sector, at, seed, generation);
+    if sector[..rest.len()] == *rest {
+        return Ok(());
+    }
+    // What is not there is taken as right, so that only what was found is explained.
+    sector[..rest.len()].copy_from_slice(rest);
+    check_full(&sector, at, seed, generation)
+}
+
+/// Whether every byte of a block is right whose first sector has a mark of its own ([`mark`]): `expected`. What is behind the
+/// mark is the data of one [`fill`], whichever.
+///
+/// # Panics
+/// When the block is not at least two whole sectors.
+pub(crate) fn marked_block_is_right(block: &[u8], expected: Mark) -> bool {
+    let (sectors, rest) = block.as_chunks::<SECTOR_BYTES>();
+    assert!(rest.is_empty() && sectors.len() > 1, "a marked block is whole sectors");
+    let Some(body) = Mark::of(&sectors[1]) else { return false };
+    // The first sector's own mark was written over; the words behind it follow from what its `check` had been.
+    let check = Key::new(body.seed, body.generation).check(body.offset.wrapping_sub(SECTOR_BYTES as u64));
+    let first = (HEADER_WORDS..WORDS).fold(0, |wrong, index| wrong | (word_of(&sectors[0], index) ^ word_at(check, index)));
+    let others = check_full(&block[SECTOR_BYTES..], body.offset, body.seed, body.generation);
+    first == 0 && Mark::of(block) == Some(expected) && others.is_ok()
+}
+
 #[inline(always)]
 fn header_is_right(sector: &[u8; SECTOR_BYTES], offset: u64, key: Key) -> bool {
     header_of(sector) == key.header(offset)

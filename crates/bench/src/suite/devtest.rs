@@ -21,8 +21,9 @@
 //! ## What is verified
 //!
 //! [`prepare`] fills what the tests will read with data that name their place ([`crate::pattern`]). Every read is held
-//! against the last write to each of its sectors at once; every place that a test wrote is read back after it, outside its
-//! time. A device that keeps no data (`null:`, modelled disks) is only measured.
+//! against the last write to each of its sectors at once, by the sectors' marks or by every byte ([`Verify`]); every place
+//! that a test wrote is read back after it, and everything when the tests are over ([`read_back`]), outside their time, and
+//! then every byte is compared. A device that keeps no data (`null:`, modelled disks) is only measured.
 
 mod definition;
 mod table;
@@ -210,12 +211,12 @@ pub fn tests() -> Vec<Test> {
     tests
 }
 
-/// How much of what is read is checked.
+/// How much is compared of what a test reads inside its time. What is read back outside of it is compared byte by byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// Nothing; writes carry data made once.
+    /// Nothing, and nothing is read back; writes carry data made once.
     Off,
-    /// The mark in every 512 bytes: finds lost, misdirected and torn requests.
+    /// The mark in every 512 bytes, 32 of them: finds lost, misdirected and torn requests.
     #[default]
     Words,
     /// Every byte.
@@ -438,6 +439,30 @@ pub fn run_test(
     Ok(TestResult { test: test.clone(), outcome })
 }
 
+/// Reads everything of which it is known what it should be, and compares every byte. Returns how many were compared.
+///
+/// When the caller stops it, the rest stays unread, which is no error.
+///
+/// # Errors
+/// The first read that failed, or data that are not what was written.
+pub fn read_back(
+    device: &dyn Device,
+    reactor: &Reactor,
+    settings: &Settings,
+    prepared: &mut Prepared,
+    hooks: &mut Hooks<'_>,
+) -> Result<u64, Error> {
+    let info = device.info();
+    if settings.verify == Verify::Off || !info.stores_data {
+        return Ok(0);
+    }
+    let mut cover = Cover::new(Direction::Read, prepared.known.written_after(0), piece_bytes(info));
+    let mut content = Verified::new(&mut prepared.known, true);
+    let load = Load { depth: PIECES_DEPTH, ..Load::default() };
+    load::run(device, reactor, &load, &mut cover, &mut content, hooks).map_err(|error| error.at("reading everything back after the last test"))?;
+    Ok(content.checked_bytes)
+}
+
 struct Running<'a> {
     device: &'a dyn Device,
     reactor: &'a Reactor,
@@ -486,7 +511,7 @@ impl Running<'_> {
             if verify != Verify::Off {
                 let ranges = prepared.known.written_after(before);
                 let mut cover = Cover::new(Direction::Read, ranges, piece_bytes(self.info));
-                let mut content = Verified::new(&mut prepared.known, verify == Verify::Full);
+                let mut content = Verified::new(&mut prepared.known, true);
                 let load = Load { depth: PIECES_DEPTH, ..Load::default() };
                 let mut quiet = Hooks { stop: hooks.stop, progress: None };
                 let read_back = load::run(self.device, self.reactor, &load, &mut cover, &mut content, &mut quiet);

@@ -1,16 +1,21 @@
 //! The large file: by characters, by blocks, read and rewritten.
+//!
+//! Every byte that is read is compared, inside the time, as the data are made inside the time: a chunk's data follow from
+//! its place and from how often its last byte was counted up, which [`Changes`] keeps.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use block::{BufMut, Error, ErrorKind};
 use rustix::fs::OFlags;
 
 use super::options::Style;
 use super::work::{Tally, Worker};
-use crate::pattern::{self, Mark, SECTOR_BYTES};
+use crate::pattern::{self, SECTOR_BYTES};
 
 const NAME: &str = "bonnie";
 /// bonnie++ 1.03 divides its data into files of this size.
@@ -50,6 +55,7 @@ impl Large {
     /// Made anew, in the place of what was there.
     fn create(worker: &Worker<'_>) -> Result<Large, Error> {
         remove(&worker.folder)?;
+        worker.changes.clear();
         Large::with(worker, OpenOptions::new().read(true).write(true).create_new(true).mode(0o600))
     }
 
@@ -89,17 +95,69 @@ impl Large {
         self.pieces.iter().try_for_each(sync)
     }
 
-    /// Reads the chunk at a place, and changes and rewrites it when `update`. Returns what was read.
-    pub(super) fn visit(&mut self, offset: u64, chunk: &mut Chunk, update: bool) -> Result<(), Error> {
+    /// Reads and checks the chunk at a place, and changes and rewrites it when `update`.
+    pub(super) fn visit(&mut self, offset: u64, chunk: &mut Chunk, changes: &Changes, update: bool) -> Result<(), Error> {
+        let _alone = changes.visit(offset);
         self.seek(offset)?;
         self.read(offset, chunk.bytes())?;
-        chunk.check(offset)?;
+        chunk.check(offset, changes)?;
         if update {
-            chunk.change();
+            chunk.change(offset, changes);
             self.seek(offset)?;
             self.write(offset, chunk.bytes())?;
         }
         Ok(())
+    }
+}
+
+/// How often each chunk of a copy's large file was changed, and which chunks somebody is at.
+pub(super) struct Changes {
+    /// Modulo 256, as the byte itself.
+    counts: Vec<AtomicU8>,
+    chunk_bytes: u64,
+    visited: Mutex<Vec<u64>>,
+    left: Condvar,
+}
+
+impl Changes {
+    pub(super) fn new(size_bytes: u64, chunk_bytes: usize) -> Changes {
+        let chunk_bytes = chunk_bytes as u64;
+        let counts = (0..size_bytes / chunk_bytes).map(|_| AtomicU8::new(0)).collect();
+        Changes { counts, chunk_bytes, visited: Mutex::new(Vec::new()), left: Condvar::new() }
+    }
+
+    /// The file is made anew.
+    fn clear(&self) {
+        self.counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
+    }
+
+    fn of(&self, offset: u64) -> &AtomicU8 {
+        let index = usize::try_from(offset / self.chunk_bytes).expect("a chunk has a number in memory");
+        &self.counts[index]
+    }
+
+    /// Waits until no other seeker is at this chunk: of two changes at once one could be lost, and no read could be held
+    /// against either.
+    fn visit(&self, offset: u64) -> Visit<'_> {
+        let mut visited = self.visited.lock().unwrap_or_else(PoisonError::into_inner);
+        while visited.contains(&offset) {
+            visited = self.left.wait(visited).unwrap_or_else(PoisonError::into_inner);
+        }
+        visited.push(offset);
+        Visit { changes: self, offset }
+    }
+}
+
+/// A seeker is at a chunk until this goes.
+struct Visit<'a> {
+    changes: &'a Changes,
+    offset: u64,
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        self.changes.visited.lock().unwrap_or_else(PoisonError::into_inner).retain(|offset| *offset != self.offset);
+        self.changes.left.notify_all();
     }
 }
 
@@ -156,28 +214,49 @@ impl Chunk {
         }
     }
 
-    /// Changes one byte, which is none of those that name the place.
-    fn change(&mut self) {
+    /// Counts up the last byte of a chunk, which is none of those that name the place.
+    fn change(&mut self, offset: u64, changes: &Changes) {
         let last = self.bytes().last_mut().expect("a chunk is not empty");
         *last = last.wrapping_add(1);
+        changes.of(offset).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether what was read belongs at `offset`.
-    pub(super) fn check(&mut self, offset: u64) -> Result<(), Error> {
-        if self.zeros || self.length < SECTOR_BYTES {
-            return Ok(());
+    /// Whether every byte of what was read belongs at `offset`. It may be several chunks of the file.
+    pub(super) fn check(&mut self, offset: u64, changes: &Changes) -> Result<(), Error> {
+        let (zeros, seed, chunk_bytes) = (self.zeros, self.seed, changes.chunk_bytes);
+        let step = usize::try_from(chunk_bytes).expect("at most 1 MiB");
+        for (bytes, offset) in self.bytes().chunks_mut(step).zip((offset..).step_by(step)) {
+            let count = changes.of(offset).load(Ordering::Relaxed);
+            let counted_up = |bytes: &mut [u8], by: u8| {
+                let last = bytes.last_mut().expect("a chunk is not empty");
+                *last = last.wrapping_add(by);
+            };
+            // As it was first written.
+            counted_up(bytes, count.wrapping_neg());
+            let result = if zeros {
+                check_zeros(bytes, offset / chunk_bytes).map_err(|at| corrupt(&format!("wrong data at offset {}", offset + at as u64)))
+            } else {
+                pattern::check_file(bytes, offset, seed, 1).map_err(|mismatch| corrupt(&mismatch.to_string()))
+            };
+            counted_up(bytes, count);
+            result?;
         }
-        let seed = self.seed;
-        match Mark::of(self.bytes()) {
-            Some(mark) if mark.offset == offset && mark.seed == seed => Ok(()),
-            Some(mark) => Err(corrupt(offset, &format!("data that were written for offset {}", mark.offset))),
-            None => Err(corrupt(offset, "data that nobody wrote")),
-        }
+        Ok(())
     }
 }
 
-fn corrupt(offset: u64, found: &str) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("the large file, offset {offset}: {found}"))
+/// Holds a chunk against the original's data: in chunk after chunk one more byte was counted up. The error is where it is
+/// wrong.
+fn check_zeros(bytes: &[u8], chunk: u64) -> Result<(), usize> {
+    let length = bytes.len() as u64;
+    // As often as the whole buffer was gone through, and once more up to the chunk's own byte. The buffer counts modulo 256.
+    let (rounds, own) = ((chunk / length) as u8, (chunk % length) as usize);
+    let wrong = |(index, byte): (usize, &u8)| (*byte != rounds.wrapping_add(u8::from(index <= own))).then_some(index);
+    bytes.iter().enumerate().find_map(wrong).map_or(Ok(()), Err)
+}
+
+fn corrupt(found: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("the large file: {found}"))
 }
 
 /// One way over the file.
@@ -248,7 +327,7 @@ pub(super) fn block_read(worker: &Worker<'_>) -> Result<Option<Tally>, Error> {
     let large = Large::open(worker)?;
     go_over(worker, large, &blocks(worker, false, false), |large, chunk, offset| {
         large.read(offset, chunk.bytes())?;
-        chunk.check(offset)
+        chunk.check(offset, worker.changes)
     })
 }
 
@@ -258,8 +337,8 @@ pub(super) fn rewrite(worker: &Worker<'_>) -> Result<Option<Tally>, Error> {
     let length = worker.options.size_bytes;
     let tally = go_over(worker, large, &blocks(worker, false, true), |large, chunk, offset| {
         large.read(offset, chunk.bytes())?;
-        chunk.check(offset)?;
-        chunk.change();
+        chunk.check(offset, worker.changes)?;
+        chunk.change(offset, worker.changes);
         large.back(offset, chunk.bytes().len())?;
         large.write(offset, chunk.bytes())
     })?;
@@ -311,9 +390,10 @@ pub(super) fn character_read(worker: &Worker<'_>) -> Result<Option<Tally>, Error
                 large.read(at, &mut staging.bytes()[..length])?;
                 put_characters(&staging.bytes()[..length], part);
             }
-            return Ok(());
+        } else {
+            chunk.bytes().iter_mut().zip(offset..).try_for_each(|(byte, at)| large.read(at, std::slice::from_mut(byte)))?;
         }
-        chunk.bytes().iter_mut().zip(offset..).try_for_each(|(byte, at)| large.read(at, std::slice::from_mut(byte)))
+        chunk.check(offset, worker.changes)
     })?;
     Ok(tally.map(|tally| noted(worker, tally)))
 }

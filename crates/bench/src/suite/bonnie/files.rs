@@ -1,11 +1,14 @@
 //! The small files: made, looked at and deleted, in order and at random.
+//!
+//! Those with content are read when they are looked at, and every byte is compared: where a file's data begin in the
+//! stream of all data follows from the sizes of those that were made before it.
 
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use block::{BufMut, Error};
+use block::{BufMut, Error, ErrorKind};
 use reactor::{Random, derive_seed};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 
@@ -73,6 +76,41 @@ impl<'a> Set<'a> {
         let bytes = random.u64(options.file_bytes.0..=options.file_bytes.1);
         let folder = index / options.files.div_ceil(options.folders);
         Small { folder: usize::try_from(folder).expect("a folder has a small number"), name, bytes }
+    }
+
+    /// The number in a file's name.
+    fn index_of(&self, name: &str) -> Option<u64> {
+        let (radix, least) = match self.worker.options.style {
+            Style::Old => (10, 7),
+            Style::New => (16, 10),
+        };
+        let number = |width: usize| {
+            let digits = match self.order {
+                Order::Sequential => name.get(..width)?,
+                Order::Random => name.get(name.len().checked_sub(width)?..)?,
+            };
+            u64::from_str_radix(digits, radix).ok().filter(|index| *index < self.worker.options.files)
+        };
+        // Numbers of more digits than the format has can only be told from the letters beside them by the whole name.
+        let most = if radix == 10 { self.worker.options.files.to_string().len().max(least) } else { least };
+        if most == least { number(least) } else { (least..=most).filter_map(number).find(|index| self.small(*index).name == name) }
+    }
+
+    /// Where the data of each file begin, and how long they are; nothing when no file has any.
+    fn contents(&self) -> Vec<(u64, u64)> {
+        let options = self.worker.options;
+        if options.file_bytes.1 == 0 {
+            return Vec::new();
+        }
+        let mut next = 0;
+        let place = |index| {
+            let bytes = self.small(index).bytes;
+            let start = next;
+            next += bytes.next_multiple_of(SECTOR_BYTES as u64);
+            (start, bytes)
+        };
+        let made = if options.links == Links::No { options.files } else { 1 };
+        (0..made).map(place).collect()
     }
 
     fn all(&self) -> Vec<Small> {
@@ -217,6 +255,20 @@ impl Content {
         }
         &self.bytes()[..length]
     }
+
+    /// What is wrong with the first `length` bytes of the buffer, which were read at `done` of a file whose data begin at
+    /// `begin`.
+    fn check(&mut self, length: usize, begin: u64, done: u64) -> Option<String> {
+        let (seed, zeros) = (self.seed, self.zeros);
+        let bytes = &self.bytes()[..length];
+        if zeros {
+            let at = bytes.iter().position(|byte| *byte != 0)?;
+            return Some(format!("wrong data at offset {}: it should be zero", done + at as u64));
+        }
+        let mismatch = pattern::check_file(bytes, begin + done, seed, 1).err()?;
+        // The pattern counts from the beginning of all files' data.
+        Some(format!("from byte {} on {mismatch}, counted over the data of all files", mismatch.offset - begin))
+    }
 }
 
 fn make_file(worker: &Worker<'_>, folder: &OwnedFd, small: &Small, content: &mut Content) -> std::io::Result<u64> {
@@ -263,16 +315,36 @@ pub(super) fn stat(worker: &Worker<'_>, order: Order, number: u64) -> Result<Opt
     let set = Set::new(worker, order, number);
     let folders = set.open_folders()?;
     let mut content = Content::new(worker);
+    let contents = set.contents();
     let mut tally = Tally::new();
     worker.plan_operations(worker.options.files);
     let files = visited(&set);
     let start = worker.now();
     let done = each(worker, &mut tally, files, |small, tally| {
         let failed = set.failed("looking at", small);
+        let wrong = |what: String| {
+            Err(Error::new(ErrorKind::Corrupt, format!("{}/{}: {what}", set.folder_path(small.folder).display(), small.name)))
+        };
         let folder = &folders[small.folder];
         let data = rustix::fs::statat(folder, &small.name, AtFlags::empty()).map_err(|error| failed(error.into()))?;
-        if data.st_size > 0 {
-            tally.read_bytes += read_file(folder, &small.name, &mut content).map_err(&failed)?;
+        let (begin, bytes) = match (contents.len(), worker.options.links) {
+            (0, _) => (0, 0),
+            (_, Links::No) => {
+                let place = set.index_of(&small.name).and_then(|index| contents.get(usize::try_from(index).ok()?));
+                let Some(place) = place else { return wrong("a file that nobody made".to_owned()) };
+                *place
+            }
+            _ => contents[0],
+        };
+        if u64::try_from(data.st_size) != Ok(bytes) {
+            return wrong(format!("it has {} bytes instead of {bytes}", data.st_size));
+        }
+        if bytes > 0 {
+            let found = read_file(folder, &small.name, bytes, begin, &mut content).map_err(&failed)?;
+            tally.read_bytes += bytes;
+            if let Some(at) = found {
+                return wrong(at);
+            }
         }
         Ok(())
     })?;
@@ -280,16 +352,19 @@ pub(super) fn stat(worker: &Worker<'_>, order: Order, number: u64) -> Result<Opt
     Ok(done.map(|()| tally))
 }
 
-fn read_file(folder: &OwnedFd, name: &str, content: &mut Content) -> std::io::Result<u64> {
+/// Reads a file of so many bytes and holds them against the data that begin at `begin`; what is wrong, if anything is.
+fn read_file(folder: &OwnedFd, name: &str, bytes: u64, begin: u64, content: &mut Content) -> std::io::Result<Option<String>> {
     let mut file = File::from(rustix::fs::openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?);
-    let length = file.metadata()?.len();
-    let mut left = length;
-    while left > 0 {
-        let part = usize::try_from(left.min(CALL_BYTES as u64)).expect("a call is short");
+    let mut done = 0;
+    while done < bytes {
+        let part = usize::try_from((bytes - done).min(CALL_BYTES as u64)).expect("a call is short");
         file.read_exact(&mut content.bytes()[..part])?;
-        left -= part as u64;
+        if let Some(wrong) = content.check(part, begin, done) {
+            return Ok(Some(wrong));
+        }
+        done += part as u64;
     }
-    Ok(length)
+    Ok(None)
 }
 
 /// The phases "delete", the folders included.

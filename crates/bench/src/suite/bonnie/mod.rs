@@ -42,10 +42,11 @@ pub static SUITE: Suite = Suite {
             syncs each file before it closes it and the file system after each phase that makes or deletes files, inside the time; \
             version 1.03 does so only with sync. Whatever the style, what was written is synced at the end of a phase, so that there is \
             a durable rate beside the acknowledged one. Beyond the originals: copies at the same time really are; direct I/O holds for \
-            every phase; data are incompressible and different in every block unless data is bonnie; reads are checked against what was \
-            written; a phase that is over too soon is repeated, so that no rate is left blank. As lines of CSV (--format bonnie-csv) style \
-            2.00 has the 50 fields that bon_csv2html and bon_csv2txt of bonnie++ 2.00a read; style 1.03 has the 27 of its time, which \
-            these two refuse whoever wrote them: they expect 1.98, the version of the format, in the first field.",
+            every phase; data are incompressible and different in every block unless data is bonnie; every byte that is read, of the \
+            large file and of small ones with content, is compared with what was written, inside the time; a phase that is over too \
+            soon is repeated, so that no rate is left blank. As lines of CSV (--format bonnie-csv) style 2.00 has the 50 fields that \
+            bon_csv2html and bon_csv2txt of bonnie++ 2.00a read; style 1.03 has the 27 of its time, which these two refuse whoever \
+            wrote them: they expect 1.98, the version of the format, in the first field.",
     targets: &[TargetKind::Folder],
     settings: &[
         Setting {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use block::{Error, Reactor};
 use reactor::derive_seed;
 
-use super::bulk::{Chunk, Large};
+use super::bulk::{Changes, Chunk, Large};
 use super::options::{Options, Style};
 use super::work::{Shared, Tally, Worker, at_once};
 
@@ -41,6 +41,7 @@ pub(super) fn seek(worker: &Worker<'_>, pass: u64) -> Result<Option<Tally>, Erro
                 options,
                 seed: derive_seed(worker.seed, "pass", pass),
                 data_seed: worker.data_seed,
+                changes: worker.changes,
                 shared: worker.shared,
             })
         })
@@ -56,6 +57,7 @@ struct Seeker<'a> {
     options: &'a Options,
     seed: u64,
     data_seed: u64,
+    changes: &'a Changes,
     shared: Shared<'a>,
 }
 
@@ -76,7 +78,7 @@ impl Seeker<'_> {
             }
             let (offset, update) = ticket(options, self.seed, number, tally.operations);
             let begun = reactor.now();
-            self.large.visit(offset, &mut chunk, update)?;
+            self.large.visit(offset, &mut chunk, self.changes, update)?;
             if update && options.sync {
                 self.large.sync()?;
             }

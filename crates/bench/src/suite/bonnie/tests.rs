@@ -172,21 +172,124 @@ fn data_do_not_compress_unless_they_are_the_originals() {
     }
 }
 
-#[test]
-fn damaged_data_are_found_by_the_block_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut damages = Looks(folder.path().to_owned(), |copy, phase| {
-        if phase == "block write" {
-            let path = copy.join("bonnie.000");
-            let mut bytes = fs::read(&path).unwrap();
-            bytes[8192] ^= 1;
-            fs::write(&path, bytes).unwrap();
+/// A folder where syncing costs nothing, if this machine has one.
+fn in_memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// Runs the suite and lets `damage` at the folder of the copy behind the phase `after`.
+fn damaged(said: &[(&'static str, Value)], after: &str, damage: &mut dyn FnMut(&Path)) -> Result<(), Error> {
+    let folder = in_memory();
+    let mut done = false;
+    let mut damages = Looks(folder.path().to_owned(), |copy: &Path, phase: &str| {
+        if phase == after && !done {
+            done = true;
+            damage(copy);
         }
     });
-    let ended = run_in(folder.path(), &small(&[]), &AtomicBool::new(false), &mut damages);
-    let error = ended.result.unwrap_err();
-    assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("offset 8192"), "{error}");
+    let ended = run_in(folder.path(), &small(said), &AtomicBool::new(false), &mut damages);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files were left behind");
+    assert!(done, "nothing was damaged");
+    ended.result
+}
+
+fn change_file(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = fs::read(path).unwrap();
+    change(&mut bytes);
+    fs::write(path, bytes).unwrap();
+}
+
+/// "every byte that is read is compared": one bit, wherever it is in the chunk, a write that was lost, and two that went to
+/// each other's place, each found by the next phase that reads, with the data of either kind and chunks below a sector.
+#[test]
+fn every_phase_that_reads_the_large_file_compares_every_byte() {
+    type Damage = fn(&mut Vec<u8>);
+    let flips: [(&str, Damage); 4] = [
+        ("the first byte", |bytes| bytes[16384] ^= 1),
+        ("behind the mark", |bytes| bytes[16384 + 40] ^= 0x80),
+        ("the middle", |bytes| bytes[16384 + 130] ^= 4),
+        ("the byte that is counted up", |bytes| bytes[16384 + 8191] ^= 1),
+    ];
+    let base = [("files", Value::Count(0)), ("size", Value::Bytes(64 << 10)), ("seeks", Value::Count(3000))];
+    for data in ["random", "bonnie"] {
+        for chunk in [256, 8192] {
+            let mut said = base.to_vec();
+            said.extend([("data", Value::word(data)), ("chunk", Value::Bytes(chunk))]);
+            // Who finds what is done behind a phase.
+            let phases = ["block write", "rewrite", "character read", "block read", "seeks"];
+            for (index, (after, finder)) in phases.iter().zip(&phases[1..]).enumerate() {
+                // Every phase meets every flip once, in one of the four combinations.
+                let turn = index + usize::from(data == "random") + 2 * usize::from(chunk == 256);
+                let (name, flip) = flips[turn % flips.len()];
+                let result = damaged(&said, after, &mut |copy| change_file(&copy.join("bonnie.000"), flip));
+                let text = result.expect_err(&format!("{data}, {chunk}: {name} behind {after}")).to_string();
+                assert!(text.contains(finder) && text.contains("wrong data at offset "), "{data}, {chunk}, {name}: {text}");
+            }
+        }
+        // The rewrite of one chunk is lost, the rest of it is there.
+        let mut said = base.to_vec();
+        said.push(("data", Value::word(data)));
+        let mut before = Vec::new();
+        let folder_of = |copy: &Path| copy.join("bonnie.000");
+        let folder = in_memory();
+        let mut loses = Looks(folder.path().to_owned(), |copy: &Path, phase: &str| match phase {
+            "block write" => before = fs::read(folder_of(copy)).unwrap()[8192..16384].to_vec(),
+            "rewrite" => change_file(&folder_of(copy), |bytes| bytes[8192..16384].copy_from_slice(&before)),
+            _ => (),
+        });
+        let lost = run_in(folder.path(), &small(&said), &AtomicBool::new(false), &mut loses).result.unwrap_err();
+        assert!(lost.kind() == ErrorKind::Corrupt && lost.to_string().contains("wrong data at offset "), "{lost}");
+        let swapped = damaged(&said, "rewrite", &mut |copy| {
+            change_file(&copy.join("bonnie.000"), |bytes| {
+                let (low, high) = bytes.split_at_mut(32 << 10);
+                low[..8192].swap_with_slice(&mut high[..8192]);
+            });
+        });
+        assert_eq!(swapped.unwrap_err().kind(), ErrorKind::Corrupt, "{data}: misdirected");
+    }
+}
+
+/// Reads of the small files are checked as those of the large one are: their bytes, their sizes, and whose data they are.
+#[test]
+fn every_byte_of_the_small_files_is_compared() {
+    let first = |copy: &Path, count: usize| {
+        let mut paths: Vec<_> = fs::read_dir(copy.join("set0")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths.truncate(count);
+        paths
+    };
+    for (style, order, data) in [("1.03", "sequential", "random"), ("2.00", "random", "random"), ("2.00", "sequential", "bonnie")] {
+        let said = [
+            ("io", Value::Switch(false)),
+            ("style", Value::word(style)),
+            ("data", Value::word(data)),
+            ("files", Value::Count(20)),
+            ("file_size_min", Value::Bytes(700)),
+            ("file_size_max", Value::Bytes(2000)),
+        ];
+        let found = |damage: &mut dyn FnMut(&Path)| {
+            let text = damaged(&said, &format!("{order} create"), damage).expect_err("nobody noticed").to_string();
+            assert!(text.contains(&format!("{order} stat")), "{text}");
+            text
+        };
+        for at in [0, 100, 699] {
+            let text = found(&mut |copy| change_file(&first(copy, 1)[0], |bytes| bytes[at] ^= 2));
+            assert!(text.contains("wrong data at offset "), "{text}");
+        }
+        let text = found(&mut |copy| change_file(&first(copy, 1)[0], |bytes| bytes.truncate(600)));
+        assert!(text.contains("it has 600 bytes instead of "), "{text}");
+        let text = found(&mut |copy| change_file(&first(copy, 1)[0], Vec::clear));
+        assert!(text.contains("it has 0 bytes instead of "), "{text}");
+        if data == "random" {
+            found(&mut |copy| {
+                let two = first(copy, 2);
+                let aside = two[0].with_extension("aside");
+                fs::rename(&two[0], &aside).unwrap();
+                fs::rename(&two[1], &two[0]).unwrap();
+                fs::rename(&aside, &two[1]).unwrap();
+            });
+        }
+    }
 }
 
 #[test]

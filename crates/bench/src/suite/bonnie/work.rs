@@ -10,6 +10,7 @@ use std::time::Duration;
 use block::{Error, Reactor, Time, Traffic};
 use reactor::derive_seed;
 
+use super::bulk::Changes;
 use super::options::Options;
 use crate::latency::Latency;
 use crate::suite::definition::Phase;
@@ -114,6 +115,8 @@ pub(super) struct Job<'a> {
     folder: PathBuf,
     seed: u64,
     data_seed: u64,
+    /// Of the large file of each copy.
+    changes: Vec<Changes>,
 }
 
 impl<'a> Job<'a> {
@@ -121,7 +124,8 @@ impl<'a> Job<'a> {
     pub(super) fn new(options: &'a Options, folder: &Path, session: &Session<'_>, run: u32) -> Result<Job<'a>, Error> {
         // Every run has places and names of its own; with one seed for all, the second would find the first one's order.
         let of_run = |seed| derive_seed(seed, "bonnie", u64::from(run));
-        let job = Job { options, folder: folder.to_owned(), seed: of_run(session.seed), data_seed: of_run(session.data_seed) };
+        let changes = (0..options.copies).map(|_| Changes::new(options.size_bytes, options.chunk_bytes)).collect();
+        let job = Job { options, folder: folder.to_owned(), seed: of_run(session.seed), data_seed: of_run(session.data_seed), changes };
         for copy in 0..options.copies {
             let path = job.copy_folder(copy);
             fs::create_dir(&path).map_err(|error| Error::from_io(path.display().to_string(), error))?;
@@ -209,8 +213,16 @@ impl<'a> Job<'a> {
         work: &impl Fn(&Worker<'_>) -> Result<Option<Tally>, Error>,
     ) -> Result<Option<Tally>, Error> {
         let own = |seed| derive_seed(seed, "copy", copy);
-        let folder = self.copy_folder(copy);
-        work(&Worker { reactor, options: self.options, folder, seed: own(self.seed), data_seed: own(self.data_seed), shared: *shared })
+        let changes = &self.changes[usize::try_from(copy).expect("copies have small numbers")];
+        work(&Worker {
+            reactor,
+            options: self.options,
+            folder: self.copy_folder(copy),
+            seed: own(self.seed),
+            data_seed: own(self.data_seed),
+            changes,
+            shared: *shared,
+        })
     }
 }
 
@@ -233,6 +245,8 @@ pub(super) struct Worker<'a> {
     pub(super) seed: u64,
     /// What its data say of themselves.
     pub(super) data_seed: u64,
+    /// What became of its large file.
+    pub(super) changes: &'a Changes,
     pub(super) shared: Shared<'a>,
 }
 

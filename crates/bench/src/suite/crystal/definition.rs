@@ -7,7 +7,7 @@ use std::time::Duration;
 use block::{Device, Error, ErrorKind};
 use results::{Better, Group};
 
-use super::{Data, NAME, Options, Order, Profile, RUNS_MAX, Row, View, Way, prepare, run};
+use super::{Data, NAME, Options, Order, Profile, RUNS_MAX, Row, Verify, View, Way, prepare, read_back, run};
 use crate::load::Hooks;
 use crate::suite::folder::{Needs, WorkFolder};
 use crate::suite::{Kind, Next, Phase, Session, Setting, Settings, Suite, Target, TargetKind, Value};
@@ -18,8 +18,9 @@ pub static SUITE: Suite = Suite {
     summary: "The rows of CrystalDiskMark, each past the page cache and through it side by side.",
     about: "A test file, or a device, is written once with data of its own in every 4 KiB. Then every row runs once to warm up and \
             several times to be measured, direct and buffered in turn, so that what the cache does is a figure. The original prints the \
-            best of its runs; that is given, and beside it the median with its interval. What is read is held against what was written \
-            last. Every row that writes has two rates: acknowledged, when its calls had returned, and durable, to the end of the flush \
+            best of its runs; that is given, and beside it the median with its interval. What a row reads is \
+            held against what was written last, by the mark in the first 32 bytes of every 4 KiB or by every byte (verify); after the \
+            last row all of it is read back and every byte compared, outside any row's time. Every row that writes has two rates: acknowledged, when its calls had returned, and durable, to the end of the flush \
             that follows. On a raw target there are only direct rows.",
     targets: &[TargetKind::Folder, TargetKind::Device],
     settings: &[
@@ -59,7 +60,15 @@ pub static SUITE: Suite = Suite {
             name: "data",
             kind: Kind::Word(&["random", "zero", "one"]),
             default: Value::word("random"),
-            what: "What is written: incompressible and different in every block, zeroes, or ones.",
+            what: "What is written: incompressible and different in every block, zeroes, or ones. Where one byte is written all over, \
+                   lost and misdirected writes look right.",
+        },
+        Setting {
+            name: "verify",
+            kind: Kind::Word(&["words", "full"]),
+            default: Value::word("words"),
+            what: "What is compared of what a row reads, inside its time: the first 32 bytes of every 4 KiB, or every byte, which takes a \
+                   processor some 0.2 ms for each MiB.",
         },
         Setting {
             name: "access",
@@ -112,6 +121,7 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
             "one" => Data::One,
             _ => Data::Random,
         },
+        verify: if settings.text("verify") == "full" { Verify::Full } else { Verify::Words },
         ..original
     };
     options.check().map(|()| options)
@@ -201,8 +211,9 @@ fn rows(views: &[(bool, Option<&dyn Device>)], options: &Options, session: &mut 
             }
         }
         if session.stopped() || run(&there, &row, options, &mut filled, session)? == Next::Stop {
-            break;
+            return Ok(());
         }
     }
-    Ok(())
+    let stop = || session.stopped();
+    read_back(first, session.reactor, options, &mut filled, &mut Hooks { stop: Some(&stop), progress: None })
 }

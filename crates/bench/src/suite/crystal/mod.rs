@@ -14,6 +14,8 @@
 //!   number of requests that one thread keeps outstanding and `T` the number of threads.
 //! * Random places are multiples of the request, as in the original. With several threads each has a part of the file to
 //!   itself, together all of it: then every read can be checked.
+//! * What a row reads is held against the last write by the 32 bytes that mark every block of 4 KiB, or by every byte
+//!   (`verify`); behind the last row the whole file is read back and every byte compared, in nobody's time.
 //! * Version 3 looks at its clock only after a whole pass over the file (sequential), 20 requests (512 KiB) or 160 (4 KiB).
 //! * A write has two rates: acknowledged, when its calls had returned, and durable, to the end of the flush that follows.
 //!   Version 3 prints the second, version 8 the first.
@@ -28,11 +30,11 @@ mod run;
 use std::fmt;
 use std::time::Duration;
 
-pub use content::{Data, Filled};
+pub use content::{Data, Filled, Verify};
 pub(super) use definition::make_file;
 pub use definition::{SUITE, options};
 pub use fio::Job;
-pub use run::{View, prepare, run};
+pub use run::{View, prepare, read_back, run};
 
 use crate::load::Direction;
 
@@ -245,6 +247,7 @@ impl Profile {
             mix_read_percent: None,
             only: String::new(),
             data: Data::Random,
+            verify: Verify::Words,
             seed: 1,
             data_seed: 1,
         }
@@ -279,6 +282,8 @@ pub struct Options {
     pub only: String,
     /// What is written.
     pub data: Data,
+    /// What is compared inside the time.
+    pub verify: Verify,
     /// Where random requests go.
     pub seed: u64,
     /// What the data say of themselves.

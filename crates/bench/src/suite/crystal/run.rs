@@ -8,7 +8,7 @@ use block::{Blocking, Clock, Device, Error, ErrorKind, Reactor, Traffic};
 use reactor::{Random, derive_seed};
 
 use super::content::{BLOCK_BYTES, Filled, Stamped};
-use super::{Options, Order, Row, Way};
+use super::{Options, Order, Row, Verify, Way};
 use crate::load::{self, Access, Bounds, Content, Direction, Hooks, Load, Requests, Sample, Sequential, Unverified};
 use crate::suite::{Done, Next, Phase, Session};
 
@@ -48,7 +48,34 @@ pub fn prepare(device: &dyn Device, reactor: &Reactor, options: &Options, hooks:
 }
 
 fn whole(filled: &mut Filled) -> Stamped<'_> {
-    Stamped { data: filled.data, seed: filled.seed, numbers: &mut filled.numbers, first_block: 0, last: filled.last, checked_bytes: 0 }
+    Stamped {
+        data: filled.data,
+        seed: filled.seed,
+        numbers: &mut filled.numbers,
+        first_block: 0,
+        last: filled.last,
+        verify: Verify::Full,
+        checked_bytes: 0,
+    }
+}
+
+/// Reads all of the used part once more and compares every byte of what is known of it, in nobody's time. When the caller
+/// stops it, the rest stays unread, which is no error.
+///
+/// # Errors
+/// The first read that failed, or data that are not what was written.
+pub fn read_back(device: &dyn Device, reactor: &Reactor, options: &Options, filled: &mut Filled, hooks: &mut Hooks<'_>) -> Result<(), Error> {
+    if filled.unverified.is_some() {
+        return Ok(());
+    }
+    let length = FILL_BYTES.min(device.info().max_request_bytes / BLOCK_BYTES as u32 * BLOCK_BYTES as u32);
+    let load = Load { depth: FILL_DEPTH, bytes: Some(options.size_bytes), ..Load::default() };
+    let mut requests = Sequential::new(Direction::Read, 0, options.size_bytes, length);
+    let mut content = whole(filled);
+    let read = load::run(device, reactor, &load, &mut requests, &mut content, hooks);
+    let checked_bytes = content.checked_bytes;
+    filled.checked_bytes += checked_bytes;
+    read.map(drop).map_err(|error| error.at("reading everything back after the last row"))
 }
 
 /// Runs one row on every view in turn: the warm-up on each, then run after run, each of which is a row of the session.
@@ -208,8 +235,9 @@ impl One<'_> {
         let parts = self.parts(if self.has_threads(filled, reactor) { self.row.threads } else { 1 });
         let blocks = parts[0].size_bytes as usize / BLOCK_BYTES;
         let (data, seed, last) = (filled.data, filled.seed, filled.last);
+        let verify = self.options.verify;
         let stamped = filled.numbers.chunks_mut(blocks).zip(&parts).map(|(numbers, part)| {
-            (part, Stamped { data, seed, numbers, first_block: part.start as usize / BLOCK_BYTES, last, checked_bytes: 0 })
+            (part, Stamped { data, seed, numbers, first_block: part.start as usize / BLOCK_BYTES, last, verify, checked_bytes: 0 })
         });
         let mut stamped: Vec<_> = stamped.collect();
         let result = match &mut stamped[..] {

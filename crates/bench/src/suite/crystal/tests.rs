@@ -171,12 +171,53 @@ fn a_lost_write_is_found_by_a_later_read() {
     }
 }
 
+/// "the first 32 bytes of every 4 KiB, or every byte": where the mark is not, `words` is blind inside a row's time and says
+/// so; `full` is not, and behind the last row neither is.
+#[test]
+fn a_flipped_bit_is_found_anywhere_in_a_block_by_full_and_by_the_reading_back() {
+    for data in [Data::Random, Data::Zero, Data::One] {
+        for (at, in_the_mark) in [(0, true), (31, true), (32, false), (511, false), (512, false), (512 + 24, false), (2000, false), (4095, false)] {
+            let mut bench = Bench::on(Reactor::virtual_clock(), Options { size_bytes: 1 << 20, ..quick(Profile::Real, data) });
+            bench.options.time = Duration::from_micros(400);
+            bench.memory.change(|bytes| bytes[8192 + at] ^= 8);
+            let row = bench.row("SEQ1M Q1T1 read");
+            let words = bench.run(&row).err().map(|error| error.to_string());
+            assert_eq!(words.is_some(), in_the_mark, "{data:?}, byte {at}: {words:?}");
+            bench.options.verify = Verify::Full;
+            let full = bench.run(&row).expect_err("every byte is compared").to_string();
+            assert!(full.contains("wrong data at offset 8192"), "{data:?}, byte {at}: {full}");
+            let back = read_back(&bench.memory, &bench.reactor, &bench.options, &mut bench.filled, &mut Hooks::default());
+            let back = back.expect_err("every byte is compared").to_string();
+            assert!(back.contains("reading everything back") && back.contains("wrong data at offset 8192"), "{data:?}, byte {at}: {back}");
+        }
+    }
+}
+
+/// Two writes that each left some sectors of one block: a mark alone looks right.
+#[test]
+fn a_block_that_is_torn_inside_is_found_by_the_reading_back() {
+    let mut bench = Bench::on(Reactor::virtual_clock(), quick(Profile::Real, Data::Random));
+    bench.options.time = Duration::from_micros(400);
+    let mut before = Vec::new();
+    bench.memory.change(|bytes| before = bytes.to_vec());
+    let row = bench.row("RND4K Q1T1 write");
+    bench.run(&row).expect("it runs");
+    bench.memory.change(|bytes| {
+        let changed = bytes.chunks(4096).zip(before.chunks(4096)).position(|(now, then)| now[..512] != then[..512]).expect("a write");
+        let half = changed * 4096 + 2048..changed * 4096 + 4096;
+        bytes[half.clone()].copy_from_slice(&before[half]);
+    });
+    let back = read_back(&bench.memory, &bench.reactor, &bench.options, &mut bench.filled, &mut Hooks::default());
+    let back = back.expect_err("half of a block is older").to_string();
+    assert!(back.contains("other bytes behind its mark"), "{back}");
+}
+
 /// "No two blocks of 4 KiB that are written carry the same data".
 #[test]
 fn every_block_that_is_written_is_unlike_every_other() {
     let mut filled = Filled::nothing(1 << 20, Data::Random, 3);
-    let mut stamped =
-        Stamped { data: filled.data, seed: filled.seed, numbers: &mut filled.numbers, first_block: 0, last: 0, checked_bytes: 0 };
+    let (data, seed, numbers) = (filled.data, filled.seed, &mut filled.numbers);
+    let mut stamped = Stamped { data, seed, numbers, first_block: 0, last: 0, verify: Verify::Words, checked_bytes: 0 };
     let mut buffer = BufMut::zeroed(64 << 10);
     stamped.prepare(0, &mut buffer);
     let mut seen = std::collections::HashSet::new();

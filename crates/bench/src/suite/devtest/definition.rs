@@ -20,7 +20,9 @@ pub static SUITE: Suite = Suite {
     summary: "Raw requests on a whole device: sequential at its start and end, random, and mixed, with the data verified.",
     about: "The raw-device test of 2004. One request is outstanding unless told otherwise; sequential tests ascend in a region at one end \
             of the device; random places are multiples of the device's block. Before the tests, what they will read is filled with data \
-            that name their place; what a test writes is read back after it, outside its time. Every test starts from a flushed, idle \
+            that name their place. What a test reads is held against the last write by the mark in every 512 bytes, or by every byte \
+            (verify); what a test wrote is read back after it, and everything after the last test, outside any test's time, and every \
+            byte compared. Every test starts from a flushed, idle \
             device.",
     targets: &[TargetKind::Device, TargetKind::Folder],
     settings: &[
@@ -47,7 +49,8 @@ pub static SUITE: Suite = Suite {
             name: "verify",
             kind: ValueKind::Word(&["off", "words", "full"]),
             default: Value::word("words"),
-            what: "What is checked of the data: nothing, the mark in every 512 bytes, every byte.",
+            what: "What is compared of what a test reads, inside its time: nothing, the mark in every 512 bytes (32 of them), every byte. \
+                   What is read back outside of it is compared byte by byte, unless off.",
         },
         Setting {
             name: "region",
@@ -155,10 +158,11 @@ fn measure(device: &dyn block::Device, values: &Values, session: &mut Session<'_
         }
         let next = session.measure(&phase, 1, |session| one(device, &test, &settings, &mut prepared, session))?;
         if next == Next::Stop {
-            break;
+            return Ok(());
         }
     }
-    Ok(())
+    let mut hooks = Hooks { stop: Some(&stopped), progress: None };
+    super::read_back(device, session.reactor, &settings, &mut prepared, &mut hooks).map(drop)
 }
 
 fn one(
