@@ -1,7 +1,8 @@
 //! Results of other tools as a run of ours, so that old figures sit beside new ones in one report.
 //!
 //! ```text
-//! old.txt, new.json, … ──> bench::format::import ──> one configuration a file (axis `source`), its rows as workloads and trials
+//! old.txt, new.json, … ──> bench::format::import ──> one configuration a file, or one for each machine in it
+//!                                                        (axis `source`), its rows as workloads and trials
 //!                                                    ──> the folder of a run: report and compare read it like any other
 //! ```
 //!
@@ -20,10 +21,11 @@ const SOURCE: &str = "source";
 /// Differences within it are called the same.
 const MARGIN: f64 = 0.02;
 
-/// A result file that was read.
+/// A configuration of a result file that was read.
 #[derive(Clone, Debug)]
 pub struct ImportedFile {
-    /// What it is called in the report: the file's name without its ending, made unique.
+    /// What it is called in the report: the file's name without its ending, with its part of the file where that has several,
+    /// made unique.
     pub label: String,
     /// Where it lies.
     pub path: PathBuf,
@@ -42,9 +44,12 @@ pub fn read_files(paths: &[PathBuf]) -> Result<Vec<ImportedFile>, Error> {
         let bytes = std::fs::read(path).map_err(|error| at(format!("reading it: {error}")))?;
         let imported = format::import(&decoded(&bytes)).map_err(at)?;
         let stem = path.file_stem().map_or_else(|| "-".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let same = files.iter().filter(|file| file.label == stem || file.label.starts_with(&format!("{stem} #"))).count();
-        let label = if same == 0 { stem } else { format!("{stem} #{}", same + 1) };
-        files.push(ImportedFile { label, path: path.clone(), imported });
+        for imported in imported {
+            let name = imported.part.as_ref().map_or_else(|| stem.clone(), |part| format!("{stem}: {part}"));
+            let same = files.iter().filter(|file| file.label == name || file.label.starts_with(&format!("{name} #"))).count();
+            let label = if same == 0 { name } else { format!("{name} #{}", same + 1) };
+            files.push(ImportedFile { label, path: path.clone(), imported });
+        }
     }
     Ok(files)
 }
@@ -179,6 +184,31 @@ mod tests {
 
         let error = write(&written, &run).unwrap_err();
         assert!(error.exit_code() == 2 && error.to_string().contains("holds a run already"), "{error}");
+    }
+
+    /// Several machines in one bonnie++ CSV are several configurations, one name each; lines of one machine are repeats when
+    /// they were measured alike, and not when the size differs.
+    #[test]
+    fn machines_of_one_csv_are_kept_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("all.csv");
+        let line = |machine: &str, size: &str, rate: u32| {
+            format!("{machine},{size},1,2,{rate},4,5,6,7,8,9,10,11,12,16,1,2,3,4,5,6,7,8,9,10,11,12\n")
+        };
+        let alike = [line("old", "4G", 1000), line("new", "4G", 2000), line("old", "4G", 1002), line("third", "4G", 3000)];
+        std::fs::write(&path, alike.concat()).unwrap();
+        let run = run_of(&read_files(std::slice::from_ref(&path)).unwrap());
+        assert_eq!(run.plan.axes[0].values, ["all: old", "all: new", "all: third"]);
+        assert_eq!((run.plan.configurations.len(), run.plan.blocks), (3, 2), "only `old` was measured twice");
+        let written = |source: &str| -> Vec<f64> {
+            let of = run.trials.iter().filter(|trial| trial.settings[SOURCE] == source && trial.workload == "bonnie: block write");
+            of.map(|trial| trial.metrics["throughput_bytes_per_second"] / 1024.0).collect()
+        };
+        assert_eq!((written("all: old"), written("all: new")), (vec![1000.0, 1002.0], vec![2000.0]));
+
+        std::fs::write(&path, [line("a", "4G", 1), line("a", "8G", 2), line("b", "4G", 3)].concat()).unwrap();
+        let labels: Vec<String> = read_files(&[path]).unwrap().into_iter().map(|file| file.label).collect();
+        assert_eq!(labels, ["all: a, size 4G", "all: a, size 8G", "all: b"]);
     }
 
     #[test]

@@ -32,13 +32,16 @@ const PHASES: [(&str, Group, bool); 12] = [
     ("random delete", Group::Files, false),
 ];
 
-/// Reads the lines; `None` when not one is a line of bonnie++'s.
+/// Reads the lines, one [`Imported`] for each machine and way of measuring; none when not one is a line of bonnie++'s.
+///
+/// Lines that agree in machine, version, sizes and counts are repeats of one measurement; others are not, whatever file they
+/// stand in.
 ///
 /// # Errors
 /// A line among them that is none.
-pub(super) fn read(text: &str) -> Result<Option<Imported>, String> {
-    let mut imported: Option<Imported> = None;
-    let mut run = 0;
+pub(super) fn read(text: &str) -> Result<Vec<Imported>, String> {
+    // What a line was measured on and how, in the order in which it first comes, and what was read of it.
+    let mut found: Vec<(Vec<Said<'_>>, Imported)> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let fields: Vec<&str> = line.trim().split(',').collect();
         // Versions 2 and 1.9x print a head line first.
@@ -46,43 +49,73 @@ pub(super) fn read(text: &str) -> Result<Option<Imported>, String> {
             continue;
         }
         let Some(layout) = Layout::of(&fields) else {
-            if imported.is_some() {
+            if !found.is_empty() {
                 return Err(format!("line {}: it has {} fields; bonnie++ writes 27, 48 or 50", number + 1, fields.len()));
             }
             continue;
         };
-        run += 1;
-        let into = imported.get_or_insert_with(|| Imported {
-            tool: format!("bonnie++ {}", layout.version),
-            suite: SUITE.to_owned(),
-            clock: Clock::Wall,
-            facts: vec![
-                ("machine".to_owned(), fields[layout.name].to_owned()),
-                ("size".to_owned(), fields[layout.name_of_size].to_owned()),
-            ],
-            rows: Vec::new(),
-            notes: Vec::new(),
+        let said = layout.said(&fields);
+        let index = found.iter().position(|(known, _)| *known == said).unwrap_or_else(|| {
+            found.push((said, empty(&layout, &fields)));
+            found.len() - 1
         });
-        let places = (0..6).map(|index| layout.rates + 2 * index).chain((0..6).map(|index| layout.files + 2 * index));
-        for (index, place) in places.enumerate() {
-            let (phase, group, in_bytes) = PHASES[index];
-            let Ok(value) = fields[place].trim().parse::<f64>() else { continue };
-            let metric = if in_bytes { THROUGHPUT } else { OPERATIONS };
-            let mut row = ImportedRow { run, ..ImportedRow::new(phase, group, metric) };
-            row.put(metric, if in_bytes { value * 1024.0 } else { value });
-            if let Ok(percent) = fields[place + 1].trim().parse::<f64>() {
-                row.put("cpu_ratio", percent / 100.0);
-            }
-            if let Some(latency) = layout.latencies.and_then(|first| seconds(fields[first + index])) {
-                row.put(LATENCY_MAX, latency);
-            }
-            into.rows.push(row);
+        let into = &mut found[index].1;
+        let run = into.rows.last().map_or(0, |row| row.run) + 1;
+        into.rows.extend(rows(&layout, &fields, run));
+    }
+    let names: Vec<Option<String>> = found.iter().map(|(said, _)| name(said, &found)).collect();
+    Ok(found.into_iter().zip(names).map(|((_, imported), part)| Imported { part, ..imported }).collect())
+}
+
+/// Something that a line says of how it was measured: what it is called, and its value.
+type Said<'a> = (&'static str, std::borrow::Cow<'a, str>);
+
+/// What tells one way of measuring from the others of the file: its machine, and what differs from others on that machine.
+fn name(said: &[Said<'_>], all: &[(Vec<Said<'_>>, Imported)]) -> Option<String> {
+    if all.len() < 2 {
+        return None;
+    }
+    let machine = &said[0].1;
+    let of_machine = || all.iter().map(|(other, _)| other).filter(|other| other[0].1 == *machine);
+    let mut name = if machine.is_empty() { "no name".to_owned() } else { machine.to_string() };
+    for (what, value) in &said[1..] {
+        let differs = |other: &Vec<Said<'_>>| other.iter().find(|(other, _)| other == what).is_none_or(|(_, other)| other != value);
+        if of_machine().any(differs) {
+            name += &format!(", {what} {value}");
         }
     }
-    if let Some(imported) = &mut imported {
-        imported.notes.push("bonnie++ counts what the calls accepted; without -b part of what it wrote was still in memory".to_owned());
+    Some(name)
+}
+
+fn empty(layout: &Layout<'_>, fields: &[&str]) -> Imported {
+    Imported {
+        tool: format!("bonnie++ {}", layout.version),
+        suite: SUITE.to_owned(),
+        clock: Clock::Wall,
+        facts: vec![("machine".to_owned(), fields[layout.name].to_owned()), ("size".to_owned(), fields[layout.name_of_size].to_owned())],
+        part: None,
+        rows: Vec::new(),
+        notes: vec!["bonnie++ counts what the calls accepted; without -b part of what it wrote was still in memory".to_owned()],
     }
-    Ok(imported)
+}
+
+fn rows(layout: &Layout<'_>, fields: &[&str], run: u32) -> Vec<ImportedRow> {
+    let places = (0..6).map(|index| layout.rates + 2 * index).chain((0..6).map(|index| layout.files + 2 * index));
+    let row = |(index, place): (usize, usize)| {
+        let (phase, group, in_bytes) = PHASES[index];
+        let value = fields[place].trim().parse::<f64>().ok()?;
+        let metric = if in_bytes { THROUGHPUT } else { OPERATIONS };
+        let mut row = ImportedRow { run, ..ImportedRow::new(phase, group, metric) };
+        row.put(metric, if in_bytes { value * 1024.0 } else { value });
+        if let Ok(percent) = fields[place + 1].trim().parse::<f64>() {
+            row.put("cpu_ratio", percent / 100.0);
+        }
+        if let Some(latency) = layout.latencies.and_then(|first| seconds(fields[first + index])) {
+            row.put(LATENCY_MAX, latency);
+        }
+        Some(row)
+    };
+    places.enumerate().filter_map(row).collect()
 }
 
 /// Where things stand in a line.
@@ -105,6 +138,28 @@ impl<'a> Layout<'a> {
             50 if fields[0].starts_with("1.9") => Some(modern(9)),
             _ => None,
         }
+    }
+}
+
+impl Layout<'_> {
+    /// All that has to agree in lines that are repeats of each other, the machine first.
+    fn said<'a>(&self, fields: &[&'a str]) -> Vec<Said<'a>> {
+        let mut said: Vec<Said<'a>> = vec![
+            ("machine", fields[self.name].trim().into()),
+            ("bonnie++", self.version.to_owned().into()),
+            ("size", fields[self.name_of_size].trim().into()),
+        ];
+        if self.latencies.is_none() {
+            said.push(("files", fields[self.files - 1].trim().into()));
+            return said;
+        }
+        said.extend([("concurrency", fields[3].trim().into()), ("chunk", fields[6].trim().into())]);
+        if self.rates == 9 {
+            said.extend([("seeks", fields[7].trim().into()), ("seekers", fields[8].trim().into())]);
+        }
+        // How many, largest, smallest, folders, chunk.
+        said.push(("files", fields[self.files - 5..self.files].join(":").trim_end_matches(':').to_owned().into()));
+        said
     }
 }
 

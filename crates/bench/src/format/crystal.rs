@@ -151,7 +151,7 @@ pub fn read(text: &str) -> Result<Imported, String> {
     let tool = text.lines().find(|line| line.contains("DiskMark")).map_or("CrystalDiskMark", str::trim);
     let tool = tool.split("(C)").next().unwrap_or(tool).split(": http").next().unwrap_or(tool).trim().to_owned();
     let mut imported =
-        Imported { tool, suite: NAME.to_owned(), clock: Clock::Wall, facts: Vec::new(), rows: Vec::new(), notes: Vec::new() };
+        Imported { tool, suite: NAME.to_owned(), clock: Clock::Wall, facts: Vec::new(), part: None, rows: Vec::new(), notes: Vec::new() };
     let mut section = None;
     for (number, line) in text.lines().enumerate() {
         let words = line.trim_start_matches('>').trim();

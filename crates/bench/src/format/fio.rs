@@ -10,43 +10,60 @@ use results::{Clock, Group};
 use serde_json::{Map, Value, json};
 
 use super::{Imported, ImportedRow, LATENCY_MAX, LATENCY_MEAN, OPERATIONS, THROUGHPUT};
+use crate::latency::Latency;
 use crate::suite::crystal::{Job, NAME};
 use crate::suite::{Measured, Row};
 
 /// A row of ours as a job of fio's output.
 fn job(row: &Row, measured: &Measured, group: usize, options: &Job) -> Value {
     let done = &measured.done;
-    let reads = done.read_bytes > 0;
-    let name = match (reads, done.written_bytes > 0) {
-        (true, true) => "mixed",
-        (true, false) => "read",
-        _ => "write",
+    let seconds = done.elapsed.as_secs_f64();
+    let rate = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
+    let latency_of = |latency: &Latency| {
+        let histogram = latency.histogram();
+        let percentile = |quantile: f64| (format!("{quantile:.6}"), json!(histogram.value_at_quantile(quantile / 100.0)));
+        let percentiles: Map<String, Value> = [1.0, 5.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99].map(percentile).into_iter().collect();
+        let empty = latency.count() == 0;
+        json!({
+            "min": if empty { 0 } else { histogram.min() },
+            "max": (latency.max_seconds() * 1e9).round() as u64,
+            "mean": if empty { 0.0 } else { latency.mean_seconds() * 1e9 },
+            "stddev": if empty { 0.0 } else { histogram.stdev() },
+            "N": latency.count(),
+            "percentile": percentiles,
+        })
     };
-    let histogram = done.latency.histogram();
-    let percentile = |quantile: f64| (format!("{quantile:.6}"), json!(histogram.value_at_quantile(quantile / 100.0)));
-    let percentiles: Map<String, Value> = [1.0, 5.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99].map(percentile).into_iter().collect();
-    let latency = json!({
-        "min": histogram.min(),
-        "max": (done.latency.max_seconds() * 1e9).round() as u64,
-        "mean": done.latency.mean_seconds() * 1e9,
-        "stddev": histogram.stdev(),
-        "N": done.latency.count(),
-        "percentile": percentiles,
-    });
-    let section = json!({
-        "io_bytes": done.bytes(),
-        "io_kbytes": done.bytes() >> 10,
-        "bw_bytes": measured.bytes_per_second().round() as u64,
-        "bw": (measured.bytes_per_second() / 1024.0).round() as u64,
-        "iops": measured.operations_per_second(),
-        "runtime": (done.elapsed.as_secs_f64() * 1e3).round() as u64,
-        "total_ios": done.operations,
-        "lat_ns": latency,
-        "clat_ns": latency,
-    });
+    let section = |operations: u64, bytes: u64, latency: &Latency| {
+        let latency = latency_of(latency);
+        json!({
+            "io_bytes": bytes,
+            "io_kbytes": bytes >> 10,
+            "bw_bytes": rate(bytes).round() as u64,
+            "bw": (rate(bytes) / 1024.0).round() as u64,
+            "iops": rate(operations),
+            "runtime": if operations == 0 { 0 } else { (seconds * 1e3).round() as u64 },
+            "total_ios": operations,
+            "lat_ns": latency,
+            "clat_ns": latency,
+        })
+    };
     let said: Map<String, Value> = options.options.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     let mut document = json!({ "jobname": row.phase, "groupid": group, "error": 0, "job options": said });
-    document[name] = section;
+    // Every direction is there, as in fio's own output, also those that the job did not use.
+    let nothing = || section(0, 0, &Latency::new());
+    let whole = || section(done.operations, done.read_bytes + done.written_bytes, &done.latency);
+    for name in ["read", "write", "trim"] {
+        document[name] = match (name, &done.sides, done.read_bytes > 0, done.written_bytes > 0) {
+            ("read", Some(sides), ..) => section(sides.read.operations, sides.read.bytes, &sides.read.latency),
+            ("write", Some(sides), ..) => section(sides.write.operations, sides.write.bytes, &sides.write.latency),
+            ("read", None, true, false) | ("write", None, false, _) => whole(),
+            _ => nothing(),
+        };
+    }
+    if done.sides.is_none() && done.read_bytes > 0 && done.written_bytes > 0 {
+        // Both at once, and nobody kept them apart: fio's own name for that.
+        document["mixed"] = whole();
+    }
     if let Some(flush) = done.flush {
         // fio's own name and place for what an fsync took.
         document["sync"] = json!({ "total_ios": 1, "lat_ns": { "mean": flush.as_secs_f64() * 1e9, "N": 1 } });
@@ -70,7 +87,7 @@ pub fn read(document: &Value) -> Result<Imported, String> {
     let global = document.get("global options").and_then(Value::as_object);
     let tool = document["fio version"].as_str().unwrap_or("fio").to_owned();
     let facts = document["time"].as_str().map(|time| ("time".to_owned(), time.to_owned())).into_iter().collect();
-    let mut imported = Imported { tool, suite: NAME.to_owned(), clock: Clock::Wall, facts, rows: Vec::new(), notes: Vec::new() };
+    let mut imported = Imported { tool, suite: NAME.to_owned(), clock: Clock::Wall, facts, part: None, rows: Vec::new(), notes: Vec::new() };
     // Name and group of the jobs that were read, and the row they went to.
     let mut read: Vec<(String, u64, usize)> = Vec::new();
     for (number, job) in jobs.iter().enumerate() {

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use results::{Better, Clock, Group};
 
-/// What was read from one file.
+/// What was read of one configuration: a file holds one, or several where it says so itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// The tool that wrote it, with its version as far as the file says.
@@ -28,6 +28,8 @@ pub struct Imported {
     pub clock: Clock,
     /// What the file says of the machine and the test, name and value.
     pub facts: Vec<(String, String)>,
+    /// What tells it apart from the others in the same file, where there are others: the machine, and what else differs.
+    pub part: Option<String>,
     /// The rows, in the file's order.
     pub rows: Vec<ImportedRow>,
     /// What the reader should know: what was put right, what could not be read.
@@ -66,27 +68,47 @@ impl ImportedRow {
     }
 }
 
-/// Reads a result file of any tool that is known.
+/// Reads a result file of any tool that is known: one configuration, or one for each machine of a bonnie++ CSV.
 ///
 /// # Errors
 /// One line: which formats there are, or what is wrong with the file and where.
-pub fn import(text: &str) -> Result<Imported, String> {
+pub fn import(text: &str) -> Result<Vec<Imported>, String> {
     // Saved on Windows: a byte order mark, and both ends of a line.
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-    let start = text.trim_start();
-    let imported = if start.starts_with('{') {
-        let document: serde_json::Value =
-            serde_json::from_str(start).map_err(|error| format!("line {}: no JSON: {error}", error.line()))?;
-        if document.get("jobs").is_some() { fio::read(&document)? } else { own::read(&document)? }
+    let imported = if let Some(document) = json(&text) {
+        vec![document?]
     } else if text.contains(" MB/s") && (text.contains("CrystalDiskMark") || text.contains("KDiskMark")) {
-        crystal::read(&text)?
-    } else if let Some(imported) = bonnie::read(&text)? {
-        imported
+        vec![crystal::read(&text)?]
     } else {
+        bonnie::read(&text)?
+    };
+    if imported.is_empty() {
         let known = "bonnie++ CSV (1.03, 1.97, 2.00), CrystalDiskMark text (3 to 9), KDiskMark text, fio JSON, and raidloom bench --json";
         return Err(format!("none of the formats that are known: {known}"));
+    }
+    if imported.iter().all(|imported| imported.rows.is_empty()) { Err("there is no figure in it".to_owned()) } else { Ok(imported) }
+}
+
+/// The first JSON document in a text whose lines before it do not belong to it: fio prints notes and warnings where it prints
+/// its results, before and after them. `None` when no line begins one.
+fn json(text: &str) -> Option<Result<Imported, String>> {
+    let mut start = 0;
+    while !text[start..].trim_start_matches([' ', '\t']).starts_with('{') {
+        start += text[start..].find('\n')? + 1;
+    }
+    let (before, document) = text.split_at(start);
+    let mut values = serde_json::Deserializer::from_str(document).into_iter::<serde_json::Value>();
+    let value = match values.next()? {
+        Ok(value) => value,
+        Err(error) => return Some(Err(format!("line {}: no JSON: {error}", before.matches('\n').count() + error.line()))),
     };
-    if imported.rows.is_empty() { Err("there is no figure in it".to_owned()) } else { Ok(imported) }
+    let after = &document[values.byte_offset()..];
+    let read = if value.get("jobs").is_some() { fio::read(&value) } else { own::read(&value) };
+    Some(read.map(|mut imported| {
+        let said = before.lines().chain(after.lines()).map(str::trim).filter(|line| !line.is_empty());
+        imported.notes.extend(said.map(|line| format!("beside its results the file says: {line}")));
+        imported
+    }))
 }
 
 #[cfg(test)]

@@ -35,6 +35,13 @@ fn lines(options: &Options) -> Vec<Line> {
     options.rows().iter().enumerate().map(line).collect()
 }
 
+/// What a file with one configuration holds.
+fn import_one(text: &str) -> Result<Imported, String> {
+    let mut all = import(text)?;
+    assert_eq!(all.len(), 1);
+    Ok(all.remove(0))
+}
+
 #[test]
 fn the_text_of_version_three_is_laid_out_as_the_original() {
     let options = Profile::Three.options();
@@ -108,7 +115,7 @@ fn a_text_that_was_written_is_read_again() {
         let lines = lines(&options);
         for ends in ["\n", "\r\n"] {
             let text = crystal::text(&options, &lines, &heading()).replace('\n', ends);
-            let imported = import(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", profile.name()));
+            let imported = import_one(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", profile.name()));
             assert_eq!(imported.rows.len(), lines.len());
             assert_eq!(imported.suite, "crystal");
             assert!(imported.facts.contains(&("OS".to_owned(), "Linux 6.12".to_owned())), "{:?}", imported.facts);
@@ -127,13 +134,13 @@ fn a_text_that_was_written_is_read_again() {
 #[test]
 fn figures_are_put_into_base_units() {
     let eight = "CrystalDiskMark 8.0.4 x64 (C) 2007\n[Read]\n  RND    4KiB (Q= 32, T=16):  4094.649 MB/s [ 999670.2 IOPS] <   494.56 us>\n";
-    let row = &import(eight).unwrap().rows[0];
+    let row = &import_one(eight).unwrap().rows[0];
     assert_eq!((row.phase.as_str(), row.group), ("RND4K Q32T16 read", Group::Random));
     assert_eq!((row.metrics[THROUGHPUT], row.metrics[OPERATIONS]), (4_094_649_000.0, 999_670.2));
     assert!((row.metrics[LATENCY_MEAN] - 494.56e-6).abs() < 1e-12);
 
     let other = "KDiskMark (3.2.0): https://example.org\n[Write]\nSequential   1 MiB (Q=  8, T= 1):    85.271 MB/s [     83.3 IOPS] < 38704.24 us>\n";
-    let imported = import(other).unwrap();
+    let imported = import_one(other).unwrap();
     assert_eq!(imported.tool, "KDiskMark (3.2.0)");
     let row = &imported.rows[0];
     assert_eq!(row.phase, "SEQ1M Q8T1 write");
@@ -145,7 +152,7 @@ fn figures_are_put_into_base_units() {
 #[test]
 fn bonnie_lines_are_read_in_each_of_their_layouts() {
     let old = "box,16G,50000,90,100000,20,40000,10,48000,88,110000,12,250.5,1,16,5000,60,+++++,+++,9000,50,5100,61,+++++,+++,3000,20\n";
-    let imported = import(old).unwrap();
+    let imported = import_one(old).unwrap();
     assert_eq!((imported.tool.as_str(), imported.rows.len()), ("bonnie++ 1.03", 10));
     let figure =
         |phase: &str, metric: &str| imported.rows.iter().find(|row| row.phase == phase).and_then(|row| row.metrics.get(metric).copied());
@@ -161,7 +168,7 @@ fn bonnie_lines_are_read_in_each_of_their_layouts() {
     let middle = format!("1.97,1.97,box,1,1605968000,512M,,{rates},16,,,,,{files},{latencies}");
     let twice = format!("{new}\n{new}\n");
     for (text, runs) in [(new.as_str(), 1), (middle.as_str(), 1), (twice.as_str(), 2)] {
-        let imported = import(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let imported = import_one(text).unwrap_or_else(|error| panic!("{error}: {text}"));
         assert_eq!(imported.rows.len(), 12 * runs);
         let last = imported.rows.last().expect("rows");
         assert_eq!((last.phase.as_str(), last.run as usize, last.metrics[OPERATIONS]), ("random delete", runs, 31.0));
@@ -208,13 +215,71 @@ fn rows_written_as_fio_are_read_again() {
         Some(Job::new(&row, &options, Path::new("/srv/test"), name == phase))
     };
     let document = fio::write("raidloom-0.1.0", &rows, job);
-    let imported = import(&document.to_string()).expect("it is fio's format");
+    let imported = import_one(&document.to_string()).expect("it is fio's format");
     let names: Vec<_> = imported.rows.iter().map(|row| (row.phase.as_str(), row.run)).collect();
     assert_eq!(names, [("SEQ1M Q8T1 read", 1), ("SEQ1M Q8T1 read", 2), ("SEQ1M Q8T1 read buffered", 1)]);
     let metrics: &BTreeMap<String, f64> = &imported.rows[0].metrics;
     assert_eq!((metrics[THROUGHPUT], metrics[OPERATIONS], metrics["operations_count"]), (524_288_000.0, 500.0, 2.0));
     assert!((metrics[LATENCY_MEAN] - 0.002).abs() < 1e-9 && (metrics[LATENCY_MAX] - 0.003).abs() < 1e-9, "{metrics:?}");
     assert!((metrics["latency_p99_seconds"] - 0.003).abs() < 1e-5);
+}
+
+/// "also those that the job did not use": every direction is in every job, and a mixed one has each by itself.
+#[test]
+fn every_job_written_as_fio_has_all_directions() {
+    let options = Options { mix_read_percent: Some(70), ..Profile::Eight.options() };
+    let side = |operations: u64| {
+        let mut latency = Latency::new();
+        (0..operations).for_each(|_| latency.record_duration(Duration::from_millis(2)));
+        crate::load::Side { operations, bytes: operations << 20, latency }
+    };
+    let mut write = measured("SEQ1M Q8T1 write", 1);
+    let mut mixed = measured("SEQ1M Q8T1 mix", 1);
+    for (row, change) in [(&mut write, false), (&mut mixed, true)] {
+        let RowResult::Measured(measured) = &mut row.result else { panic!("it is measured") };
+        let bytes = measured.done.read_bytes;
+        if change {
+            measured.done.written_bytes = bytes;
+            measured.done.sides = Some(Box::new(crate::load::Sides { read: side(7), write: side(3) }));
+        } else {
+            (measured.done.read_bytes, measured.done.written_bytes) = (0, bytes);
+        }
+    }
+    let job = |phase: &str| Some(Job::new(options.rows().iter().find(|row| row.name() == phase)?, &options, Path::new("/srv/test"), true));
+    let document = fio::write("raidloom-0.1.0", &[measured("SEQ1M Q8T1 read", 1), write, mixed], job);
+    let jobs = document["jobs"].as_array().unwrap();
+    let counts: Vec<[u64; 3]> =
+        jobs.iter().map(|job| ["read", "write", "trim"].map(|way| job[way]["total_ios"].as_u64().unwrap())).collect();
+    assert_eq!(counts, [[2, 0, 0], [0, 2, 0], [7, 3, 0]]);
+    for job in jobs {
+        for way in ["read", "write", "trim"] {
+            for key in ["bw_bytes", "iops", "lat_ns", "clat_ns"] {
+                assert!(!job[way][key].is_null(), "{way} {key}: {job}");
+            }
+            assert!(job[way]["lat_ns"]["mean"].is_f64() && job[way]["clat_ns"]["percentile"]["99.000000"].is_u64(), "{job}");
+        }
+    }
+    let names: Vec<_> = import_one(&document.to_string()).unwrap().rows.into_iter().map(|row| row.phase).collect();
+    assert_eq!(names, ["SEQ1M Q8T1 read", "SEQ1M Q8T1 write", "SEQ1M Q8T1 mix"]);
+}
+
+/// As the shell gets it: what fio has to say stands before its JSON, and sometimes behind it.
+#[test]
+fn fios_notes_around_its_json_are_kept_as_notes() {
+    let document = r#"{
+  "fio version" : "fio-3.33",
+  "jobs" : [ { "jobname" : "s", "error" : 0, "job options" : { "rw" : "read", "bs" : "1m", "direct" : "1" },
+    "read" : { "total_ios" : 2, "bw_bytes" : 3, "iops" : 4 }, "write" : { "total_ios" : 0 } } ]
+}
+"#;
+    let note = "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1";
+    let imported = import_one(&format!("{note}\n{note}\n{document}\nfio: a last word\n")).expect("it is fio's format");
+    assert_eq!(imported.rows.len(), 1);
+    let said = |line: &str| format!("beside its results the file says: {line}");
+    assert_eq!(imported.notes, [said(note), said(note), said("fio: a last word")]);
+    let damaged = import(&format!("{note}\n{{ \"jobs\": [ }}")).unwrap_err();
+    assert!(damaged.starts_with("line 2: no JSON"), "{damaged}");
+    assert!(import_one(&format!("  {document}")).is_ok(), "an indented document is one too");
 }
 
 #[test]
@@ -227,7 +292,7 @@ fn jobs_that_ran_side_by_side_are_added_up() {
     let failed = serde_json::json!({ "jobname": "w", "error": 5 });
     let document = serde_json::json!({ "fio version": "fio-3.33", "global options": { "iodepth": "4", "direct": "1", "numjobs": "2" },
         "jobs": [job(100, 1e6), job(300, 2e6), failed] });
-    let imported = import(&document.to_string()).expect("it is fio's format");
+    let imported = import_one(&document.to_string()).expect("it is fio's format");
     assert_eq!(imported.rows.len(), 1);
     let row = &imported.rows[0];
     assert_eq!(row.phase, "RND4K Q4T2 read");
@@ -240,7 +305,7 @@ fn jobs_that_ran_side_by_side_are_added_up() {
 fn our_own_document_is_read_again() {
     let rows: Vec<_> = [measured("SEQ1M Q1T1 read", 1), measured("SEQ1M Q1T1 read", 2)].iter().map(Row::document).collect();
     let document = serde_json::json!({ "suite": "crystal", "target": "/srv", "clock": "wall", "settings": { "profile": "3" }, "rows": rows, "complete": true });
-    let imported = import(&document.to_string()).expect("our own");
+    let imported = import_one(&document.to_string()).expect("our own");
     assert_eq!(imported.rows.len(), 2);
     assert_eq!((imported.rows[1].phase.as_str(), imported.rows[1].run), ("SEQ1M Q1T1 read", 2));
     assert_eq!(imported.rows[1].metrics[THROUGHPUT], 524_288_000.0);
