@@ -1,10 +1,11 @@
 //! `raidloom compare RUN RUN`: the same cells of two runs, and limits that a change must not pass.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
 use results::Better;
-use results::compare::{CellChange, Changes, compare};
+use results::compare::{CellChange, Changes, by_metrics, compare};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -19,7 +20,7 @@ pub(crate) struct CompareArguments {
     /// The folder of the run that is compared
     pub second: PathBuf,
 
-    /// Exit with 3 when a cell surely passes this limit: 'throughput < -5%', 'latency > 10%' (may be repeated)
+    /// Exit with 3 when a metric of a cell surely passes this limit: 'throughput < -5%', 'latency_p99 > 10%' (may be repeated)
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<String>,
 
@@ -28,7 +29,7 @@ pub(crate) struct CompareArguments {
     pub margin: Option<f64>,
 }
 
-/// A limit: the metrics it is about begin with a word, and change by less or more than a share.
+/// A limit: the metrics it is about have a name or begin with whole words of it, and change by less or more than a share.
 #[derive(Debug, PartialEq)]
 struct Limit<'a> {
     text: &'a str,
@@ -50,11 +51,28 @@ impl<'a> Limit<'a> {
         Ok(Limit { text, metric, below: text.as_bytes()[at] == b'<', change: change / 100.0 })
     }
 
-    /// Whether all of a cell's interval lies beyond the limit; without an interval, whether its ratio does.
+    /// Whether it is about this metric: `latency` is about `latency_p99_seconds`, `lat` about nothing.
+    fn is_about(&self, metric: &str) -> bool {
+        metric.strip_prefix(self.metric).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    }
+
+    /// Whether all of the interval of a metric it is about lies beyond the limit; without an interval, whether its ratio does.
     fn passed(&self, cell: &CellChange) -> bool {
         let (low, high) = cell.ratio_interval.map_or((cell.ratio, cell.ratio), |interval| (interval.low, interval.high));
         let limit = 1.0 + self.change;
-        cell.metric.starts_with(self.metric) && if self.below { high < limit } else { low > limit }
+        self.is_about(&cell.metric) && if self.below { high < limit } else { low > limit }
+    }
+
+    /// That no cell has such a metric, what was probably meant, and what there is.
+    fn matches_nothing(&self, metrics: &BTreeSet<&str>) -> Failure {
+        // Every beginning of a name that ends with a word can be said.
+        let said = metrics.iter().flat_map(|metric| metric.match_indices('_').map(|(at, _)| &metric[..at]).chain([*metric]));
+        let meant = stack::nearest(self.metric, said).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        let there_are = metrics.iter().copied().collect::<Vec<_>>().join(", ");
+        Failure::usage(format!(
+            "--fail-if {}: no cell that is compared has a metric `{}`{meant} There are: {there_are}",
+            self.text, self.metric
+        ))
     }
 }
 
@@ -72,12 +90,26 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
         let why = if changes.notes.is_empty() { String::new() } else { format!(": {}", changes.notes.join("; ")) };
         return Err(Failure::usage(format!("the two runs have no cell in common{why}")));
     }
+    let by_metric = if limits.is_empty() { Vec::new() } else { by_metrics(&first, &second, &changes, |_| true) };
+    let metrics: BTreeSet<&str> = by_metric.iter().map(|cell| cell.metric.as_str()).collect();
+    if let Some(limit) = limits.iter().find(|limit| !metrics.iter().any(|metric| limit.is_about(metric))) {
+        return Err(limit.matches_nothing(&metrics));
+    }
     let passed: Vec<(&Limit<'_>, &CellChange)> =
-        limits.iter().flat_map(|limit| changes.cells.iter().filter(|cell| limit.passed(cell)).map(move |cell| (limit, cell))).collect();
+        limits.iter().flat_map(|limit| by_metric.iter().filter(|cell| limit.passed(cell)).map(move |cell| (limit, cell))).collect();
     if output.json {
         let passed: Vec<_> = passed
             .iter()
-            .map(|(limit, cell)| json!({ "limit": limit.text, "settings": cell.settings, "workload": cell.workload }))
+            .map(|(limit, cell)| {
+                json!({
+                    "limit": limit.text,
+                    "settings": cell.settings,
+                    "workload": cell.workload,
+                    "metric": cell.metric,
+                    "ratio": cell.ratio,
+                    "ratio_interval": cell.ratio_interval,
+                })
+            })
             .collect();
         output.document(&json!({ "first": arguments.first, "second": arguments.second, "cells": changes.cells, "notes": changes.notes, "limits_passed": passed }))?;
     } else {
@@ -88,7 +120,7 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
         None => Ok(()),
         Some((limit, cell)) => {
             let more = if passed.len() > 1 { format!(" and {} more", passed.len() - 1) } else { String::new() };
-            Err(Failure::limit_passed(format!("--fail-if {}: {}{more}", limit.text, name(cell))))
+            Err(Failure::limit_passed(format!("--fail-if {}: {}, {} x {:.3}{more}", limit.text, name(cell), cell.metric, cell.ratio)))
         }
     }
 }
@@ -157,5 +189,18 @@ mod tests {
         assert!(limit.passed(&cell(0.80, 0.94)) && !limit.passed(&cell(0.80, 0.96)) && !limit.passed(&cell(1.1, 1.2)));
         assert!(!Limit::parse("latency < -5%").unwrap().passed(&cell(0.8, 0.9)), "another metric");
         assert!(Limit::parse("throughput > 5%").unwrap().passed(&cell(1.06, 1.2)));
+    }
+
+    #[test]
+    fn a_limit_names_whole_words_of_a_metric() {
+        let about = |limit: &str, metric: &str| Limit::parse(limit).unwrap().is_about(metric);
+        assert!(about("latency > 10%", "latency_p99_seconds") && about("latency_p99>10%", "latency_p99_seconds"));
+        assert!(about("latency_p99_seconds > 10%", "latency_p99_seconds"));
+        assert!(!about("lat > 10%", "latency_p99_seconds") && !about("throughput < -5%", "durable_throughput_bytes_per_second"));
+        let metrics = BTreeSet::from(["latency_p99_seconds", "throughput_bytes_per_second"]);
+        let text = |limit: &str| Limit::parse(limit).unwrap().matches_nothing(&metrics);
+        assert!(text("thruput < -5%").contains("did you mean `throughput`?"), "{}", text("thruput < -5%"));
+        assert!(text("latency_p98 > 5%").contains("did you mean `latency_p99`?"));
+        assert!(text("zebras > 5%").ends_with("There are: latency_p99_seconds, throughput_bytes_per_second"));
     }
 }

@@ -162,7 +162,8 @@ fn a_mishap_changes_what_is_stored_or_read_and_answers_as_if_nothing_had_happene
 fn mishaps_follow_their_seed_and_are_as_frequent_as_they_should_be() {
     let after = |seed| {
         let below = ram(1 << 20);
-        let options = FaultOptions { seed, read_flip: 0.1, write_flip: 0.1, write_lost: 0.1, write_misdirected: 0.1, ..FaultOptions::default() };
+        let options =
+            FaultOptions { seed, read_flip: 0.1, write_flip: 0.1, write_lost: 0.1, write_misdirected: 0.1, ..FaultOptions::default() };
         let (device, control) = faulty(&below, options);
         let reactor = Reactor::virtual_clock();
         let mut channel = device.open(1, &reactor).unwrap();

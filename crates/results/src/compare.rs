@@ -11,12 +11,13 @@
 //! (Mann & Whitney 1947). What changed on the machine between the runs looks like a difference too; nothing can tell them
 //! apart, which is why a run interleaves its cells.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::analysis::better_of;
 use crate::statistics::{self, CONFIDENCE, Interval, Paired, Verdict, holm, verdict};
-use crate::types::{Better, Clock, Configuration, Run, Workload};
+use crate::types::{Better, Clock, Configuration, Run, Trial, Workload};
 
 /// Above so many figures on a side the normal approximation is used.
 const EXACT_MAX: usize = 60;
@@ -160,8 +161,8 @@ pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
                 changes.notes.push(format!("{}: modelled figures are not compared with measured ones", label(configuration)));
                 break;
             }
-            let figures = [figures(first, configuration, workload), figures(second, other, workload)];
-            match cell(configuration, workload, &figures, margin) {
+            let figures = [(first, configuration), (second, other)].map(|(run, of)| figures(run, of, workload, &workload.metric));
+            match cell(configuration, workload, (&workload.metric, workload.better), &figures, margin) {
                 Some(cell) => changes.cells.push(cell),
                 None => missing += 1,
             }
@@ -186,17 +187,51 @@ pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
     changes
 }
 
+/// Cells that [`compare`] compares, each by every metric that both runs have of it and that is `wanted`: their own metric and
+/// all others. Their p-values stand alone, and there are no verdicts.
+#[must_use]
+pub fn by_metrics(first: &Run, second: &Run, changes: &Changes, wanted: impl Fn(&str) -> bool) -> Vec<CellChange> {
+    let mut found = Vec::new();
+    for change in &changes.cells {
+        let of = |run: &Run| run.plan.configurations.iter().find(|configuration| configuration.settings == change.settings).cloned();
+        // One configuration each, whatever their settings: these two were compared.
+        let alone = || <[Configuration; 1]>::try_from(second.plan.configurations.clone()).ok().map(|[only]| only);
+        let Some((before, after)) = of(first).zip(of(second).or_else(alone)) else { continue };
+        let Some(workload) = first.plan.workloads.iter().find(|workload| workload.name == change.workload) else { continue };
+        let names = |run: &Run, configuration: &Configuration| -> BTreeSet<String> {
+            trials(run, configuration, workload).flat_map(|trial| trial.metrics.keys().cloned()).collect()
+        };
+        for metric in names(first, &before).intersection(&names(second, &after)).filter(|metric| wanted(metric)) {
+            let better = if *metric == workload.metric { workload.better } else { better_of(metric).unwrap_or(Better::Higher) };
+            let figures = [(first, &before), (second, &after)].map(|(run, of)| figures(run, of, workload, metric));
+            let changed = cell(&before, workload, (metric, better), &figures, 0.0);
+            found.extend(changed.map(|changed| CellChange { verdict: None, ..changed }));
+        }
+    }
+    found
+}
+
 fn label(configuration: &Configuration) -> String {
     configuration.settings.values().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-/// The figures of a cell above 0, by the workload's metric.
-fn figures(run: &Run, configuration: &Configuration, workload: &Workload) -> Vec<f64> {
-    let trials = run.trials.iter().filter(|trial| trial.settings == configuration.settings && trial.workload == workload.name);
-    trials.filter_map(|trial| trial.metrics.get(&workload.metric).copied()).filter(|figure| figure.is_finite() && *figure > 0.0).collect()
+fn trials<'a>(run: &'a Run, configuration: &'a Configuration, workload: &'a Workload) -> impl Iterator<Item = &'a Trial> {
+    run.trials.iter().filter(|trial| trial.settings == configuration.settings && trial.workload == workload.name)
 }
 
-fn cell(configuration: &Configuration, workload: &Workload, figures: &[Vec<f64>; 2], margin: f64) -> Option<CellChange> {
+/// The figures of a cell above 0, by a metric.
+fn figures(run: &Run, configuration: &Configuration, workload: &Workload, metric: &str) -> Vec<f64> {
+    let figures = trials(run, configuration, workload).filter_map(|trial| trial.metrics.get(metric).copied());
+    figures.filter(|figure| figure.is_finite() && *figure > 0.0).collect()
+}
+
+fn cell(
+    configuration: &Configuration,
+    workload: &Workload,
+    (metric, better): (&str, Better),
+    figures: &[Vec<f64>; 2],
+    margin: f64,
+) -> Option<CellChange> {
     let logarithms = figures.each_ref().map(|figures| figures.iter().map(|figure| figure.ln()).collect::<Vec<f64>>());
     let shift = shift(&logarithms[0], &logarithms[1])?;
     let trials = figures.each_ref().map(Vec::len);
@@ -206,21 +241,21 @@ fn cell(configuration: &Configuration, workload: &Workload, figures: &[Vec<f64>;
     Some(CellChange {
         settings: configuration.settings.clone(),
         workload: workload.name.clone(),
-        metric: workload.metric.clone(),
-        better: workload.better,
+        metric: metric.to_owned(),
+        better,
         trials,
         medians: figures.each_ref().map(median),
         ratio: shift.estimate.exp(),
         ratio_interval: shift.interval.map(|interval| interval.exp()),
         p: shift.p,
-        verdict: verdict(&paired, margin, workload.better),
+        verdict: verdict(&paired, margin, better),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{Axis, Group, Host, Plan, Trial, cell_id, configuration_id};
+    use crate::types::{Axis, Group, Host, Plan, cell_id, configuration_id};
 
     /// All ways to choose which of m + n figures are the first sample's.
     fn counted(first: usize, second: usize) -> Vec<f64> {

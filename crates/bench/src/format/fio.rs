@@ -87,7 +87,8 @@ pub fn read(document: &Value) -> Result<Imported, String> {
     let global = document.get("global options").and_then(Value::as_object);
     let tool = document["fio version"].as_str().unwrap_or("fio").to_owned();
     let facts = document["time"].as_str().map(|time| ("time".to_owned(), time.to_owned())).into_iter().collect();
-    let mut imported = Imported { tool, suite: NAME.to_owned(), clock: Clock::Wall, facts, part: None, rows: Vec::new(), notes: Vec::new() };
+    let mut imported =
+        Imported { tool, suite: NAME.to_owned(), clock: Clock::Wall, facts, part: None, rows: Vec::new(), notes: Vec::new() };
     // Name and group of the jobs that were read, and the row they went to.
     let mut read: Vec<(String, u64, usize)> = Vec::new();
     for (number, job) in jobs.iter().enumerate() {

@@ -32,7 +32,8 @@ pub(super) fn read(document: &Value) -> Result<Imported, String> {
     }
     let phases = (suite.phases)(&settings);
     let clock = if document["clock"] == "virtual" { Clock::Virtual } else { Clock::Wall };
-    let mut imported = Imported { tool: "raidloom".to_owned(), suite: name.to_owned(), clock, facts, part: None, rows: Vec::new(), notes: Vec::new() };
+    let mut imported =
+        Imported { tool: "raidloom".to_owned(), suite: name.to_owned(), clock, facts, part: None, rows: Vec::new(), notes: Vec::new() };
     for row in document["rows"].as_array().ok_or("it has no `rows`")? {
         let phase = row["phase"].as_str().ok_or("a row has no `phase`")?;
         let Some(known) = phases.iter().find(|known| known.name == phase) else {

@@ -459,7 +459,8 @@ pub fn read_back(
     let mut cover = Cover::new(Direction::Read, prepared.known.written_after(0), piece_bytes(info));
     let mut content = Verified::new(&mut prepared.known, true);
     let load = Load { depth: PIECES_DEPTH, ..Load::default() };
-    load::run(device, reactor, &load, &mut cover, &mut content, hooks).map_err(|error| error.at("reading everything back after the last test"))?;
+    load::run(device, reactor, &load, &mut cover, &mut content, hooks)
+        .map_err(|error| error.at("reading everything back after the last test"))?;
     Ok(content.checked_bytes)
 }
 

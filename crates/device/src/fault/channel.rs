@@ -297,7 +297,9 @@ impl FaultChannel {
         if !due {
             return;
         }
-        let Some(Running { stage: Stage::Delayed { request, held, aside }, .. }) = self.slots[index].take() else { unreachable!("just seen") };
+        let Some(Running { stage: Stage::Delayed { request, held, aside }, .. }) = self.slots[index].take() else {
+            unreachable!("just seen")
+        };
         self.kept -= 1;
         let mut state = self.shared.state();
         if let Some(held) = held {

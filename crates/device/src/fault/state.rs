@@ -44,9 +44,7 @@ pub(super) enum Mishap {
     /// It never arrives.
     Lost,
     /// It arrives at this offset in bytes.
-    Misdirected {
-        offset: u64,
-    },
+    Misdirected { offset: u64 },
 }
 
 pub(super) struct State {

@@ -64,7 +64,13 @@ fn whole(filled: &mut Filled) -> Stamped<'_> {
 ///
 /// # Errors
 /// The first read that failed, or data that are not what was written.
-pub fn read_back(device: &dyn Device, reactor: &Reactor, options: &Options, filled: &mut Filled, hooks: &mut Hooks<'_>) -> Result<(), Error> {
+pub fn read_back(
+    device: &dyn Device,
+    reactor: &Reactor,
+    options: &Options,
+    filled: &mut Filled,
+    hooks: &mut Hooks<'_>,
+) -> Result<(), Error> {
     if filled.unverified.is_some() {
         return Ok(());
     }

@@ -176,7 +176,9 @@ fn a_lost_write_is_found_by_a_later_read() {
 #[test]
 fn a_flipped_bit_is_found_anywhere_in_a_block_by_full_and_by_the_reading_back() {
     for data in [Data::Random, Data::Zero, Data::One] {
-        for (at, in_the_mark) in [(0, true), (31, true), (32, false), (511, false), (512, false), (512 + 24, false), (2000, false), (4095, false)] {
+        for (at, in_the_mark) in
+            [(0, true), (31, true), (32, false), (511, false), (512, false), (512 + 24, false), (2000, false), (4095, false)]
+        {
             let mut bench = Bench::on(Reactor::virtual_clock(), Options { size_bytes: 1 << 20, ..quick(Profile::Real, data) });
             bench.options.time = Duration::from_micros(400);
             bench.memory.change(|bytes| bytes[8192 + at] ^= 8);
