@@ -388,6 +388,91 @@ fn a_cache_that_was_not_sealed_knows_nothing_the_next_time() {
     assert_eq!(known(&store, &lower, &proven(1), options).expect("a cache").0.handle().status().expect("open").used_bytes, 0);
 }
 
+/// "512 zeroed bytes lose durable dirty blocks silently": a superblock or a page that is zeroed, or all that lies before the data.
+#[test]
+fn no_zeroed_bytes_of_a_store_pass_for_a_store_with_less_in_it() {
+    const MAP: u64 = 1 << 20;
+    // Three pages of the map, the last without entries.
+    let (store, lower) = (Arc::new(Memory::with(store_info(140))), filled(200 * 4096, 3));
+    let use_it = || {
+        let cache = open(&store, &lower, BACK).expect("a cache");
+        blocking(&*cache).write_slice(0, &vec![7; 70 * 4096]).expect("a write");
+        blocking(&*cache).flush().expect("a flush");
+        cache
+    };
+    for crashes in [false, true] {
+        let cache = use_it();
+        if crashes {
+            std::mem::forget(cache);
+        } else {
+            drop(cache);
+        }
+        let whole = contents(&*store);
+        let zeroed = |offset: u64, length: usize| {
+            let mut channel = blocking(&*store);
+            channel.write_slice(offset, &vec![0; length]).expect("a write");
+            let opened = open(&store, &lower, BACK).map(drop);
+            channel.write_slice(0, &whole).expect("a write");
+            opened.map_err(|error| (error.kind(), error.to_string()))
+        };
+        for (offset, length, kind, says) in [
+            (0, 512, ErrorKind::Refused, "lost its beginning"),
+            (0, 1 << 20, ErrorKind::Refused, "lost its beginning"),
+            (0, 2 << 20, ErrorKind::Refused, "lost its beginning"),
+            (MAP, 512, ErrorKind::Corrupt, "page 0 of the map is damaged: it is all zero"),
+            (MAP + 512, 512, ErrorKind::Corrupt, "page 1 of the map"),
+            (MAP + 1024, 512, ErrorKind::Corrupt, "page 2 of the map"),
+        ] {
+            let (found, text) = zeroed(offset, length).expect_err("not silently");
+            assert!(found == kind && text.contains(says), "{offset}+{length}, crash: {crashes}: {text}");
+        }
+        // The witness alone may go: then nothing is known, and what is dirty stays.
+        zeroed(512 << 10, 512).expect("nothing is lost by it");
+    }
+}
+
+/// "The superblock counts and sums them at close": a page that is whole, but of an earlier time.
+#[test]
+fn a_map_that_is_not_the_one_the_cache_was_closed_with_is_refused() {
+    let (store, lower) = (Arc::new(Memory::with(store_info(20))), filled(60 * 4096, 3));
+    drop(open(&store, &lower, BACK).expect("a cache"));
+    let mut page = [0; 512];
+    blocking(&*store).read_slice(1 << 20, &mut page).expect("a read");
+    blocking(&*open(&store, &lower, BACK).expect("a cache")).write_slice(0, &[7; 4096]).expect("a write");
+    blocking(&*store).write_slice(1 << 20, &page).expect("a write");
+    let error = open(&store, &lower, BACK).map(drop).expect_err("an old page");
+    assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("0 clean and 1 dirty blocks"), "{error}");
+}
+
+#[test]
+fn a_store_of_version_1_is_read_and_one_of_a_later_version_is_refused_in_one_line() {
+    let (store, lower) = (Arc::new(Memory::with(store_info(140))), filled(200 * 4096, 3));
+    blocking(&*open(&store, &lower, BACK).expect("a cache")).write_slice(0, &[7; 4096]).expect("a write");
+    let mut channel = blocking(&*store);
+    let mut block = [0; 512];
+    channel.read_slice(0, &mut block).expect("a read");
+    let mut with = |version: u32, name_at: usize| {
+        let mut old = block;
+        old[16..20].copy_from_slice(&version.to_le_bytes());
+        old[80..508].fill(0);
+        old[name_at..name_at + 4].copy_from_slice(b"ram:");
+        let checksum = crc32c::crc32c(&old[..508]);
+        old[508..].copy_from_slice(&checksum.to_le_bytes());
+        channel.write_slice(0, &old).expect("a write");
+    };
+    with(3, 80);
+    let error = open(&store, &lower, BACK).map(drop).expect_err("of a later version");
+    assert!(error.to_string().contains("version 3; this raidloom knows version 2"), "{error}");
+    with(1, 80);
+    // What version 1 left of pages without entries.
+    blocking(&*store).write_slice((1 << 20) + 1024, &[0; 512]).expect("a write");
+    assert_eq!(examine_store(&*store).expect("readable").expect("a cache's").dirty_bytes, 4096);
+    let mut found = [0; 4096];
+    blocking(&*open(&store, &lower, BACK).expect("a cache")).read_slice(0, &mut found).expect("a read");
+    assert_eq!(found, [7; 4096]);
+    assert_eq!(examine_store(&*store).expect("readable").expect("a cache's").dirty_bytes, 4096, "it is of version 2 now");
+}
+
 #[test]
 fn damage_in_the_map_is_named() {
     let (store, lower) = (Arc::new(Memory::with(store_info(6))), filled(16 * 4096, 1));

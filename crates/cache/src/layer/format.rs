@@ -6,11 +6,14 @@ use crate::frame::{Frame, corrupt, is_sealed, long, seal_page, word};
 
 const FRAME: Frame = Frame {
     magic: b"raidloom cache\0\0",
-    version: 1,
+    version: 2,
     name: "a cache",
     foreign: "it holds something else than a cache's blocks; name a new file",
-    name_at: 80,
+    name_at: 104,
 };
+/// What is read, and never written: it says nothing of what was in the map when the cache was closed, and pages without entries
+/// may be all zero.
+const FRAME_1: Frame = Frame { version: 1, name_at: 80, ..FRAME };
 /// What stands in front of the entries of a page.
 const PAGE_HEADER_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 8;
@@ -69,23 +72,41 @@ impl Layout {
 /// The superblock of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Superblock {
+    /// What the format was when it was written.
+    pub(super) version: u32,
     /// Whether it was left without being closed.
     pub(super) in_use: bool,
+    /// It is being made: there is nothing in it yet.
+    pub(super) making: bool,
     pub(super) layout: Layout,
     /// Size of the device below.
     pub(super) size_bytes: u64,
     pub(super) fingerprint: u64,
     pub(super) generation: u64,
+    /// What was in the map when the cache was closed.
+    pub(super) tally: Tally,
     /// Stack text of the device below.
     pub(super) name: String,
+}
+
+/// A whole map, counted and summed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) clean: u64,
+    pub(super) dirty: u64,
+    /// Of the checksums of all pages, in order.
+    pub(super) sum: u64,
 }
 
 impl Superblock {
     /// Fills a block of the store.
     pub(super) fn encode(&self, block: &mut [u8]) {
         let layout = self.layout;
-        let words = [if self.in_use { 2 } else { 1 }, layout.block_bytes, layout.slot_bytes];
-        let longs = [self.size_bytes, self.fingerprint, self.generation, layout.slots, layout.pages(), layout.data_offset()];
+        let state = if self.making { 3 } else { 1 + u32::from(self.in_use) };
+        let words = [state, layout.block_bytes, layout.slot_bytes];
+        let Tally { clean, dirty, sum } = self.tally;
+        let sizes = [layout.slots, layout.pages(), layout.data_offset()];
+        let longs = [&[self.size_bytes, self.fingerprint, self.generation][..], &sizes, &[clean, dirty, sum]].concat();
         FRAME.encode(&words, &longs, &self.name, block);
     }
 
@@ -95,10 +116,13 @@ impl Superblock {
     /// [`ErrorKind::Refused`] for something else than a cache's store or another version of it, [`ErrorKind::Corrupt`] for a
     /// damaged one.
     pub(super) fn decode(block: &[u8]) -> Result<Option<Superblock>, Error> {
-        let Some(name) = FRAME.decode(block)? else { return Ok(None) };
-        let in_use = match word(block, 20) {
-            1 => false,
-            2 => true,
+        let version = word(block, 16);
+        let frame = if version == FRAME_1.version { &FRAME_1 } else { &FRAME };
+        let Some(name) = frame.decode(block)? else { return Ok(None) };
+        let (in_use, making) = match word(block, 20) {
+            1 => (false, false),
+            2 => (true, false),
+            3 if version > 1 => (true, true),
             other => return Err(corrupt(format!("the superblock's state is {other}"))),
         };
         let layout = Layout { block_bytes: word(block, 24), slot_bytes: word(block, 28), slots: long(block, 56) };
@@ -107,8 +131,13 @@ impl Superblock {
         if !sane || (layout.pages(), layout.data_offset()) != (long(block, 64), long(block, 72)) {
             return Err(corrupt("the superblock's sizes contradict one another"));
         }
+        let tally =
+            if version > 1 { Tally { clean: long(block, 80), dirty: long(block, 88), sum: long(block, 96) } } else { Tally::default() };
         Ok(Some(Superblock {
+            version,
             in_use,
+            making,
+            tally,
             layout,
             size_bytes: long(block, 32),
             fingerprint: long(block, 40),
@@ -166,10 +195,10 @@ pub(super) fn encode_page(number: u64, entries: impl IntoIterator<Item = Entry>,
 ///
 /// # Errors
 /// [`ErrorKind::Corrupt`] with the page's number.
-pub(super) fn decode_page(number: u64, page: &[u8]) -> Result<Vec<Entry>, Error> {
+pub(super) fn decode_page(version: u32, number: u64, page: &[u8]) -> Result<Vec<Entry>, Error> {
     let damaged = |what: &str| Err(corrupt(format!("page {number} of the map is damaged: {what}")));
     if page.iter().all(|&byte| byte == 0) {
-        return Ok(Vec::new());
+        return if version == FRAME_1.version { Ok(Vec::new()) } else { damaged("it is all zero, as trim or a lost extent leaves it") };
     }
     if !is_sealed(page) {
         return damaged("its checksum is wrong");
@@ -194,7 +223,10 @@ mod tests {
 
     fn superblock() -> Superblock {
         Superblock {
+            version: 2,
             in_use: true,
+            making: false,
+            tally: Tally { clean: 21, dirty: 22, sum: 23 },
             layout: Layout { block_bytes: 512, slot_bytes: 4096, slots: 130 },
             size_bytes: 3 << 30,
             fingerprint: 0x1234_5678_9abc_def0,
@@ -209,11 +241,12 @@ mod tests {
         superblock().encode(&mut block);
         assert_eq!(Superblock::decode(&block).expect("valid"), Some(superblock()));
         assert_eq!(&block[..16], b"raidloom cache\0\0");
-        assert_eq!((word(&block, 16), word(&block, 20), word(&block, 24), word(&block, 28)), (1, 2, 512, 4096));
+        assert_eq!((word(&block, 16), word(&block, 20), word(&block, 24), word(&block, 28)), (2, 2, 512, 4096));
         assert_eq!((long(&block, 32), long(&block, 40), long(&block, 48)), (3 << 30, 0x1234_5678_9abc_def0, 7));
         // 130 slots are 3 pages of 62.
         assert_eq!((long(&block, 56), long(&block, 64), long(&block, 72)), (130, 3, 2 << 20));
-        assert_eq!(&block[80..86], b"raid0(");
+        assert_eq!((long(&block, 80), long(&block, 88), long(&block, 96)), (21, 22, 23));
+        assert_eq!(&block[104..110], b"raid0(");
         assert!(block[512..].iter().all(|&byte| byte == 0));
     }
 
@@ -224,18 +257,21 @@ mod tests {
         let mut page = [0; 512];
         let entries = [Entry { place: 0, block: 0xffff_ffff, dirty: false }, Entry { place: 61, block: 0, dirty: true }];
         encode_page(9, entries, &mut page);
-        assert_eq!(decode_page(9, &page).expect("valid"), entries);
+        assert_eq!(decode_page(2, 9, &page).expect("valid"), entries);
         assert_eq!((&page[16..24], &page[504..]), (&[255, 255, 255, 255, 1, 0, 0, 0][..], &[0, 0, 0, 0, 2, 0, 0, 0][..]));
         for at in 0..512 {
             block[at] ^= 0x10;
             page[at] ^= 0x80;
-            assert!(Superblock::decode(&block).is_err() && decode_page(9, &page).is_err(), "byte {at}");
+            assert!(Superblock::decode(&block).is_err() && decode_page(2, 9, &page).is_err(), "byte {at}");
             block[at] ^= 0x10;
             page[at] ^= 0x80;
         }
-        assert!(decode_page(8, &page).expect_err("of another place").to_string().contains("number"));
+        assert!(decode_page(2, 8, &page).expect_err("of another place").to_string().contains("number"));
         assert_eq!(Superblock::decode(&[0; 512]).expect("nothing there"), None);
-        assert_eq!(decode_page(3, &[0; 512]).expect("nothing there"), []);
+        assert_eq!(decode_page(1, 3, &[0; 512]).expect("nothing there"), []);
+        assert!(decode_page(2, 3, &[0; 512]).expect_err("pages are never all zero").to_string().contains("all zero"));
+        encode_page(0, [], &mut page);
+        assert!(page.iter().any(|&byte| byte != 0) && decode_page(2, 0, &page).expect("valid").is_empty());
     }
 
     #[test]

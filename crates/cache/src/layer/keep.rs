@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use block::{Blocking, Device, Error, ErrorKind};
 
-use super::format::{ALIGNMENT_BYTES, Entry, Layout, Superblock, decode_page, encode_page};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::format::{ALIGNMENT_BYTES, Entry, Layout, Superblock, Tally, decode_page, encode_page};
 use super::shape::Shape;
 use super::state::State;
 use super::{CacheMode, CacheOptions, dirty_text};
@@ -95,7 +97,7 @@ pub fn examine_store(store: &dyn Device) -> Result<Option<StoreContents>, Error>
         superblock.check(store.info().size_bytes, store.info().block_bytes, layout.slot_bytes, superblock.size_bytes)?;
         let kept = Kept::new(superblock, Facts::none());
         let believed = !kept.superblock.in_use;
-        let entries = kept.read_map(&mut channel, kept.superblock.size_bytes.div_ceil(layout.slot_bytes.into()), believed)?;
+        let entries = if kept.superblock.making { Vec::new() } else { kept.read_map(&mut channel, kept.superblock.size_bytes.div_ceil(layout.slot_bytes.into()), believed)? };
         let bytes = |count: usize| count as u64 * u64::from(layout.slot_bytes);
         Ok(Some(StoreContents {
             in_use: kept.superblock.in_use,
@@ -117,7 +119,9 @@ pub(super) fn examine(store: &dyn Device, lower: &dyn Device, facts: &Facts, opt
     let mut channel = open_beside(store)?;
     let mut block = vec![0; block_bytes as usize];
     channel.read_slice(0, &mut block)?;
-    if let Some(superblock) = Superblock::decode(&block)? {
+    let found = Superblock::decode(&block)?;
+    let is_empty = found.is_none();
+    if let Some(superblock) = found.filter(|superblock| !superblock.making) {
         superblock.check(store_bytes, block_bytes, options.block_bytes, size_bytes)?;
         let witness = Witness::read(&mut channel, WITNESS_OFFSET, superblock.generation)?;
         let samples_agree = if superblock.in_use {
@@ -136,22 +140,55 @@ pub(super) fn examine(store: &dyn Device, lower: &dyn Device, facts: &Facts, opt
         let text = "the cache's device is too small: beside the data it holds a map and takes up to 4MiB for itself";
         return Err(Error::new(ErrorKind::Invalid, text));
     }
-    refuse_foreign(&mut channel)?;
-    let superblock = Superblock { in_use: true, layout, size_bytes, fingerprint: 0, generation: 0, name: lower.describe().to_string() };
+    if is_empty {
+        refuse_foreign(&mut channel, layout, store_bytes)?;
+    }
+    let superblock = Superblock {
+        version: 2,
+        in_use: true,
+        making: true,
+        layout,
+        size_bytes,
+        fingerprint: 0,
+        generation: 0,
+        tally: Tally::default(),
+        name: lower.describe().to_string(),
+    };
     Ok(Kept::new(superblock, facts.clone()))
 }
 
-/// Signatures of others lie somewhat behind the start: what is to become a store must be zero as far as data cannot lie.
-fn refuse_foreign(channel: &mut Blocking) -> Result<(), Error> {
-    let mut bytes = vec![0; ALIGNMENT_BYTES as usize];
-    channel.read_slice(0, &mut bytes)?;
-    match bytes.iter().position(|&byte| byte != 0) {
-        None => Ok(()),
-        Some(at) => {
-            let text = format!("what is to be the cache holds something already (byte {at} is not zero); name a new file");
-            Err(Error::new(ErrorKind::Refused, text))
+/// How much of the data, and how many places further on, are looked at before a store is made.
+const DATA_LOOKED_AT_BYTES: u64 = 16 << 20;
+const PLACES_LOOKED_AT: u64 = 256;
+
+/// What is to become a store must be empty: signatures of others lie somewhat behind the start, and a store whose beginning was
+/// lost (trimmed, or left out of a sparse copy) still has its map, or its first slots. All of the map is looked at, and of the data
+/// where they begin and places over all the rest.
+fn refuse_foreign(channel: &mut Blocking, layout: Layout, store_bytes: u64) -> Result<(), Error> {
+    let block = u64::from(layout.block_bytes);
+    let mut look = |offset: u64, length: u64| {
+        let mut bytes = vec![0; length as usize];
+        channel.read_slice(offset, &mut bytes)?;
+        match bytes.iter().position(|&byte| byte != 0) {
+            None => Ok(()),
+            Some(at) => {
+                let text = format!(
+                    "what is to be the cache has no superblock and is not empty (byte {} is not zero): it holds something else, or it is a store \
+                     that has lost its beginning. Name a new file; a disk that holds nothing of worth can be emptied with blkdiscard",
+                    offset + at as u64
+                );
+                Err(Error::new(ErrorKind::Refused, text))
+            }
         }
+    };
+    let end = store_bytes / block * block;
+    let whole = (layout.data_offset() + DATA_LOOKED_AT_BYTES).min(end);
+    for offset in (0..whole).step_by(PIECE_BYTES as usize) {
+        look(offset, PIECE_BYTES.min(whole - offset))?;
     }
+    let length = 4096.max(block);
+    let step = ((end - whole) / PLACES_LOOKED_AT / block * block).max(length);
+    (whole..end).step_by(step as usize).try_for_each(|offset| look(offset, length.min(end - offset)))
 }
 
 impl Kept {
@@ -170,8 +207,11 @@ impl Kept {
     ) -> Result<(), Error> {
         let mut channel = open_beside(store)?;
         let layout = self.superblock.layout;
-        if self.superblock.generation == 0 {
-            self.write_map(&mut channel, None)?;
+        if self.superblock.making {
+            // A crash on the way leaves a store that is made anew, not one without a superblock that holds something.
+            self.write_superblock(&mut channel)?;
+            self.write_map(&mut channel, state)?;
+            self.superblock.making = false;
         } else {
             let believed = !self.superblock.in_use && self.answer == Answer::Unchanged;
             let entries = self.read_map(&mut channel, shape.blocks(), believed)?;
@@ -180,6 +220,10 @@ impl Kept {
                 return Err(Error::new(ErrorKind::Corrupt, text));
             }
             self.note = self.judge(shape, state)?;
+            if self.superblock.version == 1 {
+                // Its pages may be all zero. What is written says the same, in either version.
+                self.write_map(&mut channel, state)?;
+            }
             if state.dirty_slots() > 0 && mode != CacheMode::WriteBack {
                 let text = format!(
                     "the device below lacks {}; open the cache with mode=write-back, which writes them out",
@@ -188,7 +232,9 @@ impl Kept {
                 return Err(Error::new(ErrorKind::Refused, text));
             }
         }
+        self.superblock.version = 2;
         self.superblock.in_use = true;
+        self.superblock.tally = Tally::default();
         self.superblock.generation += 1;
         self.superblock.name = lower.describe().to_string();
         debug_assert_eq!(shape.data_offset, layout.data_offset());
@@ -232,31 +278,45 @@ impl Kept {
         let page_bytes = u64::from(layout.block_bytes);
         let together = (PIECE_BYTES / page_bytes).max(1);
         let (mut bytes, mut entries) = (Vec::new(), Vec::new());
+        let (mut found, mut sum) = (Tally::default(), Xxh3::new());
         for first in (0..layout.pages()).step_by(together as usize) {
             bytes.resize((together.min(layout.pages() - first) * page_bytes) as usize, 0);
             channel.read_slice(layout.page_offset(first), &mut bytes)?;
             for (number, page) in (first..).zip(bytes.chunks(page_bytes as usize)) {
                 let first_slot = number * u64::from(layout.slots_per_page());
-                for Entry { place, block, dirty } in decode_page(number, page)? {
+                sum.update(&page[..4]);
+                for Entry { place, block, dirty } in decode_page(self.superblock.version, number, page)? {
                     if block >= blocks {
                         let text = format!("page {number} of the map is damaged: the device below has no block {block}");
                         return Err(Error::new(ErrorKind::Corrupt, text));
                     }
+                    *if dirty { &mut found.dirty } else { &mut found.clean } += 1;
                     if dirty || believed {
                         entries.push(((first_slot + u64::from(place)) as u32, block, dirty));
                     }
                 }
             }
         }
+        found.sum = sum.digest();
+        let said = self.superblock.tally;
+        if !self.superblock.in_use && self.superblock.version > 1 && found != said {
+            let text = format!(
+                "the map is not the one that the cache was closed with: it had {} clean and {} dirty blocks, and now it has {} and {}",
+                said.clean, said.dirty, found.clean, found.dirty
+            );
+            return Err(Error::new(ErrorKind::Corrupt, text));
+        }
         Ok(entries)
     }
 
-    /// Writes the whole map as the state is, or, for a new store, zeroes, and makes it durable.
-    fn write_map(&self, channel: &mut Blocking, state: Option<&State>) -> Result<(), Error> {
+    /// Writes the whole map as the state is, and makes it durable.
+    fn write_map(&self, channel: &mut Blocking, state: &State) -> Result<Tally, Error> {
         let layout = self.superblock.layout;
         let (page_bytes, slots_per_page) = (u64::from(layout.block_bytes), u64::from(layout.slots_per_page()));
         let mut pages: BTreeMap<u64, Vec<Entry>> = BTreeMap::new();
-        for (slot, block, dirty) in state.into_iter().flat_map(State::contents) {
+        let (mut tally, mut sum) = (Tally::default(), Xxh3::new());
+        for (slot, block, dirty) in state.contents() {
+            *if dirty { &mut tally.dirty } else { &mut tally.clean } += 1;
             let (page, place) = (u64::from(slot) / slots_per_page, (u64::from(slot) % slots_per_page) as u32);
             pages.entry(page).or_default().push(Entry { place, block, dirty });
         }
@@ -264,12 +324,14 @@ impl Kept {
         for first in (0..layout.pages()).step_by(together as usize) {
             let count = together.min(layout.pages() - first);
             let mut bytes = vec![0; (count * page_bytes) as usize];
-            for (number, page) in (first..).zip(bytes.chunks_mut(page_bytes as usize)).filter(|_| state.is_some()) {
+            for (number, page) in (first..).zip(bytes.chunks_mut(page_bytes as usize)) {
                 encode_page(number, pages.remove(&number).unwrap_or_default(), page);
+                sum.update(&page[..4]);
             }
             channel.write_slice(layout.page_offset(first), &bytes)?;
         }
-        channel.flush()
+        channel.flush()?;
+        Ok(Tally { sum: sum.digest(), ..tally })
     }
 
     /// Writes the map and marks the store as closed; everything that is in it is durable, and so is the device below.
@@ -277,7 +339,7 @@ impl Kept {
         let mut channel = open_beside(store)?;
         open_beside(lower)?.flush()?;
         channel.flush()?;
-        self.write_map(&mut channel, Some(state))?;
+        self.superblock.tally = self.write_map(&mut channel, state)?;
         let block_bytes = self.superblock.layout.block_bytes;
         // What writes move is taken down when the last has been made: by the seal.
         let witness = Witness { sample: sample(lower, block_bytes)?, ..Witness::in_use(self.superblock.generation, &self.facts) };
