@@ -2,9 +2,11 @@
 
 mod common;
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
-use block::{Checked, Device, Emulated, Error, ErrorKind, Info, Reactor, Support};
+use block::{Channel, Checked, Completion, Device, Emulated, Error, ErrorKind, Info, Node, Op, Reactor, Request, Support};
 use cache::{Cache, CacheMode, CacheOptions, Facts, KeepingOptions, LeafFacts, PolicyKind, StoreContents, StoreSeal, examine_store};
 use reactor::{Random, derive_seed};
 use testkit::crash::{self, Crashable, Options, Rig, Summary};
@@ -471,6 +473,88 @@ fn a_store_of_version_1_is_read_and_one_of_a_later_version_is_refused_in_one_lin
     blocking(&*open(&store, &lower, BACK).expect("a cache")).read_slice(0, &mut found).expect("a read");
     assert_eq!(found, [7; 4096]);
     assert_eq!(examine_store(&*store).expect("readable").expect("a cache's").dirty_bytes, 4096, "it is of version 2 now");
+}
+
+/// A store on a host that is full: what was never written to takes nothing.
+struct Full {
+    below: Arc<Memory>,
+    is_full: AtomicBool,
+    taken: Mutex<HashSet<u64>>,
+}
+struct FullChannel(Box<dyn Channel>, Arc<Full>, Vec<Completion>);
+struct FullDevice(Arc<Full>);
+
+impl Device for FullDevice {
+    fn info(&self) -> &Info {
+        self.0.below.info()
+    }
+    fn describe(&self) -> Node {
+        self.0.below.describe()
+    }
+    fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
+        Ok(Box::new(FullChannel(self.0.below.open(depth, reactor)?, Arc::clone(&self.0), Vec::new())))
+    }
+}
+
+impl Channel for FullChannel {
+    fn submit(&mut self, request: Request) {
+        if let Op::Write { offset, from, .. } = &request.op {
+            let mut taken = self.1.taken.lock().expect("not poisoned");
+            let blocks = offset / 512..(offset + from.len() as u64) / 512;
+            if self.1.is_full.load(Ordering::Relaxed) && blocks.clone().any(|block| !taken.contains(&block)) {
+                self.2.push(request.complete(Err(Error::new(ErrorKind::NoSpace, "no space left on the host"))));
+                return;
+            }
+            taken.extend(blocks);
+        }
+        self.0.submit(request);
+    }
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        self.0.poll(done);
+        done.append(&mut self.2);
+    }
+    fn in_flight(&self) -> u32 {
+        self.0.in_flight() + self.2.len() as u32
+    }
+}
+
+/// "A full host file system under a write-back store makes every read fail": no room means no new block, and nothing else.
+#[test]
+fn a_store_whose_host_is_full_takes_nothing_new_and_loses_nothing() {
+    for mode in MODES {
+        let full = Arc::new(Full { below: Arc::new(Memory::with(store_info(20))), is_full: false.into(), taken: Mutex::default() });
+        let lower = filled(60 * 4096, 3);
+        let mut expected = contents(&*lower);
+        let store: Arc<dyn Device> = Arc::new(FullDevice(Arc::clone(&full)));
+        let cache = Cache::open(store, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), CacheOptions { mode, ..BACK }).expect("a cache");
+        let mut channel = blocking(&cache);
+        let mut write = |channel: &mut block::Blocking, offset: usize, byte: u8, length: usize| {
+            expected[offset..offset + length].fill(byte);
+            channel.write_slice(offset as u64, &vec![byte; length]).expect("a write");
+            expected.clone()
+        };
+        write(&mut channel, 0, 1, 3 * 4096);
+        channel.read_slice(10 * 4096, &mut [0; 4096]).expect("a read that comes in");
+        channel.flush().expect("a flush");
+        full.is_full.store(true, Ordering::Relaxed);
+        // A block that is there and dirty, one that would be new, a part of one, and some of both kinds at once.
+        write(&mut channel, 4096, 2, 4096);
+        write(&mut channel, 20 * 4096, 3, 4096);
+        write(&mut channel, 25 * 4096 + 512, 4, 512);
+        let expected = write(&mut channel, 4096, 5, 6 * 4096);
+        assert_eq!(contents(&cache), expected, "{mode}: reads of clean, dirty and missing blocks");
+        channel.flush().expect("a flush");
+        let status = cache.handle().status().expect("it is open");
+        assert_eq!((status.failure, status.dirty_bytes > 0), (None, mode == CacheMode::WriteBack), "{mode}");
+        drop((channel, cache));
+        full.below.crash(1);
+        full.below.power_on();
+        lower.crash(2);
+        lower.power_on();
+        let options = CacheOptions { mode, ..BACK };
+        let again = Cache::open(Arc::clone(&full.below) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), options);
+        assert_eq!(contents(&again.expect("a cache")), expected, "{mode}");
+    }
 }
 
 #[test]

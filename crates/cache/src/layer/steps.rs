@@ -1,6 +1,6 @@
 //! The steps of reads, writes and write-outs: what is sent, and what is true when it has ended.
 
-use block::{Buf, BufMut, Error, Op, Request, Returned};
+use block::{Buf, BufMut, Error, ErrorKind, Op, Request, Returned};
 
 use super::CacheMode;
 use super::channel::{CacheChannel, below_tag, bounce, keep_first};
@@ -50,7 +50,10 @@ impl CacheChannel {
         if running.step == Step::Fill {
             let part = read.carried[number];
             if let Err(error) = result {
-                self.shared.store_failed(&error);
+                // A sparse store whose host is full takes nothing new; what it has is as good as before.
+                if error.kind() != ErrorKind::NoSpace {
+                    self.shared.store_failed(&error);
+                }
                 read.filling[part] = None;
             }
             return;
@@ -265,7 +268,43 @@ impl CacheChannel {
         }
     }
 
+    /// The store has no room for what is new: it goes to the device below instead, as if it had never been meant to come in.
+    /// False when there is nothing to be sent.
+    fn send_below_instead(&mut self, slot: usize, running: &mut Running) -> bool {
+        let Job::Write(write) = &mut running.job else { unreachable!("a write") };
+        let Content::Data(from) = &write.content else { return false };
+        if write.store_error.as_ref().is_none_or(|error| error.kind() != ErrorKind::NoSpace) {
+            return false;
+        }
+        let mut commands = Vec::new();
+        {
+            let mut state = self.shared.state();
+            for (number, piece) in write.pieces.iter_mut().enumerate() {
+                let is_new = piece.store_failed && !piece.to_lower;
+                if let Some(slot) = piece.slot.filter(|&slot| is_new && !state.is_dirty(slot)) {
+                    debug_assert_eq!(state.directory.find(piece.block), Some(slot));
+                    state.invalidate(piece.block);
+                    (piece.slot, piece.to_lower, piece.store_failed) = (None, true, false);
+                    let from = slice(from, piece.offset - write.offset, piece.length);
+                    commands.push((number, Op::Write { offset: piece.offset, from, fua: write.fua }));
+                }
+            }
+        }
+        if !write.pieces.iter().any(|piece| piece.store_failed) {
+            write.store_error = None;
+        }
+        write.carried = commands.iter().map(|&(number, _)| number..number + 1).collect();
+        running.left = commands.len();
+        for (number, (_, op)) in commands.into_iter().enumerate() {
+            self.lower.send(Request::new(below_tag(slot, number), op));
+        }
+        running.left > 0
+    }
+
     pub(super) fn end_data(&mut self, slot: usize, mut running: Running) {
+        if self.send_below_instead(slot, &mut running) {
+            return self.jobs_put(slot, running);
+        }
         let Job::Write(write) = &mut running.job else { unreachable!("a write") };
         let (mut lost, mut kept_back) = (false, false);
         {
@@ -292,7 +331,9 @@ impl CacheChannel {
             }
         }
         if let Some(error) = write.store_error.take() {
-            self.shared.store_failed(&error);
+            if error.kind() != ErrorKind::NoSpace {
+                self.shared.store_failed(&error);
+            }
             if lost {
                 running.error = Some(at_store(error));
             }

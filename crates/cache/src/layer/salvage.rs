@@ -1,0 +1,99 @@
+//! The way to the dirty blocks of a store that is refused: out of it, to wherever the user says. The store is only read.
+
+use std::sync::Arc;
+
+use block::{BufMut, Device, Error, ErrorKind};
+
+use super::format::{Entry, Superblock, decode_page};
+use crate::beside::open_beside;
+
+/// What is in the way of some of the blocks is named up to here; the rest is counted.
+const NAMED: usize = 8;
+
+/// What was found of a store's dirty blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Salvaged {
+    /// Stack text of the device that the cache was made for.
+    pub name: String,
+    /// Size of that device, in bytes.
+    pub device_bytes: u64,
+    /// Where dirty blocks lie on it, in address order: offset and length in bytes. Of those that could be written, if they were.
+    pub ranges: Vec<(u64, u64)>,
+    /// What could not be salvaged: pages of the map, and blocks, each with the reason.
+    pub lost: Vec<String>,
+}
+
+impl Salvaged {
+    /// How much that is, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.ranges.iter().map(|(_, length)| length).sum()
+    }
+
+    fn lose(&mut self, what: String) {
+        if self.lost.len() < NAMED {
+            self.lost.push(what);
+        } else if self.lost.len() == NAMED {
+            self.lost.push("and more".to_owned());
+        }
+    }
+}
+
+/// Finds the dirty blocks of a store, however its device has changed, and writes them to their places on `target` if there is
+/// one, which is flushed at the end. Damaged pages and blocks that cannot be read are left out and named.
+///
+/// # Errors
+/// [`ErrorKind::Refused`] when it is no cache's store, [`ErrorKind::Corrupt`] when the superblock is damaged,
+/// [`ErrorKind::Invalid`] when the target is too small, and what the target says.
+pub fn salvage(store: &dyn Device, target: Option<&Arc<dyn Device>>) -> Result<Salvaged, Error> {
+    let at_store = |error: Error| error.at("the cache's device");
+    let mut channel = open_beside(store)?;
+    let mut block = vec![0; store.info().block_bytes as usize];
+    channel.read_slice(0, &mut block).map_err(at_store)?;
+    let none = || Error::new(ErrorKind::Refused, "it has no cache's superblock: no cache has used it, or it has lost its beginning");
+    let superblock = Superblock::decode(&block).map_err(at_store)?.ok_or_else(none)?;
+    let layout = superblock.layout;
+    superblock.check(store.info().size_bytes, store.info().block_bytes, layout.slot_bytes, superblock.size_bytes)?;
+    let mut found = Salvaged { name: superblock.name.clone(), device_bytes: superblock.size_bytes, ..Salvaged::default() };
+    if let Some(target) = target.filter(|target| target.info().size_bytes < found.device_bytes) {
+        let text = format!("{} has {} bytes, and the cache's device had {}", target.describe(), target.info().size_bytes, found.device_bytes);
+        return Err(Error::new(ErrorKind::Invalid, text));
+    }
+
+    let slot_bytes = u64::from(layout.slot_bytes);
+    let mut dirty: Vec<(u64, u64)> = Vec::new();
+    let mut page = vec![0; layout.block_bytes as usize];
+    for number in 0..if superblock.making { 0 } else { layout.pages() } {
+        let read = channel.read_slice(layout.page_offset(number), &mut page);
+        match read.and_then(|()| decode_page(superblock.version, number, &page)) {
+            Ok(entries) => {
+                let first = number * u64::from(layout.slots_per_page());
+                let here = entries.into_iter().filter(|entry| entry.dirty && entry.block * slot_bytes < found.device_bytes);
+                dirty.extend(here.map(|Entry { place, block, .. }| (block, first + u64::from(place))));
+            }
+            Err(error) => found.lose(format!("page {number} of the map, with up to {} blocks: {error}", layout.slots_per_page())),
+        }
+    }
+    dirty.sort_unstable();
+
+    let mut to = target.map(|target| open_beside(&**target)).transpose()?;
+    for (block, slot) in dirty {
+        let start = block * slot_bytes;
+        let length = slot_bytes.min(found.device_bytes - start);
+        if let Some(to) = &mut to {
+            match channel.read(layout.data_offset() + slot * slot_bytes, BufMut::zeroed(length as usize)) {
+                Ok(data) => to.write(start, data.freeze())?,
+                Err(error) => {
+                    found.lose(format!("bytes {start}+{length}: {error}"));
+                    continue;
+                }
+            }
+        }
+        match found.ranges.last_mut() {
+            Some((first, so_far)) if *first + *so_far == start => *so_far += length,
+            _ => found.ranges.push((start, length)),
+        }
+    }
+    to.map_or(Ok(()), |mut to| to.flush())?;
+    Ok(found)
+}
