@@ -18,8 +18,8 @@ pub mod simulate;
 mod unchanged;
 
 pub use layer::{
-    Cache, CacheCounts, CacheHandle, CacheKeeper, CacheMode, CacheOptions, CacheStatus, KeepingOptions, StoreContents, StoreSeal,
-    examine_store,
+    Cache, CacheCounts, CacheHandle, CacheKeeper, CacheMode, CacheOptions, CacheStatus, KeepingOptions, Salvaged, StoreContents, StoreSeal,
+    examine_store, salvage,
 };
 pub use overlay::{Changes, DeltaState, Overlay, OverlayOptions, commit, discard, examine, seal_delta};
 pub use policy::{Admission, AdmissionOptions, Directory, POLICY_BYTES_PER_SLOT, PolicyKind, SLOTS_MAX, Slot};

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use block::{Channel, Checked, Completion, Device, Emulated, Error, ErrorKind, Info, Node, Op, Reactor, Request, Support};
-use cache::{Cache, CacheMode, CacheOptions, Facts, KeepingOptions, LeafFacts, PolicyKind, StoreContents, StoreSeal, examine_store};
+use cache::{
+    Cache, CacheMode, CacheOptions, Facts, KeepingOptions, LeafFacts, PolicyKind, StoreContents, StoreSeal, examine_store, salvage,
+};
 use reactor::{Random, derive_seed};
 use testkit::crash::{self, Crashable, Options, Rig, Summary};
 use testkit::model::{self, Load};
@@ -555,6 +557,31 @@ fn a_store_whose_host_is_full_takes_nothing_new_and_loses_nothing() {
         let again = Cache::open(Arc::clone(&full.below) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), options);
         assert_eq!(contents(&again.expect("a cache")), expected, "{mode}");
     }
+}
+
+/// "No way to the dirty blocks once the fingerprint differs", nor after damage: what can be read goes out, the rest is named.
+#[test]
+fn what_is_dirty_can_be_salvaged_from_a_store_that_is_refused() {
+    let (store, lower) = used_once(BACK, true);
+    blocking(&*lower).write_slice(0, &[9; 512]).expect("somebody writes without the cache");
+    assert!(known(&store, &lower, &proven(2), BACK).is_err());
+    let before = contents(&*store);
+    let seen = salvage(&*store, Some((&*lower, &proven(2))), None).expect("it can be read");
+    assert_eq!((&seen.ranges[..], &seen.lost[..]), (&[(BETWEEN + 8192, 4096)][..], &[][..]));
+    assert!(seen.device.expect("it was looked at").contains("was written to"));
+    let mut expected = contents(&*lower);
+    assert_ne!(expected[BETWEEN as usize + 8192], 7, "nothing was written");
+    expected[BETWEEN as usize + 8192..][..4096].fill(7);
+    let target = Arc::clone(&lower) as Arc<dyn Device>;
+    assert_eq!(salvage(&*store, None, Some(&target)).expect("a salvage").bytes(), 4096);
+    assert!(contents(&*lower) == expected && contents(&*store) == before, "the device has it, and the store is as it was");
+
+    // A page that is gone is named.
+    blocking(&*store).write_slice(1 << 20, &[0; 512]).expect("a write");
+    let seen = salvage(&*store, None, None).expect("the rest");
+    assert!(seen.ranges.is_empty() && seen.lost[0].contains("page 0 of the map"), "{seen:?}");
+    let small = Arc::new(Memory::new(1 << 20)) as Arc<dyn Device>;
+    assert_eq!(salvage(&*store, None, Some(&small)).expect_err("too small").kind(), ErrorKind::Invalid);
 }
 
 #[test]

@@ -97,7 +97,11 @@ pub fn examine_store(store: &dyn Device) -> Result<Option<StoreContents>, Error>
         superblock.check(store.info().size_bytes, store.info().block_bytes, layout.slot_bytes, superblock.size_bytes)?;
         let kept = Kept::new(superblock, Facts::none());
         let believed = !kept.superblock.in_use;
-        let entries = if kept.superblock.making { Vec::new() } else { kept.read_map(&mut channel, kept.superblock.size_bytes.div_ceil(layout.slot_bytes.into()), believed)? };
+        let entries = if kept.superblock.making {
+            Vec::new()
+        } else {
+            kept.read_map(&mut channel, kept.superblock.size_bytes.div_ceil(layout.slot_bytes.into()), believed)?
+        };
         let bytes = |count: usize| count as u64 * u64::from(layout.slot_bytes);
         Ok(Some(StoreContents {
             in_use: kept.superblock.in_use,
@@ -123,17 +127,8 @@ pub(super) fn examine(store: &dyn Device, lower: &dyn Device, facts: &Facts, opt
     let is_empty = found.is_none();
     if let Some(superblock) = found.filter(|superblock| !superblock.making) {
         superblock.check(store_bytes, block_bytes, options.block_bytes, size_bytes)?;
-        let witness = Witness::read(&mut channel, WITNESS_OFFSET, superblock.generation)?;
-        let samples_agree = if superblock.in_use {
-            // It was being written to.
-            None
-        } else {
-            let same = superblock.fingerprint == fingerprint(lower, block_bytes)?;
-            let taken = witness.as_ref().map_or(0, |witness| witness.sample);
-            Some(same && (taken == 0 || taken == sample(lower, block_bytes)?))
-        };
-        let answer = compare(witness.as_ref(), facts, samples_agree);
-        return Ok(Kept { answer, other_data: samples_agree == Some(false), ..Kept::new(superblock, facts.clone()) });
+        let (answer, other_data) = look_below(&mut channel, &superblock, lower, facts)?;
+        return Ok(Kept { answer, other_data, ..Kept::new(superblock, facts.clone()) });
     }
     let layout = Layout::of(store_bytes, block_bytes, options.block_bytes);
     if layout.slots == 0 {
@@ -155,6 +150,27 @@ pub(super) fn examine(store: &dyn Device, lower: &dyn Device, facts: &Facts, opt
         name: lower.describe().to_string(),
     };
     Ok(Kept::new(superblock, facts.clone()))
+}
+
+/// Whether the device below is what it was when the cache was closed, or, after a crash, the one it was; and whether its data are
+/// known to be others.
+pub(super) fn look_below(
+    channel: &mut Blocking,
+    superblock: &Superblock,
+    lower: &dyn Device,
+    facts: &Facts,
+) -> Result<(Answer, bool), Error> {
+    let witness = Witness::read(channel, WITNESS_OFFSET, superblock.generation)?;
+    let block_bytes = superblock.layout.block_bytes;
+    let samples_agree = if superblock.in_use {
+        // It was being written to.
+        None
+    } else {
+        let same = superblock.fingerprint == fingerprint(lower, block_bytes)?;
+        let taken = witness.as_ref().map_or(0, |witness| witness.sample);
+        Some(same && (taken == 0 || taken == sample(lower, block_bytes)?))
+    };
+    Ok((compare(witness.as_ref(), facts, samples_agree), samples_agree == Some(false)))
 }
 
 /// How much of the data, and how many places further on, are looked at before a store is made.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use block::{BufMut, Device, Error, ErrorKind};
 
 use super::format::{Entry, Superblock, decode_page};
+use super::keep::look_below;
 use crate::beside::open_beside;
+use crate::unchanged::{Answer, Facts};
 
 /// What is in the way of some of the blocks is named up to here; the rest is counted.
 const NAMED: usize = 8;
@@ -17,6 +19,8 @@ pub struct Salvaged {
     pub name: String,
     /// Size of that device, in bytes.
     pub device_bytes: u64,
+    /// How the device is now, in words that go on from "the device …"; `None` where it was not looked at.
+    pub device: Option<String>,
     /// Where dirty blocks lie on it, in address order: offset and length in bytes. Of those that could be written, if they were.
     pub ranges: Vec<(u64, u64)>,
     /// What could not be salvaged: pages of the map, and blocks, each with the reason.
@@ -39,13 +43,13 @@ impl Salvaged {
     }
 }
 
-/// Finds the dirty blocks of a store, however its device has changed, and writes them to their places on `target` if there is
-/// one, which is flushed at the end. Damaged pages and blocks that cannot be read are left out and named.
+/// Finds the dirty blocks of a store, however its device `lower` has changed, which is told if it is given with what is known of it.
+/// Writes them to their places on `target` if there is one, which is flushed at the end. Damaged pages and blocks that cannot be read are left out and named.
 ///
 /// # Errors
 /// [`ErrorKind::Refused`] when it is no cache's store, [`ErrorKind::Corrupt`] when the superblock is damaged,
 /// [`ErrorKind::Invalid`] when the target is too small, and what the target says.
-pub fn salvage(store: &dyn Device, target: Option<&Arc<dyn Device>>) -> Result<Salvaged, Error> {
+pub fn salvage(store: &dyn Device, lower: Option<(&dyn Device, &Facts)>, target: Option<&Arc<dyn Device>>) -> Result<Salvaged, Error> {
     let at_store = |error: Error| error.at("the cache's device");
     let mut channel = open_beside(store)?;
     let mut block = vec![0; store.info().block_bytes as usize];
@@ -56,8 +60,19 @@ pub fn salvage(store: &dyn Device, target: Option<&Arc<dyn Device>>) -> Result<S
     superblock.check(store.info().size_bytes, store.info().block_bytes, layout.slot_bytes, superblock.size_bytes)?;
     let mut found = Salvaged { name: superblock.name.clone(), device_bytes: superblock.size_bytes, ..Salvaged::default() };
     if let Some(target) = target.filter(|target| target.info().size_bytes < found.device_bytes) {
-        let text = format!("{} has {} bytes, and the cache's device had {}", target.describe(), target.info().size_bytes, found.device_bytes);
+        let text =
+            format!("{} has {} bytes, and the cache's device had {}", target.describe(), target.info().size_bytes, found.device_bytes);
         return Err(Error::new(ErrorKind::Invalid, text));
+    }
+    if let Some((lower, facts)) = lower {
+        found.device = Some(match (lower.info().size_bytes == found.device_bytes, superblock.in_use) {
+            (false, _) => format!("has {} bytes, and had {}", lower.info().size_bytes, found.device_bytes),
+            (true, in_use) => match look_below(&mut channel, &superblock, lower, facts)?.0 {
+                Answer::Unchanged => "is unchanged".to_owned(),
+                Answer::Unknown(_) if in_use => "is the same, as far as can be known after a crash".to_owned(),
+                Answer::Unknown(why) | Answer::Changed(why) | Answer::Another(why) => why,
+            },
+        });
     }
 
     let slot_bytes = u64::from(layout.slot_bytes);

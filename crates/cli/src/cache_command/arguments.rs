@@ -56,6 +56,18 @@ text. A cache on a file or device has the size of that.")]
         cache: Option<usize>,
     },
 
+    /// Get at the dirty blocks of a store that is refused: what it has, and out of it to a file or the device
+    #[command(after_long_help = "\
+Examples:
+  raidloom cache salvage /ssd/cache.img disk.img
+  raidloom cache salvage /ssd/cache.img --file blocks.img
+  raidloom cache salvage /ssd/cache.img disk.img --write
+
+Without --write or --file nothing is written: it says what the store has and how the device has
+changed since. The store stays as it is; remove it when nothing in it is wanted any more.
+What cannot be read is named, and the exit code is 1 then.")]
+    Salvage(Box<SalvageArguments>),
+
     /// Write out what is dirty in a cache, so that the device below is complete without it
     #[command(after_long_help = "\
 Examples:
@@ -72,6 +84,29 @@ The cache stays warm. If it is cut off, the same command goes on.")]
         #[arg(long, value_name = "PATH", help_heading = "Consent")]
         allow_device: Vec<PathBuf>,
     },
+}
+
+/// `cache salvage`.
+#[derive(Args, Debug)]
+pub(crate) struct SalvageArguments {
+    /// The store: a file, or the stack text of what it lies on; it is only read
+    pub store: String,
+
+    /// The device that the cache was made for, as it stands in the cache: how it has changed is said
+    #[arg(required_unless_present = "file")]
+    pub device: Option<String>,
+
+    /// Write the blocks to their places on the device, over what it has there now
+    #[arg(long, requires = "device")]
+    pub write: bool,
+
+    /// Write the blocks to their places in a new sparse file, as large as the device
+    #[arg(long, value_name = "PATH", conflicts_with = "write")]
+    pub file: Option<PathBuf>,
+
+    /// Consent to write to a block device that has no serial number, such as a loop device (once for each)
+    #[arg(long, value_name = "PATH", help_heading = "Consent")]
+    pub allow_device: Vec<PathBuf>,
 }
 
 /// `cache simulate`.

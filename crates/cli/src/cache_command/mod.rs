@@ -19,6 +19,7 @@ pub(crate) fn cache(output: &Output, verb: &CacheVerb) -> Result<(), Failure> {
         CacheVerb::Simulate(arguments) => simulate::simulate(output, arguments),
         CacheVerb::Status { cache } => store::status(output, cache),
         CacheVerb::Resize { name, size, cache } => running::resize(output, name, size, *cache),
+        CacheVerb::Salvage(arguments) => store::salvage(output, arguments),
         CacheVerb::Flush { cache, allow_device } => store::flush(output, cache, allow_device),
     }
 }
