@@ -207,7 +207,8 @@ impl Ci {
             Ok(output) => {
                 let text = String::from_utf8_lossy(&output.stderr);
                 let why = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("cargo +nightly miri does not run");
-                Ending::Skipped(why.trim_start_matches("error: ").to_owned())
+                let why = why.trim_start_matches("error: ");
+                Ending::Skipped(format!("{why}: rustup toolchain install nightly --component miri, then cargo xtask ci miri"))
             }
             Err(error) => Ending::Skipped(format!("cargo cannot be started: {error}")),
         }

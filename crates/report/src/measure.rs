@@ -1,7 +1,7 @@
 //! How wide a text may become: the page takes the reader's own font, so charts keep room for the widest that is usual.
 //!
-//! The advances are those of DejaVu Sans, which plain Debian shows and which is as wide as Verdana; system fonts are narrower by a
-//! tenth to a fifth. A chart that fits in it fits everywhere.
+//! The advances are those of DejaVu Sans, which is as wide as Verdana and wider than system fonts by a tenth to a fifth. Thin letters
+//! get what a font of one width gives all of them: where Debian has Chromium and one family of fonts, that is what `system-ui` means.
 
 /// Advances of the characters from space to tilde, in hundredths of the font's size, rounded up.
 const REGULAR: [u8; 95] = [
@@ -15,6 +15,8 @@ const BOLD: [u8; 95] = [
     78, 77, 74, 84, 69, 69, 83, 84, 38, 38, 78, 64, 100, 84, 86, 74, 86, 78, 73, 69, 82, 78, 111, 78, 73, 73, 46, 37, 46, 84, 50, 50, 68,
     72, 60, 72, 68, 44, 72, 72, 35, 35, 67, 35, 105, 72, 69, 72, 72, 50, 60, 48, 72, 66, 93, 65, 66, 59, 72, 37, 72, 84,
 ];
+/// Least advance of a character: that of Liberation Mono and DejaVu Sans Mono.
+const ONE_WIDTH: u8 = 61;
 /// What any other character gets: an ideograph's width.
 const OTHER: u8 = 100;
 
@@ -43,12 +45,10 @@ impl Face {
 pub(crate) fn width(text: &str, face: Face) -> f64 {
     let (advances, size) = face.advances();
     let hundredths = |character: char| match character {
-        ' '..='~' => advances[character as usize - 32],
-        // A figure space is a digit wide, and a narrow one a third of it.
+        ' '..='~' => advances[character as usize - 32].max(ONE_WIDTH),
+        // A figure space is a digit wide.
         '\u{2007}' => advances[16],
-        '\u{202f}' => advances[0],
-        '·' => 40,
-        '–' => 60,
+        '\u{202f}' | '·' | '–' => ONE_WIDTH,
         _ => OTHER,
     };
     text.chars().map(|character| f64::from(hundredths(character)) * size / 100.0).sum()
