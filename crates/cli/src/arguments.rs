@@ -372,11 +372,12 @@ After a server was killed, this also cleans up what it has left behind.")]
     #[command(after_long_help = "Examples:\n  raidloom array list\n  raidloom array list --json | jq '.[].attached'")]
     List,
 
-    /// Mount an attached array; a file system is made first where there is none
+    /// Mount an attached array; with --fs a file system is made first where there is none
     #[command(after_long_help = "\
 Examples:
   raidloom array mount tank /mnt --fs ext4
   raidloom array mount tank /mnt --fs xfs --options noatime,discard
+  raidloom array mount disc /mnt                  # whatever is there, an ISO image too
 
 File systems: ext4, ext3, ext2, xfs, btrfs, ntfs, vfat, exfat, udf, f2fs. Whatever carries a
 mark of any kind is mounted as it is, or not at all.")]

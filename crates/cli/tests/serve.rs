@@ -194,7 +194,15 @@ fn a_mounted_array_is_not_stopped() {
     assert!(bench.ok(&["array", "mount", "disk", "mnt", "--fs", "ext4"]).starts_with("disk: ext4 mounted at "));
     assert_eq!(fs::read_to_string(point.join("file")).unwrap(), "precious");
     bench.ok(&["array", "umount", "disk"]);
+    // What is there is found.
+    assert!(bench.ok(&["array", "mount", "disk", "mnt"]).starts_with("disk: ext4 mounted at "));
+    assert_eq!(fs::read_to_string(point.join("file")).unwrap(), "precious");
+    bench.ok(&["array", "umount", "disk"]);
     bench.ok(&["array", "stop", "disk"]);
+    bench.ok(&["array", "start", "--attach", "--name", "new", "ram:32MiB"]);
+    let said = bench.fails(2, &["array", "mount", "new", "mnt"]);
+    assert!(said.contains("it holds no file system; --fs KIND makes one"), "{said}");
+    bench.ok(&["array", "stop", "new"]);
     assert!(bench.is_clean());
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A file system is made only where nothing known is: whatever carries a mark is mounted as it is, or not at all.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -50,10 +50,32 @@ impl FileSystem {
         found.ok_or_else(|| Error::usage(format!("{name}: no such file system; there are {}", known())))
     }
 
-    /// Makes one on `device`, which holds nothing.
+    /// Whether one can be mounted here: the kernel has it, or a module for it, or there is a program that serves it.
     ///
     /// # Errors
-    /// When something is there already, or what the program says.
+    /// That it cannot, and what would help.
+    pub fn check_mountable(&self) -> Result<(), Error> {
+        let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        let modules = Path::new("/lib/modules").join(release);
+        let helper = format!("mount.{}", self.kind);
+        let has_helper = ["/sbin", "/usr/sbin"].iter().any(|folder| Path::new(folder).join(&helper).exists());
+        let known = read(Path::new("/proc/filesystems"));
+        let modules = read(&modules.join("modules.dep")) + &read(&modules.join("modules.builtin"));
+        if can_mount(self.kind, &known, &modules, has_helper) {
+            return Ok(());
+        }
+        let text = format!("{}: this kernel has neither this file system nor a module for it, and {helper} is not there", self.name);
+        Err(Error::refused(text).then(format!(
+            "nothing was changed; `apt-get install {}` or a kernel with it helps, or another file system (raidloom check)",
+            self.package
+        )))
+    }
+
+    /// Makes one on `device`, which holds nothing, if it can be mounted then.
+    ///
+    /// # Errors
+    /// When something is there already, when it could not be mounted, or what the program says.
     pub fn make(&self, device: &Path) -> Result<(), Error> {
         self.make_with(device, None)
     }
@@ -66,6 +88,7 @@ impl FileSystem {
         if let Some(found) = holds(device)? {
             return Err(Error::refused(format!("{}: it holds something already: {found}", device.display())));
         }
+        self.check_mountable()?;
         let mut command = Command::new(self.maker[0]);
         command.args(&self.maker[1..]).args(options.into_iter().flat_map(str::split_ascii_whitespace)).arg(device);
         run(&mut command, self.package)
@@ -80,6 +103,32 @@ impl FileSystem {
         command.args(["-t", self.kind]).args(options.map(|options| format!("-o{options}"))).arg("--").arg(device).arg(point);
         run(&mut command, self.package)
     }
+}
+
+/// Whether `mount` finds somebody for a kind of file system: `filesystems` is `/proc/filesystems`, `modules` lists the kernel's
+/// modules, by path. A program that serves it does so through FUSE.
+fn can_mount(kind: &str, filesystems: &str, modules: &str, has_helper: bool) -> bool {
+    let knows = |kind: &str| {
+        let known = filesystems.lines().any(|line| line.split_whitespace().next_back() == Some(kind));
+        let file = format!("/{}.ko", kind.replace("fuseblk", "fuse"));
+        let in_module = |line: &str| line.split(':').next().is_some_and(|path| path.contains(&file));
+        known || modules.lines().any(in_module)
+    };
+    knows(kind) || (has_helper && knows("fuseblk"))
+}
+
+/// Mounts whatever file system is on `device`, an image of a disc included, and says which that is; `options` as `mount -o`
+/// takes them.
+///
+/// # Errors
+/// What `mount` says.
+pub fn mount_found(device: &Path, point: &Path, options: Option<&str>) -> Result<String, Error> {
+    let mut command = Command::new("mount");
+    command.args(options.map(|options| format!("-o{options}"))).arg("--").arg(device).arg(point);
+    run(&mut command, "mount")?;
+    // What was mounted last lies on top.
+    let found = system::mounts().into_iter().rev().find(|mount| mount.point == point).map(|mount| mount.kind);
+    Ok(found.unwrap_or_else(|| "a file system".to_owned()))
 }
 
 /// What a file or device holds, as far as it is known; `None` when there is no mark on it.
@@ -177,6 +226,36 @@ mod tests {
         file.write_all_at(b"XFSB", 0).unwrap();
         let error = FileSystem::named("ext4").unwrap().make(&path).unwrap_err();
         assert!(error.to_string().contains("holds something already: XFS"), "{error}");
+    }
+
+    #[test]
+    fn what_the_kernel_could_not_mount_is_not_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        File::create(&path).unwrap().set_len(1 << 20).unwrap();
+        let none = FileSystem { name: "none such", maker: &["sh", "-c", "echo made > \"$0\""], kind: "none-such", package: "none" };
+        let error = none.make(&path).unwrap_err().to_string();
+        assert!(error.contains("neither this file system nor a module") && error.contains("nothing was changed"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), vec![0; 1 << 20], "as it was");
+    }
+
+    #[test]
+    fn a_kernel_a_module_or_a_helper_can_mount() {
+        let filesystems = "nodev\tproc\n\text4\n\tfuseblk\n";
+        let modules = "kernel/fs/fat/vfat.ko.xz: kernel/fs/fat/fat.ko.xz\nkernel/fs/xfs/xfs.ko:\n";
+        for (kind, filesystems, modules, has_helper, expected) in [
+            ("ext4", filesystems, "", false, true),
+            ("ext", filesystems, "", false, false),
+            ("vfat", filesystems, "", false, false),
+            ("vfat", filesystems, modules, false, true),
+            ("fat", filesystems, "kernel/fs/fat/vfat.ko: kernel/fs/fat/fat.ko\n", false, false),
+            ("xfs", "", modules, false, true),
+            ("ntfs-3g", filesystems, "", true, true),
+            ("ntfs-3g", "", "kernel/fs/fuse/fuse.ko:\n", true, true),
+            ("ntfs-3g", "\text4\n", "", true, false),
+        ] {
+            assert_eq!(can_mount(kind, filesystems, modules, has_helper), expected, "{kind} {filesystems:?} {modules:?}");
+        }
     }
 
     #[test]

@@ -25,12 +25,12 @@ pub enum Command {
     Status,
     /// End, unless something is mounted from it.
     Stop,
-    /// Mount the file system on it, which is made first where there is nothing.
+    /// Mount the file system on it, whichever that is, or of a kind, which is made first where there is nothing.
     Mount {
         /// Where; an absolute path.
         point: PathBuf,
-        /// Which kind.
-        file_system: String,
+        /// Which kind; without one, whichever is there.
+        file_system: Option<String>,
         /// As `mount -o` takes them.
         options: Option<String>,
     },

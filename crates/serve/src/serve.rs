@@ -105,7 +105,7 @@ impl Server {
             settings,
         });
         if let Some(wanted) = &server.settings.mount {
-            let mounted = server.mount(&wanted.folder, &wanted.fs, wanted.options.as_deref());
+            let mounted = server.mount(&wanted.folder, Some(&wanted.fs), wanted.options.as_deref());
             if let Err(error) = mounted {
                 server.end_all()?;
                 return Err(error);
@@ -262,7 +262,7 @@ impl Server {
         let _operation = lock(&self.operation);
         match command {
             Command::Stop => self.end_all().map(|problems| json!({ "problems": problems })),
-            Command::Mount { point, file_system, options } => self.mount(&point, &file_system, options.as_deref()),
+            Command::Mount { point, file_system, options } => self.mount(&point, file_system.as_deref(), options.as_deref()),
             Command::Unmount => self.unmount(),
             Command::FlushCaches => caches::flush(&self.name, &self.caches),
             Command::ResizeCache { cache, size_bytes } => caches::resize(&self.name, &self.caches, &*self.upkeep()?, cache, size_bytes),
@@ -320,8 +320,8 @@ impl Server {
         Ok(problems)
     }
 
-    fn mount(&self, point: &Path, file_system: &str, options: Option<&str>) -> Result<Value, Error> {
-        let kind = FileSystem::named(file_system)?;
+    fn mount(&self, point: &Path, file_system: Option<&str>, options: Option<&str>) -> Result<Value, Error> {
+        let kind = file_system.map(FileSystem::named).transpose()?;
         let Some(attached) = self.attached() else {
             return Err(Error::usage(format!("{}: it is not attached; start it with --attach", self.name)));
         };
@@ -337,17 +337,25 @@ impl Server {
             if self.is_read_only() {
                 return Err(Error::refused(format!("{}: it holds no file system, and it is read-only", device.display())));
             }
+            let Some(kind) = kind else {
+                let text = format!("{}: it holds no file system; --fs KIND makes one (--fs ext4)", self.name);
+                return Err(Error::usage(text));
+            };
             kind.make(device)?;
         }
         // The kernel's table names the real path.
         let point = point.canonicalize().map_err(|error| Error::from_io(point.display(), &error))?;
         lock(&self.journal).note_mount(&point, device)?;
-        kind.mount(device, &point, options).map_err(|error| match found {
+        let mounted = match kind {
+            Some(kind) => kind.mount(device, &point, options).map(|()| kind.name.to_owned()),
+            None => mount::mount_found(device, &point, options),
+        };
+        let file_system = mounted.map_err(|error| match found {
             Some(found) => error.then(format!("{} holds: {found}", device.display())),
             None => error,
         })?;
         lock(&self.mounted).push(point.clone());
-        Ok(json!({ "device": device, "point": point, "file_system": kind.name, "made": found.is_none() }))
+        Ok(json!({ "device": device, "point": point, "file_system": file_system, "made": found.is_none() }))
     }
 
     fn unmount(&self) -> Result<Value, Error> {

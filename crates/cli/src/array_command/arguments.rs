@@ -182,9 +182,9 @@ pub(crate) struct MountArguments {
     /// Where to mount it
     pub folder: PathBuf,
 
-    /// Which file system; made first where there is nothing yet
+    /// Which file system; made first where there is nothing yet. Without it, whichever is there
     #[arg(long, value_name = "KIND")]
-    pub fs: String,
+    pub fs: Option<String>,
 
     /// As `mount -o` takes them
     #[arg(short, long, value_name = "OPTIONS")]
