@@ -1,9 +1,11 @@
-//! `raidloom check`: what this machine can do, what is missing, and the command that installs it.
+//! `raidloom check`: what a user of this machine can do with raidloom, what is missing, and the command that provides it. What
+//! those need who work on raidloom itself is in `tools/packages.txt`.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use device::{Direct, FileDevice, FileOptions};
+use host::mount::{FILE_SYSTEMS, FileSystem};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -19,29 +21,12 @@ struct Finding {
     /// What it is for.
     purpose: &'static str,
     /// What to do when it is missing.
-    remedy: &'static str,
+    remedy: String,
 }
 
 /// Looks at everything; fails when something is missing that nothing works without.
 pub(crate) fn check(output: &Output) -> Result<(), Failure> {
-    let findings = [
-        Finding {
-            name: "io_uring",
-            needed: true,
-            found: reactor::Reactor::wall().map(|_| "works".to_owned()).map_err(|error| error.to_string()),
-            purpose: "all work on files and disks",
-            remedy: "needs Linux 5.19 or newer; sysctl kernel.io_uring_disabled=0; in a container, a profile that allows it",
-        },
-        Finding {
-            name: "direct I/O here",
-            needed: false,
-            found: direct_io(Path::new(".")),
-            purpose: "measuring the disk instead of the page cache",
-            remedy: "use a folder on a disk's file system (ext4, XFS, btrfs); elsewhere files are measured through the cache, and it is said",
-        },
-        tool("fio", "comparing with other programs (cargo xtask bench)", "apt-get install fio"),
-        tool("chromium", "looking at the report in the tests", "apt-get install chromium"),
-    ];
+    let findings = findings();
     if output.json {
         let document: Vec<_> = findings
             .iter()
@@ -52,7 +37,7 @@ pub(crate) fn check(output: &Output) -> Result<(), Failure> {
                     "needed": finding.needed,
                     "found": finding.found.as_ref().map_or_else(String::as_str, String::as_str),
                     "purpose": finding.purpose,
-                    "remedy": finding.found.is_err().then_some(finding.remedy),
+                    "remedy": finding.found.is_err().then_some(&finding.remedy),
                 })
             })
             .collect();
@@ -80,11 +65,138 @@ pub(crate) fn check(output: &Output) -> Result<(), Failure> {
     }
 }
 
-fn tool(name: &'static str, purpose: &'static str, remedy: &'static str) -> Finding {
+/// What a user may need, looked for.
+fn findings() -> Vec<Finding> {
+    let findings = vec![
+        Finding {
+            name: "io_uring",
+            needed: true,
+            found: reactor::Reactor::wall().map(|_| "works".to_owned()).map_err(|error| error.to_string()),
+            purpose: "all work on files and disks",
+            remedy: "needs Linux 5.19 or newer; sysctl kernel.io_uring_disabled=0; in a container, a profile that allows it".to_owned(),
+        },
+        Finding {
+            name: "direct I/O here",
+            needed: false,
+            found: direct_io(Path::new(".")),
+            purpose: "measuring the disk instead of the page cache",
+            remedy:
+                "use a folder on a disk's file system (ext4, XFS, btrfs); elsewhere files are measured through the cache, and it is said"
+                    .to_owned(),
+        },
+        Finding {
+            name: "root",
+            needed: false,
+            found: match rustix::process::geteuid().is_root() {
+                true => Ok("you are root".to_owned()),
+                false => Err("you are not root".to_owned()),
+            },
+            purpose: "disks, block devices of arrays (--attach), mounting; files, NBD and --attach=file need no root",
+            remedy: "sudo raidloom ...".to_owned(),
+        },
+        Finding {
+            name: "FUSE",
+            needed: false,
+            found: fuse(),
+            purpose: "arrays as files and block devices (--attach)",
+            remedy: "modprobe fuse; apt-get install fuse3; in a container, --device /dev/fuse --cap-add SYS_ADMIN".to_owned(),
+        },
+        Finding {
+            name: "loop devices",
+            needed: false,
+            found: opens(Path::new("/dev/loop-control")),
+            purpose: "arrays as block devices (--attach); without them --attach=file",
+            remedy: "modprobe loop; as root".to_owned(),
+        },
+        Finding {
+            name: "free space here",
+            needed: false,
+            found: free_space(Path::new(".")),
+            purpose: "member files, runs",
+            remedy: "use a folder on another file system".to_owned(),
+        },
+        Finding {
+            name: "governor",
+            needed: false,
+            found: governor(),
+            purpose: "the same speed of the processor in every trial",
+            remedy: "cpupower frequency-set -g performance (apt-get install linux-cpupower)".to_owned(),
+        },
+        Finding {
+            name: "memory cgroup",
+            needed: false,
+            found: memory_cgroup(),
+            purpose: "bench --memory",
+            remedy: "as root, or systemd-run --user --scope -p Delegate=yes raidloom ...".to_owned(),
+        },
+        tool("nbdinfo", "looking at NBD exports, copying them (nbdcopy)", "apt-get install libnbd-bin"),
+        tool("nbd-client", "NBD exports as block devices", "apt-get install nbd-client; modprobe nbd"),
+        tool("qemu-img", "NBD exports as images: convert, compare", "apt-get install qemu-utils"),
+        tool("linux.uml", "a Linux of its own in user mode (guests)", "apt-get install user-mode-linux"),
+    ];
+    findings.into_iter().chain(FILE_SYSTEMS.iter().map(file_system)).collect()
+}
+
+/// A program, also where only root's path leads.
+fn program(name: &str) -> Result<String, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());
-    let found = found.map(|file| file.display().to_string()).ok_or_else(|| "not on the PATH".to_owned());
-    Finding { name, needed: false, found, purpose, remedy }
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    let found = folders.map(|folder| folder.join(name)).find(|file| file.is_file());
+    found.map(|file| file.display().to_string()).ok_or_else(|| format!("{name} is not on the PATH"))
+}
+
+fn tool(name: &'static str, purpose: &'static str, remedy: &str) -> Finding {
+    Finding { name, needed: false, found: program(name), purpose, remedy: remedy.to_owned() }
+}
+
+/// A file system that arrays can be given: the program that makes it, and whether the kernel mounts it.
+fn file_system(kind: &FileSystem) -> Finding {
+    let found = match (program(kind.maker()), kind.check_mountable()) {
+        (Ok(maker), Ok(())) => Ok(maker),
+        (Err(missing), Ok(())) => Err(missing),
+        (_, Err(_)) => Err("this kernel does not mount it".to_owned()),
+    };
+    let remedy = format!("apt-get install {}, and a kernel that has it", kind.package());
+    Finding { name: kind.name, needed: false, found, purpose: "a file system on an array (array mount --fs, plans)", remedy }
+}
+
+fn opens(path: &Path) -> Result<String, String> {
+    let opened = std::fs::File::options().read(true).write(true).open(path);
+    opened.map(|_| path.display().to_string()).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn fuse() -> Result<String, String> {
+    let device = opens(Path::new("/dev/fuse"))?;
+    if rustix::process::geteuid().is_root() { Ok(device) } else { program("fusermount3").map(|helper| format!("{device}, {helper}")) }
+}
+
+fn free_space(folder: &Path) -> Result<String, String> {
+    let space = rustix::fs::statvfs(folder).map_err(|error| error.to_string())?;
+    let bytes = space.f_bavail.saturating_mul(space.f_frsize);
+    let text = format!("{} MiB", bytes >> 20);
+    if bytes < 1 << 30 { Err(format!("only {text}")) } else { Ok(text) }
+}
+
+fn governor() -> Result<String, String> {
+    match std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") {
+        Ok(governor) if governor.trim() == "performance" => Ok("performance".to_owned()),
+        Ok(governor) => Err(governor.trim().to_owned()),
+        Err(_) => Ok("the kernel does not change the frequency, or does not tell".to_owned()),
+    }
+}
+
+/// Whether a memory cgroup could be made: where this process may make groups and memory is among what they limit.
+fn memory_cgroup() -> Result<String, String> {
+    let controllers = std::fs::read_to_string("/sys/fs/cgroup/cgroup.controllers");
+    let has_memory = match &controllers {
+        Ok(controllers) => controllers.split_whitespace().any(|controller| controller == "memory"),
+        Err(_) => Path::new("/sys/fs/cgroup/memory").is_dir(),
+    };
+    match (has_memory, rustix::process::geteuid().is_root()) {
+        (false, _) => Err("there is no memory controller here".to_owned()),
+        (true, false) => Err("only root may make one, unless it was delegated".to_owned()),
+        (true, true) => Ok("there is a memory controller".to_owned()),
+    }
 }
 
 /// Whether a file in `folder` can be used with O_DIRECT, tried on one that has no name.
@@ -94,4 +206,22 @@ fn direct_io(folder: &Path) -> Result<String, String> {
     let options = FileOptions { direct: Direct::Yes, ..FileOptions::default() };
     let device = FileDevice::new(file, &folder.join("(trial)"), &options).map_err(|error| error.to_string())?;
     Ok(format!("works, in blocks of {} bytes", block::Device::info(&device).block_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_told_of_what_a_user_needs_each_with_what_provides_it() {
+        let findings = findings();
+        for needed in
+            ["root", "FUSE", "loop devices", "ext4", "vfat", "free space here", "governor", "memory cgroup", "nbdinfo", "linux.uml"]
+        {
+            assert!(findings.iter().any(|finding| finding.name == needed), "{needed}");
+        }
+        assert!(findings.iter().all(|finding| !finding.remedy.is_empty() && !finding.purpose.is_empty()));
+        // What is for those who work on raidloom stands in tools/packages.txt.
+        assert!(!findings.iter().any(|finding| ["fio", "chromium"].contains(&finding.name)));
+    }
 }

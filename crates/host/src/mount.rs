@@ -40,6 +40,18 @@ pub const FILE_SYSTEMS: &[FileSystem] = &[
 ];
 
 impl FileSystem {
+    /// The program that makes one.
+    #[must_use]
+    pub fn maker(&self) -> &'static str {
+        self.maker[0]
+    }
+
+    /// The Debian package with the tools.
+    #[must_use]
+    pub fn package(&self) -> &'static str {
+        self.package
+    }
+
     /// The one of this name.
     ///
     /// # Errors
