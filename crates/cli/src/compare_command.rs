@@ -198,9 +198,9 @@ mod tests {
         assert!(about("latency_p99_seconds > 10%", "latency_p99_seconds"));
         assert!(!about("lat > 10%", "latency_p99_seconds") && !about("throughput < -5%", "durable_throughput_bytes_per_second"));
         let metrics = BTreeSet::from(["latency_p99_seconds", "throughput_bytes_per_second"]);
-        let text = |limit: &str| Limit::parse(limit).unwrap().matches_nothing(&metrics);
+        let text = |limit: &str| format!("{:?}", Limit::parse(limit).unwrap().matches_nothing(&metrics));
         assert!(text("thruput < -5%").contains("did you mean `throughput`?"), "{}", text("thruput < -5%"));
         assert!(text("latency_p98 > 5%").contains("did you mean `latency_p99`?"));
-        assert!(text("zebras > 5%").ends_with("There are: latency_p99_seconds, throughput_bytes_per_second"));
+        assert!(text("zebras > 5%").contains("There are: latency_p99_seconds, throughput_bytes_per_second\""));
     }
 }
