@@ -4,11 +4,12 @@
 //! caching the blocks a second time, and lets many requests be under way at once.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use block::{Error, ErrorKind};
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::users;
 
@@ -45,7 +46,7 @@ impl LoopDevice {
             return Err(Error::new(ErrorKind::Other, format!("{}: {TOOL} names no device: {output:?}", place())));
         }
         let mut device = LoopDevice { path, sequence: None, attached: true };
-        device.sequence = device.setting("diskseq");
+        device.sequence = sequence(&device.path);
         Ok(device)
     }
 
@@ -67,7 +68,7 @@ impl LoopDevice {
 
     /// Whether it still stands on our file, and not on that of somebody who was given the same name after us.
     fn is_ours(&self) -> bool {
-        self.setting("loop/backing_file").is_some() && self.setting("diskseq") == self.sequence
+        self.setting("loop/backing_file").is_some() && sequence(&self.path) == self.sequence
     }
 
     /// Takes the device away.
@@ -103,6 +104,62 @@ impl Drop for LoopDevice {
 fn setting(device: &Path, name: &str) -> Option<String> {
     let folder = Path::new("/sys/block").join(device.file_name()?);
     Some(fs::read_to_string(folder.join(name)).ok()?.trim_end_matches('\n').to_owned())
+}
+
+/// What loop devices stand on as the kernel has it open: their path, and device and inode number of the backing file. Only whom
+/// the kernel answers, root as a rule, gets a line; empty too where the tool is missing or waits for a file system that hangs.
+#[must_use]
+pub fn backing_files() -> Vec<(PathBuf, u64, u64)> {
+    let mut command = Command::new(TOOL);
+    command.args(["--list", "--raw", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"]).stdin(Stdio::null());
+    bounded(command).map(|text| parse_backing_files(&text)).unwrap_or_default()
+}
+
+/// How long the tool may take to list what there is.
+const LIST_TIME: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+
+/// What a command says, if it comes to its end in time.
+fn bounded(mut command: Command) -> Option<String> {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut said = child.stdout.take()?;
+    let mut text = Vec::new();
+    let mut buffer = [0; 4096];
+    let ended = loop {
+        let mut ready = [PollFd::new(&said, PollFlags::IN)];
+        match rustix::event::poll(&mut ready, Some(&LIST_TIME)) {
+            Err(rustix::io::Errno::INTR) => continue,
+            Ok(1..) => (),
+            _ => break false,
+        }
+        match said.read(&mut buffer) {
+            Ok(0) => break true,
+            Ok(count) => text.extend_from_slice(&buffer[..count]),
+            Err(_) => break false,
+        }
+    };
+    if !ended {
+        let _ = child.kill();
+    }
+    let succeeded = child.wait().is_ok_and(|status| status.success());
+    (ended && succeeded).then(|| String::from_utf8_lossy(&text).into_owned())
+}
+
+/// `/dev/loop0 9994354 \x20\x20254:0\x20`: blanks within a column are escaped, and a column may be empty.
+fn parse_backing_files(text: &str) -> Vec<(PathBuf, u64, u64)> {
+    let line = |line: &str| {
+        let line = line.replace("\\x20", "");
+        let mut fields = line.split_ascii_whitespace();
+        let (name, inode) = (fields.next()?, fields.next()?.parse().ok()?);
+        let (major, minor) = fields.next()?.split_once(':')?;
+        Some((PathBuf::from(name), rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?), inode))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// The number of the present use of a loop device (Linux 5.15 and later): its name is given to the next who asks, this is not.
+#[must_use]
+pub fn sequence(path: &Path) -> Option<String> {
+    setting(path, "diskseq")
 }
 
 /// Takes the loop device `path` away if it stands on the file `over`, which may be gone; it goes with its last user.
@@ -159,4 +216,29 @@ fn run(mut command: Command) -> Result<String, Error> {
         _ => ErrorKind::Other,
     };
     Err(Error::new(kind, said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tools_list_is_read_with_its_escapes_and_its_empty_columns() {
+        let text = "/dev/loop0 9994354 \\x20\\x20\\x20254:3\\x20\\x20\n/dev/loop1  \n/dev/loop12 7 259:70000\nnonsense\n";
+        let found = parse_backing_files(text);
+        let numbers = |major, minor| rustix::fs::makedev(major, minor);
+        assert_eq!(
+            found,
+            [(PathBuf::from("/dev/loop0"), numbers(254, 3), 9_994_354), (PathBuf::from("/dev/loop12"), numbers(259, 70000), 7)]
+        );
+    }
+
+    #[test]
+    fn a_tool_that_fails_or_is_not_there_has_said_nothing() {
+        assert_eq!(bounded(Command::new("no-tool-of-that-name")), None);
+        assert_eq!(bounded(Command::new("false")), None);
+        let mut command = Command::new("echo");
+        command.arg("a word");
+        assert_eq!(bounded(command).as_deref(), Some("a word\n"));
+    }
 }

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use stack::Identity;
+
 /// Major and minor number of a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceNumber {
@@ -17,6 +19,11 @@ impl DeviceNumber {
     /// From the number that `stat` gives.
     pub fn from_raw(number: u64) -> DeviceNumber {
         DeviceNumber { major: rustix::fs::major(number), minor: rustix::fs::minor(number) }
+    }
+
+    /// As `stat` gives it.
+    pub fn raw(self) -> u64 {
+        rustix::fs::makedev(self.major, self.minor)
     }
 
     fn parse(text: &str) -> Option<DeviceNumber> {
@@ -156,14 +163,47 @@ pub fn disks_under(mounts: &[Mount], path: &Path) -> Vec<DeviceNumber> {
     number.map(disks_below).unwrap_or_default()
 }
 
-/// The loop devices whose backing file is this one.
-pub fn loops_over(file: &Path) -> Vec<String> {
+/// A loop device that is in use, and what it stands on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// Its path: `/dev/loop0`.
+    pub device: PathBuf,
+    /// The name of its backing file when it was opened, which may mean another file now, or none.
+    pub backing: PathBuf,
+    /// The backing file as the kernel has it open; `None` for whoever may not ask it.
+    pub file: Option<Identity>,
+}
+
+impl Loop {
+    /// Whether it stands on `file`, whose real path is `real`. A name counts only where nothing better is known.
+    pub fn is_over(&self, file: &Identity, real: &Path) -> bool {
+        // A block device has one number and any number of nodes: the node that the kernel has open says nothing of others.
+        if let (Identity::BlockDevice(_), named) = (file, Identity::of(&self.backing)) {
+            return named == *file;
+        }
+        match &self.file {
+            Some(known) => known == file,
+            None => self.backing == real || Identity::of(&self.backing) == *file,
+        }
+    }
+}
+
+/// Every loop device that is in use.
+pub fn loops() -> Vec<Loop> {
     let backed = |folder: &PathBuf| {
         let backing = fs::read_to_string(folder.join("loop/backing_file")).ok()?;
-        (Path::new(backing.trim_end_matches('\n')) == file)
-            .then(|| format!("/dev/{}", folder.file_name().unwrap_or_default().to_string_lossy()))
+        let device = Path::new("/dev").join(folder.file_name()?);
+        Some(Loop { device, backing: PathBuf::from(backing.trim_end_matches('\n')), file: None })
     };
-    folders_in(Path::new("/sys/block")).iter().filter_map(backed).collect()
+    let mut loops: Vec<Loop> = folders_in(Path::new("/sys/block")).iter().filter_map(backed).collect();
+    if !loops.is_empty() {
+        let known = export::loop_device::backing_files();
+        for found in &mut loops {
+            let file = known.iter().find(|(device, _, _)| *device == found.device);
+            found.file = file.map(|(_, device, inode)| Identity::File(*device, *inode));
+        }
+    }
+    loops
 }
 
 /// A setting in a device's folder below `/sys`, of the whole disk when the device is a partition.
@@ -187,6 +227,21 @@ pub fn lock_holder(file: &fs::File) -> Option<u32> {
     })
 }
 
+/// Who else has locked a range of an open file, as QEMU locks the images that it runs on: the process, where the lock says it.
+/// `None` where nobody has; an outer `Some` with nothing in it is a lock that belongs to an open file and not to a process.
+pub fn range_lock_holder(data: &fs::Metadata) -> Option<Option<u32>> {
+    range_lock_in(&fs::read_to_string("/proc/locks").ok()?, DeviceNumber::from_raw(data.dev()), data.ino())
+}
+
+fn range_lock_in(locks: &str, device: DeviceNumber, inode: u64) -> Option<Option<u32>> {
+    let place = format!("{:02x}:{:02x}:{inode}", device.major, device.minor);
+    locks.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let is_range = matches!(*fields.get(1)?, "POSIX" | "OFDLCK");
+        (is_range && *fields.get(5)? == place).then(|| fields[4].parse().ok())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,6 +258,17 @@ mod tests {
         assert_eq!(mounts[1].number, DeviceNumber { major: 8, minor: 17 });
         assert_eq!(mount_of(&mounts, Path::new("/mnt/with blank/a")).unwrap().kind, "xfs");
         assert_eq!(mount_of(&mounts, Path::new("/mnt/without")).unwrap().kind, "ext4");
+    }
+
+    #[test]
+    fn locks_of_ranges_are_found_by_device_and_inode() {
+        let text = "1: POSIX  ADVISORY  WRITE 9368 fe:00:64 0 EOF\n\
+                    2: OFDLCK ADVISORY  READ -1 fe:00:65 100 100\n\
+                    3: FLOCK  ADVISORY  WRITE 12 fe:00:66 0 EOF\n\
+                    3: -> POSIX  ADVISORY  WRITE 12 fe:00:67 0 EOF\n\
+                    broken\n";
+        let holder = |inode| range_lock_in(text, DeviceNumber { major: 254, minor: 0 }, inode);
+        assert_eq!([64, 65, 66, 67, 6].map(holder), [Some(Some(9368)), Some(None), None, None, None]);
     }
 
     #[test]

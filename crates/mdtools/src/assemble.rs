@@ -6,6 +6,7 @@
 //!                                                                   └──> raid5(metadata=none, …)     slices of the members
 //! ```
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use array::md::{AssembleOptions, Assembly, Candidate, Layout, Level, Slot, Start, assemble, group};
@@ -14,6 +15,7 @@ use block::Node;
 use super::{SECTOR_BYTES, examine, layer_name};
 use host::Error;
 use host::guard::Guard;
+use stack::{Identity, twice_text};
 
 /// The members of one array, and what they amount to.
 #[derive(Clone, Debug)]
@@ -42,7 +44,13 @@ pub struct Found {
 pub fn find(guard: &Guard, paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
     let (mut candidates, mut sources) = (Vec::new(), Vec::new());
+    let mut seen = HashMap::new();
     for path in paths {
+        // A hard link among the files of a folder is no second member.
+        if let Some(earlier) = seen.insert(Identity::of(path), path) {
+            found.passed_over.push(twice_text(earlier, path));
+            continue;
+        }
         match examine(guard, path) {
             Ok(examined) => match examined.candidate() {
                 Some(candidate) => {

@@ -9,6 +9,7 @@ use array::md::{self, Consistency, NewArray, NewMember, Role, Superblock, TimeSt
 use super::{SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, size_of};
 use host::guard::{Access, Guard};
 use host::{Error, facts};
+use stack::{Identity, twice_text};
 
 /// What to make besides the format's own settings.
 #[derive(Clone, Debug)]
@@ -42,6 +43,9 @@ pub fn create(guard: &Guard, wanted: &Create) -> Result<Vec<Superblock>, Error> 
         .filter_map(|(member, role)| Some((member.as_ref()?, Role::Active(role))))
         .chain(wanted.spares.iter().map(|spare| (spare, Role::Spare)))
         .collect();
+    if let Some((earlier, later)) = Identity::same_twice(present.iter().map(|(path, _)| path.as_path())) {
+        return Err(Error::usage(twice_text(earlier, later)));
+    }
     let absent: Vec<&PathBuf> = present.iter().map(|(path, _)| *path).filter(|path| !path.exists()).collect();
     if let (Some(path), None) = (absent.first(), wanted.create_bytes) {
         return Err(Error::usage(format!("{}: no such file; --size SIZE makes the members that are not there", path.display())));

@@ -570,3 +570,40 @@ fn the_status_of_what_does_not_run_is_what_superblocks_say() {
     let action = status.action("t").expect("something to do");
     assert!(action.starts_with("bring the stale member up to date when it runs: raidloom array add t "), "{action}");
 }
+
+/// One file under two names would get two superblocks, one over the other.
+#[test]
+fn an_array_is_not_made_of_one_file_under_two_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    std::fs::File::create(path("a")).expect("made").set_len(MEMBER_BYTES).expect("sized");
+    std::fs::hard_link(path("a"), path("b")).expect("linked");
+    for (members, spares) in [(vec![path("a"), path("b")], vec![]), (vec![path("a"), path("new")], vec![path("b")])] {
+        let wanted = Create {
+            name: "tank".to_owned(),
+            level: Level::Raid1,
+            layout: Layout::Plain,
+            chunk_bytes: 0,
+            members: members.into_iter().map(Some).collect(),
+            spares,
+            consistency: Consistency::Resync,
+            create_bytes: Some(MEMBER_BYTES),
+            assume_clean: false,
+        };
+        let error = mdtools::create(&Guard::new(Consent::default()), &wanted).expect_err("refused");
+        assert!(error.exit_code() == 2 && error.to_string().contains("are the same file"), "{error}");
+        assert!(std::fs::read(path("a")).expect("read").iter().all(|byte| *byte == 0), "something was written");
+        assert!(!path("new").exists());
+    }
+}
+
+#[test]
+fn a_second_name_of_a_member_is_passed_over() {
+    let members = Members::raid5();
+    let link = members.folder.path().join("link");
+    std::fs::hard_link(&members.paths[0], &link).expect("linked");
+    let paths: Vec<PathBuf> = members.paths.iter().chain([&link]).cloned().collect();
+    let found = mdtools::find(&Guard::new(Consent::default()), &paths);
+    assert_eq!((found.groups.len(), found.groups[0].paths.len(), found.passed_over.len()), (1, 3, 1));
+    assert!(found.passed_over[0].contains("are the same file"), "{:?}", found.passed_over);
+}

@@ -3,11 +3,9 @@
 //! Every leaf gets counters on top, so that what each member moved is known exactly. Files are opened by whoever the
 //! caller names: one module of raidloom alone decides what may be opened for writing.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +26,7 @@ use device::{
 use reactor::derive_seed;
 
 use crate::facts::Leaf;
+use crate::identity::{Identity, twice_text};
 use crate::superblocks::{self, Arrays};
 use crate::table::{self, OptionRow, Problem};
 use crate::{parse, size};
@@ -625,44 +624,16 @@ fn shared<D: Device + 'static>(name: &str, array: Result<D, Error>) -> Result<Ar
     Ok(Arc::new(array.map_err(|error| error.at(name))?))
 }
 
-/// What a path leads to, whatever it is called.
-#[derive(PartialEq, Eq, Hash)]
-enum Target {
-    /// Device and inode number.
-    File(u64, u64),
-    /// Number of the block device.
-    BlockDevice(u64),
-    /// Not there yet: where it would be.
-    Nothing(PathBuf),
-}
-
-fn target(path: &Path) -> Target {
-    match path.metadata() {
-        Ok(data) if data.file_type().is_block_device() => Target::BlockDevice(data.rdev()),
-        Ok(data) => Target::File(data.dev(), data.ino()),
-        Err(_) => {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_owned());
-            Target::Nothing(parent.join(path.file_name().unwrap_or_default()))
-        }
-    }
-}
-
 /// Two members on one file would overwrite each other. This is looked at before anything is opened or made.
 fn refuse_files_named_twice(node: &Node) -> Result<(), Error> {
-    let mut seen = HashMap::new();
-    for leaf in node.leaves() {
-        let Node::Leaf { scheme, address, .. } = leaf else { continue };
-        if scheme != "file" {
-            continue;
-        }
-        if let Some(earlier) = seen.insert(target(Path::new(address)), address) {
-            let text = match earlier == address {
-                true => format!("{address} stands in the stack twice; every member needs a file or device of its own"),
-                false => format!("{earlier} and {address} are the same file; every member needs a file or device of its own"),
-            };
-            return Err(Error::new(ErrorKind::Invalid, text));
-        }
-    }
-    Ok(())
+    let leaves = node.leaves().into_iter().filter_map(|leaf| match leaf {
+        Node::Leaf { scheme, address, .. } if scheme == "file" => Some(Path::new(address)),
+        _ => None,
+    });
+    let Some((earlier, later)) = Identity::same_twice(leaves) else { return Ok(()) };
+    let text = match earlier == later {
+        true => format!("{} stands in the stack twice; every member needs a file or device of its own", later.display()),
+        false => twice_text(earlier, later),
+    };
+    Err(Error::new(ErrorKind::Invalid, text))
 }

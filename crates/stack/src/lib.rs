@@ -12,6 +12,7 @@
 
 mod build;
 mod facts;
+mod identity;
 mod nearest;
 mod parse;
 pub mod size;
@@ -20,6 +21,7 @@ pub mod table;
 
 pub use build::{BuildContext, Member, OpenFiles, Stack, build, parse_and_build};
 pub use device::DeadlineWatch;
+pub use identity::{Identity, twice_text};
 pub use nearest::nearest;
 pub use parse::{ParseError, parse};
 pub use superblocks::{Arrays, tree_of};

@@ -9,6 +9,7 @@
 //! every refusal can be tested without the disk it is about.
 
 mod signature;
+mod users;
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -77,6 +78,12 @@ struct Findings {
 struct Held(u64, u64, u64, Access);
 
 impl Held {
+impl Findings {
+    fn used_by(&mut self, users: users::Users) {
+        (self.mounted_at, self.swap, self.held_by) = (users.mounted_at, users.swap, users.held_by);
+    }
+}
+
     fn of(data: &fs::Metadata, access: Access) -> Held {
         Held(data.dev(), data.ino(), data.rdev(), access)
     }
@@ -307,32 +314,25 @@ impl Guard {
                     return Ok(findings);
                 }
                 findings.read_only = data.mode() & 0o222 == 0;
-                findings.swap = system::swaps().iter().any(|swap| swap == real);
-                findings.held_by = system::loops_over(real);
                 findings.signature = signature::find(file, data.len())?;
             }
-            Kind::Device(number) => self.look_at_device(&mut findings, number, file)?,
+            Kind::Device(number) => {
+                let mounts = system::mounts();
+                findings.used_by(users::of(&data, real, &mounts));
+                self.look_at_device(&mut findings, number, file, &mounts)?;
+            }
             Kind::Folder | Kind::Other => (),
         }
         Ok(findings)
     }
 
-    fn look_at_device(&self, findings: &mut Findings, number: DeviceNumber, file: &File) -> io::Result<()> {
+    fn look_at_device(&self, findings: &mut Findings, number: DeviceNumber, file: &File, mounts: &[system::Mount]) -> io::Result<()> {
         use std::io::Seek;
-        let parts = system::partitions(number);
         let whole = system::whole_disk(number);
-        let own: Vec<DeviceNumber> = [number].into_iter().chain(parts.iter().copied()).collect();
-        let mounts = system::mounts();
-        let is_own = |mount: &&system::Mount| {
-            own.contains(&mount.number) || system::block_number(Path::new(&mount.source)).is_some_and(|source| own.contains(&source))
-        };
-        findings.mounted_at = mounts.iter().filter(is_own).map(|mount| mount.point.clone()).collect();
-        findings.swap = system::swaps().iter().any(|swap| system::block_number(swap).is_some_and(|swap| own.contains(&swap)));
-        findings.held_by = own.iter().flat_map(|number| system::holders(*number)).collect();
-        findings.partitions = parts.len();
+        findings.partitions = system::partitions(number).len();
         findings.read_only =
             system::sys_folder(number).is_some_and(|folder| fs::read_to_string(folder.join("ro")).is_ok_and(|text| text.trim() == "1"));
-        let carries = self.protected.iter().filter(|(folder, _)| system::disks_under(&mounts, folder).contains(&whole));
+        let carries = self.protected.iter().filter(|(folder, _)| system::disks_under(mounts, folder).contains(&whole));
         findings.carries = carries.map(|(_, what)| *what).collect();
         findings.carries.dedup();
         findings.serial = serial(whole);
@@ -349,6 +349,7 @@ impl Guard {
             Kind::Folder => return Err(refused(format!("{name}: it is a folder, not a file or block device"))),
             Kind::Other => return Err(refused(format!("{name}: it is neither a file nor a block device"))),
             Kind::File | Kind::Device(_) => (),
+                findings.used_by(users::of(&data, real, &system::mounts()));
         }
         if access == Access::Read {
             return Ok(());

@@ -230,18 +230,18 @@ pub(crate) fn map_leaves(node: Node, map: &impl Fn(Node) -> Result<Node, Error>)
     }
 }
 
-/// One file or device twice in a set would be measured against itself and overwritten twice.
+/// One file or device twice in a set would be measured against itself and overwritten twice, by whatever names.
 fn refuse_twice(item: &Item, nodes: &[Node]) -> Result<(), Error> {
-    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut paths = Vec::new();
     for node in nodes {
         for leaf in leaves(node)? {
-            let Leaf::Existing { path, .. } = leaf else { continue };
-            let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-            if seen.contains(&real) {
-                return Err(item.error(format!("{} is named twice", path.display())));
+            if let Leaf::Existing { path, .. } = leaf {
+                paths.push(path);
             }
-            seen.push(real);
         }
     }
-    Ok(())
+    match stack::Identity::same_twice(paths.iter().map(PathBuf::as_path)) {
+        Some((earlier, later)) => Err(item.error(stack::twice_text(earlier, later))),
+        None => Ok(()),
+    }
 }

@@ -214,12 +214,15 @@ fn existing_files_are_looked_at_and_may_not_be_named_twice() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     std::fs::File::create(path("a")).unwrap().set_len(1 << 20).unwrap();
     std::os::unix::fs::symlink(path("a"), path("b")).unwrap();
+    std::fs::hard_link(path("a"), path("c")).unwrap();
     let with = |first: &str, second: &str| {
         resolve("plan.toml", &GOOD.replace("stacks = [\"ram:1MiB\", \"ram:1MiB\"]", &format!("stacks = [\"{first}\", \"{second}\"]")), &[])
     };
     with(&path("a"), "ram:1MiB").unwrap();
     for (first, second, part) in [
-        (path("a"), path("b"), "is named twice"),
+        (path("a"), path("a"), "is named twice"),
+        (path("a"), path("b"), "are the same file"),
+        (path("a"), path("c"), "are the same file"),
         (path("none"), path("a"), "No such file"),
         (folder.path().display().to_string(), path("a"), "neither a file nor"),
     ] {

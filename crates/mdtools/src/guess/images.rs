@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::{MEMBERS_MAX, Members};
 use crate::size_of;
 use host::Error;
-use host::guard::{Access, Guard};
+use host::guard::Guard;
 
 /// The members of a lost array.
 #[derive(Debug)]
@@ -24,16 +24,16 @@ impl Images {
         if !(2..=MEMBERS_MAX).contains(&paths.len()) {
             return Err(Error::usage(format!("{} members are named; it takes 2 to {MEMBERS_MAX}", paths.len())));
         }
+        if let Some((earlier, later)) = stack::Identity::same_twice(paths.iter().flatten().map(PathBuf::as_path)) {
+            return Err(Error::usage(stack::twice_text(earlier, later)));
+        }
         let mut files = Vec::new();
-        for (number, path) in paths.iter().enumerate() {
+        for path in paths {
             let Some(path) = path else {
                 files.push(None);
                 continue;
             };
-            if paths[..number].contains(&Some(path.clone())) {
-                return Err(Error::usage(format!("{} is named twice", path.display())));
-            }
-            let file = guard.open(path, Access::Read)?;
+            let file = guard.open_image(path)?;
             let size = size_of(&file).map_err(|error| Error::from_io(path.display(), &error))?;
             files.push(Some((file, size)));
         }

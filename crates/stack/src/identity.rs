@@ -1,0 +1,54 @@
+//! What a path leads to, whatever it is called: a file has many names (hard links, bind mounts), and one identity.
+
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// What tells two files or devices apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Identity {
+    /// Device and inode number.
+    File(u64, u64),
+    /// Number of the block device, whichever node it was reached through.
+    BlockDevice(u64),
+    /// Not there yet: where it would be.
+    Nothing(PathBuf),
+}
+
+impl Identity {
+    /// What `path` leads to now.
+    #[must_use]
+    pub fn of(path: &Path) -> Identity {
+        if let Ok(data) = path.metadata() {
+            return Identity::of_data(&data);
+        }
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_owned());
+        Identity::Nothing(parent.join(path.file_name().unwrap_or_default()))
+    }
+
+    /// Of what is open, or was looked at.
+    #[must_use]
+    pub fn of_data(data: &Metadata) -> Identity {
+        if data.file_type().is_block_device() {
+            return Identity::BlockDevice(data.rdev());
+        }
+        Identity::File(data.dev(), data.ino())
+    }
+
+    /// The first two of several paths that lead to the same file or device.
+    pub fn same_twice<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Option<(&'a Path, &'a Path)> {
+        let mut seen = HashMap::new();
+        paths.into_iter().find_map(|path| seen.insert(Identity::of(path), path).map(|earlier| (earlier, path)))
+    }
+}
+
+/// How somebody is told that one file was named as two.
+#[must_use]
+pub fn twice_text(earlier: &Path, later: &Path) -> String {
+    if earlier == later {
+        return format!("{} is named twice", later.display());
+    }
+    format!("{} and {} are the same file; every member needs a file or device of its own", earlier.display(), later.display())
+}
