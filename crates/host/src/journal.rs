@@ -1,14 +1,24 @@
 //! The clean-up journal: what a run or a server makes and must not stay behind. An entry is on stable storage before the
 //! thing it names holds any data, so that after `kill -9` the next start finds and undoes it, last made first.
 //!
-//! A file is named with its device and inode numbers: another file that somebody has put in its place since is left alone.
-//! A mount is named with its source, and a loop device by the file under it.
+//! What is undone is what this run demonstrably made, and nothing that a line merely names:
+//!
+//! * a journal is obeyed only in a folder of the caller's own that nobody else may write to, and so is the file itself;
+//! * what lies below the folder is named by its path from there, and reached without following a link;
+//! * a file is told by device, inode and birth, a loop device by its number, the kernel's count of its uses and the file under it, a
+//!   mount by its source, which must be the same use of that device;
+//! * what lies elsewhere (members in folders that a plan names, mount points) is undone only if the journal's first line tells
+//!   this very folder: a journal that was copied or unpacked here says nothing about the rest of the machine.
 
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
 
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, mount, system};
@@ -16,20 +26,59 @@ use crate::{Error, mount, system};
 /// Name of the journal in a run's folder.
 const NAME: &str = "cleanup.jsonl";
 
-/// One thing that was made.
+/// What tells a file or folder from every other that was ever there: an inode number is given anew once it is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Mark {
+    device: u64,
+    inode: u64,
+    /// When it was made, in nanoseconds since 1970; `None` where the file system does not keep that.
+    #[serde(default)]
+    born: Option<i64>,
+}
+
+impl Mark {
+    /// Of what is open.
+    fn of(file: impl AsFd) -> io::Result<Mark> {
+        Mark::at(file, OsStr::new(""), AtFlags::EMPTY_PATH)
+    }
+
+    fn at(folder: impl AsFd, name: &OsStr, flags: AtFlags) -> io::Result<Mark> {
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        let data = rustix::fs::statx(folder, name, flags | AtFlags::SYMLINK_NOFOLLOW, wanted)?;
+        let born = (data.stx_mask & StatxFlags::BTIME.bits() != 0)
+            .then(|| data.stx_btime.tv_sec.checked_mul(1_000_000_000)?.checked_add(data.stx_btime.tv_nsec.into()))
+            .flatten();
+        Ok(Mark { device: rustix::fs::makedev(data.stx_dev_major, data.stx_dev_minor), inode: data.stx_ino, born })
+    }
+}
+
+/// One thing that was made. Paths are from the journal's folder on for what lies below it, and absolute for the rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "made")]
 enum Made {
+    /// The journal: the folder that it was begun in.
+    Journal(Mark),
     /// A file, to be removed while it is still the same one.
-    File { path: PathBuf, device: u64, inode: u64 },
+    File {
+        path: PathBuf,
+        #[serde(flatten)]
+        mark: Mark,
+    },
     /// A folder, to be removed when it is empty.
     Folder { path: PathBuf },
     /// A device served as a file, to be taken away.
     Served { path: PathBuf },
-    /// Loop devices over a file, to be taken away.
+    /// There is going to be a loop device over a file, to be taken away.
     Loop { over: PathBuf },
-    /// A file system of this source, to be unmounted.
-    Mount { point: PathBuf, source: PathBuf },
+    /// The loop device that there is: its path, and the kernel's count of its uses.
+    LoopDevice { over: PathBuf, path: PathBuf, sequence: Option<String> },
+    /// A file system of this source, to be unmounted; of a loop device also the count of its uses.
+    Mount {
+        point: PathBuf,
+        source: PathBuf,
+        #[serde(default)]
+        sequence: Option<String>,
+    },
 }
 
 /// The journal of one folder.
@@ -37,15 +86,15 @@ enum Made {
 pub struct Journal {
     folder: PathBuf,
     made: Vec<Made>,
-    /// Open once the first entry was written.
-    file: Option<File>,
+    /// The journal and its folder, once the first entry was written.
+    open: Option<(File, Place)>,
 }
 
 impl Journal {
     /// The journal of a folder, empty so far. What an earlier process left there has been undone with [`undo_left_behind`].
     #[must_use]
     pub fn new(folder: &Path) -> Journal {
-        Journal { folder: folder.to_owned(), made: Vec::new(), file: None }
+        Journal { folder: folder.to_owned(), made: Vec::new(), open: None }
     }
 
     /// Makes a folder that will be removed again, unless it is there already.
@@ -53,7 +102,7 @@ impl Journal {
     /// # Errors
     /// What the system says.
     pub fn make_folder(&mut self, path: &Path) -> Result<(), Error> {
-        self.write(Made::Folder { path: path.to_owned() })?;
+        self.write(|place| Made::Folder { path: place.from_here(path) })?;
         match fs::create_dir(path) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
@@ -66,8 +115,8 @@ impl Journal {
     /// # Errors
     /// What the system says; as with all notes, the thing must not be made then.
     pub fn note_file(&mut self, path: &Path, file: &File) -> Result<(), Error> {
-        let data = file.metadata().map_err(|error| Error::from_io(path.display(), &error))?;
-        self.write(Made::File { path: path.to_owned(), device: data.dev(), inode: data.ino() })
+        let mark = Mark::of(file).map_err(|error| Error::from_io(path.display(), &error))?;
+        self.write(|place| Made::File { path: place.from_here(path), mark })
     }
 
     /// Notes that a device will be served in the place of the file `path`.
@@ -75,7 +124,7 @@ impl Journal {
     /// # Errors
     /// As [`Journal::note_file`].
     pub fn note_served(&mut self, path: &Path) -> Result<(), Error> {
-        self.write(Made::Served { path: path.to_owned() })
+        self.write(|place| Made::Served { path: place.from_here(path) })
     }
 
     /// Notes that there will be a loop device over the file `over`.
@@ -83,7 +132,16 @@ impl Journal {
     /// # Errors
     /// As [`Journal::note_file`].
     pub fn note_loop(&mut self, over: &Path) -> Result<(), Error> {
-        self.write(Made::Loop { over: over.to_owned() })
+        self.write(|place| Made::Loop { over: place.from_here(over) })
+    }
+
+    /// Notes the loop device that was made over the file `over`.
+    ///
+    /// # Errors
+    /// As [`Journal::note_file`].
+    pub fn note_loop_device(&mut self, over: &Path, device: &Path) -> Result<(), Error> {
+        let sequence = export::loop_device::sequence(device);
+        self.write(|place| Made::LoopDevice { over: place.from_here(over), path: device.to_owned(), sequence })
     }
 
     /// Notes that `source` will be mounted at `point`.
@@ -91,20 +149,26 @@ impl Journal {
     /// # Errors
     /// As [`Journal::note_file`].
     pub fn note_mount(&mut self, point: &Path, source: &Path) -> Result<(), Error> {
-        self.write(Made::Mount { point: point.to_owned(), source: source.to_owned() })
+        let sequence = export::loop_device::sequence(source);
+        self.write(|place| Made::Mount { point: place.from_here(point), source: source.to_owned(), sequence })
     }
 
-    fn write(&mut self, made: Made) -> Result<(), Error> {
+    fn write(&mut self, made: impl FnOnce(&Place) -> Made) -> Result<(), Error> {
         let path = self.folder.join(NAME);
         let failed = |error| Error::from_io(path.display(), &error);
-        if self.file.is_none() {
-            self.file = Some(OpenOptions::new().append(true).create(true).open(&path).map_err(failed)?);
-            sync_folder(&self.folder).map_err(failed)?;
-        }
-        let mut line = serde_json::to_vec(&made).expect("an entry is plain data");
-        line.push(b'\n');
-        let file = self.file.as_mut().expect("opened above");
-        file.write_all(&line).and_then(|()| file.sync_data()).map_err(failed)?;
+        let (file, place) = match &mut self.open {
+            Some(open) => open,
+            None => {
+                let place = Place::open(&self.folder).map_err(failed)?;
+                let flags = OFlags::NOFOLLOW.bits() as i32;
+                let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(&path).map_err(failed)?;
+                sync_folder(&self.folder).map_err(failed)?;
+                append(&file, &Made::Journal(place.mark)).map_err(failed)?;
+                self.open.insert((file, place))
+            }
+        };
+        let made = made(place);
+        append(file, &made).map_err(failed)?;
         self.made.push(made);
         Ok(())
     }
@@ -112,16 +176,29 @@ impl Journal {
     /// Undoes everything; what could not be undone is said in words and stays in the journal.
     #[must_use]
     pub fn undo(mut self) -> Vec<String> {
-        undo_entries(&self.folder, std::mem::take(&mut self.made))
+        self.undo_all()
     }
+
+    fn undo_all(&mut self) -> Vec<String> {
+        let made = std::mem::take(&mut self.made);
+        match self.open.take() {
+            // It was this process that made them: everywhere.
+            Some((_, place)) => undo_entries(&place, made, true),
+            None => Vec::new(),
+        }
+    }
+}
+
+fn append(mut file: &File, made: &Made) -> io::Result<()> {
+    let mut line = serde_json::to_vec(made).expect("an entry is plain data");
+    line.push(b'\n');
+    file.write_all(&line).and_then(|()| file.sync_data())
 }
 
 impl Drop for Journal {
     /// Every way out undoes, also an early return with an error; only a killed process leaves that to the next one.
     fn drop(&mut self) {
-        if !self.made.is_empty() {
-            undo_entries(&self.folder, std::mem::take(&mut self.made));
-        }
+        self.undo_all();
     }
 }
 
@@ -136,71 +213,241 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// A journal's folder, held open: whatever is put into the place of its name meanwhile is another.
+#[derive(Debug)]
+struct Place {
+    folder: OwnedFd,
+    /// Its name as it was given, and its real one.
+    named: PathBuf,
+    real: PathBuf,
+    mark: Mark,
+}
+
+const HOLD_FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+impl Place {
+    fn open(folder: &Path) -> io::Result<Place> {
+        let real = fs::canonicalize(folder)?;
+        let opened = rustix::fs::open(&real, HOLD_FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+        let mark = Mark::of(&opened)?;
+        Ok(Place { folder: opened, named: folder.to_owned(), real, mark })
+    }
+
+    /// A path as the journal names it.
+    fn from_here(&self, path: &Path) -> PathBuf {
+        let below = path.strip_prefix(&self.real).or_else(|_| path.strip_prefix(&self.named));
+        below.unwrap_or(path).to_owned()
+    }
+
+    /// Where what the journal names lies.
+    fn find(&self, path: &Path) -> Lies {
+        // Journals of earlier versions name whole paths.
+        let below = if path.is_absolute() { path.strip_prefix(&self.real).ok() } else { Some(path) };
+        match below {
+            Some(below) if below.components().all(|part| matches!(part, Component::Normal(_))) => Lies::Below(below.to_owned()),
+            Some(_) => Lies::Nowhere,
+            None => Lies::Elsewhere(path.to_owned()),
+        }
+    }
+}
+
+/// Where something that a journal names lies.
+enum Lies {
+    /// Below the journal's folder: the path from there.
+    Below(PathBuf),
+    /// Outside: the whole path.
+    Elsewhere(PathBuf),
+    /// The path leads out of the folder and says otherwise.
+    Nowhere,
+}
+
+impl Lies {
+    /// The folder that it is in, and its name there. Below the journal's folder no link is followed on the way.
+    fn parent(&self, place: &Place) -> io::Result<(OwnedFd, OsString)> {
+        let name = |path: &Path| path.file_name().map(OsStr::to_owned).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput));
+        match self {
+            Lies::Below(path) => {
+                let mut folder = place.folder.try_clone()?;
+                for part in path.parent().into_iter().flat_map(Path::components) {
+                    folder = rustix::fs::openat(&folder, part.as_os_str(), HOLD_FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+                }
+                Ok((folder, name(path)?))
+            }
+            Lies::Elsewhere(path) => {
+                let parent = path.parent().unwrap_or(Path::new("/"));
+                Ok((rustix::fs::open(parent, HOLD_FOLDER, Mode::empty())?, name(path)?))
+            }
+            Lies::Nowhere => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+}
+
+/// Why the journal of a folder is not obeyed; `None` where it is. The folder belongs to the caller, and nobody else may
+/// write to it.
+#[must_use]
+pub fn distrust(folder: &Path) -> Option<String> {
+    match fs::symlink_metadata(folder) {
+        Ok(data) => distrust_data(&data, true),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+fn distrust_data(data: &fs::Metadata, folder: bool) -> Option<String> {
+    if if folder { !data.is_dir() } else { !data.is_file() || data.nlink() != 1 } {
+        return Some("it is not what it should be".to_owned());
+    }
+    if data.uid() != rustix::process::geteuid().as_raw() {
+        return Some(format!("it belongs to somebody else (user {})", data.uid()));
+    }
+    (data.mode() & 0o022 != 0).then(|| "others may write to it (`chmod go-w` changes that)".to_owned())
+}
+
+/// The journal that a killed process has left, if it may be obeyed: the folder, and the journal's text.
+fn read_left_behind(folder: &Path) -> Result<Option<(Place, String)>, String> {
+    let path = folder.join(NAME);
+    if fs::symlink_metadata(&path).is_err() {
+        return Ok(None);
+    }
+    let left = |reason: &str| format!("what {} names was left as it is: {reason}", path.display());
+    let failed = |error: io::Error| left(&error.to_string());
+    let refuse = |reason: Option<String>| reason.map_or(Ok(()), |reason| Err(left(&reason)));
+    let mut place = Place::open(folder).map_err(failed)?;
+    let opened = File::from(place.folder);
+    refuse(opened.metadata().map_or_else(|error| Some(error.to_string()), |data| distrust_data(&data, true)))?;
+    place.folder = opened.into();
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&place.folder, NAME, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
+    let mut file = File::from(file);
+    refuse(file.metadata().map_or_else(|error| Some(error.to_string()), |data| distrust_data(&data, false)))?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(failed)?;
+    Ok(Some((place, text)))
+}
+
 /// Undoes what a killed process has left behind in a folder. The caller holds the folder's lock. Says in words what was
 /// done, and nothing when there was nothing to do.
 #[must_use]
 pub fn undo_left_behind(folder: &Path) -> Vec<String> {
-    let path = folder.join(NAME);
-    let Ok(text) = fs::read_to_string(&path) else { return Vec::new() };
+    let (place, text) = match read_left_behind(folder) {
+        Ok(Some(found)) => found,
+        Ok(None) => return Vec::new(),
+        Err(reason) => return vec![reason],
+    };
     // A torn last line names nothing that was made: the entry comes first.
-    let made: Vec<Made> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let mut made: Vec<Made> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let begun_here = made.iter().any(|made| *made == Made::Journal(place.mark)) && place.mark.born.is_some();
+    made.retain(|made| !matches!(made, Made::Journal(_)));
     let mut notes = Vec::new();
     if !made.is_empty() {
         notes.push(format!("removed what an interrupted command had left behind in {}", folder.display()));
     }
-    notes.extend(undo_entries(folder, made));
+    notes.extend(undo_entries(&place, made, begun_here));
     notes
 }
 
-/// Last made, first undone. The journal goes when nothing is left.
-fn undo_entries(folder: &Path, made: Vec<Made>) -> Vec<String> {
-    let notes: Vec<String> = made.into_iter().rev().filter_map(undo_one).collect();
+/// Last made, first undone. The journal goes when nothing is left. `elsewhere` says whether also what lies outside of the
+/// folder is known to be this journal's.
+fn undo_entries(place: &Place, made: Vec<Made>, elsewhere: bool) -> Vec<String> {
+    let mut answered = HashSet::new();
+    let notes: Vec<String> = made.into_iter().rev().filter_map(|made| undo_one(place, made, elsewhere, &mut answered)).collect();
     if notes.is_empty() {
-        let _ = fs::remove_file(folder.join(NAME));
+        let _ = rustix::fs::unlinkat(&place.folder, NAME, AtFlags::empty());
     }
     notes
 }
 
-fn undo_one(made: Made) -> Option<String> {
-    let gone = |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// `answered` holds the files whose loop devices are told one by one further on in the journal.
+fn undo_one(place: &Place, made: Made, elsewhere: bool, answered: &mut HashSet<PathBuf>) -> Option<String> {
+    let (Made::File { path, .. }
+    | Made::Folder { path }
+    | Made::Served { path }
+    | Made::Loop { over: path }
+    | Made::LoopDevice { over: path, .. }
+    | Made::Mount { point: path, .. }) = &made
+    else {
+        return None;
+    };
+    let lies = place.find(path);
+    let whole = match &lies {
+        Lies::Below(path) => place.real.join(path),
+        Lies::Elsewhere(path) if elsewhere => path.clone(),
+        Lies::Elsewhere(_) | Lies::Nowhere => {
+            let (path, folder) = (path.display(), place.real.display());
+            return Some(format!("left {path} alone: it does not lie in {folder}, and the journal that names it was not begun there"));
+        }
+    };
+    let could_not = |error: &dyn std::fmt::Display| Some(format!("could not remove {}: {error}", whole.display()));
     match made {
-        Made::File { path, device, inode } => match fs::symlink_metadata(&path) {
-            Err(error) if gone(&error) => None,
-            Err(error) => Some(format!("could not remove {}: {error}", path.display())),
-            Ok(data) if (data.dev(), data.ino()) != (device, inode) => {
-                Some(format!("left {} alone: it is not the file that was made here", path.display()))
+        Made::Journal(_) => None,
+        Made::File { mark, .. } => {
+            let (folder, name) = match lies.parent(place) {
+                Ok(found) => found,
+                Err(error) if is_gone(&error) => return None,
+                Err(error) => return could_not(&error),
+            };
+            match Mark::at(&folder, &name, AtFlags::empty()) {
+                Err(error) if is_gone(&error) => None,
+                Err(error) => could_not(&error),
+                // A birth that was not noted says nothing.
+                Ok(now) if (now.device, now.inode) != (mark.device, mark.inode) || mark.born.is_some_and(|born| now.born != Some(born)) => {
+                    Some(format!("left {} alone: it is not the file that was made here", whole.display()))
+                }
+                Ok(_) => rustix::fs::unlinkat(&folder, &name, AtFlags::empty()).err().and_then(|error| could_not(&error)),
             }
-            Ok(_) => fs::remove_file(&path).err().map(|error| format!("could not remove {}: {error}", path.display())),
-        },
-        Made::Folder { path } => match fs::remove_dir(&path) {
-            Err(error) if !gone(&error) => Some(format!("could not remove the folder {}: {error}", path.display())),
-            _ => None,
-        },
-        Made::Served { path } => {
-            let there = system::mounts().iter().any(|mount| mount.point == path && mount.kind == export::fuse::MOUNT_KIND);
+        }
+        Made::Folder { .. } => {
+            let removed = lies.parent(place).and_then(|(folder, name)| Ok(rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR)?));
+            match removed {
+                Err(error) if !is_gone(&error) => Some(format!("could not remove the folder {}: {error}", whole.display())),
+                _ => None,
+            }
+        }
+        Made::Served { .. } => {
+            let there = system::mounts().iter().any(|mount| mount.point == whole && mount.kind == export::fuse::MOUNT_KIND);
             if !there {
                 return None;
             }
             // Whoever has the file open gets errors already.
-            export::fuse::detach(&path).err().map(|error| format!("could not unmount {}: {error}", path.display()))
+            export::fuse::detach(&whole).err().map(|error| format!("could not unmount {}: {error}", whole.display()))
         }
-        Made::Loop { over } => {
-            let detached = |device: String| export::loop_device::detach_from(Path::new(&device), &over).err();
-            let errors: Vec<String> = system::loops_over(&over).into_iter().filter_map(detached).map(|error| error.to_string()).collect();
-            (!errors.is_empty()).then(|| format!("could not take the loop device over {} away: {}", over.display(), errors.join(", ")))
-        }
-        Made::Mount { point, source } => {
-            let there = system::mounts().iter().any(|mount| mount.point == point && Path::new(&mount.source) == source);
-            if !there {
+        Made::LoopDevice { over, path, sequence } => {
+            answered.insert(over);
+            if export::loop_device::sequence(&path) != sequence {
                 return None;
             }
-            mount::unmount_by_force(&point).err().map(|error| error.to_string())
+            detach(&whole, &[path])
+        }
+        // Which it is was noted after this, unless the process was killed in between.
+        Made::Loop { over } if answered.remove(&over) => None,
+        Made::Loop { .. } => {
+            let over: Vec<PathBuf> = system::loops().into_iter().filter(|found| found.backing == whole).map(|found| found.device).collect();
+            detach(&whole, &over)
+        }
+        Made::Mount { source, sequence, .. } => {
+            let is_it = |mount: &system::Mount| mount.point == whole && Path::new(&mount.source) == source;
+            if !system::mounts().iter().any(is_it) || export::loop_device::sequence(&source) != sequence {
+                return None;
+            }
+            mount::unmount_by_force(&whole).err().map(|error| error.to_string())
         }
     }
 }
 
+/// Takes those of the loop devices away that stand on `over`.
+fn detach(over: &Path, devices: &[PathBuf]) -> Option<String> {
+    let errors: Vec<String> =
+        devices.iter().filter_map(|device| export::loop_device::detach_from(device, over).err()).map(|error| error.to_string()).collect();
+    (!errors.is_empty()).then(|| format!("could not take the loop device over {} away: {}", over.display(), errors.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn make(journal: &mut Journal, path: &Path) {
@@ -244,6 +491,191 @@ mod tests {
         let notes = journal.undo();
         assert!(notes[0].contains("is not the file that was made here"), "{notes:?}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's work");
+    }
+
+    /// A folder with a journal of these lines, below a folder that goes at the end.
+    fn left_behind(folder: &Path, made: &[Made]) -> PathBuf {
+        let run = folder.join("run");
+        fs::create_dir(&run).unwrap();
+        fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
+        let file = File::create(run.join(NAME)).unwrap();
+        file.set_permissions(fs::Permissions::from_mode(0o600)).unwrap();
+        made.iter().for_each(|made| append(&file, made).unwrap());
+        run
+    }
+
+    fn file_entry(path: &Path, named: &Path) -> Made {
+        Made::File { path: named.to_owned(), mark: Mark::of(File::open(path).unwrap()).unwrap() }
+    }
+
+    /// A file that somebody else's journal names, and an entry for it in which every number is right.
+    fn victim(folder: &Path) -> (PathBuf, Made) {
+        let victim = folder.join("victim");
+        fs::write(&victim, "somebody's work").unwrap();
+        let entry = file_entry(&victim, &victim);
+        (victim, entry)
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_not_obeyed() {
+        let folder = tempfile::tempdir().unwrap();
+        for mode in [0o777, 0o775, 0o1777] {
+            let run = left_behind(folder.path(), &[]);
+            let own = run.join("own");
+            fs::write(&own, "").unwrap();
+            fs::write(run.join(NAME), serde_json::to_vec(&file_entry(&own, Path::new("own"))).unwrap()).unwrap();
+            fs::set_permissions(&run, fs::Permissions::from_mode(mode)).unwrap();
+            let notes = undo_left_behind(&run);
+            assert!(notes.len() == 1 && notes[0].contains("others may write to it"), "{notes:?}");
+            assert!(own.exists() && run.join(NAME).exists());
+            fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
+            assert_eq!(undo_left_behind(&run).len(), 1);
+            assert!(!own.exists() && !run.join(NAME).exists());
+            fs::remove_dir(run).unwrap();
+        }
+    }
+
+    /// Root undoes nothing that a folder of somebody else's names.
+    #[test]
+    fn a_folder_or_a_journal_of_somebody_else_is_not_obeyed() {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root can give a folder to somebody else");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, entry) = victim(folder.path());
+        let run = left_behind(folder.path(), &[entry]);
+        for theirs in [run.clone(), run.join(NAME)] {
+            std::os::unix::fs::chown(&theirs, Some(65534), None).unwrap();
+            let notes = undo_left_behind(&run);
+            assert!(notes.len() == 1 && notes[0].contains("belongs to somebody else (user 65534)"), "{notes:?}");
+            assert!(victim.exists() && run.join(NAME).exists());
+            std::os::unix::fs::chown(&theirs, Some(0), None).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_journal_that_is_a_link_is_not_obeyed() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = left_behind(folder.path(), &[]);
+        let own = run.join("own");
+        fs::write(&own, "").unwrap();
+        fs::write(folder.path().join("elsewhere"), serde_json::to_vec(&file_entry(&own, Path::new("own"))).unwrap()).unwrap();
+        fs::remove_file(run.join(NAME)).unwrap();
+        std::os::unix::fs::symlink("../elsewhere", run.join(NAME)).unwrap();
+        assert_eq!(undo_left_behind(&run).len(), 1);
+        fs::remove_file(run.join(NAME)).unwrap();
+        fs::hard_link(folder.path().join("elsewhere"), run.join(NAME)).unwrap();
+        assert_eq!(undo_left_behind(&run).len(), 1);
+        assert!(own.exists());
+    }
+
+    /// A journal that was copied or unpacked says nothing about the rest of the machine, whatever it names, and by any path.
+    #[test]
+    fn what_lies_elsewhere_is_left_alone_unless_the_journal_was_begun_in_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, entry) = victim(folder.path());
+        let through_link = file_entry(&victim, Path::new("link/victim"));
+        let upwards = file_entry(&victim, Path::new("../victim"));
+        let other = Made::Journal(Mark::of(File::open(folder.path()).unwrap()).unwrap());
+        let run = left_behind(folder.path(), &[other, entry.clone(), through_link, upwards]);
+        std::os::unix::fs::symlink(folder.path(), run.join("link")).unwrap();
+        let notes = undo_left_behind(&run);
+        assert_eq!(notes.iter().filter(|note| note.contains("alone")).count(), 2, "{notes:?}");
+        assert!(victim.exists() && run.join(NAME).exists(), "{notes:?}");
+        // The journal of this very folder.
+        let mark = Mark::of(File::open(&run).unwrap()).unwrap();
+        append(&OpenOptions::new().append(true).open(run.join(NAME)).unwrap(), &Made::Journal(mark)).unwrap();
+        let _ = undo_left_behind(&run);
+        assert_eq!(!victim.exists(), mark.born.is_some());
+    }
+
+    #[test]
+    fn a_folder_that_was_moved_is_cleaned_up_where_it_is_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let (before, now) = (folder.path().join("before"), folder.path().join("now"));
+        fs::create_dir(&before).unwrap();
+        fs::set_permissions(&before, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut journal = Journal::new(&before);
+        journal.make_folder(&before.join("members")).unwrap();
+        make(&mut journal, &before.join("members/a"));
+        make(&mut journal, &folder.path().join("outside"));
+        std::mem::forget(journal);
+        fs::rename(&before, &now).unwrap();
+        fs::create_dir_all(before.join("members")).unwrap();
+        fs::write(before.join("members/a"), "another run's").unwrap();
+        let notes = undo_left_behind(&now);
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert_eq!(fs::read_dir(&now).unwrap().count(), 0);
+        assert!(before.join("members/a").exists() && !folder.path().join("outside").exists());
+    }
+
+    /// An inode number is given to another file once it is free; the birth tells them apart.
+    #[test]
+    fn a_file_of_the_same_number_and_another_birth_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mark = Mark::of(File::create(&path).unwrap()).unwrap();
+        if mark.born.is_none() {
+            println!("skipped: this file system does not keep when a file was made");
+            return;
+        }
+        let run = left_behind(folder.path(), &[]);
+        fs::rename(&path, run.join("a")).unwrap();
+        let entry = |born| Made::File { path: PathBuf::from("a"), mark: Mark { born, ..mark } };
+        let journal = |born| fs::write(run.join(NAME), serde_json::to_vec(&entry(born)).unwrap()).unwrap();
+        journal(mark.born.map(|born| born - 1));
+        assert!(undo_left_behind(&run)[1].contains("is not the file that was made here"));
+        journal(None);
+        assert_eq!(undo_left_behind(&run).len(), 1, "a journal of an earlier version has no births");
+        assert!(!run.join("a").exists());
+    }
+
+    #[test]
+    fn only_the_noted_use_of_a_loop_device_and_of_a_mount_is_undone() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("image");
+        File::create(&image).unwrap().set_len(1 << 20).unwrap();
+        let run = folder.path().join("run");
+        fs::create_dir(&run).unwrap();
+        fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
+        let over = run.join("disk");
+        fs::hard_link(&image, &over).unwrap();
+        let over = over.canonicalize().unwrap();
+        let attach = || match export::loop_device::LoopDevice::attach(&over, 512, false) {
+            Ok(attached) => Some(attached),
+            Err(error) => {
+                println!("skipped: no loop device to be had: {error}");
+                None
+            }
+        };
+        let Some(device) = attach() else { return };
+        let name = device.path().to_owned();
+        let left = |journal: &dyn Fn(&mut Journal)| {
+            let mut own = Journal::new(&run);
+            journal(&mut own);
+            std::mem::forget(own);
+        };
+        left(&|journal| {
+            journal.note_loop(&over).unwrap();
+            journal.note_loop_device(&over, &name).unwrap();
+        });
+        drop(device);
+        // Somebody else was given a device over the same file.
+        let Some(theirs) = attach() else { return };
+        assert_eq!(undo_left_behind(&run).len(), 1);
+        assert!(system::loops().iter().any(|found| found.device == theirs.path()), "another use of the device was undone");
+        left(&|journal| {
+            journal.note_loop(&over).unwrap();
+            journal.note_loop_device(&over, theirs.path()).unwrap();
+        });
+        assert_eq!(undo_left_behind(&run).len(), 1);
+        assert!(!system::loops().iter().any(|found| found.device == theirs.path()), "the noted use is still there");
+        // Killed between making it and noting which it is.
+        let Some(ours) = attach() else { return };
+        left(&|journal| journal.note_loop(&over).unwrap());
+        assert_eq!(undo_left_behind(&run).len(), 1);
+        assert!(!system::loops().iter().any(|found| found.device == ours.path()));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
@@ -58,6 +59,9 @@ pub(crate) fn read_lines(path: &Path, bytes: &[u8]) -> Result<Lines, Error> {
     Ok(lines)
 }
 
+/// A run's folder may be somebody else's: no link that stands in a file's place is followed.
+pub(crate) const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+
 /// A `trials.jsonl` opened for appending. While it is open, no other process can append to it.
 #[derive(Debug)]
 pub(crate) struct Record {
@@ -72,7 +76,7 @@ pub(crate) struct Record {
 impl Record {
     /// Makes an empty record and takes its lock.
     pub(crate) fn create(path: &Path) -> Result<Record, Error> {
-        let file = OpenOptions::new().read(true).append(true).create(true).truncate(false).open(path);
+        let file = OpenOptions::new().read(true).append(true).create(true).truncate(false).custom_flags(NO_LINK).open(path);
         let file = file.map_err(|error| Error::from_io(path.display(), &error))?;
         lock(&file, path)?;
         let length = file.metadata().map_err(|error| Error::from_io(path.display(), &error))?.len();
@@ -85,7 +89,7 @@ impl Record {
     /// Opens a record to go on with it: takes its lock, reads what is there, and cuts a torn last line off.
     pub(crate) fn open(path: &Path) -> Result<(Record, Lines), Error> {
         let failed = |error| Error::from_io(path.display(), &error);
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(failed)?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).custom_flags(NO_LINK).open(path).map_err(failed)?;
         lock(&file, path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;

@@ -91,6 +91,7 @@ impl Exports {
                 return Ok(());
             }
         };
+        journal.note_loop_device(&path, made.path())?;
         if !made.is_direct() {
             notes.push(format!("{}: the kernel caches its blocks a second time, for it refuses direct I/O", made.path().display()));
         }

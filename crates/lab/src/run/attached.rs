@@ -77,8 +77,6 @@ impl Wanted<'_> {
 pub(super) struct Ground {
     disk: PathBuf,
     point: PathBuf,
-    /// Sources of mounts that are in the journal.
-    noted: Vec<PathBuf>,
 }
 
 impl Ground {
@@ -93,8 +91,7 @@ impl Ground {
         let point = folder.join("folder");
         journal.make_folder(&point)?;
         journal.note_served(&disk)?;
-        journal.note_loop(&disk)?;
-        Ok(Ground { disk, point, noted: Vec::new() })
+        Ok(Ground { disk, point })
     }
 }
 
@@ -120,21 +117,21 @@ pub(super) struct Attached {
 impl Attached {
     /// Serves the stack, makes the file system and mounts it.
     pub(super) fn new(
-        ground: &mut Ground,
+        ground: &Ground,
         journal: &mut Journal,
         guard: &Guard,
         serve_with: &ServeWith,
         (node, seed): (&Node, u64),
         wanted: &Wanted<'_>,
     ) -> Result<Attached, NotAttached> {
+        journal.note_loop(&ground.disk).map_err(NotAttached::Failed)?;
         let served = Served::start(ground, guard, serve_with, node, seed, wanted.policy)?;
         let device = served.device.clone();
+        journal.note_loop_device(&ground.disk, &device).map_err(NotAttached::Failed)?;
         let mut attached = Attached { served, point: ground.point.clone(), mounted: false };
         wanted.file_system.make_with(&device, wanted.options_to_make().as_deref()).map_err(not_here)?;
-        if !ground.noted.contains(&device) {
-            journal.note_mount(&ground.point, &device).map_err(NotAttached::Failed)?;
-            ground.noted.push(device.clone());
-        }
+        // The same name is another use of the device in each visit, and the journal tells uses.
+        journal.note_mount(&ground.point, &device).map_err(NotAttached::Failed)?;
         // Where the run's folder lies says nothing about why.
         let place = format!("{}: ", ground.point.display());
         let mount = wanted.file_system.mount(&device, &ground.point, wanted.mount_options);

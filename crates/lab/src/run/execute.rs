@@ -219,7 +219,7 @@ impl<'a> Execution<'a> {
             return Err(NotAttached::NotHere("nothing was named that serves a stack to the kernel".to_owned()));
         };
         let node = self.node(configuration).map_err(NotAttached::Failed)?;
-        let ground = match &mut self.ground {
+        let ground = match &self.ground {
             Some(ground) => ground,
             None => self.ground.insert(Ground::make(self.folder, journal).map_err(NotAttached::Failed)?),
         };
