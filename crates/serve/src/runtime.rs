@@ -23,6 +23,8 @@ const MAX_NAME_BYTES: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Runtime {
     folder: PathBuf,
+    /// Whether it lies where everybody may make folders, so that it may be somebody else's.
+    shared_parent: bool,
 }
 
 /// A name that is taken, by a server that lives or one that has died.
@@ -45,29 +47,66 @@ pub struct Claim {
 }
 
 impl Runtime {
-    /// The user's folder: `RAIDLOOM_RUNTIME_DIR`, for root `/run/raidloom`, else below `XDG_RUNTIME_DIR`.
+    /// The user's folder: `RAIDLOOM_RUNTIME_DIR`, for root `/run/raidloom`, else below `XDG_RUNTIME_DIR`, and where that is not
+    /// set or somebody else's (after `su`), one of the user's own below the folder for temporary files.
     ///
     /// # Errors
-    /// When there is none of these.
+    /// When that last one is there already and somebody else's, or somebody else may enter it.
     pub fn find() -> Result<Runtime, Error> {
-        let folder = if let Some(folder) = env::var_os("RAIDLOOM_RUNTIME_DIR") {
-            PathBuf::from(folder)
-        } else if rustix::process::geteuid().is_root() {
-            PathBuf::from("/run/raidloom")
-        } else if let Some(folder) = env::var_os("XDG_RUNTIME_DIR") {
-            PathBuf::from(folder).join("raidloom")
-        } else {
-            return Err(Error::failed(
-                "XDG_RUNTIME_DIR is not set, so there is no folder for running arrays; RAIDLOOM_RUNTIME_DIR names one",
-            ));
-        };
-        Ok(Runtime::at(folder))
+        let runtime = Runtime::choose(|name| env::var_os(name).map(PathBuf::from), rustix::process::geteuid().as_raw());
+        if runtime.shared_parent && fs::symlink_metadata(&runtime.folder).is_ok() {
+            runtime.check()?;
+        }
+        Ok(runtime)
+    }
+
+    fn choose(variable: impl Fn(&str) -> Option<PathBuf>, user: u32) -> Runtime {
+        if let Some(folder) = variable("RAIDLOOM_RUNTIME_DIR") {
+            return Runtime::at(folder);
+        }
+        if user == 0 {
+            return Runtime::at(PathBuf::from("/run/raidloom"));
+        }
+        let is_own = |folder: &PathBuf| folder.is_absolute() && fs::metadata(folder).is_ok_and(|data| data.is_dir() && data.uid() == user);
+        if let Some(folder) = variable("XDG_RUNTIME_DIR").filter(is_own) {
+            return Runtime::at(folder.join("raidloom"));
+        }
+        let temporary = variable("TMPDIR").filter(|folder| folder.is_absolute()).unwrap_or_else(|| PathBuf::from("/tmp"));
+        Runtime { folder: temporary.join(format!("raidloom-{user}")), shared_parent: true }
     }
 
     /// The folder of that path; it need not be there yet.
     #[must_use]
     pub fn at(folder: PathBuf) -> Runtime {
-        Runtime { folder }
+        Runtime { folder, shared_parent: false }
+    }
+
+    /// Makes the folder unless it is there. Nobody else may look into it: control sockets stand there.
+    fn make(&self) -> Result<(), Error> {
+        let failed = |error: io::Error| Error::from_io(format_args!("making the runtime folder {}", self.folder.display()), &error);
+        if !self.shared_parent {
+            return DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed);
+        }
+        match DirBuilder::new().mode(0o700).create(&self.folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            _ => (),
+        }
+        self.check()
+    }
+
+    /// Whether a folder in a place where everybody may make some is ours alone, and stays it.
+    fn check(&self) -> Result<(), Error> {
+        check_own(&self.folder)?;
+        let parent = self.folder.parent().unwrap_or(Path::new("/"));
+        let data = fs::metadata(parent).map_err(|error| Error::from_io(parent.display(), &error))?;
+        let writable = data.mode() & 0o022 != 0 && data.mode() & 0o1000 == 0;
+        if writable || ![0, rustix::process::geteuid().as_raw()].contains(&data.uid()) {
+            return Err(Error::refused(format!(
+                "{}: others may rename what is in it, so arrays cannot keep their sockets there; RAIDLOOM_RUNTIME_DIR names another folder",
+                parent.display()
+            )));
+        }
+        Ok(())
     }
 
     /// The folder of the server of this name.
@@ -115,7 +154,7 @@ impl Runtime {
     /// When the folder cannot be made, or the file in it.
     pub fn new_log(&self) -> Result<(PathBuf, File), Error> {
         let failed = |error: io::Error| Error::from_io(format_args!("making a log in {}", self.folder.display()), &error);
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
+        self.make()?;
         // A process has started one server at a time.
         let path = self.folder.join(format!(".log-{}", std::process::id()));
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path).map_err(failed)?;
@@ -129,12 +168,10 @@ impl Runtime {
     pub fn claim(&self, name: &str) -> Result<Claim, Error> {
         let folder = self.folder_of(name)?;
         let failed = |error: io::Error| Error::from_io(format_args!("making the runtime folder {}", folder.display()), &error);
+        self.make()?;
         // Nobody else may look into it: the control socket stands there.
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
-        let data = fs::symlink_metadata(&folder).map_err(failed)?;
-        if !data.is_dir() || data.uid() != rustix::process::geteuid().as_raw() || data.mode() & 0o077 != 0 {
-            return Err(Error::refused(format!("{}: it has to be a folder of yours that nobody else may enter", folder.display())));
-        }
+        check_own(&folder)?;
         let mut lock = take_lock(name, &folder.join(LOCK))?;
         let notes = journal::undo_left_behind(&folder);
         for name in [SOCKET, NBD, LOG, DISK] {
@@ -159,6 +196,15 @@ impl Runtime {
         });
         undone.flatten().collect()
     }
+}
+
+/// A folder of the caller's own, no link to one, that nobody else may enter.
+fn check_own(folder: &Path) -> Result<(), Error> {
+    let data = fs::symlink_metadata(folder).map_err(|error| Error::from_io(folder.display(), &error))?;
+    if !data.is_dir() || data.uid() != rustix::process::geteuid().as_raw() || data.mode() & 0o077 != 0 {
+        return Err(Error::refused(format!("{}: it has to be a folder of yours that nobody else may enter", folder.display())));
+    }
+    Ok(())
 }
 
 impl Claim {
@@ -227,6 +273,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn runtime() -> (tempfile::TempDir, Runtime) {
@@ -264,6 +312,68 @@ mod tests {
         assert_eq!(runtime.entries(), [Entry { name: "tank".into(), process: None }]);
         assert_eq!(runtime.clean_up().len(), 1);
         assert!(!left.exists() && !folder.exists());
+    }
+
+    #[test]
+    fn the_folder_is_the_first_that_is_ones_own() {
+        let own = tempfile::tempdir().unwrap();
+        let user = fs::metadata(own.path()).unwrap().uid();
+        let (ours, other) = (if user == 0 { 1000 } else { user }, own.path().to_owned());
+        let choose = |variables: &[(&str, &str)], user: u32| {
+            let value = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| PathBuf::from(value));
+            Runtime::choose(value, user)
+        };
+        let at = |variables: &[(&str, &str)], user: u32| choose(variables, user).folder;
+        let other = other.to_str().unwrap();
+        assert_eq!(at(&[("RAIDLOOM_RUNTIME_DIR", "/a"), ("XDG_RUNTIME_DIR", other)], ours), Path::new("/a"));
+        assert_eq!(at(&[("XDG_RUNTIME_DIR", other)], 0), Path::new("/run/raidloom"));
+        if user == ours {
+            assert_eq!(at(&[("XDG_RUNTIME_DIR", other)], ours), own.path().join("raidloom"));
+        }
+        // Not set, of somebody else as `su` leaves it, empty, of the current folder, not there.
+        let temporary = PathBuf::from(format!("/tmp/raidloom-{}", user + 1));
+        for variables in [&[][..], &[("XDG_RUNTIME_DIR", other)], &[("XDG_RUNTIME_DIR", "")], &[("XDG_RUNTIME_DIR", "."), ("TMPDIR", "t")]]
+        {
+            let chosen = choose(variables, user + 1);
+            assert_eq!((chosen.folder, chosen.shared_parent), (temporary.clone(), true));
+        }
+        assert_eq!(at(&[("TMPDIR", "/var/tmp"), ("XDG_RUNTIME_DIR", "/none")], 7), Path::new("/var/tmp/raidloom-7"));
+    }
+
+    #[test]
+    fn a_folder_among_temporary_files_is_ones_own_alone_or_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let mode = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let runtime = Runtime { folder: parent.path().join("raidloom-1"), shared_parent: true };
+        mode(parent.path(), 0o1777);
+        drop(runtime.claim("tank").unwrap());
+        assert_eq!(fs::metadata(&runtime.folder).unwrap().mode() & 0o7777, 0o700);
+        let refused = |why: &str| {
+            for error in [runtime.claim("tank").map(drop).unwrap_err(), runtime.new_log().map(drop).unwrap_err()] {
+                assert!(error.exit_code() == 4 && error.to_string().contains(why), "{error}");
+            }
+        };
+        for others in [0o750, 0o701, 0o777] {
+            mode(&runtime.folder, others);
+            refused("nobody else may enter");
+        }
+        mode(&runtime.folder, 0o700);
+        mode(parent.path(), 0o777);
+        refused("others may rename what is in it");
+        mode(parent.path(), 0o1777);
+        // A link to a folder that is in order.
+        fs::rename(&runtime.folder, parent.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink("moved", &runtime.folder).unwrap();
+        refused("nobody else may enter");
+        fs::remove_file(&runtime.folder).unwrap();
+        fs::write(&runtime.folder, "").unwrap();
+        refused("nobody else may enter");
+        if rustix::process::geteuid().is_root() {
+            fs::remove_file(&runtime.folder).unwrap();
+            DirBuilder::new().mode(0o700).create(&runtime.folder).unwrap();
+            std::os::unix::fs::chown(&runtime.folder, Some(65534), None).unwrap();
+            refused("nobody else may enter");
+        }
     }
 
     #[test]
