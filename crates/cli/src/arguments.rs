@@ -265,8 +265,26 @@ impl From<Consent> for host::guard::Consent {
             erase_serials: said.erase,
             erase_signature: said.erase_signature,
             devices: said.allow_device,
-            in_place: false,
+            ..host::guard::Consent::default()
         }
+    }
+}
+
+/// Consent to use a device as it is.
+#[derive(Args, Debug, Default, Clone)]
+pub(crate) struct UseConsent {
+    /// Consent to use a block device that has no serial number, such as a loop device (once for each)
+    #[arg(long, value_name = "PATH", help_heading = "Consent")]
+    pub allow_device: Vec<PathBuf>,
+
+    /// Take disk images (VHD, VHDX, qcow2, VDI, VMDK) for the bytes that they are made of
+    #[arg(long, help_heading = "Consent")]
+    pub raw: bool,
+}
+
+impl From<UseConsent> for host::guard::Consent {
+    fn from(said: UseConsent) -> host::guard::Consent {
+        host::guard::Consent { devices: said.allow_device, raw: said.raw, in_place: true, ..host::guard::Consent::default() }
     }
 }
 

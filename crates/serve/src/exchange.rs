@@ -268,6 +268,6 @@ fn files_of(node: &Node) -> Vec<PathBuf> {
 
 impl From<GivenConsent> for Consent {
     fn from(given: GivenConsent) -> Consent {
-        Consent { erase_serials: given.erase, erase_signature: given.erase_signature, devices: given.allow_device, in_place: false }
+        Consent { erase_serials: given.erase, erase_signature: given.erase_signature, devices: given.allow_device, ..Consent::default() }
     }
 }

@@ -80,6 +80,8 @@ pub struct Settings {
     pub insecure: bool,
     /// Block devices without an identity that may be used.
     pub allow_device: Vec<PathBuf>,
+    /// Disk images of virtual machines are taken for the bytes that they are made of.
+    pub raw: bool,
     /// How long a member of an array may take to answer before it counts as failed.
     pub member_timeout: Option<String>,
     /// What is mounted once it is there.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::arguments::Consent;
+use crate::arguments::{Consent, UseConsent};
 
 /// `array guess`.
 #[derive(Args, Debug)]
@@ -32,6 +32,10 @@ pub(crate) struct GuessArguments {
     /// End the search after this time, with what was found until then
     #[arg(long, default_value = "10min", value_name = "DURATION")]
     pub time: String,
+
+    /// Take disk images (VHD, VHDX, qcow2, VDI, VMDK) for the bytes that they are made of
+    #[arg(long)]
+    pub raw: bool,
 }
 
 /// `array assemble`.
@@ -168,9 +172,9 @@ pub(crate) struct StartArguments {
     #[arg(long)]
     pub insecure: bool,
 
-    /// Consent to use a block device that has no serial number, such as a loop device (once for each)
-    #[arg(long, value_name = "PATH", help_heading = "Consent")]
-    pub allow_device: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: UseConsent,
 }
 
 /// `array mount`.
@@ -317,6 +321,10 @@ pub(crate) struct WriteArguments {
     /// Do not read back and compare what was written
     #[arg(long)]
     pub no_verify: bool,
+
+    /// Write an image that is no raw one (VHD, VHDX, qcow2, VDI, VMDK) as the bytes that it is made of
+    #[arg(long)]
+    pub raw: bool,
 
     #[command(flatten)]
     #[allow(missing_docs)]

@@ -36,7 +36,7 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
     let limit = stack::size::parse_duration(&arguments.time);
     let limit = limit.map_err(|error| Failure::usage(format!("--time {}: {error}", arguments.time)))?;
 
-    let guard = Guard::new(Consent::default());
+    let guard = Guard::new(Consent { raw: arguments.raw, ..Consent::default() });
     let images = Images::open(&guard, &paths)?;
     let line = Line::new(output);
     line.show("looking for what the members have to do with each other");

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::arguments::UseConsent;
+
 /// `cache`.
 #[derive(Subcommand, Debug)]
 pub(crate) enum CacheVerb {
@@ -80,9 +82,9 @@ The cache stays warm. If it is cut off, the same command goes on.")]
         #[arg(value_name = "NAME|CACHE")]
         cache: String,
 
-        /// Consent to write to a block device that has no serial number, such as a loop device (once for each)
-        #[arg(long, value_name = "PATH", help_heading = "Consent")]
-        allow_device: Vec<PathBuf>,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        consent: UseConsent,
     },
 }
 
@@ -104,9 +106,9 @@ pub(crate) struct SalvageArguments {
     #[arg(long, value_name = "PATH", conflicts_with = "write")]
     pub file: Option<PathBuf>,
 
-    /// Consent to write to a block device that has no serial number, such as a loop device (once for each)
-    #[arg(long, value_name = "PATH", help_heading = "Consent")]
-    pub allow_device: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub consent: UseConsent,
 }
 
 /// `cache simulate`.
@@ -190,9 +192,9 @@ finished by the same command.")]
         /// The overlay as it is used: overlay(DELTA, DEVICE)
         overlay: String,
 
-        /// Consent to write to a block device that has no serial number, such as a loop device (once for each)
-        #[arg(long, value_name = "PATH", help_heading = "Consent")]
-        allow_device: Vec<PathBuf>,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        consent: UseConsent,
     },
 
     /// Throw away what is in the delta; the device below is as it was

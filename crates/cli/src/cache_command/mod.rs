@@ -20,6 +20,6 @@ pub(crate) fn cache(output: &Output, verb: &CacheVerb) -> Result<(), Failure> {
         CacheVerb::Status { cache } => store::status(output, cache),
         CacheVerb::Resize { name, size, cache } => running::resize(output, name, size, *cache),
         CacheVerb::Salvage(arguments) => store::salvage(output, arguments),
-        CacheVerb::Flush { cache, allow_device } => store::flush(output, cache, allow_device),
+        CacheVerb::Flush { cache, consent } => store::flush(output, cache, consent),
     }
 }

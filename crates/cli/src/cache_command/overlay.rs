@@ -16,10 +16,7 @@ use crate::output::Output;
 pub(crate) fn overlay(output: &Output, verb: &OverlayVerb) -> Result<(), Failure> {
     match verb {
         OverlayVerb::Show { delta } => show(output, delta),
-        OverlayVerb::Commit { overlay, allow_device } => {
-            let consent = Consent { in_place: true, devices: allow_device.clone(), ..Consent::default() };
-            commit(output, overlay, &Guard::new(consent))
-        }
+        OverlayVerb::Commit { overlay, consent } => commit(output, overlay, &Guard::new(consent.clone().into())),
         OverlayVerb::Discard { delta } => {
             let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
             let device = open(output, &parse(delta)?, &guard, false)?;

@@ -1,6 +1,5 @@
 //! `raidloom cache status` and `raidloom cache flush` of stores of caches that nobody uses now.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use block::{Device, Node, size_text};
@@ -12,6 +11,7 @@ use stack::BuildContext;
 use super::arguments::SalvageArguments;
 use super::overlay::{build, done, open, parse};
 use super::running;
+use crate::arguments::UseConsent;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -49,7 +49,7 @@ pub(super) fn status(output: &Output, text: &str) -> Result<(), Failure> {
 }
 
 /// Writes out what is dirty.
-pub(super) fn flush(output: &Output, text: &str, allow_device: &[PathBuf]) -> Result<(), Failure> {
+pub(super) fn flush(output: &Output, text: &str, consent: &UseConsent) -> Result<(), Failure> {
     // No array's name has parentheses.
     if !text.contains('(') {
         return running::flush(output, text);
@@ -58,7 +58,7 @@ pub(super) fn flush(output: &Output, text: &str, allow_device: &[PathBuf]) -> Re
     if !matches!(&node, Node::Layer { name, .. } if name == "cache") {
         return Err(running::unknown(text));
     }
-    let guard = Guard::new(Consent { in_place: true, devices: allow_device.to_vec(), ..Consent::default() });
+    let guard = Guard::new(consent.clone().into());
     let context = BuildContext { files: &guard, seed: 0, read_only: false, create_bytes: None, emulate: false };
     let stack = stack::build(&node, &context)?;
     stack.notes.iter().for_each(|note| output.note(note));
@@ -71,7 +71,7 @@ pub(super) fn flush(output: &Output, text: &str, allow_device: &[PathBuf]) -> Re
 pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(), Failure> {
     let reading = Guard::new(Consent::default());
     let store = open(output, &parse(&arguments.store)?, &reading, true)?;
-    let guard = Guard::new(Consent { in_place: true, devices: arguments.allow_device.clone(), ..Consent::default() });
+    let guard = Guard::new(arguments.consent.clone().into());
     let device = match &arguments.device {
         Some(text) => Some(build(output, &parse(text)?, if arguments.write { &guard } else { &reading }, !arguments.write)?),
         None => None,

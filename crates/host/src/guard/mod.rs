@@ -24,7 +24,7 @@ use block::{Error, ErrorKind};
 use rustix::fs::OFlags;
 
 use crate::system::{self, DeviceNumber};
-pub use signature::{find as find_signature, read_up_to};
+pub use signature::{find as find_signature, find_image, read_up_to};
 
 /// What the user has agreed to in so many words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +39,9 @@ pub struct Consent {
     /// What is opened is going to be used as it is: what it carries was put there to be used, so it asks for no consent to be
     /// erased. Whatever somebody else uses is refused as ever, and disks are named by identity.
     pub in_place: bool,
+    /// Disk images of virtual machines (VHD, qcow2, VMDK, ...) are taken for the bytes that they are made of, and not refused,
+    /// where a file is to be used in place or read as a disk (`--raw`).
+    pub raw: bool,
 }
 
 /// What a file is opened for.
@@ -67,10 +70,18 @@ struct Findings {
     carries: Vec<&'static str>,
     /// What it holds.
     signature: Option<&'static str>,
+    /// The kind of disk image that it is, where it is to be taken for a disk.
+    image: Option<&'static str>,
     partitions: usize,
     serial: Option<String>,
     /// Its name under `/dev/disk/by-id`.
     by_id: Option<PathBuf>,
+}
+
+impl Findings {
+    fn used_by(&mut self, users: users::Users) {
+        (self.mounted_at, self.swap, self.held_by) = (users.mounted_at, users.swap, users.held_by);
+    }
 }
 
 /// What tells one held file from another: device, inode, number of the block device, and whether it may be written to.
@@ -78,12 +89,6 @@ struct Findings {
 struct Held(u64, u64, u64, Access);
 
 impl Held {
-impl Findings {
-    fn used_by(&mut self, users: users::Users) {
-        (self.mounted_at, self.swap, self.held_by) = (users.mounted_at, users.swap, users.held_by);
-    }
-}
-
     fn of(data: &fs::Metadata, access: Access) -> Held {
         Held(data.dev(), data.ino(), data.rdev(), access)
     }
@@ -117,6 +122,20 @@ pub struct Guard {
 
 fn refused(text: String) -> Error {
     Error::new(ErrorKind::Refused, text)
+}
+
+/// A disk image that was named as a disk.
+fn not_raw(path: &Path, image: &str) -> Error {
+    refused(format!(
+        "{0}: it is a {image}, not the bytes of the disk in it: taken for these it shows another disk, and a write may destroy it. \
+         `qemu-img convert -O raw {0} FILE` makes a raw one; --raw takes it as it is",
+        path.display()
+    ))
+}
+
+fn image_in(mut file: &File) -> io::Result<Option<&'static str>> {
+    let size_bytes = io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
+    find_image(file, size_bytes)
 }
 
 impl Guard {
@@ -246,6 +265,20 @@ impl Guard {
         Ok(duplicate)
     }
 
+    /// Opens a path for reading what it holds as the blocks of a disk.
+    ///
+    /// # Errors
+    /// As [`Guard::open`], and [`ErrorKind::Refused`] for a disk image that is anything but these blocks.
+    pub fn open_image(&self, path: &Path) -> Result<File, Error> {
+        let file = self.open(path, Access::Read)?;
+        if !self.consent.raw
+            && let Some(image) = image_in(&file).map_err(|error| Error::from_io(format!("{}: reading it", path.display()), error))?
+        {
+            return Err(not_raw(path, image));
+        }
+        Ok(file)
+    }
+
     /// Opens a path for a look at what it says of itself. It is neither locked nor held: who else has it open does not matter,
     /// what is read may be changing, and it may be opened for writing afterwards.
     ///
@@ -296,12 +329,22 @@ impl Guard {
     fn look(&self, named: &Path, real: &Path, access: Access) -> io::Result<Findings> {
         let data = fs::metadata(real)?;
         let plain = data.is_file() || data.file_type().is_block_device();
-        if access == Access::Read || !plain {
-            return Ok(Findings { named: named.to_owned(), kind: kind_of(&data), ..Findings::default() });
+        let mut findings = Findings { named: named.to_owned(), kind: kind_of(&data), ..Findings::default() };
+        if !plain || access == Access::Read && !self.refuses_images() {
+            return Ok(findings);
         }
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(real)?;
+        if access == Access::Read {
+            findings.image = image_in(&file)?;
+            return Ok(findings);
+        }
         self.look_at(named, real, &file)
+    }
+
+    /// Whatever is used in place is used as a disk.
+    fn refuses_images(&self) -> bool {
+        self.consent.in_place && !self.consent.raw
     }
 
     fn look_at(&self, named: &Path, real: &Path, file: &File) -> io::Result<Findings> {
@@ -313,6 +356,7 @@ impl Guard {
                 if lock_of(&self.made).contains_key(&(data.dev(), data.ino())) {
                     return Ok(findings);
                 }
+                findings.used_by(users::of(&data, real, &system::mounts()));
                 findings.read_only = data.mode() & 0o222 == 0;
                 findings.signature = signature::find(file, data.len())?;
             }
@@ -322,6 +366,9 @@ impl Guard {
                 self.look_at_device(&mut findings, number, file, &mounts)?;
             }
             Kind::Folder | Kind::Other => (),
+        }
+        if self.refuses_images() {
+            findings.image = image_in(file)?;
         }
         Ok(findings)
     }
@@ -349,7 +396,9 @@ impl Guard {
             Kind::Folder => return Err(refused(format!("{name}: it is a folder, not a file or block device"))),
             Kind::Other => return Err(refused(format!("{name}: it is neither a file nor a block device"))),
             Kind::File | Kind::Device(_) => (),
-                findings.used_by(users::of(&data, real, &system::mounts()));
+        }
+        if let Some(image) = found.image.filter(|_| self.refuses_images()) {
+            return Err(not_raw(&found.named, image));
         }
         if access == Access::Read {
             return Ok(());

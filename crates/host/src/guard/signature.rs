@@ -48,11 +48,27 @@ const MARKS: &[Mark] = &[
     mark("Ceph BlueStore", 0, b"bluestore block device"),
     mark("GPT partition table", 512, b"EFI PART"),
     mark("GPT partition table", 4096, b"EFI PART"),
-    mark("qcow2 image", 0, b"QFI\xfb"),
-    mark("VMDK image", 0, b"KDMV"),
-    mark("VHDX image", 0, b"vhdxfile"),
-    mark("VDI image", 0x40, &[0x7f, 0x10, 0xda, 0xbe]),
 ];
+
+/// Marks of disk images: files whose bytes are not those of the disk that they stand for, or not only.
+const IMAGES: &[Mark] = &[
+    mark("qcow2 image", 0, b"QFI\xfb"),
+    mark("QED image", 0, b"QED\0"),
+    mark("VMDK image", 0, b"KDMV"),
+    mark("VMDK image", 0, b"COWD"),
+    mark("VMDK description", 0, b"# Disk DescriptorFile"),
+    mark("VHDX image", 0, b"vhdxfile"),
+    // A dynamic or differencing VHD begins with a copy of its footer.
+    mark("VHD image", 0, VHD),
+    mark("VDI image", 0x40, &[0x7f, 0x10, 0xda, 0xbe]),
+    mark("Parallels image", 0, b"WithoutFreeSpace"),
+    mark("Parallels image", 0, b"WithouFreSpacExt"),
+    mark("sparse image of macOS", 0, b"sprs"),
+];
+/// How a VHD's footer begins.
+const VHD: &[u8] = b"conectix";
+/// How the last sector of a DMG begins.
+const DMG: &[u8] = b"koly";
 
 /// 0xa92b4efc, little-endian.
 const MD_MAGIC: [u8; 4] = [0xfc, 0x4e, 0x2b, 0xa9];
@@ -98,6 +114,27 @@ fn is_mbr(start: &[u8]) -> bool {
     start.get(510..512) == Some(&[0x55, 0xaa]) && sane && entries.chunks_exact(16).any(|entry| entry[4] != 0)
 }
 
+/// The kind of disk image that a file is, or `None` for what may be the bytes of a disk themselves.
+///
+/// # Errors
+/// What the system says about reading.
+pub fn find_image(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
+    let start = read_up_to(file, 0, 512)?;
+    let begins = |mark: &&Mark| start.get(mark.offset as usize..).is_some_and(|rest| rest.starts_with(mark.bytes));
+    if let Some(mark) = IMAGES.iter().find(begins) {
+        return Ok(Some(mark.name));
+    }
+    // A fixed VHD has its footer at the end and nowhere else; the first versions of Virtual PC wrote one of 511 bytes.
+    for (name, bytes, from_end) in [("VHD image of fixed size", VHD, 512), ("VHD image of fixed size", VHD, 511), ("DMG image", DMG, 512)] {
+        if let Some(offset) = size_bytes.checked_sub(from_end)
+            && read_up_to(file, offset, bytes.len())? == bytes
+        {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
 /// The name of what the file holds, or `None` when nothing is known of it.
 ///
 /// # Errors
@@ -118,6 +155,9 @@ pub fn find(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'static 
         return Ok(Some("swap space"));
     }
     if let Some(name) = at_the_end(file, size_bytes)? {
+        return Ok(Some(name));
+    }
+    if let Some(name) = find_image(file, size_bytes)? {
         return Ok(Some(name));
     }
     if is_zfs(file, size_bytes)? {
@@ -164,12 +204,6 @@ fn at_the_end(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'stati
             return Ok(Some("firmware RAID member (Intel)"));
         }
     }
-    // VHD ends with its footer.
-    if let Some(offset) = size_bytes.checked_sub(512)
-        && begins(offset, b"conectix")?
-    {
-        return Ok(Some("VHD image"));
-    }
     Ok(None)
 }
 
@@ -213,8 +247,14 @@ mod tests {
 
     #[test]
     fn every_mark_of_the_table_is_found() {
-        for mark in MARKS {
+        for mark in MARKS.iter().chain(IMAGES) {
             assert_eq!(find(&planted(&[(mark.offset, mark.bytes)]), SIZE).unwrap(), Some(mark.name));
+        }
+        for mark in MARKS {
+            assert_eq!(find_image(&planted(&[(mark.offset, mark.bytes)]), SIZE).unwrap(), None, "{}", mark.name);
+        }
+        for mark in IMAGES {
+            assert_eq!(find_image(&planted(&[(mark.offset, mark.bytes)]), SIZE).unwrap(), Some(mark.name));
         }
     }
 
@@ -241,10 +281,26 @@ mod tests {
             Some("md array member (version 0.90)")
         );
         assert_eq!(find(&planted(&[(SIZE - 512, b"EFI PART")]), SIZE).unwrap(), Some("GPT partition table (backup)"));
-        assert_eq!(find(&planted(&[(SIZE - 512, b"conectix")]), SIZE).unwrap(), Some("VHD image"));
         assert_eq!(find(&planted(&[(SIZE - 512, &[0xde, 0x11, 0xde, 0x11])]), SIZE).unwrap(), Some("firmware RAID member (DDF)"));
         let intel: &[u8] = b"Intel Raid ISM Cfg Sig. 1.3.00";
         assert_eq!(find(&planted(&[(SIZE - 1024, intel)]), SIZE).unwrap(), Some("firmware RAID member (Intel)"));
+    }
+
+    /// A fixed VHD is a disk with a footer: what the disk holds must not hide that.
+    #[test]
+    fn a_footer_tells_an_image_whatever_stands_before_it() {
+        for (from_end, bytes, name) in
+            [(512, VHD, "VHD image of fixed size"), (511, VHD, "VHD image of fixed size"), (512, DMG, "DMG image")]
+        {
+            let footer = (SIZE - from_end, bytes);
+            assert_eq!(find(&planted(&[footer]), SIZE).unwrap(), Some(name));
+            let disk = planted(&[footer, (0, b"XFSB")]);
+            assert_eq!((find(&disk, SIZE).unwrap(), find_image(&disk, SIZE).unwrap()), (Some("XFS"), Some(name)));
+        }
+        assert_eq!(find_image(&planted(&[(SIZE - 1024, VHD)]), SIZE).unwrap(), None);
+        for size in [0, 3, 8, 511, 512] {
+            assert_eq!(find_image(&planted(&[]), size).unwrap(), None);
+        }
     }
 
     #[test]

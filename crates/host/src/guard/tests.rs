@@ -352,3 +352,144 @@ fn what_is_used_in_place_may_carry_data_and_is_refused_for_everything_else() {
     in_place().judge(&disk(Vec::new()), Access::Write).unwrap();
     assert!(in_place().judge(&disk(vec!["/mnt".into()]), Access::Write).is_err());
 }
+
+/// A file is in use by whatever name it is called: another name in the same folder, a folder that is mounted elsewhere as well.
+#[test]
+fn a_file_under_a_loop_device_is_refused_by_each_of_its_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    File::create(&image).unwrap().set_len(16 << 20).unwrap();
+    let link = folder.path().join("link");
+    fs::hard_link(&image, &link).unwrap();
+    let Some(device) = Loop::attach(&image) else { return };
+    let reason = format!("in use by {}", device.device.display());
+    for consent in [Consent::default(), Consent { in_place: true, erase_signature: true, ..Consent::default() }] {
+        assert_refused(&Guard::new(consent.clone()), &image, &reason);
+        assert_refused(&Guard::new(consent), &link, &reason);
+    }
+    let renamed = folder.path().join("renamed");
+    fs::rename(&image, &renamed).unwrap();
+    fs::write(&image, "another file by the old name").unwrap();
+    assert_refused(&guard(), &renamed, &reason);
+    guard().check(&image).expect("the name alone is nothing");
+    let bound = Bound::make(folder.path());
+    if let Some(bound) = &bound {
+        assert_refused(&guard(), &bound.0.path().join("link"), &reason);
+    }
+}
+
+/// A folder that is mounted a second time, until this is dropped.
+struct Bound(tempfile::TempDir);
+
+impl Bound {
+    fn make(folder: &Path) -> Option<Bound> {
+        let point = tempfile::tempdir().unwrap();
+        if Command::new("mount").arg("--bind").arg(folder).arg(point.path()).status().is_ok_and(|status| status.success()) {
+            return Some(Bound(point));
+        }
+        println!("skipped: mounting is not permitted here");
+        None
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_loop_device_under_another_is_refused_by_each_of_its_nodes() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    File::create(&image).unwrap().set_len(16 << 20).unwrap();
+    let Some(below) = Loop::attach(&image) else { return };
+    let Some(above) = Loop::attach(&below.device) else { return };
+    let node = folder.path().join("node");
+    let number = fs::metadata(&below.device).unwrap().rdev();
+    let made = rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &node,
+        rustix::fs::FileType::BlockDevice,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        number,
+    );
+    made.expect("whoever may make loop devices may make a node");
+    for path in [&below.device, &node] {
+        let consent = Consent { devices: vec![path.clone()], in_place: true, erase_signature: true, ..Consent::default() };
+        let error = Guard::new(consent).check(path).expect_err("the device above stands on it").to_string();
+        // A node on a file system that is mounted without devices cannot be opened at all.
+        assert!(error.contains(&format!("in use by {}", above.device.display())) || error.contains("ermission"), "{error}");
+    }
+}
+
+#[test]
+fn a_swap_file_is_refused_by_each_of_its_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("swap");
+    fs::write(&path, vec![0; 1 << 20]).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let run = |tool: &str| Command::new(tool).arg(&path).output().is_ok_and(|output| output.status.success());
+    if !run("mkswap") || !run("swapon") {
+        println!("skipped: no swap to be had on {}", path.display());
+        return;
+    }
+    let link = folder.path().join("link");
+    fs::hard_link(&path, &link).unwrap();
+    let consent = Consent { in_place: true, ..Consent::default() };
+    let errors = [&path, &link].map(|path| Guard::new(consent.clone()).check(path).map_err(|error| error.to_string()));
+    assert!(run("swapoff"));
+    for error in errors {
+        assert!(error.as_ref().is_err_and(|text| text.contains("in use as swap")), "{error:?}");
+    }
+}
+
+/// QEMU locks the images that it runs on so. What is opened and closed in the process that holds such a lock gives it up.
+#[test]
+fn a_file_that_a_program_has_locked_in_part_is_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = file_with(folder.path(), "image", 0, b"");
+    let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    let users = || users::of(&file.metadata().unwrap(), &path, &[]);
+    assert_eq!(users(), users::Users::default());
+    rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    let held_by = vec![format!("process {}, which has locked it", std::process::id())];
+    assert_eq!(users(), users::Users { held_by: held_by.clone(), ..users::Users::default() });
+    let found = Findings { held_by, ..Findings::default() };
+    assert!(guard().judge(&found, Access::Write).unwrap_err().to_string().contains("it is in use by process"));
+}
+
+/// Taken for the bytes of a disk, a dynamic image shows another disk, and one write destroys it.
+#[test]
+fn a_disk_image_is_not_used_as_the_disk_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let in_place = |raw: bool| Guard::new(Consent { in_place: true, erase_signature: true, raw, ..Consent::default() });
+    let images: [(&str, u64, &[u8]); 8] = [
+        ("VHD image", 0, b"conectix"),
+        ("VHD image of fixed size", SIZE - 512, b"conectix"),
+        ("VHD image of fixed size", SIZE - 511, b"conectix"),
+        ("VHDX image", 0, b"vhdxfile"),
+        ("qcow2 image", 0, b"QFI\xfb\0\0\0\x03"),
+        ("VDI image", 64, &[0x7f, 0x10, 0xda, 0xbe]),
+        ("VMDK image", 0, b"KDMV"),
+        ("DMG image", SIZE - 512, b"koly"),
+    ];
+    for (name, offset, bytes) in images {
+        let (path, before) = file_with(folder.path(), "image", offset, bytes);
+        assert_refused(&in_place(false), &path, &format!("it is a {name}, not the bytes of the disk in it"));
+        for refused in [in_place(false).open(&path, Access::Read), guard().open_image(&path)] {
+            let error = refused.expect_err(name);
+            assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("--raw takes it as it is"), "{error}");
+        }
+        in_place(true).open(&path, Access::Write).expect(name);
+        in_place(true).open(&path, Access::Read).expect(name);
+        Guard::new(Consent { raw: true, ..Consent::default() }).open_image(&path).expect(name);
+        // What is to be overwritten is no disk to anybody, and its consent names what is lost.
+        assert_refused(&guard(), &path, "it carries a signature");
+        guard().open(&path, Access::Read).expect("bytes are bytes");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+    let (path, _) = file_with(folder.path(), "raw", 0, b"XFSB");
+    in_place(false).open(&path, Access::Write).expect("the bytes of a disk");
+    guard().open_image(&path).expect("the bytes of a disk");
+}

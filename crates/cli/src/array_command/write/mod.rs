@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use block::{Blocking, Clock, Device, DiscardSupport, Error, ErrorKind, Info, Op, Support, size_text};
 use device::{Direct, FileDevice, FileOptions};
-use host::guard::{Access, Guard};
+use host::guard::{Consent, Guard};
 use reactor::{Reactor, Time};
 use serde_json::{Value, json};
 use stack::BuildContext;
@@ -68,7 +68,8 @@ impl Took {
 pub(super) fn write(output: &Output, arguments: &WriteArguments) -> Result<(), Failure> {
     let stop = signals::stop_flag()?;
     let guard = Guard::new(arguments.consent.clone().into());
-    let source = guard.open(&arguments.image, Access::Read)?;
+    let reader = Guard::new(Consent { raw: arguments.raw, ..Consent::default() });
+    let source = reader.open_image(&arguments.image)?;
     let context = BuildContext { files: &guard, seed: 0, read_only: false, create_bytes: None, emulate: true };
     let stack = stack::parse_and_build(&arguments.target, &context)?;
     stack.notes.iter().for_each(|note| output.note(note));
