@@ -1,6 +1,5 @@
 //! `raidloom report`, and the report files of a finished run.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use results::Run;
@@ -29,7 +28,7 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
         if path.as_os_str() == "-" {
             output.file(&text)?;
         } else {
-            fs::write(path, text).map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))?;
+            host::files::write_named(path, text.as_bytes())?;
             output.progress(&format!("wrote {}", path.display()));
         }
     }
@@ -50,8 +49,7 @@ pub(crate) fn write_files(folder: &Path, run: &Run, analysis: &Analysis) -> Resu
         (page.clone(), report::html(run, analysis)),
     ];
     for (path, text) in files {
-        fs::write(&path, text)
-            .map_err(|error| Failure::failed(format!("writing {}: {error}; `raidloom report` writes it again", path.display())))?;
+        host::files::write_whole(&path, text.as_bytes()).map_err(|error| error.and_then_some("; `raidloom report` writes it again"))?;
     }
     Ok(page)
 }

@@ -3,7 +3,9 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -412,4 +414,85 @@ fn caches_are_written_out_on_request_and_closed_with_their_server() {
     bench.ok(&["array", "start", "--name", "plain", "ram:1MiB"]);
     assert!(bench.fails(2, &["cache", "flush", "plain"]).contains("there is no cache in it"));
     assert!(bench.fails(2, &["cache", "flush", "nobody"]).contains("no array of this name runs"));
+}
+
+/// Without a session there is no `XDG_RUNTIME_DIR`: `su`, cron, a service, a container.
+#[test]
+fn an_ordinary_user_without_a_session_runs_arrays() {
+    const NOBODY: u32 = 65534;
+    let temporary = tempfile::tempdir().unwrap();
+    fs::set_permissions(temporary.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    let program = temporary.path().join("raidloom");
+    let command = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(arguments).current_dir("/").stdin(Stdio::null()).env("TMPDIR", temporary.path());
+        command.env_remove("XDG_RUNTIME_DIR").env_remove("RAIDLOOM_RUNTIME_DIR").uid(NOBODY).gid(NOBODY);
+        command
+    };
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root may be another user");
+        return;
+    }
+    // Nobody else may enter the folder that it was built in.
+    fs::copy(env!("CARGO_BIN_EXE_raidloom"), &program).unwrap();
+    let run = |arguments: &[&str]| command(arguments).output().unwrap();
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let started = run(&["array", "start", "--name", "tank", "ram:1MiB"]);
+    assert!(started.status.success(), "{}", said(&started));
+    let own = temporary.path().join(format!("raidloom-{NOBODY}"));
+    let data = fs::symlink_metadata(&own).unwrap();
+    let listed = run(&["array", "list"]);
+    let stopped = run(&["array", "stop", "tank"]);
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("tank"), "{}", said(&listed));
+    assert!(stopped.status.success(), "{}", said(&stopped));
+    assert_eq!((data.uid(), data.mode() & 0o7777, fs::read_dir(&own).unwrap().count()), (NOBODY, 0o700, 0));
+    // Somebody was quicker: what a control socket says there would be his words.
+    fs::remove_dir(&own).unwrap();
+    std::os::unix::fs::symlink(temporary.path(), &own).unwrap();
+    for arguments in [&["array", "start", "--name", "tank", "ram:1MiB"][..], &["array", "list"], &["array", "stop", "tank"]] {
+        let refused = run(arguments);
+        assert_eq!(refused.status.code(), Some(4), "{}", said(&refused));
+        assert!(said(&refused).contains("has to be a folder of yours that nobody else may enter"), "{}", said(&refused));
+    }
+}
+
+/// Every verb that takes a file for the bytes of a disk says what an image is instead, and leaves it as it is.
+#[test]
+fn an_image_is_served_written_and_guessed_at_as_its_own_bytes_only_when_that_is_said() {
+    let bench = Bench { folder: tempfile::tempdir().unwrap() };
+    let image = |name: &str, offset: u64, mark: &[u8]| {
+        bench.image(name, 1);
+        OpenOptions::new().write(true).open(bench.path(name)).unwrap().write_all_at(mark, offset).unwrap();
+    };
+    image("dynamic.vhd", 0, b"conectix");
+    image("fixed.vhd", (1 << 20) - 512, b"conectix");
+    image("a.qcow2", 0, b"QFI\xfb");
+    bench.image("disk.img", 1);
+    let before = ["dynamic.vhd", "fixed.vhd", "a.qcow2"].map(|name| fs::read(bench.path(name)).unwrap());
+    for (arguments, what) in [
+        (&["array", "start", "--name", "tank", "dynamic.vhd"][..], "dynamic.vhd: it is a VHD image, "),
+        (
+            &["array", "start", "--name", "tank", "--read-only", "raid1(disk.img, fixed.vhd)"],
+            "fixed.vhd: it is a VHD image of fixed size, ",
+        ),
+        (&["array", "start", "--name", "tank", "overlay(delta.img, a.qcow2)"], "a.qcow2: it is a qcow2 image, "),
+        (&["array", "start", "--name", "tank", "cache(mode=write-back, a.qcow2, disk.img)"], "a.qcow2: it is a qcow2 image, "),
+        (&["array", "write", "a.qcow2", "disk.img"], "a.qcow2: it is a qcow2 image, "),
+        (&["array", "guess", "disk.img", "fixed.vhd"], "fixed.vhd: it is a VHD image of fixed size, "),
+        (&["overlay", "commit", "overlay(delta.img, a.qcow2)"], "a.qcow2: it is a qcow2 image, "),
+        (&["cache", "flush", "cache(mode=write-back, store.img, dynamic.vhd)"], "dynamic.vhd: it is a VHD image, "),
+    ] {
+        let said = bench.fails(4, arguments);
+        assert!(said.contains(what) && said.contains("--raw takes it as it is"), "{arguments:?}: {said}");
+    }
+    let now = ["dynamic.vhd", "fixed.vhd", "a.qcow2"].map(|name| fs::read(bench.path(name)).unwrap());
+    assert!(before == now, "an image was changed");
+
+    bench.ok(&["array", "start", "--name", "tank", "--raw", "a.qcow2"]);
+    bench.ok(&["array", "stop", "tank"]);
+    fs::write(bench.path("raw.toml"), "stack = 'a.qcow2'\nname = 'tank'\nraw = true\n").unwrap();
+    bench.ok(&["array", "start", bench.path("raw.toml").to_str().unwrap()]);
+    bench.ok(&["array", "stop", "tank"]);
+    bench.ok(&["array", "write", "--raw", "a.qcow2", "disk.img"]);
+    assert!(fs::read(bench.path("disk.img")).unwrap() == before[2]);
 }

@@ -10,6 +10,7 @@
 
 mod error;
 pub mod facts;
+pub mod files;
 pub mod guard;
 pub mod journal;
 pub mod limits;

@@ -3,6 +3,7 @@
 //! ```text
 //! folder/  plan.toml            what was said
 //!          plan.resolved.json   what was meant; a folder without it holds no run
+//!          plan.sums.json       how to tell that one of the two was edited since
 //!          host.json            where
 //!          trials.jsonl         what was measured; locked while the run goes on
 //!          notes.txt            what happened to the run
@@ -141,10 +142,8 @@ pub fn start(resolved: &Resolved, options: &RunOptions, stop: &AtomicBool, obser
             observer.note(&note);
         }
         let host = facts::facts(&members.storage(&folder.join(MEMBERS)));
-        folder::write_whole(&folder, PLAN_TEXT, resolved.text.as_bytes())?;
         folder::write_whole(&folder, HOST, &folder::json(&host))?;
-        // Only this makes it a run that can be resumed.
-        folder::write_whole(&folder, PLAN, &folder::json(plan))?;
+        folder::write_plan(&folder, resolved.text.as_bytes(), plan)?;
         let mut execution =
             Execution::new(plan, &folder, &guard, record, Vec::new(), host.started, stop).serving_with(options.serve_with.as_ref());
         let ended = execution.run(&members, observer);
@@ -166,9 +165,19 @@ pub fn start(resolved: &Resolved, options: &RunOptions, stop: &AtomicBool, obser
 pub fn resume(folder: &Path, options: &RunOptions, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<Outcome, Error> {
     let folder = std::path::absolute(folder).map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
     let plan = folder::read_plan(&folder)?;
+    let (said_edited, meant_edited) = folder::edited(&folder)?;
+    if meant_edited {
+        return Err(Error::usage(format!(
+            "{}: it was edited after the run had begun, and trials of two plans would stand in one run; put it back as it was, or start \
+             a new run with another plan file",
+            folder.join(PLAN).display()
+        )));
+    }
     // The lock comes before anything is undone: another process may be at work.
     let (record, lines) = Record::open(&folder.join(TRIALS))?;
-    let notes = lines.note.into_iter().chain(journal::undo_left_behind(&folder));
+    let edited = said_edited
+        .then(|| format!("{PLAN_TEXT} was edited after the run had begun; the run goes on with the plan that it began with ({PLAN})"));
+    let notes = lines.note.into_iter().chain(edited).chain(journal::undo_left_behind(&folder));
     for note in notes {
         folder::add_note(&folder, &note)?;
         observer.note(&note);
@@ -206,13 +215,12 @@ pub(crate) fn write_imported(folder: &Path, run: &Run) -> Result<PathBuf, Error>
     folder::make(&folder)?;
     let line = |trial: &Trial| format!("{}\n", serde_json::to_string(trial).expect("a trial is plain data"));
     let trials: String = run.trials.iter().map(line).collect();
-    folder::write_whole(&folder, PLAN_TEXT, b"# imported: there is no plan file\n")?;
     folder::write_whole(&folder, HOST, &folder::json(&run.host))?;
     folder::write_whole(&folder, TRIALS, trials.as_bytes())?;
     for note in &run.notes {
         folder::add_note(&folder, note)?;
     }
-    folder::write_whole(&folder, PLAN, &folder::json(&run.plan))?;
+    folder::write_plan(&folder, b"# imported: there is no plan file\n", &run.plan)?;
     Ok(folder)
 }
 
@@ -233,5 +241,8 @@ pub fn read(folder: &Path) -> Result<Run, Error> {
     let lines = record::read_lines(&path, &bytes)?;
     let mut notes: Vec<String> = std::fs::read_to_string(folder.join(NOTES)).unwrap_or_default().lines().map(str::to_owned).collect();
     notes.extend(lines.note);
+    if folder::edited(folder)?.1 {
+        notes.push(format!("{PLAN} was edited after the run had begun: its trials may be of another plan than the one that is shown"));
+    }
     Ok(Run { plan, host, trials: lines.trials, notes })
 }

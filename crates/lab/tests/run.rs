@@ -143,7 +143,7 @@ fn a_run_records_every_trial_in_its_order_and_leaves_nothing_behind() {
         }
     }
     place.assert_nothing_left_behind();
-    assert_eq!(place.files(), ["host.json", "plan.resolved.json", "plan.toml", "trials.jsonl"].map(String::from).into());
+    assert_eq!(place.files(), ["host.json", "plan.resolved.json", "plan.sums.json", "plan.toml", "trials.jsonl"].map(String::from).into());
     assert!(!run.host.facts.is_empty());
     assert_eq!(run.notes, Vec::<String>::new());
     assert_eq!(lab::read(&place.run()).unwrap(), *run);
@@ -405,6 +405,32 @@ fn a_changed_machine_is_refused_or_flagged() {
     assert_eq!(flagged, run.trials.len() - 5);
 }
 
+/// Trials of two plans in one run would be compared with each other.
+#[test]
+fn a_run_does_not_go_on_with_an_edited_plan() {
+    let place = Place::new();
+    let stop = never();
+    place.start(&["trials.blocks=1", "workload.max_operations=1"], &stop, &mut StopAfter { trials: 2, stop: &stop }).unwrap();
+    let resolved = place.run().join("plan.resolved.json");
+    let before = fs::read_to_string(&resolved).unwrap();
+    let trials = fs::read(place.run().join("trials.jsonl")).unwrap();
+    fs::write(&resolved, before.replace("\"blocks\": 1", "\"blocks\": 2")).unwrap();
+    assert_ne!(fs::read_to_string(&resolved).unwrap(), before);
+    let error = place.resume().unwrap_err();
+    assert!(error.exit_code() == 2 && error.to_string().contains("it was edited after the run had begun"), "{error}");
+    assert_eq!(fs::read(place.run().join("trials.jsonl")).unwrap(), trials, "a refused resume changes nothing");
+    assert!(lab::read(&place.run()).unwrap().notes.iter().any(|note| note.contains("was edited after the run had begun")));
+
+    fs::write(&resolved, before).unwrap();
+    assert!(!lab::read(&place.run()).unwrap().notes.iter().any(|note| note.contains("was edited")));
+    let said = place.run().join("plan.toml");
+    fs::write(&said, fs::read_to_string(&said).unwrap().replace("blocks = 3", "blocks = 4")).unwrap();
+    let run = place.resume().unwrap().run;
+    assert_eq!(run.plan.blocks, 1);
+    let notes = run.notes.iter().filter(|note| note.contains("plan.toml was edited after the run had begun; the run goes on with")).count();
+    assert_eq!(notes, 1, "{:?}", run.notes);
+}
+
 #[test]
 fn a_folder_without_a_run_says_so() {
     let folder = tempfile::tempdir().unwrap();
@@ -431,6 +457,36 @@ fn what_a_killed_run_left_behind_is_undone_by_the_next_start_beside_it() {
     let beside = place.folder.path().join("runs/beside");
     lab::start(&resolved, &options(Some(beside)), &never(), &mut Silent).unwrap();
     place.assert_nothing_left_behind();
+}
+
+/// A folder beside a run that somebody else has made, with a journal that names a file of ours in every detail, and a link in
+/// the place of what is cut to its whole lines.
+#[test]
+fn what_somebody_elses_folder_beside_a_run_names_is_left_alone() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root can give a folder to somebody else");
+        return;
+    }
+    let place = Place::new();
+    let (victim, theirs) = (place.folder.path().join("victim"), place.folder.path().join("runs/theirs"));
+    fs::write(&victim, "{\"half\": ").unwrap();
+    let data = fs::metadata(&victim).unwrap();
+    fs::create_dir_all(&theirs).unwrap();
+    let line = format!("{{\"made\":\"file\",\"path\":{victim:?},\"device\":{},\"inode\":{}}}\n", data.dev(), data.ino());
+    fs::write(theirs.join("cleanup.jsonl"), line).unwrap();
+    fs::write(theirs.join("plan.resolved.json"), "{}").unwrap();
+    std::os::unix::fs::symlink(&victim, theirs.join("trials.jsonl")).unwrap();
+    for path in [theirs.clone(), theirs.join("cleanup.jsonl")] {
+        std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
+    }
+    place.start(&["trials.blocks=1", "workload.max_operations=1"], &never(), &mut Silent).unwrap();
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "{\"half\": ");
+    assert!(theirs.join("cleanup.jsonl").exists());
+    // Also not as the run that is named.
+    fs::copy(place.run().join("plan.resolved.json"), theirs.join("plan.resolved.json")).unwrap();
+    let error = lab::resume(&theirs, &options(None), &never(), &mut Silent).unwrap_err().to_string();
+    assert!(error.contains("trials.jsonl"), "{error}");
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "{\"half\": ");
 }
 
 /// Keeps what it is told.

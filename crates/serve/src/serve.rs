@@ -78,7 +78,8 @@ impl Server {
     /// # Errors
     /// What is wrong with the stack, a member that is refused, or an export that cannot be made. Nothing is left behind then.
     pub fn start(claim: Claim, settings: Settings) -> Result<Arc<Server>, Error> {
-        let guard = Guard::new(Consent { in_place: true, devices: settings.allow_device.clone(), ..Consent::default() });
+        let consent = Consent { in_place: true, devices: settings.allow_device.clone(), raw: settings.raw, ..Consent::default() };
+        let guard = Guard::new(consent);
         let Made { stack, journal, notes, exports, upkeep, listener, bell } = make(&claim, &settings, &guard).inspect_err(|_| {
             // Files that were made for a stack that cannot be started are of no use.
             guard.remove_made();

@@ -53,7 +53,8 @@ fn settings(arguments: &StartArguments) -> Result<Settings, Failure> {
     settings.size = arguments.size.clone().or(settings.size);
     settings.member_timeout = arguments.member_timeout.clone().or(settings.member_timeout);
     settings.workers = arguments.workers.unwrap_or(settings.workers);
-    settings.allow_device.extend(arguments.allow_device.iter().cloned());
+    settings.allow_device.extend(arguments.consent.allow_device.iter().cloned());
+    settings.raw |= arguments.consent.raw;
     if let Some(policy) = &arguments.policy {
         settings.policy = policy.parse().map_err(|error| Failure::usage(format!("--policy {error}")))?;
     }
@@ -158,7 +159,7 @@ fn open(runtime: &Runtime, settings: Settings) -> Result<Arc<Server>, host::Erro
 fn signals() -> Result<UnixStream, Failure> {
     let failed = |error: io::Error| Failure::failed(format!("setting up for signals: {error}"));
     let (reader, writer) = UnixStream::pair().map_err(failed)?;
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+    for signal in crate::signals::to_end() {
         signal_hook::low_level::pipe::register(signal, writer.try_clone().map_err(failed)?).map_err(failed)?;
     }
     reader.set_nonblocking(true).map_err(failed)?;
@@ -216,7 +217,7 @@ fn run_command(server: &Server, command: &str, served: Receiver<()>) -> Result<J
         let ended = child.wait();
         loop {
             // The way that a signal takes, but for the first words of the service manager.
-            let _ = signal_hook::low_level::raise(signal_hook::consts::SIGHUP);
+            let _ = signal_hook::low_level::raise(signal_hook::consts::SIGTERM);
             if served.recv_timeout(AGAIN) == Err(RecvTimeoutError::Disconnected) {
                 return ended;
             }

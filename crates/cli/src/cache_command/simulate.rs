@@ -1,6 +1,6 @@
 //! `raidloom cache simulate`: a trace, or a made workload, through every policy at every size.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -45,7 +45,7 @@ pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result
     if let Some(path) = &arguments.svg {
         let title = format!("Hits by cache size: {name}");
         let svg = chart::svg(&title, &options, &outcomes);
-        fs::write(path, svg).map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))?;
+        host::files::write_named(path, svg.as_bytes())?;
         output.progress(&format!("wrote {}", path.display()));
     }
     if output.json {

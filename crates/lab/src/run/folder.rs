@@ -1,18 +1,22 @@
 //! The folder of a run: how it comes to be, what is read from it, and how it goes when nothing came of it.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use results::{Host, Plan};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use crate::record::Record;
-use host::{Error, facts, journal};
+use crate::record::{NO_LINK, Record};
+use host::{Error, facts, files, journal};
 
 pub(super) const PLAN_TEXT: &str = "plan.toml";
 pub(super) const PLAN: &str = "plan.resolved.json";
+/// Length and checksum of the two, as they were when the run began.
+pub(super) const SUMS: &str = "plan.sums.json";
 pub(super) const HOST: &str = "host.json";
 pub(super) const TRIALS: &str = "trials.jsonl";
 pub(super) const NOTES: &str = "notes.txt";
@@ -37,15 +41,17 @@ pub(super) fn make(folder: &Path) -> Result<(), Error> {
             _ => Error::usage(text),
         }
     };
-    fs::create_dir_all(folder).map_err(|error| refuse(&error))?;
+    // Whatever the umask: a journal is obeyed only where nobody else may write.
+    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| refuse(&error))?;
     let mut entries = fs::read_dir(folder).map_err(|error| refuse(&error))?;
     if folder.join(PLAN).exists() {
         let text = format!("{} holds a run already; go on with it (raidloom run --resume {0}) or choose another folder", folder.display());
         return Err(Error::usage(text));
     }
     // What a start leaves that was killed before there was a run.
-    let remains = [TRIALS, HOST, PLAN_TEXT];
-    if entries.any(|entry| entry.is_ok_and(|entry| !remains.iter().any(|name| entry.file_name() == *name))) {
+    let remains = [TRIALS, HOST, PLAN_TEXT, SUMS];
+    let is_remains = |name: &OsStr| remains.iter().any(|known| name == *known) || name.to_string_lossy().starts_with(files::PART);
+    if entries.any(|entry| entry.is_ok_and(|entry| !is_remains(&entry.file_name()))) {
         return Err(Error::usage(format!("the run's folder {} is not empty; choose one that is empty or not there", folder.display())));
     }
     Ok(())
@@ -53,7 +59,7 @@ pub(super) fn make(folder: &Path) -> Result<(), Error> {
 
 /// Removes the folder of a run of which nothing came.
 pub(super) fn forget(folder: &Path, was_there: bool) {
-    for name in [TRIALS, HOST, PLAN_TEXT, PLAN] {
+    for name in [TRIALS, HOST, PLAN_TEXT, SUMS, PLAN] {
         let _ = fs::remove_file(folder.join(name));
     }
     if !was_there {
@@ -62,10 +68,13 @@ pub(super) fn forget(folder: &Path, was_there: bool) {
     }
 }
 
-/// Cleans up after killed runs beside this one. A run that goes on holds its lock and is left alone.
+/// Cleans up after killed runs beside this one. A run that goes on holds its lock and is left alone, and so is whatever is not
+/// the caller's own: in a folder that others may write to, any name may stand for anything.
 pub(super) fn undo_siblings(folder: &Path) -> Vec<String> {
     let siblings = folder.parent().and_then(|parent| fs::read_dir(parent).ok()).into_iter().flatten().flatten().map(|entry| entry.path());
-    let left_behind = siblings.filter(|sibling| sibling != folder && journal::exists(sibling) && sibling.join(PLAN).exists());
+    let is_ours = |sibling: &PathBuf| journal::distrust(sibling).is_none();
+    let siblings = siblings.filter(|sibling| sibling != folder && is_ours(sibling));
+    let left_behind = siblings.filter(|sibling| journal::exists(sibling) && sibling.join(PLAN).exists());
     let undo = |sibling: PathBuf| match Record::open(&sibling.join(TRIALS)) {
         Ok((_lock, _)) => journal::undo_left_behind(&sibling),
         Err(_) => Vec::new(),
@@ -82,26 +91,54 @@ pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
 
 /// Writes a file so that after a crash it is whole or not there.
 pub(super) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
-    let path = folder.join(name);
-    let temporary = folder.join(format!("{name}.part"));
-    let write = || {
-        let mut file = File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, &path)?;
-        journal::sync_folder(folder)
-    };
-    write().map_err(|error| {
-        let _ = fs::remove_file(&temporary);
-        Error::from_io(format!("writing {}", path.display()), &error)
-    })
+    host::files::write_whole(&folder.join(name), bytes)
+}
+
+/// What the plan's files were when the run began.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Sums {
+    /// Of the plan as it was said.
+    plan: Sum,
+    /// Of the plan as it was meant.
+    resolved: Sum,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Sum {
+    bytes: u64,
+    crc32c: u32,
+}
+
+impl Sum {
+    fn of(bytes: &[u8]) -> Sum {
+        Sum { bytes: bytes.len() as u64, crc32c: crc32c::crc32c(bytes) }
+    }
+}
+
+/// Writes the plan's files. Only the last one, the plan as it was meant, makes the folder a run that can be resumed.
+pub(super) fn write_plan(folder: &Path, text: &[u8], plan: &Plan) -> Result<(), Error> {
+    let resolved = json(plan);
+    write_whole(folder, PLAN_TEXT, text)?;
+    write_whole(folder, SUMS, &json(&Sums { plan: Sum::of(text), resolved: Sum::of(&resolved) }))?;
+    write_whole(folder, PLAN, &resolved)
+}
+
+/// Whether a file of the plan is another than when the run began: the plan as it was said, and as it was meant. Runs of earlier
+/// versions do not tell.
+pub(super) fn edited(folder: &Path) -> Result<(bool, bool), Error> {
+    if !folder.join(SUMS).exists() {
+        return Ok((false, false));
+    }
+    let sums: Sums = read_json(folder, SUMS)?;
+    let is_other = |name: &str, sum: &Sum| fs::read(folder.join(name)).map_or(true, |bytes| Sum::of(&bytes) != *sum);
+    Ok((is_other(PLAN_TEXT, &sums.plan), is_other(PLAN, &sums.resolved)))
 }
 
 /// Notes what happened to the run, with the time.
 pub(super) fn add_note(folder: &Path, text: &str) -> Result<(), Error> {
     let path = folder.join(NOTES);
     let line = format!("{} {}\n", facts::now(), text.replace('\n', " "));
-    let append = || OpenOptions::new().append(true).create(true).open(&path)?.write_all(line.as_bytes());
+    let append = || OpenOptions::new().append(true).create(true).custom_flags(NO_LINK).open(&path)?.write_all(line.as_bytes());
     append().map_err(|error| Error::from_io(path.display(), &error))
 }
 

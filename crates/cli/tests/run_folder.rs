@@ -1,0 +1,125 @@
+//! What a run's folder holds after whatever may end a run or a report in the middle.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A folder with a plan of one test of so long.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new(time_per_test: &str) -> Place {
+        let place = Place(tempfile::tempdir().unwrap());
+        let plan = format!(
+            r#"schema = 1
+name = "short"
+[members.files]
+files = {{ count = 1, size = "1MiB" }}
+[matrix]
+level = "single"
+members = ["files"]
+[baseline]
+level = "single"
+[[workload]]
+suite = "devtest"
+tests = ["random write 16384"]
+time_per_test = "{time_per_test}"
+[trials]
+blocks = 1
+"#
+        );
+        fs::write(place.path("plan.toml"), plan).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A command of the shell in the folder; `$RAIDLOOM` is the program.
+    fn shell(&self, script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).env("RAIDLOOM", env!("CARGO_BIN_EXE_raidloom")).current_dir(self.0.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts a run and returns when it has made its members.
+    fn begun(&self, script: &str) -> Child {
+        let mut child = self.shell(script).spawn().unwrap();
+        while !self.path("run/members").exists() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it had begun");
+            std::thread::yield_now();
+        }
+        child
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(self.path(folder)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn hang_up(child: Child) -> Output {
+    kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+const START: &str = "exec \"$RAIDLOOM\" run plan.toml --output run";
+
+/// A terminal that is closed ends a run as `kill` does.
+#[test]
+fn a_run_whose_terminal_is_closed_takes_its_members_away_and_can_be_resumed() {
+    let place = Place::new("10min");
+    let output = hang_up(place.begun(START));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("raidloom run --resume"), "{said}");
+    assert!(!place.path("run/members").exists() && !place.path("run/cleanup.jsonl").exists(), "{:?}", place.names("run"));
+    assert!(place.path("run/plan.resolved.json").exists());
+}
+
+/// Whoever starts a run with `nohup` wants it to outlive the terminal.
+#[test]
+fn a_run_that_was_started_to_outlive_its_terminal_does() {
+    let place = Place::new("300ms");
+    let output = hang_up(place.begun(&format!("trap '' HUP; {START}")));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!place.path("run/members").exists() && place.path("run/report.html").exists());
+}
+
+/// A disk that is full, here a file that may not grow any more, leaves no half file, and what was there before.
+#[test]
+fn what_writes_a_report_writes_all_of_it_or_nothing() {
+    let place = Place::new("10ms");
+    let run = |script: &str| place.shell(script).output().unwrap();
+    let done = run(START);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let read = |path: &Path| fs::read(path).unwrap();
+    let (page, files) = (read(&place.path("run/report.html")), place.names("run"));
+    assert!(page.len() > 16 << 10, "the page is larger than 32 of the shell's blocks of 512 bytes");
+    fs::write(place.path("old.html"), "an older report").unwrap();
+    for (script, what) in [
+        ("ulimit -f 32; exec \"$RAIDLOOM\" report run --html old.html", "old.html"),
+        ("ulimit -f 32; exec \"$RAIDLOOM\" report run --html new.html", "new.html"),
+        ("ulimit -f 32; exec \"$RAIDLOOM\" run --resume run", "report.html"),
+        ("ulimit -f 1; exec \"$RAIDLOOM\" cache simulate --zipf 1 --svg new.svg", "new.svg"),
+    ] {
+        let output = run(script);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{script}: {said}");
+        assert!(said.contains(&format!("{what}: File too large")), "{script}: {said}");
+    }
+    assert_eq!(read(&place.path("old.html")), b"an older report");
+    assert!(read(&place.path("run/report.html")) == page);
+    assert_eq!(place.names("run"), files);
+    assert_eq!(place.names("."), ["old.html", "plan.toml", "run"]);
+    // Through to what is no file.
+    let piped = run("\"$RAIDLOOM\" report run --quiet --csv /dev/stdout");
+    assert!(String::from_utf8_lossy(&piped.stdout).contains(','), "{}", String::from_utf8_lossy(&piped.stderr));
+}
