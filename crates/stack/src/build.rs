@@ -631,7 +631,7 @@ fn refuse_files_named_twice(node: &Node) -> Result<(), Error> {
         _ => None,
     });
     let Some((earlier, later)) = Identity::same_twice(leaves) else { return Ok(()) };
-    let text = match earlier == later {
+    let text = match earlier.as_os_str() == later.as_os_str() {
         true => format!("{} stands in the stack twice; every member needs a file or device of its own", later.display()),
         false => twice_text(earlier, later),
     };

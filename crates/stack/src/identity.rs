@@ -47,7 +47,8 @@ impl Identity {
 /// How somebody is told that one file was named as two.
 #[must_use]
 pub fn twice_text(earlier: &Path, later: &Path) -> String {
-    if earlier == later {
+    // As text: paths that differ only in `./` are equal.
+    if earlier.as_os_str() == later.as_os_str() {
         return format!("{} is named twice", later.display());
     }
     format!("{} and {} are the same file; every member needs a file or device of its own", earlier.display(), later.display())
