@@ -119,7 +119,7 @@ impl Owner {
     }
 }
 
-/// C30: An owner polls its idle channels too before it waits: a channel without requests may have timers or work of its own,
+/// C32: An owner polls its idle channels too before it waits: a channel without requests may have timers or work of its own,
 /// and what lies there for it would wake the owner again and again.
 ///
 /// So every set-up is idle when it is idle: first what was begun comes to its end, and then an hour is as good as no time.

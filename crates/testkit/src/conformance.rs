@@ -337,14 +337,14 @@ impl Check {
             self.device.extents(at, end - at, &mut found);
             let told = found.length();
             if told == 0 || told > end - at || found.runs().iter().any(|run| !run.length.is_multiple_of(self.block())) {
-                return Err(self.violation("C30", format!("asked about {} bytes at {at}, it told of {told}: {found:?}", end - at)));
+                return Err(self.violation("C31", format!("asked about {} bytes at {at}, it told of {told}: {found:?}", end - at)));
             }
             for run in found.runs() {
                 let mut left = if run.is_hole { run.length } else { 0 };
                 while left > 0 {
                     let now = left.min(self.few_blocks(256) * self.block());
                     let zeroes = vec![0; now as usize];
-                    self.expect(owner, "C30", "what is called a hole", at + run.length - left, &zeroes)?;
+                    self.expect(owner, "C31", "what is called a hole", at + run.length - left, &zeroes)?;
                     left -= now;
                 }
                 at += run.length;

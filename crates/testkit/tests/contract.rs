@@ -298,7 +298,7 @@ fn requests_in_flight_together_take_effect_in_any_order() {
     assert_eq!(seen, (0..3).flat_map(|during| [(during, 1), (during, 2)]).collect());
 }
 
-/// C30: What `extents` calls a hole reads as zeroes, and nothing that had been written before it was asked is in one.
+/// C31: What `extents` calls a hole reads as zeroes, and nothing that had been written before it was asked is in one.
 #[test]
 fn holes_read_as_zeroes() {
     let memory = Memory::new(64 * 512);
