@@ -67,7 +67,7 @@ impl<'a> Limit<'a> {
     fn matches_nothing(&self, metrics: &BTreeSet<&str>) -> Failure {
         // Every beginning of a name that ends with a word can be said.
         let said = metrics.iter().flat_map(|metric| metric.match_indices('_').map(|(at, _)| &metric[..at]).chain([*metric]));
-        let meant = stack::nearest(self.metric, said).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        let meant = stack::nearest(self.metric, said).map_or_else(|| ".".to_owned(), |name| format!("; did you mean `{name}`?"));
         let there_are = metrics.iter().copied().collect::<Vec<_>>().join(", ");
         Failure::usage(format!(
             "--fail-if {}: no cell that is compared has a metric `{}`{meant} There are: {there_are}",
@@ -201,6 +201,6 @@ mod tests {
         let text = |limit: &str| format!("{:?}", Limit::parse(limit).unwrap().matches_nothing(&metrics));
         assert!(text("thruput < -5%").contains("did you mean `throughput`?"), "{}", text("thruput < -5%"));
         assert!(text("latency_p98 > 5%").contains("did you mean `latency_p99`?"));
-        assert!(text("zebras > 5%").contains("There are: latency_p99_seconds, throughput_bytes_per_second\""));
+        assert!(text("zebras > 5%").contains("metric `zebras`. There are: latency_p99_seconds, throughput_bytes_per_second"));
     }
 }
