@@ -75,6 +75,7 @@ fn write_superblocks(guard: &Guard, wanted: &Create, present: &[(&PathBuf, Role)
         members.push(NewMember { name, size_sectors: size_bytes / SECTOR_BYTES, device_uuid: uuid(), role: *role, write_mostly: false });
         files.push(file);
     }
+    guard.refuse_stray_consent()?;
     let array = NewArray {
         set_uuid,
         name: wanted.name.clone(),

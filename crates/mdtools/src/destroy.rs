@@ -39,6 +39,7 @@ pub fn destroy(guard: &Guard, paths: &[PathBuf]) -> Result<Vec<Erased>, Error> {
         )));
     }
     let files = paths.iter().map(|path| guard.open(path, Access::Write)).collect::<Result<Vec<_>, _>>()?;
+    guard.refuse_stray_consent()?;
     let erase = |(examined, file): (&Examined, &std::fs::File)| {
         for found in &examined.found {
             // A superblock that is not where it says it is is a copy of another device's.

@@ -179,6 +179,7 @@ impl Roster {
         let context =
             BuildContext { files: own.as_ref().unwrap_or(&self.guard), seed: 0, read_only: false, create_bytes: None, emulate: false };
         let stack = stack::build(&node, &context)?;
+        own.as_ref().map_or(Ok(()), Guard::refuse_stray_consent)?;
         let reactor = Reactor::wall().map_err(|error| Error::from_io("a reactor for a new member", &error))?;
         let mut device_uuid = [0; 16];
         Random::new().fill(&mut device_uuid);

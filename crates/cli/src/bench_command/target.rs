@@ -85,6 +85,9 @@ impl Subject {
         let context =
             BuildContext { files: &opener, seed: arguments.seed, read_only: arguments.read_only, create_bytes: create, emulate: false };
         let stack = stack::parse_and_build(&arguments.target, &context)?;
+        if !arguments.read_only {
+            opener.0.refuse_stray_consent()?;
+        }
         stack.notes.iter().for_each(|note| output.note(note));
         Ok(Subject::Stack { stack: Box::new(stack), _opener: opener })
     }

@@ -115,6 +115,8 @@ pub struct Guard {
     protected: Vec<(PathBuf, &'static str)>,
     /// Files made by this process, by device and inode: nobody else's data is in them.
     made: Mutex<HashMap<(u64, u64), PathBuf>>,
+    /// Block devices that were looked at for writing, as they were named, and their serial numbers.
+    seen: Mutex<Vec<(PathBuf, Option<String>)>>,
     /// What is open and locked. What `open` hands out are duplicates of these: a ring lets go of its files some time after
     /// it is closed, so that the lock of a file that was opened anew each time would be in its own way.
     held: Mutex<HashMap<Held, File>>,
@@ -146,7 +148,7 @@ impl Guard {
         if let Ok(binary) = std::env::current_exe() {
             protected.push((binary, "raidloom itself"));
         }
-        Guard { consent, protected, made: Mutex::default(), held: Mutex::default() }
+        Guard { consent, protected, made: Mutex::default(), seen: Mutex::default(), held: Mutex::default() }
     }
 
     /// The same, and the disk under `folder` is never written to as a device: results are kept there.
@@ -302,6 +304,35 @@ impl Guard {
         self.judge(&self.look(path, &real, Access::Write).map_err(failed)?, Access::Write)
     }
 
+    /// Refuses consent that was given and matches nothing: a serial number that no device has which was checked or opened for
+    /// writing, a path that none was named by. To be asked when all have been, and before anything is written.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] with the serial number or the path, and what there is instead.
+    pub fn refuse_stray_consent(&self) -> Result<(), Error> {
+        let seen = lock_of(&self.seen);
+        if let Some(stray) = self.consent.erase_serials.iter().find(|serial| !seen.iter().any(|(_, own)| own.as_ref() == Some(*serial))) {
+            let name = |(path, serial): &(PathBuf, Option<String>)| {
+                format!("{} has {}", path.display(), serial.as_deref().unwrap_or("none that it tells"))
+            };
+            let there = match seen.iter().map(name).collect::<Vec<_>>() {
+                none if none.is_empty() => "no block device is named to be written to".to_owned(),
+                some => some.join(", "),
+            };
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("--erase {stray}: no device that is named has this serial number: {there}"),
+            ));
+        }
+        match self.consent.devices.iter().find(|path| !seen.iter().any(|(named, _)| named == *path)) {
+            Some(stray) => {
+                let text = format!("--allow-device {}: it is none of the block devices that are named to be written to", stray.display());
+                Err(Error::new(ErrorKind::Invalid, text))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// One owner writes, or many read. The lock is advisory, and udev honours it too.
     fn lock(&self, path: &Path, file: &File, access: Access) -> Result<(), Error> {
         let try_lock = || if access == Access::Write { file.try_lock() } else { file.try_lock_shared() };
@@ -364,6 +395,7 @@ impl Guard {
                 let mounts = system::mounts();
                 findings.used_by(users::of(&data, real, &mounts));
                 self.look_at_device(&mut findings, number, file, &mounts)?;
+                lock_of(&self.seen).push((named.to_owned(), findings.serial.clone()));
             }
             Kind::Folder | Kind::Other => (),
         }

@@ -206,6 +206,27 @@ fn a_disk_needs_its_serial_number() {
     assert!(guard().judge(&disk(), Access::Read).is_ok(), "reading needs no consent");
 }
 
+/// "serials given to `--erase` that match nothing are ignored": neither they nor paths given to `--allow-device` are.
+#[test]
+fn consent_that_matches_nothing_is_refused() {
+    let text = |consent: Consent, seen: &[(&str, Option<&str>)]| {
+        let guard = Guard::new(consent);
+        lock_of(&guard.seen).extend(seen.iter().map(|(path, serial)| (PathBuf::from(path), serial.map(str::to_owned))));
+        guard.refuse_stray_consent().err().map(|error| error.to_string())
+    };
+    let erase =
+        |serials: &[&str]| Consent { erase_serials: serials.iter().map(|serial| (*serial).to_owned()).collect(), ..Consent::default() };
+    let disks = [("/dev/disk/by-id/ata-A", Some("1234")), ("/dev/loop7", None)];
+    assert_eq!(text(erase(&["1234"]), &disks), None);
+    assert_eq!(text(Consent::default(), &disks), None);
+    let stray = text(erase(&["1234", "1243"]), &disks).unwrap();
+    assert!(stray.contains("--erase 1243") && stray.contains("/dev/disk/by-id/ata-A has 1234"), "{stray}");
+    assert!(text(erase(&["1234"]), &[]).unwrap().contains("no block device is named"));
+    let devices = |path: &str| Consent { devices: vec![path.into()], ..Consent::default() };
+    assert_eq!(text(devices("/dev/loop7"), &disks), None);
+    assert!(text(devices("/dev/loop8"), &disks).unwrap().contains("--allow-device /dev/loop8"));
+}
+
 #[test]
 fn every_other_reason_outweighs_the_serial_number() {
     let guard = Guard::new(Consent { erase_serials: vec!["1234".into()], ..Consent::default() });

@@ -72,6 +72,7 @@ pub(super) fn write(output: &Output, arguments: &WriteArguments) -> Result<(), F
     let source = reader.open_image(&arguments.image)?;
     let context = BuildContext { files: &guard, seed: 0, read_only: false, create_bytes: None, emulate: true };
     let stack = stack::parse_and_build(&arguments.target, &context)?;
+    guard.refuse_stray_consent()?;
     stack.notes.iter().for_each(|note| output.note(note));
     let target = stack.device;
     let info = target.info().clone();
