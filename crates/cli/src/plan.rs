@@ -15,6 +15,7 @@ pub(crate) fn plan(output: &Output, verb: &PlanVerb) -> Result<(), Failure> {
         PlanVerb::Check(file) => {
             let resolved = plan::load(&file.plan, &file.set)?;
             let outline = plan::outline(&resolved.plan)?;
+            plan::room(&resolved.plan, std::path::Path::new("."))?;
             if output.json {
                 return output.document(&json!({ "ok": true, "outline": outline }));
             }

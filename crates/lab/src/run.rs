@@ -133,6 +133,8 @@ pub fn start(resolved: &Resolved, options: &RunOptions, stop: &AtomicBool, obser
     let folder = std::path::absolute(&folder).map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
     let guard = Guard::new(options.consent.clone()).protecting(&folder);
     members.check(&guard)?;
+    guard.refuse_stray_consent()?;
+    crate::plan::room(plan, &folder)?;
     let was_there = folder.exists();
     folder::make(&folder)?;
     let mut recorded = 0;
@@ -185,6 +187,8 @@ pub fn resume(folder: &Path, options: &RunOptions, stop: &AtomicBool, observer: 
     let members = Members::of(&plan)?;
     let guard = Guard::new(options.consent.clone()).protecting(&folder);
     members.check(&guard)?;
+    guard.refuse_stray_consent()?;
+    crate::plan::room(&plan, &folder)?;
     let before = folder::read_host(&folder)?;
     let now = facts::facts(&members.storage(&folder.join(MEMBERS)));
     let changes = facts::changes(&before, &now);

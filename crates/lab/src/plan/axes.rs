@@ -132,6 +132,7 @@ pub(super) struct Names<'a> {
 }
 
 /// The values that `[matrix]` or one `[[add]]` gives for each axis.
+#[derive(Clone)]
 pub(super) struct Selection<'a> {
     pub(super) members: Vec<At<&'a MemberSet>>,
     pub(super) levels: Vec<At<Level>>,

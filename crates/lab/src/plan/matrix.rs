@@ -1,6 +1,6 @@
 //! From the axes of a plan to its configurations, and from each to the one it is compared with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use block::Node;
 use results::{Clock, Configuration, configuration_id};
@@ -16,7 +16,7 @@ use crate::stacks;
 use host::Error;
 
 /// More configurations than this are a slip, not a plan.
-const CONFIGURATIONS_MAX: usize = 10_000;
+const CONFIGURATIONS_MAX: u64 = 10_000;
 
 /// A configuration that has no baseline yet.
 pub(super) struct Cell {
@@ -40,22 +40,30 @@ pub(super) fn read(
     if matrix.is_none() && add.is_empty() {
         return Err(document.error("the plan has no [matrix] and no [[add]]: no configuration"));
     }
-    let mut cells: Vec<Cell> = Vec::new();
     let mut usual = Selection::usual(names, document);
+    let mut selections = Vec::new();
     for (number, table) in matrix.into_iter().chain(add).enumerate() {
         let selection = Selection::read(names, &usual, table)?;
-        for cell in product(names, &selection)? {
-            if cells.iter().any(|other| other.configuration.id == cell.configuration.id) {
+        if number == 0 && matrix.is_some() {
+            usual = selection.clone();
+        }
+        selections.push((table, selection));
+    }
+    // Counted before one of them is made.
+    let count = selections.iter().fold(0_u64, |sum, (_, selection)| sum.saturating_add(count(selection)));
+    if count > CONFIGURATIONS_MAX {
+        let text = format!("the plan has {count} configurations, [[skip]] left out; at most {CONFIGURATIONS_MAX} are taken");
+        return Err(document.error(text));
+    }
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
+    for (table, selection) in &selections {
+        for cell in product(names, selection)? {
+            if !known.insert(cell.configuration.id.clone()) {
                 let text = format!("{} adds a configuration that is there already: {}", table.name, shown(&cell.configuration.settings));
                 return Err(cell.place.error(text));
             }
             cells.push(cell);
-            if cells.len() > CONFIGURATIONS_MAX {
-                return Err(document.error(format!("the plan has more than {CONFIGURATIONS_MAX} configurations")));
-            }
-        }
-        if number == 0 && matrix.is_some() {
-            usual = selection;
         }
     }
     let mut found = Found { cells, skipped: Vec::new() };
@@ -95,6 +103,19 @@ fn above<'a>(selection: &'a Selection<'_>) -> Vec<Above<'a>> {
         all = next;
     }
     all
+}
+
+/// How many configurations [`product`] makes of a selection.
+fn count(selection: &Selection<'_>) -> u64 {
+    let choices = |length: usize| length.max(1) as u64;
+    let of = |axis: &str| choices(selection.texts(axis).len());
+    let with = selection.texts(FILE_SYSTEM).iter().filter(|at| at.value != NONE).count() as u64;
+    let without = of(FILE_SYSTEM) - with;
+    let options = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY].map(of).into_iter().fold(1, u64::saturating_mul);
+    let above = of(CACHE).saturating_mul(without.saturating_add(with.saturating_mul(options)));
+    let chunks = |level: &At<Level>| if level.value.has_chunks { choices(selection.chunks.len()) } else { 1 };
+    let levels: u64 = selection.levels.iter().map(chunks).sum();
+    (selection.members.len() as u64).saturating_mul(levels).saturating_mul(above)
 }
 
 fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<Cell>, Error> {

@@ -16,7 +16,7 @@ mod members;
 pub(crate) mod rows;
 pub(crate) mod suite;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -103,6 +103,14 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     let caches = axes::read_caches(sections.caches)?;
     let names = axes::Names { sets: &members, caches: &caches };
     let found = matrix::read(&names, sections.matrix.as_ref(), &sections.add, sections.skip, &place)?;
+    let trials = found.cells.len() as u64 * work.workloads.len() as u64 * u64::from(blocks);
+    if trials > TRIALS_MAX {
+        return Err(place.error(format!(
+            "the plan comes to {trials} trials ({} configurations x {} workloads x {blocks} blocks); at most {TRIALS_MAX} are taken",
+            found.cells.len(),
+            work.workloads.len()
+        )));
+    }
     let configurations = matrix::with_baselines(&names, found.cells, sections.baseline, &place)?;
     refuse_unfit(&configurations, &work.suites)?;
     let plan = Plan {
@@ -157,6 +165,8 @@ struct Sections<'a> {
 /// Six blocks are the fewest with which the exact interval exists.
 const BLOCKS_DEFAULT: u32 = 6;
 const BLOCKS_MAX: u64 = 1000;
+/// More trials than this are a slip, not a plan: at a second each they take eleven days.
+const TRIALS_MAX: u64 = 1_000_000;
 const SEED_DEFAULT: u64 = 42;
 const MARGIN_DEFAULT: f64 = 0.02;
 
@@ -253,6 +263,45 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
     let (configurations, workloads) = (plan.configurations.len(), plan.workloads.len());
     let trials = configurations * workloads * plan.blocks as usize;
     Ok(Outline { configurations, workloads, blocks: plan.blocks, trials, estimated_seconds: seconds, written })
+}
+
+/// Refuses a plan whose files do not fit where they are made: each is written whole, all of them are there at the same time.
+/// `folder` is where the run's own ones would lie; it need not be there yet.
+///
+/// # Errors
+/// A usage error with the folder, what the files take and what is free; what a file system answers otherwise.
+pub fn room(plan: &Plan, folder: &Path) -> Result<(), Error> {
+    use std::os::unix::fs::MetadataExt;
+    let mut counted: HashSet<String> = HashSet::new();
+    // By file system: a folder on it, and what all files there take.
+    let mut needed: BTreeMap<u64, (PathBuf, u64)> = BTreeMap::new();
+    for configuration in &plan.configurations {
+        for leaf in leaves(&stacks::parse(&configuration.stack)?)? {
+            let Leaf::Made(file) = leaf else { continue };
+            if !counted.insert(file.address.clone()) {
+                continue;
+            }
+            let folder = absolute(file.folder.as_deref().unwrap_or(folder))?;
+            let there = folder.ancestors().find_map(|above| Some((above, fs::metadata(above).ok()?)));
+            let Some((there, data)) = there else { continue };
+            let bytes = &mut needed.entry(data.dev()).or_insert_with(|| (there.to_owned(), 0)).1;
+            *bytes = bytes.saturating_add(file.size_bytes);
+        }
+    }
+    for (there, bytes) in needed.values() {
+        let system = rustix::fs::statvfs(there).map_err(|error| Error::from_io(there.display(), &error.into()))?;
+        let free = system.f_bavail.saturating_mul(system.f_frsize);
+        if *bytes > free {
+            let shown = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+            return Err(Error::usage(format!(
+                "the files that the plan makes take {} in {}, where {} are free: make them smaller or fewer, or name another folder (dir)",
+                shown(*bytes),
+                there.display(),
+                shown(free)
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn visit_time(plan: &Plan, clock: Clock, size_bytes: u64) -> Duration {

@@ -487,6 +487,55 @@ fn a_cache_may_have_a_file_that_the_run_makes() {
     assert_eq!((made.size_bytes, cached.clock), (8 << 20, Clock::Wall));
 }
 
+/// "a plan of 4.2 million cells is silent for a minute": it is counted before anything is made of it.
+#[test]
+fn a_plan_of_millions_of_cells_is_counted_and_refused() {
+    let list = |count: usize| (0..count).map(|number| format!("\"o{number}\"")).collect::<Vec<_>>().join(", ");
+    let matrix = format!(
+        "level = [\"raid0\", \"linear\"]\nfile_system = [\"none\", \"ext4\"]\nmount_options = [{}]\nmake_options = [{}]",
+        list(1000),
+        list(700)
+    );
+    let text = GOOD.replace("level = [\"raid0\", \"linear\"]", &matrix);
+    let error = resolve("plan.toml", &text, &[]).expect_err("it is too large").to_string();
+    // Two sets of members, three chunks of raid0 and one linear, and none or one of 700000 file systems; the two single ones.
+    let count = 2 * (3 + 1) * (1 + 700_000) + 2 * (1 + 700_000);
+    assert!(error.contains(&format!("the plan has {count} configurations")) && error.contains("at most 10000 are taken"), "{error}");
+}
+
+#[test]
+fn what_is_counted_is_what_is_made() {
+    let plan = good();
+    assert_eq!(plan.configurations.len(), 2 * (3 + 1) + 2);
+    let many = GOOD.replace("blocks = 2", "blocks = 1000").replace("tests = [\"random read 512\", \"sequential read at start 512\"]", "");
+    let many = many.replace("from = \"4KiB\", to = \"16KiB\"", "from = \"512\", to = \"1MiB\"");
+    let error = resolve("plan.toml", &many, &["matrix.members=[\"nothing\", \"memory\"]".to_owned()]);
+    assert!(error.is_ok(), "28 configurations x 21 workloads x 1000 blocks are not too many: {error:?}");
+    let twice = many.replace("[trials]", "[[workload]]\nsuite = \"devtest\"\nname = \"again\"\n[trials]");
+    let error = resolve("plan.toml", &twice, &[]).expect_err("1176000 trials").to_string();
+    assert!(error.contains("1176000 trials (28 configurations x 42 workloads x 1000 blocks)"), "{error}");
+}
+
+/// "`plan check` calls 500 GiB of files on 70 GiB of space a good plan".
+#[test]
+fn files_that_do_not_fit_where_they_are_made_are_refused() {
+    let of = |size: &str| {
+        let text = GOOD.replace(
+            "[members.nothing]\nstacks = [\"null:4MiB\", \"null:2MiB\"]",
+            &format!("[members.nothing]\nfiles = {{ count = 2, size = \"{size}\" }}"),
+        );
+        resolve("plan.toml", &text, &[]).unwrap().plan
+    };
+    let folder = std::env::temp_dir();
+    room(&of("1MiB"), &folder).unwrap();
+    room(&of("1MiB"), &folder.join("not/there/yet")).unwrap();
+    let error = room(&of("1000TiB"), &folder).unwrap_err();
+    assert!(
+        error.exit_code() == 2 && error.to_string().contains("take 2097152000.0 MiB in") && error.to_string().contains("are free"),
+        "{error}"
+    );
+}
+
 #[test]
 fn every_wrong_plan_has_its_line() {
     let mut wrong = Vec::new();
