@@ -1,12 +1,13 @@
 # The two commands of the README, and a few more. Nothing here installs packages; what is missing is named.
 
-.PHONY: help demo test bench install clean
+.PHONY: help demo test bench install install-service clean
 
 help:
 	@echo "make demo     build raidloom and find the best chunk size, on files and on modelled disks (3 minutes)"
 	@echo "make test     every check that CI makes"
 	@echo "make bench    speed against fio and against itself; writes docs/benchmarks.md"
 	@echo "make install  put raidloom where cargo puts programs"
+	@echo "make install-service  as root: raidloom to /usr/local/bin, its systemd unit to /etc/systemd/system (DESTDIR goes before both)"
 	@echo "make clean    remove what was built"
 
 demo:
@@ -25,6 +26,11 @@ bench:
 install:
 	@tools/need install
 	cargo install --locked --path crates/cli
+
+# Build as yourself before (cargo build --release); root needs no compiler for this.
+install-service:
+	install -D -m 755 target/release/raidloom $(DESTDIR)/usr/local/bin/raidloom
+	install -D -m 644 packaging/raidloom@.service $(DESTDIR)/etc/systemd/system/raidloom@.service
 
 clean:
 	cargo clean

@@ -26,16 +26,32 @@ pub(super) fn level(text: &str) -> Result<Level, Failure> {
     }
 }
 
+/// The layout of RAID 5 or 6 that mdadm means by a name, short or long; RAID 5 takes the names of DDF for its own.
+fn parity_name(level: Level, text: &str) -> &str {
+    match (level, text) {
+        (_, "la") => "left-asymmetric",
+        (_, "ra") => "right-asymmetric",
+        (_, "ls" | "default") => "left-symmetric",
+        (_, "rs") => "right-symmetric",
+        (Level::Raid5, "ddf-zero-restart") => "right-asymmetric",
+        (Level::Raid5, "ddf-N-restart") => "left-asymmetric",
+        (Level::Raid5, "ddf-N-continue") => "left-symmetric",
+        (_, text) => text,
+    }
+}
+
 fn layout(level: Level, text: Option<&str>) -> Result<Layout, Failure> {
     let wrong = |expected: &str| Failure::usage(format!("--layout {}: expected {expected} for {level}", text.unwrap_or_default()));
     match (level, text) {
-        (Level::Raid0, None | Some("original")) => Ok(Layout::Raid0(Some(Raid0Layout::Original))),
-        (Level::Raid0, Some("alternate")) => Ok(Layout::Raid0(Some(Raid0Layout::Alternate))),
+        (Level::Raid0, None | Some("original" | "1")) => Ok(Layout::Raid0(Some(Raid0Layout::Original))),
+        (Level::Raid0, Some("alternate" | "2")) => Ok(Layout::Raid0(Some(Raid0Layout::Alternate))),
         (Level::Raid0, Some(_)) => Err(wrong("original or alternate")),
         (Level::Raid5 | Level::Raid6, text) => {
-            let known = ParityLayout::from_name(text.unwrap_or("left-symmetric"));
+            let known = ParityLayout::from_name(parity_name(level, text.unwrap_or("default")));
             let fits = known.map(Layout::Parity).filter(|layout| layout.fits(level));
-            fits.ok_or_else(|| wrong("left-symmetric, left-asymmetric, right-symmetric, right-asymmetric or another of md's layouts"))
+            fits.ok_or_else(|| {
+                wrong("left-symmetric (ls), left-asymmetric (la), right-symmetric (rs), right-asymmetric (ra) or another of md's layouts")
+            })
         }
         (Level::Raid10, text) => {
             Raid10Layout::from_name(text.unwrap_or("n2")).map(Layout::Raid10).ok_or_else(|| wrong("n2, f2, o2 or the like"))
@@ -129,4 +145,34 @@ fn created(superblock: &Superblock, size_bytes: Option<u64>) -> String {
         superblock.raid_disks,
         uuid_text(&superblock.set_uuid)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "take all of mdadm's short names": each means what the long one does.
+    #[test]
+    fn the_short_names_of_mdadm_are_layouts() {
+        let of = |level: Level, text: &str| layout(level, Some(text)).unwrap_or_else(|error| panic!("{level} {text}: {error:?}"));
+        for level in [Level::Raid5, Level::Raid6] {
+            for (short, long) in [
+                ("la", "left-asymmetric"),
+                ("ra", "right-asymmetric"),
+                ("ls", "left-symmetric"),
+                ("rs", "right-symmetric"),
+                ("default", "left-symmetric"),
+            ] {
+                assert_eq!(of(level, short), of(level, long), "{level} {short}");
+            }
+            assert_ne!(of(level, "la"), of(level, "ra"));
+        }
+        assert_eq!(of(Level::Raid5, "ddf-zero-restart"), of(Level::Raid5, "ra"), "as mdadm has it");
+        assert_ne!(of(Level::Raid6, "ddf-zero-restart"), of(Level::Raid6, "ra"));
+        assert_eq!((of(Level::Raid0, "1"), of(Level::Raid0, "2")), (of(Level::Raid0, "original"), of(Level::Raid0, "alternate")));
+        for name in ["n2", "f2", "o2"] {
+            of(Level::Raid10, name);
+        }
+        assert!(layout(Level::Raid5, Some("lx")).is_err() && layout(Level::Raid0, Some("ls")).is_err());
+    }
 }
