@@ -8,26 +8,26 @@ use reactor::{Clock, Reactor};
 
 use crate::execute::ArrayChannel;
 use crate::geometry::{Linear, ParityLayout, Raid0, Raid0Layout, Raid10, Raid10Layout};
-use crate::health::{Health, MEMBERS_MAX, Seat};
-use crate::maintain::{Control, Ranges};
+use crate::health::{Health, MEMBERS_MAX, Member};
 use crate::md::Version;
-use crate::record::{Record, Recorded};
+use crate::metadata::{HasMetadata, Metadata};
 use crate::rows::{Rows, Waiter};
+use crate::sync::{Control, Ranges};
 use crate::{Action, Faults, Level, LinearLevel, MemberSet, MirrorLevel, ParityLevel, Part, Place, Plan, Queues, Raid0Level};
 
 /// What all channels of an array share.
 pub(crate) struct Shared<L> {
     pub(crate) level: L,
     pub(crate) info: Info,
-    /// Who is in which place.
+    /// The members' states.
     pub(crate) health: Health,
     pub(crate) rows: Rows,
-    /// The host has read or written since upkeep last looked.
+    /// The host has read or written since a sync action last looked.
     pub(crate) busy: AtomicBool,
     /// md's metadata, where members carry it and it is kept up to date.
-    pub(crate) record: Option<Record>,
+    pub(crate) metadata: Option<Metadata>,
     /// Its version.
-    metadata: Option<Version>,
+    metadata_version: Option<Version>,
 }
 
 impl<L: Level> Shared<L> {
@@ -44,23 +44,23 @@ impl<L: Level> Shared<L> {
         ArrayChannel::open(Arc::clone(self), depth.saturating_mul(commands), Waiter::new(ringer), reactor)
     }
 
-    /// Drops a member that does not do its work. False when it stays, for it has the last copy of something. `seat` is whose fault
+    /// Makes a member faulty that failed. False when it stays, for it has the last copy of something. `member` is whose fault
     /// it was, if that is known.
-    pub(crate) fn drop_member(&self, member: usize, seat: Option<&Arc<Seat>>, error: &Error) -> bool {
+    pub(crate) fn drop_member(&self, slot: usize, member: Option<&Arc<Member>>, error: &Error) -> bool {
         let is_gone = error.kind() == ErrorKind::Gone;
         let may_go = |after: &MemberSet| !L::KEEPS_LAST_COPY || is_gone || self.level.holds_all(after).is_ok();
-        self.health.fail(member, seat, Some(error), may_go)
+        self.health.fail(slot, member, Some(error), may_go)
     }
 }
 
-/// What sits in a place of an array when it starts.
+/// A member of an array at its start.
 pub struct Start {
     /// The device.
     pub device: Arc<dyn Device>,
     /// Where on it the array's data begin, in bytes.
     pub data_offset: u64,
     /// What of the member's data it has not got, in bytes: nothing if it is in sync.
-    pub owed: Ranges,
+    pub unrecovered: Ranges,
     /// What of the member's data is known to be lost, in bytes: its bad blocks. They read as such until they are written.
     pub lost: Ranges,
 }
@@ -187,12 +187,12 @@ impl<L: Level> ArrayDevice<L> {
         let mut info = combine(&present, block_bytes, level.size_bytes());
         level.refine(&mut info);
         let start = |device: Option<Arc<dyn Device>>| {
-            device.map(|device| Start { device, data_offset: 0, owed: Ranges::none(), lost: Ranges::none() })
+            device.map(|device| Start { device, data_offset: 0, unrecovered: Ranges::none(), lost: Ranges::none() })
         };
         Self::with_info(level, info, members.into_iter().map(start).collect(), Ranges::none(), (None, None))
     }
 
-    /// An array of members that have been members before: some may be owed what they missed, and the whole a resync, which
+    /// An array of members that have been members before: some may lack what they missed, and the whole need a resync, which
     /// is in bytes of [`Level::sync_bytes`].
     ///
     /// # Errors
@@ -205,23 +205,23 @@ impl<L: Level> ArrayDevice<L> {
     }
 
     /// The same for members with superblocks of this version, whose metadata are kept up to date by `record`.
-    pub(crate) fn resume_recorded(
+    pub(crate) fn resume_with_metadata(
         level: L,
         members: Vec<Option<Start>>,
         resync: Ranges,
-        record: Option<Record>,
+        metadata: Option<Metadata>,
         read_only: bool,
-        metadata: Version,
+        metadata_version: Version,
     ) -> Result<Self, Error> {
         let present: Vec<Arc<dyn Device>> = members.iter().flatten().map(|start| Arc::clone(&start.device)).collect();
         let mut info = combine(&present, block_bytes(&present)?, level.size_bytes());
         level.refine(&mut info);
         info.read_only |= read_only;
-        if record.as_ref().is_some_and(|record| record.log.is_some()) {
+        if metadata.as_ref().is_some_and(|metadata| metadata.log.is_some()) {
             // A discard is never durable by itself, and what is logged has to be.
             info.discard = DiscardSupport::None;
         }
-        Self::with_info(level, info, members, resync, (record, Some(metadata)))
+        Self::with_info(level, info, members, resync, (metadata, Some(metadata_version)))
     }
 
     fn with_info(
@@ -229,33 +229,33 @@ impl<L: Level> ArrayDevice<L> {
         info: Info,
         members: Vec<Option<Start>>,
         resync: Ranges,
-        (record, metadata): (Option<Record>, Option<Version>),
+        (metadata, metadata_version): (Option<Metadata>, Option<Version>),
     ) -> Result<Self, Error> {
         if members.len() > MEMBERS_MAX {
             let text = format!("{} members; an array has at most {MEMBERS_MAX}", members.len());
             return Err(Error::new(ErrorKind::Invalid, text));
         }
-        let places = members.into_iter().enumerate().map(|(number, start)| {
-            let Start { device, data_offset, owed, lost } = start?;
+        let slots = members.into_iter().enumerate().map(|(number, start)| {
+            let Start { device, data_offset, unrecovered, lost } = start?;
             let name = name(number, &device);
-            let seat = if owed.is_empty() && lost.is_empty() {
-                Seat { device, data_offset, name, holes: None, twin: None }
+            let member = if unrecovered.is_empty() && lost.is_empty() {
+                Member { device, data_offset, name, bad_blocks: None, replacing: None }
             } else {
-                Seat::with_holes(name, device, data_offset, &lost)
+                Member::with_bad_blocks(name, device, data_offset, &lost)
             };
-            Some((Arc::new(seat), owed))
+            Some((Arc::new(member), unrecovered))
         });
-        let health = Health::new(places.collect(), resync);
-        let roster = health.roster();
-        let missing = roster.absent.union(&roster.stale);
+        let health = Health::new(slots.collect(), resync);
+        let membership = health.membership();
+        let missing = membership.absent.union(&membership.recovering);
         level.holds_all(&missing).map_err(|lost| Error::new(ErrorKind::Invalid, lost.to_string()))?;
         let busy = AtomicBool::new(false);
-        Ok(ArrayDevice(Arc::new(Shared { level, info, health, rows: Rows::default(), busy, record, metadata })))
+        Ok(ArrayDevice(Arc::new(Shared { level, info, health, rows: Rows::default(), busy, metadata, metadata_version })))
     }
 
     /// The array with its metadata, if they are kept up to date.
-    pub(crate) fn recorded(&self) -> Option<Arc<dyn Recorded>> {
-        self.0.record.is_some().then(|| Arc::clone(&self.0) as Arc<dyn Recorded>)
+    pub(crate) fn with_metadata(&self) -> Option<Arc<dyn HasMetadata>> {
+        self.0.metadata.is_some().then(|| Arc::clone(&self.0) as Arc<dyn HasMetadata>)
     }
 
     /// What acts on the array while it runs.
@@ -277,10 +277,10 @@ impl<L: Level> Device for ArrayDevice<L> {
     }
 
     fn describe(&self) -> Node {
-        let seats = self.0.health.roster().seats;
-        let members = seats.iter().map(|seat| seat.as_ref().map_or(Node::Missing, |seat| seat.device.describe()));
+        let members = self.0.health.membership().members;
+        let members = members.iter().map(|member| member.as_ref().map_or(Node::Missing, |member| member.device.describe()));
         let node = Node::layer(self.0.level.name(), members.collect());
-        let options = self.0.level.options().into_iter().map(|(option, setting)| match (&*option, self.0.metadata) {
+        let options = self.0.level.options().into_iter().map(|(option, setting)| match (&*option, self.0.metadata_version) {
             ("metadata", Some(version)) => (option, version.to_string()),
             _ => (option, setting),
         });
@@ -295,12 +295,12 @@ impl<L: Level> Device for ArrayDevice<L> {
     /// so is everything while copies may differ: a block must not change because another copy answers later.
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
         let shared = &self.0;
-        let roster = shared.health.roster();
-        if L::HAS_COPIES && !shared.health.owed_resync().is_empty() {
+        let membership = shared.health.membership();
+        if L::HAS_COPIES && !shared.health.resync_ranges().is_empty() {
             return found.push(length, false);
         }
-        let faults = Faults { absent: roster.absent, stale: roster.stale, ..Faults::default() };
-        let queues = Queues::idle(roster.seats.len());
+        let faults = Faults { absent: membership.absent, recovering: membership.recovering, ..Faults::default() };
+        let queues = Queues::idle(membership.members.len());
         let (before, block, mut plan) = (found.length(), u64::from(shared.info.block_bytes), Plan::default());
         while found.length() - before < length && !found.is_full() {
             let done = found.length() - before;
@@ -332,10 +332,10 @@ impl<L: Level> Device for ArrayDevice<L> {
                 if found.is_full() {
                     return;
                 }
-                match (&roster.seats[access.member], access.place) {
-                    (Some(seat), Place::Host { start: place }) if place == found.length() - start => {
+                match (&membership.members[access.member], access.place) {
+                    (Some(member), Place::Host { start: place }) if place == found.length() - start => {
                         let until = found.length() + access.length;
-                        seat.device.extents(seat.data_offset + access.offset, access.length, found);
+                        member.device.extents(member.data_offset + access.offset, access.length, found);
                         if found.length() < until {
                             return;
                         }

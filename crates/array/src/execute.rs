@@ -16,7 +16,7 @@
 
 mod close;
 mod gate;
-mod member;
+mod member_queue;
 mod piece;
 mod request;
 
@@ -27,13 +27,13 @@ use block::{Channel, Completion, Error, ErrorKind, Op, Request, Returned};
 use reactor::Reactor;
 
 use crate::device::Shared;
-use crate::health::Seat;
-use crate::maintain::UpkeepChannel;
+use crate::health::Member;
 use crate::memory::Pool;
-use crate::record::{Ended, Pen};
+use crate::metadata::{Ended, MetadataChannels};
 use crate::rows::Waiter;
-use crate::{Action, Level, MemberSet, Part, Queues, Stretch};
-use member::MemberQueue;
+use crate::sync::SyncChannel;
+use crate::{Action, Level, MemberSet, Part, Queues, SyncRange};
+use member_queue::MemberQueue;
 use piece::Piece;
 use request::{Direct, Planned};
 
@@ -46,36 +46,36 @@ const NO_MEMBER: usize = usize::MAX;
 
 /// A member's command that failed.
 struct Failure {
-    member: usize,
-    /// Who sat in the member's place.
-    seat: Option<Arc<Seat>>,
+    slot: usize,
+    /// The member that was in the slot.
+    member: Option<Arc<Member>>,
     error: Error,
 }
 
 /// What a request or a piece is about.
 #[derive(Clone, Copy, Default)]
-enum Job {
+enum Operation {
     #[default]
     Flush,
     Part(Part),
-    Upkeep(Stretch),
+    Sync(SyncRange),
 }
 
-impl Job {
+impl Operation {
     fn length(self) -> u64 {
         match self {
-            Job::Flush => 0,
-            Job::Part(part) => part.length,
-            Job::Upkeep(stretch) => stretch.length,
+            Operation::Flush => 0,
+            Operation::Part(part) => part.length,
+            Operation::Sync(range) => range.length,
         }
     }
 
     /// The job from `start` on, `length` bytes long.
-    fn slice(self, start: u64, length: u64) -> Job {
+    fn slice(self, start: u64, length: u64) -> Operation {
         match self {
-            Job::Flush => Job::Flush,
-            Job::Part(part) => Job::Part(Part { offset: part.offset + start, length, ..part }),
-            Job::Upkeep(stretch) => Job::Upkeep(Stretch { offset: stretch.offset + start, length, ..stretch }),
+            Operation::Flush => Operation::Flush,
+            Operation::Part(part) => Operation::Part(Part { offset: part.offset + start, length, ..part }),
+            Operation::Sync(range) => Operation::Sync(SyncRange { offset: range.offset + start, length, ..range }),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Job {
 pub(crate) struct ArrayChannel<L: Level> {
     shared: Arc<Shared<L>>,
     members: Vec<MemberQueue>,
-    /// Channels of who has left, until they have answered, and their places.
+    /// Channels of removed members, until they have answered, and their slots.
     retired: Vec<(usize, MemberQueue)>,
     /// How deep the members' channels are.
     member_depth: u32,
@@ -105,16 +105,16 @@ pub(crate) struct ArrayChannel<L: Level> {
     sent: u64,
     /// Members that are neither read nor written, those that are only written, and both.
     absent: MemberSet,
-    stale: MemberSet,
+    recovering: MemberSet,
     missing: MemberSet,
     generation: u64,
-    /// Sectors that upkeep found to differ.
+    /// Sectors that checks found to differ.
     differing_sectors: u64,
     waiter: Arc<Waiter>,
     granted: Vec<u32>,
     reactor: Reactor,
     /// What metadata are written with, and what of it has ended.
-    pen: Pen,
+    metadata_channels: MetadataChannels,
     ended: Vec<Ended>,
     /// The channel is being dropped: nothing new is begun.
     closing: bool,
@@ -123,18 +123,18 @@ pub(crate) struct ArrayChannel<L: Level> {
 impl<L: Level> ArrayChannel<L> {
     /// A channel whose requests may each need `member_depth / depth` commands on a member at the same time.
     pub(crate) fn open(shared: Arc<Shared<L>>, member_depth: u32, waiter: Arc<Waiter>, reactor: &Reactor) -> Result<Self, Error> {
-        let roster = shared.health.roster();
-        let open = |(member, seat): (usize, &Option<Arc<Seat>>)| match seat {
-            // Who has failed may not even be there to be opened.
-            Some(_) if roster.absent.contains(member) => Ok(MemberQueue::unused(seat.clone())),
-            Some(seat) => MemberQueue::open(seat, member_depth, reactor).or_else(|error| {
+        let membership = shared.health.membership();
+        let open = |(slot, member): (usize, &Option<Arc<Member>>)| match member {
+            // The device of a faulty member may be gone.
+            Some(_) if membership.absent.contains(slot) => Ok(MemberQueue::unused(member.clone())),
+            Some(member) => MemberQueue::open(member, member_depth, reactor).or_else(|error| {
                 let may_go = |after: &MemberSet| error.kind() == ErrorKind::Gone && shared.level.holds_all(after).is_ok();
-                let is_out = shared.health.fail(member, Some(seat), Some(&error), may_go);
-                if is_out { Ok(MemberQueue::unused(Some(Arc::clone(seat)))) } else { Err(error) }
+                let is_out = shared.health.fail(slot, Some(member), Some(&error), may_go);
+                if is_out { Ok(MemberQueue::unused(Some(Arc::clone(member)))) } else { Err(error) }
             }),
             None => Ok(MemberQueue::unused(None)),
         };
-        let members = roster.seats.iter().enumerate().map(open).collect::<Result<Vec<_>, Error>>()?;
+        let members = membership.members.iter().enumerate().map(open).collect::<Result<Vec<_>, Error>>()?;
         Ok(ArrayChannel {
             queues: Queues::idle(members.len()),
             members,
@@ -151,15 +151,15 @@ impl<L: Level> ArrayChannel<L> {
             ready: Vec::new(),
             in_flight: 0,
             sent: 0,
-            absent: roster.absent,
-            stale: roster.stale,
-            missing: roster.absent.union(&roster.stale),
-            generation: roster.generation,
+            absent: membership.absent,
+            recovering: membership.recovering,
+            missing: membership.absent.union(&membership.recovering),
+            generation: membership.generation,
             differing_sectors: 0,
             waiter,
             granted: Vec::new(),
             reactor: reactor.clone(),
-            pen: Pen::default(),
+            metadata_channels: MetadataChannels::default(),
             ended: Vec::new(),
             closing: false,
             shared,
@@ -170,7 +170,7 @@ impl<L: Level> ArrayChannel<L> {
     #[inline]
     fn look_for_agreement(&mut self, part: Part) {
         if L::HAS_COPIES && part.action == Action::Read {
-            self.queues.keep_to_first(self.shared.health.owes_resync(&(part.offset..part.offset + part.length)));
+            self.queues.keep_to_first(self.shared.health.needs_resync(&(part.offset..part.offset + part.length)));
         }
     }
 
@@ -181,8 +181,8 @@ impl<L: Level> ArrayChannel<L> {
 
 impl Failure {
     fn at_its_member(self) -> Error {
-        match self.seat {
-            Some(seat) => self.error.at(&seat.name),
+        match self.member {
+            Some(member) => self.error.at(&member.name),
             None => self.error,
         }
     }
@@ -191,7 +191,7 @@ impl Failure {
 impl<L: Level> Channel for ArrayChannel<L> {
     fn submit(&mut self, request: Request) {
         self.in_flight += 1;
-        // A flush is no use by itself: upkeep flushes too, and who has written has been seen.
+        // A flush does not count as use: sync actions flush too, and the writes before it have been seen.
         if L::REDUNDANT && !matches!(request.op, Op::Flush) && !self.shared.busy.load(Ordering::Relaxed) {
             self.shared.busy.store(true, Ordering::Relaxed);
         }
@@ -207,12 +207,12 @@ impl<L: Level> Channel for ArrayChannel<L> {
             Op::Write { offset, from, fua } => (Part { action: Action::Write, offset: *offset, length: from.len() as u64 }, *fua),
             Op::WriteZeroes { offset, length, fua } => (Part { action: Action::Zeroes, offset: *offset, length: *length }, *fua),
             Op::Discard { offset, length } => (Part { action: Action::Discard, offset: *offset, length: *length }, false),
-            Op::Flush => return self.submit_planned(request.tag, Job::Flush, false, Returned::Nothing, None),
+            Op::Flush => return self.submit_planned(request.tag, Operation::Flush, false, Returned::Nothing, None),
         };
         self.look_for_agreement(part);
         match self.shared.level.whole(part, &self.missing, &self.queues) {
             Some(spot) => self.submit_direct(request, part, fua, spot),
-            None => self.submit_planned(request.tag, Job::Part(part), fua, request.op.into_buffer(), None),
+            None => self.submit_planned(request.tag, Operation::Part(part), fua, request.op.into_buffer(), None),
         }
     }
 
@@ -220,20 +220,20 @@ impl<L: Level> Channel for ArrayChannel<L> {
         let before = done.len();
         // A phase sent out from here may have ended already, with no event to say so: go round until nothing new is sent.
         loop {
-            let sent = self.sent + self.pen.sent;
-            for member in 0..self.members.len() {
-                if self.members[member].in_flight > 0 {
-                    self.poll_member(member, done);
+            let sent = self.sent + self.metadata_channels.sent;
+            for slot in 0..self.members.len() {
+                if self.members[slot].in_flight > 0 {
+                    self.poll_member(slot, done);
                 }
             }
-            if self.pen.is_busy() {
-                self.poll_pen();
+            if self.metadata_channels.is_busy() {
+                self.poll_metadata();
             }
             if !self.retired.is_empty() {
                 self.poll_retired(done);
             }
             let woken = L::LOCKS_ROWS && self.take_rows();
-            if self.sent + self.pen.sent == sent && !woken {
+            if self.sent + self.metadata_channels.sent == sent && !woken {
                 break;
             }
         }
@@ -249,11 +249,11 @@ impl<L: Level> Channel for ArrayChannel<L> {
     }
 }
 
-impl<L: Level> UpkeepChannel for ArrayChannel<L> {
-    fn submit_upkeep(&mut self, tag: u64, stretch: Stretch) {
+impl<L: Level> SyncChannel for ArrayChannel<L> {
+    fn submit_sync(&mut self, tag: u64, range: SyncRange) {
         self.in_flight += 1;
         self.refresh_health();
-        self.submit_planned(tag, Job::Upkeep(stretch), false, Returned::Nothing, None);
+        self.submit_planned(tag, Operation::Sync(range), false, Returned::Nothing, None);
     }
 
     fn take_differing_sectors(&mut self) -> u64 {

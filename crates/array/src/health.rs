@@ -1,8 +1,8 @@
 //! Which members still count. Shared by all channels of an array.
 //!
-//! An array without redundancy never changes its health: its members' errors are its own. One with redundancy drops a
-//! member that fails a write or a flush, or that is gone. A read that fails for the medium's sake is tried once more; then
-//! the others answer it, and the member is written what it could not read. One bad sector is no bad disk, but many are.
+//! Without redundancy a member's error is the request's error, and no state changes. With redundancy a member that fails a
+//! write or a flush, or that is gone, becomes faulty. A read that fails with a medium error is tried once more; then its data
+//! are made from the other members and written back. A member with too many such ranges becomes faulty too.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use block::{Device, ErrorKind};
 use reactor::Ringer;
 
-use crate::maintain::{Holes, Ranges, Twin};
+use crate::sync::{BadBlocks, Ranges, Replacing};
 
 /// The most members an array can have. Beyond that the powers of g, with which Q counts members, are the same again, and md's
-/// code for the copies of RAID 10 has no more bits; it is one limit for all levels, so that nobody has to remember several.
+/// code for the copies of RAID 10 has no more bits; it is one limit for all levels.
 pub const MEMBERS_MAX: usize = 255;
 
 /// A set of members.
@@ -67,94 +67,95 @@ impl fmt::Debug for MemberSet {
     }
 }
 
-/// How many places of a member may turn out unreadable before it is dropped, as md has it.
+/// How many ranges of a member may be unreadable before it becomes faulty; md's default.
 pub(crate) const READ_ERRORS_MAX: u32 = 20;
 
-/// A device in a place of the array. Whoever leaves a place and comes back gets a new seat, so that what the old one still
-/// owes cannot be mistaken for the new one's.
-pub(crate) struct Seat {
+/// A device in a slot of the array. A device that is removed and added again is a new member: what its earlier channels
+/// still report does not count for it.
+pub(crate) struct Member {
     pub(crate) device: Arc<dyn Device>,
     /// Where on the device the array's data begin, in bytes.
     pub(crate) data_offset: u64,
-    /// How messages call it.
+    /// Its name in messages.
     pub(crate) name: String,
-    /// Where what cannot be restored is noted, if anything ever was owed to it.
-    pub(crate) holes: Option<Arc<Holes>>,
-    /// It serves while its contents go to a successor.
-    pub(crate) twin: Option<Arc<Twin>>,
+    /// The ranges that hold no data; `None` for a member that was in sync from the start, without bad blocks.
+    pub(crate) bad_blocks: Option<Arc<BadBlocks>>,
+    /// It serves while its contents are copied to a replacement.
+    pub(crate) replacing: Option<Arc<Replacing>>,
 }
 
-impl Seat {
-    /// A device with places that are lost, in bytes of its data, or to be restored.
-    pub(crate) fn with_holes(name: String, device: Arc<dyn Device>, data_offset: u64, lost: &Ranges) -> Seat {
+impl Member {
+    /// A member with ranges that are lost, in bytes of its data, or may become so while it is rebuilt.
+    pub(crate) fn with_bad_blocks(name: String, device: Arc<dyn Device>, data_offset: u64, lost: &Ranges) -> Member {
         let lost = lost.iter().map(|range| range.start + data_offset..range.end + data_offset).collect();
-        let holes = Holes::over(device, lost);
-        Seat { device: Arc::clone(&holes) as Arc<dyn Device>, data_offset, name, holes: Some(holes), twin: None }
+        let bad_blocks = BadBlocks::over(device, lost);
+        Member { device: Arc::clone(&bad_blocks) as Arc<dyn Device>, data_offset, name, bad_blocks: Some(bad_blocks), replacing: None }
     }
 
-    /// The device itself, without what it is looked at through.
+    /// The device itself, without the layers that bad blocks and a replacement put over it.
     pub(crate) fn whole_device(&self) -> Arc<dyn Device> {
-        match (&self.twin, &self.holes) {
-            (Some(twin), _) => twin.member().whole_device(),
-            (None, Some(holes)) => Arc::clone(holes.below()),
+        match (&self.replacing, &self.bad_blocks) {
+            (Some(replacing), _) => replacing.old().whole_device(),
+            (None, Some(bad_blocks)) => Arc::clone(bad_blocks.below()),
             (None, None) => Arc::clone(&self.device),
         }
     }
 
     /// The same under another name.
-    fn named(&self, name: String) -> Arc<Seat> {
-        let Seat { device, data_offset, holes, twin, .. } = self;
-        Arc::new(Seat { device: Arc::clone(device), data_offset: *data_offset, name, holes: holes.clone(), twin: twin.clone() })
+    fn named(&self, name: String) -> Arc<Member> {
+        let Member { device, data_offset, bad_blocks, replacing, .. } = self;
+        let (device, bad_blocks, replacing) = (Arc::clone(device), bad_blocks.clone(), replacing.clone());
+        Arc::new(Member { device, data_offset: *data_offset, name, bad_blocks, replacing })
     }
 }
 
-impl fmt::Debug for Seat {
+impl fmt::Debug for Member {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.name)
     }
 }
 
-/// What becomes of a member.
+/// The state of a slot and its member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Condition {
-    /// Nobody is in its place.
-    Empty,
-    /// It does not count any more; its device has not been taken out yet.
-    Failed,
-    /// It gets what is written and is not read. Before `position`, in bytes of the member's data, nothing is owed to it.
-    Rebuilding {
-        /// In bytes.
-        position: u64,
-        /// Only some ranges are owed, for it was away for a while only: `position` alone does not say which.
+pub enum MemberState {
+    /// The slot is empty.
+    Missing,
+    /// The member is out of service; its device has not been removed yet.
+    Faulty,
+    /// The member is written and not read. Before `recovery_offset` it has everything.
+    Recovering {
+        /// In bytes of the member's data.
+        recovery_offset: u64,
+        /// Only some ranges after it are to be recovered: the member was away for a while, and the bitmap knows which.
         partly: bool,
     },
-    /// It holds what it should.
+    /// The member has all of its data.
     InSync,
 }
 
-/// The whole truth about the members at one moment.
+/// The states of all members at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Changes whenever plans have to be made differently: a member fails, comes or is in sync.
+    /// Changes whenever plans have to be made differently: a member fails, is added or is in sync.
     pub generation: u64,
     /// Changes with anything in here.
     pub revision: u64,
-    /// Of each place.
-    pub members: Vec<Condition>,
-    /// How messages call who is in each place.
+    /// Of each slot.
+    pub members: Vec<MemberState>,
+    /// The name in messages of each slot's member.
     pub names: Vec<String>,
-    /// How many places of each member could not be read since it came, and were made from the others.
+    /// How many ranges of each member could not be read since it was added, and were made from the others.
     pub read_errors: Vec<u32>,
-    /// Why each member has failed; `None` where it has not, or was asked to.
+    /// Why each member is faulty; `None` where it is not, or was failed on request.
     pub causes: Vec<Option<String>>,
-    /// Whose contents go to a new device while it still serves.
+    /// The slots whose member is being copied to a replacement.
     pub replaced: Vec<usize>,
-    /// How messages call these new devices, in the same order.
-    pub successors: Vec<String>,
+    /// The names of these replacements in messages, in the same order.
+    pub replacements: Vec<String>,
     /// The first byte whose redundancy may be untrue, in bytes of [`Level::sync_bytes`](crate::Level::sync_bytes); `None`
     /// when all is in sync.
     pub resync: Option<u64>,
-    /// How messages call the devices that wait for a member to fail.
+    /// The names of the spares in messages.
     pub spares: Vec<String>,
 }
 
@@ -162,122 +163,157 @@ impl Snapshot {
     /// The members that are neither read nor written.
     #[must_use]
     pub fn absent(&self) -> MemberSet {
-        self.chosen(|condition| matches!(condition, Condition::Empty | Condition::Failed))
+        self.chosen(|state| matches!(state, MemberState::Missing | MemberState::Faulty))
     }
 
     /// The members that are written but not read.
     #[must_use]
-    pub fn stale(&self) -> MemberSet {
-        self.chosen(|condition| matches!(condition, Condition::Rebuilding { .. }))
+    pub fn recovering(&self) -> MemberSet {
+        self.chosen(|state| matches!(state, MemberState::Recovering { .. }))
     }
 
-    /// How messages call those who have failed, each with the cause where it was not asked for.
+    /// The names of the faulty members in messages, each with the cause where it was not failed on request.
     #[must_use]
-    pub fn failed(&self) -> Vec<(String, Option<String>)> {
-        let failed = (0..self.members.len()).filter(|&member| self.members[member] == Condition::Failed);
-        failed.map(|member| (self.names[member].clone(), self.causes[member].clone())).collect()
+    pub fn faulty(&self) -> Vec<(String, Option<String>)> {
+        let faulty = (0..self.members.len()).filter(|&slot| self.members[slot] == MemberState::Faulty);
+        faulty.map(|slot| (self.names[slot].clone(), self.causes[slot].clone())).collect()
     }
 
-    fn chosen(&self, choose: impl Fn(Condition) -> bool) -> MemberSet {
+    fn chosen(&self, choose: impl Fn(MemberState) -> bool) -> MemberSet {
         let mut set = MemberSet::EMPTY;
-        self.members.iter().enumerate().filter(|(_, condition)| choose(**condition)).for_each(|(member, _)| {
+        self.members.iter().enumerate().filter(|(_, state)| choose(**state)).for_each(|(member, _)| {
             set.insert(member);
         });
         set
     }
 }
 
-/// A place of the array.
-#[derive(Debug)]
-struct Place {
-    seat: Option<Arc<Seat>>,
-    condition: Standing,
-    /// What the member has not got yet, in bytes of its data.
-    owed: Ranges,
-    /// Some of it was never owed.
-    partly: bool,
-    /// It is being found out how much of it is owed in fact: nothing is restored before that.
-    is_unsettled: bool,
-    /// Places that could not be read.
+/// A slot of the array.
+#[derive(Debug, Default)]
+struct Slot {
+    member: Option<Arc<Member>>,
+    /// The member is out of service; its device has not been removed yet.
+    is_faulty: bool,
+    /// What a member that is being rebuilt lacks; `None` for one in sync.
+    recovery: Option<Recovery>,
+    /// How many ranges could not be read.
     read_errors: u32,
-    /// Why it has failed, where it was not asked to.
+    /// The error for which the member became faulty; `None` where it was failed on request.
     cause: Option<String>,
-    /// Reads and writes go to the old device, and writes also to the new one, which waits here.
-    successor: Option<Arc<Seat>>,
+    /// Reads and writes go to the old device, and writes also to this new one.
+    replacement: Option<Arc<Member>>,
 }
 
-impl Place {
-    /// Of somebody, or nobody, who has just come.
-    fn of(seat: Option<Arc<Seat>>, condition: Standing, owed: Ranges) -> Place {
-        Place { seat, condition, owed, partly: false, is_unsettled: false, read_errors: 0, cause: None, successor: None }
+/// What a member that is being rebuilt lacks.
+#[derive(Debug)]
+struct Recovery {
+    /// In bytes of the member's data.
+    unrecovered: Ranges,
+    /// Other ranges were never lacking: the member was away for a while only.
+    partly: bool,
+    /// The ranges are an upper bound; nothing is rebuilt before the true ones are known.
+    is_unsettled: bool,
+}
+
+impl Recovery {
+    fn of(unrecovered: Ranges) -> Recovery {
+        Recovery { unrecovered, partly: false, is_unsettled: false }
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    Out,
-    Stale,
-    InSync,
+impl Slot {
+    /// A slot whose member has just been added.
+    fn of(member: Arc<Member>, recovery: Option<Recovery>) -> Slot {
+        Slot { member: Some(member), recovery, ..Slot::default() }
+    }
+
+    fn state(&self) -> MemberState {
+        match (&self.member, &self.recovery) {
+            (None, _) => MemberState::Missing,
+            (Some(_), _) if self.is_faulty => MemberState::Faulty,
+            (Some(_), Some(Recovery { unrecovered, partly, .. })) => {
+                MemberState::Recovering { recovery_offset: unrecovered.first().unwrap_or(u64::MAX), partly: *partly }
+            }
+            (Some(_), None) => MemberState::InSync,
+        }
+    }
+
+    /// Whether the slot's member, if it has one, is out of service.
+    fn is_out(&self) -> bool {
+        self.member.is_none() || self.is_faulty
+    }
+
+    fn is_recovering(&self) -> bool {
+        !self.is_out() && self.recovery.is_some()
+    }
+
+    fn is_in_sync(&self) -> bool {
+        !self.is_out() && self.recovery.is_none()
+    }
+
+    fn holds(&self, member: &Arc<Member>) -> bool {
+        self.member.as_ref().is_some_and(|held| Arc::ptr_eq(held, member))
+    }
 }
 
 #[derive(Debug)]
 struct State {
-    places: Vec<Place>,
-    spares: Vec<Arc<Seat>>,
+    slots: Vec<Slot>,
+    spares: Vec<Arc<Member>>,
     /// Where redundancy may be untrue.
     resync: Ranges,
 }
 
 impl State {
-    fn set_of(&self, standing: Standing) -> MemberSet {
+    fn members(&self, choose: impl Fn(&Slot) -> bool) -> MemberSet {
         let mut set = MemberSet::EMPTY;
-        for (member, _) in self.places.iter().enumerate().filter(|(_, place)| place.condition == standing) {
-            set.insert(member);
-        }
+        self.slots.iter().enumerate().filter(|(_, slot)| choose(slot)).for_each(|(number, _)| _ = set.insert(number));
         set
+    }
+
+    fn absent(&self) -> MemberSet {
+        self.members(Slot::is_out)
+    }
+
+    fn recovering(&self) -> MemberSet {
+        self.members(Slot::is_recovering)
     }
 }
 
 /// What a channel keeps a copy of until the generation changes.
-pub(crate) struct Roster {
+pub(crate) struct Membership {
     pub(crate) generation: u64,
     pub(crate) absent: MemberSet,
-    pub(crate) stale: MemberSet,
-    pub(crate) seats: Vec<Option<Arc<Seat>>>,
+    pub(crate) recovering: MemberSet,
+    pub(crate) members: Vec<Option<Arc<Member>>>,
 }
 
-/// Who is in which place, and what he is worth.
+/// The slots with their members, and the spares.
 #[derive(Debug)]
 pub(crate) struct Health {
     state: Mutex<State>,
     generation: AtomicU64,
     revision: AtomicU64,
     /// Redundancy may be untrue somewhere.
-    owes_resync: AtomicBool,
-    /// Who wants to know when somebody comes or goes.
+    needs_resync: AtomicBool,
+    /// Rung when a member's state changes.
     watchers: Mutex<Vec<Weak<Ringer>>>,
 }
 
 impl Health {
-    /// Places with who is there, and what is owed to him; `None` is nobody.
-    pub(crate) fn new(places: Vec<Option<(Arc<Seat>, Ranges)>>, resync: Ranges) -> Health {
-        let places = places.into_iter().map(|place| {
-            let (seat, owed) = place.unzip();
-            let owed = owed.unwrap_or_default();
-            let condition = match &seat {
-                None => Standing::Out,
-                Some(_) if owed.is_empty() => Standing::InSync,
-                Some(_) => Standing::Stale,
-            };
-            Place::of(seat, condition, owed)
+    /// Slots with their members and the ranges to recover on them; `None` is an empty slot.
+    pub(crate) fn new(slots: Vec<Option<(Arc<Member>, Ranges)>>, resync: Ranges) -> Health {
+        let slots = slots.into_iter().map(|slot| {
+            let Some((member, unrecovered)) = slot else { return Slot::default() };
+            Slot::of(member, (!unrecovered.is_empty()).then(|| Recovery::of(unrecovered)))
         });
-        let owes_resync = AtomicBool::new(!resync.is_empty());
-        let state = State { places: places.collect(), spares: Vec::new(), resync };
+        let needs_resync = AtomicBool::new(!resync.is_empty());
+        let state = State { slots: slots.collect(), spares: Vec::new(), resync };
         Health {
             state: Mutex::new(state),
             generation: AtomicU64::new(0),
             revision: AtomicU64::new(0),
-            owes_resync,
+            needs_resync,
             watchers: Mutex::default(),
         }
     }
@@ -286,7 +322,7 @@ impl Health {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Under the state's lock, after a change of who counts for what.
+    /// Called under the state's lock, after a change of what plans depend on.
     fn changed(&self) {
         self.generation.fetch_add(1, Ordering::Release);
         self.noted();
@@ -294,19 +330,19 @@ impl Health {
         watchers.retain(|watcher| watcher.upgrade().map(|bell| bell.ring()).is_some());
     }
 
-    /// Rings this bell, as long as somebody has it, when a member comes, goes or is in sync.
+    /// Rings this bell, until it is dropped, when a member is added, fails, is removed or is in sync.
     pub(crate) fn watch(&self, bell: &Arc<Ringer>) {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(bell));
     }
 
-    /// Under the state's lock, after any change.
+    /// Called under the state's lock, after any change.
     fn noted(&self) {
         self.revision.fetch_add(1, Ordering::Release);
     }
 
-    /// Members that are not there or have failed.
+    /// Members that are missing or faulty.
     pub(crate) fn absent(&self) -> MemberSet {
-        self.state().set_of(Standing::Out)
+        self.state().absent()
     }
 
     /// Changes with everything that plans depend on, so that a channel can keep a copy of it.
@@ -319,237 +355,231 @@ impl Health {
         self.revision.load(Ordering::Acquire)
     }
 
-    pub(crate) fn roster(&self) -> Roster {
+    pub(crate) fn membership(&self) -> Membership {
         let state = self.state();
-        Roster {
+        Membership {
             generation: self.generation(),
-            absent: state.set_of(Standing::Out),
-            stale: state.set_of(Standing::Stale),
-            seats: state.places.iter().map(|place| place.seat.clone()).collect(),
+            absent: state.absent(),
+            recovering: state.recovering(),
+            members: state.slots.iter().map(|slot| slot.member.clone()).collect(),
         }
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
         let state = self.state();
-        let condition = |place: &Place| match (place.condition, &place.seat) {
-            (Standing::Out, None) => Condition::Empty,
-            (Standing::Out, Some(_)) => Condition::Failed,
-            (Standing::Stale, _) => {
-                let position = place.owed.first().unwrap_or(u64::MAX);
-                Condition::Rebuilding { position, partly: place.partly }
-            }
-            (Standing::InSync, _) => Condition::InSync,
-        };
-        let name = |(number, place): (usize, &Place)| place.seat.as_ref().map_or_else(|| missing_name(number), |seat| seat.name.clone());
+        let name = |(number, slot): (usize, &Slot)| slot.member.as_ref().map_or_else(|| missing_name(number), |member| member.name.clone());
         Snapshot {
             generation: self.generation(),
             revision: self.revision(),
-            members: state.places.iter().map(condition).collect(),
-            names: state.places.iter().enumerate().map(name).collect(),
-            read_errors: state.places.iter().map(|place| place.read_errors).collect(),
-            causes: state.places.iter().map(|place| place.cause.clone().filter(|_| condition(place) == Condition::Failed)).collect(),
-            replaced: (0..state.places.len()).filter(|&member| state.places[member].successor.is_some()).collect(),
-            successors: state.places.iter().filter_map(|place| Some(place.successor.as_ref()?.name.clone())).collect(),
+            members: state.slots.iter().map(Slot::state).collect(),
+            names: state.slots.iter().enumerate().map(name).collect(),
+            read_errors: state.slots.iter().map(|slot| slot.read_errors).collect(),
+            causes: state.slots.iter().map(|slot| slot.cause.clone().filter(|_| slot.state() == MemberState::Faulty)).collect(),
+            replaced: (0..state.slots.len()).filter(|&number| state.slots[number].replacement.is_some()).collect(),
+            replacements: state.slots.iter().filter_map(|slot| Some(slot.replacement.as_ref()?.name.clone())).collect(),
             resync: state.resync.first(),
             spares: state.spares.iter().map(|spare| spare.name.clone()).collect(),
         }
     }
 
-    /// Drops a member unless `may_go`, asked about all that would be missing then, forbids it. Whether who sat there is out
-    /// now. `seat` is whose fault it was: if somebody else sits there meanwhile, he stays. `cause` is what he did, unless somebody
-    /// asked for it.
+    /// Makes a member faulty unless `may_go`, asked about all members that would be missing then, forbids it. True when the
+    /// member that was meant is out of service now. `member` says which device failed, if that is known: where another one is
+    /// in the slot by now, that one stays. `cause` is the error; `None` on request.
     pub(crate) fn fail(
         &self,
-        member: usize,
-        seat: Option<&Arc<Seat>>,
+        number: usize,
+        member: Option<&Arc<Member>>,
         cause: Option<&dyn fmt::Display>,
         may_go: impl FnOnce(&MemberSet) -> bool,
     ) -> bool {
         let mut state = self.state();
-        let place = &state.places[member];
-        let same = match (seat, &place.seat) {
-            (Some(seat), Some(sitting)) => Arc::ptr_eq(seat, sitting),
-            _ => true,
-        };
-        if place.condition == Standing::Out || !same {
+        let slot = &state.slots[number];
+        let is_another = slot.member.is_some() && member.is_some_and(|member| !slot.holds(member));
+        if slot.is_out() || is_another {
             return true;
         }
-        let mut missing = state.set_of(Standing::Out).union(&state.set_of(Standing::Stale));
-        // Who is being rebuilt has nothing that anybody misses.
-        if missing.insert(member) && !may_go(&missing) {
+        let mut missing = state.absent().union(&state.recovering());
+        // A member that is being rebuilt is missing already.
+        if missing.insert(number) && !may_go(&missing) {
             return false;
         }
-        let place = &mut state.places[member];
-        place.condition = Standing::Out;
-        place.cause = cause.map(ToString::to_string);
-        place.owed = Ranges::none();
-        // What it has got already is of little use without the old one, but it is a device to go on with.
-        let successor = place.successor.take();
-        state.spares.splice(0..0, successor);
+        let slot = &mut state.slots[number];
+        (slot.is_faulty, slot.recovery) = (true, None);
+        slot.cause = cause.map(ToString::to_string);
+        // The replacement lacks what was not copied yet: it can serve as a spare.
+        let replacement = slot.replacement.take();
+        state.spares.splice(0..0, replacement);
         self.changed();
         true
     }
 
-    /// How many places of the member could not be read since it came.
-    pub(crate) fn read_errors(&self, member: usize) -> u32 {
-        self.state().places.get(member).map_or(0, |place| place.read_errors)
+    /// How many ranges of the member could not be read since it was added.
+    pub(crate) fn read_errors(&self, number: usize) -> u32 {
+        self.state().slots.get(number).map_or(0, |slot| slot.read_errors)
     }
 
     /// What of the member's data is lost, in bytes.
-    pub(crate) fn lost(&self, member: usize) -> Ranges {
-        let seat = self.state().places.get(member).and_then(|place| place.seat.clone());
-        let Some((holes, offset)) = seat.and_then(|seat| Some((seat.holes.clone()?, seat.data_offset))) else { return Ranges::none() };
-        holes.lost().iter().map(|range| range.start.saturating_sub(offset)..range.end.saturating_sub(offset)).collect()
+    pub(crate) fn lost(&self, number: usize) -> Ranges {
+        let member = self.state().slots.get(number).and_then(|slot| slot.member.clone());
+        let Some((bad_blocks, offset)) = member.and_then(|member| Some((member.bad_blocks.clone()?, member.data_offset))) else {
+            return Ranges::none();
+        };
+        bad_blocks.lost().iter().map(|range| range.start.saturating_sub(offset)..range.end.saturating_sub(offset)).collect()
     }
 
-    /// Counts a place of the member that could not be read. Whether there were too many.
-    pub(crate) fn count_read_error(&self, member: usize) -> bool {
-        let count = &mut self.state().places[member].read_errors;
+    /// Counts a range of the member that could not be read. True when there were too many.
+    pub(crate) fn count_read_error(&self, number: usize) -> bool {
+        let count = &mut self.state().slots[number].read_errors;
         *count += 1;
         *count > READ_ERRORS_MAX
     }
 }
 
-/// Who comes and goes.
+/// Members that are added, removed, rebuilt and replaced.
 impl Health {
-    /// Seats somebody in a place that is empty, to be given what it owes him once that is [`settle`](Health::settle)d. False
-    /// when somebody is there.
-    pub(crate) fn take_seat(&self, member: usize, seat: Arc<Seat>, owed: Ranges) -> bool {
+    /// Puts a member into an empty slot, to be rebuilt once it is [`settle`](Health::settle)d which ranges it lacks. False when
+    /// the slot is not empty.
+    pub(crate) fn fill_slot(&self, number: usize, member: Arc<Member>, unrecovered: Ranges) -> bool {
         let mut state = self.state();
-        let place = &mut state.places[member];
-        if place.condition != Standing::Out || place.seat.is_some() {
+        let slot = &mut state.slots[number];
+        if slot.member.is_some() {
             return false;
         }
-        *place = Place { is_unsettled: true, ..Place::of(Some(seat), Standing::Stale, owed) };
+        *slot = Slot::of(member, Some(Recovery { is_unsettled: true, ..Recovery::of(unrecovered) }));
         self.changed();
         true
     }
 
-    /// Who has taken a seat is owed what was said then, or no more than `less` if he was away for a while only.
-    pub(crate) fn settle(&self, member: usize, seat: &Arc<Seat>, less: Option<Ranges>) {
-        self.with_stale(member, seat, |place| {
-            place.is_unsettled = false;
-            if let Some(owed) = less {
-                (place.owed, place.partly) = (owed, true);
+    /// A member that was put into a slot lacks the ranges that were said then, or only `less` if it was away for a while.
+    pub(crate) fn settle(&self, number: usize, member: &Arc<Member>, less: Option<Ranges>) {
+        self.change_recovery(number, member, |recovery| {
+            recovery.is_unsettled = false;
+            if let Some(unrecovered) = less {
+                (recovery.unrecovered, recovery.partly) = (unrecovered, true);
             }
-            // Whoever restores members waits for this.
+            // The sync scheduler waits for this.
             self.changed();
         });
     }
 
-    /// Whether it is known what is owed to a member.
-    pub(crate) fn is_settled(&self, member: usize) -> bool {
-        !self.state().places[member].is_unsettled
+    /// Whether it is known which ranges a member lacks.
+    pub(crate) fn is_settled(&self, number: usize) -> bool {
+        self.state().slots[number].recovery.as_ref().is_none_or(|recovery| !recovery.is_unsettled)
     }
 
-    /// Takes who has failed out of his place.
-    pub(crate) fn leave_seat(&self, member: usize) -> Option<Arc<Seat>> {
+    /// Takes a faulty member out of its slot.
+    pub(crate) fn empty_slot(&self, number: usize) -> Option<Arc<Member>> {
         let mut state = self.state();
-        let place = &mut state.places[member];
-        let left = if place.condition == Standing::Out { place.seat.take() } else { None };
-        if left.is_some() {
+        let slot = &mut state.slots[number];
+        let removed = if slot.is_out() { slot.member.take() } else { None };
+        if removed.is_some() {
             self.changed();
         }
-        left
+        removed
     }
 
-    pub(crate) fn add_spare(&self, seat: Arc<Seat>) {
+    pub(crate) fn add_spare(&self, member: Arc<Member>) {
         let mut state = self.state();
-        state.spares.push(seat);
+        state.spares.push(member);
         self.changed();
     }
 
-    /// Seats a spare where a member is missing, if there are both. Where, and who.
-    pub(crate) fn seat_spare(&self, owed: Ranges) -> Option<(usize, Arc<Seat>)> {
+    /// Puts a spare into the first slot without a working member, if there are both. The slot and its new member.
+    pub(crate) fn assign_spare(&self, unrecovered: Ranges) -> Option<(usize, Arc<Member>)> {
         let mut state = self.state();
-        let member = state.places.iter().position(|place| place.condition == Standing::Out)?;
+        let number = state.slots.iter().position(Slot::is_out)?;
         if state.spares.is_empty() {
             return None;
         }
         let spare = state.spares.remove(0);
-        let seat = spare.named(crate::device::name(member, &spare.device));
-        state.places[member] = Place::of(Some(Arc::clone(&seat)), Standing::Stale, owed);
+        let member = spare.named(crate::device::name(number, &spare.device));
+        state.slots[number] = Slot::of(Arc::clone(&member), Some(Recovery::of(unrecovered)));
         self.changed();
-        Some((member, seat))
+        Some((number, member))
     }
 
-    /// Who sits in a place, if he is not out.
-    pub(crate) fn seat_of(&self, member: usize) -> Option<Arc<Seat>> {
+    /// The member in a slot, if it is in service.
+    pub(crate) fn member_in(&self, number: usize) -> Option<Arc<Member>> {
         let state = self.state();
-        let place = &state.places[member];
-        place.seat.clone().filter(|_| place.condition != Standing::Out)
+        let slot = &state.slots[number];
+        slot.member.clone().filter(|_| !slot.is_out())
     }
 
-    /// What is owed to a member that is being rebuilt.
-    pub(crate) fn owed(&self, member: usize) -> Ranges {
-        self.state().places[member].owed.clone()
+    /// The ranges that a member lacks, in bytes of its data.
+    pub(crate) fn unrecovered(&self, number: usize) -> Ranges {
+        self.state().slots[number].recovery.as_ref().map_or(Ranges::none(), |recovery| recovery.unrecovered.clone())
     }
 
-    fn with_stale(&self, member: usize, seat: &Arc<Seat>, change: impl FnOnce(&mut Place)) {
+    /// Changes what this member lacks, if it is still in its slot and being rebuilt.
+    fn change_recovery(&self, number: usize, member: &Arc<Member>, change: impl FnOnce(&mut Recovery)) {
         let mut state = self.state();
-        let place = &mut state.places[member];
-        if place.condition == Standing::Stale && place.seat.as_ref().is_some_and(|sitting| Arc::ptr_eq(sitting, seat)) {
-            change(place);
+        let slot = &mut state.slots[number];
+        if slot.is_recovering()
+            && slot.holds(member)
+            && let Some(recovery) = &mut slot.recovery
+        {
+            change(recovery);
             self.noted();
         }
     }
 
-    /// The member has got this, durably.
-    pub(crate) fn restored(&self, member: usize, seat: &Arc<Seat>, range: &Range<u64>) {
-        self.with_stale(member, seat, |place| place.owed.remove(range));
+    /// This range has been recovered, durably.
+    pub(crate) fn recovered(&self, number: usize, member: &Arc<Member>, range: &Range<u64>) {
+        self.change_recovery(number, member, |recovery| recovery.unrecovered.remove(range));
     }
 
-    /// The member has got all.
-    pub(crate) fn in_sync(&self, member: usize, seat: &Arc<Seat>) {
-        self.with_stale(member, seat, |place| {
-            (place.condition, place.owed, place.partly) = (Standing::InSync, Ranges::none(), false);
-            self.changed();
-        });
-    }
-
-    /// Puts `twin`, which serves from the member that is there and writes to `successor` too, in the place of `seat`.
-    pub(crate) fn begin_replacing(&self, member: usize, seat: &Arc<Seat>, twin: Arc<Seat>, successor: Arc<Seat>) -> bool {
+    /// All of the member has been recovered, durably.
+    pub(crate) fn in_sync(&self, number: usize, member: &Arc<Member>) {
         let mut state = self.state();
-        let place = &mut state.places[member];
-        let same = place.seat.as_ref().is_some_and(|sitting| Arc::ptr_eq(sitting, seat));
-        if place.condition != Standing::InSync || !same || place.successor.is_some() {
+        let slot = &mut state.slots[number];
+        if slot.is_recovering() && slot.holds(member) {
+            slot.recovery = None;
+            self.changed();
+        }
+    }
+
+    /// Puts `replacing`, which reads from `member` and writes to `replacement` too, into the slot of `member`.
+    pub(crate) fn begin_replacing(&self, number: usize, member: &Arc<Member>, replacing: Arc<Member>, replacement: Arc<Member>) -> bool {
+        let mut state = self.state();
+        let slot = &mut state.slots[number];
+        if !slot.is_in_sync() || !slot.holds(member) || slot.replacement.is_some() {
             return false;
         }
-        (place.seat, place.successor) = (Some(twin), Some(successor));
+        (slot.member, slot.replacement) = (Some(replacing), Some(replacement));
         self.changed();
         true
     }
 
-    /// The successor takes over from the twin, or with `instead` he who was there before does.
-    pub(crate) fn end_replacing(&self, member: usize, twin: &Arc<Seat>, instead: Option<Arc<Seat>>) -> bool {
+    /// The replacement takes over, or the member `instead`, which was there before.
+    pub(crate) fn end_replacing(&self, number: usize, replacing: &Arc<Member>, instead: Option<Arc<Member>>) -> bool {
         let mut state = self.state();
-        let place = &mut state.places[member];
-        if place.condition != Standing::InSync || !place.seat.as_ref().is_some_and(|sitting| Arc::ptr_eq(sitting, twin)) {
+        let slot = &mut state.slots[number];
+        if !slot.is_in_sync() || !slot.holds(replacing) {
             return false;
         }
-        let successor = place.successor.take();
+        let replacement = slot.replacement.take();
         if instead.is_none() {
-            place.read_errors = 0;
+            slot.read_errors = 0;
         }
-        place.seat = instead.or(successor);
+        slot.member = instead.or(replacement);
         self.changed();
         true
     }
 
     /// Redundancy may be untrue here.
-    pub(crate) fn owe_resync(&self, ranges: &Ranges) {
+    pub(crate) fn require_resync(&self, ranges: &Ranges) {
         let mut state = self.state();
         ranges.iter().for_each(|range| state.resync.add(range));
-        self.owes_resync.store(!state.resync.is_empty(), Ordering::Release);
+        self.needs_resync.store(!state.resync.is_empty(), Ordering::Release);
         self.changed();
     }
 
     /// Whether redundancy may be untrue somewhere in the range.
-    pub(crate) fn owes_resync(&self, range: &Range<u64>) -> bool {
-        self.owes_resync.load(Ordering::Acquire) && self.state().resync.meet(range)
+    pub(crate) fn needs_resync(&self, range: &Range<u64>) -> bool {
+        self.needs_resync.load(Ordering::Acquire) && self.state().resync.meet(range)
     }
 
-    pub(crate) fn owed_resync(&self) -> Ranges {
+    pub(crate) fn resync_ranges(&self) -> Ranges {
         self.state().resync.clone()
     }
 
@@ -557,14 +587,14 @@ impl Health {
     pub(crate) fn resynced(&self, range: &Range<u64>) {
         let mut state = self.state();
         state.resync.remove(range);
-        self.owes_resync.store(!state.resync.is_empty(), Ordering::Release);
+        self.needs_resync.store(!state.resync.is_empty(), Ordering::Release);
         self.noted();
     }
 }
 
-/// How messages call a place with nobody in it.
-pub(crate) fn missing_name(member: usize) -> String {
-    format!("member {member} (missing)")
+/// The name of an empty slot in messages.
+pub(crate) fn missing_name(number: usize) -> String {
+    format!("member {number} (missing)")
 }
 
 /// What a member's error says about the member.
@@ -574,7 +604,7 @@ pub(crate) enum Verdict {
     Request,
     /// These blocks cannot be read there; the member stays.
     Blocks,
-    /// The member does not count any more.
+    /// The member is faulty.
     Member,
 }
 
@@ -596,7 +626,7 @@ mod tests {
     #[test]
     fn sets_hold_what_was_put_in() {
         let mut set = MemberSet::EMPTY;
-        assert!([0, 63, 64, 254].into_iter().all(|member| set.insert(member)));
+        assert!([0, 63, 64, 254].into_iter().all(|number| set.insert(number)));
         assert!(!set.insert(64));
         assert_eq!((set.count(), set.iter().collect::<Vec<_>>()), (4, vec![0, 63, 64, 254]));
         let mut other = MemberSet::EMPTY;
@@ -604,83 +634,83 @@ mod tests {
         assert_eq!(format!("{:?}", set.union(&other)), "{0, 7, 63, 64, 254}");
     }
 
-    fn seat(name: &str) -> Arc<Seat> {
+    fn member(name: &str) -> Arc<Member> {
         let device: Arc<dyn Device> = Arc::new(testkit::Memory::new(512));
-        Arc::new(Seat { device, data_offset: 0, name: name.to_owned(), holes: None, twin: None })
+        Arc::new(Member { device, data_offset: 0, name: name.to_owned(), bad_blocks: None, replacing: None })
     }
 
-    fn places(count: usize) -> Health {
-        Health::new((0..count).map(|_| Some((seat("there"), Ranges::none()))).collect(), Ranges::none())
+    fn slots(count: usize) -> Health {
+        Health::new((0..count).map(|_| Some((member("there"), Ranges::none()))).collect(), Ranges::none())
     }
 
     #[test]
     fn a_failure_counts_once() {
-        let health = places(6);
+        let health = slots(6);
         assert!(health.fail(3, None, None, |_| true));
         assert!(health.fail(3, None, None, |_| false), "it is out already");
-        assert!(!health.fail(4, None, None, |after| after.count() < 2), "somebody has to stay");
+        assert!(!health.fail(4, None, None, |after| after.count() < 2), "one has to stay");
         assert_eq!((health.generation(), health.absent().count()), (1, 1));
     }
 
     #[test]
-    fn nobody_is_dropped_for_what_another_did_in_his_place() {
-        let health = places(2);
-        let before = health.seat_of(1).expect("somebody");
+    fn a_new_member_does_not_fail_for_the_errors_of_the_one_before() {
+        let health = slots(2);
+        let before = health.member_in(1).expect("a member");
         assert!(health.fail(1, Some(&before), None, |_| true));
-        assert!(health.leave_seat(1).is_some() && health.leave_seat(1).is_none());
-        let newcomer = seat("new");
-        assert!(health.take_seat(1, Arc::clone(&newcomer), Ranges::one(0..8)));
-        assert!(!health.take_seat(1, seat("late"), Ranges::none()), "taken");
+        assert!(health.empty_slot(1).is_some() && health.empty_slot(1).is_none());
+        let added = member("new");
+        assert!(health.fill_slot(1, Arc::clone(&added), Ranges::one(0..8)));
+        assert!(!health.fill_slot(1, member("late"), Ranges::none()), "taken");
         assert!(!health.is_settled(1));
-        health.settle(1, &seat("somebody else"), None);
-        assert!(!health.is_settled(1), "not his");
-        health.settle(1, &newcomer, Some(Ranges::one(4..8)));
+        health.settle(1, &member("another"), None);
+        assert!(!health.is_settled(1), "another member's");
+        health.settle(1, &added, Some(Ranges::one(4..8)));
         assert!(health.is_settled(1));
-        assert_eq!(health.snapshot().members[1], Condition::Rebuilding { position: 4, partly: true });
+        assert_eq!(health.snapshot().members[1], MemberState::Recovering { recovery_offset: 4, partly: true });
         let generation = health.generation();
         assert!(health.fail(1, Some(&before), None, |_| true));
         assert_eq!(health.generation(), generation);
-        // Who is being rebuilt may always go: nobody misses it.
-        assert!(health.fail(1, Some(&newcomer), None, |_| false));
-        assert_eq!(health.snapshot().members[1], Condition::Failed);
+        // A member that is being rebuilt is missing already, so it may always fail.
+        assert!(health.fail(1, Some(&added), None, |_| false));
+        assert_eq!(health.snapshot().members[1], MemberState::Faulty);
     }
 
     #[test]
-    fn what_is_owed_shrinks_and_then_it_is_in_sync() {
-        let health = places(2);
+    fn the_ranges_to_recover_shrink_and_then_the_member_is_in_sync() {
+        let health = slots(2);
         let _ = health.fail(0, None, None, |_| true);
-        let _ = health.leave_seat(0);
-        health.add_spare(seat("spare"));
-        let (member, spare) = health.seat_spare(Ranges::one(0..100)).expect("a place and a spare");
-        assert_eq!((member, health.snapshot().spares.len()), (0, 0));
+        let _ = health.empty_slot(0);
+        health.add_spare(member("spare"));
+        let (number, spare) = health.assign_spare(Ranges::one(0..100)).expect("a slot and a spare");
+        assert_eq!((number, health.snapshot().spares.len()), (0, 0));
         let (generation, revision) = (health.generation(), health.revision());
-        health.restored(0, &spare, &(0..40));
-        assert_eq!(health.snapshot().members[0], Condition::Rebuilding { position: 40, partly: false });
-        health.restored(0, &seat("somebody else"), &(40..100));
-        assert_eq!(health.owed(0), Ranges::one(40..100), "not his");
+        health.recovered(0, &spare, &(0..40));
+        assert_eq!(health.snapshot().members[0], MemberState::Recovering { recovery_offset: 40, partly: false });
+        health.recovered(0, &member("another"), &(40..100));
+        assert_eq!(health.unrecovered(0), Ranges::one(40..100), "another member's");
         assert!(health.generation() == generation && health.revision() > revision, "plans are as before");
         health.in_sync(0, &spare);
-        assert_eq!((health.snapshot().members[0], health.generation()), (Condition::InSync, generation + 1));
+        assert_eq!((health.snapshot().members[0], health.generation()), (MemberState::InSync, generation + 1));
     }
 
     #[test]
-    fn the_successor_of_a_member_that_fails_becomes_a_spare() {
-        let health = places(2);
-        let (old, twin, new) = (health.seat_of(0).expect("somebody"), seat("twin"), seat("new"));
-        assert!(health.begin_replacing(0, &old, Arc::clone(&twin), Arc::clone(&new)));
-        assert!(!health.begin_replacing(0, &twin, seat("twin"), seat("newer")), "one at a time");
-        assert_eq!((health.snapshot().replaced, health.snapshot().successors), (vec![0], vec!["new".to_owned()]));
-        assert!(health.fail(0, Some(&twin), None, |_| true));
+    fn the_replacement_of_a_member_that_fails_becomes_a_spare() {
+        let health = slots(2);
+        let (old, replacing, new) = (health.member_in(0).expect("a member"), member("old and new"), member("new"));
+        assert!(health.begin_replacing(0, &old, Arc::clone(&replacing), Arc::clone(&new)));
+        assert!(!health.begin_replacing(0, &replacing, member("old and new"), member("newer")), "one at a time");
+        assert_eq!((health.snapshot().replaced, health.snapshot().replacements), (vec![0], vec!["new".to_owned()]));
+        assert!(health.fail(0, Some(&replacing), None, |_| true));
         assert_eq!((health.snapshot().spares, health.snapshot().replaced.len()), (vec!["new".to_owned()], 0));
-        assert!(!health.end_replacing(0, &twin, None));
-        let old = health.seat_of(1).expect("somebody");
-        assert!(health.begin_replacing(1, &old, Arc::clone(&twin), Arc::clone(&new)) && health.end_replacing(1, &twin, None));
-        assert!(Arc::ptr_eq(&health.seat_of(1).expect("somebody"), &new));
+        assert!(!health.end_replacing(0, &replacing, None));
+        let old = health.member_in(1).expect("a member");
+        assert!(health.begin_replacing(1, &old, Arc::clone(&replacing), Arc::clone(&new)) && health.end_replacing(1, &replacing, None));
+        assert!(Arc::ptr_eq(&health.member_in(1).expect("a member"), &new));
     }
 
     #[test]
     fn many_bad_sectors_are_a_bad_disk() {
-        let health = places(7);
+        let health = slots(7);
         assert!((0..READ_ERRORS_MAX).all(|_| !health.count_read_error(5)));
         assert!(health.count_read_error(5) && !health.count_read_error(6));
     }

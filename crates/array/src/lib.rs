@@ -8,9 +8,9 @@
 //!   level     a table of answers for one kind of array: pieces and plans, no I/O
 //!   plan      what to lock, read, compute and write, as plain data
 //!   execute   runs any plan; a member's failure means planning again
-//!   health    which members still count
-//!   record    md's superblocks, bitmap and log of a running array
-//!   maintain  rebuilds, resyncs and scrubs, spares, members that come and go
+//!   health    the members' states
+//!   metadata  md's superblocks, bitmap and log of a running array
+//!   sync      rebuilds, resyncs and scrubs; members that are added, removed and replaced
 //! ```
 //!
 //! A level never does I/O and the executor knows no level: a new level is one more implementation of [`Level`].
@@ -20,18 +20,18 @@ mod execute;
 pub mod geometry;
 mod health;
 mod level;
-pub mod maintain;
 pub mod md;
 mod memory;
+pub mod metadata;
 pub mod parity;
 mod plan;
 mod queues;
-pub mod record;
 mod rows;
+pub mod sync;
 
 pub use device::{ArrayDevice, Start};
 pub use geometry::{ParityLayout, Raid0Layout, Raid10Layout};
-pub use health::{Condition, MEMBERS_MAX, MemberSet, Snapshot};
-pub use level::{Action, Faults, Level, LinearLevel, Lost, MirrorLevel, ParityLevel, Part, Raid0Level, Spot, Stretch, Task};
+pub use health::{MEMBERS_MAX, MemberSet, MemberState, Snapshot};
+pub use level::{Action, Faults, Level, LinearLevel, Lost, MirrorLevel, ParityLevel, Part, Raid0Level, Spot, SyncRange, SyncTask};
 pub use plan::{Access, Place, Plan, RowLock, Step};
 pub use queues::Queues;

@@ -153,7 +153,7 @@ impl Memory {
     fn spot(&self, place: Place) -> (usize, u64) {
         match place {
             Place::Host { start } => (0, self.host_start + start),
-            Place::Scratch { slot, start } => (slot + 1, start),
+            Place::Scratch { buffer: slot, start } => (slot + 1, start),
             Place::Zeroes | Place::Discard | Place::Flush => unreachable!("an access without data has no buffer"),
         }
     }
@@ -479,7 +479,7 @@ mod tests {
             memory.start(HostBuffer::Read(numbered(length as usize)));
             memory.add_scratch(&[8], &mut Pool::default());
             let mut lent = Vec::new();
-            let (scratch, fragment) = memory.lend(Place::Scratch { slot: 0, start: 2 }, 3, NO_FRAGMENT);
+            let (scratch, fragment) = memory.lend(Place::Scratch { buffer: 0, start: 2 }, 3, NO_FRAGMENT);
             lent.push((fragment, scratch));
             let mut at = 0;
             while at < length {
@@ -529,12 +529,12 @@ mod tests {
         memory.add_scratch(&[4], &mut pool);
         assert_eq!((pool.buffers.len(), pool.bytes), (0, 0));
         let host = |start| Place::Host { start };
-        memory.compute(Step::Xor { from: Place::Scratch { slot: 0, start: 0 }, into: host(4), length: 4 }, &[]);
+        memory.compute(Step::Xor { from: Place::Scratch { buffer: 0, start: 0 }, into: host(4), length: 4 }, &[]);
         memory.compute(Step::Xor { from: host(0), into: host(4), length: 4 }, &[]);
         memory.compute(Step::Copy { from: host(10), into: host(0), length: 2 }, &[]);
         memory.compute(Step::Zero { into: host(11), length: 1 }, &[]);
-        memory.compute(Step::Copy { from: host(8), into: Place::Scratch { slot: 0, start: 1 }, length: 2 }, &[]);
-        memory.compute(Step::Copy { from: Place::Scratch { slot: 0, start: 1 }, into: host(2), length: 2 }, &[]);
+        memory.compute(Step::Copy { from: host(8), into: Place::Scratch { buffer: 0, start: 1 }, length: 2 }, &[]);
+        memory.compute(Step::Copy { from: Place::Scratch { buffer: 0, start: 1 }, into: host(2), length: 2 }, &[]);
         let differs = |one, other| memory.count_differences(host(one), host(other), 1);
         assert_eq!((differs(0, 0), differs(0, 1)), (0, 1));
         assert_eq!(bytes(memory.finish()), [10, 11, 8, 9, 4 ^ 1, 5 ^ 1 ^ 1, 6 ^ 2 ^ 2, 7 ^ 2 ^ 3, 8, 9, 10, 0]);

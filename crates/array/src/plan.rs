@@ -20,11 +20,11 @@ pub enum Place {
     /// In scratch buffer `slot` (its length is `Plan::scratch[slot]`), `start` bytes from its beginning.
     Scratch {
         /// Which buffer.
-        slot: usize,
+        buffer: usize,
         /// In bytes.
         start: u64,
     },
-    /// Zeroes that nobody sends (an access of the write phase, or a source of parity).
+    /// Zeroes that are not sent (no buffer: an access of the write phase, or a source of parity).
     Zeroes,
     /// Nothing: the blocks are given back (an access of the write phase only).
     Discard,
@@ -37,7 +37,7 @@ impl Place {
     pub(crate) fn after(self, by: u64) -> Place {
         match self {
             Place::Host { start } => Place::Host { start: start + by },
-            Place::Scratch { slot, start } => Place::Scratch { slot, start: start + by },
+            Place::Scratch { buffer: slot, start } => Place::Scratch { buffer: slot, start: start + by },
             Place::Zeroes | Place::Discard | Place::Flush => self,
         }
     }
@@ -56,7 +56,7 @@ pub struct Access {
     pub place: Place,
 }
 
-/// A range of a row that nobody else may work on meanwhile. What a level calls a row is its own business: it is a stripe
+/// A range of a row that no other piece may work on meanwhile. Each level decides what a row is: it is a stripe
 /// where there is parity, and the range lies within a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowLock {
@@ -153,7 +153,7 @@ pub enum Step {
 /// What to do for one piece. Made by a level, run by the executor, used again and again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// What nobody else may work on meanwhile.
+    /// The range that no other piece may work on meanwhile.
     pub lock: Option<RowLock>,
     /// Lengths of the scratch buffers in bytes; their contents are unspecified at first.
     pub scratch: Vec<u64>,

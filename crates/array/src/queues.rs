@@ -19,9 +19,9 @@ struct Queue {
 #[derive(Clone, Debug)]
 pub struct Queues {
     members: Vec<Queue>,
-    /// Whom to ask above all.
+    /// The member to read from above all.
     wanted: Option<usize>,
-    /// The first copy is read, whoever has it.
+    /// The first copy is read, on whichever member it is.
     first: bool,
 }
 

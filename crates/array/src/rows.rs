@@ -1,7 +1,7 @@
 //! The row locks of an array, shared by all its channels.
 //!
-//! A lock is a range of a row, so that small writes to one stripe meet only where their parity does. Nobody blocks: who does
-//! not get a range at once is queued, first come first served, and is handed it when its turn comes. A channel on another
+//! A lock is a range of a row, so that small writes to one stripe meet only where their parity does. Nothing blocks: a piece
+//! that does not get a range at once is queued, first come first served, and is granted it when its turn comes. A channel on another
 //! reactor is rung.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use crate::RowLock;
 
 const SHARDS: u64 = 64;
 
-/// Where a channel finds the rows it was handed.
+/// Where a channel finds the pieces that were granted their rows.
 pub(crate) struct Waiter {
     granted: Mutex<Vec<u32>>,
     any: AtomicBool,
@@ -32,15 +32,15 @@ impl Waiter {
         self.any.store(true, Ordering::Release);
     }
 
-    /// Hands a piece what it waits for, and wakes its owner.
-    pub(crate) fn hand(&self, piece: u32) {
+    /// Has a piece go on, and wakes the owner of its channel.
+    pub(crate) fn wake(&self, piece: u32) {
         self.grant(piece);
         if let Some(ringer) = &self.ringer {
             ringer.ring();
         }
     }
 
-    /// Moves the pieces that were handed their rows to `pieces`.
+    /// Moves the pieces that were granted their rows to `pieces`.
     pub(crate) fn take_granted(&self, pieces: &mut Vec<u32>) {
         if self.any.swap(false, Ordering::Acquire) {
             pieces.append(&mut locked(&self.granted));
@@ -62,12 +62,12 @@ struct Shard {
     waiting: VecDeque<Ticket>,
 }
 
-/// Rows in use, and those who wait for them.
+/// Rows in use, and the pieces that wait for them.
 pub(crate) struct Rows {
     shards: Vec<Mutex<Shard>>,
 }
 
-/// Somebody on another channel was handed a row: a virtual reactor has to go round once more.
+/// A piece of another channel was granted a row: a virtual reactor has to go round once more.
 #[must_use]
 pub(crate) struct OthersWoken(pub(crate) bool);
 
@@ -78,13 +78,13 @@ impl Default for Rows {
 }
 
 impl Shard {
-    /// Whether somebody else has to be done first.
+    /// Whether another piece has to be done first.
     fn is_taken(&self, lock: RowLock, ahead: usize) -> bool {
         self.held.iter().chain(self.waiting.iter().take(ahead).map(|ticket| &ticket.lock)).any(|other| other.meets(lock))
     }
 
-    /// Hands out what has become free.
-    fn hand_out(&mut self, by: &Arc<Waiter>) -> OthersWoken {
+    /// Grants what has become free.
+    fn grant_free(&mut self, by: &Arc<Waiter>) -> OthersWoken {
         let mut others = false;
         let mut at = 0;
         while at < self.waiting.len() {
@@ -127,15 +127,15 @@ impl Rows {
         let mut shard = self.shard(lock.row);
         let at = shard.held.iter().position(|held| *held == lock).expect("a row is released by its holder");
         shard.held.swap_remove(at);
-        shard.hand_out(by)
+        shard.grant_free(by)
     }
 
-    /// Takes a channel that goes away out of the queue; `None` when it had been handed the range already.
+    /// Takes a channel that goes away out of the queue; `None` when it had been granted the range already.
     pub(crate) fn cancel(&self, lock: RowLock, waiter: &Arc<Waiter>, piece: u32) -> Option<OthersWoken> {
         let mut shard = self.shard(lock.row);
         let at = shard.waiting.iter().position(|ticket| Arc::ptr_eq(&ticket.waiter, waiter) && ticket.piece == piece)?;
         shard.waiting.remove(at);
-        Some(shard.hand_out(waiter))
+        Some(shard.grant_free(waiter))
     }
 }
 

@@ -44,7 +44,7 @@ impl Machine<'_> {
     fn bytes(&self, place: Place, length: u64) -> Vec<u8> {
         match place {
             Place::Host { start } => self.host[start as usize..(start + length) as usize].to_vec(),
-            Place::Scratch { slot, start } => self.scratch[slot][start as usize..(start + length) as usize].to_vec(),
+            Place::Scratch { buffer: slot, start } => self.scratch[slot][start as usize..(start + length) as usize].to_vec(),
             Place::Zeroes | Place::Discard => vec![0; length as usize],
             Place::Flush => panic!("a flush has no bytes"),
         }
@@ -56,7 +56,7 @@ impl Machine<'_> {
                 assert!(self.host_may_change, "a write's buffer is never a target");
                 (&mut *self.host, start)
             }
-            Place::Scratch { slot, start } => (&mut self.scratch[slot], start),
+            Place::Scratch { buffer: slot, start } => (&mut self.scratch[slot], start),
             _ => panic!("{place:?} is no target"),
         };
         buffer[start as usize..start as usize + bytes.len()].copy_from_slice(bytes);
@@ -136,7 +136,7 @@ fn check_order(accesses: &[Access]) {
     for access in accesses {
         let (buffer, start) = match access.place {
             Place::Host { start } => (None, start),
-            Place::Scratch { slot, start } => (Some(slot), start),
+            Place::Scratch { buffer: slot, start } => (Some(slot), start),
             place => panic!("nothing is read into {place:?}"),
         };
         let end = ends.entry(buffer).or_default();
@@ -290,7 +290,7 @@ fn every_fault(members: usize, tolerated: u32) -> Vec<Faults> {
             if unreadable.iter().all(|member| !absent.contains(member)) {
                 all.push(Faults { absent: set(&absent), unreadable: set(&unreadable), ..Faults::default() });
                 if !unreadable.is_empty() {
-                    all.push(Faults { absent: set(&absent), stale: set(&unreadable), ..Faults::default() });
+                    all.push(Faults { absent: set(&absent), recovering: set(&unreadable), ..Faults::default() });
                 }
             }
         }

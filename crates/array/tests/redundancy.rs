@@ -192,7 +192,7 @@ fn a_copy_that_is_not_written_is_found() {
 }
 
 #[test]
-fn rows_that_nobody_locks_are_found() {
+fn rows_that_are_not_locked_are_found() {
     assert!(found(|| raid5(ParityLayout::LeftSymmetric), |plan| plan.lock = None) > 6);
     assert!(found(|| raid6(ParityLayout::LeftSymmetric), |plan| plan.lock = None) > 6);
     assert!(found(|| raid1(3), |plan| plan.lock = None) > 3);
@@ -327,13 +327,13 @@ fn a_member_with_many_bad_places_is_dropped() {
         channel.read_slice(0, &mut found).expect("read");
         assert!(found.iter().all(|&byte| byte == 3));
         assert_eq!(array.failed_members().contains(0), dropped, "{bad} bad places");
-        assert_eq!(members[0].bad_count() == 0, !dropped, "who stays is mended");
+        assert_eq!(members[0].bad_count() == 0, !dropped, "a member that stays is mended");
     }
 }
 
-/// Whoever comes after a member has died finds an array that serves: the dead cannot even be opened.
+/// A channel that is opened after a member has died serves, although the member cannot even be opened.
 #[test]
-fn the_dead_keep_nobody_out() {
+fn a_dead_member_keeps_no_channel_from_being_opened() {
     for is_noticed in [true, false] {
         let (level, scheme) = raid1(3);
         let bench = Bench::new(level, scheme, 4, &[]);

@@ -4,10 +4,9 @@
 
 use std::fmt::Write;
 
-use array::Condition;
-use array::maintain::{Progress, Work as Job};
 use array::md::{Assembly, Candidate, Layout, Level, Slot, Start, uuid_text};
-use array::record::Running;
+use array::metadata::Running;
+use array::sync::{Progress, SyncAction};
 use block::{Device, Node, size_text};
 use escape::{Lines, add, line};
 use serde::{Deserialize, Serialize};
@@ -138,12 +137,12 @@ pub struct WorkStatus {
 
 impl From<&Progress> for WorkStatus {
     fn from(progress: &Progress) -> WorkStatus {
-        let (kind, member) = match progress.work {
-            Job::Rebuild { member } => ("rebuild", Some(member)),
-            Job::Replace { member } => ("replace", Some(member)),
-            Job::Resync => ("resync", None),
-            Job::Check(_) => ("check", None),
-            Job::Repair(_) => ("repair", None),
+        let (kind, member) = match progress.action {
+            SyncAction::Rebuild { member } => ("rebuild", Some(member)),
+            SyncAction::Replace { member } => ("replace", Some(member)),
+            SyncAction::Resync => ("resync", None),
+            SyncAction::Check(_) => ("check", None),
+            SyncAction::Repair(_) => ("repair", None),
         };
         WorkStatus {
             kind: kind.to_owned(),
@@ -167,8 +166,8 @@ impl ArrayStatus {
         let name = |candidate: usize| Some(candidates[candidate].name.clone());
         let slot = |(place, slot): (usize, &Slot)| {
             let (state, name, rebuilt) = match slot {
-                Slot::Present(place) => (MemberState::Online, name(place.candidate), None),
-                Slot::Rebuilding { place, recovered_sectors } => (MemberState::Rebuild, name(place.candidate), Some(*recovered_sectors)),
+                Slot::Present(used) => (MemberState::Online, name(used.candidate), None),
+                Slot::Recovering { used, recovered_sectors } => (MemberState::Rebuild, name(used.candidate), Some(*recovered_sectors)),
                 Slot::Stale { candidate, .. } => (MemberState::Stale, name(*candidate), None),
                 Slot::Missing => (MemberState::Missing, None, None),
             };
@@ -225,14 +224,14 @@ impl ArrayStatus {
     pub fn of_running(running: &Running, work: Option<&Progress>) -> ArrayStatus {
         let assembly = running.assembly();
         let status = running.status();
-        let member = |(place, condition): (usize, &Condition)| {
+        let member = |(place, condition): (usize, &array::MemberState)| {
             let (state, rebuilt_bytes) = match condition {
-                Condition::InSync => (MemberState::Online, None),
-                Condition::Rebuilding { position, .. } => (MemberState::Rebuild, Some(*position)),
-                Condition::Failed => (MemberState::Failed, None),
-                Condition::Empty => (MemberState::Missing, None),
+                array::MemberState::InSync => (MemberState::Online, None),
+                array::MemberState::Recovering { recovery_offset, .. } => (MemberState::Rebuild, Some(*recovery_offset)),
+                array::MemberState::Faulty => (MemberState::Failed, None),
+                array::MemberState::Missing => (MemberState::Missing, None),
             };
-            let name = status.members.names.get(place).filter(|_| *condition != Condition::Empty);
+            let name = status.members.names.get(place).filter(|_| *condition != array::MemberState::Missing);
             let (name, read_errors) = (name.map(|name| device_text(name).to_owned()), status.members.read_errors.get(place).copied());
             let cause = status.members.causes.get(place).cloned().flatten();
             MemberStatus { place: Some(place), state, name, rebuilt_bytes, read_errors, cause }
@@ -242,7 +241,7 @@ impl ArrayStatus {
             MemberStatus { place: None, state: MemberState::Spare, name, rebuilt_bytes: None, read_errors: None, cause: None }
         };
         let spares = status.members.spares.iter().map(spare);
-        let up = status.members.members.iter().filter(|condition| **condition == Condition::InSync).count();
+        let up = status.members.members.iter().filter(|condition| **condition == array::MemberState::InSync).count();
         let options = match running.describe() {
             Node::Layer { options, .. } => options,
             _ => Vec::new(),

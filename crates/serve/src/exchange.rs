@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use array::maintain::Limits;
-use array::record::Running;
-use array::{Condition, Snapshot};
+use array::metadata::Running;
+use array::sync::Limits;
+use array::{MemberState, Snapshot};
 use block::{Device, Node};
 use host::Error;
 use host::guard::{Consent, Guard};
@@ -119,11 +119,11 @@ impl Roster {
     /// the next member that is missing. What was done, in one line.
     fn add(&self, running: &Running, device: &str, consent: GivenConsent) -> Result<String, Error> {
         let newcomer = self.open(running, device, consent)?;
-        let done = match running.vacancy_of(&newcomer.device, &newcomer.reactor)? {
+        let done = match running.empty_slot_of(&newcomer.device, &newcomer.reactor)? {
             Some(member) => newcomer.seat(running, member)?,
             None => {
-                let arrival = running.enlist(&newcomer.device, newcomer.device_uuid, &newcomer.reactor)?;
-                running.control().add(arrival)?;
+                let new_device = running.make_spare(&newcomer.device, newcomer.device_uuid, &newcomer.reactor)?;
+                running.control().add(new_device)?;
                 format!("{device} was added")
             }
         };
@@ -136,18 +136,18 @@ impl Roster {
         let control = running.control();
         let snapshot = control.snapshot();
         let Some(condition) = snapshot.members.get(member) else {
-            return Err(Error::usage(format!("member {member}: the array has places 0 to {}", snapshot.members.len() - 1)));
+            return Err(Error::usage(format!("member {member}: the array has slots 0 to {}", snapshot.members.len() - 1)));
         };
-        if matches!(condition, Condition::Rebuilding { .. }) || snapshot.replaced.contains(&member) {
+        if matches!(condition, MemberState::Recovering { .. }) || snapshot.replaced.contains(&member) {
             return Err(Error::refused(format!("member {member} is being rebuilt or replaced already; wait for the end of that")));
         }
         let newcomer = self.open(running, device, consent)?;
-        let done = if *condition == Condition::InSync {
-            let arrival = running.enlist(&newcomer.device, newcomer.device_uuid, &newcomer.reactor)?;
-            control.replace(member, arrival)?;
+        let done = if *condition == MemberState::InSync {
+            let new_device = running.make_spare(&newcomer.device, newcomer.device_uuid, &newcomer.reactor)?;
+            control.replace(member, new_device)?;
             format!("member {member} is given to {device}")
         } else {
-            if *condition == Condition::Failed {
+            if *condition == MemberState::Faulty {
                 running.remove(member)?;
             }
             newcomer.seat(running, member)?
@@ -199,7 +199,7 @@ impl Roster {
         let mut failed = Vec::new();
         for running in &self.running {
             let Snapshot { names, members, .. } = running.control().snapshot();
-            for (place, name) in names.iter().enumerate().filter(|(place, _)| members[*place] == Condition::Failed) {
+            for (place, name) in names.iter().enumerate().filter(|(place, _)| members[*place] == MemberState::Faulty) {
                 failed.extend(files_named(name).into_iter().map(|file| (file, place)));
             }
         }
@@ -210,8 +210,8 @@ impl Roster {
     fn taken(&self) -> Vec<PathBuf> {
         let mut taken = files_of(&self.device.describe());
         for running in &self.running {
-            let Snapshot { spares, successors, .. } = running.control().snapshot();
-            taken.extend(spares.iter().chain(&successors).flat_map(|name| files_named(name)));
+            let Snapshot { spares, replacements, .. } = running.control().snapshot();
+            taken.extend(spares.iter().chain(&replacements).flat_map(|name| files_named(name)));
         }
         taken
     }
@@ -232,7 +232,7 @@ struct Newcomer {
 impl Newcomer {
     /// Gives it an empty place. What was done, in one line.
     fn seat(&self, running: &Running, member: usize) -> Result<String, Error> {
-        let owed = running.admit(member, &self.device, self.device_uuid, &self.reactor)?.bytes();
+        let owed = running.add_to_slot(member, &self.device, self.device_uuid, &self.reactor)?.bytes();
         let all = running.control().member_bytes();
         let text = &self.text;
         Ok(if owed < all {

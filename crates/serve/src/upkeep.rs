@@ -2,7 +2,7 @@
 //! write out what is dirty and change their size; on a thread of its own.
 //!
 //! ```text
-//!   control socket ──Order──> thread: one reactor, a clerk and a keeper for each array ──> members
+//!   control socket ──Order──> thread: one reactor, a metadata writer and a sync scheduler for each array ──> members
 //!                  <─answer─          │
 //!   status <── progress, what happened┘
 //! ```
@@ -13,8 +13,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use array::maintain::{Ending, Keeper, Limits, Notice, Outcome, Progress, Work};
-use array::record::{Clerk, Running};
+use array::metadata::{MetadataWriter, Running};
+use array::sync::{Ending, Limits, Notice, Outcome, Progress, SyncAction, SyncScheduler};
 use block::{Device, Error, ErrorKind};
 use cache::{CacheHandle, CacheKeeper};
 use host::facts;
@@ -212,13 +212,13 @@ impl Drop for Upkeep {
     }
 }
 
-/// What is done for one array. Keepers go before clerks: what they do is written down.
+/// What is done for one array. The scheduler is polled before the writer, which writes down what it did.
 struct Care {
     name: String,
     running: Running,
-    keeper: Option<Keeper>,
+    scheduler: Option<SyncScheduler>,
     limits: Limits,
-    clerk: Option<Clerk>,
+    metadata_writer: Option<MetadataWriter>,
     /// Names of the members that have failed, as was noted last.
     failed: Vec<String>,
 }
@@ -249,7 +249,7 @@ impl CacheCare {
 
 impl Care {
     fn set_speed(&mut self, least: Option<u64>, most: Option<u64>) -> Result<Limits, Error> {
-        let keeper = self.keeper.as_mut().ok_or_else(nothing_to_keep_up)?;
+        let scheduler = self.scheduler.as_mut().ok_or_else(nothing_to_keep_up)?;
         let least_bytes_per_second = least.unwrap_or(self.limits.least_bytes_per_second);
         let most_bytes_per_second = most.unwrap_or(self.limits.most_bytes_per_second);
         if least_bytes_per_second == 0 || least_bytes_per_second > most_bytes_per_second {
@@ -257,7 +257,7 @@ impl Care {
             return Err(Error::new(ErrorKind::Invalid, format!("at least {least} and at most {most} a second: not a pace to go at")));
         }
         self.limits = Limits { least_bytes_per_second, most_bytes_per_second, ..self.limits };
-        keeper.set_limits(self.limits);
+        scheduler.set_limits(self.limits);
         Ok(self.limits)
     }
 }
@@ -276,10 +276,10 @@ impl Caretaker {
         let ringer = reactor.ringer().map_err(failed)?;
         let care = |running: &Running| {
             let keeps = running.assembly().level.is_redundant() && !running.info().read_only;
-            let keeper = keeps.then(|| Keeper::open(running.control(), &reactor)).transpose()?;
-            let clerk = running.clerk(&reactor)?;
+            let scheduler = keeps.then(|| SyncScheduler::open(running.control(), &reactor)).transpose()?;
+            let metadata_writer = running.metadata_writer(&reactor)?;
             let (name, limits) = (running.assembly().name.clone(), Limits::default());
-            Ok(Care { name, running: running.clone(), keeper, limits, clerk, failed: Vec::new() })
+            Ok(Care { name, running: running.clone(), scheduler, limits, metadata_writer, failed: Vec::new() })
         };
         let cares = arrays.iter().map(care).collect::<Result<Vec<_>, Error>>()?;
         let keeper = |cache: &CacheHandle| Ok(CacheCare { keeper: CacheKeeper::open(cache, &reactor)?, waiting: None });
@@ -293,7 +293,7 @@ impl Caretaker {
             for order in inbox.try_iter() {
                 match order {
                     Order::Scrub(array, action, answer) => {
-                        let done = scrub(self.cares[array].keeper.as_mut(), action);
+                        let done = scrub(self.cares[array].scheduler.as_mut(), action);
                         seen.push(Box::new(move || _ = answer.send(done)) as Box<dyn FnOnce()>);
                     }
                     Order::Resize(cache, size_bytes, answer) => self.caches[cache].resize(size_bytes, answer),
@@ -318,16 +318,16 @@ impl Caretaker {
         self.caches.iter_mut().for_each(CacheCare::poll);
         for (number, care) in self.cares.iter_mut().enumerate() {
             let (mut news, mut ended) = (Vec::new(), None);
-            while let Some(notice) = care.keeper.as_mut().and_then(Keeper::poll) {
+            while let Some(notice) = care.scheduler.as_mut().and_then(SyncScheduler::poll) {
                 news.push(told(&notice));
                 if let Notice::Ended(outcome) = notice {
                     ended = Some(WorkStatus::from(&outcome.progress));
                 }
             }
-            if let Some(clerk) = &mut care.clerk {
-                clerk.poll();
+            if let Some(metadata_writer) = &mut care.metadata_writer {
+                metadata_writer.poll();
             }
-            let failed = care.running.status().members.failed();
+            let failed = care.running.status().members.faulty();
             let mut board = self.board.board();
             for (name, cause) in failed.iter().filter(|(name, _)| !care.failed.contains(name)) {
                 let cause = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
@@ -335,8 +335,8 @@ impl Caretaker {
             }
             care.failed = failed.into_iter().map(|(name, _)| name).collect();
             news.into_iter().for_each(|text| board.note(&care.name, text));
-            board.progress[number] = care.keeper.as_ref().and_then(Keeper::progress);
-            board.idle[number] = care.keeper.as_ref().is_none_or(Keeper::is_idle);
+            board.progress[number] = care.scheduler.as_ref().and_then(SyncScheduler::progress);
+            board.idle[number] = care.scheduler.as_ref().is_none_or(SyncScheduler::is_idle);
             if ended.is_some() {
                 board.ended[number] = ended;
             }
@@ -346,14 +346,14 @@ impl Caretaker {
     }
 }
 
-fn scrub(keeper: Option<&mut Keeper>, action: ScrubAction) -> Result<(), Error> {
-    let keeper = keeper.ok_or_else(nothing_to_keep_up)?;
+fn scrub(scheduler: Option<&mut SyncScheduler>, action: ScrubAction) -> Result<(), Error> {
+    let scheduler = scheduler.ok_or_else(nothing_to_keep_up)?;
     match action {
-        ScrubAction::Check => keeper.ask(Work::Check(None))?,
-        ScrubAction::Repair => keeper.ask(Work::Repair(None))?,
-        ScrubAction::Pause => keeper.pause(),
-        ScrubAction::Resume => keeper.resume(),
-        ScrubAction::Cancel => keeper.cancel(),
+        ScrubAction::Check => scheduler.ask(SyncAction::Check(None))?,
+        ScrubAction::Repair => scheduler.ask(SyncAction::Repair(None))?,
+        ScrubAction::Pause => scheduler.pause(),
+        ScrubAction::Resume => scheduler.resume(),
+        ScrubAction::Cancel => scheduler.cancel(),
     }
     Ok(())
 }
@@ -364,13 +364,13 @@ fn nothing_to_keep_up() -> Error {
 
 fn told(notice: &Notice) -> String {
     match notice {
-        Notice::SpareSeated { member, name } => format!("the spare {} takes the place of member {member}", device_text(name)),
-        Notice::Began(work) => format!("the {work} has begun"),
+        Notice::SpareAssigned { member, name } => format!("the spare {} takes the place of member {member}", device_text(name)),
+        Notice::Began(action) => format!("the {action} has begun"),
         Notice::Ended(Outcome { progress, ending }) => {
             let mut text = match ending {
-                Ending::Done => format!("the {} is done", progress.work),
-                Ending::Cancelled => format!("the {} was ended before its time", progress.work),
-                Ending::Failed(error) => format!("the {} failed: {error}", progress.work),
+                Ending::Done => format!("the {} is done", progress.action),
+                Ending::Cancelled => format!("the {} was ended before its time", progress.action),
+                Ending::Failed(error) => format!("the {} failed: {error}", progress.action),
             };
             if progress.differing_sectors > 0 {
                 text += &format!("; {} sectors did not agree", progress.differing_sectors);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use array::md::{TimeStamp, Version};
-use array::record::Running;
+use array::metadata::Running;
 use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES};
 use cache::{

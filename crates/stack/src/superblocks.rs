@@ -18,7 +18,7 @@ use array::Raid0Layout;
 use array::md::{
     AssembleOptions, Assembly, Candidate, ChecksumVerdict, Role, Slot, Start, Superblock, TimeStamp, Version, assemble, uuid_text,
 };
-use array::record::{Running, StartOptions, examine, start};
+use array::metadata::{Running, StartOptions, examine, start};
 use block::{Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
 use cache::{LeafFacts, StoreSeal};
 use device::DeadlineWatch;
@@ -176,7 +176,7 @@ pub(crate) fn run(said: &Said<'_>, members: &[Option<Arc<dyn Device>>]) -> Resul
     if !read_only && assembly.level.is_redundant() {
         for &spare in &assembly.spares {
             let uuid = candidates[spare].superblock.device_uuid;
-            let arrival = running.enlist(devices[spare].as_ref().expect("each candidate has its device"), uuid, &reactor)?;
+            let arrival = running.make_spare(devices[spare].as_ref().expect("each candidate has its device"), uuid, &reactor)?;
             running.control().add(arrival)?;
         }
     }
@@ -184,7 +184,7 @@ pub(crate) fn run(said: &Said<'_>, members: &[Option<Arc<dyn Device>>]) -> Resul
     for (place, candidate) in returning {
         let (device, uuid) =
             (devices[candidate].as_ref().expect("each candidate has its device"), candidates[candidate].superblock.device_uuid);
-        let owed = running.admit(place, device, uuid, &reactor)?;
+        let owed = running.add_to_slot(place, device, uuid, &reactor)?;
         let why = assembly.left_out.iter().find(|left_out| left_out.candidate == candidate).map_or("is stale", |left_out| &left_out.reason);
         let how = if owed.bytes() < running.control().member_bytes() { "brought up to date by the bitmap" } else { "rebuilt" };
         notes.push(format!("{why}: it is {how} now, {} of it", size_text(owed.bytes())));
@@ -267,7 +267,7 @@ fn agree(
 
 fn seated(slot: &Slot) -> Option<usize> {
     match slot {
-        Slot::Present(place) | Slot::Rebuilding { place, .. } => Some(place.candidate),
+        Slot::Present(used) | Slot::Recovering { used, .. } => Some(used.candidate),
         Slot::Stale { .. } | Slot::Missing => None,
     }
 }

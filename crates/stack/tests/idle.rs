@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use array::maintain::Keeper;
+use array::sync::SyncScheduler;
 use block::{BufMut, Channel, Error, ErrorKind, Op, Reactor, Request};
 use cache::CacheKeeper;
 use reactor::Woken;
@@ -53,7 +53,7 @@ fn build(text: &str, time: Option<Duration>) -> Stack {
 struct Owner {
     channels: Vec<Box<dyn Channel>>,
     caches: Vec<CacheKeeper>,
-    arrays: Vec<Keeper>,
+    arrays: Vec<SyncScheduler>,
     reactor: Reactor,
 }
 
@@ -62,7 +62,7 @@ impl Owner {
         let reactor = Reactor::virtual_clock();
         let channels = (0..2).map(|_| stack.device.open(8, &reactor).expect("a channel")).collect();
         let caches = stack.caches.iter().map(|cache| CacheKeeper::open(cache, &reactor).expect("a keeper")).collect();
-        let arrays = stack.arrays.running().iter().map(|array| Keeper::open(array.control(), &reactor).expect("a keeper")).collect();
+        let arrays = stack.arrays.running().iter().map(|array| SyncScheduler::open(array.control(), &reactor).expect("a keeper")).collect();
         Owner { channels, caches, arrays, reactor }
     }
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use array::maintain::{Ending, Keeper, Limits, Notice, Outcome, Work};
 use array::md::{AssembleOptions, Assembly, Consistency, Start, assemble};
-use array::record::{Running, StartOptions, start};
+use array::metadata::{Running, StartOptions, start};
+use array::sync::{Ending, Limits, Notice, Outcome, SyncAction, SyncScheduler};
 use block::{Blocking, Device, Node, Reactor, SECTOR_BYTES};
 use host::guard::{Consent, Guard};
 use mdtools::Create;
@@ -114,7 +114,8 @@ pub struct Kept {
 }
 
 /// As fast as it goes, in portions that small arrays have several of.
-const LIMITS: Limits = Limits { least_bytes_per_second: 1 << 40, most_bytes_per_second: 1 << 40, stretch_bytes: 96 << 10, stretches: 4 };
+const LIMITS: Limits =
+    Limits { least_bytes_per_second: 1 << 40, most_bytes_per_second: 1 << 40, range_bytes: 96 << 10, ranges_in_flight: 4 };
 /// How long an array may take for its upkeep, or to stop.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -152,14 +153,14 @@ impl Kept {
         channel.write_slice(offset, bytes).and_then(|()| channel.flush()).map_err(|error| error.to_string())
     }
 
-    /// Fills a place. How much the device is owed, in bytes.
+    /// Fills an empty slot. How much of the device has to be recovered, in bytes.
     ///
     /// # Errors
     /// One line.
     pub fn admit(&self, role: usize, path: &Path) -> Result<u64, String> {
         let device = file(&self.guard, path)?;
-        let owed = self.array.admit(role, &device, [role as u8 + 0x70; 16], &self.reactor);
-        owed.map(|owed| owed.bytes()).map_err(|error| error.to_string())
+        let missed = self.array.add_to_slot(role, &device, [role as u8 + 0x70; 16], &self.reactor);
+        missed.map(|missed| missed.bytes()).map_err(|error| error.to_string())
     }
 
     /// Does what is due and then compares copies and parity: what was done.
@@ -167,26 +168,26 @@ impl Kept {
     /// # Errors
     /// One line when a job did not end well, or what was compared differs.
     pub fn scrub(&self) -> Result<Vec<Outcome>, String> {
-        let mut keeper = Keeper::open(self.array.control(), &self.reactor).map_err(|error| error.to_string())?;
-        let mut clerk = self.array.clerk(&self.reactor).map_err(|error| error.to_string())?;
-        keeper.set_limits(LIMITS);
-        keeper.ask(Work::Check(None)).map_err(|error| error.to_string())?;
+        let mut scheduler = SyncScheduler::open(self.array.control(), &self.reactor).map_err(|error| error.to_string())?;
+        let mut writer = self.array.metadata_writer(&self.reactor).map_err(|error| error.to_string())?;
+        scheduler.set_limits(LIMITS);
+        scheduler.ask(SyncAction::Check(None)).map_err(|error| error.to_string())?;
         let deadline = self.reactor.now() + PATIENCE;
         let mut outcomes = Vec::new();
-        while !keeper.is_idle() {
-            match keeper.poll() {
+        while !scheduler.is_idle() {
+            match scheduler.poll() {
                 Some(Notice::Ended(outcome)) => outcomes.push(outcome),
                 Some(_) => continue,
                 None => (),
             }
-            if let Some(clerk) = &mut clerk {
-                clerk.poll();
+            if let Some(writer) = &mut writer {
+                writer.poll();
             }
-            if keeper.progress().is_some() {
+            if scheduler.progress().is_some() {
                 self.reactor.wait(Some(deadline)).map_err(|error| error.to_string())?;
             }
             if self.reactor.now() >= deadline {
-                return Err(format!("not done within {PATIENCE:?}: {:?}", keeper.progress()));
+                return Err(format!("not done within {PATIENCE:?}: {:?}", scheduler.progress()));
             }
         }
         let is_good = |outcome: &&Outcome| matches!(outcome.ending, Ending::Done) && outcome.progress.differing_sectors == 0;

@@ -25,7 +25,7 @@ impl<L: Level> ArrayChannel<L> {
 
     fn is_writing(&self) -> bool {
         let writes = |piece: &Piece| piece.phase == Phase::Writing && piece.held_row.is_some() || piece.log == LogState::Writing;
-        self.pen.has_job() || self.pieces.iter().flatten().any(|piece| writes(piece))
+        self.metadata_channels.has_update() || self.pieces.iter().flatten().any(|piece| writes(piece))
     }
 
     /// Waits for the next event. True when there is none to come.
@@ -34,7 +34,7 @@ impl<L: Level> ArrayChannel<L> {
     }
 }
 
-/// A row of which some members were written and others not must not be left to the next one who locks it: what is made
+/// A row of which some members were written and others not must not be left to the next piece that locks it: what is made
 /// from it for an absent member would be rubbish, and copies would differ. So a channel that is dropped begins nothing
 /// more, but sees the writes through that it has sent.
 impl<L: Level> Drop for ArrayChannel<L> {
@@ -46,34 +46,34 @@ impl<L: Level> Drop for ArrayChannel<L> {
         self.stop_waiting();
         let mut done = Vec::new();
         while self.is_writing() && !std::thread::panicking() {
-            let before = self.sent + self.pen.sent;
-            for member in 0..self.members.len() {
-                if self.members[member].in_flight > 0 {
-                    self.poll_member(member, &mut done);
+            let before = self.sent + self.metadata_channels.sent;
+            for slot in 0..self.members.len() {
+                if self.members[slot].in_flight > 0 {
+                    self.poll_member(slot, &mut done);
                 }
             }
             self.poll_retired(&mut done);
-            self.poll_pen();
-            if done.is_empty() && self.sent + self.pen.sent == before && self.is_writing() && self.reactor_stands() {
+            self.poll_metadata();
+            if done.is_empty() && self.sent + self.metadata_channels.sent == before && self.is_writing() && self.reactor_stands() {
                 break;
             }
             done.clear();
         }
         self.stop_waiting();
-        // Who owes us an answer to a write now never gives one. Nobody knows what it holds.
+        // A member whose answer to a write is missing now never gives one. What it holds is unknown.
         let silent = Error::new(ErrorKind::TimedOut, "a write was never answered");
         for piece in self.pieces.iter().flatten().filter(|piece| piece.phase == Phase::Writing && piece.held_row.is_some()) {
             for command in &piece.commands {
                 let queue = &self.members[command.member];
                 if queue.in_flight > 0 {
-                    self.shared.drop_member(command.member, queue.seat.as_ref(), &silent);
+                    self.shared.drop_member(command.member, queue.member.as_ref(), &silent);
                 }
             }
         }
-        for member in self.pieces.iter().flatten().filter(|piece| piece.log == LogState::Writing).map(|piece| piece.log_member) {
-            self.shared.drop_member(member, self.members[member].seat.as_ref(), &silent);
+        for slot in self.pieces.iter().flatten().filter(|piece| piece.log == LogState::Writing).map(|piece| piece.log_member) {
+            self.shared.drop_member(slot, self.members[slot].member.as_ref(), &silent);
         }
-        self.abandon_job();
+        self.abandon_update();
         let mut others = false;
         for index in 0..self.pieces.len() {
             let Some(mut piece) = self.pieces[index].take() else { continue };
@@ -81,7 +81,7 @@ impl<L: Level> Drop for ArrayChannel<L> {
                 others |= self.shared.rows.release(row, &self.waiter).0;
             }
             self.release_log(index as u32, &mut piece);
-            self.leave_record(&mut piece);
+            self.leave_metadata(&mut piece);
         }
         if others {
             self.reactor.nudge();

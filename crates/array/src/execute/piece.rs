@@ -6,11 +6,11 @@ use std::sync::Arc;
 use block::{Buf, BufMut, Completion, Error, ErrorKind, Op, Request, Returned};
 
 use super::gate::{LogState, Pass};
-use super::{ArrayChannel, Failure, Job, NO_COMMAND, NO_MEMBER, PLANNED};
-use crate::health::{READ_ERRORS_MAX, Seat, Verdict, judge};
+use super::{ArrayChannel, Failure, NO_COMMAND, NO_MEMBER, Operation, PLANNED};
+use crate::health::{Member, READ_ERRORS_MAX, Verdict, judge};
 use crate::memory::{HostBuffer, Memory, NO_FRAGMENT};
-use crate::record::Logged;
-use crate::{Access, Faults, Level, MemberSet, Part, Place, Plan, RowLock, Stretch};
+use crate::metadata::Logged;
+use crate::{Access, Faults, Level, MemberSet, Part, Place, Plan, RowLock, SyncRange};
 
 /// How much a piece takes at a time after an error of the medium: so much is written back at most for one bad block.
 pub(super) const CAREFUL_BYTES: u64 = 64 << 10;
@@ -32,7 +32,7 @@ pub(super) struct Piece {
     pub(super) request: u32,
     /// Which of the request's pieces.
     pub(super) number: u32,
-    pub(super) job: Job,
+    pub(super) operation: Operation,
     pub(super) fua: bool,
     /// How much of it is done, and how much the plan covers.
     pub(super) done: u64,
@@ -40,14 +40,14 @@ pub(super) struct Piece {
     pub(super) phase: Phase,
     /// The array's health when it was planned.
     pub(super) generation: u64,
-    /// In steps of so many bytes at most, for this member's medium failed; and who failed the present step again.
+    /// In steps of so many bytes at most, for this member's medium failed; and the members that failed the present step again.
     pub(super) careful: Option<usize>,
     pub(super) careful_bytes: u64,
     pub(super) unreadable: MemberSet,
     pub(super) plan: Plan,
     /// Held, or waited for.
     pub(super) held_row: Option<RowLock>,
-    /// What the array's record let it write to.
+    /// The range that it was admitted to write to.
     pub(super) admitted: Option<Range<u64>>,
     /// What it logs, and how far it is with that.
     pub(super) logged: Option<Logged>,
@@ -64,12 +64,12 @@ pub(super) struct Command {
     pub(super) member: usize,
     pub(super) offset: u64,
     pub(super) length: u64,
-    pub(super) work: Work,
+    pub(super) payload: Payload,
     pub(super) first_fragment: u32,
     pub(super) last_fragment: u32,
 }
 
-pub(super) enum Work {
+pub(super) enum Payload {
     Sent,
     Read(BufMut),
     Write(Buf),
@@ -81,9 +81,9 @@ pub(super) enum Work {
 impl Command {
     /// Whether an access may be part of this command too.
     fn joins(&self, access: &Access, max_request_bytes: u64) -> bool {
-        let (alike, most) = match (&self.work, access.place) {
-            (Work::Read(_) | Work::Write(_), Place::Host { .. } | Place::Scratch { .. }) => (true, max_request_bytes),
-            (Work::Zeroes, Place::Zeroes) | (Work::Discard, Place::Discard) => (true, u64::MAX),
+        let (alike, most) = match (&self.payload, access.place) {
+            (Payload::Read(_) | Payload::Write(_), Place::Host { .. } | Place::Scratch { .. }) => (true, max_request_bytes),
+            (Payload::Zeroes, Place::Zeroes) | (Payload::Discard, Place::Discard) => (true, u64::MAX),
             _ => (false, 0),
         };
         alike && self.offset + self.length == access.offset && self.length + access.length <= most
@@ -99,7 +99,7 @@ impl Default for Piece {
             log_member: NO_MEMBER,
             request: 0,
             number: 0,
-            job: Job::Flush,
+            operation: Operation::Flush,
             fua: false,
             done: 0,
             planned: 0,
@@ -124,27 +124,27 @@ impl<L: Level> ArrayChannel<L> {
         self.leave_log(index, piece);
         piece.logged = None;
         self.refresh_health();
-        let faults = Faults { absent: self.absent, unreadable: piece.unreadable, stale: self.stale };
+        let faults = Faults { absent: self.absent, unreadable: piece.unreadable, recovering: self.recovering };
         piece.plan.clear();
         piece.phase = Phase::Planning;
         piece.generation = self.generation;
         let level = &self.shared.level;
-        let mut length = piece.job.length() - piece.done;
+        let mut length = piece.operation.length() - piece.done;
         if L::REDUNDANT {
             // To write, a plan may have to read as much, even where the request carries no data itself.
             let most = if piece.careful.is_some() { piece.careful_bytes.max(self.block_bytes()) } else { u64::MAX };
             length = length.min(most).min(u64::from(self.shared.info.max_request_bytes));
         }
-        let planned = match piece.job.slice(piece.done, length) {
-            Job::Flush => {
+        let planned = match piece.operation.slice(piece.done, length) {
+            Operation::Flush => {
                 piece.planned = 0;
                 level.holds_all(&self.missing).map(|()| piece.plan.flush_all(self.members.len(), &self.absent))
             }
-            Job::Upkeep(left) => {
-                piece.planned = level.stretch_bytes(left);
-                level.plan_upkeep(Stretch { length: piece.planned, ..left }, &faults, &mut piece.plan)
+            Operation::Sync(left) => {
+                piece.planned = level.sync_range_bytes(left);
+                level.plan_sync(SyncRange { length: piece.planned, ..left }, &faults, &mut piece.plan)
             }
-            Job::Part(left) => {
+            Operation::Part(left) => {
                 let faults = self.faults_for(left, faults);
                 piece.planned = level.piece_bytes(left, &faults);
                 debug_assert!(piece.planned > 0 && piece.planned <= left.length, "a plan covers a part of what is left");
@@ -174,7 +174,7 @@ impl<L: Level> ArrayChannel<L> {
                 Some(cause) => Error::new(cause.kind(), format!("{cause}; {lost}")),
                 None => Error::new(ErrorKind::Gone, lost.to_string()),
             };
-            piece.failures.push(Failure { member: NO_MEMBER, seat: None, error });
+            piece.failures.push(Failure { slot: NO_MEMBER, member: None, error });
         }
     }
 
@@ -222,7 +222,7 @@ impl<L: Level> ArrayChannel<L> {
                 piece.unreadable = MemberSet::EMPTY;
                 piece.careful_bytes = (2 * piece.careful_bytes).min(CAREFUL_BYTES);
                 piece.phase = Phase::Confirming;
-                if piece.done < piece.job.length() {
+                if piece.done < piece.operation.length() {
                     self.plan(index, piece);
                 }
                 Pass::Go
@@ -261,7 +261,7 @@ impl<L: Level> ArrayChannel<L> {
         Pass::Go
     }
 
-    /// Begins what is planned, if the plan still holds now that the row is ours and the record has let us pass.
+    /// Begins what is planned, if the plan still holds now that the row is ours and the write is admitted.
     fn begin(&mut self, index: u32, piece: &mut Piece) -> Pass {
         if piece.generation != self.shared.health.generation() {
             // A member failed while we waited.
@@ -303,28 +303,28 @@ impl<L: Level> ArrayChannel<L> {
         let all_failed = piece.failures.len() == piece.commands.len();
         let mut must_end = false;
         let mut unreadable = MemberSet::EMPTY;
-        for Failure { member, seat, error } in &piece.failures {
+        for Failure { slot, member, error } in &piece.failures {
             match judge(error.kind(), reading) {
-                // Who has left his place meanwhile is nobody's trouble.
-                _ if !self.members[*member].is_of(seat.as_ref()) => (),
+                // A member that was removed meanwhile is not judged.
+                _ if !self.members[*slot].is_of(member.as_ref()) => (),
                 // Where others took a write, one that refuses it has not got it.
                 Verdict::Request if reading || all_failed => return false,
                 Verdict::Blocks => {
-                    unreadable.insert(*member);
+                    unreadable.insert(*slot);
                 }
-                Verdict::Request | Verdict::Member => must_end |= !self.shared.drop_member(*member, seat.as_ref(), error),
+                Verdict::Request | Verdict::Member => must_end |= !self.shared.drop_member(*slot, member.as_ref(), error),
             }
         }
         if must_end {
             return false;
         }
         if piece.careful.is_some() {
-            for member in unreadable.iter() {
-                if self.shared.health.count_read_error(member) {
-                    // What it cannot read is better than nothing where nobody else has it.
-                    let (shared, seat) = (&self.shared, self.members[member].seat.as_ref());
+            for slot in unreadable.iter() {
+                if self.shared.health.count_read_error(slot) {
+                    // What it cannot read is better than nothing where no other member has it.
+                    let (shared, member) = (&self.shared, self.members[slot].member.as_ref());
                     let cause = format_args!("more than {READ_ERRORS_MAX} places of it could not be read");
-                    let _ = shared.health.fail(member, seat, Some(&cause), |after| shared.level.holds_all(after).is_ok());
+                    let _ = shared.health.fail(slot, member, Some(&cause), |after| shared.level.holds_all(after).is_ok());
                 }
             }
             piece.unreadable = piece.unreadable.union(&unreadable);
@@ -342,7 +342,7 @@ impl<L: Level> ArrayChannel<L> {
         if let Some(row) = piece.held_row.take() {
             let others = self.shared.rows.release(row, &self.waiter);
             if others.0 {
-                // On the virtual clock nobody else would make the reactor go round; on the wall clock it costs nothing.
+                // On the virtual clock nothing else would make the reactor go round; on the wall clock it costs nothing.
                 self.reactor.nudge();
             }
         }
@@ -360,62 +360,62 @@ impl<L: Level> ArrayChannel<L> {
             let queue = &mut self.members[access.member];
             let last = piece.commands.get_mut(queue.last_command as usize);
             let last = last.filter(|last| last.joins(access, queue.max_request_bytes));
-            let (work, fragment) = match access.place {
+            let (payload, fragment) = match access.place {
                 Place::Host { .. } | Place::Scratch { .. } if reading => {
                     let after = last.as_ref().map_or(NO_FRAGMENT, |last| last.last_fragment);
                     let (buffer, fragment) = piece.memory.lend(access.place, access.length, after);
                     if let Some(last) = last {
-                        if let Work::Read(rope) = &mut last.work {
+                        if let Payload::Read(rope) = &mut last.payload {
                             rope.append(buffer);
                         }
                         last.length += access.length;
                         last.last_fragment = fragment;
                         continue;
                     }
-                    (Work::Read(buffer), fragment)
+                    (Payload::Read(buffer), fragment)
                 }
                 Place::Host { .. } | Place::Scratch { .. } => {
                     let buffer = piece.memory.share(access.place, access.length);
                     if let Some(last) = last
-                        && let Work::Write(rope) = &mut last.work
+                        && let Payload::Write(rope) = &mut last.payload
                     {
                         rope.append(buffer);
                         last.length += access.length;
                         continue;
                     }
-                    (Work::Write(buffer), NO_FRAGMENT)
+                    (Payload::Write(buffer), NO_FRAGMENT)
                 }
                 Place::Zeroes | Place::Discard if last.is_some() => {
                     last.expect("just seen").length += access.length;
                     continue;
                 }
-                Place::Zeroes => (Work::Zeroes, NO_FRAGMENT),
-                Place::Discard => (Work::Discard, NO_FRAGMENT),
-                Place::Flush => (Work::Flush, NO_FRAGMENT),
+                Place::Zeroes => (Payload::Zeroes, NO_FRAGMENT),
+                Place::Discard => (Payload::Discard, NO_FRAGMENT),
+                Place::Flush => (Payload::Flush, NO_FRAGMENT),
             };
             queue.last_command = piece.commands.len() as u32;
             piece.commands.push(Command {
                 member: access.member,
                 offset: access.offset,
                 length: access.length,
-                work,
+                payload,
                 first_fragment: fragment,
                 last_fragment: fragment,
             });
         }
         piece.outstanding = piece.commands.len() as u32;
-        // What was logged is durable before somebody else's entries take the place of its own.
+        // What was logged is durable before another piece's entries replace its own.
         let fua = piece.fua || piece.log == LogState::Written;
         for (number, command) in piece.commands.iter_mut().enumerate() {
             self.members[command.member].last_command = NO_COMMAND;
             let (offset, length, fua) = (command.offset + self.members[command.member].data_offset, command.length, fua);
-            let op = match std::mem::replace(&mut command.work, Work::Sent) {
-                Work::Read(into) => Op::Read { offset, into },
-                Work::Write(from) => Op::Write { offset, from, fua },
-                Work::Zeroes => Op::WriteZeroes { offset, length, fua },
-                Work::Discard => Op::Discard { offset, length },
-                Work::Flush => Op::Flush,
-                Work::Sent => unreachable!("sent once"),
+            let op = match std::mem::replace(&mut command.payload, Payload::Sent) {
+                Payload::Read(into) => Op::Read { offset, into },
+                Payload::Write(from) => Op::Write { offset, from, fua },
+                Payload::Zeroes => Op::WriteZeroes { offset, length, fua },
+                Payload::Discard => Op::Discard { offset, length },
+                Payload::Flush => Op::Flush,
+                Payload::Sent => unreachable!("sent once"),
             };
             self.send(command.member, Request::new(PLANNED | u64::from(index) << 32 | number as u64, op));
         }
@@ -423,17 +423,17 @@ impl<L: Level> ArrayChannel<L> {
     }
 
     /// A command of a plan has ended.
-    pub(super) fn end_command(&mut self, member: usize, seat: Option<&Arc<Seat>>, completion: Completion) {
+    pub(super) fn end_command(&mut self, slot: usize, member: Option<&Arc<Member>>, completion: Completion) {
         let index = (completion.tag >> 32 & 0x7fff_ffff) as u32;
         let number = completion.tag as u32 as usize;
         let mut piece = self.pieces[index as usize].take().expect("a command's piece is under way");
         match completion.buffer {
             Returned::Read(buffer) => piece.memory.give_back(piece.commands[number].first_fragment, buffer),
-            // Let go of before the piece goes on: scratch that nobody else holds is used again.
+            // Let go of before the piece goes on: scratch without another holder is used again.
             written => drop(written),
         }
         if let Err(error) = completion.result {
-            piece.failures.push(Failure { member, seat: seat.cloned(), error });
+            piece.failures.push(Failure { slot, member: member.cloned(), error });
         }
         piece.outstanding -= 1;
         if piece.outstanding == 0 {
@@ -446,9 +446,9 @@ impl<L: Level> ArrayChannel<L> {
     fn end_piece(&mut self, index: u32, mut piece: Box<Piece>) {
         self.release_log(index, &mut piece);
         self.release_row(&mut piece);
-        self.leave_record(&mut piece);
-        let slot = piece.request;
-        let request = &mut self.requests[slot as usize];
+        self.leave_metadata(&mut piece);
+        let entry = piece.request;
+        let request = &mut self.requests[entry as usize];
         if let HostBuffer::Read(buffer) = piece.memory.finish() {
             request.parts[piece.number as usize] = Some(buffer);
         }
@@ -461,7 +461,7 @@ impl<L: Level> ArrayChannel<L> {
         request.running -= 1;
         self.free_pieces.push(index);
         self.spare_pieces.push(piece);
-        self.start_pieces(slot);
+        self.start_pieces(entry);
     }
 
     /// Goes on with the pieces that were handed their rows. True when there were some.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use block::{Buf, BufMut, Completion, Error, Op, Request, Returned};
 
 use super::piece::CAREFUL_BYTES;
-use super::{ArrayChannel, Failure, Job};
-use crate::health::{Seat, Verdict, judge};
+use super::{ArrayChannel, Failure, Operation};
+use crate::health::{Member, Verdict, judge};
 use crate::memory::HostBuffer;
-use crate::{Action, Faults, Level, MemberSet, Part, Spot, Stretch};
+use crate::{Action, Faults, Level, MemberSet, Part, Spot, SyncRange};
 
 /// A request that went straight to one member.
 pub(super) struct Direct {
@@ -24,7 +24,7 @@ pub(super) struct Direct {
 #[derive(Default)]
 pub(super) struct Planned {
     pub(super) tag: u64,
-    pub(super) job: Job,
+    pub(super) operation: Operation,
     pub(super) fua: bool,
     /// How far pieces have been made.
     pub(super) cursor: u64,
@@ -49,18 +49,18 @@ impl<L: Level> ArrayChannel<L> {
     /// Sends a request that is one access to one member on its way, changed in place.
     #[inline]
     pub(super) fn submit_direct(&mut self, mut request: Request, part: Part, fua: bool, spot: Spot) {
-        let entry = Direct { tag: request.tag, offset: part.offset, length: part.length, action: part.action, fua };
-        let slot = match self.free_direct.pop() {
-            Some(slot) => {
-                self.direct[slot as usize] = entry;
-                slot
+        let direct = Direct { tag: request.tag, offset: part.offset, length: part.length, action: part.action, fua };
+        let entry = match self.free_direct.pop() {
+            Some(entry) => {
+                self.direct[entry as usize] = direct;
+                entry
             }
             None => {
-                self.direct.push(entry);
+                self.direct.push(direct);
                 (self.direct.len() - 1) as u32
             }
         };
-        request.tag = u64::from(slot);
+        request.tag = u64::from(entry);
         match &mut request.op {
             Op::Read { offset, .. } | Op::Write { offset, .. } | Op::WriteZeroes { offset, .. } | Op::Discard { offset, .. } => {
                 *offset = spot.offset + self.members[spot.member].data_offset;
@@ -70,12 +70,19 @@ impl<L: Level> ArrayChannel<L> {
         self.send(spot.member, request);
     }
 
-    pub(super) fn submit_planned(&mut self, tag: u64, job: Job, fua: bool, buffer: Returned, failed: Option<(Error, Option<usize>)>) {
-        let slot = self.free_requests.pop().unwrap_or_else(|| {
+    pub(super) fn submit_planned(
+        &mut self,
+        tag: u64,
+        operation: Operation,
+        fua: bool,
+        buffer: Returned,
+        failed: Option<(Error, Option<usize>)>,
+    ) {
+        let entry = self.free_requests.pop().unwrap_or_else(|| {
             self.requests.push(Planned::default());
             (self.requests.len() - 1) as u32
         });
-        let request = &mut self.requests[slot as usize];
+        let request = &mut self.requests[entry as usize];
         let (rest, from) = match buffer {
             Returned::Nothing => (None, None),
             Returned::Read(buffer) => (Some(buffer), None),
@@ -83,35 +90,35 @@ impl<L: Level> ArrayChannel<L> {
         };
         let parts = std::mem::take(&mut request.parts);
         let (cause, careful) = failed.unzip();
-        *request = Planned { tag, job, fua, rest, from, parts, careful: careful.flatten(), cause, ..Planned::default() };
-        self.start_pieces(slot);
+        *request = Planned { tag, operation, fua, rest, from, parts, careful: careful.flatten(), cause, ..Planned::default() };
+        self.start_pieces(entry);
     }
 
     /// Makes pieces while the request has some left and fewer under way than run at a time; ends it when all is done.
-    pub(super) fn start_pieces(&mut self, slot: u32) {
-        if std::mem::replace(&mut self.requests[slot as usize].making, true) {
+    pub(super) fn start_pieces(&mut self, entry: u32) {
+        if std::mem::replace(&mut self.requests[entry as usize].making, true) {
             return;
         }
         loop {
-            let request = &mut self.requests[slot as usize];
-            let whole = request.job.length();
-            let all_made = if let Job::Flush = request.job { request.cursor == 1 } else { request.cursor == whole };
+            let request = &mut self.requests[entry as usize];
+            let whole = request.operation.length();
+            let all_made = if let Operation::Flush = request.operation { request.cursor == 1 } else { request.cursor == whole };
             if all_made || self.closing || request.error.is_some() || request.running >= self.shared.level.pieces_at_once() {
                 break;
             }
-            let (job, buffer) = match request.job {
-                Job::Flush => {
+            let (operation, buffer) = match request.operation {
+                Operation::Flush => {
                     request.cursor = 1;
-                    (Job::Flush, HostBuffer::Nothing)
+                    (Operation::Flush, HostBuffer::Nothing)
                 }
-                Job::Upkeep(stretch) => {
-                    let left = Stretch { offset: stretch.offset + request.cursor, length: whole - request.cursor, ..stretch };
-                    let length = self.shared.level.stretch_bytes(left);
+                Operation::Sync(range) => {
+                    let left = SyncRange { offset: range.offset + request.cursor, length: whole - request.cursor, ..range };
+                    let length = self.shared.level.sync_range_bytes(left);
                     request.cursor += length;
-                    (Job::Upkeep(Stretch { length, ..left }), HostBuffer::Nothing)
+                    (Operation::Sync(SyncRange { length, ..left }), HostBuffer::Nothing)
                 }
-                Job::Part(part) => {
-                    let faults = Faults { absent: self.absent, stale: self.stale, ..Faults::default() };
+                Operation::Part(part) => {
+                    let faults = Faults { absent: self.absent, recovering: self.recovering, ..Faults::default() };
                     let left = Part { offset: part.offset + request.cursor, length: whole - request.cursor, ..part };
                     let length = self.shared.level.piece_bytes(left, &faults);
                     debug_assert!(length > 0 && length <= left.length, "a piece is a part of what is left");
@@ -134,7 +141,7 @@ impl<L: Level> ArrayChannel<L> {
                         HostBuffer::Nothing
                     };
                     request.cursor += length;
-                    (Job::Part(Part { length, ..left }), buffer)
+                    (Operation::Part(Part { length, ..left }), buffer)
                 }
             };
             let number = request.parts.len() as u32;
@@ -142,9 +149,9 @@ impl<L: Level> ArrayChannel<L> {
             request.running += 1;
             let (fua, careful) = (request.fua, request.careful);
             let mut piece = self.spare_pieces.pop().unwrap_or_default();
-            piece.request = slot;
+            piece.request = entry;
             piece.number = number;
-            piece.job = job;
+            piece.operation = operation;
             piece.fua = fua;
             piece.done = 0;
             piece.careful = careful;
@@ -158,18 +165,18 @@ impl<L: Level> ArrayChannel<L> {
             self.plan(index, &mut piece);
             self.advance(index, piece);
         }
-        let request = &mut self.requests[slot as usize];
+        let request = &mut self.requests[entry as usize];
         request.making = false;
         if request.running == 0 {
-            self.end_request(slot);
+            self.end_request(entry);
         }
     }
 
-    fn end_request(&mut self, slot: u32) {
-        let request = &mut self.requests[slot as usize];
-        let buffer = match (request.job, request.from.take()) {
+    fn end_request(&mut self, entry: u32) {
+        let request = &mut self.requests[entry as usize];
+        let buffer = match (request.operation, request.from.take()) {
             (_, Some(from)) => Returned::Written(from),
-            (Job::Part(Part { action: Action::Read, .. }), None) => {
+            (Operation::Part(Part { action: Action::Read, .. }), None) => {
                 let parts = request.parts.drain(..).flatten().chain(request.rest.take());
                 let joined = parts.reduce(|mut joined, part| {
                     joined.append(part);
@@ -187,30 +194,30 @@ impl<L: Level> ArrayChannel<L> {
             (Some(error), more) => Err(Error::new(error.kind(), format!("{error} (and {more} more parts of the request failed)"))),
         };
         self.ready.push(Completion { tag: request.tag, buffer, result });
-        self.free_requests.push(slot);
+        self.free_requests.push(entry);
     }
 
     /// A direct request whose member failed, planned without that member.
-    fn replan_direct(&mut self, slot: u32, failure: Failure, buffer: Returned) {
-        let entry = &self.direct[slot as usize];
-        let (tag, fua) = (entry.tag, entry.fua);
-        let part = Part { action: entry.action, offset: entry.offset, length: entry.length };
+    fn replan_direct(&mut self, entry: u32, failure: Failure, buffer: Returned) {
+        let direct = &self.direct[entry as usize];
+        let (tag, fua) = (direct.tag, direct.fua);
+        let part = Part { action: direct.action, offset: direct.offset, length: direct.length };
         let verdict = judge(failure.error.kind(), part.action == Action::Read);
         if verdict == Verdict::Member {
-            self.shared.drop_member(failure.member, failure.seat.as_ref(), &failure.error);
+            self.shared.drop_member(failure.slot, failure.member.as_ref(), &failure.error);
         }
-        let careful = (verdict == Verdict::Blocks).then_some(failure.member);
-        self.submit_planned(tag, Job::Part(part), fua, buffer, Some((failure.at_its_member(), careful)));
+        let careful = (verdict == Verdict::Blocks).then_some(failure.slot);
+        self.submit_planned(tag, Operation::Part(part), fua, buffer, Some((failure.at_its_member(), careful)));
     }
 
     #[cold]
-    pub(super) fn fail_direct(&mut self, slot: u32, member: usize, seat: Option<Arc<Seat>>, completion: Completion) {
+    pub(super) fn fail_direct(&mut self, entry: u32, slot: usize, member: Option<Arc<Member>>, completion: Completion) {
         let Completion { tag, buffer, result } = completion;
         let Err(error) = result else { unreachable!("it failed") };
-        let reading = self.direct[slot as usize].action == Action::Read;
-        let failure = Failure { member, seat, error };
+        let reading = self.direct[entry as usize].action == Action::Read;
+        let failure = Failure { slot, member, error };
         if L::REDUNDANT && judge(failure.error.kind(), reading) != Verdict::Request {
-            self.replan_direct(slot, failure, buffer);
+            self.replan_direct(entry, failure, buffer);
         } else {
             self.ready.push(Completion { tag, buffer, result: Err(failure.at_its_member()) });
         }

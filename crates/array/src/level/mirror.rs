@@ -1,6 +1,6 @@
 //! Copies: RAID 1 and RAID 10.
 //!
-//! Reads go to one copy, writes to all. After a crash the copies may differ where a resync is owed: there reads go to the first
+//! Reads go to one copy, writes to all. After a crash the copies may differ where a resync is to be done: there reads go to the first
 //! copy that is there, which is also the one that the resync takes; any other could be read and be gone later.
 //!
 //! A write locks what it writes: two that meet must reach all copies in the same order, or the copies would differ for good.
@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use block::{Info, size_text};
 
-use super::{Action, Faults, Level, Lost, Part, Spot, Stretch, Task, UPKEEP_BYTES, place_of};
+use super::{Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, place_of};
 use crate::geometry::{Raid10, Raid10Layout};
-use crate::maintain::Ranges;
+use crate::sync::Ranges;
 use crate::{Access, MemberSet, Place, Plan, Queues, RowLock, Step};
 
 /// What the array's bytes are cut into for locking; a plan stays within one. Large, for a discard may span the array.
@@ -80,7 +80,7 @@ impl MirrorLevel {
             for bad in self.copies(offset, |member| faults.mend(member)) {
                 if place == host {
                     // A read's own buffer cannot be written from.
-                    place = Place::Scratch { slot: plan.scratch.len(), start: 0 };
+                    place = Place::Scratch { buffer: plan.scratch.len(), start: 0 };
                     plan.scratch.push(length);
                     plan.compute.push(Step::Copy { from: place, into: host, length });
                     // What is written back must not overtake a newer write.
@@ -220,34 +220,38 @@ impl Level for MirrorLevel {
     }
 
     /// Within one chunk, and one region of the array's bytes.
-    fn stretch_bytes(&self, stretch: Stretch) -> u64 {
+    fn sync_range_bytes(&self, range: SyncRange) -> u64 {
         let chunk = self.geometry.chunk_bytes();
-        let in_chunk = stretch.length.min(UPKEEP_BYTES).min(chunk - stretch.offset % chunk);
-        let offset = match stretch.task {
-            Task::Restore { member } => self.geometry.at(member, stretch.offset),
-            Task::Check | Task::Repair => Some(stretch.offset),
+        let in_chunk = range.length.min(SYNC_PLAN_BYTES).min(chunk - range.offset % chunk);
+        let offset = match range.task {
+            SyncTask::Recover { member } => self.geometry.at(member, range.offset),
+            SyncTask::Check | SyncTask::Repair => Some(range.offset),
         };
         offset.map_or(in_chunk, |offset| in_chunk.min(REGION_BYTES - offset % REGION_BYTES))
     }
 
-    fn plan_upkeep(&self, stretch: Stretch, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
-        let (offset, target) = match stretch.task {
-            Task::Restore { member } if faults.absent.contains(member) => return Err(faults.lost()),
-            Task::Restore { member } => match self.geometry.at(member, stretch.offset) {
+    fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+        let (offset, target) = match range.task {
+            SyncTask::Recover { member } if faults.absent.contains(member) => return Err(faults.lost()),
+            SyncTask::Recover { member } => match self.geometry.at(member, range.offset) {
                 Some(offset) => (offset, Some(member)),
                 // Nothing lies there.
                 None => return Ok(()),
             },
-            Task::Check | Task::Repair => (stretch.offset, None),
+            SyncTask::Check | SyncTask::Repair => (range.offset, None),
         };
-        let length = stretch.length;
+        let length = range.length;
         plan.lock = Some(Self::lock(Part { action: Action::Write, offset, length }));
         let mut readable = self.copies(offset, |member| !faults.hide(member));
         // A member that serves is its own best source.
         let own = self.copies(offset, |member| Some(member) == target && !faults.hide(member)).next();
         let first = own.or_else(|| readable.next()).ok_or(faults.lost())?;
-        let access =
-            |copy: Spot, slot| Access { member: copy.member, offset: copy.offset, length, place: Place::Scratch { slot, start: 0 } };
+        let access = |copy: Spot, slot| Access {
+            member: copy.member,
+            offset: copy.offset,
+            length,
+            place: Place::Scratch { buffer: slot, start: 0 },
+        };
         plan.scratch.push(length);
         plan.read.push(access(first, 0));
         let wanted = self.copies(offset, |member| Some(member) == target || faults.mend(member));
@@ -259,9 +263,9 @@ impl Level for MirrorLevel {
             let slot = plan.scratch.len();
             plan.scratch.push(length);
             plan.read.push(access(copy, slot));
-            let compared = |slot| Place::Scratch { slot, start: 0 };
+            let compared = |slot| Place::Scratch { buffer: slot, start: 0 };
             plan.compute.push(Step::Compare { one: compared(0), other: compared(slot), length });
-            if stretch.task == Task::Repair {
+            if range.task == SyncTask::Repair {
                 plan.amend.push(access(copy, 0));
             }
         }

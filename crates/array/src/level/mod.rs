@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use block::Info;
 
-use crate::maintain::Ranges;
+use crate::sync::Ranges;
 use crate::{MemberSet, Plan, Queues};
 pub use linear::LinearLevel;
 pub use mirror::MirrorLevel;
@@ -58,27 +58,27 @@ pub struct Faults {
     /// There, but what the piece wants of them could not be read: it is made from the others', and what is written goes to
     /// them as ever. A plan that reads writes them what they should have had.
     pub unreadable: MemberSet,
-    /// There, and being rebuilt: what is written goes to them, but what they hold is anybody's guess.
-    pub stale: MemberSet,
+    /// There, and being rebuilt: what is written goes to them, but what they hold may be old.
+    pub recovering: MemberSet,
 }
 
 impl Faults {
     /// Whether nothing can be read from the member.
     #[must_use]
     pub fn hide(&self, member: usize) -> bool {
-        self.absent.contains(member) || self.unreadable.contains(member) || self.stale.contains(member)
+        self.absent.contains(member) || self.unreadable.contains(member) || self.recovering.contains(member)
     }
 
     /// The members without which all data have to be there.
     #[must_use]
     pub fn missing(&self) -> MemberSet {
-        self.absent.union(&self.stale)
+        self.absent.union(&self.recovering)
     }
 
     /// Whether a plan that reads writes the member what it should have had.
     #[must_use]
     pub fn mend(&self, member: usize) -> bool {
-        self.unreadable.contains(member) && !self.absent.contains(member) && !self.stale.contains(member)
+        self.unreadable.contains(member) && !self.absent.contains(member) && !self.recovering.contains(member)
     }
 
     /// What cannot be done without these members.
@@ -90,10 +90,10 @@ impl Faults {
 
 /// What is done about redundancy itself rather than for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
+pub enum SyncTask {
     /// Give a member what it should hold, made from the others, or, while it serves, its own contents once more. Offsets
     /// are in bytes of the member's data.
-    Restore {
+    Recover {
         /// Which member.
         member: usize,
     },
@@ -105,9 +105,9 @@ pub enum Task {
 
 /// A run of bytes to do a task on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct SyncRange {
     /// What is done.
-    pub task: Task,
+    pub task: SyncTask,
     /// Where; what it counts depends on the task.
     pub offset: u64,
     /// How much; never 0.
@@ -139,7 +139,7 @@ pub trait Level: Send + Sync + 'static {
     /// spoil what is made from it for others, it must not.
     const KEEPS_LAST_COPY: bool = false;
 
-    /// Whether a read may have a choice among copies. Where a resync is owed they need not agree: there reads take the first
+    /// Whether a read may have a choice among copies. Where a resync is to be done they need not agree: there reads take the first
     /// that may be read, as [`Task::Repair`] does, or a block could change without a write. [`Level::sync_bytes`] counts the
     /// array's own bytes then.
     const HAS_COPIES: bool = false;
@@ -204,24 +204,24 @@ pub trait Level: Send + Sync + 'static {
         Ranges::one(range.start.min(self.member_bytes())..range.end.min(self.member_bytes()))
     }
 
-    /// How much of the stretch, from its start, one plan takes: whole blocks, at least one.
-    fn stretch_bytes(&self, stretch: Stretch) -> u64 {
-        stretch.length
+    /// How much of the range, from its start, one plan takes: whole blocks, at least one.
+    fn sync_range_bytes(&self, range: SyncRange) -> u64 {
+        range.length
     }
 
-    /// Plans a stretch into an empty plan; it is one that [`Level::stretch_bytes`] allows. What could not be read is mended.
+    /// Plans a range into an empty plan; it is as long as [`Level::sync_range_bytes`] allows. What could not be read is mended.
     ///
     /// # Errors
     /// When too many members are missing, or the one that is to be restored is.
-    fn plan_upkeep(&self, stretch: Stretch, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
-        let _ = (stretch, plan);
+    fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+        let _ = (range, plan);
         Err(faults.lost())
     }
 }
 
-/// How much of each member one plan of upkeep takes at most: enough for a disk to stream, little enough to hold several in
+/// How much of each member one plan of a sync action takes at most: enough for a disk to stream, little enough to hold several in
 /// memory, and the host's writes wait for it.
-const UPKEEP_BYTES: u64 = 128 << 10;
+const SYNC_PLAN_BYTES: u64 = 128 << 10;
 
 /// What an access of a part moves, `start` bytes from the part's beginning.
 fn place_of(action: Action, start: u64) -> crate::Place {

@@ -1,10 +1,10 @@
 //! Parity: RAID 4, 5 and 6.
 //!
-//! A plan works on one row, on the range of its chunks (its *hull*) in which anything is written or missing:
+//! A plan works on one row, on the range of its chunks (its *span*) in which anything is written or missing:
 //!
 //! ```text
 //!            data 0    data 1    data 2    P
-//!   hull ┌            |.new.|   |.new.|   |....|      written from the middle of chunk 1 into chunk 2
+//!   span ┌            |.new.|   |.new.|   |....|      written from the middle of chunk 1 into chunk 2
 //!        └  |....|    |.new.|             |....|
 //! ```
 //!
@@ -13,15 +13,15 @@
 //! difference into it. Reconstruct-write reads the rest of the row and computes parity anew. A full row needs no read. Where
 //! neither can be had, for a chunk that is absent and of which a part is needed, the row's old data are made whole first.
 //!
-//! Writes lock their hull, for parity depends on all of the row. So do reads that make up for a member: between the data and
-//! the parity of somebody's write they would find a row whose parity is not that of its data. Plain reads lock nothing.
+//! Writes lock their span, for parity depends on all of the row. So do reads that make up for a member: between the data and
+//! the parity of a write they would find a row whose parity is not that of its data. Plain reads lock nothing.
 //!
 //! A discard is a write of zeroes here, and only to be had if all members' discarded blocks read as zeroes: nothing else
 //! would leave parity true.
 
 use block::{DiscardSupport, Info, size_text};
 
-use super::{Action, Faults, Level, Lost, Part, Spot, Stretch, Task, UPKEEP_BYTES, place_of};
+use super::{Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, place_of};
 use crate::geometry::{Parity, ParityLayout, Row};
 use crate::parity::{inverse, power};
 use crate::{Access, MemberSet, Place, Plan, Queues, RowLock, Step};
@@ -65,19 +65,19 @@ impl Cut {
     }
 
     /// A range of all chunks of a row: what it covers of chunk 0.
-    fn of_members(geometry: &Parity, stretch: Stretch) -> Cut {
+    fn of_members(geometry: &Parity, range: SyncRange) -> Cut {
         let chunk_bytes = geometry.chunk_bytes();
-        let (number, from) = (stretch.offset / chunk_bytes, stretch.offset % chunk_bytes);
-        Cut { row: geometry.row(number), number, chunk_bytes, first: (0, from), last: (0, from + stretch.length) }
+        let (number, from) = (range.offset / chunk_bytes, range.offset % chunk_bytes);
+        Cut { row: geometry.row(number), number, chunk_bytes, first: (0, from), last: (0, from + range.length) }
     }
 
     /// The smallest range that holds all that the piece covers of the chunks.
-    fn hull(&self) -> (u64, u64) {
+    fn span(&self) -> (u64, u64) {
         if self.first.0 == self.last.0 { (self.first.1, self.last.1) } else { (0, self.chunk_bytes) }
     }
 
-    fn hull_bytes(&self) -> u64 {
-        self.hull().1 - self.hull().0
+    fn span_bytes(&self) -> u64 {
+        self.span().1 - self.span().0
     }
 
     fn segment(&self, index: usize) -> Option<Segment> {
@@ -94,14 +94,14 @@ impl Cut {
         (self.first.0..=self.last.0).filter_map(|index| self.segment(index))
     }
 
-    fn covers_hull(&self, index: usize) -> bool {
-        self.segment(index).is_some_and(|segment| (segment.from, segment.to) == self.hull())
+    fn covers_span(&self, index: usize) -> bool {
+        self.segment(index).is_some_and(|segment| (segment.from, segment.to) == self.span())
     }
 
-    /// What of the hull the piece does not cover of a chunk: one range, for only the first and the last chunk are covered in
+    /// What of the span the piece does not cover of a chunk: one range, for only the first and the last chunk are covered in
     /// part, one to its end and the other from its beginning.
     fn uncovered(&self, index: usize) -> Option<(u64, u64)> {
-        let (low, high) = self.hull();
+        let (low, high) = self.span();
         let range = match self.segment(index) {
             None => (low, high),
             Some(segment) if segment.from > low => (low, segment.from),
@@ -110,15 +110,15 @@ impl Cut {
         (range.0 < range.1).then_some(range)
     }
 
-    /// The hull in ranges on each of which a chunk is either covered or not.
+    /// The span in ranges on each of which a chunk is either covered or not.
     fn bands(&self) -> impl Iterator<Item = (u64, u64)> {
-        let (low, high) = self.hull();
+        let (low, high) = self.span();
         let (one, other) = (self.first.1.min(self.last.1).max(low), self.first.1.max(self.last.1).min(high));
         [(low, one), (one, other), (other, high)].into_iter().filter(|(from, to)| from < to)
     }
 
     fn lock(&self) -> RowLock {
-        let (from, to) = self.hull();
+        let (from, to) = self.span();
         RowLock { row: self.number, from, to }
     }
 
@@ -143,7 +143,7 @@ impl Cut {
 
 fn scratch(plan: &mut Plan, length: u64) -> Place {
     plan.scratch.push(length);
-    Place::Scratch { slot: plan.scratch.len() - 1, start: 0 }
+    Place::Scratch { buffer: plan.scratch.len() - 1, start: 0 }
 }
 
 impl ParityLevel {
@@ -181,7 +181,7 @@ impl ParityLevel {
     }
 
     /// As much of the part as lies in one row, and not the end of one chunk with the beginning of the next if something is
-    /// between them: its hull would be two whole chunks.
+    /// between them: its span would be two whole chunks.
     fn row_piece_bytes(&self, part: Part) -> u64 {
         let (_, start) = self.geometry.locate(part.offset);
         let length = part.length.min(self.geometry.row_bytes() - start);
@@ -209,17 +209,17 @@ impl ParityLevel {
         plan.lock = Some(cut.lock());
         let is_bad = |index: usize| faults.mend(cut.row.member(index));
         // What is written back afterwards cannot lie in a read's own buffer.
-        plan_whole(cut, faults, plan, |index| cut.covers_hull(index) && !is_bad(index))?;
+        plan_whole(cut, faults, plan, |index| cut.covers_span(index) && !is_bad(index))?;
         for segment in cut.segments() {
             let place = plan.sources[segment.index];
             if let Place::Scratch { .. } = place {
-                let from = place.after(segment.from - cut.hull().0);
+                let from = place.after(segment.from - cut.span().0);
                 let into = Place::Host { start: segment.start };
                 plan.compute.push(Step::Copy { from, into, length: segment.to - segment.from });
             }
         }
         for index in (0..cut.row.data_count()).filter(|&index| is_bad(index)) {
-            plan.write.push(cut.access(cut.row.member(index), cut.hull(), plan.sources[index]));
+            plan.write.push(cut.access(cut.row.member(index), cut.span(), plan.sources[index]));
         }
         Ok(())
     }
@@ -231,13 +231,13 @@ impl ParityLevel {
         let parity = [p, q].into_iter().flatten();
         if parity.clone().next().is_some() {
             let all = 0..cut.row.data_count();
-            let is_full = all.clone().all(|index| cut.covers_hull(index));
+            let is_full = all.clone().all(|index| cut.covers_span(index));
             if is_full && action != Action::Write {
                 // The parity of zeroes is zero.
-                plan.write.extend(parity.map(|member| cut.access(member, cut.hull(), place_of(action, 0))));
+                plan.write.extend(parity.map(|member| cut.access(member, cut.span(), place_of(action, 0))));
             } else {
                 let modify_bytes: u64 =
-                    cut.segments().map(|segment| segment.to - segment.from).sum::<u64>() + parity.clone().count() as u64 * cut.hull_bytes();
+                    cut.segments().map(|segment| segment.to - segment.from).sum::<u64>() + parity.clone().count() as u64 * cut.span_bytes();
                 let can_modify =
                     cut.segments().all(|segment| !faults.hide(segment.member)) && parity.clone().all(|member| !faults.hide(member));
                 let rest_bytes: u64 = all.clone().filter_map(|index| cut.uncovered(index)).map(|(from, to)| to - from).sum();
@@ -259,7 +259,7 @@ impl ParityLevel {
                     }
                     (false, false) => {
                         plan_whole(cut, faults, plan, |_| false)?;
-                        plan_parity(action, cut, (p, q), plan, |_| cut.hull().0);
+                        plan_parity(action, cut, (p, q), plan, |_| cut.span().0);
                     }
                 }
             }
@@ -275,12 +275,12 @@ impl ParityLevel {
 
 /// Read-modify-write: the difference between old and new data goes into parity.
 fn plan_modify(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>), plan: &mut Plan) {
-    let (low, _) = cut.hull();
+    let (low, _) = cut.span();
     let mut parity = |member: Option<usize>| {
         member.map(|member| {
-            let place = scratch(plan, cut.hull_bytes());
-            plan.read.push(cut.access(member, cut.hull(), place));
-            plan.write.push(cut.access(member, cut.hull(), place));
+            let place = scratch(plan, cut.span_bytes());
+            plan.read.push(cut.access(member, cut.span(), place));
+            plan.write.push(cut.access(member, cut.span(), place));
             place
         })
     };
@@ -305,9 +305,9 @@ fn plan_modify(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>)
 /// Parity from all of the row: new data where the piece covers a chunk, elsewhere old ones, which for chunk i are at
 /// `sources[i]` from `old_start(i)` of the chunk on.
 fn plan_parity(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>), plan: &mut Plan, old_start: impl Fn(usize) -> u64) {
-    let (low, _) = cut.hull();
-    let p_place = scratch(plan, cut.hull_bytes());
-    let q_place = q.map(|_| scratch(plan, cut.hull_bytes()));
+    let (low, _) = cut.span();
+    let p_place = scratch(plan, cut.span_bytes());
+    let q_place = q.map(|_| scratch(plan, cut.span_bytes()));
     let count = if q.is_some() { cut.row.term_count() } else { cut.row.data_count() };
     for (from, to) in cut.bands() {
         let first = plan.sources.len();
@@ -324,13 +324,13 @@ fn plan_parity(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>)
         let (p, q) = (p_place.after(from - low), q_place.map(|q| q.after(from - low)));
         plan.compute.push(Step::Parity { first, count, p, q, length: to - from });
     }
-    plan.write.extend(p.map(|member| cut.access(member, cut.hull(), p_place)));
-    plan.write.extend(q.zip(q_place).map(|(member, place)| cut.access(member, cut.hull(), place)));
+    plan.write.extend(p.map(|member| cut.access(member, cut.span(), p_place)));
+    plan.write.extend(q.zip(q_place).map(|(member, place)| cut.access(member, cut.span(), place)));
 }
 
-/// P, and Q if it is wanted, of data chunks whose bytes over the hull are in `places`.
+/// P, and Q if it is wanted, of data chunks whose bytes over the span are in `places`.
 fn plan_row_parity(cut: &Cut, places: &[Place], with_q: bool, plan: &mut Plan) -> [Place; 2] {
-    let length = cut.hull_bytes();
+    let length = cut.span_bytes();
     let p = scratch(plan, length);
     let q = with_q.then(|| scratch(plan, length));
     let first = plan.sources.len();
@@ -344,10 +344,10 @@ fn plan_row_parity(cut: &Cut, places: &[Place], with_q: bool, plan: &mut Plan) -
     [p, q.unwrap_or(p)]
 }
 
-/// All of the row's old data over the hull: for chunk i at `sources[i]`, in the host's buffer where `in_host` says so. What
+/// All of the row's old data over the span: for chunk i at `sources[i]`, in the host's buffer where `in_host` says so. What
 /// cannot be read is made from the rest.
 fn plan_whole(cut: &Cut, faults: &Faults, plan: &mut Plan, in_host: impl Fn(usize) -> bool) -> Result<(), Lost> {
-    let length = cut.hull_bytes();
+    let length = cut.span_bytes();
     let hidden = |index: &usize| cut.is_hidden(*index, faults);
     let mut unknown = (0..cut.row.data_count()).filter(hidden);
     let (one, other) = (unknown.next(), unknown.next());
@@ -376,7 +376,7 @@ fn plan_whole(cut: &Cut, faults: &Faults, plan: &mut Plan, in_host: impl Fn(usiz
             index => Some(cut.row.member(index)),
         };
         plan.sources.push(place);
-        plan.read.push(cut.access(member.expect("each unknown has its parity"), cut.hull(), place));
+        plan.read.push(cut.access(member.expect("each unknown has its parity"), cut.span(), place));
     }
     let known = |index: &usize| Some(*index) != one && Some(*index) != other;
     for index in (0..cut.row.data_count()).filter(known) {
@@ -490,24 +490,24 @@ impl Level for ParityLevel {
         self.geometry.row_count() * self.geometry.chunk_bytes()
     }
 
-    fn stretch_bytes(&self, stretch: Stretch) -> u64 {
+    fn sync_range_bytes(&self, range: SyncRange) -> u64 {
         let chunk = self.geometry.chunk_bytes();
-        stretch.length.min(UPKEEP_BYTES).min(chunk - stretch.offset % chunk)
+        range.length.min(SYNC_PLAN_BYTES).min(chunk - range.offset % chunk)
     }
 
-    fn plan_upkeep(&self, stretch: Stretch, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
-        let cut = Cut::of_members(&self.geometry, stretch);
+    fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+        let cut = Cut::of_members(&self.geometry, range);
         plan.lock = Some(cut.lock());
-        let target = match stretch.task {
-            Task::Restore { member } if faults.absent.contains(member) => return Err(faults.lost()),
-            Task::Restore { member } => Some(member),
-            Task::Check | Task::Repair => None,
+        let target = match range.task {
+            SyncTask::Recover { member } if faults.absent.contains(member) => return Err(faults.lost()),
+            SyncTask::Recover { member } => Some(member),
+            SyncTask::Check | SyncTask::Repair => None,
         };
         if let Some(member) = target.filter(|&member| !faults.hide(member)) {
             // A member that serves is its own best source.
-            let place = scratch(plan, cut.hull_bytes());
-            plan.read.push(cut.access(member, cut.hull(), place));
-            plan.write.push(cut.access(member, cut.hull(), place));
+            let place = scratch(plan, cut.span_bytes());
+            plan.read.push(cut.access(member, cut.span(), place));
+            plan.write.push(cut.access(member, cut.span(), place));
             return Ok(());
         }
         let wants = |member: usize| Some(member) == target || faults.mend(member);
@@ -515,7 +515,7 @@ impl Level for ParityLevel {
         let places = plan.sources.clone();
         let used = plan.read.iter().map(|access| access.member).collect::<Vec<_>>();
         for (index, &place) in places.iter().enumerate().filter(|(index, _)| wants(cut.row.member(*index))) {
-            plan.write.push(cut.access(cut.row.member(index), cut.hull(), place));
+            plan.write.push(cut.access(cut.row.member(index), cut.span(), place));
         }
         // Parity that went into the data agrees with them, whatever it is.
         let compared = |member: &usize| target.is_none() && !faults.hide(*member) && !used.contains(member);
@@ -527,14 +527,14 @@ impl Level for ParityLevel {
         let computed = plan_row_parity(&cut, &places, held[1].or(wanted[1]).is_some(), plan);
         for (place, (held, wanted)) in computed.into_iter().zip(held.into_iter().zip(wanted)) {
             if let Some(member) = wanted {
-                plan.write.push(cut.access(member, cut.hull(), place));
+                plan.write.push(cut.access(member, cut.span(), place));
             }
             if let Some(member) = held {
-                let old = scratch(plan, cut.hull_bytes());
-                plan.read.push(cut.access(member, cut.hull(), old));
-                plan.compute.push(Step::Compare { one: old, other: place, length: cut.hull_bytes() });
-                if stretch.task == Task::Repair {
-                    plan.amend.push(cut.access(member, cut.hull(), place));
+                let old = scratch(plan, cut.span_bytes());
+                plan.read.push(cut.access(member, cut.span(), old));
+                plan.compute.push(Step::Compare { one: old, other: place, length: cut.span_bytes() });
+                if range.task == SyncTask::Repair {
+                    plan.amend.push(cut.access(member, cut.span(), place));
                 }
             }
         }

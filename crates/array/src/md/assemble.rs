@@ -42,7 +42,7 @@ pub struct AssembleOptions {
 
 /// Where a member's data are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct UsedDevice {
     /// Which candidate, counted from 0.
     pub candidate: usize,
     /// Where its data start, in sectors.
@@ -55,11 +55,11 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
     /// A member that holds all of its data.
-    Present(Place),
+    Present(UsedDevice),
     /// A member that holds its data up to a sector, counted from the start of its data.
-    Rebuilding {
+    Recovering {
         /// The member.
-        place: Place,
+        used: UsedDevice,
         /// Up to here it can be read.
         recovered_sectors: u64,
     },
@@ -77,9 +77,9 @@ pub enum Slot {
 impl Slot {
     /// The member when it holds all of its data.
     #[must_use]
-    pub fn present(&self) -> Option<&Place> {
+    pub fn present(&self) -> Option<&UsedDevice> {
         match self {
-            Slot::Present(place) => Some(place),
+            Slot::Present(used) => Some(used),
             _ => None,
         }
     }
@@ -345,18 +345,18 @@ impl<'a> Sorting<'a> {
             // Nothing could stand in for it, and its superblock is hardly ever written.
             self.notes.push(format!("{}: {older}, and what it holds may be older than the rest", candidate.name));
         }
-        let place = Place { candidate: index, data_offset_sectors: own.data_offset_sectors, data_size_sectors: own.data_size_sectors };
+        let used = UsedDevice { candidate: index, data_offset_sectors: own.data_offset_sectors, data_size_sectors: own.data_size_sectors };
         let slot = &mut self.slots[role as usize];
         match slot {
-            Slot::Present(other) | Slot::Rebuilding { place: other, .. } => {
+            Slot::Present(other) | Slot::Recovering { used: other, .. } => {
                 let other = &self.candidates[other.candidate];
                 let same = if other.superblock.device_uuid == own.device_uuid { ", and the same device_uuid: one is a copy" } else { "" };
                 self.conflicts.push(format!("{} and {} both are active member {role} (dev_roles){same}", other.name, candidate.name));
             }
             Slot::Missing | Slot::Stale { .. } => {
                 *slot = match own.recovering_from_sectors() {
-                    Some(recovered_sectors) => Slot::Rebuilding { place, recovered_sectors },
-                    None => Slot::Present(place),
+                    Some(recovered_sectors) => Slot::Recovering { used, recovered_sectors },
+                    None => Slot::Present(used),
                 };
             }
         }
@@ -385,7 +385,7 @@ impl<'a> Sorting<'a> {
             (Layout::Raid0(None), Some(layout)) => Layout::Raid0(Some(layout)),
             (layout, _) => layout,
         };
-        let data_sizes: Option<Vec<u64>> = self.slots.iter().map(|slot| slot.present().map(|place| place.data_size_sectors)).collect();
+        let data_sizes: Option<Vec<u64>> = self.slots.iter().map(|slot| slot.present().map(|used| used.data_size_sectors)).collect();
         let reshape = master.reshape().and_then(Result::ok);
         let array_sectors = match (&data_sizes, master.level, reshape) {
             (.., Some(reshape)) => Some(reshape.array_sectors),
@@ -498,7 +498,7 @@ impl<'a> Sorting<'a> {
     fn describe_missing(&self, role: usize) -> String {
         match self.slots[role] {
             Slot::Stale { candidate, .. } => format!("member {role} is stale ({})", self.candidates[candidate].name),
-            Slot::Rebuilding { place, .. } => format!("member {role} is not rebuilt ({})", self.candidates[place.candidate].name),
+            Slot::Recovering { used, .. } => format!("member {role} is not rebuilt ({})", self.candidates[used.candidate].name),
             _ => format!("member {role} is missing"),
         }
     }
@@ -506,7 +506,7 @@ impl<'a> Sorting<'a> {
 
 fn used(slot: &Slot) -> Option<usize> {
     match slot {
-        Slot::Present(place) | Slot::Rebuilding { place, .. } => Some(place.candidate),
+        Slot::Present(used) | Slot::Recovering { used, .. } => Some(used.candidate),
         Slot::Stale { .. } | Slot::Missing => None,
     }
 }

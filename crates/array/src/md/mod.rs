@@ -27,7 +27,7 @@ mod version0;
 
 use std::fmt;
 
-pub use assemble::{AssembleOptions, Assembly, Candidate, LeftOut, Place, Slot, Start, assemble, group};
+pub use assemble::{AssembleOptions, Assembly, Candidate, LeftOut, Slot, Start, UsedDevice, assemble, group};
 pub use badblocks::{BadRange, decode_bad_blocks, encode_bad_blocks};
 pub use bitmap::{Bitmap, BitmapHeader};
 pub use create::{Consistency, NewArray, NewMember, data_offset_sectors};

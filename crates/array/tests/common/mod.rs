@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use array::geometry::{Parity, Raid10};
 use array::parity::{multiply, power};
-use array::{Faults, Level, Lost, MemberSet, Part, Plan, Queues, Spot, Stretch};
+use array::{Faults, Level, Lost, MemberSet, Part, Plan, Queues, Spot, SyncRange};
 use block::{Blocking, Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request};
 
 /// A device that is gone after some commands more, and whose bad places cannot be read until they are written.
@@ -122,7 +122,7 @@ pub(crate) struct Twisted<L> {
     pub(crate) level: L,
     /// For requests.
     pub(crate) twist: fn(&mut Plan),
-    /// For upkeep.
+    /// For sync actions.
     pub(crate) upkeep_twist: fn(&mut Plan),
     /// Members that are being rebuilt are read like others.
     pub(crate) trusts_stale: bool,
@@ -135,7 +135,7 @@ impl<L: Level> Twisted<L> {
     }
 
     fn faults(&self, faults: &Faults) -> Faults {
-        if self.trusts_stale { Faults { stale: MemberSet::EMPTY, ..*faults } } else { *faults }
+        if self.trusts_stale { Faults { recovering: MemberSet::EMPTY, ..*faults } } else { *faults }
     }
 }
 
@@ -200,12 +200,12 @@ impl<L: Level> Level for Twisted<L> {
         self.level.sync_bytes()
     }
 
-    fn stretch_bytes(&self, stretch: Stretch) -> u64 {
-        self.level.stretch_bytes(stretch)
+    fn sync_range_bytes(&self, range: SyncRange) -> u64 {
+        self.level.sync_range_bytes(range)
     }
 
-    fn plan_upkeep(&self, stretch: Stretch, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
-        self.level.plan_upkeep(stretch, faults, plan)?;
+    fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+        self.level.plan_sync(range, faults, plan)?;
         (self.upkeep_twist)(plan);
         Ok(())
     }

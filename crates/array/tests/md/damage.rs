@@ -261,7 +261,7 @@ fn one_event_less_is_taken_and_two_are_stale() {
 #[test]
 fn an_old_copy_with_as_many_events_is_stale() {
     let earlier = |member: &mut Candidate, seconds: u64| member.superblock.updated.seconds -= seconds;
-    let stale = "is stale: it was last updated 60 s before m0 (utime), though its events do not say so: it is an old copy";
+    let recovering = "is stale: it was last updated 60 s before m0 (utime), though its events do not say so: it is an old copy";
     for (name, places) in [("raid1", "[U_]"), ("raid5", "[U_U]"), ("raid10-near", "[U_U]"), ("raid5-bitmap", "[U_U]")] {
         for dirty in [false, true] {
             let (start, left_out, found) = start_of(name, |members| {
@@ -272,7 +272,7 @@ fn an_old_copy_with_as_many_events_is_stale() {
                 }
             });
             assert_eq!((start, found.as_str()), (Start::Ready, places), "{name}, dirty {dirty}");
-            assert!(left_out[0].starts_with("m1: ") && left_out[0].contains(stale), "{left_out:?}");
+            assert!(left_out[0].starts_with("m1: ") && left_out[0].contains(recovering), "{left_out:?}");
         }
     }
     // Too many of them are not believed either.

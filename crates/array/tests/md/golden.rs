@@ -313,7 +313,7 @@ fn summary(candidates: &[Candidate]) -> String {
     let mut text = format!("{} {} {} {clean}", assembly.level, assembly.layout, assembly.places_text());
     for (role, slot) in assembly.slots.iter().enumerate() {
         match slot {
-            Slot::Rebuilding { recovered_sectors, .. } => {
+            Slot::Recovering { recovered_sectors, .. } => {
                 // How far the kernel got when it was stopped is chance.
                 assert!((1..assembly.size_sectors).contains(recovered_sectors), "{recovered_sectors}");
                 text += &format!(", {role} rebuilding");

@@ -4,6 +4,6 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod maintain;
+mod metadata;
 mod must_fail;
-mod record;
+mod sync;

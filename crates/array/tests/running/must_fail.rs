@@ -5,15 +5,15 @@
 
 use std::time::Duration;
 
-use array::maintain::Work;
 use array::md::Consistency;
-use array::record::Sabotage;
+use array::metadata::PlantedMistake;
+use array::sync::SyncAction;
 use array::{Level, ParityLayout, Plan, Raid10Layout, Step};
 
-use super::maintain::bench::{Bench, Scheme, differing, raid1, raid5, raid6, raid10};
-use super::maintain::turmoil::survive;
-use super::record::bench::Shape;
-use super::record::crashes::{Case, Slip, crashes};
+use super::metadata::bench::Shape;
+use super::metadata::crashes::{Case, Slip, crashes};
+use super::sync::bench::{Bench, Scheme, differing, raid1, raid5, raid6, raid10};
+use super::sync::turmoil::survive;
 use crate::common::Twisted;
 
 /// Runs a test with a seed, with the mistake if it is told to; what it found.
@@ -43,7 +43,7 @@ fn plans<L: Level>(name: &'static str, make: fn() -> (L, Scheme), spoil: fn(&mut
 /// A mistake in what is written down, or at the start, found by crashes.
 fn after_crashes(name: &'static str, case: Case) -> Mistake {
     let trial = move |seed, is_planted| {
-        let sound = Case { sabotage: Sabotage::None, slip: Slip::None, ..case };
+        let sound = Case { planted: PlantedMistake::None, slip: Slip::None, ..case };
         crashes(if is_planted { &case } else { &sound }, seed).map(|_| ()).map_err(|violation| violation.to_string())
     };
     Mistake { name, trial: Box::new(trial) }
@@ -70,10 +70,10 @@ fn left(members: usize) -> (array::ParityLevel, Scheme) {
 fn mistakes() -> Vec<Mistake> {
     let resync = Consistency::Resync;
     let slow = Duration::from_secs(2);
-    let recorded = |sabotage, shape| Case { sabotage, ..Case::of(shape) };
+    let with_metadata = |planted, shape| Case { planted, ..Case::of(shape) };
     // Slow members, so that much happens before the failure is written down.
     let longest = Duration::from_millis(30);
-    let dying = |sabotage, shape, member| Case { dying: Some(member), slowest: slow, longest, ..recorded(sabotage, shape) };
+    let dying = |planted, shape, member| Case { dying: Some(member), slowest: slow, longest, ..with_metadata(planted, shape) };
     let mut mistakes = vec![
         plans("a write that locks no row", || left(4), |level| level.twist = |plan| plan.lock = None),
         plans("a rebuild that locks no row: level 5", || left(4), |level| level.upkeep_twist = |plan| plan.lock = None),
@@ -100,20 +100,20 @@ fn mistakes() -> Vec<Mistake> {
             "a stale member that is accepted: level 5",
             Case { slip: Slip::TrustsStale, dying: Some(1), ..Case::of(Shape::raid5(Consistency::Ppl)) },
         ),
-        after_crashes("a dirty mark that is skipped", recorded(Sabotage::SkipsDirty, Shape::raid5(resync))),
-        after_crashes("a dirty mark that is skipped: level 1", recorded(Sabotage::SkipsDirty, Shape::raid1(resync))),
-        after_crashes("a failure that is not recorded", dying(Sabotage::AnswersEarly, Shape::raid5(Consistency::Ppl), 1)),
-        after_crashes("a failure that is not recorded: level 1", dying(Sabotage::AnswersEarly, Shape::raid1(resync), 0)),
+        after_crashes("a dirty mark that is skipped", with_metadata(PlantedMistake::SkipsDirty, Shape::raid5(resync))),
+        after_crashes("a dirty mark that is skipped: level 1", with_metadata(PlantedMistake::SkipsDirty, Shape::raid1(resync))),
+        after_crashes("a failure that is not recorded", dying(PlantedMistake::AnswersEarly, Shape::raid5(Consistency::Ppl), 1)),
+        after_crashes("a failure that is not recorded: level 1", dying(PlantedMistake::AnswersEarly, Shape::raid1(resync), 0)),
         after_crashes(
             "a log that is not written",
-            Case { absent: Some(2), ..recorded(Sabotage::SkipsLog, Shape::raid5(Consistency::Ppl)) },
+            Case { absent: Some(2), ..with_metadata(PlantedMistake::SkipsLog, Shape::raid5(Consistency::Ppl)) },
         ),
-        after_crashes("an array called clean without a flush", recorded(Sabotage::SkipsFlush, Shape::raid5(resync))),
+        after_crashes("an array called clean without a flush", with_metadata(PlantedMistake::SkipsFlush, Shape::raid5(resync))),
     ];
     for make in [Shape::raid6, Shape::raid1, Shape::raid10] {
         let shape = Shape::with_bitmap(make);
-        mistakes.push(after_crashes("a bit that is not set", recorded(Sabotage::SkipsBits, shape)));
-        let early = Case { slowest: slow, ..recorded(Sabotage::ClearsBitsEarly, shape) };
+        mistakes.push(after_crashes("a bit that is not set", with_metadata(PlantedMistake::SkipsBits, shape)));
+        let early = Case { slowest: slow, ..with_metadata(PlantedMistake::ClearsBitsEarly, shape) };
         mistakes.push(after_crashes("a bit that is cleared too early", early));
     }
     mistakes
@@ -143,6 +143,6 @@ fn a_check_that_cannot_fail_is_found() {
     blind.upkeep_twist = |plan| plan.compute.retain(|step| !matches!(step, Step::Compare { .. }));
     let bench = Bench::new((blind, scheme), 1);
     bench.corrupt(2, 700);
-    assert_eq!(differing(&bench.control, Work::Check(None)), Ok(0));
+    assert_eq!(differing(&bench.control, SyncAction::Check(None)), Ok(0));
     assert!(bench.scrub().is_err());
 }

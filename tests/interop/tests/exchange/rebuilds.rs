@@ -65,10 +65,10 @@ fn mend(case: &Case, members: &[PathBuf], expected: &[u8], seed: u64) -> Result<
             let size = case.shape.member_sizes()[role];
             write_file(&members[role], &noise(seed + role as u64, size as usize));
         }
-        // Whoever comes back gets what was written meanwhile, a quarter less than everything.
-        let (owed, all) = (kept.admit(role, &members[role])?, kept.array.control().member_bytes());
-        if (owed < all) != case.comes_back || owed == 0 {
-            return Err(format!("member {role} is owed {owed} of {all} bytes"));
+        // A member that comes back gets what was written meanwhile, a quarter less than everything.
+        let (missed, all) = (kept.admit(role, &members[role])?, kept.array.control().member_bytes());
+        if (missed < all) != case.comes_back || missed == 0 {
+            return Err(format!("member {role} lacks {missed} of {all} bytes"));
         }
     }
     let outcomes = kept.scrub()?;

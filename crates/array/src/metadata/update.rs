@@ -1,0 +1,295 @@
+//! One update of the metadata: what is written, in which order.
+//!
+//! ```text
+//!   flush ──> bitmap's head ──> bitmap's bits ──> superblocks           each phase durable on all members before the next
+//!   (before anything better is promised than the superblocks do now)
+//! ```
+//!
+//! The bitmap carries the superblocks' events or one more, never less: it is written first.
+
+use std::collections::VecDeque;
+
+use block::{BufMut, Error, ErrorKind, Op};
+
+use super::facts::{Facts, RecordedState, events_after, superblock_of};
+use super::write_intent::{Clear, PAGE_BYTES};
+use super::{ArrayView, State, bad_block_log};
+use crate::md::{Bitmap, Features, Superblock};
+
+/// Phases of commands to the devices, and the state when they have ended.
+pub(crate) struct MetadataUpdate {
+    pub(super) phases: VecDeque<Vec<(usize, Op)>>,
+    generation: u64,
+    facts: Facts,
+    is_active: bool,
+    events: u64,
+    superblocks: Vec<(usize, Superblock)>,
+    /// With the bits that this sets.
+    bitmap: Option<Bitmap>,
+    /// Devices that get the whole bitmap and an empty log: they were just added.
+    outdated: Vec<usize>,
+    /// Some of it was not written.
+    is_cut: bool,
+}
+
+impl MetadataUpdate {
+    /// Ends it before its next phase, because a device failed: the next update is made without it.
+    pub(super) fn cut(&mut self) {
+        self.is_cut = self.is_cut || !self.phases.is_empty();
+        self.phases.clear();
+    }
+}
+
+/// How an update ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum UpdateOutcome {
+    Done,
+    /// Some members did not take it; the others did.
+    Failed,
+    /// How far it got is unknown.
+    Abandoned,
+}
+
+/// What is to be written.
+struct Order {
+    is_active: bool,
+    clear: Option<Clear>,
+}
+
+impl State {
+    /// An update that writes down the present state, and the bits that pieces wait for.
+    pub(super) fn compose(&mut self, array: &dyn ArrayView, makes_active: bool) -> Result<MetadataUpdate, Error> {
+        let is_active = makes_active || self.is_active;
+        self.order(array, &Order { is_active, clear: None })
+    }
+
+    /// An update that calls the array clean. No write is under way, and none is let out until it has ended.
+    pub(super) fn compose_clean(&mut self, array: &dyn ArrayView, clear: Option<Clear>, flushes: bool) -> Result<MetadataUpdate, Error> {
+        let mut update = self.order(array, &Order { is_active: false, clear })?;
+        if flushes && !matches!(update.phases.front().and_then(|phase| phase.first()), Some((_, Op::Flush))) {
+            let devices = self.in_use(&update.facts);
+            update.phases.push_front(flush(&devices));
+        }
+        self.is_active = false;
+        Ok(update)
+    }
+
+    /// An update that clears bits that are not needed.
+    pub(super) fn compose_clear(&mut self, array: &dyn ArrayView, clear: Clear) -> Result<MetadataUpdate, Error> {
+        let is_active = self.is_active;
+        self.order(array, &Order { is_active, clear: Some(clear) })
+    }
+
+    fn order(&mut self, array: &dyn ArrayView, order: &Order) -> Result<MetadataUpdate, Error> {
+        let snapshot = array.snapshot();
+        let missing = snapshot.absent().union(&snapshot.recovering());
+        // An array that has lost data takes no more writes: nothing that it says could be relied on.
+        array.holds_all(&missing).map_err(|lost| Error::new(ErrorKind::Gone, lost.to_string()))?;
+        self.assign_roles(&array.devices());
+        let facts = self.facts_of(&snapshot, array);
+        let devices = self.in_use(&facts);
+        let same_facts = self.facts.as_ref() == Some(&facts);
+        let rewrites = !same_facts || self.is_active != order.is_active;
+        let events = if rewrites { events_after(self.events) } else { self.events };
+
+        let mut phases = VecDeque::new();
+        let mut bitmap = None;
+        let mut pages = Vec::new();
+        let clears = order.clear.filter(|_| !facts.is_degraded() && facts.resync_from.is_none());
+        let promises = self.facts.as_ref().is_none_or(|before| facts.promises_more_than(before));
+        if promises || clears.is_some() {
+            phases.push_back(flush(&devices));
+        }
+        let outdated: Vec<usize> = devices.iter().copied().filter(|&device| !self.devices[device].is_fresh).collect();
+        for member in 0..facts.members.len() {
+            if let (RecordedState::Out, Some(device)) = (facts.members[member], self.roles[member]) {
+                self.devices[device].is_fresh = false;
+            }
+        }
+        if let Some(empty) = &self.empty_log {
+            phases.push_back(self.log_phase(&outdated, empty));
+        }
+        phases.push_back(self.bad_block_phase(&facts));
+        if let Some(write_intent) = &mut self.write_intent {
+            let events_cleared = write_intent.bitmap().header().events_cleared.min(events);
+            if let Some(clear) = clears {
+                // The head has to say that bits were cleared before any is.
+                write_intent.set_events(events, events);
+                let head = write_intent.bitmap().encode_page(0);
+                pages = write_intent.clear(clear);
+                if !pages.is_empty() {
+                    phases.push_back(self.page_phase(&devices, 0, &head));
+                }
+            } else {
+                write_intent.set_events(events, events_cleared);
+                let (new, set) = write_intent.with(&self.wanted);
+                pages = set;
+                bitmap = Some(new);
+            }
+        }
+        self.wanted.clear();
+        match &self.write_intent {
+            Some(write_intent) if !outdated.is_empty() => pages = (0..write_intent.bitmap().page_count()).collect(),
+            Some(_) if rewrites && pages.first() != Some(&0) => pages.insert(0, 0),
+            _ => (),
+        }
+        let bits: Vec<_> = match bitmap.as_ref().or(self.write_intent.as_ref().map(super::WriteIntentBitmap::bitmap)) {
+            Some(bitmap) => runs(&pages).map(|(first, count)| self.page_phase(&devices, first, &encode(bitmap, first, count))).collect(),
+            None => Vec::new(),
+        };
+
+        let mut superblocks = Vec::new();
+        let mut catching_up = Vec::new();
+        if rewrites {
+            // One time for all, and never an earlier one, whatever becomes of the clock: members that were not updated together
+            // are told from each other by it.
+            let before = devices.iter().map(|&device| self.devices[device].superblock.updated).max().unwrap_or_default();
+            let updated = (self.time)().map_or(before, |now| now.max(before));
+            // Spares are not written for an array that only gets dirty and clean.
+            let spares = if same_facts { Vec::new() } else { self.spares() };
+            superblocks.extend(devices.iter().chain(&spares).map(|&device| {
+                let last = &self.devices[device].superblock;
+                let new = superblock_of(last, &facts, order.is_active, events, updated);
+                (device, Superblock { corrected_reads: self.corrected_reads(array, device), ..new })
+            }));
+            // A member two events behind is taken for stale: so those that are behind go up by one at a time.
+            for events in self.events_least + 1..events {
+                let step = |&device: &usize| {
+                    let last = &self.devices[device].superblock;
+                    (
+                        device,
+                        self.superblock_write(device, &superblock_of(last, &facts, order.is_active || self.is_active, events, updated)),
+                    )
+                };
+                catching_up.push(devices.iter().map(step).collect::<Vec<_>>());
+            }
+        }
+        let written =
+            superblocks.iter().map(|(device, superblock)| (*device, self.superblock_write(*device, superblock))).collect::<Vec<_>>();
+        phases.extend(bits);
+        phases.extend(catching_up);
+        phases.push_back(written);
+        phases.retain(|phase| !phase.is_empty());
+        let (generation, is_active) = (snapshot.generation, order.is_active);
+        Ok(MetadataUpdate { phases, generation, facts, is_active, events, superblocks, bitmap, outdated, is_cut: false })
+    }
+
+    /// The read errors of a member, those before this start included.
+    fn corrected_reads(&self, array: &dyn ArrayView, device: usize) -> u32 {
+        let role = self.roles.iter().position(|held| *held == Some(device));
+        self.devices[device].corrected_before.saturating_add(role.map_or(0, |role| array.corrected_reads(role)))
+    }
+
+    fn superblock_write(&self, device: usize, superblock: &Superblock) -> Op {
+        let device = &self.devices[device];
+        let mut bytes = superblock.encode();
+        bytes.resize(bytes.len().next_multiple_of(device.whole.info().block_bytes as usize), 0);
+        write(device.place(0), &bytes)
+    }
+
+    fn log_phase(&self, devices: &[usize], empty: &[u8]) -> Vec<(usize, Op)> {
+        let emptied = devices.iter().filter_map(|&device| {
+            let area = self.devices[device].superblock.ppl_area()?;
+            // All of it: what is left of an earlier life must not look like this one's next log.
+            let mut bytes = vec![0; usize::from(area.size_sectors) * block::SECTOR_BYTES as usize];
+            bytes[..empty.len()].copy_from_slice(empty);
+            Some((device, write(self.devices[device].place(area.offset_sectors.into()), &bytes)))
+        });
+        emptied.collect()
+    }
+
+    /// The bad-block logs that have changed, before any superblock calls their members whole.
+    fn bad_block_phase(&self, facts: &Facts) -> Vec<(usize, Op)> {
+        let told = |member: usize| self.facts.as_ref().and_then(|before| before.lost.get(member));
+        let changed = (0..facts.lost.len()).filter(|&member| told(member).is_none_or(|told| *told != facts.lost[member]));
+        let logs = changed.filter_map(|member| {
+            let device = self.roles[member].filter(|_| facts.members[member] != RecordedState::Out)?;
+            let superblock = &self.devices[device].superblock;
+            // A log that was never written to and has nothing to say is left alone.
+            if facts.lost[member].is_empty() && !superblock.features.contains(Features::BAD_BLOCKS) {
+                return None;
+            }
+            let mut bytes = bad_block_log::encode(superblock, &facts.lost[member]).filter(|bytes| !bytes.is_empty())?;
+            bytes.resize(bytes.len().next_multiple_of(self.devices[device].whole.info().block_bytes as usize), 0xff);
+            Some((device, write(self.devices[device].place(superblock.bad_block_offset_sectors), &bytes)))
+        });
+        logs.collect()
+    }
+
+    fn page_phase(&self, devices: &[usize], page: usize, bytes: &[u8]) -> Vec<(usize, Op)> {
+        let at = |device: usize| {
+            let device = &self.devices[device];
+            device.place(device.superblock.bitmap_offset_sectors) + page as u64 * PAGE_BYTES
+        };
+        devices.iter().map(|&device| (device, write(at(device), bytes))).collect()
+    }
+
+    /// An update has ended. The generation that is written down now.
+    pub(super) fn take_over(&mut self, update: MetadataUpdate, outcome: UpdateOutcome) -> Option<u64> {
+        for (device, superblock) in update.superblocks {
+            self.devices[device].superblock = superblock;
+        }
+        if outcome == UpdateOutcome::Done {
+            update.outdated.iter().for_each(|&device| self.devices[device].is_fresh = true);
+        }
+        self.events = update.events;
+        self.events_least = match outcome {
+            UpdateOutcome::Done | UpdateOutcome::Failed if !update.is_cut => update.events,
+            _ => self.events_least.min(update.events),
+        };
+        if outcome != UpdateOutcome::Done {
+            // What the members say now is somewhere between the two. Dirty is always safe, and the next piece that asks has
+            // it written.
+            self.is_active = true;
+            self.facts = None;
+            return None;
+        }
+        if let (Some(write_intent), Some(bitmap)) = (&mut self.write_intent, update.bitmap) {
+            write_intent.is_written(bitmap);
+        }
+        self.is_active = update.is_active;
+        self.facts = Some(update.facts);
+        Some(update.generation)
+    }
+}
+
+fn flush(devices: &[usize]) -> Vec<(usize, Op)> {
+    devices.iter().map(|&device| (device, Op::Flush)).collect()
+}
+
+fn write(offset: u64, bytes: &[u8]) -> Op {
+    let mut buffer = BufMut::zeroed(bytes.len());
+    buffer.copy_from_slice(bytes);
+    Op::Write { offset, from: buffer.freeze(), fua: true }
+}
+
+fn encode(bitmap: &Bitmap, first: usize, count: usize) -> Vec<u8> {
+    (first..first + count).flat_map(|page| bitmap.encode_page(page)).collect()
+}
+
+/// The most pages that go out in one write.
+const RUN_PAGES: usize = 16;
+
+/// Pages in ascending order as runs: the first one and how many.
+fn runs(pages: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    let mut rest = pages;
+    std::iter::from_fn(move || {
+        let first = *rest.first()?;
+        let count = rest.iter().zip(first..).take(RUN_PAGES).take_while(|(page, expected)| **page == *expected).count();
+        rest = &rest[count..];
+        Some((first, count))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_pages_go_out_together() {
+        assert_eq!(runs(&[]).count(), 0);
+        assert_eq!(runs(&[0, 1, 2, 5, 7, 8]).collect::<Vec<_>>(), [(0, 3), (5, 1), (7, 2)]);
+        let many: Vec<usize> = (3..40).collect();
+        assert_eq!(runs(&many).collect::<Vec<_>>(), [(3, 16), (19, 16), (35, 5)]);
+    }
+}

@@ -1,0 +1,267 @@
+//! Acting on an array while it runs, from any thread.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use block::{Device, DiscardSupport, Error, ErrorKind, Info, Reactor, Support, size_text};
+
+use super::replacing::Replacing;
+use super::{Ranges, SyncChannel, SyncRunner};
+use crate::device::Shared;
+use crate::health::{Health, Member};
+use crate::{Level, Lost, MemberSet, Snapshot};
+
+/// An array without its level's type.
+pub(crate) trait Core: Send + Sync {
+    fn health(&self) -> &Health;
+    fn info(&self) -> &Info;
+    fn is_redundant(&self) -> bool;
+    fn member_bytes(&self) -> u64;
+    fn sync_bytes(&self) -> u64;
+    fn member_ranges(&self, member: usize, range: Range<u64>) -> Ranges;
+    fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost>;
+    fn take_busy(&self) -> bool;
+    fn open_sync(self: Arc<Self>, depth: u32, reactor: &Reactor) -> Result<Box<dyn SyncChannel>, Error>;
+}
+
+impl<L: Level> Core for Shared<L> {
+    fn health(&self) -> &Health {
+        &self.health
+    }
+
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn is_redundant(&self) -> bool {
+        L::REDUNDANT
+    }
+
+    fn member_bytes(&self) -> u64 {
+        self.level.member_bytes()
+    }
+
+    fn sync_bytes(&self) -> u64 {
+        self.level.sync_bytes()
+    }
+
+    fn member_ranges(&self, member: usize, range: Range<u64>) -> Ranges {
+        self.level.member_ranges(member, range)
+    }
+
+    fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost> {
+        self.level.holds_all(missing)
+    }
+
+    fn take_busy(&self) -> bool {
+        self.busy.swap(false, Ordering::Relaxed)
+    }
+
+    fn open_sync(self: Arc<Self>, depth: u32, reactor: &Reactor) -> Result<Box<dyn SyncChannel>, Error> {
+        Ok(Box::new(self.open_channel(depth, reactor)?))
+    }
+}
+
+/// A device that becomes a member.
+#[derive(Clone)]
+pub struct NewDevice {
+    /// The device.
+    pub device: Arc<dyn Device>,
+    /// Where on it the array's data begin, in bytes.
+    pub data_offset: u64,
+}
+
+impl NewDevice {
+    /// A device whose data begin at its beginning.
+    #[must_use]
+    pub fn whole(device: Arc<dyn Device>) -> NewDevice {
+        NewDevice { device, data_offset: 0 }
+    }
+}
+
+/// Acts on a running array. Clones act on the same one.
+#[derive(Clone)]
+pub struct Control {
+    core: Arc<dyn Core>,
+}
+
+impl Control {
+    pub(crate) fn new<L: Level>(shared: &Arc<Shared<L>>) -> Control {
+        Control { core: Arc::clone(shared) as Arc<dyn Core> }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<dyn Core> {
+        &self.core
+    }
+
+    fn health(&self) -> &Health {
+        self.core.health()
+    }
+
+    /// The members' states.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.health().snapshot()
+    }
+
+    /// Changes with every snapshot that is not the same.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.health().revision()
+    }
+
+    /// What of a member's data is lost and has not been written since, in bytes: what a rebuild could not restore, and its
+    /// bad blocks. With metadata it is kept in the member's bad-block log.
+    #[must_use]
+    pub fn lost(&self, member: usize) -> Ranges {
+        self.health().lost(member)
+    }
+
+    /// How much of each member's data the array uses, in bytes; 0 without redundancy.
+    #[must_use]
+    pub fn member_bytes(&self) -> u64 {
+        self.core.member_bytes()
+    }
+
+    /// What resyncs and checks count to, in bytes ([`Level::sync_bytes`]).
+    #[must_use]
+    pub fn sync_bytes(&self) -> u64 {
+        self.core.sync_bytes()
+    }
+
+    /// A runner of sync actions on `reactor`.
+    ///
+    /// # Errors
+    /// As [`Device::open`].
+    pub fn sync_runner(&self, reactor: &Reactor) -> Result<SyncRunner, Error> {
+        SyncRunner::open(self, reactor)
+    }
+
+    /// Takes a member out of service.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for a slot that does not exist or has no member in service, [`ErrorKind::Busy`] when data would be lost.
+    pub fn fail(&self, member: usize) -> Result<(), Error> {
+        self.check_slot(member)?;
+        if self.health().member_in(member).is_none() {
+            return Err(Error::new(ErrorKind::Invalid, format!("member {member} is out already")));
+        }
+        if self.health().fail(member, None, None, |missing| self.core.is_redundant() && self.core.holds_all(missing).is_ok()) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Busy, format!("member {member} is needed: without it data would be lost")))
+    }
+
+    /// Lets go of a member that has failed. Channels close it when they are used next.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] when it is in service, [`ErrorKind::Invalid`] when the slot is empty.
+    pub fn remove(&self, member: usize) -> Result<(), Error> {
+        self.check_slot(member)?;
+        if self.health().member_in(member).is_some() {
+            return Err(Error::new(ErrorKind::Busy, format!("member {member} is in service: fail it first")));
+        }
+        match self.health().empty_slot(member) {
+            Some(_) => Ok(()),
+            None => Err(Error::new(ErrorKind::Invalid, format!("member {member}: the slot is empty already"))),
+        }
+    }
+
+    /// Adds a spare. A [`SyncScheduler`](super::SyncScheduler) puts it into the slot of the next member that fails.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when the array has no redundancy or the device does not fit, with the reason.
+    pub fn add(&self, new_device: NewDevice) -> Result<(), Error> {
+        let spare = self.new_member("a spare", new_device)?;
+        self.health().add_spare(spare);
+        Ok(())
+    }
+
+    /// Puts a device into an empty slot, to be rebuilt there.
+    ///
+    /// One that was away for a while may lack less than everything. What it has missed is known for certain once it is in
+    /// its slot, for from then on it gets what is written; so `missed` is called afterwards.
+    ///
+    /// # Errors
+    /// As [`Control::add`], and [`ErrorKind::Busy`] when the slot is not empty.
+    pub fn add_to_slot(&self, member: usize, new_device: NewDevice, missed: impl FnOnce() -> Option<Ranges>) -> Result<(), Error> {
+        self.check_slot(member)?;
+        let added = self.new_member(&format!("member {member}"), new_device)?;
+        if !self.health().fill_slot(member, Arc::clone(&added), Ranges::one(0..self.core.member_bytes())) {
+            return Err(Error::new(ErrorKind::Busy, format!("member {member}: the slot is taken: fail and remove its member first")));
+        }
+        self.health().settle(member, &added, missed());
+        Ok(())
+    }
+
+    /// Gives a member's slot to another device. The old one serves until the new one has everything; a
+    /// [`SyncScheduler`](super::SyncScheduler) sees to that. If the old one fails meanwhile, the new one becomes a spare.
+    ///
+    /// # Errors
+    /// As [`Control::add`], and [`ErrorKind::Busy`] when the member is not in sync or is being replaced already.
+    pub fn replace(&self, member: usize, new_device: NewDevice) -> Result<(), Error> {
+        self.check_slot(member)?;
+        let replacement = self.new_member(&format!("member {member}"), new_device)?;
+        let busy = || Error::new(ErrorKind::Busy, format!("member {member} is not in sync, or is being replaced already"));
+        let old = self.health().member_in(member).ok_or_else(busy)?;
+        let replacing = Replacing::over(&old, &replacement, self.core.member_bytes());
+        let device: Arc<dyn Device> = Arc::clone(&replacing) as Arc<dyn Device>;
+        let (name, data_offset, bad_blocks) = (old.name.clone(), old.data_offset, old.bad_blocks.clone());
+        let both = Arc::new(Member { name, data_offset, device, bad_blocks, replacing: Some(replacing) });
+        if self.health().begin_replacing(member, &old, both, replacement) { Ok(()) } else { Err(busy()) }
+    }
+
+    /// Says that redundancy may be untrue in these ranges, in bytes of [`Control::sync_bytes`]: after a crash, for example.
+    pub fn require_resync(&self, ranges: &Ranges) {
+        self.health().require_resync(ranges);
+    }
+
+    fn check_slot(&self, member: usize) -> Result<(), Error> {
+        let count = self.health().membership().members.len();
+        if member < count {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Invalid, format!("member {member}: the array has slots 0 to {}", count - 1)))
+    }
+
+    /// A member of a device that can do what the array says it can.
+    fn new_member(&self, label: &str, NewDevice { device, data_offset }: NewDevice) -> Result<Arc<Member>, Error> {
+        let refuse = |reason: String| Err(Error::new(ErrorKind::Invalid, format!("{}: {reason}", device.describe())));
+        if !self.core.is_redundant() {
+            return refuse("the array has no redundancy to rebuild a member from".to_owned());
+        }
+        let (info, array) = (device.info(), self.core.info());
+        let needed = data_offset + self.core.member_bytes();
+        if info.size_bytes < needed {
+            return refuse(format!("{}; a member of this array needs {}", size_text(info.size_bytes), size_text(needed)));
+        }
+        if !array.block_bytes.is_multiple_of(info.block_bytes) || !data_offset.is_multiple_of(u64::from(info.block_bytes)) {
+            return refuse(format!("blocks of {} bytes; the array has {}", info.block_bytes, array.block_bytes));
+        }
+        if info.max_request_bytes < array.max_request_bytes {
+            return refuse(format!("requests of at most {} bytes; the array takes {}", info.max_request_bytes, array.max_request_bytes));
+        }
+        let lacks = [
+            ("is read-only", info.read_only),
+            ("has a volatile cache, and the array was started without one", info.volatile_cache && !array.volatile_cache),
+            ("knows no FUA, and the array was started with it", info.fua == Support::None && array.fua != Support::None),
+            ("cannot write zeroes, and the array was started so", info.zeroes == Support::None && array.zeroes != Support::None),
+            ("does not discard as the array does", !discards_as(info.discard, array.discard)),
+            ("keeps no data", !info.stores_data && array.stores_data),
+        ];
+        if let Some((reason, _)) = lacks.iter().find(|(_, lacks)| *lacks) {
+            return refuse((*reason).to_owned());
+        }
+        let name = format!("{label} ({})", device.describe());
+        Ok(Arc::new(Member::with_bad_blocks(name, device, data_offset, &Ranges::none())))
+    }
+}
+
+fn discards_as(device: DiscardSupport, array: DiscardSupport) -> bool {
+    match array {
+        DiscardSupport::None => true,
+        DiscardSupport::Indeterminate => device != DiscardSupport::None,
+        DiscardSupport::ReadsZero => device == DiscardSupport::ReadsZero,
+    }
+}

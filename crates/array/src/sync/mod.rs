@@ -1,0 +1,43 @@
+//! What keeps an array redundant while it serves: rebuilds, resyncs and scrubs; spares; members that are added, removed and
+//! replaced.
+//!
+//! ```text
+//!   SyncScheduler  what is due next: a spare for a faulty member, a rebuild, a resync, a scrub that was asked for
+//!     |
+//!   SyncRunner     one action at a time, a window of ranges in flight, paced; progress and checkpoints
+//!     |              Level::plan_sync: pure plans
+//!   the same executor as the host's requests, on a channel of its own, under the same row locks
+//!
+//!   Control        from any thread: fail, remove, add, replace; what is so (Snapshot)
+//! ```
+//!
+//! A new member is written from the moment it is in its slot, and read once it has all the rest too. The rebuild of a row
+//! holds the row's lock, so it meets no half-written row; and a piece that holds a lock looks at the members once more before
+//! it writes, so no write that leaves a new member out comes after the rebuild of its row.
+
+mod bad_blocks;
+mod control;
+mod ranges;
+mod replacing;
+mod runner;
+mod scheduler;
+
+pub(crate) use bad_blocks::BadBlocks;
+pub use control::{Control, NewDevice};
+pub use ranges::Ranges;
+pub(crate) use replacing::Replacing;
+pub use runner::{Ending, Limits, Outcome, Progress, SyncAction, SyncRunner};
+pub use scheduler::{Notice, SyncScheduler};
+
+use block::Channel;
+
+use crate::SyncRange;
+
+/// A channel that also runs sync actions; offsets are counted as [`SyncTask`](crate::SyncTask) says.
+pub(crate) trait SyncChannel: Channel {
+    /// Takes a range; it completes under its tag as a request does.
+    fn submit_sync(&mut self, tag: u64, range: SyncRange);
+
+    /// How many sectors were found to differ since this was asked last.
+    fn take_differing_sectors(&mut self) -> u64;
+}
