@@ -496,3 +496,123 @@ fn an_image_is_served_written_and_guessed_at_as_its_own_bytes_only_when_that_is_
     bench.ok(&["array", "write", "--raw", "a.qcow2", "disk.img"]);
     assert!(fs::read(bench.path("disk.img")).unwrap() == before[2]);
 }
+
+/// What a server has used of processors, all its threads together.
+fn processor_time(process: u64) -> std::time::Duration {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
+    let used = threads.filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok()?.split(' ').next()?.parse::<u64>().ok());
+    std::time::Duration::from_nanos(used.sum())
+}
+
+/// Nothing runs, is mounted, looped or locked, and no socket or folder is left.
+fn nothing_is_left(bench: &Bench, process: u64, members: &[&str]) {
+    assert!(!Path::new(&format!("/proc/{process}")).exists(), "the process has ended");
+    assert!(bench.is_clean());
+    let folder = bench.folder.path().to_str().unwrap();
+    assert!(!fs::read_to_string("/proc/self/mounts").unwrap().contains(folder));
+    let loops = fs::read_dir("/sys/block").unwrap().flatten().map(|device| device.path().join("loop/backing_file"));
+    assert_eq!(loops.filter_map(|file| fs::read_to_string(file).ok()).find(|file| file.contains(folder)), None);
+    for member in members {
+        let file = File::open(bench.path(member)).unwrap();
+        assert!(file.try_lock().is_ok(), "{member} is not locked at the very moment at which `stop` returns");
+    }
+}
+
+/// The server's life: every set-up through write, rest, a member that hangs or fails, stop, restart and kill.
+#[test]
+fn the_life_of_every_set_up_leaves_nothing() {
+    let Some(bench) = bench() else { return };
+    let four = ["a.img", "b.img", "c.img", "d.img"];
+    let whole = "a.img, b.img, c.img, d.img";
+    for (number, (create, stack, export)) in [
+        (None, "linear(a.img, b.img, c.img, d.img)".to_owned(), "--attach"),
+        (Some(&["--level", "0"][..]), format!("raid0(metadata=1.2, {whole})"), "--attach=file"),
+        (Some(&["--level", "1", "--bitmap", "internal"]), format!("raid1(metadata=1.2, {whole})"), "--attach"),
+        (Some(&["--level", "5", "--consistency-policy", "ppl"]), format!("raid5(metadata=1.2, {whole})"), "--attach=file"),
+        (Some(&["--level", "6"]), format!("cache(mode=write-back, ram:2MiB, raid6(metadata=1.2, {whole}))"), "--nbd=unix"),
+        (Some(&["--level", "10"]), format!("overlay(delta.img?size=16MiB, raid10(metadata=1.2, {whole}))"), "--attach=file"),
+        (Some(&["--level", "1"]), "raid1(metadata=1.2, a.img, b.img, c.img, fault(stuck_after=60, d.img))".to_owned(), "--attach"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        four.iter().chain(&["delta.img"]).for_each(|name| drop(fs::remove_file(bench.path(name))));
+        match create {
+            Some(create) => {
+                let how = ["array", "create", "tank", "--size", "8MiB", "--assume-clean"];
+                bench.ok(&[&how[..], create, &["--member"], &four].concat());
+            }
+            None => four.iter().for_each(|name| bench.image(name, 8)),
+        }
+        let start = ["array", "start", export, "--create", "--member-timeout", "1s", "--name", "life", &stack];
+        let bytes = pattern(2 << 20, number as u8);
+        let opened = || OpenOptions::new().write(true).open(bench.runtime().join("life/disk")).unwrap();
+        for round in 0..2 {
+            bench.ok(&start);
+            let process = bench.status("life")["process"].as_u64().unwrap();
+            if export != "--nbd=unix" {
+                if round == 1 {
+                    assert!(stack.starts_with("cache") || holds(&bench.runtime().join("life/disk"), &bytes), "{stack}");
+                }
+                let mut disk = opened();
+                for part in bytes.chunks(64 << 10) {
+                    disk.write_all(part).and_then(|()| disk.sync_data()).unwrap();
+                }
+            }
+            // The ticks of the bound on answers fall into this time, and the rest after which arrays are clean.
+            let (_keep, never) = std::sync::mpsc::channel::<()>();
+            let _ = never.recv_timeout(std::time::Duration::from_millis(500));
+            let before = processor_time(process);
+            let _ = never.recv_timeout(std::time::Duration::from_millis(500));
+            let used = processor_time(process) - before;
+            assert!(used < std::time::Duration::from_millis(200), "{stack}: {used:?} of a processor in half a second of rest");
+            if round == 0 && create.is_some_and(|create| create[1] != "0") && !stack.starts_with("overlay") {
+                bench.ok(&["array", "fail", "life", "1"]);
+            }
+            let log = fs::read_to_string(bench.runtime().join("life/log")).unwrap();
+            assert_eq!(log, "", "{stack}");
+            bench.ok(&["array", "stop", "life"]);
+            nothing_is_left(&bench, process, &four);
+            if round == 0 && create.is_some_and(|create| create[1] != "0") {
+                break;
+            }
+        }
+    }
+    bench.ok(&["array", "start", "--attach", "--name", "life", "linear(a.img, b.img)"]);
+    let process = bench.status("life")["process"].as_u64().unwrap();
+    bench.kill("life");
+    bench.ok(&["array", "stop", "life"]);
+    nothing_is_left(&bench, process, &four);
+}
+
+/// A device that never answers, and nobody who could do without it: the end is bounded, and says what was not written.
+#[test]
+fn a_stop_ends_although_a_member_hangs_and_says_what_it_could_not_do() {
+    let Some(bench) = bench() else { return };
+    bench.image("a.img", 4);
+    bench.image("b.img", 4);
+    let stack = "raid0(metadata=none, chunk=64KiB, a.img, fault(stuck_after=8, b.img))";
+    bench.ok(&["array", "start", "--attach=file", "--member-timeout", "1s", "--name", "hung", stack]);
+    let process = bench.status("hung")["process"].as_u64().unwrap();
+    let mut disk = OpenOptions::new().write(true).open(bench.runtime().join("hung/disk")).unwrap();
+    let written = pattern(2 << 20, 1).chunks(64 << 10).try_for_each(|part| disk.write_all(part).and_then(|()| disk.sync_data()));
+    assert!(written.is_err(), "nobody waits for ever");
+    drop(disk);
+    let said = bench.fails(1, &["array", "stop", "hung"]);
+    assert!(said.contains("no answer for 1s"), "{said}");
+    nothing_is_left(&bench, process, &["a.img", "b.img"]);
+}
+
+/// A member that is deleted while the array runs is told of, and what the next start will miss.
+#[test]
+fn a_member_that_is_deleted_while_it_serves_is_told_of() {
+    let Some(bench) = bench() else { return };
+    bench.image("a.img", 4);
+    bench.image("b.img", 4);
+    bench.ok(&["array", "start", "--name", "lost", "raid1(metadata=none, a.img, b.img)"]);
+    fs::remove_file(bench.path("b.img")).unwrap();
+    let told = (0..1000).map(|_| bench.status("lost")).find(|status| status["notes"].to_string().contains("b.img: it was deleted"));
+    let status = told.expect("the next round says so");
+    assert!(status["events"].to_string().contains("the next start will miss it"), "{status}");
+    bench.ok(&["array", "stop", "lost"]);
+}

@@ -381,6 +381,10 @@ impl Ring {
     }
 }
 
+/// How long the kernel may take to take requests back, each time, and how often it is asked without a request coming back.
+const CANCEL_TIME: Duration = Duration::from_millis(100);
+const CANCEL_ATTEMPTS: u32 = 25;
+
 const EINTR: i32 = 4;
 const EAGAIN: i32 = 11;
 const EBUSY: i32 = 16;
@@ -390,20 +394,26 @@ impl Drop for Ring {
     fn drop(&mut self) {
         // The kernel may still write into buffers that the slots hold: ask it to stop, then wait until it has. What is
         // still queued cannot be taken back, so it goes to the kernel first; a signal may end any of the calls early.
+        let mut fruitless = 0;
         while self.in_flight > 0 {
+            let before = self.in_flight;
             let entered = if self.queued > 0 {
                 self.enter(0, None)
             } else {
-                let _ = self.uring.submitter().register_sync_cancel(None, types::CancelBuilder::any());
-                self.enter(1, Some(Duration::from_millis(100)))
+                let moment = types::Timespec::from(CANCEL_TIME);
+                let _ = self.uring.submitter().register_sync_cancel(Some(moment), types::CancelBuilder::any());
+                self.enter(1, Some(CANCEL_TIME))
             };
-            if entered.is_err() {
-                // Leaking is the one safe answer left.
+            self.reap(|_, _| ());
+            fruitless = if self.in_flight < before { 0 } else { fruitless + 1 };
+            if entered.is_err() || fruitless > CANCEL_ATTEMPTS {
+                // A device that does not answer keeps what it was lent. Leaking is the one safe answer left.
                 std::mem::forget(std::mem::take(&mut self.slots));
                 return;
             }
-            self.reap(|_, _| ());
         }
+        // The kernel takes a ring apart some time after it is closed, and until then its files would be open and locked.
+        let _ = self.uring.submitter().unregister_files();
     }
 }
 

@@ -483,3 +483,20 @@ fn one_owner_of_several_sleeps_over_the_others_events() {
     assert!(event.token == 2 && waits < 20, "{waits} waits");
     assert_eq!(take(&other).token, 1);
 }
+
+/// Whoever stops an array may eject its members: nothing is open or locked any more when the reactor is gone.
+#[test]
+fn a_reactor_that_is_gone_holds_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("member");
+    std::fs::write(&path, [7; 4096]).unwrap();
+    for round in 0..20 {
+        let reactor = Reactor::wall().unwrap();
+        let member = std::fs::File::open(&path).unwrap();
+        member.try_lock().unwrap_or_else(|error| panic!("round {round}: {error}"));
+        let file = reactor.register(Arc::new(member.into())).unwrap();
+        let source = reactor.source();
+        source.read(&file, 0, BufMut::zeroed(512), 1);
+        take(&source);
+    }
+}

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use host::Error;
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -88,11 +89,17 @@ impl Client {
     /// As [`Client::ask`].
     pub fn stop(mut self) -> Result<Vec<String>, Error> {
         let answer = self.ask(Command::Stop)?;
-        // The kernel closes the connection while the process still holds its members, so its end alone says too little.
-        let _ = self.stream.read_to_end(&mut Vec::new());
-        self.process.ends(None);
         let problems = answer["problems"].as_array().into_iter().flatten();
-        Ok(problems.filter_map(|problem| problem.as_str().map(str::to_owned)).collect())
+        let mut problems: Vec<String> = problems.filter_map(|problem| problem.as_str().map(str::to_owned)).collect();
+        // The kernel closes the connection while the process still holds its members, so its end alone says too little.
+        let patience = Duration::from_secs(END_TIME.tv_sec.unsigned_abs());
+        let _ = self.stream.get_ref().set_read_timeout(Some(patience));
+        let _ = self.stream.read_to_end(&mut Vec::new());
+        if self.process.0.is_some() && !self.process.ends(Some(&END_TIME)) {
+            let text = "its process has not ended, for a device does not give its requests back; it holds the members until then";
+            problems.push(format!("{}: {text}", self.name));
+        }
+        Ok(problems)
     }
 }
 

@@ -206,8 +206,14 @@ impl Roster {
         failed
     }
 
+    /// Lets go of the members' files, which nobody uses any more.
+    pub(crate) fn let_go(&self) {
+        self.guard.let_go();
+        lock(&self.more_guards).iter().for_each(Guard::let_go);
+    }
+
     /// The files that are in the stack now: members, spares, and those that members are being copied to.
-    fn taken(&self) -> Vec<PathBuf> {
+    pub(crate) fn taken(&self) -> Vec<PathBuf> {
         let mut taken = files_of(&self.device.describe());
         for running in &self.running {
             let Snapshot { spares, replacements, .. } = running.control().snapshot();

@@ -24,6 +24,7 @@ mod serve;
 mod settings;
 mod status;
 mod upkeep;
+mod watch;
 
 pub use client::Client;
 pub use notify::notify;

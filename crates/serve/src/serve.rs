@@ -5,12 +5,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use array::md::TimeStamp;
 use block::{Blocking, Clock, Device, Node};
 use cache::CacheHandle;
+use export::RemovalPolicy;
 use host::guard::{Consent, Guard};
 use host::journal::Journal;
 use host::mount::{self, FileSystem};
@@ -30,6 +32,7 @@ use crate::runtime::{Claim, SOCKET};
 use crate::settings::Settings;
 use crate::status::{Attached, CacheReport, MemberStatus, Status};
 use crate::upkeep::Upkeep;
+use crate::watch::Watch;
 
 /// A server that is ready.
 pub struct Server {
@@ -55,7 +58,16 @@ pub struct Server {
     listener: UnixListener,
     ending: AtomicBool,
     bell: OwnedFd,
+    /// What is being done at the end.
+    step: Mutex<&'static str>,
+    watch: Watch,
 }
+
+/// How long the end may take: flushing the cache of a slow disk takes minutes. A member that does not answer has had its time.
+const END_TIME: Duration = Duration::from_secs(20 * 60);
+const SILENT_END_TIME: Duration = Duration::from_secs(20);
+/// How often it is looked whether a member does not answer.
+const END_ROUND: Duration = Duration::from_secs(1);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -103,8 +115,11 @@ impl Server {
             listener,
             ending: AtomicBool::new(false),
             bell,
+            step: Mutex::new("the end"),
+            watch: Watch::default(),
             settings,
         });
+        server.watch.start(&server);
         if let Some(wanted) = &server.settings.mount {
             let mounted = server.mount(&wanted.folder, Some(&wanted.fs), wanted.options.as_deref());
             if let Err(error) = mounted {
@@ -184,7 +199,7 @@ impl Server {
             attached: exports.attached(),
             nbd: exports.uris(&self.name),
             nbd_clients: exports.clients(),
-            notes: self.notes.iter().cloned().chain(troubles).collect(),
+            notes: self.notes.iter().cloned().chain(troubles).chain(self.watch.notes()).collect(),
             mounts: {
                 drop(exports);
                 self.mounts()
@@ -193,6 +208,22 @@ impl Server {
             arrays,
             caches: self.caches.iter().filter_map(CacheHandle::status).map(CacheReport::from).collect(),
             events,
+        }
+    }
+
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// The files that it stands on now.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.roster.taken()
+    }
+
+    /// Has something shown among what has happened.
+    pub(crate) fn tell(&self, text: String) {
+        if let Some(upkeep) = &*lock(&self.upkeep) {
+            upkeep.record(&self.name, text);
         }
     }
 
@@ -253,7 +284,7 @@ impl Server {
     }
 
     /// Does what a request asks for.
-    pub(crate) fn carry_out(&self, command: Command) -> Result<Value, Error> {
+    pub(crate) fn carry_out(self: &Arc<Server>, command: Command) -> Result<Value, Error> {
         match command {
             Command::Status => return Ok(json!(self.status())),
             // Somebody else may act meanwhile.
@@ -284,7 +315,7 @@ impl Server {
     ///
     /// # Errors
     /// Who still uses it. Then it is still served.
-    pub fn stop(&self, unmounts: bool) -> Result<Vec<String>, Error> {
+    pub fn stop(self: &Arc<Server>, unmounts: bool) -> Result<Vec<String>, Error> {
         let _operation = lock(&self.operation);
         if unmounts {
             let own = lock(&self.mounted).clone();
@@ -293,30 +324,70 @@ impl Server {
         self.end_all()
     }
 
+    /// Ends everything in order, as far as devices answer. What does not come to its end is named.
+    fn end_all(self: &Arc<Server>) -> Result<Vec<String>, Error> {
+        let (sender, ended) = mpsc::channel();
+        let server = Arc::clone(self);
+        let end = move || {
+            let _ = sender.send(server.end_in_order());
+        };
+        let failed = |error| Error::from_io("a thread to end on", &error);
+        std::thread::Builder::new().name("end".to_owned()).spawn(end).map_err(failed)?;
+        let mut waited = Duration::ZERO;
+        loop {
+            match ended.recv_timeout(END_ROUND) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::failed(format!("{}: ending it went wrong", self.name))),
+                Err(RecvTimeoutError::Timeout) => waited += END_ROUND,
+            }
+            let silent: Vec<String> = self.deadlines.iter().filter_map(DeadlineWatch::failure).collect();
+            if waited >= if silent.is_empty() { END_TIME } else { SILENT_END_TIME } {
+                let (name, step) = (&self.name, *lock(&self.step));
+                let why = if silent.is_empty() { String::new() } else { format!(" ({})", silent.join("; ")) };
+                let process = std::process::id();
+                return Ok(vec![format!(
+                    "{name}: {step} has not come to its end in {}{why}: what follows it is not done, and the array is found as after a power cut. \
+                     Process {process} holds the members until the kernel gives its requests back",
+                    block::duration_text(waited)
+                )]);
+            }
+        }
+    }
+
     /// Exports, then the upkeep, then what they stood on.
-    fn end_all(&self) -> Result<Vec<String>, Error> {
+    fn end_in_order(&self) -> Result<Vec<String>, Error> {
         let name = &self.name;
+        let step = |step| *lock(&self.step) = step;
+        step("taking the exports away");
         if let Some(point) = self.mounts().first() {
             let advice = format!("raidloom array umount {name}");
             return Err(Error::refused(format!("{name}: it is mounted at {}; `{advice}` unmounts it", point.display())));
         }
         Exports::end(&self.exports).map_err(|error| Error::from(error).at(name))?;
+        self.watch.end();
+        step("ending the upkeep");
         if let Some(upkeep) = lock(&self.upkeep).take() {
             upkeep.end();
         }
+        step("the last flush");
         let mut problems = Vec::new();
         if !self.is_read_only() && self.device.info().volatile_cache {
             let flushed = Reactor::wall().map_err(|error| block::Error::from_io("a reactor for the last flush", error));
             let flushed = flushed.and_then(|reactor| Blocking::open(&*self.device, &reactor)?.flush());
             problems.extend(flushed.err().map(|error| format!("{name}: what was written last may not be durable: {error}")));
         }
+        step("closing the caches");
         // Those above write to those below.
         for cache in self.caches.iter().rev() {
             problems.extend(cache.close().err().map(|error| format!("{name}: a cache: {error}")));
         }
+        step("marking the arrays clean");
         problems.extend(lock(&self.arrays).end().err().map(|error| format!("{name}: {error}")));
         let journal = std::mem::replace(&mut *lock(&self.journal), Journal::new(&self.folder));
         problems.extend(journal.undo());
+        if problems.is_empty() {
+            self.roster.let_go();
+        }
         drop(lock(&self.claim).take());
         Ok(problems)
     }
@@ -347,6 +418,8 @@ impl Server {
         // The kernel's table names the real path.
         let point = point.canonicalize().map_err(|error| Error::from_io(point.display(), &error))?;
         lock(&self.journal).note_mount(&point, device)?;
+        let options = mount_options(self.settings.policy, self.is_read_only(), options);
+        let options = options.as_deref();
         let mounted = match kind {
             Some(kind) => kind.mount(device, &point, options).map(|()| kind.name.to_owned()),
             None => mount::mount_found(device, &point, options),
@@ -368,6 +441,17 @@ impl Server {
         mounts.iter().rev().try_for_each(|point| mount::unmount_patiently(point))?;
         lock(&self.mounted).clear();
         Ok(json!({ "points": mounts }))
+    }
+}
+
+/// A file system keeps what is written to it for itself for a while, whatever is below. On a drive of quick removal it is
+/// mounted so that it does not, unless somebody says otherwise.
+fn mount_options(policy: RemovalPolicy, read_only: bool, given: Option<&str>) -> Option<String> {
+    let says = given.is_some_and(|options| options.split(',').any(|option| matches!(option, "sync" | "async")));
+    match given {
+        given if !policy.writes_durably() || read_only || says => given.map(str::to_owned),
+        Some(given) if !given.is_empty() => Some(format!("{given},sync")),
+        _ => Some("sync".to_owned()),
     }
 }
 
@@ -449,4 +533,20 @@ fn check_sizes(node: &Node) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `quick` must not promise what it does not give under a mounted file system.
+    #[test]
+    fn a_file_system_on_a_drive_of_quick_removal_is_mounted_so_that_it_writes_through() {
+        let quick = |given| mount_options(RemovalPolicy::Quick, false, given);
+        assert_eq!(quick(None).as_deref(), Some("sync"));
+        assert_eq!(quick(Some("noatime")).as_deref(), Some("noatime,sync"));
+        assert_eq!(quick(Some("async,noatime")).as_deref(), Some("async,noatime"), "who says so in so many words gets it");
+        assert_eq!(mount_options(RemovalPolicy::Quick, true, None), None);
+        assert_eq!(mount_options(RemovalPolicy::Performance, false, Some("noatime")).as_deref(), Some("noatime"));
+    }
 }

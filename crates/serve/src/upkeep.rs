@@ -160,6 +160,11 @@ impl Upkeep {
         self.board.board().trouble.clone()
     }
 
+    /// Notes something that was seen.
+    pub(crate) fn record(&self, array: &str, text: String) {
+        self.board.board().note(array, text);
+    }
+
     /// Notes something that was done from outside, and has what follows from it begun before this returns.
     pub(crate) fn note(&self, array: &str, text: String) {
         self.board.board().note(array, text);

@@ -115,7 +115,7 @@ pub(crate) struct StartArguments {
     #[arg(long, value_name = "ADDR")]
     pub nbd: Vec<String>,
 
-    /// When writes are durable: quick (at once: nothing to lose when pulled) or performance (after a flush)
+    /// When writes are durable: quick (as soon as the drive has them; a file system on it has to be mounted with `sync`, as `array mount` does) or performance (after a flush)
     /// [default: performance]
     #[arg(long, value_name = "POLICY")]
     pub policy: Option<String>,

@@ -281,6 +281,14 @@ impl Guard {
         Ok(file)
     }
 
+    /// Lets go of all that was opened through it: nobody writes to any of it any more, and others may open it from now on.
+    pub fn let_go(&self) {
+        for (_, file) in lock_of(&self.held).drain() {
+            // A duplicate keeps the lock of the original until it is closed, unless it is unlocked.
+            let _ = file.unlock();
+        }
+    }
+
     /// Opens a path for a look at what it says of itself. It is neither locked nor held: who else has it open does not matter,
     /// what is read may be changing, and it may be opened for writing afterwards.
     ///
