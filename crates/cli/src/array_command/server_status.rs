@@ -47,7 +47,11 @@ pub(super) fn text(status: &Status) -> Lines {
     let access = if status.read_only { ", read-only" } else { "" };
     let seeks = if status.rotational { ", rotational" } else { "" };
     add!(text, "  size: {}, blocks of {} bytes{access}{seeks}", size_text(status.size_bytes), status.block_bytes);
-    let durable = if status.removal_policy == "quick" { "what reaches the drive is durable at once; a file system on it keeps writes back unless mounted with sync" } else { "durable after a flush" };
+    let durable = if status.removal_policy == "quick" {
+        "what reaches the drive is durable at once; a file system on it keeps writes back unless mounted with sync"
+    } else {
+        "durable after a flush"
+    };
     add!(text, "policy: {}: {durable}", status.removal_policy);
     if let Some(attached) = &status.attached {
         let device = attached.block_device.iter().map(|device| format!("{}, ", device.display())).collect::<String>();
