@@ -108,10 +108,10 @@ impl ArrayDevice<Raid0Level> {
 
 impl ArrayDevice<MirrorLevel> {
     /// RAID 1: every member has everything, as far as the smallest reaches. `None` is a member that is missing. As in md there
-    /// may be one place only: a mirror to be.
+    /// may be one slot only: a mirror to be.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for no place or more than 255, and when all members are missing.
+    /// [`ErrorKind::Invalid`] for no slot or more than 255, and when all members are missing.
     pub fn raid1(members: Vec<Option<Arc<dyn Device>>>) -> Result<Self, Error> {
         check_count(&members, 1, MEMBERS_MAX)?;
         let (block_bytes, smallest) = common_bytes(&members)?;
@@ -147,7 +147,7 @@ impl ArrayDevice<ParityLevel> {
     /// RAID 4: chunks on all members but the last, which holds their parity. `None` is a member that is missing.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for fewer than two places, for a chunk as at [`ArrayDevice::raid0`], and when more than one
+    /// [`ErrorKind::Invalid`] for fewer than two slots, for a chunk as at [`ArrayDevice::raid0`], and when more than one
     /// member is missing.
     pub fn raid4(members: Vec<Option<Arc<dyn Device>>>, chunk_bytes: u64) -> Result<Self, Error> {
         let (count, member_bytes) = check_parity(&members, chunk_bytes, 2)?;
@@ -169,7 +169,7 @@ impl ArrayDevice<ParityLevel> {
     /// RAID 6: chunks with two kinds of parity. `None` is a member that is missing.
     ///
     /// # Errors
-    /// As [`ArrayDevice::raid4`], but it takes four places, and two members may be missing.
+    /// As [`ArrayDevice::raid4`], but it takes four slots, and two members may be missing.
     pub fn raid6(members: Vec<Option<Arc<dyn Device>>>, chunk_bytes: u64, layout: ParityLayout) -> Result<Self, Error> {
         let (count, member_bytes) = check_parity(&members, chunk_bytes, 4)?;
         Self::assemble(ParityLevel::raid6(count, member_bytes, chunk_bytes, layout), members)
@@ -180,7 +180,7 @@ impl<L: Level> ArrayDevice<L> {
     /// An array of any level; `None` is a member that is not there.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for no member at all, more than 256 places, or too many empty ones.
+    /// [`ErrorKind::Invalid`] for no member at all, more than 255 slots, or too many empty ones.
     pub fn assemble(level: L, members: Vec<Option<Arc<dyn Device>>>) -> Result<Self, Error> {
         let present: Vec<Arc<dyn Device>> = members.iter().flatten().map(Arc::clone).collect();
         let block_bytes = block_bytes(&present)?;
@@ -204,7 +204,7 @@ impl<L: Level> ArrayDevice<L> {
         Self::with_info(level, info, members, resync, (None, None))
     }
 
-    /// The same for members with superblocks of this version, whose metadata are kept up to date by `record`.
+    /// The same for members with superblocks of this version, whose metadata are kept up to date by `metadata`.
     pub(crate) fn resume_with_metadata(
         level: L,
         members: Vec<Option<Start>>,
@@ -401,7 +401,7 @@ fn check_chunk(chunk_bytes: u64, block_bytes: u64, members: &[Option<Arc<dyn Dev
     Ok(())
 }
 
-/// How many places an array with parity has, and how much of each it uses, in bytes.
+/// How many slots an array with parity has, and how much of each it uses, in bytes.
 fn check_parity(members: &[Option<Arc<dyn Device>>], chunk_bytes: u64, fewest: usize) -> Result<(usize, u64), Error> {
     check_count(members, fewest, MEMBERS_MAX)?;
     let (block_bytes, smallest) = common_bytes(members)?;

@@ -41,7 +41,7 @@ use request::{Direct, Planned};
 const PLANNED: u64 = 1 << 63;
 /// No command of the phase goes to the member yet.
 const NO_COMMAND: u32 = u32::MAX;
-/// In the place of a member: the array itself says so.
+/// Instead of a slot: the array itself failed the request.
 const NO_MEMBER: usize = usize::MAX;
 
 /// A member's command that failed.
@@ -70,7 +70,7 @@ impl Operation {
         }
     }
 
-    /// The job from `start` on, `length` bytes long.
+    /// The operation from `start` on, `length` bytes long.
     fn slice(self, start: u64, length: u64) -> Operation {
         match self {
             Operation::Flush => Operation::Flush,

@@ -153,7 +153,7 @@ impl Memory {
     fn spot(&self, place: Place) -> (usize, u64) {
         match place {
             Place::Host { start } => (0, self.host_start + start),
-            Place::Scratch { buffer: slot, start } => (slot + 1, start),
+            Place::Scratch { buffer, start } => (buffer + 1, start),
             Place::Zeroes | Place::Discard | Place::Flush => unreachable!("an access without data has no buffer"),
         }
     }
@@ -232,8 +232,8 @@ impl Memory {
     }
 
     /// The bytes of a scratch buffer, while it is computed.
-    pub(crate) fn scratch_mut(&mut self, slot: usize) -> &mut [u8] {
-        match &mut self.stores[slot + 1].held {
+    pub(crate) fn scratch_mut(&mut self, buffer: usize) -> &mut [u8] {
+        match &mut self.stores[buffer + 1].held {
             Held::Own(buffer) => buffer.as_mut_slice().expect("scratch lies in one piece"),
             _ => panic!("a plan computes into a buffer that it has lent"),
         }

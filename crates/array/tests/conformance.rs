@@ -83,7 +83,7 @@ fn without(members: Vec<Arc<dyn Device>>, absent: &[usize]) -> Vec<Option<Arc<dy
     members.into_iter().enumerate().map(|(number, member)| (!absent.contains(&number)).then_some(member)).collect()
 }
 
-/// All that may be absent: nobody, each member alone, and, where `pairs` may, every pair.
+/// All that may be absent: no member, each member alone, and, where `pairs` may, every pair.
 fn absences(members: usize, pairs: bool) -> Vec<Vec<usize>> {
     let mut all = vec![vec![]];
     all.extend((0..members).map(|member| vec![member]));

@@ -249,7 +249,7 @@ fn try_every_range(name: &str, level: &dyn AnyLevel, size: u64, image: &dyn Fn(&
             let mut members = spoiled(&good);
             carry_out(level, Part { action: Action::Read, offset, length }, faults, &mut members, &mut host);
             assert!(host == data[range.clone()], "{what}: read");
-            // Whoever could not be read has been written what was read from it, and nothing else was touched.
+            // A member that could not be read has been written what was read from it, and nothing else was touched.
             for (member, bytes) in members.iter().enumerate() {
                 let spoiled = if faults.hide(member) { 0xee } else { 0 };
                 let same = bytes.iter().zip(&good[member]).all(|(byte, good)| byte == good || (faults.hide(member) && *byte == spoiled));

@@ -1,5 +1,5 @@
 //! Plans of sync actions by themselves, run on plain bytes: for every layout, every set of absent, recovering and unreadable members
-//! that the level bears, each restore gives a member what it should hold and touches nobody else, each check counts what
+//! that the level bears, each restore gives a member what it should hold and touches no other, each check counts what
 //! differs and changes nothing, and each repair makes it agree.
 
 mod common;

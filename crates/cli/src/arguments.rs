@@ -421,14 +421,14 @@ A spare takes its place by itself. What would lose data is refused.")]
     #[command(after_long_help = "Examples:\n  raidloom array fail tank b.img && raidloom array remove tank b.img")]
     Remove(MemberArguments),
 
-    /// Add a device to a running array: in the place of a member that is missing, or as a spare
+    /// Add a device to a running array: in the slot of a member that is missing, or as a spare
     #[command(after_long_help = "\
 Examples:
   raidloom array add tank d.img
   raidloom array add tank --wait --erase SERIAL /dev/disk/by-id/ata-EXAMPLE")]
     Add(AddArguments),
 
-    /// Give a member's place to another device, by a copy while it serves or by a rebuild
+    /// Give a member's slot to another device, by a copy while it serves or by a rebuild
     #[command(after_long_help = "\
 Examples:
   raidloom array replace tank 2 d.img
@@ -509,7 +509,7 @@ pub(crate) struct CreateArguments {
     #[arg(long)]
     pub layout: Option<String>,
 
-    /// The members in order; `missing` leaves a place empty
+    /// The members in order; `missing` leaves a slot empty
     #[arg(short, long, required = true, num_args = 1.., value_name = "PATH")]
     pub member: Vec<PathBuf>,
 

@@ -38,9 +38,9 @@ pub struct ArrayStatus {
     pub is_clean: bool,
     /// How often its superblocks have changed.
     pub events: u64,
-    /// md's way to show the places: `U` for up, `_` for not.
+    /// md's way to show the slots: `U` for up, `_` for not.
     pub places: String,
-    /// Every place, then the spares, then what belongs to the array and is not used.
+    /// Every slot, then the spares, then what belongs to the array and is not used.
     pub members: Vec<MemberStatus>,
     /// What is being done, if anything.
     pub work: Option<WorkStatus>,
@@ -84,7 +84,7 @@ pub enum MemberState {
     Failed,
     /// It is there, and what it holds is old.
     Stale,
-    /// Nobody is in the place.
+    /// The slot is empty.
     Missing,
     /// It waits for another to fail.
     Spare,
@@ -94,10 +94,10 @@ pub enum MemberState {
     Unused,
 }
 
-/// A member, or a place without one.
+/// A member, or an empty slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemberStatus {
-    /// Its place in the layout; `None` for a spare and the like.
+    /// Its slot; `None` for a spare and the like.
     pub place: Option<usize>,
     /// How it is.
     pub state: MemberState,
@@ -105,7 +105,7 @@ pub struct MemberStatus {
     pub name: Option<String>,
     /// While it is rebuilt: how much of it is up to date, in bytes of its data.
     pub rebuilt_bytes: Option<u64>,
-    /// While the array runs: how many places of it could not be read since it came, and were made from the others.
+    /// While the array runs: how many ranges of it could not be read since it came, and were made from the others.
     pub read_errors: Option<u32>,
     /// While the array runs: why the member has failed, unless it was asked to.
     #[serde(default)]

@@ -39,7 +39,7 @@ pub(super) enum Pass {
     End,
 }
 
-/// Whether a job changes what the host reads, and how.
+/// Whether an operation changes what the host reads, and how.
 fn written_part(operation: Operation) -> Option<Part> {
     match operation {
         Operation::Part(part) if part.action != Action::Read => Some(part),
@@ -143,8 +143,8 @@ impl<L: Level> ArrayChannel<L> {
             return false;
         }
         let device = metadata.device_of(logged.member).expect("a member that holds parity has a superblock");
-        let bytes = piece.memory.share(Place::Scratch { buffer: logged.slot, start: 0 }, piece.plan.scratch[logged.slot]);
-        let offset = metadata.log_place(device);
+        let bytes = piece.memory.share(Place::Scratch { buffer: logged.scratch, start: 0 }, piece.plan.scratch[logged.scratch]);
+        let offset = metadata.log_offset(device);
         self.metadata_channels.write_log(device, offset, bytes, index, metadata, &self.reactor);
         piece.log = LogState::Writing;
         false

@@ -464,7 +464,7 @@ impl<L: Level> ArrayChannel<L> {
         self.start_pieces(entry);
     }
 
-    /// Goes on with the pieces that were handed their rows. True when there were some.
+    /// Goes on with the pieces that were granted their rows. True when there were some.
     pub(super) fn take_rows(&mut self) -> bool {
         let mut granted = std::mem::take(&mut self.granted);
         self.waiter.take_granted(&mut granted);

@@ -217,7 +217,7 @@ pub struct Parity {
 }
 
 impl Parity {
-    /// An array with P over `members` places, of which each gives as many whole chunks as `member_bytes` has.
+    /// An array with P over `members` slots, of which each gives as many whole chunks as `member_bytes` has.
     ///
     /// # Panics
     /// When there are fewer than two members, the chunk is 0, or the layout is one of RAID 6 alone.
@@ -267,7 +267,7 @@ impl Parity {
         self.rows
     }
 
-    /// How many places for members there are.
+    /// How many slots for members there are.
     #[must_use]
     pub fn member_count(&self) -> usize {
         self.members

@@ -126,7 +126,7 @@ pub struct Raid10 {
 }
 
 impl Raid10 {
-    /// The array over `members` places, of which each gives as many whole chunks as `member_bytes` has.
+    /// The array over `members` slots, of which each gives as many whole chunks as `member_bytes` has.
     ///
     /// # Panics
     /// When the chunk is 0, or no such array can have the layout ([`Raid10Layout::problem`]).
@@ -150,7 +150,7 @@ impl Raid10 {
         self.chunk.value
     }
 
-    /// How many places for members there are.
+    /// How many slots for members there are.
     #[must_use]
     pub fn member_count(&self) -> usize {
         self.count.value as usize

@@ -28,7 +28,7 @@ pub struct MirrorLevel {
 }
 
 impl MirrorLevel {
-    /// RAID 1 over `members` places of which each gives `member_bytes`.
+    /// RAID 1 over `members` slots of which each gives `member_bytes`.
     ///
     /// # Panics
     /// When there is no member, more than 255, or no byte.

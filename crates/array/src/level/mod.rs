@@ -41,7 +41,7 @@ pub struct Part {
     pub length: u64,
 }
 
-/// A place on a member.
+/// A position on a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// Which member.
@@ -140,7 +140,7 @@ pub trait Level: Send + Sync + 'static {
     const KEEPS_LAST_COPY: bool = false;
 
     /// Whether a read may have a choice among copies. Where a resync is to be done they need not agree: there reads take the first
-    /// that may be read, as [`Task::Repair`] does, or a block could change without a write. [`Level::sync_bytes`] counts the
+    /// that may be read, as [`SyncTask::Repair`] does, or a block could change without a write. [`Level::sync_bytes`] counts the
     /// array's own bytes then.
     const HAS_COPIES: bool = false;
 

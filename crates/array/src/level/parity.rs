@@ -356,7 +356,7 @@ fn plan_whole(cut: &Cut, faults: &Faults, plan: &mut Plan, in_host: impl Fn(usiz
     if unknown.next().is_some() {
         return Err(faults.lost());
     }
-    // The parity that each unknown chunk's place gets first.
+    // The parity that each unknown chunk's buffer gets first.
     let (p, q) = match (one, other) {
         (None, _) => (None, None),
         (Some(_), None) if p.is_some() => (p, None),

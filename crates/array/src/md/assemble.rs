@@ -1,8 +1,8 @@
-//! From the superblocks of several members to what they amount to: who is in which place, who is stale or missing, and whether the
+//! From the superblocks of several members to what they amount to: which member is in which slot, which are stale or missing, and whether the
 //! array may start.
 //!
 //! ```text
-//!   candidates ──> usable? ──> the newest ──> the others against it ──> places, spares, left out ──> may it start?
+//!   candidates ──> usable? ──> the newest ──> the others against it ──> slots, spares, left out ──> may it start?
 //!                  alone       events         same array and shape?
 //!                                             same age?
 //! ```
@@ -51,7 +51,7 @@ pub struct UsedDevice {
     pub data_size_sectors: u64,
 }
 
-/// One place of the layout.
+/// One slot of the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
     /// A member that holds all of its data.
@@ -70,7 +70,7 @@ pub enum Slot {
         /// Whether writing the bitmap's dirty regions brings it up to date; otherwise it has to be rebuilt.
         by_bitmap: bool,
     },
-    /// Nobody.
+    /// The slot is empty.
     Missing,
 }
 
@@ -101,7 +101,7 @@ pub enum Start {
     Ready,
     /// It may be read and not written.
     ReadOnly(Vec<String>),
-    /// It may when somebody insists, who is told what may be lost.
+    /// It may with force, and the reasons say what may be lost.
     NeedsForce(Vec<String>),
     /// It cannot.
     Refused(Vec<String>),
@@ -146,7 +146,7 @@ pub struct Assembly {
     pub updated: TimeStamp,
     /// The places of the layout by role.
     pub slots: Vec<Slot>,
-    /// Candidates that wait to take a place.
+    /// Candidates that wait to take a slot.
     pub spares: Vec<usize>,
     /// Candidates that hold the array's journal.
     pub journals: Vec<usize>,
@@ -168,7 +168,7 @@ impl Assembly {
          where it is started for writing: what the missing member held next to those writes may read wrong";
 
     /// Whether parity has to be made from a partial parity log before what is missing can be made from it: it was being
-    /// written, lacks a member, and may be started all the same. Who may not write parity reads wrong.
+    /// written, lacks a member, and may be started all the same. An array that may not write parity reads wrong.
     #[must_use]
     pub fn reads_wrong_without_log(&self) -> bool {
         self.start == Start::Ready && self.level.parity_count() > 0 && !self.clean && self.degraded_count() > 0
@@ -240,7 +240,7 @@ pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<As
         usable.iter().for_each(|&index| sorting.place(index));
         sorting.finish(options)
     };
-    // Whoever was called clean since is newer than who was dirty before, though its event was taken back. Where too few are, the
+    // A member that was called clean since is newer than one that was dirty before, though its event was taken back. Where too few are, the
     // dirty ones count as they do after any crash.
     let (events, updated) = age(newest);
     let is_cleaned = |&index: &usize| {
@@ -284,7 +284,7 @@ impl<'a> Sorting<'a> {
         self.left_out.push(LeftOut { candidate, reason });
     }
 
-    /// Finds a candidate's place.
+    /// Finds a candidate's slot.
     fn place(&mut self, index: usize) {
         let candidate = &self.candidates[index];
         let (own, master) = (&candidate.superblock, self.master());
@@ -362,7 +362,7 @@ impl<'a> Sorting<'a> {
         }
     }
 
-    /// Who was a place's member and went behind: it is named there as long as nobody else is.
+    /// A stale candidate is named in the slot whose member it was, as long as no other is there.
     fn note_stale(&mut self, index: usize) {
         let (own, master) = (&self.candidates[index].superblock, self.master());
         let Role::Active(role) = own.role() else { return };

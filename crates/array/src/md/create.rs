@@ -74,7 +74,7 @@ pub struct NewArray {
     pub chunk_sectors: u32,
     /// How many places the layout has, those of missing members too.
     pub raid_disks: u32,
-    /// Who is there.
+    /// The members that are present.
     pub members: Vec<NewMember>,
     /// What happens after a crash.
     pub consistency: Consistency,

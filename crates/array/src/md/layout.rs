@@ -22,7 +22,7 @@ pub enum Layout {
 
 impl Layout {
     /// What `code` means for `level`. Level 0 says it only with [`Features::RAID0_LAYOUT`]: arrays without that bit carry numbers
-    /// that nobody obeyed.
+    /// that nothing obeyed.
     #[must_use]
     pub fn of(level: Level, code: u32, features: Features) -> Layout {
         match level {

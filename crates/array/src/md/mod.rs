@@ -1,7 +1,7 @@
 //! The on-disk format of Linux md, as plain data: decoding, encoding, and what a set of members amounts to.
 //!
 //! ```text
-//!   superblock   who a member is, which array it belongs to, how that is laid out
+//!   superblock   which member it is, which array it belongs to, how that is laid out
 //!   version0     the same of old arrays, version 0.90
 //!   layout       what the layout number of a level means
 //!   create       the superblocks of a new array

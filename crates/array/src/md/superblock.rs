@@ -1,4 +1,4 @@
-//! The superblock, version 1: who a member is and how its array is laid out.
+//! The superblock, version 1: which member it is and how its array is laid out.
 //!
 //! ```text
 //!   byte 0      64             128            192           256
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Decoding keeps every byte that the checksum covers, so encoding gives back what was read. A wrong checksum does not hinder
-//! decoding: [`Superblock::checksum_verdict`] tells, and whoever examines a damaged member still sees its fields.
+//! decoding: [`Superblock::checksum_verdict`] tells, and the fields of a damaged member can still be shown.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ pub enum Version {
 impl Version {
     /// Every version, in the order in which they are looked for.
     pub const ALL: [Version; 4] = [Version::V1_2, Version::V1_1, Version::V1_0, Version::V0_90];
-    /// The same in words, for whoever found none.
+    /// The same in words, for messages when none was found.
     pub const ALL_TEXT: &'static str = "0.90, 1.0, 1.1 or 1.2";
 
     /// Where the superblock of a member of this size lies, in sectors of 512 bytes; `None` when the member is too small for one.
@@ -254,7 +254,7 @@ impl fmt::Display for Level {
 /// What a member is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// It holds data, in this place of the layout.
+    /// It holds data, in this slot of the layout.
     Active(u16),
     /// It holds the journal.
     Journal,
@@ -506,7 +506,7 @@ impl Superblock {
     /// The bytes to write, with a fresh checksum and filled up with zeroes to whole sectors.
     ///
     /// # Panics
-    /// With more than 1920 roles, or for one of version 0.90, which nobody may write over with this.
+    /// With more than 1920 roles, or for one of version 0.90, which must not be written over with this.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         assert!(self.old_checksum.is_none(), "superblocks of version 0.90 are read only");

@@ -17,7 +17,7 @@ use crate::sync::Ranges;
 
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
 
-/// What a superblock says of one place of the layout.
+/// What a superblock says of one slot of the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordedState {
     /// Its member holds what it should.
@@ -45,9 +45,9 @@ impl Facts {
     /// `takes` says whether a member's bad-block log has room for what is lost. Where it has not, the member counts as being
     /// rebuilt from there on: it must not be called whole.
     pub(crate) fn of(snapshot: &Snapshot, numbers: &[Option<u32>], lost: Vec<Ranges>, takes: impl Fn(usize, &Ranges) -> bool) -> Facts {
-        let state = |condition: &MemberState| match *condition {
+        let state = |state: &MemberState| match *state {
             MemberState::InSync => RecordedState::InSync,
-            // A place that got some of its ranges only is begun anew after a crash: the position alone does not say which.
+            // A member that lacks some ranges only is rebuilt from the beginning after a crash: one offset does not say which.
             MemberState::Recovering { partly: true, .. } => RecordedState::Recovering(0),
             MemberState::Recovering { recovery_offset, .. } => RecordedState::Recovering(recovery_offset / SECTOR_BYTES),
             MemberState::Missing | MemberState::Faulty => RecordedState::Out,
@@ -170,7 +170,7 @@ pub(super) mod tests {
     }
 
     /// Every state of three members, dirty or not, with a resync to be done or not: what assembly makes of the superblocks is what
-    /// was to be said, and a member that is out comes back with its old superblock in vain.
+    /// was to be said, and a member that is out is not taken again with its old superblock.
     #[test]
     fn assembly_reads_what_was_written_down() {
         let states = [RecordedState::InSync, RecordedState::Recovering(0), RecordedState::Recovering(640), RecordedState::Out];
@@ -227,7 +227,7 @@ pub(super) mod tests {
 
     /// Member number 4 was rebuilt in the slot of number 1, which is faulty from then on in every superblock.
     #[test]
-    fn a_place_belongs_to_one_number() {
+    fn a_slot_belongs_to_one_number() {
         let last = &superblocks()[0];
         let numbers = vec![Some(0), Some(4), Some(2)];
         let facts = Facts { members: vec![RecordedState::InSync; MEMBERS], numbers, lost: Vec::new(), resync_from: None };

@@ -32,7 +32,7 @@ pub(crate) struct Logged {
     /// Whose log: the member with the row's parity.
     pub(crate) member: usize,
     /// The scratch buffer with what is written.
-    pub(crate) slot: usize,
+    pub(crate) scratch: usize,
     entries: Vec<PplEntry>,
 }
 
@@ -75,14 +75,14 @@ impl LogWriter {
         self.logs.release(lock_of(member), by)
     }
 
-    /// As [`Rows::cancel`], and frees the log if it had been handed over already.
+    /// As [`Rows::cancel`], and frees the log if it had been granted already.
     pub(crate) fn give_up(&self, member: usize, waiter: &Arc<Waiter>, piece: u32) -> OthersWoken {
         self.logs.cancel(lock_of(member), waiter, piece).unwrap_or_else(|| self.release(member, waiter))
     }
 
     /// Fills in the header, when the partial parity has been computed.
     pub(crate) fn seal(&self, logged: &Logged, memory: &mut Memory) {
-        let bytes = memory.scratch_mut(logged.slot);
+        let bytes = memory.scratch_mut(logged.scratch);
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
         let mut header = PplHeader { signature: self.signature, generation, entries: logged.entries.clone() };
         let mut at = PPL_HEADER_BYTES;
@@ -137,7 +137,7 @@ fn log_of(geometry: &Parity, part: Part, plan: &mut Plan) -> Option<Logged> {
     let (number, start) = geometry.locate(part.offset);
     let row = geometry.row(number);
     let parity = *plan.write.iter().find(|access| access.member == row.p)?;
-    let slot = plan.scratch.len();
+    let buffer = plan.scratch.len();
     let (first, from) = geometry.locate_in_row(start);
     let mut at = PPL_HEADER_BYTES as u64;
     let mut entries = Vec::new();
@@ -145,7 +145,7 @@ fn log_of(geometry: &Parity, part: Part, plan: &mut Plan) -> Option<Logged> {
         let length = band.to - band.from;
         let is_whole = band.count == row.data_count();
         if !is_whole {
-            let into = Place::Scratch { buffer: slot, start: at };
+            let into = Place::Scratch { buffer, start: at };
             let parity_start = number * geometry.chunk_bytes() + band.from - parity.offset;
             plan.compute.push(Step::Copy { from: parity.place.after(parity_start), into, length });
             for index in band.first..band.first + band.count {
@@ -165,7 +165,7 @@ fn log_of(geometry: &Parity, part: Part, plan: &mut Plan) -> Option<Logged> {
         });
     }
     plan.scratch.push(at);
-    Some(Logged { member: row.p, slot, entries })
+    Some(Logged { member: row.p, scratch: buffer, entries })
 }
 
 /// What came of a member's log at the start.

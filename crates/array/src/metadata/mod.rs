@@ -119,7 +119,7 @@ pub(crate) struct MetadataDevice {
 
 impl MetadataDevice {
     /// The byte at a number of sectors from the superblock.
-    fn place(&self, offset_sectors: i32) -> u64 {
+    fn byte_at(&self, offset_sectors: i32) -> u64 {
         (self.superblock.super_offset_sectors as i64 + i64::from(offset_sectors)) as u64 * block::SECTOR_BYTES
     }
 }
@@ -274,9 +274,9 @@ impl Metadata {
     }
 
     /// Where a member's log lies, in bytes.
-    pub(crate) fn log_place(&self, device: usize) -> u64 {
+    pub(crate) fn log_offset(&self, device: usize) -> u64 {
         let device = &self.state().devices[device];
-        device.superblock.ppl_area().map_or(0, |area| device.place(area.offset_sectors.into()))
+        device.superblock.ppl_area().map_or(0, |area| device.byte_at(area.offset_sectors.into()))
     }
 
     fn device(&self, device: usize) -> Arc<dyn Device> {

@@ -44,7 +44,7 @@ impl Status {
     /// md's way to show the slots: `U` for up, `_` for not.
     #[must_use]
     pub fn places_text(&self) -> String {
-        let letter = |condition: &MemberState| if *condition == MemberState::InSync { 'U' } else { '_' };
+        let letter = |state: &MemberState| if *state == MemberState::InSync { 'U' } else { '_' };
         format!("[{}]", self.members.members.iter().map(letter).collect::<String>())
     }
 }
@@ -176,10 +176,9 @@ impl Running {
     /// Whether a device was in use without a member that is in sync here: then it has writes of its own, which no bitmap here
     /// marks.
     fn has_gone_on_alone(&self, member: usize, before: &Superblock) -> bool {
-        let conditions = self.control.snapshot().members;
-        let others =
-            (0_u16..).zip(&conditions).filter(|(place, condition)| usize::from(*place) != member && **condition == MemberState::InSync);
-        others.into_iter().any(|(place, _)| !before.roles.contains(&Role::Active(place)))
+        let states = self.control.snapshot().members;
+        let others = (0_u16..).zip(&states).filter(|(slot, state)| usize::from(*slot) != member && **state == MemberState::InSync);
+        others.into_iter().any(|(slot, _)| !before.roles.contains(&Role::Active(slot)))
     }
 
     /// What the bitmap says may have been written while a member was away, in bytes of its data.
@@ -204,11 +203,11 @@ impl Running {
         let sectors = device.info().size_bytes / SECTOR_BYTES;
         let before = self.before(&*device, reactor)?;
         let metadata = with_metadata.metadata();
-        let serving = before.as_ref().and_then(|before| metadata.place_of(&before.device_uuid));
-        if let Some(place) =
-            serving.filter(|&place| !matches!(self.control.snapshot().members[place], MemberState::Missing | MemberState::Faulty))
+        let serving = before.as_ref().and_then(|before| metadata.slot_of(&before.device_uuid));
+        if let Some(slot) =
+            serving.filter(|&slot| !matches!(self.control.snapshot().members[slot], MemberState::Missing | MemberState::Faulty))
         {
-            return refuse(&format!("it is member {place}, which is in service, or a copy of it (device_uuid)"));
+            return refuse(&format!("it is member {slot}, which is in service, or a copy of it (device_uuid)"));
         }
         let template = metadata.template();
         let data_offset = before.as_ref().map_or(template.data_offset_sectors, |before| before.data_offset_sectors);
@@ -257,11 +256,11 @@ fn write_spare(spare: &MetadataDevice, metadata: &Metadata, reactor: &Reactor) -
     };
     if superblock.bad_block_size_sectors > 0 {
         let empty = vec![0xff; usize::from(superblock.bad_block_size_sectors) * SECTOR_BYTES as usize];
-        write(spare.place(superblock.bad_block_offset_sectors), &empty)?;
+        write(spare.byte_at(superblock.bad_block_offset_sectors), &empty)?;
     }
     let mut bytes = metadata.spare_superblock(superblock).encode();
     bytes.resize(4096, 0);
-    write(spare.place(0), &bytes)?;
+    write(spare.byte_at(0), &bytes)?;
     channel.flush()
 }
 
@@ -273,8 +272,8 @@ impl Metadata {
         device.superblock.clone()
     }
 
-    /// The place of the device with this UUID, if it has one or had it last.
-    fn place_of(&self, device_uuid: &[u8; 16]) -> Option<usize> {
+    /// The slot of the device with this UUID, if it has one or had it last.
+    fn slot_of(&self, device_uuid: &[u8; 16]) -> Option<usize> {
         let state = self.state();
         state.roles.iter().position(|device| device.is_some_and(|device| state.devices[device].superblock.device_uuid == *device_uuid))
     }

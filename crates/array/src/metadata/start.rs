@@ -77,7 +77,7 @@ pub fn examine(device: &dyn Device, name: &str, reactor: &Reactor) -> Result<Opt
     let is_correct = |superblock: &Superblock| superblock.checksum_verdict() == ChecksumVerdict::Correct;
     let newest = found.into_iter().max_by_key(|(_, superblock)| (is_correct(superblock), superblock.created));
     let Some((version, superblock)) = newest else { return Ok(None) };
-    let bitmap = match bitmap_place(&superblock) {
+    let bitmap = match bitmap_offset(&superblock) {
         Some(place) => {
             let bytes = read(&mut channel, device, place, SUPERBLOCK_BYTES).map_err(|error| error.at(name))?;
             BitmapHeader::decode_for(version, &bytes).ok()
@@ -87,7 +87,7 @@ pub fn examine(device: &dyn Device, name: &str, reactor: &Reactor) -> Result<Opt
     Ok(Some(Candidate { name: name.to_owned(), size_sectors, version, superblock, bitmap }))
 }
 
-/// Bytes from a place on; fewer at the end of the device.
+/// Bytes from an offset on; fewer at the end of the device.
 fn read(channel: &mut Blocking, device: &dyn Device, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
     let block = u64::from(device.info().block_bytes);
     let start = offset - offset % block;
@@ -99,7 +99,7 @@ fn read(channel: &mut Blocking, device: &dyn Device, offset: u64, length: u64) -
 }
 
 /// Where the bitmap of a member is, in bytes.
-fn bitmap_place(superblock: &Superblock) -> Option<u64> {
+fn bitmap_offset(superblock: &Superblock) -> Option<u64> {
     let has_bitmap = superblock.features.contains(Features::BITMAP) && !superblock.features.has_ppl();
     let sector = superblock.super_offset_sectors.checked_add_signed(superblock.bitmap_offset_sectors.into());
     has_bitmap.then_some(sector?.checked_mul(SECTOR_BYTES)).flatten()
@@ -450,7 +450,7 @@ fn resync_of<L: Level>(
     let Some(newest) = newest else { return Ok((Ranges::none(), None)) };
     let from = assembly.resync_offset_sectors.saturating_mul(SECTOR_BYTES).min(level.sync_bytes());
     let whole = if assembly.clean { Ranges::none() } else { Ranges::one(from..level.sync_bytes()) };
-    let Some(place) = bitmap_place(&newest.superblock) else { return Ok((whole, None)) };
+    let Some(place) = bitmap_offset(&newest.superblock) else { return Ok((whole, None)) };
     let area = (newest.superblock.data_offset_sectors * SECTOR_BYTES).saturating_sub(place);
     let longest = if area == 0 { newest.device.info().size_bytes.saturating_sub(place) } else { area };
     let head = read(&mut newest.channel, &*newest.device, place, SUPERBLOCK_BYTES)?;

@@ -184,7 +184,7 @@ impl State {
         let device = &self.devices[device];
         let mut bytes = superblock.encode();
         bytes.resize(bytes.len().next_multiple_of(device.whole.info().block_bytes as usize), 0);
-        write(device.place(0), &bytes)
+        write(device.byte_at(0), &bytes)
     }
 
     fn log_phase(&self, devices: &[usize], empty: &[u8]) -> Vec<(usize, Op)> {
@@ -193,7 +193,7 @@ impl State {
             // All of it: what is left of an earlier life must not look like this one's next log.
             let mut bytes = vec![0; usize::from(area.size_sectors) * block::SECTOR_BYTES as usize];
             bytes[..empty.len()].copy_from_slice(empty);
-            Some((device, write(self.devices[device].place(area.offset_sectors.into()), &bytes)))
+            Some((device, write(self.devices[device].byte_at(area.offset_sectors.into()), &bytes)))
         });
         emptied.collect()
     }
@@ -211,7 +211,7 @@ impl State {
             }
             let mut bytes = bad_block_log::encode(superblock, &facts.lost[member]).filter(|bytes| !bytes.is_empty())?;
             bytes.resize(bytes.len().next_multiple_of(self.devices[device].whole.info().block_bytes as usize), 0xff);
-            Some((device, write(self.devices[device].place(superblock.bad_block_offset_sectors), &bytes)))
+            Some((device, write(self.devices[device].byte_at(superblock.bad_block_offset_sectors), &bytes)))
         });
         logs.collect()
     }
@@ -219,7 +219,7 @@ impl State {
     fn page_phase(&self, devices: &[usize], page: usize, bytes: &[u8]) -> Vec<(usize, Op)> {
         let at = |device: usize| {
             let device = &self.devices[device];
-            device.place(device.superblock.bitmap_offset_sectors) + page as u64 * PAGE_BYTES
+            device.byte_at(device.superblock.bitmap_offset_sectors) + page as u64 * PAGE_BYTES
         };
         devices.iter().map(|&device| (device, write(at(device), bytes))).collect()
     }

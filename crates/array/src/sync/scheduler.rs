@@ -20,7 +20,7 @@ use crate::{MemberState, Snapshot};
 pub enum Notice {
     /// A spare was put into the slot of a member that was missing or faulty.
     SpareAssigned {
-        /// Which place.
+        /// Which slot.
         member: usize,
         /// How messages call the device.
         name: String,
@@ -37,7 +37,7 @@ pub struct SyncScheduler {
     runner: SyncRunner,
     /// Checks and repairs to come.
     asked: VecDeque<SyncAction>,
-    /// A job failed or was cancelled when the array was so: it would do so again.
+    /// The generation at which a job failed or was cancelled: it is not begun again before that changes.
     gave_up: Option<u64>,
     /// The array's generation when the job began.
     began: u64,

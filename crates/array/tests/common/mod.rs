@@ -32,7 +32,7 @@ impl Mortal {
         self.left.store(commands, Ordering::Relaxed);
     }
 
-    /// Whoever is alive stays so.
+    /// A member that is alive stays so.
     pub(crate) fn lives_on(&self) {
         if !self.is_dead() {
             self.dies_after(u64::MAX);
@@ -123,23 +123,23 @@ pub(crate) struct Twisted<L> {
     /// For requests.
     pub(crate) twist: fn(&mut Plan),
     /// For sync actions.
-    pub(crate) upkeep_twist: fn(&mut Plan),
+    pub(crate) sync_twist: fn(&mut Plan),
     /// Members that are being rebuilt are read like others.
-    pub(crate) trusts_stale: bool,
+    pub(crate) trusts_recovering: bool,
 }
 
 impl<L: Level> Twisted<L> {
     /// No mistake yet.
     pub(crate) fn straight(level: L) -> Twisted<L> {
-        Twisted { level, twist: |_| (), upkeep_twist: |_| (), trusts_stale: false }
+        Twisted { level, twist: |_| (), sync_twist: |_| (), trusts_recovering: false }
     }
 
     fn faults(&self, faults: &Faults) -> Faults {
-        if self.trusts_stale { Faults { recovering: MemberSet::EMPTY, ..*faults } } else { *faults }
+        if self.trusts_recovering { Faults { recovering: MemberSet::EMPTY, ..*faults } } else { *faults }
     }
 }
 
-/// Nobody locks anything.
+/// Nothing is locked.
 pub(crate) fn without_locks<L: Level>(level: L) -> Twisted<L> {
     Twisted { twist: |plan| plan.lock = None, ..Twisted::straight(level) }
 }
@@ -179,7 +179,7 @@ impl<L: Level> Level for Twisted<L> {
     }
 
     fn whole(&self, part: Part, missing: &MemberSet, queues: &Queues) -> Option<Spot> {
-        if self.trusts_stale { None } else { self.level.whole(part, missing, queues) }
+        if self.trusts_recovering { None } else { self.level.whole(part, missing, queues) }
     }
 
     fn piece_bytes(&self, part: Part, faults: &Faults) -> u64 {
@@ -206,7 +206,7 @@ impl<L: Level> Level for Twisted<L> {
 
     fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
         self.level.plan_sync(range, faults, plan)?;
-        (self.upkeep_twist)(plan);
+        (self.sync_twist)(plan);
         Ok(())
     }
 }

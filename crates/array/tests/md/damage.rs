@@ -94,7 +94,7 @@ fn every_flipped_bit_is_noticed() {
     for name in ["raid5-bitmap", "linear", "raid5-reshape", "raid1-version-1.0"] {
         let member = &read(name)[0];
         let (superblock, version) = (member.superblock(), member.version());
-        // Roles and header; the zeroes that fill the last sector belong to nobody.
+        // Roles and header; the zeroes that fill the last sector belong to no role.
         let mut bytes = superblock.encode();
         let covered = 256 + 2 * superblock.roles.len();
         bytes.resize(4096, 0);
@@ -207,7 +207,7 @@ fn geometry_that_differs_is_refused_with_member_and_field() {
     );
     let text = refusal("raid5", |members| members[1].superblock.created.seconds += 1);
     assert!(text.contains("m1: ctime is ") && text.contains(", that of m0 "), "{text}");
-    // The array is refused although the others alone would do: which of them is right, nobody can tell.
+    // The array is refused although the others alone would do: it cannot be told which of them is right.
     type Change = fn(&mut Superblock);
     let cases: [(&str, Change); 4] = [
         ("layout", |superblock| superblock.layout_code = 0),
@@ -251,7 +251,7 @@ fn one_event_less_is_taken_and_two_are_stale() {
     let (start, left_out, places) = start_of("raid5", |members| members[2].superblock.events -= 2);
     assert_eq!((start, places.as_str()), (Start::Ready, "[UU_]"));
     assert!(left_out[0].starts_with("m2: is stale: its events are "), "{left_out:?}");
-    // In an array without redundancy nobody can stand in.
+    // In an array without redundancy no other can stand in.
     let text = refusal("raid0-unequal", |members| members.iter_mut().skip(1).for_each(|member| member.superblock.events += 2));
     assert!(text.contains("member 0 is stale (m0)"), "{text}");
 }
@@ -289,7 +289,7 @@ fn an_old_copy_with_as_many_events_is_stale() {
 /// What looks alike and is a crash while superblocks were written, or no redundancy to go by.
 #[test]
 fn members_of_a_crash_are_no_old_copies() {
-    // Going clean reached one of three: the others are dirty and older. All is resynced, nobody is left out.
+    // Going clean reached one of three: the others are dirty and older. All is resynced, none is left out.
     let (start, left_out, places) = start_of("raid5", |members| {
         for member in &mut members[1..] {
             member.superblock.events += 1;

@@ -76,20 +76,20 @@ fn mistakes() -> Vec<Mistake> {
     let dying = |planted, shape, member| Case { dying: Some(member), slowest: slow, longest, ..with_metadata(planted, shape) };
     let mut mistakes = vec![
         plans("a write that locks no row", || left(4), |level| level.twist = |plan| plan.lock = None),
-        plans("a rebuild that locks no row: level 5", || left(4), |level| level.upkeep_twist = |plan| plan.lock = None),
-        plans("a rebuild that locks no row: level 1", || raid1(2), |level| level.upkeep_twist = |plan| plan.lock = None),
+        plans("a rebuild that locks no row: level 5", || left(4), |level| level.sync_twist = |plan| plan.lock = None),
+        plans("a rebuild that locks no row: level 1", || raid1(2), |level| level.sync_twist = |plan| plan.lock = None),
         plans(
             "a rebuild that locks no row: level 10",
             || raid10(4, Raid10Layout::far(2)),
-            |level| level.upkeep_twist = |plan| plan.lock = None,
+            |level| level.sync_twist = |plan| plan.lock = None,
         ),
         plans("Q in the wrong order", || raid6(5, ParityLayout::RightAsymmetric), |level| level.twist = reverse_q),
-        plans("Q in the wrong order in a rebuild", || raid6(5, ParityLayout::DdfNContinue), |level| level.upkeep_twist = reverse_q),
+        plans("Q in the wrong order in a rebuild", || raid6(5, ParityLayout::DdfNContinue), |level| level.sync_twist = reverse_q),
         plans("parity that is skipped", || left(4), |level| level.twist = skip_parity),
         plans("parity that is skipped: level 6", || raid6(5, ParityLayout::LeftSymmetric), |level| level.twist = skip_parity),
-        plans("a rebuild that writes nothing", || left(4), |level| level.upkeep_twist = |plan| plan.write.clear()),
-        plans("a member that is read before it is rebuilt: level 5", || left(4), |level| level.trusts_stale = true),
-        plans("a member that is read before it is rebuilt: level 1", || raid1(2), |level| level.trusts_stale = true),
+        plans("a rebuild that writes nothing", || left(4), |level| level.sync_twist = |plan| plan.write.clear()),
+        plans("a member that is read before it is rebuilt: level 5", || left(4), |level| level.trusts_recovering = true),
+        plans("a member that is read before it is rebuilt: level 1", || raid1(2), |level| level.trusts_recovering = true),
         after_crashes("a flush that does nothing", Case { slip: Slip::IdleFlush, ..Case::of(Shape::raid5(resync)) }),
         after_crashes("a flush that does nothing: level 1", Case { slip: Slip::IdleFlush, ..Case::of(Shape::raid1(resync)) }),
         after_crashes(
@@ -140,7 +140,7 @@ fn every_mistake_is_found() {
 fn a_check_that_cannot_fail_is_found() {
     let (level, scheme) = left(4);
     let mut blind = Twisted::straight(level);
-    blind.upkeep_twist = |plan| plan.compute.retain(|step| !matches!(step, Step::Compare { .. }));
+    blind.sync_twist = |plan| plan.compute.retain(|step| !matches!(step, Step::Compare { .. }));
     let bench = Bench::new((blind, scheme), 1);
     bench.corrupt(2, 700);
     assert_eq!(differing(&bench.control, SyncAction::Check(None)), Ok(0));

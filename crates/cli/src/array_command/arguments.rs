@@ -201,7 +201,7 @@ pub(crate) struct MemberArguments {
     /// The name of an array that runs
     pub name: String,
 
-    /// Which member: its place (0, 1, ...) or its device
+    /// Which member: its slot (0, 1, ...) or its device
     pub member: String,
 
     /// Which array, where the stack has several
@@ -237,7 +237,7 @@ pub(crate) struct ReplaceArguments {
     /// The name of an array that runs
     pub name: String,
 
-    /// Which member: its place (0, 1, ...) or its device
+    /// Which member: its slot (0, 1, ...) or its device
     pub member: String,
 
     /// A file or block device; what it holds is given up

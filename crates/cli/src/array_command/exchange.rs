@@ -111,7 +111,7 @@ fn finish(output: &Output, client: &mut Client, array: Option<&str>, waits: bool
     }
 }
 
-/// The place that is meant: a number, `memberN`, or the path of the device that is there.
+/// The slot that is meant: a number, `memberN`, or the path of the device that is there.
 fn member_of(client: &mut Client, array: Option<&str>, text: &str) -> Result<(String, usize), Failure> {
     let status = client.status()?;
     let named = |status: &&ArrayStatus| array.is_none_or(|array| status.name == array);
@@ -124,7 +124,7 @@ fn member_of(client: &mut Client, array: Option<&str>, text: &str) -> Result<(St
         return Ok(found);
     }
     let Ok(place) = text.strip_prefix("member").unwrap_or(text).parse() else {
-        return Err(Failure::usage(format!("{text}: no member; name its place (0, 1, ...) or its device as `array status` shows it")));
+        return Err(Failure::usage(format!("{text}: no member; name its slot (0, 1, ...) or its device as `array status` shows it")));
     };
     match &candidates[..] {
         [array] => Ok((array.name.clone(), place)),

@@ -34,11 +34,11 @@ pub(crate) enum Afterlife {
     Return,
 }
 
-/// A mistake besides those of the record.
+/// A mistake besides those of the metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slip {
     None,
-    /// The array's flush reaches nobody.
+    /// The array's flush reaches no member.
     IdleFlush,
     /// A start takes a member that was left behind for one that has everything.
     TrustsStale,
@@ -48,9 +48,9 @@ pub(crate) enum Slip {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) shape: Shape,
-    /// Who is not there any more afterwards.
+    /// The member that is missing afterwards.
     pub(crate) absent: Option<usize>,
-    /// Who dies before, and is back afterwards.
+    /// The member that dies before, and is back afterwards.
     pub(crate) dying: Option<usize>,
     pub(crate) afterlife: Afterlife,
     pub(crate) planted: PlantedMistake,
@@ -143,7 +143,7 @@ fn start_again(case: &Case, memories: &[Arc<Memory>], scenes: &Scenes, seed: u64
     Ok(Arc::new(array))
 }
 
-/// What has been read of an array that nobody writes to: each block once and for all.
+/// What has been read of an array without writes: each block once and for all.
 #[derive(Default)]
 struct Found {
     blocks: Vec<Option<[u8; 512]>>,
@@ -151,7 +151,7 @@ struct Found {
 }
 
 impl Found {
-    /// Reads everything, in parts as they come, several at a time, so that whoever may choose among copies chooses this one and
+    /// Reads everything, in parts as they come, several at a time, so that an array that may choose among copies chooses this one and
     /// that.
     fn read(&mut self, array: &Running, seed: u64) -> Result<(), String> {
         let mut random = Random::with_seed(derive_seed(seed, "reads", self.rounds));

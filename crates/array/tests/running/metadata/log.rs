@@ -105,7 +105,7 @@ fn what_was_not_being_written_survives_a_crash_while_degraded() {
             devices[absent] = None;
             let (found, _) = assembly(&devices);
             assert!(!found.clean && found.start == Start::Ready, "round {round}: {}", found.start);
-            // Who only reads does not write parity that is true, and without it would read rubbish.
+            // A start for reading only does not make parity true, and without that it would read rubbish.
             let reading = StartOptions { read_only: true, ..StartOptions::default() };
             let refused = started(&devices, &reading).err().expect("refused").to_string();
             assert!(refused.contains("only with --force: ") && refused.contains("partial parity log"), "{refused}");

@@ -290,7 +290,7 @@ fn a_member_that_went_on_alone_gets_everything() {
     assert!(content(&array, &reactor) == expected);
 }
 
-/// Whoever was removed belongs to somebody else: its replacement is rebuilt, and not a byte of it changes.
+/// A removed member is not written any more: its replacement is rebuilt, and not a byte of the old one changes.
 #[test]
 fn a_member_that_was_removed_is_left_alone() {
     for shape in Shape::all() {
@@ -311,7 +311,7 @@ fn a_member_that_was_removed_is_left_alone() {
     }
 }
 
-/// A number that somebody else was given meanwhile is his.
+/// A number that another member was given meanwhile is not taken back.
 #[test]
 fn members_that_come_back_take_no_other_members_number() {
     let shape = Shape::with_bitmap(Shape::raid1);

@@ -130,7 +130,7 @@ fn a_start_for_reading_writes_nothing() {
     }
 }
 
-/// Nor does one that may write, until somebody does.
+/// Nor does one that may write, until the first write.
 #[test]
 fn a_start_without_a_write_changes_nothing() {
     for shape in Shape::all() {
@@ -192,7 +192,7 @@ fn bad_blocks_are_read_from_elsewhere() {
     }
 }
 
-/// Whoever writes things down may go away in the middle: the others do it anew, and nobody waits for ever.
+/// A channel may be dropped in the middle of an update: others write it anew, and no piece waits for ever.
 #[test]
 fn a_channel_dropped_while_it_writes_an_update_leaves_no_piece_waiting() {
     for shape in Shape::all() {
@@ -233,7 +233,7 @@ fn forge(member: &Memory, change: impl FnOnce(&mut Superblock)) {
     channel.write_slice(4096, &forged.encode()).expect("written");
 }
 
-/// The newest member says for all where the bitmap is. Another place, which nobody ever looked at, may be the data.
+/// The newest member says for all where the bitmap is. Another member's own offset was never checked, and may be in the data.
 #[test]
 fn a_bitmap_is_written_where_it_is_and_nowhere_else() {
     let shape = Shape::with_bitmap(Shape::raid1);

@@ -140,7 +140,7 @@ impl Parts {
         NewDevice::whole(self.make().device())
     }
 
-    /// Who sits in each place of the array.
+    /// The device in each slot of the array.
     pub(crate) fn seated(&self, control: &Control) -> Vec<Option<Arc<Part>>> {
         let all = self.all.lock().expect("no test thread panics in here");
         let part = |name: &String| all.iter().find(|part| name.ends_with(&format!("(file:{})", part.name))).cloned();

@@ -35,7 +35,7 @@ fn a_check_finds_a_wrong_byte_wherever_it_is() {
     each_array(find_each_corruption, find_each_corruption);
 }
 
-/// Of RAID 6 the parity that nobody needs is compared also without a member.
+/// Of RAID 6 the parity that no read needs is compared also without a member.
 #[test]
 fn a_check_of_a_degraded_array_compares_what_is_left() {
     for absent in 0..5 {
@@ -104,7 +104,7 @@ fn a_spare_takes_the_place_of_a_member_that_fails() {
     assert_eq!(bench.scrub(), Ok(()));
 }
 
-/// What was noted as done need not be done again by the one who comes after.
+/// What was noted as done need not be done again by the next job.
 #[test]
 fn a_rebuild_goes_on_from_its_checkpoint() {
     let arrays: [fn() -> (ParityLevel, Scheme); 2] = [|| raid5(4, ParityLayout::LeftSymmetric), || raid6(5, ParityLayout::DdfNContinue)];
@@ -129,7 +129,7 @@ fn a_rebuild_goes_on_from_its_checkpoint() {
         };
         drop(runner);
         assert!(position < 24 << 9 && position % 512 == 0);
-        // The array is started again from what its record would say.
+        // The array is started again from what its metadata would say.
         let owed_to_1 = Ranges::one(position..24 << 9);
         let seated = bench.parts.seated(&bench.control);
         let starts = seated.iter().enumerate().map(|(member, part)| {
@@ -163,7 +163,7 @@ fn a_member_that_comes_back_is_rebuilt_only_where_it_missed_writes() {
     let missed: Ranges = [0..1024, 6 * 1024..9 * 1024].into_iter().collect();
     let reactor = Reactor::virtual_clock();
     let mut runner = bench.control.sync_runner(&reactor).expect("maintenance");
-    // Somebody else who keeps the array may look at it in this very moment.
+    // Another scheduler of the array may look at it in this very moment.
     let found_out = || {
         let early = runner.start(SyncAction::Rebuild { member: 2 }).expect_err("it would begin with everything");
         assert!(early.to_string().contains("what it lacks is being found out"), "{early}");
@@ -230,7 +230,7 @@ fn pace_and_progress_are_those_of_the_clock() {
     assert!(runner.progress().is_none());
 }
 
-/// Upkeep of an array that nobody uses goes at the higher rate from its beginning to its end, with the flushes of its checkpoints
+/// A sync action on an array that is not in use goes at the higher rate from its beginning to its end, with the flushes of its checkpoints
 /// and whatever else it does for itself: a resync and a rebuild, also with a member missing, a replacement, a check and a repair.
 #[test]
 fn a_sync_action_does_not_take_its_own_requests_for_use() {
