@@ -85,6 +85,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(write_whole(folder.path(), b"a folder").is_err());
         assert!(write_whole(&folder.path().join("none/a"), b"no folder").unwrap_err().to_string().contains("none/a"));
-        assert_eq!(names(folder.path()), [String::new(); 0]);
+        assert_eq!(names(folder.path()), Vec::<String>::new());
     }
 }

@@ -102,7 +102,7 @@ impl Journal {
     /// # Errors
     /// What the system says.
     pub fn make_folder(&mut self, path: &Path) -> Result<(), Error> {
-        self.write(|place| Made::Folder { path: place.from_here(path) })?;
+        self.write(|place| Made::Folder { path: place.as_named(path) })?;
         match fs::create_dir(path) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
@@ -116,7 +116,7 @@ impl Journal {
     /// What the system says; as with all notes, the thing must not be made then.
     pub fn note_file(&mut self, path: &Path, file: &File) -> Result<(), Error> {
         let mark = Mark::of(file).map_err(|error| Error::from_io(path.display(), &error))?;
-        self.write(|place| Made::File { path: place.from_here(path), mark })
+        self.write(|place| Made::File { path: place.as_named(path), mark })
     }
 
     /// Notes that a device will be served in the place of the file `path`.
@@ -124,7 +124,7 @@ impl Journal {
     /// # Errors
     /// As [`Journal::note_file`].
     pub fn note_served(&mut self, path: &Path) -> Result<(), Error> {
-        self.write(|place| Made::Served { path: place.from_here(path) })
+        self.write(|place| Made::Served { path: place.as_named(path) })
     }
 
     /// Notes that there will be a loop device over the file `over`.
@@ -132,7 +132,7 @@ impl Journal {
     /// # Errors
     /// As [`Journal::note_file`].
     pub fn note_loop(&mut self, over: &Path) -> Result<(), Error> {
-        self.write(|place| Made::Loop { over: place.from_here(over) })
+        self.write(|place| Made::Loop { over: place.as_named(over) })
     }
 
     /// Notes the loop device that was made over the file `over`.
@@ -141,7 +141,7 @@ impl Journal {
     /// As [`Journal::note_file`].
     pub fn note_loop_device(&mut self, over: &Path, device: &Path) -> Result<(), Error> {
         let sequence = export::loop_device::sequence(device);
-        self.write(|place| Made::LoopDevice { over: place.from_here(over), path: device.to_owned(), sequence })
+        self.write(|place| Made::LoopDevice { over: place.as_named(over), path: device.to_owned(), sequence })
     }
 
     /// Notes that `source` will be mounted at `point`.
@@ -150,7 +150,7 @@ impl Journal {
     /// As [`Journal::note_file`].
     pub fn note_mount(&mut self, point: &Path, source: &Path) -> Result<(), Error> {
         let sequence = export::loop_device::sequence(source);
-        self.write(|place| Made::Mount { point: place.from_here(point), source: source.to_owned(), sequence })
+        self.write(|place| Made::Mount { point: place.as_named(point), source: source.to_owned(), sequence })
     }
 
     fn write(&mut self, made: impl FnOnce(&Place) -> Made) -> Result<(), Error> {
@@ -234,7 +234,7 @@ impl Place {
     }
 
     /// A path as the journal names it.
-    fn from_here(&self, path: &Path) -> PathBuf {
+    fn as_named(&self, path: &Path) -> PathBuf {
         let below = path.strip_prefix(&self.real).or_else(|_| path.strip_prefix(&self.named));
         below.unwrap_or(path).to_owned()
     }
@@ -335,7 +335,7 @@ pub fn undo_left_behind(folder: &Path) -> Vec<String> {
     };
     // A torn last line names nothing that was made: the entry comes first.
     let mut made: Vec<Made> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let begun_here = made.iter().any(|made| *made == Made::Journal(place.mark)) && place.mark.born.is_some();
+    let begun_here = made.contains(&Made::Journal(place.mark)) && place.mark.born.is_some();
     made.retain(|made| !matches!(made, Made::Journal(_)));
     let mut notes = Vec::new();
     if !made.is_empty() {

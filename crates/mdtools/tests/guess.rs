@@ -289,7 +289,7 @@ fn nothing_is_found_where_there_is_nothing() {
     assert!(found.guesses.is_empty() && found.notes == ["the members show no parity"], "{found:#?}");
     let link = folder.path().join("link");
     fs::hard_link(random[0].as_ref().expect("a path"), &link).expect("linked");
-    let error = Images::open(&guard, &[random[0].clone(), Some(link)]).err().expect("refused");
+    let error = Images::open(&guard, &[random[0].clone(), Some(link)]).expect_err("refused");
     assert!(error.to_string().contains("are the same file"), "{error}");
 
     // The fourth as the sum of the others: a RAID 5 of which nothing tells more.
