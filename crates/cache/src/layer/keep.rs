@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use block::{Blocking, Device, Error, ErrorKind};
+use block::{Blocking, Device, Error, ErrorKind, Info};
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -11,7 +11,7 @@ use super::format::{ALIGNMENT_BYTES, Entry, Layout, Superblock, Tally, decode_pa
 use super::shape::Shape;
 use super::state::State;
 use super::{CacheMode, CacheOptions, dirty_text};
-use crate::beside::open_beside;
+use crate::beside::{first_nonzero, open_beside};
 use crate::policy::Slot;
 use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, sample};
 
@@ -136,7 +136,7 @@ pub(super) fn examine(store: &dyn Device, lower: &dyn Device, facts: &Facts, opt
         return Err(Error::new(ErrorKind::Invalid, text));
     }
     if is_empty {
-        refuse_foreign(&mut channel, layout, store_bytes)?;
+        refuse_foreign(&mut channel, store.info(), layout)?;
     }
     let superblock = Superblock {
         version: 2,
@@ -180,28 +180,21 @@ const PLACES_LOOKED_AT: u64 = 256;
 /// What is to become a store must be empty: signatures of others lie somewhat behind the start, and a store whose beginning was
 /// lost (trimmed, or left out of a sparse copy) still has its map, or its first slots. All of the map is looked at, and of the data
 /// where they begin and places over all the rest.
-fn refuse_foreign(channel: &mut Blocking, layout: Layout, store_bytes: u64) -> Result<(), Error> {
+fn refuse_foreign(channel: &mut Blocking, store: &Info, layout: Layout) -> Result<(), Error> {
     let block = u64::from(layout.block_bytes);
-    let mut look = |offset: u64, length: u64| {
-        let mut bytes = vec![0; length as usize];
-        channel.read_slice(offset, &mut bytes)?;
-        match bytes.iter().position(|&byte| byte != 0) {
-            None => Ok(()),
-            Some(at) => {
-                let text = format!(
-                    "what is to be the cache has no superblock and is not empty (byte {} is not zero): it holds something else, or it is a store \
-                     that has lost its beginning. Name a new file; a disk that holds nothing of worth can be emptied with blkdiscard",
-                    offset + at as u64
-                );
-                Err(Error::new(ErrorKind::Refused, text))
-            }
+    let mut look = |offset: u64, length: u64| match first_nonzero(channel, store, offset, offset + length)? {
+        None => Ok(()),
+        Some(at) => {
+            let text = format!(
+                "what is to be the cache has no superblock and is not empty (byte {at} is not zero): it holds something else, or it is a \
+                 store that has lost its beginning. Name a new file; a disk that holds nothing of worth can be emptied with blkdiscard"
+            );
+            Err(Error::new(ErrorKind::Refused, text))
         }
     };
-    let end = store_bytes / block * block;
+    let end = store.size_bytes / block * block;
     let whole = (layout.data_offset() + DATA_LOOKED_AT_BYTES).min(end);
-    for offset in (0..whole).step_by(PIECE_BYTES as usize) {
-        look(offset, PIECE_BYTES.min(whole - offset))?;
-    }
+    look(0, whole)?;
     let length = 4096.max(block);
     let step = ((end - whole) / PLACES_LOOKED_AT / block * block).max(length);
     (whole..end).step_by(step as usize).try_for_each(|offset| look(offset, length.min(end - offset)))
