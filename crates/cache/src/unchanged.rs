@@ -94,6 +94,13 @@ impl Witness {
         Ok(Witness::decode(&bytes).filter(|witness| witness.generation == generation))
     }
 
+    /// Whether there is one, of whatever time and however damaged.
+    pub(crate) fn is_at(channel: &mut Blocking, offset: u64, block_bytes: u32) -> Result<bool, Error> {
+        let mut head = vec![0; block_bytes as usize];
+        channel.read_slice(offset, &mut head)?;
+        Ok(head[..16] == *MAGIC)
+    }
+
     /// Writes it, in whole blocks. It is durable after the next flush.
     pub(crate) fn write(&self, channel: &mut Blocking, offset: u64, block_bytes: u32) -> Result<(), Error> {
         let mut bytes = self.encode();

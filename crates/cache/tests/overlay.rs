@@ -280,6 +280,88 @@ fn damage_in_the_index_is_named() {
     assert!(error.to_string().contains("page 0 of the index"), "{error}");
 }
 
+/// A device of 8 MiB with a delta that says of three of its five pages that blocks were changed.
+fn changed_in_three_pages() -> (Arc<Memory>, Arc<Memory>) {
+    let lower = lower(8 << 20, 3);
+    let delta = Arc::new(Memory::with(delta_info(lower.info())));
+    let device = overlay(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, KEEP);
+    let mut channel = blocking(&*device);
+    for page in [0, 2, 3] {
+        channel.write_slice(page * 3904 * 512, &[7; 4096]).expect("a write");
+        channel.flush().expect("a flush");
+    }
+    drop((channel, device));
+    (delta, lower)
+}
+
+/// Where the marks of a delta over 8 MiB lie: behind its first MiB, the data, and the witness.
+const MARKS: u64 = (1 << 20) + (8 << 20) + (64 << 10);
+
+/// "For the kind, look for the third": an overlay's delta has an index too, and zeroes in it are blocks that are forgotten.
+#[test]
+fn zeroes_in_a_delta_are_damage_and_not_a_delta_with_less_in_it() {
+    let cases: [(&str, u64, usize, &str); 7] = [
+        ("a page", 512, 512, "page 0 of the index is damaged: it is all zero"),
+        ("another", 512 * 3, 512, "page 2 of the index is damaged: it is all zero"),
+        ("all pages", 512, 5 * 512, "page 0 of the index is damaged: it is all zero"),
+        ("the marks", MARKS, 512, "page 0 of the marks of the index is damaged: it is all zero"),
+        ("the superblock", 0, 512, "is not empty (byte 512 is not zero)"),
+        ("the start", 0, 4096, "has lost its beginning"),
+        ("all before the data", 0, 1 << 20, "has lost its beginning"),
+    ];
+    for (what, offset, length, expected) in cases {
+        let (delta, lower) = changed_in_three_pages();
+        blocking(&*delta).write_slice(offset, &vec![0; length]).expect("a write");
+        let (before, below) = (contents(&*delta), contents(&*lower));
+        let both = || (Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>);
+        for options in [KEEP, THROW_AWAY].into_iter().take(if offset == 0 { 2 } else { 1 }) {
+            let opened = Overlay::open(both().0, both().1, &Facts::none(), options).err();
+            let error = opened.unwrap_or_else(|| panic!("{what}: it is opened with less in it"));
+            assert!(error.to_string().contains(expected), "{what}: {error}");
+        }
+        if offset > 0 {
+            let error = examine(&*delta).expect_err("nothing is shown of it");
+            assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains(expected), "{what}: {error}");
+        }
+        assert!(commit(both().0, both().1, &Facts::none()).is_err(), "{what}: no part of it is committed");
+        assert!(contents(&*lower) == below && contents(&*delta) == before, "{what}: nothing was written");
+    }
+    // What was never changed is zero, and that is right.
+    let (delta, lower) = changed_in_three_pages();
+    blocking(&*delta).write_slice(512 * 2, &[0; 512]).expect("a write");
+    drop(overlay(delta, lower, KEEP));
+}
+
+#[test]
+fn a_delta_of_version_1_is_read_and_gets_its_marks() {
+    let (delta, lower) = changed_in_three_pages();
+    let both = || (Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>);
+    let mut expected = contents(&*lower);
+    [0, 2, 3].into_iter().for_each(|page: usize| expected[page * 3904 * 512..][..4096].fill(7));
+    let make_old = || {
+        let mut superblock = [0; 512];
+        let mut channel = blocking(&*delta);
+        channel.read_slice(0, &mut superblock).expect("a read");
+        assert_eq!(superblock[16], 2, "the version");
+        superblock[16] = 1;
+        let checksum = crc32c::crc32c(&superblock[..508]);
+        superblock[508..].copy_from_slice(&checksum.to_le_bytes());
+        channel.write_slice(0, &superblock).expect("a write");
+        channel.write_slice(MARKS, &[0; 512]).expect("a write");
+    };
+    make_old();
+    assert_eq!(examine(&*delta).expect("readable").expect("a delta").changed_bytes, 3 * 4096);
+    assert_eq!(contents(&*overlay(both().0, both().1, KEEP)), expected);
+    assert_eq!(contents(&*overlay(both().0, both().1, KEEP)), expected, "as version 2");
+    blocking(&*delta).write_slice(512 * 4, &[0; 512]).expect("a write");
+    assert!(Overlay::open(both().0, both().1, &Facts::none(), KEEP).is_err(), "it has marks");
+
+    let (delta, lower) = changed_in_three_pages();
+    let both = || (Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>);
+    assert_eq!(commit(both().0, both().1, &Facts::none()).expect("a commit"), 3 * 4096);
+    assert_eq!(contents(&*overlay(both().0, both().1, KEEP)), expected, "cleared, with marks of the new generation");
+}
+
 #[test]
 fn a_commit_writes_below_and_a_discard_forgets() {
     let lower = lower(4096 << 9, 3);

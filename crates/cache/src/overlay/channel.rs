@@ -1,13 +1,14 @@
 //! One owner's requests on an overlay.
 //!
 //! ```text
-//!              Data            Turn            Pages            Sync
+//!              Data            Turn            Pages            Sync            Marks
 //! read         lower, delta
 //! write        delta
-//! with FUA     delta, FUA      the index's     FUA
-//! flush        delta flush     the index's     write            delta flush
+//! with FUA     delta, FUA      the index's     FUA                              FUA
+//! flush        delta flush     the index's     write            delta flush     FUA
 //! ```
 //!
+//! Marks are written for pages that had no bits before, behind these: a page that has its mark and is zero was lost.
 //! A step ends when all its commands have. What is not needed is left out: a flush without new bits is one flush of the delta.
 
 use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
@@ -16,7 +17,7 @@ use block::{BufMut, Channel, Clock, Completion, Error, ErrorKind, Op, Reactor, R
 use reactor::Woken;
 
 use super::Shared;
-use super::format::encode_page;
+use super::format::{Row, encode_page};
 use super::index::{Index, Snapshot};
 use super::turn::Waiter;
 use crate::lane::Lane;
@@ -46,6 +47,7 @@ enum Step {
     Turn,
     Pages { then_sync: bool },
     Sync,
+    Marks,
 }
 
 struct Running {
@@ -223,7 +225,8 @@ impl OverlayChannel {
     fn end_step(&mut self, slot: usize) {
         let running = self.running(slot);
         let failed = running.error.is_some();
-        match running.step {
+        let step = running.step;
+        match step {
             Step::Data if failed => self.finish(slot),
             Step::Data => match running.kind {
                 Kind::Read { .. } => self.finish(slot),
@@ -243,10 +246,15 @@ impl OverlayChannel {
                 running.left = 1;
                 self.delta.send(Request::new(below_tag(slot, 0), Op::Flush));
             }
-            Step::Pages { .. } | Step::Sync => {
+            Step::Pages { .. } | Step::Sync if !failed && self.write_marks(slot) => (),
+            Step::Pages { .. } | Step::Sync | Step::Marks => {
+                let running = self.running(slot);
                 let snapshot = std::mem::take(&mut running.snapshot);
                 if !failed {
-                    self.index_mut().settle(&snapshot);
+                    let mut index = self.index_mut();
+                    let marks = index.unmarked_in(&snapshot);
+                    index.settle_marks(marks);
+                    index.settle(&snapshot);
                 }
                 self.hand_turn_on();
                 self.finish(slot);
@@ -286,7 +294,7 @@ impl OverlayChannel {
             let mut next_page = None;
             for (number, bits) in &snapshot.0 {
                 let mut page = vec![0; block];
-                encode_page(self.shared.generation, *number, &index.image(*number, bits), &mut page);
+                encode_page(Row::Blocks, self.shared.generation, *number, &index.image(*number, bits), &mut page);
                 match writes.last_mut() {
                     Some((_, bytes)) if next_page == Some(*number) && bytes.len() < PAGES_TOGETHER * block => bytes.append(&mut page),
                     _ => writes.push((shape.page_offset(*number), page)),
@@ -309,6 +317,29 @@ impl OverlayChannel {
             buffer.copy_from_slice(&bytes);
             self.delta.send(Request::new(below_tag(slot, part), Op::Write { offset, from: buffer.freeze(), fua }));
         }
+    }
+
+    /// Marks the pages that are on the delta now and were zero before. False when there are none.
+    fn write_marks(&mut self, slot: usize) -> bool {
+        let snapshot = std::mem::take(&mut self.running(slot).snapshot);
+        let images = {
+            let index = self.index();
+            index.mark_images(&index.unmarked_in(&snapshot))
+        };
+        let (shape, generation) = (self.shared.shape, self.shared.generation);
+        let running = self.running(slot);
+        running.snapshot = snapshot;
+        running.step = Step::Marks;
+        running.left = images.0.len();
+        for (part, (number, bits)) in images.0.iter().enumerate() {
+            let mut page = vec![0; shape.block_bytes as usize];
+            encode_page(Row::Marks, generation, *number, bits, &mut page);
+            let mut buffer = BufMut::zeroed(page.len());
+            buffer.copy_from_slice(&page);
+            let op = Op::Write { offset: shape.mark_page_offset(*number), from: buffer.freeze(), fua: true };
+            self.delta.send(Request::new(below_tag(slot, part), op));
+        }
+        !images.0.is_empty()
     }
 
     fn finish(&mut self, slot: usize) {

@@ -6,15 +6,20 @@ use crate::frame::{Frame, corrupt, is_sealed, long, seal_page, word};
 
 const FRAME: Frame = Frame {
     magic: b"raidloom overlay",
-    version: 1,
+    version: 2,
     name: "a delta",
     foreign: "it holds something else than the delta of an overlay; name a new file",
     name_at: 72,
 };
+/// Without marks of the pages that are not zero. It is read, and made 2 when it is written to.
+const FRAME_1: Frame = Frame { version: 1, ..FRAME };
 /// What stands in front of the bits of a page.
 const PAGE_HEADER_BYTES: usize = 24;
 /// Data never begin before the first multiple of this.
 pub(super) const DATA_ALIGNMENT_BYTES: u64 = 1 << 20;
+/// Room for the witness, and for the marks behind it, both at the end of the delta, in bytes.
+const WITNESS_ROOM_BYTES: u64 = 64 << 10;
+const MARKS_ROOM_BYTES: u64 = 512 << 10;
 
 /// What a delta is in the middle of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +70,23 @@ impl Shape {
         self.data_offset() + self.size_bytes
     }
 
+    /// How many pages of the index share a mark: one, unless the marks of all had no room.
+    pub(super) fn pages_per_mark(self) -> u64 {
+        let room = (MARKS_ROOM_BYTES / u64::from(self.block_bytes)).max(1) * self.blocks_per_page();
+        self.pages().div_ceil(room).next_power_of_two()
+    }
+
+    /// How many pages the marks take; each has room for as many marks as a page of the index has for blocks.
+    pub(super) fn mark_pages(self) -> u64 {
+        self.pages().div_ceil(self.pages_per_mark()).div_ceil(self.blocks_per_page())
+    }
+
+    /// Where a page of marks lies, in bytes: behind the witness.
+    pub(super) fn mark_page_offset(self, page: u64) -> u64 {
+        let block = u64::from(self.block_bytes);
+        self.witness_offset() + WITNESS_ROOM_BYTES.max(block) + page * block
+    }
+
     /// How large the delta has to be, in bytes. What lies at the end of the device below, a spare partition table or a
     /// superblock, does not lie at the end of the delta, which would pass for something else.
     pub(super) fn delta_bytes(self) -> u64 {
@@ -75,6 +97,8 @@ impl Shape {
 /// The superblock of a delta.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Superblock {
+    /// What the format was when it was written.
+    pub(super) version: u32,
     pub(super) state: DeltaState,
     pub(super) shape: Shape,
     pub(super) fingerprint: u64,
@@ -92,7 +116,8 @@ impl Superblock {
             DeltaState::Clearing => 3,
         };
         let longs = [self.shape.size_bytes, self.fingerprint, self.generation, self.shape.pages(), self.shape.data_offset()];
-        FRAME.encode(&[state, self.shape.block_bytes], &longs, &self.name, block);
+        let frame = if self.version == FRAME_1.version { &FRAME_1 } else { &FRAME };
+        frame.encode(&[state, self.shape.block_bytes], &longs, &self.name, block);
     }
 
     /// Reads a block of the delta; `None` when it is all zero.
@@ -101,7 +126,9 @@ impl Superblock {
     /// [`ErrorKind::Refused`] for something else than an overlay's delta or another version of it, [`ErrorKind::Corrupt`]
     /// for a damaged one.
     pub(super) fn decode(block: &[u8]) -> Result<Option<Superblock>, Error> {
-        let Some(name) = FRAME.decode(block)? else { return Ok(None) };
+        let version = word(block, 16);
+        let frame = if version == FRAME_1.version { &FRAME_1 } else { &FRAME };
+        let Some(name) = frame.decode(block)? else { return Ok(None) };
         let state = match word(block, 20) {
             1 => DeltaState::InUse,
             2 => DeltaState::Committing,
@@ -114,7 +141,7 @@ impl Superblock {
         if !sane || (shape.pages(), shape.data_offset()) != (long(block, 56), long(block, 64)) {
             return Err(corrupt("the superblock's sizes contradict one another"));
         }
-        Ok(Some(Superblock { state, shape, fingerprint: long(block, 40), generation: long(block, 48), name }))
+        Ok(Some(Superblock { version, state, shape, fingerprint: long(block, 40), generation: long(block, 48), name }))
     }
 
     /// Whether the delta may lie over a device of this shape.
@@ -133,9 +160,18 @@ impl Superblock {
     }
 }
 
-/// Fills a page of the index.
-pub(super) fn encode_page(generation: u64, number: u64, bits: &[u64], block: &mut [u8]) {
-    block[4..8].fill(0);
+/// What the bits of a page say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Row {
+    /// Which blocks are in the delta: a page of the index.
+    Blocks = 0,
+    /// Which pages of the index are not zero.
+    Marks = 1,
+}
+
+/// Fills a page.
+pub(super) fn encode_page(row: Row, generation: u64, number: u64, bits: &[u64], block: &mut [u8]) {
+    block[4..8].copy_from_slice(&(row as u32).to_le_bytes());
     block[8..16].copy_from_slice(&generation.to_le_bytes());
     block[16..24].copy_from_slice(&number.to_le_bytes());
     for (place, bits) in block[PAGE_HEADER_BYTES..].chunks_mut(8).zip(bits) {
@@ -144,16 +180,18 @@ pub(super) fn encode_page(generation: u64, number: u64, bits: &[u64], block: &mu
     seal_page(block);
 }
 
-/// The bits of a page of the index; `None` when it has none.
+/// The bits of a page; `None` when it is all zero.
 ///
 /// # Errors
 /// [`ErrorKind::Corrupt`] with the page's number.
-pub(super) fn decode_page(generation: u64, number: u64, block: &[u8]) -> Result<Option<Box<[u64]>>, Error> {
+pub(super) fn decode_page(row: Row, generation: u64, number: u64, block: &[u8]) -> Result<Option<Box<[u64]>>, Error> {
     if block.iter().all(|&byte| byte == 0) {
         return Ok(None);
     }
     let what = if !is_sealed(block) {
         "checksum"
+    } else if word(block, 4) != row as u32 {
+        "kind"
     } else if long(block, 8) != generation {
         "generation"
     } else if long(block, 16) != number {
@@ -162,7 +200,16 @@ pub(super) fn decode_page(generation: u64, number: u64, block: &[u8]) -> Result<
         let bits = block[PAGE_HEADER_BYTES..].chunks(8).map(|bits| u64::from_le_bytes(bits.try_into().expect("eight bytes")));
         return Ok(Some(bits.collect()));
     };
-    Err(corrupt(format!("page {number} of the index is damaged: its {what} is wrong")))
+    Err(damaged(row, number, &format!("its {what} is wrong")))
+}
+
+/// The error of a page that is not what was written.
+pub(super) fn damaged(row: Row, number: u64, what: &str) -> Error {
+    let name = match row {
+        Row::Blocks => "the index",
+        Row::Marks => "the marks of the index",
+    };
+    corrupt(format!("page {number} of {name} is damaged: {what}"))
 }
 
 #[cfg(test)]
@@ -171,6 +218,7 @@ mod tests {
 
     fn superblock() -> Superblock {
         Superblock {
+            version: 2,
             state: DeltaState::Committing,
             shape: Shape { block_bytes: 512, size_bytes: 3 << 30 },
             fingerprint: 0x1234_5678_9abc_def0,
@@ -185,12 +233,16 @@ mod tests {
         superblock().encode(&mut block);
         assert_eq!(Superblock::decode(&block).expect("valid"), Some(superblock()));
         assert_eq!(&block[..16], b"raidloom overlay");
-        assert_eq!((word(&block, 16), word(&block, 20), word(&block, 24)), (1, 2, 512));
+        assert_eq!((word(&block, 16), word(&block, 20), word(&block, 24)), (2, 2, 512));
         assert_eq!((long(&block, 32), long(&block, 40), long(&block, 48)), (3 << 30, 0x1234_5678_9abc_def0, 7));
         // 3 GiB are 6291456 blocks, 3904 to a page.
         assert_eq!((long(&block, 56), long(&block, 64)), (1612, 1 << 20));
         assert_eq!(&block[72..78], b"raid0(");
         assert!(block[512..].iter().all(|&byte| byte == 0));
+
+        let old = Superblock { version: 1, ..superblock() };
+        old.encode(&mut block);
+        assert_eq!((Superblock::decode(&block).expect("valid"), word(&block, 16)), (Some(old), 1));
     }
 
     #[test]
@@ -216,26 +268,31 @@ mod tests {
     fn every_damaged_byte_of_a_page_is_noticed() {
         let bits: Vec<u64> = (0..61).map(|number| 0x0101_0101_0101_0101 * number).collect();
         let mut block = [0; 512];
-        encode_page(3, 9, &bits, &mut block);
-        assert_eq!(decode_page(3, 9, &block).expect("valid").expect("there")[..], bits[..]);
+        encode_page(Row::Blocks, 3, 9, &bits, &mut block);
+        assert_eq!(decode_page(Row::Blocks, 3, 9, &block).expect("valid").expect("there")[..], bits[..]);
         assert_eq!(block[24 + 8], 1, "the second word begins behind the first");
         for at in 0..512 {
             block[at] ^= 0x80;
-            assert!(decode_page(3, 9, &block).is_err(), "byte {at}");
+            assert!(decode_page(Row::Blocks, 3, 9, &block).is_err(), "byte {at}");
             block[at] ^= 0x80;
         }
-        assert!(decode_page(4, 9, &block).expect_err("of an earlier life").to_string().contains("generation"));
-        assert!(decode_page(3, 8, &block).expect_err("of another place").to_string().contains("number"));
+        assert!(decode_page(Row::Marks, 3, 9, &block).expect_err("of another kind").to_string().contains("kind"));
+        assert!(decode_page(Row::Blocks, 4, 9, &block).expect_err("of an earlier life").to_string().contains("generation"));
+        assert!(decode_page(Row::Blocks, 3, 8, &block).expect_err("of another place").to_string().contains("number"));
     }
 
     #[test]
     fn the_parts_of_a_delta_do_not_meet() {
         for block_bytes in [512, 4096, 65536] {
-            for blocks in [1, 3903, 3904, 3905, 1 << 22] {
+            for blocks in [1, 3903, 3904, 3905, 1 << 22, 1 << 36, 1 << 38] {
                 let shape = Shape { block_bytes, size_bytes: blocks * u64::from(block_bytes) };
                 assert!(shape.pages() * shape.blocks_per_page() >= blocks);
                 assert!(shape.page_offset(shape.pages()) <= shape.data_offset());
                 assert_eq!(shape.delta_bytes() - shape.data_offset(), shape.size_bytes + (1 << 20));
+                let marks_end = shape.mark_page_offset(shape.mark_pages());
+                assert!(marks_end + (64 << 10) <= shape.delta_bytes(), "the end of the delta stays free");
+                let marks = shape.mark_pages() * shape.blocks_per_page();
+                assert!(marks * shape.pages_per_mark() >= shape.pages());
             }
         }
     }

@@ -4,6 +4,7 @@
 //! page      0         1         2                 only pages with a bit set take memory
 //! present   0110…               1111…             what reads follow
 //! durable   0100…               1111…             what the index on the delta says, or is about to
+//! marked    1         0         1                 pages that are known not to be zero there, or of several one
 //! ```
 //!
 //! Bits only ever go from 0 to 1. A page is dirty as long as the two rows differ.
@@ -20,8 +21,10 @@ struct Page {
 /// The two rows of bits.
 pub(super) struct Index {
     blocks_per_page: u64,
+    pages_per_mark: u64,
     pages: BTreeMap<u64, Page>,
     dirty: BTreeSet<u64>,
+    marked: BTreeSet<u64>,
     present_blocks: u64,
 }
 
@@ -31,7 +34,14 @@ pub(super) struct Snapshot(pub(super) Vec<(u64, Box<[u64]>)>);
 
 impl Index {
     pub(super) fn new(shape: Shape) -> Index {
-        Index { blocks_per_page: shape.blocks_per_page(), pages: BTreeMap::new(), dirty: BTreeSet::new(), present_blocks: 0 }
+        Index {
+            blocks_per_page: shape.blocks_per_page(),
+            pages_per_mark: shape.pages_per_mark(),
+            pages: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            marked: BTreeSet::new(),
+            present_blocks: 0,
+        }
     }
 
     fn words(&self) -> usize {
@@ -42,6 +52,50 @@ impl Index {
     pub(super) fn load(&mut self, number: u64, bits: Box<[u64]>) {
         self.present_blocks += bits.iter().map(|bits| u64::from(bits.count_ones())).sum::<u64>();
         self.pages.insert(number, Page { present: bits.clone(), durable: bits });
+    }
+
+    /// Takes a page of marks as it was found on the delta.
+    pub(super) fn load_marks(&mut self, number: u64, bits: &[u64]) {
+        let set = (0..self.blocks_per_page).filter(|bit| bits[(bit / 64) as usize] >> (bit % 64) & 1 == 1);
+        self.marked.extend(set.map(|bit| number * self.blocks_per_page + bit));
+    }
+
+    /// The first page with a mark that says that it, or one of those that share the mark, is not zero, though all of them are.
+    pub(super) fn first_lost(&self) -> Option<u64> {
+        let first = |mark: &u64| mark * self.pages_per_mark;
+        self.marked.iter().map(first).find(|&first| self.pages.range(first..first + self.pages_per_mark).next().is_none())
+    }
+
+    /// The marks that are missing for pages with durable bits.
+    pub(super) fn unmarked(&self) -> BTreeSet<u64> {
+        let marks =
+            self.pages.iter().filter(|(_, page)| page.durable.iter().any(|&bits| bits != 0)).map(|(page, _)| page / self.pages_per_mark);
+        marks.filter(|mark| !self.marked.contains(mark)).collect()
+    }
+
+    /// The marks that are missing for the pages of a snapshot.
+    pub(super) fn unmarked_in(&self, snapshot: &Snapshot) -> BTreeSet<u64> {
+        snapshot.0.iter().map(|(page, _)| page / self.pages_per_mark).filter(|mark| !self.marked.contains(mark)).collect()
+    }
+
+    /// The pages of marks, by number, that hold one of these, as they are to be on the delta.
+    pub(super) fn mark_images(&self, marks: &BTreeSet<u64>) -> Snapshot {
+        let numbers: BTreeSet<u64> = marks.iter().map(|mark| mark / self.blocks_per_page).collect();
+        let image = |number: u64| {
+            let first = number * self.blocks_per_page;
+            let range = first..first + self.blocks_per_page;
+            let mut bits = vec![0_u64; self.words()];
+            for mark in self.marked.range(range.clone()).chain(marks.range(range)) {
+                bits[((mark - first) / 64) as usize] |= 1 << ((mark - first) % 64);
+            }
+            (number, bits.into())
+        };
+        Snapshot(numbers.into_iter().map(image).collect())
+    }
+
+    /// The marks are on the delta.
+    pub(super) fn settle_marks(&mut self, mut marks: BTreeSet<u64>) {
+        self.marked.append(&mut marks);
     }
 
     /// How many blocks are in the delta.

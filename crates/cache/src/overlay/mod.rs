@@ -70,7 +70,8 @@ impl Overlay {
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when the delta is too small or the sizes do not fit, [`ErrorKind::Refused`] when it holds
-    /// something else, was made over another device or one that was written to since, or a commit was interrupted, [`ErrorKind::Corrupt`] when it is damaged,
+    /// something else, was made over another device or one that was written to since, or a commit was interrupted,
+    /// [`ErrorKind::Corrupt`] when it is damaged,
     /// and whatever its device says.
     pub fn open(delta: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts, options: OverlayOptions) -> Result<Overlay, Error> {
         let shape = shape(delta.info(), lower.info())?;

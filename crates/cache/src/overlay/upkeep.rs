@@ -1,13 +1,14 @@
 //! What is done to a delta while nobody uses it: made, loaded, written back, thrown away.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use block::{Blocking, Device, DiscardSupport, Emulated, Error, ErrorKind, Op};
+use block::{Blocking, Device, DiscardSupport, Emulated, Error, ErrorKind, Info, Op};
 
-use super::format::{DATA_ALIGNMENT_BYTES, DeltaState, Shape, Superblock, decode_page};
-use super::index::Index;
+use super::format::{DATA_ALIGNMENT_BYTES, DeltaState, Row, Shape, Superblock, damaged, decode_page, encode_page};
+use super::index::{Index, Snapshot};
 use super::shape;
-use crate::beside::open_beside;
+use crate::beside::{first_nonzero, open_beside};
 use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, sample};
 
 /// How much is read or written at a time.
@@ -41,7 +42,7 @@ pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, facts: 
     let mut channel = open_beside(delta)?;
     let found = read_superblock(&mut channel, shape.block_bytes)?;
     if found.is_none() {
-        refuse_foreign(&mut channel)?;
+        refuse_foreign(&mut channel, delta.info(), shape, keep)?;
     }
     if !keep {
         if found.is_some() {
@@ -59,7 +60,7 @@ pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, facts: 
         None if delta.info().read_only => return Err(Error::new(ErrorKind::ReadOnly, "the delta is empty and cannot be written")),
         None => {
             let (name, fingerprint) = (lower.describe().to_string(), fingerprint(lower, shape.block_bytes)?);
-            let mut superblock = Superblock { state: DeltaState::Clearing, shape, fingerprint, generation: 0, name };
+            let mut superblock = Superblock { version: 2, state: DeltaState::Clearing, shape, fingerprint, generation: 0, name };
             finish_clearing(&mut channel, delta, &mut superblock)?;
             write_witness(&mut channel, &superblock, sample(lower, shape.block_bytes)?, &facts.leaves)?;
             return Ok(Loaded { generation: superblock.generation, index: Index::new(shape), note });
@@ -77,11 +78,14 @@ pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, facts: 
     if let Some(why) = doubt {
         note = Some(format!("the delta is believed to belong to the device below by a sample of its data: the device {why}"));
     }
+    let mut index = read_index(&mut channel, &superblock)?;
     if let Some(witness) = witness.filter(|_| !delta.info().read_only) {
         // From now on more is known.
         write_witness(&mut channel, &superblock, witness, &facts.leaves)?;
     }
-    let index = read_index(&mut channel, &superblock)?;
+    if !delta.info().read_only {
+        complete_marks(&mut channel, &mut superblock, &mut index)?;
+    }
     Ok(Loaded { generation: superblock.generation, index, note })
 }
 
@@ -237,17 +241,24 @@ fn read_superblock(channel: &mut Blocking, block_bytes: u32) -> Result<Option<Su
     Superblock::decode(&block)
 }
 
-/// Signatures of others lie somewhat behind the start: what is to become a delta must be zero as far as data cannot lie.
-fn refuse_foreign(channel: &mut Blocking) -> Result<(), Error> {
-    let mut bytes = vec![0; DATA_ALIGNMENT_BYTES as usize];
-    channel.read_slice(0, &mut bytes)?;
-    match bytes.iter().position(|&byte| byte != 0) {
-        None => Ok(()),
-        Some(at) => {
-            let text = format!("what is to be the delta holds something already (byte {at} is not zero); name a new file");
-            Err(Error::new(ErrorKind::Refused, text))
-        }
+/// Signatures of others lie somewhat behind the start: what is to become a delta must be zero as far as data cannot lie. One that
+/// has lost its beginning (trimmed, or left out of a sparse copy) still has the rest of its index, or its witness.
+fn refuse_foreign(channel: &mut Blocking, delta: &Info, shape: Shape, keep: bool) -> Result<(), Error> {
+    // What is not kept has no index, and data of an earlier time may lie there.
+    let end = if keep { shape.data_offset() } else { DATA_ALIGNMENT_BYTES };
+    if let Some(at) = first_nonzero(channel, delta, 0, end)? {
+        let text = format!(
+            "what is to be the delta has no superblock and is not empty (byte {at} is not zero): it holds something else, or it is a \
+             delta that has lost its beginning; name a new file"
+        );
+        return Err(Error::new(ErrorKind::Refused, text));
     }
+    if Witness::is_at(channel, shape.witness_offset(), shape.block_bytes)? {
+        let text = "the delta has lost its beginning, and with it what says which blocks were changed. Restore it, or name a new file; a \
+                    disk that holds nothing of worth can be emptied with blkdiscard";
+        return Err(Error::new(ErrorKind::Refused, text));
+    }
+    Ok(())
 }
 
 fn write_superblock(channel: &mut Blocking, superblock: &Superblock) -> Result<(), Error> {
@@ -255,6 +266,43 @@ fn write_superblock(channel: &mut Blocking, superblock: &Superblock) -> Result<(
     superblock.encode(&mut block);
     channel.write_slice(0, &block)?;
     channel.flush()
+}
+
+/// Writes the marks that are missing: all of a delta of version 1, and those of pages that were written right before a crash.
+fn complete_marks(channel: &mut Blocking, superblock: &mut Superblock, index: &mut Index) -> Result<(), Error> {
+    if superblock.version == 1 {
+        write_all_marks(channel, superblock, index)?;
+        superblock.version = 2;
+        return write_superblock(channel, superblock);
+    }
+    let marks = index.unmarked();
+    if !marks.is_empty() {
+        write_marks(channel, superblock, &index.mark_images(&marks))?;
+        channel.flush()?;
+        index.settle_marks(marks);
+    }
+    Ok(())
+}
+
+/// Marks what the index has and nothing else, and makes it durable.
+fn write_all_marks(channel: &mut Blocking, superblock: &Superblock, index: &mut Index) -> Result<(), Error> {
+    let shape = superblock.shape;
+    let marks = index.unmarked();
+    index.settle_marks(marks.clone());
+    let mut images: BTreeMap<u64, Box<[u64]>> =
+        (0..shape.mark_pages()).map(|number| (number, vec![0; (shape.blocks_per_page() / 64) as usize].into())).collect();
+    images.extend(index.mark_images(&marks).0);
+    write_marks(channel, superblock, &Snapshot(images.into_iter().collect()))?;
+    channel.flush()
+}
+
+fn write_marks(channel: &mut Blocking, superblock: &Superblock, images: &Snapshot) -> Result<(), Error> {
+    let shape = superblock.shape;
+    let mut page = vec![0; shape.block_bytes as usize];
+    images.0.iter().try_for_each(|(number, bits)| {
+        encode_page(Row::Marks, superblock.generation, *number, bits, &mut page);
+        channel.write_slice(shape.mark_page_offset(*number), &page)
+    })
 }
 
 /// From the state `Clearing`, on the delta or about to be, to an empty delta in use.
@@ -266,8 +314,11 @@ fn finish_clearing(channel: &mut Blocking, delta: &dyn Device, superblock: &mut 
         channel.run(Op::Discard { offset: shape.data_offset(), length: shape.size_bytes })?;
     }
     channel.flush()?;
+    superblock.version = 2;
     superblock.state = DeltaState::InUse;
     superblock.generation += 1;
+    // Of this generation: a crash from here on leaves the superblock as it was, and the clearing begins again.
+    write_all_marks(channel, superblock, &mut Index::new(shape))?;
     write_superblock(channel, superblock)
 }
 
@@ -282,12 +333,28 @@ fn read_index(channel: &mut Blocking, superblock: &Superblock) -> Result<Index, 
         bytes.resize((count * block) as usize, 0);
         channel.read_slice(shape.page_offset(first), &mut bytes)?;
         for (number, page) in (first..).zip(bytes.chunks(block as usize)) {
-            if let Some(bits) = decode_page(superblock.generation, number, page)? {
+            if let Some(bits) = decode_page(Row::Blocks, superblock.generation, number, page)? {
                 index.load(number, bits);
             }
         }
     }
+    if superblock.version > 1 {
+        read_marks(channel, superblock, &mut index)?;
+    }
     Ok(index)
+}
+
+/// Pages of the index that are zero must have been so always.
+fn read_marks(channel: &mut Blocking, superblock: &Superblock, index: &mut Index) -> Result<(), Error> {
+    const LOST: &str = "it is all zero, as trim or a lost extent leaves it";
+    let shape = superblock.shape;
+    let mut page = vec![0; shape.block_bytes as usize];
+    for number in 0..shape.mark_pages() {
+        channel.read_slice(shape.mark_page_offset(number), &mut page)?;
+        let bits = decode_page(Row::Marks, superblock.generation, number, &page)?;
+        index.load_marks(number, &bits.ok_or_else(|| damaged(Row::Marks, number, LOST))?);
+    }
+    index.first_lost().map_or(Ok(()), |number| Err(damaged(Row::Blocks, number, LOST)))
 }
 
 /// All that is in the delta to the device below, in address order.
