@@ -1,4 +1,4 @@
-//! `raidloom overlay` on files: what was written is shown, thrown away and written back.
+//! `raidloom overlay` and `raidloom cache salvage` on files: what was written is shown, thrown away and written back.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -55,4 +55,49 @@ fn a_delta_is_shown_thrown_away_and_written_back() {
     let (code, _, stderr) = raidloom(folder, &["overlay", "commit", overlay]);
     assert!(code == 4 && stderr.contains("somebody has written"), "{code}: {stderr}");
     assert_eq!(fs::read(folder.join("disk.img")).expect("an image"), before);
+}
+
+/// "No way to the dirty blocks once the fingerprint differs": they are shown, and come out with every byte.
+#[test]
+fn dirty_blocks_come_out_of_a_store_whose_device_was_written_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let read = |name: &str| fs::read(folder.join(name)).expect("a file");
+    let image: Vec<u8> = (0..SIZE).map(|at| (at >> 9) as u8 | 1).collect();
+    let dirty: Vec<u8> = (0..5 * 4096).map(|at| (at % 251) as u8).collect();
+    fs::write(folder.join("disk.img"), &image).expect("an image");
+    fs::write(folder.join("dirty.img"), &dirty).expect("an image");
+    let cache = "cache(mode=write-back, file:store.img?size=4MiB, disk.img)";
+    json(folder, &["array", "write", "dirty.img", cache]);
+    assert!(read("disk.img") == image, "it is in the cache alone");
+
+    let mut expected = image;
+    let disk = File::options().write(true).open(folder.join("disk.img")).expect("an image");
+    for at in [4096, 3 << 20] {
+        disk.write_all_at(&[0xff; 512], at).expect("somebody writes below");
+        expected[at as usize..][..512].fill(0xff);
+    }
+    let (code, _, stderr) = raidloom(folder, &["cache", "flush", cache]);
+    assert!(code == 4 && stderr.contains("cache salvage"), "{code}: {stderr}");
+    assert!(read("disk.img") == expected, "what is refused is not written");
+
+    let store = read("store.img");
+    let seen = json(folder, &["cache", "salvage", "store.img", "disk.img"]);
+    assert_eq!((&seen["dirty_bytes"], &seen["ranges"][0]), (&serde_json::json!(5 * 4096), &serde_json::json!([0, 5 * 4096])));
+    assert!(seen["device_now"].as_str().is_some_and(|now| now.contains("written")), "{seen}");
+    assert!(read("disk.img") == expected, "it is only shown");
+
+    json(folder, &["cache", "salvage", "store.img", "--file", "blocks.img"]);
+    let blocks = read("blocks.img");
+    assert!(blocks[..dirty.len()] == dirty && blocks[dirty.len()..].iter().all(|&byte| byte == 0) && blocks.len() == expected.len());
+    json(folder, &["cache", "salvage", "store.img", "disk.img", "--write"]);
+    expected[..dirty.len()].copy_from_slice(&dirty);
+    assert!(read("disk.img") == expected, "they are over what was there, and nothing else is");
+    assert!(read("store.img") == store, "the store is only read");
+
+    // What is damaged is named, and nothing is made of nothing.
+    File::options().write(true).open(folder.join("store.img")).expect("a store").write_all_at(&[0; 512], 1 << 20).expect("a page is lost");
+    let (code, _, stderr) = raidloom(folder, &["cache", "salvage", "store.img", "--file", "more.img"]);
+    assert!(code == 1 && stderr.contains("page 0 of the map"), "{code}: {stderr}");
+    assert!(!folder.join("more.img").exists());
 }

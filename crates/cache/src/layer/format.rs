@@ -156,7 +156,8 @@ impl Superblock {
             return refused(format!("of {}; this device has {}", size_text(self.size_bytes), size_text(size_bytes)));
         }
         if self.layout.block_bytes != block_bytes {
-            return refused(format!("with logical blocks of {} bytes; here they have {block_bytes}", self.layout.block_bytes));
+            let wanted = self.layout.block_bytes;
+            return refused(format!("with logical blocks of {wanted} bytes; here they have {block_bytes} (file:PATH?block={wanted})"));
         }
         if self.layout.slot_bytes != slot_bytes {
             let (made, now) = (size_text(self.layout.slot_bytes.into()), size_text(slot_bytes.into()));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use block::{BufMut, Device, Error, ErrorKind};
+use block::{Device, Error, ErrorKind};
 
 use super::format::{Entry, Superblock, decode_page};
 use super::keep::look_below;
@@ -96,13 +96,12 @@ pub fn salvage(store: &dyn Device, lower: Option<(&dyn Device, &Facts)>, target:
         let start = block * slot_bytes;
         let length = slot_bytes.min(found.device_bytes - start);
         if let Some(to) = &mut to {
-            match channel.read(layout.data_offset() + slot * slot_bytes, BufMut::zeroed(length as usize)) {
-                Ok(data) => to.write(start, data.freeze())?,
-                Err(error) => {
-                    found.lose(format!("bytes {start}+{length}: {error}"));
-                    continue;
-                }
+            let mut data = vec![0; length as usize];
+            if let Err(error) = channel.read_slice(layout.data_offset() + slot * slot_bytes, &mut data) {
+                found.lose(format!("bytes {start}+{length}: {error}"));
+                continue;
             }
+            to.write_slice(start, &data)?;
         }
         match found.ranges.last_mut() {
             Some((first, so_far)) if *first + *so_far == start => *so_far += length,

@@ -58,7 +58,7 @@ text. A cache on a file or device has the size of that.")]
         cache: Option<usize>,
     },
 
-    /// Get at the dirty blocks of a store that is refused: what it has, and out of it to a file or the device
+    /// Show the dirty blocks of a store, also of one that is refused, or write them to a file or the device
     #[command(after_long_help = "\
 Examples:
   raidloom cache salvage /ssd/cache.img disk.img
@@ -67,7 +67,7 @@ Examples:
 
 Without --write or --file nothing is written: it says what the store has and how the device has
 changed since. The store stays as it is; remove it when nothing in it is wanted any more.
-What cannot be read is named, and the exit code is 1 then.")]
+What cannot be read is left out and named, and the exit code is 1 then.")]
     Salvage(Box<SalvageArguments>),
 
     /// Write out what is dirty in a cache, so that the device below is complete without it
@@ -94,8 +94,7 @@ pub(crate) struct SalvageArguments {
     /// The store: a file, or the stack text of what it lies on; it is only read
     pub store: String,
 
-    /// The device that the cache was made for, as it stands in the cache: how it has changed is said
-    #[arg(required_unless_present = "file")]
+    /// The device that the cache was made for: how it has changed since is said
     pub device: Option<String>,
 
     /// Write the blocks to their places on the device, over what it has there now

@@ -6,7 +6,7 @@ use block::{Device, Node, size_text};
 use cache::Salvaged;
 use host::guard::{Consent, Guard};
 use serde_json::json;
-use stack::BuildContext;
+use stack::{BuildContext, Stack};
 
 use super::arguments::SalvageArguments;
 use super::overlay::{build, done, open, parse};
@@ -69,55 +69,92 @@ pub(super) fn flush(output: &Output, text: &str, consent: &UseConsent) -> Result
 
 /// Shows the dirty blocks of a store whose device has changed, or writes them out of it.
 pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(), Failure> {
+    if let Some(path) = arguments.file.as_ref().filter(|path| path.symlink_metadata().is_ok()) {
+        return Err(Failure::usage(format!("{}: it is there already; name a new file", path.display())));
+    }
     let reading = Guard::new(Consent::default());
     let store = open(output, &parse(&arguments.store)?, &reading, true)?;
-    let guard = Guard::new(arguments.consent.clone().into());
+    let writing = Guard::new(arguments.consent.clone().into());
     let device = match &arguments.device {
-        Some(text) => Some(build(output, &parse(text)?, if arguments.write { &guard } else { &reading }, !arguments.write)?),
+        Some(text) => Some(build(output, &parse(text)?, if arguments.write { &writing } else { &reading }, !arguments.write)?),
         None => None,
     };
-    let facts = device.as_ref().map(stack::Stack::facts).unwrap_or_default();
+    let facts = device.as_ref().map(Stack::facts).unwrap_or_default();
     let lower = device.as_ref().map(|stack| (&*stack.device as &dyn Device, &facts));
-    let found = cache::salvage(&*store, lower, None)?;
-    if let Some(device) = &found.device {
-        output.note(&format!("the cache was made for {}, and the device {device}", found.name));
-    }
-    let (found, written) = match (&arguments.file, &device) {
-        (Some(path), _) => {
-            if path.exists() {
-                return Err(Failure::usage(format!("{}: it is there already; name a new file", path.display())));
-            }
-            guard.make_kept_file(path, found.device_bytes)?;
-            let leaf = Node::leaf("file", path.display().to_string()).with("block", store.info().block_bytes);
-            (cache::salvage(&*store, None, Some(&open(output, &leaf, &guard, false)?))?, true)
-        }
-        (None, Some(stack)) if arguments.write => {
-            let target: Arc<dyn Device> = Arc::clone(&stack.device);
-            (cache::salvage(&*store, None, Some(&target))?, true)
-        }
-        _ => (found, false),
+    let at_store = |error: block::Error| error.at(arguments.store.as_str());
+    let seen = cache::salvage(&*store, lower, None).map_err(at_store)?;
+    // What nothing is written of is shown as it is.
+    let target = if seen.ranges.is_empty() { None } else { target(output, arguments, &seen, device.as_ref(), &*store, &writing)? };
+    let found = match &target {
+        Some((_, target)) => Salvaged { device: seen.device, ..cache::salvage(&*store, None, Some(target))? },
+        None => seen,
     };
+    let place = target.map(|(place, _)| place);
     if let Some(stack) = device {
         stack.end()?;
     }
-    say(output, &found, written)?;
+    say(output, &found, place.as_deref())?;
     if found.lost.is_empty() { Ok(()) } else { Err(Failure::failed(format!("not salvaged: {}", found.lost.join("; ")))) }
 }
 
-fn say(output: &Output, found: &Salvaged, written: bool) -> Result<(), Failure> {
+/// Where the blocks are to go, with its name; `None` when they are only to be shown.
+fn target(
+    output: &Output,
+    arguments: &SalvageArguments,
+    seen: &Salvaged,
+    device: Option<&Stack>,
+    store: &dyn Device,
+    guard: &Guard,
+) -> Result<Option<(String, Arc<dyn Device>)>, Failure> {
+    if let Some(path) = &arguments.file {
+        guard.make_kept_file(path, seen.device_bytes)?;
+        let leaf = Node::leaf("file", path.display().to_string()).with("block", store.info().block_bytes);
+        return Ok(Some((path.display().to_string(), open(output, &leaf, guard, false)?)));
+    }
+    let (true, Some(stack)) = (arguments.write, device) else { return Ok(None) };
+    let bytes = stack.device.info().size_bytes;
+    if bytes < seen.device_bytes {
+        let text = "the cache was made for a larger device";
+        return Err(Failure::usage(format!(
+            "{}: {text}: this one has {bytes} bytes, and that had {}",
+            stack.device.describe(),
+            seen.device_bytes
+        )));
+    }
+    // Said before anything is written.
+    let now = seen.device.as_deref().unwrap_or_default();
+    output.note(&format!("the cache was made for {}; the device {now}. {} of it are written over", seen.name, size_text(seen.bytes())));
+    Ok(Some((stack.device.describe().to_string(), Arc::clone(&stack.device))))
+}
+
+/// Ranges that are listed for people; programs get all.
+const LISTED: usize = 16;
+
+fn say(output: &Output, found: &Salvaged, place: Option<&str>) -> Result<(), Failure> {
     if output.json {
         return output.document(&json!({
             "device": found.name,
+            "device_bytes": found.device_bytes,
+            "device_now": found.device,
             "dirty_bytes": found.bytes(),
             "ranges": found.ranges,
             "lost": found.lost,
-            "written": written,
+            "written_to": place,
         }));
     }
-    let what = if written { "written" } else { "dirty" };
-    let mut text = format!("{what:<9}{}", size_text(found.bytes()));
-    for (offset, length) in &found.ranges {
-        text += &format!("\n{offset}+{length}");
+    let mut text = format!("device   {}, {}", found.name, size_text(found.device_bytes));
+    if let Some(now) = &found.device {
+        text += &format!("\nnow      {now}");
+    }
+    text += &format!("\ndirty    {}", size_text(found.bytes()));
+    for (number, (offset, length)) in found.ranges.iter().take(LISTED).enumerate() {
+        text += &format!("\n{:<9}{offset}+{length}", if number == 0 { "at bytes" } else { "" });
+    }
+    if found.ranges.len() > LISTED {
+        text += &format!("\n         and {} more places (--json lists them all)", found.ranges.len() - LISTED);
+    }
+    if let Some(place) = place {
+        text += &format!("\nwritten  to {place}");
     }
     output.result(&text)
 }
