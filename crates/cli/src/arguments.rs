@@ -473,8 +473,9 @@ Examples:
   raidloom array guess --chunk 64KiB --data-offset 1MiB disk*.img
 
 Parity and copies tell the level, file systems tell order, chunk and layout: their parts say
-where they are. Candidates are ranked: the score counts what was as it should be, less twice
-what was not. The stack text of a candidate can be opened read-only to look further:
+where they are. Candidates are ranked by the share of what was checked that agrees; equals have
+the same number. A member that does not belong to the others is named. When even the best is
+contradicted, the command ends with 1. The stack text of a candidate can be opened read-only to look further:
   raidloom bench devtest --read-only 'raid5(metadata=none, ...)'
 Two to eight members; nothing is opened for writing.")]
     Guess(GuessArguments),

@@ -2,12 +2,13 @@
 //! what they were.
 
 use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use block::{Blocking, Node, Reactor};
 use host::guard::{Consent, Guard};
-use mdtools::guess::{Guesses, Images, Known, guess};
+use mdtools::guess::{Guess, Guesses, Images, Known, guess};
 use reactor::Random;
 use stack::BuildContext;
 
@@ -23,15 +24,25 @@ struct Case<'a> {
     absent: Vec<usize>,
     /// Sizes by role, instead of the one for all.
     unequal: Vec<u64>,
+    /// Where data are looked for; anywhere when it is empty, which takes several times as long.
+    offsets: Vec<u64>,
 }
+
+/// The right one, and what could be taken for it.
+const FEW_OFFSETS: [u64; 3] = [0, 1 << 20, 2 << 20];
 
 impl Case<'_> {
     fn new(stack: &str, members: usize, member_bytes: u64) -> Case<'_> {
-        Case { stack, members, member_bytes, offset_bytes: 1 << 20, absent: Vec::new(), unequal: Vec::new() }
+        Case { stack, members, member_bytes, offset_bytes: 1 << 20, absent: Vec::new(), unequal: Vec::new(), offsets: FEW_OFFSETS.to_vec() }
     }
 
     /// Fills the array and returns its members, shuffled, with the role of each.
     fn members(&self, folder: &Path, content: &[u8], seed: u64) -> (Vec<Option<PathBuf>>, Vec<usize>) {
+        self.members_of(folder, &[(0, content)], seed)
+    }
+
+    /// The same with content that is known by its pieces, each with its address.
+    fn members_of(&self, folder: &Path, pieces: &[(u64, &[u8])], seed: u64) -> (Vec<Option<PathBuf>>, Vec<usize>) {
         let mut paths = Vec::new();
         for role in 0..self.members {
             let path = folder.join(format!("role{role}"));
@@ -46,10 +57,12 @@ impl Case<'_> {
             let guard = Guard::new(Consent::default());
             let context = BuildContext { files: &guard, seed: 1, read_only: false, create_bytes: None, emulate: true };
             let stack = stack::build(&node, &context).expect(self.stack);
-            assert!(content.len() as u64 <= stack.device.info().size_bytes, "{} has room", self.stack);
             let reactor = Reactor::wall().expect("a reactor");
             let mut channel = Blocking::open(stack.device.as_ref(), &reactor).expect("a channel");
-            channel.write_slice(0, content).expect("written");
+            for (address, content) in pieces {
+                assert!(address + content.len() as u64 <= stack.device.info().size_bytes, "{} has room", self.stack);
+                channel.write_slice(*address, content).expect("written");
+            }
             channel.flush().expect("flushed");
         }
         let mut roles: Vec<usize> = (0..self.members).collect();
@@ -61,9 +74,15 @@ impl Case<'_> {
     fn searched(&self, content: &[u8], seed: u64) -> (Guesses, String, Vec<usize>) {
         let folder = tempfile::tempdir().expect("a folder");
         let (paths, roles) = self.members(folder.path(), content, seed);
+        self.search(&paths, &roles, seed)
+    }
+
+    /// What is found, and the best of it: level and layout, and the roles of its members.
+    fn search(&self, paths: &[Option<PathBuf>], roles: &[usize], seed: u64) -> (Guesses, String, Vec<usize>) {
         let guard = Guard::new(Consent::default());
-        let images = Images::open(&guard, &paths).expect("members");
-        let found = guess(&images, &Known { seed, ..Known::default() }, &mut |_, _| true);
+        let images = Images::open(&guard, paths).expect("members");
+        let known = Known { seed, data_offsets_bytes: self.offsets.clone(), ..Known::default() };
+        let found = guess(&images, &known, &mut |_, _| true);
         let best = found.guesses.first().map(|guess| format!("{} {}", guess.shape.level, guess.shape.layout)).unwrap_or_default();
         let order = found.guesses.first().map(|guess| guess.order.iter().map(|member| roles[*member]).collect()).unwrap_or_default();
         (found, best, order)
@@ -186,6 +205,9 @@ fn file_systems_tell_order_and_chunk_at_every_level() {
     for ((stack, members, expected, chunk_bytes, absent), number) in cases.into_iter().zip(0_u64..) {
         let mut case = Case::new(stack, members, (1 << 20) + (44 << 20));
         // Where mdadm puts the data of members of 45 MiB.
+        if number % 4 == 0 {
+            case.offsets.clear();
+        }
         wrong.extend(check(&case, &image, expected, chunk_bytes, SEED + number).err());
         if let Some(role) = absent {
             case.absent = vec![role];
@@ -248,7 +270,8 @@ fn q_tells_the_order_of_random_data() {
 #[test]
 fn other_file_systems_and_partitions_tell_it_too() {
     let ext4 = ext4_or_skip("guessing by other file systems");
-    let case = Case::new("raid5?chunk=64KiB&layout=left-asymmetric", 4, (1 << 20) + (110 << 20));
+    let mut case = Case::new("raid5?chunk=64KiB&layout=left-asymmetric", 4, (1 << 20) + (110 << 20));
+    case.offsets.clear();
     let images = [
         made("mkfs.xfs", "xfsprogs", 320 << 20, &["-q", "-f"]),
         made("mkfs.btrfs", "btrfs-progs", 200 << 20, &["-q", "-f"]),
@@ -305,4 +328,125 @@ fn nothing_is_found_where_there_is_nothing() {
     }
     let found = search(&random);
     assert!(found.guesses[0].shape.level.to_string() == "raid1" && found.equal == 1, "{}", told(&found));
+}
+
+/// An ext4 file system with thirteen folders and many small files in it, by the pieces that are not zero.
+fn sparse_ext4(size_bytes: u64, options: &[&str]) -> Option<Vec<(u64, Vec<u8>)>> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tree = folder.path().join("tree");
+    for index in 0..11 {
+        let inner = tree.join(format!("folder{index}"));
+        fs::create_dir_all(&inner).expect("a folder");
+        // Inodes beyond those that are looked at, so that tables go on where others are thought to begin.
+        for file in 0..150 {
+            fs::write(inner.join(format!("file{file}")), format!("{index} {file}")).expect("a file");
+        }
+    }
+    let image = folder.path().join("image");
+    File::create(&image).expect("a file").set_len(size_bytes).expect("its size");
+    let mut command = Command::new("mkfs.ext4");
+    command.args(["-q", "-b", "4096"]).args(options).arg("-d").arg(&tree).arg(&image).env("PATH", path());
+    if !command.status().is_ok_and(|status| status.success()) {
+        assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "mkfs.ext4 -d is needed: apt-get install e2fsprogs");
+        eprintln!("skipped: no mkfs.ext4: apt-get install e2fsprogs");
+        return None;
+    }
+    let file = File::open(&image).expect("the image");
+    let zeroes = vec![0; 256 << 10];
+    let mut pieces = Vec::new();
+    for address in (0..size_bytes).step_by(zeroes.len()) {
+        let mut piece = vec![0; (size_bytes - address).min(zeroes.len() as u64) as usize];
+        file.read_exact_at(&mut piece, address).expect("read");
+        if piece != zeroes[..piece.len()] {
+            pieces.push((address, piece));
+        }
+    }
+    Some(pieces)
+}
+
+/// Six members of one size and a file system as large as the array: the right candidate is among the first equals, and whatever is
+/// equal to it differs in the order alone.
+fn six_members(member_mib: u64, chunk_bytes: u64, options: &[&str]) -> Result<(), String> {
+    let stack = format!("raid5?chunk={chunk_bytes}&layout=left-symmetric");
+    let case = Case::new(&stack, 6, member_mib << 20);
+    let Some(pieces) = sparse_ext4(5 * (case.member_bytes - case.offset_bytes), options) else { return Ok(()) };
+    let folder = tempfile::tempdir().expect("a folder");
+    let borrowed: Vec<(u64, &[u8])> = pieces.iter().map(|(address, piece)| (*address, &piece[..])).collect();
+    let (paths, roles) = case.members_of(folder.path(), &borrowed, SEED);
+    let (found, best, order) = case.search(&paths, &roles, SEED);
+    let has_shape = |guess: &Guess| {
+        let shape = &guess.shape;
+        (shape.chunk_bytes, shape.data_offset_bytes, shape.layout.to_string()) == (chunk_bytes, 1 << 20, "left-symmetric".to_owned())
+    };
+    // Members of which nothing tells where they are may be exchanged.
+    let has_order = |guess: &Guess| {
+        let mut places = guess.order.iter().map(|member| roles[*member]).enumerate();
+        places.all(|(place, role)| place == role || guess.undecided.contains(&place) && guess.undecided.contains(&role))
+    };
+    let equals = &found.guesses[..found.equal];
+    let place = found.guesses.iter().position(|guess| has_shape(guess) && has_order(guess));
+    if equals.iter().all(has_shape) && place.is_some_and(|place| place < found.equal) && found.is_sound() {
+        return Ok(());
+    }
+    let number = found.guesses.len();
+    Err(format!("{stack}: {best}, roles {order:?}, the right one at {place:?} of {number}, {} equal:\n{}", found.equal, told(&found)))
+}
+
+/// Sectors that are looked at and fit by chance do not outweigh folders that are not where they should be.
+#[test]
+fn a_wrong_chunk_does_not_come_first_because_more_of_it_was_looked_at() {
+    let mut wrong = Vec::new();
+    wrong.extend(six_members(35, 512 << 10, &[]).err());
+    wrong.extend(six_members(35, 64 << 10, &["-O", "^metadata_csum"]).err());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The right member may hold nothing where a wrong one holds something alike: that does not put the wrong one there.
+#[test]
+fn a_right_order_is_not_lost_to_what_looks_alike() {
+    six_members(235, 512 << 10, &[]).unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// A member of something else tells nothing of the array: without it the others do.
+#[test]
+fn a_foreign_member_is_found_as_one_that_is_missing() {
+    let Some(image) = ext4_or_skip("guessing with a foreign member") else { return };
+    let mut wrong = Vec::new();
+    let cases = [
+        ("raid5?chunk=64KiB&layout=left-symmetric", 4, 1, "raid5 left-symmetric"),
+        ("raid6?chunk=64KiB&layout=left-symmetric", 5, 0, "raid6 left-symmetric"),
+        ("raid10?chunk=64KiB&layout=n2", 4, 2, "raid10 n2"),
+        ("raid1", 3, 1, "raid1 -"),
+        // One that was never among them.
+        ("raid5?chunk=64KiB&layout=left-symmetric", 3, 3, "raid5 left-symmetric"),
+        // Nothing makes up for a member of these: no answer is better than a wrong one.
+        ("linear", 3, 1, ""),
+        ("raid0?chunk=64KiB", 3, 1, ""),
+    ];
+    for (stack, members, foreign, expected) in cases {
+        let mut case = Case::new(stack, members, 45 << 20);
+        if stack == "linear" {
+            case.member_bytes = 16 << 20;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut paths, mut roles) = case.members(folder.path(), &image, SEED);
+        if foreign == members {
+            paths.insert(1, Some(folder.path().join("stranger")));
+            roles.insert(1, foreign);
+        }
+        let stranger = roles.iter().position(|role| *role == foreign).expect("a member");
+        fs::write(paths[stranger].as_ref().expect("a path"), noise(SEED, case.member_bytes as usize)).expect("written");
+        let (found, best, order) = case.search(&paths, &roles, SEED);
+        let is_told = found.guesses.first().is_some_and(|guess| guess.foreign == Some(stranger));
+        let is_right = if expected.is_empty() { !found.is_sound() } else { best == expected && is_told && found.is_sound() };
+        if !is_right {
+            wrong.push(format!(
+                "{stack} with a foreign {foreign}: {best}, roles {order:?}, {} equal {:?}:\n{}",
+                found.equal,
+                found.notes,
+                told(&found)
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

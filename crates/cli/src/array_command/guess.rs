@@ -6,7 +6,7 @@ use std::time::Instant;
 use array::md::Layout;
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
-use mdtools::guess::{Guess, Guesses, Images, Known, guess as search};
+use mdtools::guess::{Guess, Guesses, Images, Known, WHOLE, guess as search};
 use serde_json::{Value, json};
 
 use super::arguments::GuessArguments;
@@ -63,6 +63,11 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
     if found.guesses.is_empty() {
         return Err(Failure::failed("nothing was found that these members can make up"));
     }
+    if !found.is_sound() {
+        return Err(Failure::failed(
+            "much of what is stored contradicts even the best candidate: something else was there, or much is damaged",
+        ));
+    }
     Ok(())
 }
 
@@ -79,6 +84,12 @@ fn doubt(guess: &Guess, paths: &[Option<PathBuf>]) -> Option<String> {
     Some(format!("nothing tells which of these is where: {}", members.join(", ")))
 }
 
+/// The share of what was checked that agrees, rounded down: only the whole is 100 %.
+fn share(guess: &Guess) -> String {
+    let tenths = u64::from(guess.agreement) * 1000 / u64::from(WHOLE);
+    if tenths == 1000 { "100 %".to_owned() } else { format!("{}.{} %", tenths / 10, tenths % 10) }
+}
+
 fn text(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> String {
     let mut text = Lines::new();
     for note in &found.notes {
@@ -87,9 +98,14 @@ fn text(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> String {
     for (number, guess) in found.guesses.iter().take(show.max(1)).enumerate() {
         let evidence: Vec<String> = guess.evidence.iter().map(ToString::to_string).collect();
         add!(text, "");
-        add!(text, "{}. score {}: {}, {}", number + 1, guess.score, guess.shape, block::size_text(guess.size_bytes));
+        // Equals have the same number.
+        let number = if number < found.equal { 1 } else { number + 1 };
+        add!(text, "{number}. {} agrees: {}, {}", share(guess), guess.shape, block::size_text(guess.size_bytes));
         add!(text, "   {}", guess.tree(paths));
         add!(text, "   {}", evidence.join(", "));
+        if let Some(foreign) = guess.foreign {
+            add!(text, "   {} does not belong to the others: this is what they make up without it", name(paths[foreign].as_ref()));
+        }
         if let Some(doubt) = doubt(guess, paths) {
             add!(text, "   {doubt}");
         }
@@ -111,7 +127,9 @@ fn text(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> String {
 fn document(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> Value {
     let guess = |guess: &Guess| {
         json!({
-            "score": guess.score,
+            "agreement": f64::from(guess.agreement) / f64::from(WHOLE),
+            "proofs": guess.proofs,
+            "foreign_member": guess.foreign.and_then(|member| paths[member].as_ref()),
             "level": guess.shape.level.to_string(),
             "layout": if guess.shape.layout == Layout::Plain { Value::Null } else { json!(guess.shape.layout.to_string()) },
             "chunk_bytes": guess.shape.chunk_bytes,

@@ -8,8 +8,11 @@
 //!                           │                         │
 //!                           └──────> order of members <── search: landmarks of file systems, from the array's start on
 //!                                          │
-//!                                       score: what fits, less twice what does not
+//!                                       whole candidates, every landmark of each: the share that agrees, kind by kind
 //! ```
+//!
+//! A share does not grow because more was looked at: each kind of evidence counts the same, and what others show and a candidate
+//! does not show at all counts against it. Among candidates with the same share the one with more proof comes first.
 //!
 //! P is a plain sum: it tells that something is a RAID 4 or 5 and nothing about order, chunk and layout, which only what is stored
 //! tells. Q weighs, so it tells the order, but not whether the layout is symmetric, nor the chunk where parity stays in its place.
@@ -23,6 +26,7 @@ mod redundancy;
 mod search;
 mod shape;
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -37,8 +41,8 @@ pub use images::Images;
 use landmarks::{Landmark, openings};
 use reader::{Reader, is_zero};
 use redundancy::{Arrangement, Fit, Sample};
-pub use search::Evidence;
 use search::{Absent, COPIES, Order, Search, Tally};
+pub use search::{Evidence, Proof};
 pub use shape::Shape;
 use shape::{Map, Spot};
 
@@ -48,6 +52,8 @@ pub const MEMBERS_MAX: usize = 8;
 /// Chunk sizes that are tried unless others are named, in bytes; the usual ones first.
 pub const CHUNKS_BYTES: [u64; 11] =
     [512 << 10, 64 << 10, 128 << 10, 256 << 10, 1 << 20, 32 << 10, 16 << 10, 8 << 10, 4 << 10, 2 << 20, 4 << 20];
+/// Up to so many members that nothing places are tried in every order.
+const FILLED_MAX: usize = 4;
 /// How many samples are looked for.
 const SAMPLES: usize = 256;
 /// How many samples are tried as the one that Q tells the order from.
@@ -55,7 +61,18 @@ const KEY_SAMPLES: usize = 12;
 /// At how many addresses copies are compared.
 const COMPARED: usize = 64;
 /// What fits by chance, or in what superblocks have beside them, makes no candidate.
-const SCORE_MIN: i64 = 4;
+const FITS_MIN: u32 = 4;
+/// Copies and rows that agree beyond this number prove nothing more.
+const RELATIONS_MAX: u32 = 32;
+/// A share that is the whole.
+pub const WHOLE: u32 = 1_000_000;
+/// With less than this of one kind agreeing, a member may be foreign: each is tried as missing.
+const SUSPICIOUS_BELOW: u32 = WHOLE / 10 * 9;
+/// With less than this agreeing it is no candidate.
+const AGREEMENT_MIN: u32 = WHOLE / 2;
+/// With less than this agreeing, or less than the other of one kind, a candidate is no answer.
+const AGREEMENT_SOUND: u32 = WHOLE / 10 * 9;
+const KIND_SOUND: u32 = WHOLE / 3 * 2;
 /// Orders of linear members that are kept while the next is looked for.
 const PREFIXES_MAX: usize = 64;
 
@@ -95,11 +112,16 @@ pub struct Guess {
     pub undecided: Vec<usize>,
     /// The array's size in bytes.
     pub size_bytes: u64,
-    /// What fits, less twice what does not.
-    pub score: i64,
+    /// The share of what was checked that agrees, in millionths ([`WHOLE`]): each kind of evidence counts the same.
+    pub agreement: u32,
+    /// How many checks came out right that would not for another order, chunk or layout.
+    pub proofs: u32,
+    /// A member that does not go with the others, which make this up without it: in `order` it stands for one that is missing,
+    /// or it is not in there at all.
+    pub foreign: Option<usize>,
     /// What was checked.
     pub evidence: Vec<Evidence>,
-    /// Whether the array would start with something, and how much lies before its start: what decides between equal scores.
+    /// Whether the array would start with something, and how much lies before its start: what decides between equals.
     rank: (bool, usize),
 }
 
@@ -118,11 +140,119 @@ pub struct Guesses {
     pub read_bytes: u64,
     /// Whether the search was ended before everything was tried.
     pub interrupted: bool,
+    /// Whether all members together are a mirror or have the right parity.
+    is_related: bool,
+}
+
+impl Guesses {
+    /// Whether the first candidate is an answer: little contradicts it.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.guesses.first().is_some_and(|guess| guess.agreement >= AGREEMENT_SOUND && guess.least() >= KIND_SOUND)
+    }
+}
+
+/// The members without one of them.
+struct Without<'a> {
+    members: &'a dyn Members,
+    foreign: usize,
+    /// Whether another one was in its place, which is absent now; otherwise there is one place less.
+    has_place: bool,
+}
+
+impl Without<'_> {
+    /// The number that a member has among all.
+    fn number(&self, member: usize) -> usize {
+        member + usize::from(!self.has_place && member >= self.foreign)
+    }
+}
+
+impl Members for Without<'_> {
+    fn count(&self) -> usize {
+        self.members.count() - usize::from(!self.has_place)
+    }
+
+    fn size_bytes(&self, member: usize) -> Option<u64> {
+        let number = self.number(member);
+        (number != self.foreign).then(|| self.members.size_bytes(number)).flatten()
+    }
+
+    fn read(&self, member: usize, offset: u64, into: &mut [u8]) -> bool {
+        let number = self.number(member);
+        number != self.foreign && self.members.read(number, offset, into)
+    }
 }
 
 /// Searches for what the members make up. `progress` gets the shapes done and their number, and says whether to go on.
+///
+/// Where something contradicts what all members make up, each is tried as missing in turn, and then as one too many.
 #[must_use]
 pub fn guess(members: &dyn Members, known: &Known, progress: &mut dyn FnMut(usize, usize) -> bool) -> Guesses {
+    let mut found = guess_with_all(members, known, progress);
+    let present: Vec<usize> = (0..members.count()).filter(|member| members.size_bytes(*member).is_some()).collect();
+    let is_suspicious = found.guesses.first().is_none_or(Guess::is_suspicious);
+    if is_suspicious && !found.is_related && present.len() >= 3 {
+        for has_place in [true, false] {
+            for &foreign in &present {
+                if found.interrupted {
+                    break;
+                }
+                let without = Without { members, foreign, has_place };
+                let others = guess_with_all(&without, known, progress);
+                found.read_bytes += others.read_bytes;
+                found.interrupted |= others.interrupted;
+                // Whoever is left out leaves a better answer, or nothing is gained by leaving it out. Fewer members one behind
+                // the other are no better answer.
+                let sound = others.guesses.into_iter().filter(|guess| guess.agreement >= AGREEMENT_SOUND && !guess.is_suspicious());
+                found.guesses.extend(sound.map(|guess| {
+                    let order = guess.order.iter().map(|member| without.number(*member)).collect();
+                    Guess { foreign: Some(foreign), order, ..guess }
+                }));
+            }
+            if found.guesses.iter().any(|guess| guess.foreign.is_some()) {
+                break;
+            }
+        }
+    }
+    rank(&mut found);
+    found
+}
+
+/// Sorts the candidates, drops those that are mostly contradicted, and counts those that are as good as the first.
+fn rank(found: &mut Guesses) {
+    let guesses = &mut found.guesses;
+    // What the best supported candidate shows, the others have to show too.
+    let supported = guesses.iter().filter(|guess| guess.agreement >= AGREEMENT_SOUND).max_by_key(|guess| guess.proofs);
+    let shown: Vec<&'static str> = supported.map(|guess| guess.kinds().collect()).unwrap_or_default();
+    for guess in &mut *guesses {
+        guess.agreement = agreement(&guess.evidence, &shown);
+    }
+    guesses.retain(|guess| guess.agreement >= AGREEMENT_MIN);
+    let key = |guess: &Guess| (Reverse(guess.agreement), Reverse(guess.proofs), guess.foreign.is_some(), !guess.rank.0, guess.rank.1);
+    // The shapes come in the order of how usual they are; among equals that stays.
+    guesses.sort_by_key(key);
+    found.equal = guesses.iter().take_while(|guess| key(guess) == key(&guesses[0])).count();
+}
+
+/// The mean over all kinds of the share that agrees, in millionths. A kind that is `shown` by others and not looked at here has none.
+fn agreement(evidence: &[Evidence], shown: &[&'static str]) -> u32 {
+    let own = evidence.iter().filter(|row| row.proof != Proof::Shared);
+    let lacking = shown.iter().filter(|kind| !evidence.iter().any(|row| row.kind == **kind)).count() as u64;
+    let (shares, kinds) = own.fold((0, 0), |(shares, kinds), row| (shares + u64::from(row.share()), kinds + 1));
+    (shares / (kinds + lacking).max(1)) as u32
+}
+
+/// How many checks prove something about order, chunk and layout.
+fn proofs(evidence: &[Evidence]) -> u32 {
+    let proofs = evidence.iter().map(|row| match row.proof {
+        Proof::Place => row.fits,
+        Proof::Relation => row.fits.min(RELATIONS_MAX),
+        Proof::Plausible | Proof::Shared => 0,
+    });
+    proofs.sum()
+}
+
+fn guess_with_all(members: &dyn Members, known: &Known, progress: &mut dyn FnMut(usize, usize) -> bool) -> Guesses {
     let mut stopped = false;
     let mut go_on = || {
         stopped |= !progress(0, 0);
@@ -143,11 +273,9 @@ pub fn guess(members: &dyn Members, known: &Known, progress: &mut dyn FnMut(usiz
         }
         work.try_shape(shape);
     }
-    let mut guesses = work.guesses;
-    // The shapes come in the order of how usual they are; among equals that stays.
-    guesses.sort_by_key(|guess| (std::cmp::Reverse(guess.score), !guess.rank.0, guess.rank.1));
-    found.equal = guesses.iter().take_while(|guess| (guess.score, guess.rank) == (guesses[0].score, guesses[0].rank)).count();
-    found.guesses = guesses;
+    found.is_related = work.relations.hold();
+    found.guesses = work.guesses;
+    rank(&mut found);
     found.read_bytes = reader.read_bytes();
     found.interrupted = stopped;
     found
@@ -175,6 +303,11 @@ impl Relations {
             present_sum: redundancy::sum_of_present(samples),
             weighted: redundancy::sum_of_all_but_one(samples),
         }
+    }
+
+    /// Whether every member goes with the others. That all but one add up to zero is Q's doing, or this one is foreign.
+    fn hold(&self) -> bool {
+        self.equal.holds() || self.absent == 0 && self.sum.holds()
     }
 
     /// The levels that the members can be of.
@@ -308,15 +441,16 @@ impl Work<'_> {
                 let everybody = Order::known((0..count).map(Some).collect());
                 let orders = self.after_openings(&map, Absent::Unknown, &everybody, &[]);
                 let orders = if orders.is_empty() { vec![everybody] } else { orders };
-                orders.into_iter().for_each(|order| self.finish(shape, &sizes, &order));
+                orders.into_iter().for_each(|order| self.finish(shape, &sizes, &order, &[]));
             }
             _ => {
-                let compared = if level == Level::Raid10 { self.compared(&map) } else { Vec::new() };
-                let absent = match level {
-                    Level::Raid4 | Level::Raid5 => Absent::Sum,
-                    Level::Raid6 => Absent::SumWithoutQ,
-                    _ => Absent::Unknown,
-                };
+                let absent = absent_in(level);
+                // Reading for copies takes longer than all else: where a file system told what it is, it is left out for those that
+                // do not begin with one.
+                let is_told = self.guesses.iter().any(|guess| guess.agreement >= AGREEMENT_SOUND);
+                let begins = || !self.after_openings(&map, absent, &Order::unknown(count), &[]).is_empty();
+                let is_copied = level == Level::Raid10 && (!is_told || begins());
+                let compared = if is_copied { self.compared(&map) } else { Vec::new() };
                 let mut orders = Vec::new();
                 for order in self.told_by_q(shape, &map) {
                     let known = Order::known(order.into_iter().map(Some).collect());
@@ -326,12 +460,12 @@ impl Work<'_> {
                 if orders.is_empty() {
                     orders = self.after_openings(&map, absent, &Order::unknown(count), &compared);
                 }
-                if orders.is_empty() && level == Level::Raid10 {
+                if orders.is_empty() && is_copied {
                     let search = Search::new(self.reader, &map, absent, &compared);
                     orders = search.from(Order::unknown(count), None);
                     orders.retain(|order| order.tally.fits() > 0);
                 }
-                orders.into_iter().for_each(|order| self.finish(shape, &sizes, &order));
+                orders.into_iter().for_each(|order| self.finish(shape, &sizes, &order, &compared));
             }
         }
     }
@@ -388,6 +522,12 @@ impl Work<'_> {
         (fit.fits > 0).then_some(fit)
     }
 
+    /// How many rows have the right P and Q, of all that tell it.
+    fn weighted_rows(&self, map: &Map, order: &[usize]) -> Fit {
+        let rows = self.samples.iter().filter_map(|sample| redundancy::weighted_fits(map, order, sample));
+        rows.fold(Fit::default(), |fit, fits| Fit { fits: fit.fits + u32::from(fits), of: fit.of + 1 })
+    }
+
     /// Members one behind the other: the first has the opening, and each next one is looked for in turn.
     fn try_linear(&mut self, shape: &Shape, sizes: &[u64]) {
         let count = sizes.len();
@@ -406,44 +546,49 @@ impl Work<'_> {
                         members.iter().enumerate().for_each(|(role, member)| start.members[role] = Some(*member));
                         let mut search = Search::new(self.reader, &map, Absent::Unknown, &[]);
                         search.fills = false;
-                        longer.extend(search.from(start, Some(opening.clone())).pop().map(|order| (score(&order.tally), members, order)));
+                        longer.extend(search.from(start, Some(opening.clone())).pop().map(|order| (gain(&order.tally), members, order)));
                     }
                 }
-                let best = longer.iter().map(|(score, ..)| *score).max();
-                longer.retain(|(score, ..)| Some(*score) == best);
+                let best = longer.iter().map(|(gain, ..)| *gain).max();
+                longer.retain(|(gain, ..)| Some(*gain) == best);
                 longer.truncate(PREFIXES_MAX);
                 prefixes = longer;
             }
             for (_, _, order) in prefixes {
-                self.finish(shape, sizes, &order);
+                self.finish(shape, sizes, &order, &[]);
             }
         }
     }
 
-    /// Fills places that are still empty, counts what speaks for the whole, and keeps it.
-    fn finish(&mut self, shape: &Shape, sizes: &[u64], order: &Order) {
+    /// Fills places that are still empty, counts what speaks for the whole, and keeps it. Fillings that are equally good are all
+    /// kept, unless nothing at all tells them apart.
+    fn finish(&mut self, shape: &Shape, sizes: &[u64], order: &Order, compared: &[u64]) {
         let count = sizes.len();
         let empty: Vec<usize> = (0..count).filter(|role| order.members[*role].is_none()).collect();
         let left: Vec<usize> = (0..count).filter(|member| !order.members.contains(&Some(*member))).collect();
-        let told_by_more = shape.level == Level::Raid6 || shape.level == Level::Raid0 && sizes.iter().any(|size| *size != sizes[0]);
-        let fillings = if told_by_more && left.len() <= 4 { permutations(&left) } else { vec![left] };
+        let fillings = if left.len() <= FILLED_MAX { permutations(&left) } else { vec![left] };
+        let mut tried = HashSet::new();
         let mut best: Vec<Guess> = Vec::new();
         for filling in fillings {
             let mut members = order.members.clone();
             empty.iter().zip(&filling).for_each(|(role, member)| members[*role] = Some(*member));
-            let members: Vec<usize> = members.into_iter().flatten().collect();
-            let Some(guess) = self.weigh(shape, sizes, canonical(shape, members), order, &empty) else { continue };
-            match best.first() {
-                Some(first) if first.score > guess.score => (),
-                Some(first) if first.score == guess.score => best.push(guess),
+            let members = canonical(shape, members.into_iter().flatten().collect());
+            if !tried.insert(members.clone()) {
+                continue;
+            }
+            let Some(guess) = self.weigh(shape, sizes, members, order, compared) else { continue };
+            let key = |guess: &Guess| (guess.agreement, guess.proofs);
+            match best.first().map(key) {
+                Some(first) if first > key(&guess) => (),
+                Some(first) if first == key(&guess) => best.push(guess),
                 _ => best = vec![guess],
             }
         }
-        let decided = best.len() == 1 && told_by_more;
-        if let Some(mut guess) = best.into_iter().next() {
-            if decided || guess.undecided.len() < 2 {
-                guess.undecided.clear();
-            }
+        if best.len() == tried.len() && empty.len() > 1 {
+            best.truncate(1);
+            best.iter_mut().for_each(|guess| guess.undecided.clone_from(&empty));
+        }
+        for guess in best {
             if self.seen.insert((guess.shape.to_string(), guess.order.clone())) {
                 self.guesses.push(guess);
             }
@@ -456,32 +601,32 @@ impl Work<'_> {
         (0..self.reader.count()).any(|member| (0..8).any(|number| is_used(member, number)))
     }
 
-    fn weigh(&self, shape: &Shape, sizes: &[u64], members: Vec<usize>, order: &Order, empty: &[usize]) -> Option<Guess> {
+    fn weigh(&self, shape: &Shape, sizes: &[u64], members: Vec<usize>, order: &Order, compared: &[u64]) -> Option<Guess> {
         let ordered: Vec<u64> = members.iter().map(|member| sizes[*member]).collect();
         let map = Map::new(shape, &ordered)?;
-        let mut tally = order.tally.clone();
-        if shape.level == Level::Raid0 && sizes.iter().any(|size| *size != sizes[0]) {
-            // Where only the longer members go on depends on the whole order.
-            let known = Order::known(members.iter().copied().map(Some).collect());
-            let again = self.after_openings(&map, Absent::Unknown, &known, &[]);
-            tally = again.into_iter().map(|order| order.tally).max_by_key(score)?;
-        }
+        // Every landmark once more, with all members in their places: so candidates can be compared.
+        let known = Order::known(members.iter().copied().map(Some).collect());
+        let mut search = Search::new(self.reader, &map, absent_in(shape.level), compared);
+        search.is_patient = true;
+        let mut tally = search.from(known, order.opening().cloned()).pop()?.tally;
         let in_data = |sample: &&Sample| sample.offset >= shape.data_offset_bytes;
-        let mut count = |kind: &'static str, fit: Fit| {
-            (0..fit.of).for_each(|number| tally.count(kind, number < fit.fits));
+        let mut count = |kind: &'static str, proof: Proof, fit: Fit| {
+            (0..fit.of).for_each(|number| tally.count(kind, proof, number < fit.fits));
         };
         match shape.level {
-            Level::Raid1 => count(COPIES, self.relations.equal),
+            Level::Raid1 => count(COPIES, Proof::Relation, self.relations.equal),
             Level::Raid4 | Level::Raid5 => {
                 let inside = self.samples.iter().filter(in_data);
                 let fits = inside.clone().filter(|sample| sample.sectors.iter().all(Option::is_some)).count() as u32;
                 let fit = Fit { fits: fits.min(self.relations.sum.fits), of: fits };
-                count("rows with the right P", fit);
+                count("rows with the right P", Proof::Shared, fit);
             }
-            Level::Raid6 => count("rows with the right P and Q", self.weighted(&map, &members).unwrap_or_default()),
+            Level::Raid6 => count("rows with the right P and Q", Proof::Relation, self.weighted_rows(&map, &members)),
             _ => (),
         }
-        if score(&tally) < SCORE_MIN {
+        let fits: u32 = tally.0.iter().map(|row| row.fits).sum();
+        let agreement = agreement(&tally.0, &[]);
+        if fits < FITS_MIN || agreement < AGREEMENT_MIN {
             return None;
         }
         // What is before the data is zero, but for superblocks and their company.
@@ -490,9 +635,11 @@ impl Work<'_> {
         let begins = self.holds_something(shape.data_offset_bytes);
         Some(Guess {
             shape: *shape,
-            undecided: empty.to_vec(),
+            undecided: Vec::new(),
             size_bytes: map.size_bytes(),
-            score: score(&tally),
+            agreement,
+            proofs: proofs(&tally.0),
+            foreign: None,
             evidence: tally.0,
             rank: (begins, before),
             order: members,
@@ -500,8 +647,18 @@ impl Work<'_> {
     }
 }
 
-fn score(tally: &Tally) -> i64 {
+/// Which of several members goes on best where the others end.
+fn gain(tally: &Tally) -> i64 {
     i64::from(tally.fits()) - 2 * i64::from(tally.misfits())
+}
+
+/// What an absent member is made from.
+fn absent_in(level: Level) -> Absent {
+    match level {
+        Level::Raid4 | Level::Raid5 => Absent::Sum,
+        Level::Raid6 => Absent::SumWithoutQ,
+        _ => Absent::Unknown,
+    }
 }
 
 /// The samples with the fewest arrangements, those that tell nothing left out.
@@ -551,16 +708,32 @@ fn canonical(shape: &Shape, mut members: Vec<usize>) -> Vec<usize> {
 impl fmt::Display for Guess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let evidence: Vec<String> = self.evidence.iter().map(ToString::to_string).collect();
-        write!(f, "{}, order {:?}, score {}: {}", self.shape, self.order, self.score, evidence.join(", "))
+        write!(f, "{}, order {:?}, {} of 1000 agree: {}", self.shape, self.order, self.agreement / (WHOLE / 1000), evidence.join(", "))
     }
 }
 
 impl Guess {
+    /// The kinds of evidence that speak for it, those left out that all candidates share.
+    fn kinds(&self) -> impl Iterator<Item = &'static str> {
+        self.evidence.iter().filter(|row| row.proof != Proof::Shared && row.fits > 0).map(|row| row.kind)
+    }
+
+    /// The share that agrees of the kind of which the least does, in millionths.
+    fn least(&self) -> u32 {
+        self.evidence.iter().filter(|row| row.proof != Proof::Shared).map(Evidence::share).min().unwrap_or(0)
+    }
+
+    /// Whether a member may not belong to the others: something speaks against it, or a file system on the first member alone
+    /// looks like members one behind the other.
+    fn is_suspicious(&self) -> bool {
+        self.shape.level == Level::Linear || self.least() < SUSPICIOUS_BELOW
+    }
+
     /// The stack that the guess stands for; `None` among the paths is a missing member.
     #[must_use]
     pub fn tree(&self, paths: &[Option<PathBuf>]) -> Node {
         let leaf = |member: &usize| {
-            let Some(path) = &paths[*member] else { return Node::Missing };
+            let Some(path) = paths[*member].as_ref().filter(|_| self.foreign != Some(*member)) else { return Node::Missing };
             let leaf = Node::leaf("file", path.display().to_string());
             match self.shape.data_offset_bytes {
                 0 => leaf,
@@ -573,5 +746,32 @@ impl Guess {
             Layout::Plain | Layout::Unknown(_) | Layout::Raid0(None) => node,
             layout => node.with("layout", layout),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(kind: &'static str, proof: Proof, fits: u32, misfits: u32) -> Evidence {
+        Evidence { kind, proof, fits, misfits }
+    }
+
+    #[test]
+    fn more_of_one_kind_does_not_outweigh_what_contradicts() {
+        let wrong = |inodes| [row("inodes", Proof::Plausible, inodes, 0), row("directories", Proof::Place, 0, 13)];
+        let right = [row("inodes", Proof::Plausible, 40, 0), row("directories", Proof::Place, 13, 0)];
+        assert_eq!(agreement(&wrong(40), &[]), agreement(&wrong(4000), &[]));
+        assert_eq!((agreement(&wrong(4000), &[]), agreement(&right, &[])), (WHOLE / 2, WHOLE));
+        // What was looked at without a result is no proof.
+        assert_eq!((proofs(&wrong(4000)), proofs(&right)), (0, 13));
+        let shared = [&right[..], &[row("rows with the right P", Proof::Shared, 256, 0)]].concat();
+        assert_eq!((agreement(&shared, &[]), proofs(&shared)), (WHOLE, 13));
+    }
+
+    #[test]
+    fn what_others_show_and_a_candidate_does_not_counts_against_it() {
+        let few = [row("inodes", Proof::Plausible, 2, 0)];
+        assert_eq!((agreement(&few, &[]), agreement(&few, &["inodes", "directories"])), (WHOLE, WHOLE / 2));
     }
 }

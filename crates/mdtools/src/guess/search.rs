@@ -6,7 +6,9 @@
 //!                                            └── no: every member left is tried, and those with the right sector go on
 //! ```
 //!
-//! So permutations are never listed: a wrong member ends at its first landmark.
+//! So permutations are never listed: a wrong member ends at its first landmark. A landmark that is merely plausible waits until
+//! its place has a member: the right member may hold nothing there, and a wrong one something alike. When nothing else is left, a
+//! place is tried with each member that it goes with, and without any.
 
 use std::fmt;
 
@@ -22,15 +24,38 @@ const ORDERS_MAX: usize = 64;
 /// So many landmarks may be missing before an order is given up, and one more for each that is there.
 const MISSES_MIN: u32 = 3;
 
+/// What it proves that a check came out right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// The sector says itself that it belongs there.
+    Place,
+    /// Members go together as they would by the layout: copies, P and Q.
+    Relation,
+    /// The sector could as well be another of its kind.
+    Plausible,
+    /// It comes out the same for every order, chunk and layout.
+    Shared,
+}
+
 /// What was found of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     /// Of what.
     pub kind: &'static str,
+    /// What one of it proves.
+    pub proof: Proof,
     /// How often it was as it should be.
     pub fits: u32,
     /// How often it was not.
     pub misfits: u32,
+}
+
+impl Evidence {
+    /// The share that agrees, in millionths.
+    pub(super) fn share(&self) -> u32 {
+        let all = u64::from(self.fits) + u64::from(self.misfits);
+        (u64::from(self.fits) * u64::from(super::WHOLE)).checked_div(all).unwrap_or(0) as u32
+    }
 }
 
 impl fmt::Display for Evidence {
@@ -44,11 +69,11 @@ impl fmt::Display for Evidence {
 pub(super) struct Tally(pub Vec<Evidence>);
 
 impl Tally {
-    pub(super) fn count(&mut self, kind: &'static str, fits: bool) {
+    pub(super) fn count(&mut self, kind: &'static str, proof: Proof, fits: bool) {
         let row = match self.0.iter_mut().position(|row| row.kind == kind) {
             Some(index) => &mut self.0[index],
             None => {
-                self.0.push(Evidence { kind, fits: 0, misfits: 0 });
+                self.0.push(Evidence { kind, proof, fits: 0, misfits: 0 });
                 self.0.last_mut().expect("just pushed")
             }
         };
@@ -76,6 +101,10 @@ pub(super) struct Order {
     pub(super) tally: Tally,
     queue: Vec<Landmark>,
     next: usize,
+    /// Plausible ones whose places have no member yet.
+    waiting: Vec<Landmark>,
+    /// Places that get no member by what is merely plausible.
+    closed: Vec<bool>,
     /// Array addresses whose copies are compared when the landmarks are at an end.
     copies: usize,
 }
@@ -87,21 +116,27 @@ impl Order {
     }
 
     pub(super) fn known(members: Vec<Option<usize>>) -> Order {
-        Order { members, tally: Tally::default(), queue: Vec::new(), next: 0, copies: 0 }
+        let closed = vec![false; members.len()];
+        Order { members, tally: Tally::default(), queue: Vec::new(), next: 0, waiting: Vec::new(), closed, copies: 0 }
+    }
+
+    /// The landmark that all others were reached from.
+    pub(super) fn opening(&self) -> Option<&Landmark> {
+        self.queue.first()
     }
 
     fn is_used(&self, member: usize) -> bool {
         self.members.contains(&Some(member))
     }
 
-    fn take(&mut self, kind: &'static str, verdict: Verdict) {
+    fn take(&mut self, landmark: &Landmark, verdict: Verdict) {
         match verdict {
             Verdict::There(more) => {
-                self.tally.count(kind, true);
+                self.tally.count(landmark.kind, landmark.proof, true);
                 let room = LANDMARKS_MAX.saturating_sub(self.queue.len());
                 self.queue.extend(more.into_iter().take(room));
             }
-            Verdict::Missing => self.tally.count(kind, false),
+            Verdict::Missing => self.tally.count(landmark.kind, landmark.proof, false),
             Verdict::Nothing => (),
         }
     }
@@ -132,13 +167,15 @@ pub(super) struct Search<'a> {
     pub(super) compared: &'a [u64],
     /// Whether places without a member are to get one.
     pub(super) fills: bool,
+    /// Whether an order is followed to its end although hardly anything fits: so all that are compared are looked at alike.
+    pub(super) is_patient: bool,
     steps: u32,
     found: Vec<Order>,
 }
 
 impl<'a> Search<'a> {
     pub(super) fn new(reader: &'a Reader<'a>, map: &'a Map, absent: Absent, compared: &'a [u64]) -> Search<'a> {
-        Search { reader, map, absent, compared, fills: true, steps: STEPS_MAX, found: Vec::new() }
+        Search { reader, map, absent, compared, fills: true, is_patient: false, steps: STEPS_MAX, found: Vec::new() }
     }
 
     /// Every order that `start` leads to from this landmark on; none when it is not there.
@@ -168,13 +205,19 @@ impl<'a> Search<'a> {
         loop {
             let Some(left) = self.steps.checked_sub(1).filter(|_| self.found.len() < ORDERS_MAX) else { return };
             self.steps = left;
-            if order.is_hopeless() {
+            if !self.is_patient && order.is_hopeless() {
                 return;
             }
             let branches = if let Some(landmark) = order.queue.get(order.next).cloned() {
                 order.next += 1;
                 self.map.spots(landmark.address, &mut spots);
                 self.step(&mut order, &landmark, &spots)
+            } else if self.release(&mut order, &mut spots) {
+                None
+            } else if let Some(number) = self.first_open(&order, &mut spots) {
+                let landmark = order.waiting.remove(number);
+                self.map.spots(landmark.address, &mut spots);
+                Some(self.try_plausible(order.clone(), &landmark, &spots))
             } else if let Some(&address) = self.compared.get(order.copies) {
                 order.copies += 1;
                 self.map.spots(address, &mut spots);
@@ -196,12 +239,16 @@ impl<'a> Search<'a> {
     /// Checks one landmark; the orders to go on with when it is not this one alone.
     fn step(&mut self, order: &mut Order, landmark: &Landmark, spots: &[Spot]) -> Option<Vec<Order>> {
         if spots.is_empty() {
-            order.tally.count(landmark.kind, false);
+            order.tally.count(landmark.kind, landmark.proof, false);
             return None;
         }
         let known = spots.iter().find_map(|spot| self.read(order, order.members[spot.role]?, spot.offset));
         if let Some(sector) = known {
-            order.take(landmark.kind, landmark.check(&sector));
+            order.take(landmark, landmark.check(&sector));
+            return None;
+        }
+        if landmark.proof == Proof::Plausible {
+            order.waiting.push(landmark.clone());
             return None;
         }
         let empty = spots.iter().filter(|spot| order.members[spot.role].is_none() && self.fills);
@@ -215,7 +262,7 @@ impl<'a> Search<'a> {
                     Verdict::There(more) => {
                         let mut branch = order.clone();
                         branch.members[spot.role] = Some(member);
-                        branch.take(landmark.kind, Verdict::There(more));
+                        branch.take(landmark, Verdict::There(more));
                         branches.push(branch);
                     }
                     Verdict::Missing => wrong = true,
@@ -226,7 +273,7 @@ impl<'a> Search<'a> {
         match branches.len() {
             0 => {
                 if wrong {
-                    order.tally.count(landmark.kind, false);
+                    order.tally.count(landmark.kind, landmark.proof, false);
                 }
                 None
             }
@@ -238,6 +285,45 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Queues the landmarks whose places got their members while they waited; whether there are any.
+    fn release(&self, order: &mut Order, spots: &mut Vec<Spot>) -> bool {
+        let waiting = std::mem::take(&mut order.waiting);
+        let (known, waiting): (Vec<Landmark>, Vec<Landmark>) = waiting.into_iter().partition(|landmark| {
+            self.map.spots(landmark.address, spots);
+            spots.iter().any(|spot| order.members[spot.role].is_some_and(|member| self.read(order, member, spot.offset).is_some()))
+        });
+        order.waiting = waiting;
+        order.queue.extend(known.iter().cloned());
+        !known.is_empty()
+    }
+
+    /// The first landmark that waits for a place that may get its member by it.
+    fn first_open(&self, order: &Order, spots: &mut Vec<Spot>) -> Option<usize> {
+        order.waiting.iter().position(|landmark| {
+            self.map.spots(landmark.address, spots);
+            self.fills && spots.first().is_some_and(|spot| order.members[spot.role].is_none() && !order.closed[spot.role])
+        })
+    }
+
+    /// One order for each member that the landmark goes with, and one in which its place stays empty.
+    fn try_plausible(&self, mut order: Order, landmark: &Landmark, spots: &[Spot]) -> Vec<Order> {
+        let Some(spot) = spots.first() else { return vec![order] };
+        let mut branches = Vec::new();
+        for member in (0..order.members.len()).filter(|member| !order.is_used(*member)) {
+            let Some(sector) = self.read(&order, member, spot.offset) else { continue };
+            if let Verdict::There(more) = landmark.check(&sector) {
+                let mut branch = order.clone();
+                branch.members[spot.role] = Some(member);
+                branch.take(landmark, Verdict::There(more));
+                branches.push(branch);
+            }
+        }
+        // Nobody has it: the next that waits for this place may tell more.
+        order.closed[spot.role] = !branches.is_empty();
+        branches.push(order);
+        branches
+    }
+
     /// Compares the copies of a sector. Two places that have no member yet get every two that hold the same.
     fn compare(&mut self, order: &mut Order, spots: &[Spot]) -> Option<Vec<Order>> {
         let known: Vec<Option<Sector>> =
@@ -247,7 +333,7 @@ impl<'a> Search<'a> {
             && !others.is_empty()
         {
             if !present.iter().all(|sector| is_zero(sector)) {
-                order.tally.count(COPIES, others.iter().all(|other| other == first));
+                order.tally.count(COPIES, Proof::Relation, others.iter().all(|other| other == first));
             }
             return None;
         }
@@ -268,14 +354,14 @@ impl<'a> Search<'a> {
                     let mut branch = order.clone();
                     branch.members[one.role] = Some(*first);
                     branch.members[two.role] = Some(*second);
-                    branch.tally.count(COPIES, true);
+                    branch.tally.count(COPIES, Proof::Relation, true);
                     branches.push(branch);
                 }
             }
         }
         if branches.is_empty() {
             if !ones.is_empty() && !twos.is_empty() && !self.reader.has_absent() {
-                order.tally.count(COPIES, false);
+                order.tally.count(COPIES, Proof::Relation, false);
             }
             return None;
         }

@@ -4,6 +4,8 @@
 //!   superblock ──> backups in some groups
 //!              ──> group descriptors ──> inode tables ──> directories, whose first entry is their own inode
 //! ```
+//!
+//! With the feature `metadata_csum` descriptors and inodes carry checksums that count their own number: each tells its place.
 
 use std::rc::Rc;
 
@@ -14,14 +16,21 @@ const MAGIC: u64 = 0xef53;
 const COMPAT_SPARSE_SUPER2: u64 = 0x200;
 const INCOMPAT_META_GROUPS: u64 = 0x10;
 const INCOMPAT_64BIT: u64 = 0x80;
+const INCOMPAT_CHECKSUM_SEED: u64 = 0x2000;
 const READ_ONLY_SPARSE_SUPER: u64 = 0x1;
+const READ_ONLY_DESCRIPTOR_CHECKSUMS: u64 = 0x10;
+const READ_ONLY_METADATA_CHECKSUMS: u64 = 0x400;
+const GROUP_WITHOUT_INODES: u64 = 0x1;
+const ROOT_INODE: u64 = 2;
 const FLAG_EXTENTS: u64 = 0x8_0000;
 const FLAG_INLINE_DATA: u64 = 0x1000_0000;
 const EXTENT_MAGIC: u64 = 0xf30a;
 
-/// How many sectors of descriptors, and of each inode table, are looked at.
+/// How many sectors of descriptors, of each inode table, and of all inode tables are looked at. What the tables lead to has to
+/// find room behind them.
 const DESCRIPTOR_SECTORS_MAX: u64 = 64;
-const TABLE_SECTORS_MAX: u64 = 48;
+const TABLE_SECTORS_MAX: u64 = 1000;
+const TABLES_SECTORS_MAX: u64 = 2000;
 
 struct Volume {
     base: u64,
@@ -36,6 +45,10 @@ struct Volume {
     sparse: bool,
     meta_groups: bool,
     sparse2: bool,
+    /// What checksums of metadata begin with; `None` without them.
+    seed: Option<u32>,
+    /// Whether descriptors say which part of an inode table was never used.
+    tells_unused: bool,
 }
 
 impl Volume {
@@ -43,6 +56,8 @@ impl Volume {
         let incompat = le::<4>(sector, 0x60);
         let shift = le::<4>(sector, 0x18);
         let revision = le::<4>(sector, 0x4c);
+        let read_only = le::<4>(sector, 0x64);
+        let has_checksums = read_only & READ_ONLY_METADATA_CHECKSUMS != 0;
         if le::<2>(sector, 0x38) != MAGIC || shift > 6 {
             return None;
         }
@@ -59,7 +74,10 @@ impl Volume {
             inode_bytes: if revision == 0 { 128 } else { le::<2>(sector, 0x58) },
             descriptor_bytes: if is_64bit { le::<2>(sector, 0xfe) } else { 32 },
             uuid: sector[0x68..0x78].try_into().ok()?,
-            sparse: le::<4>(sector, 0x64) & READ_ONLY_SPARSE_SUPER != 0,
+            // The seed itself is in the superblock's second sector; where it is used, checksums are not looked at.
+            seed: (has_checksums && incompat & INCOMPAT_CHECKSUM_SEED == 0).then(|| checksum(!0, &sector[0x68..0x78])),
+            tells_unused: has_checksums || read_only & READ_ONLY_DESCRIPTOR_CHECKSUMS != 0,
+            sparse: read_only & READ_ONLY_SPARSE_SUPER != 0,
             meta_groups: incompat & INCOMPAT_META_GROUPS != 0,
             sparse2: le::<4>(sector, 0x5c) & COMPAT_SPARSE_SUPER2 != 0,
         };
@@ -90,6 +108,16 @@ impl Volume {
         };
         !self.sparse2 && (!self.sparse || group == 1 || is_power(3) || is_power(5) || is_power(7))
     }
+}
+
+/// CRC-32C as ext4 continues it: neither inverted at the start nor at the end.
+fn checksum(seed: u32, bytes: &[u8]) -> u32 {
+    !crc32c::crc32c_append(!seed, bytes)
+}
+
+/// The same of a structure with its number before it.
+fn numbered_checksum(seed: u32, number: u64, bytes: &[u8]) -> u32 {
+    checksum(checksum(seed, &(number as u32).to_le_bytes()), bytes)
 }
 
 pub(super) fn opening(base: u64) -> Landmark {
@@ -126,22 +154,59 @@ fn descriptors(volume: &Rc<Volume>) -> Vec<Landmark> {
 fn descriptor_sector(volume: &Rc<Volume>, first_group: u64, sector: &Sector) -> Verdict {
     let mut more = Vec::new();
     let size = volume.descriptor_bytes as usize;
+    let is_told = volume.seed.is_some();
     for (group, descriptor) in (first_group..volume.groups()).zip(sector.chunks_exact(size)) {
         let block = |at: usize| le::<4>(descriptor, at) | if size >= 64 { le::<4>(descriptor, at + 0x20) << 32 } else { 0 };
+        if volume.seed.is_some_and(|seed| !is_descriptor(seed, group, descriptor)) {
+            return Verdict::Missing;
+        }
         let places = [block(0), block(4), block(8)];
         if places.iter().any(|place| *place <= volume.first_block || *place >= volume.blocks) || places[0] == places[1] {
             return Verdict::Missing;
         }
         let table = volume.address(places[2]).unwrap_or(0);
-        let sectors = (volume.group_inodes * volume.inode_bytes).div_ceil(512).min(TABLE_SECTORS_MAX);
-        for number in 0..sectors {
+        let count = |low: usize, high: usize| le::<2>(descriptor, low) | if size >= 64 { le::<2>(descriptor, high) << 16 } else { 0 };
+        let unused = match volume.tells_unused {
+            true if le::<2>(descriptor, 0x12) & GROUP_WITHOUT_INODES != 0 => volume.group_inodes,
+            true => count(0x1c, 0x32),
+            // Those in use are mostly the first ones.
+            false => count(0x0e, 0x2e),
+        };
+        let used = volume.group_inodes.saturating_sub(unused);
+        let most = (TABLES_SECTORS_MAX / volume.groups().max(1)).clamp(1, TABLE_SECTORS_MAX);
+        for number in spread((used * volume.inode_bytes).div_ceil(512), most) {
             let first = group * volume.group_inodes + number * 512 / volume.inode_bytes + 1;
             let volume = Rc::clone(volume);
             let check = move |sector: &Sector| inodes(&volume, first, sector);
-            more.push(Landmark::new("inodes", table + number * 512, check));
+            more.push(match is_told {
+                true => Landmark::new("inodes with the right checksum", table + number * 512, check),
+                false => Landmark::new("inodes", table + number * 512, check).plausible(),
+            });
         }
     }
     Verdict::There(more)
+}
+
+/// Whether the checksum of the descriptor of `group` is right: the lower half of the sum over all but its own two bytes.
+fn is_descriptor(seed: u32, group: u64, descriptor: &[u8]) -> bool {
+    let mut zeroed = descriptor.to_vec();
+    zeroed[0x1e..0x20].fill(0);
+    u64::from(numbered_checksum(seed, group, &zeroed) & 0xffff) == le::<2>(descriptor, 0x1e)
+}
+
+/// Whether the checksum of inode `number` is right: over its number, its generation and all but the checksum itself, whose upper
+/// half is there only when the inode goes on that far.
+fn is_inode(seed: u32, number: u64, inode: &[u8]) -> bool {
+    let is_long = inode.len() > 128 && le::<2>(inode, 0x80) >= 4;
+    let mut zeroed = inode.to_vec();
+    zeroed[0x7c..0x7e].fill(0);
+    if is_long {
+        zeroed[0x82..0x84].fill(0);
+    }
+    let seed = numbered_checksum(seed, number, &inode[0x64..0x68]);
+    let (sum, mask) = (checksum(seed, &zeroed), if is_long { !0 } else { 0xffff });
+    let upper = if is_long { le::<2>(inode, 0x82) << 16 } else { 0 };
+    u64::from(sum & mask) == le::<2>(inode, 0x7c) | upper
 }
 
 /// A sector of an inode table, whose first inode has this number.
@@ -153,7 +218,7 @@ fn inodes(volume: &Rc<Volume>, first: u64, sector: &Sector) -> Verdict {
         if links == 0 || mode == 0 {
             continue;
         }
-        if !matches!(mode >> 12, 1 | 2 | 4 | 6 | 8 | 0xa | 0xc) {
+        if !matches!(mode >> 12, 1 | 2 | 4 | 6 | 8 | 0xa | 0xc) || volume.seed.is_some_and(|seed| !is_inode(seed, number, inode)) {
             return Verdict::Missing;
         }
         used += 1;
@@ -182,6 +247,8 @@ fn inodes(volume: &Rc<Volume>, first: u64, sector: &Sector) -> Verdict {
         }
     }
     match used {
+        // Every file system has its root.
+        0 if (first..first + 512 / volume.inode_bytes).contains(&ROOT_INODE) => Verdict::Missing,
         0 => Verdict::Nothing,
         _ => Verdict::There(more),
     }

@@ -84,6 +84,7 @@ fn entries(volume: &Rc<Volume>, address: u64, depth: u32) -> Landmark {
         more if more.is_empty() => Verdict::Nothing,
         more => Verdict::There(more),
     })
+    .plausible()
 }
 
 fn first_cluster(volume: &Volume, entry: &[u8]) -> u64 {

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A landmark is one sector and a check of it, which may name further landmarks. Only a layout that puts every sector into its
-//! place meets them all. The offsets are those of the formats' own documents.
+//! place meets them all. Most say themselves where they belong. Some are merely plausible: an inode without a checksum looks the
+//! same everywhere; these put no member into a place. The offsets are those of the formats' own documents.
 
 mod btrfs;
 mod ext;
@@ -23,6 +24,7 @@ mod xfs;
 use std::rc::Rc;
 
 use super::reader::Sector;
+use super::search::Proof;
 
 /// What a check says of a sector.
 pub(super) enum Verdict {
@@ -41,12 +43,19 @@ pub(super) struct Landmark {
     pub(super) kind: &'static str,
     /// Where in the array, in bytes: a multiple of 512.
     pub(super) address: u64,
+    /// What its being there proves.
+    pub(super) proof: Proof,
     check: Rc<dyn Fn(&Sector) -> Verdict>,
 }
 
 impl Landmark {
     fn new(kind: &'static str, address: u64, check: impl Fn(&Sector) -> Verdict + 'static) -> Landmark {
-        Landmark { kind, address, check: Rc::new(check) }
+        Landmark { kind, address, proof: Proof::Place, check: Rc::new(check) }
+    }
+
+    /// One whose sector could as well be another of its kind.
+    fn plausible(self) -> Landmark {
+        Landmark { proof: Proof::Plausible, ..self }
     }
 
     pub(super) fn check(&self, sector: &Sector) -> Verdict {

@@ -23,7 +23,7 @@ fn gpt(block_bytes: u64) -> Landmark {
         if let Some(start) = entries.checked_mul(block_bytes).filter(|_| entry_bytes == 128) {
             let sectors = (count * entry_bytes).div_ceil(512);
             let check = move |sector: &Sector| gpt_entries(block_bytes, sector);
-            more.extend((0..sectors).map(|number| Landmark::new("GPT entries", start + number * 512, check)));
+            more.extend((0..sectors).map(|number| Landmark::new("GPT entries", start + number * 512, check).plausible()));
         }
         Verdict::There(more)
     })
