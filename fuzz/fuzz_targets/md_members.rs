@@ -1,6 +1,7 @@
 //! Arrays started from members of which any byte of the metadata may be anything.
 //!
-//! A start either is refused with a reason, or what it starts keeps what it promises. One for reading only writes nothing.
+//! A start either is refused with a reason, or what it starts keeps what it promises. One for
+//! reading only writes nothing.
 #![no_main]
 
 use std::sync::Arc;
@@ -30,7 +31,8 @@ fuzz_target!(|data: &[u8]| {
     for members in group(&candidates) {
         let own: Vec<_> = members.iter().map(|&member| candidates[member].clone()).collect();
         let present: Vec<_> = members.iter().map(|&member| present[member]).collect();
-        let devices: Vec<_> = present.iter().map(|(device, _)| Some(Arc::clone(device) as Arc<dyn Device>)).collect();
+        let devices: Vec<_> =
+            present.iter().map(|(device, _)| Some(Arc::clone(device) as Arc<dyn Device>)).collect();
         let assembly = match assemble(&own, AssembleOptions::default()) {
             Ok(assembly) => assembly,
             Err(reason) => {
@@ -39,8 +41,13 @@ fuzz_target!(|data: &[u8]| {
             }
         };
         let _ = (assembly.places_text(), assembly.degraded_count(), assembly.start.to_string());
-        let options = StartOptions { read_only: damaged.read_only, force: damaged.force, ..StartOptions::default() };
-        let is_unharmed = || present.iter().all(|(device, before)| content(device, &reactor) == **before);
+        let options = StartOptions {
+            read_only: damaged.read_only,
+            force: damaged.force,
+            ..StartOptions::default()
+        };
+        let is_unharmed =
+            || present.iter().all(|(device, before)| content(device, &reactor) == **before);
         let running = match start(&assembly, &devices, &options, &reactor) {
             Ok(running) => running,
             Err(error) => {
@@ -56,7 +63,10 @@ fuzz_target!(|data: &[u8]| {
         };
         assert!(allowed, "{:?} was started", assembly.start);
         let size = running.info().size_bytes;
-        assert!(size <= present.iter().map(|(device, _)| device.info().size_bytes).sum(), "{size} bytes");
+        assert!(
+            size <= present.iter().map(|(device, _)| device.info().size_bytes).sum(),
+            "{size} bytes"
+        );
         exercise(&running, size, damaged.read_only, &reactor);
         if damaged.read_only {
             assert!(is_unharmed(), "written to, and only to be read");

@@ -1,10 +1,12 @@
-//! md's structures one by one, from any bytes: superblock, bitmap, bad-block log, partial parity log.
+//! md's structures one by one, from any bytes: superblock, bitmap, bad-block log, partial parity
+//! log.
 //!
 //! Whatever can be read is written again, and read back the same.
 #![no_main]
 
 use array::md::{
-    Bitmap, BitmapHeader, PPL_HEADER_BYTES, PplHeader, Superblock, Version, decode_bad_blocks, encode_bad_blocks, find_newest_ppl,
+    Bitmap, BitmapHeader, PPL_HEADER_BYTES, PplHeader, Superblock, Version, decode_bad_blocks,
+    encode_bad_blocks, find_newest_ppl,
 };
 use libfuzzer_sys::fuzz_target;
 use raidloom_fuzz::{mend_log, within};
@@ -22,12 +24,27 @@ fuzz_target!(|data: &[u8]| {
 fn superblock(data: &[u8]) {
     for sectors in [0, 127, 128, 1 << 20, u64::MAX] {
         let Ok(old) = Superblock::decode_as(Version::V0_90, data, sectors) else { continue };
-        let _ = (old.checksum_verdict(), old.problems(Version::V0_90, sectors), old.reshape(), old.disks_most(), old.array_sectors(&[1, 2]));
+        let _ = (
+            old.checksum_verdict(),
+            old.problems(Version::V0_90, sectors),
+            old.reshape(),
+            old.disks_most(),
+            old.array_sectors(&[1, 2]),
+        );
     }
     let Ok(superblock) = Superblock::decode(data) else { return };
     let _ = (superblock.reshape(), superblock.disks_most(), superblock.new_data_offset_sectors());
-    let _ = (superblock.name(), superblock.layout(), superblock.role(), superblock.is_clean(), superblock.ppl_area());
-    let _ = (superblock.array_sectors(&[superblock.data_size_sectors, 77]), superblock.recovering_from_sectors());
+    let _ = (
+        superblock.name(),
+        superblock.layout(),
+        superblock.role(),
+        superblock.is_clean(),
+        superblock.ppl_area(),
+    );
+    let _ = (
+        superblock.array_sectors(&[superblock.data_size_sectors, 77]),
+        superblock.recovering_from_sectors(),
+    );
     for version in Version::ALL {
         for sectors in [0, 23, 24, 1 << 20, superblock.data_size_sectors, u64::MAX] {
             let _ = version.offset_sectors(sectors);
@@ -42,10 +59,18 @@ fn superblock(data: &[u8]) {
 
 fn bitmap(data: &[u8]) {
     let Ok(header) = BitmapHeader::decode(data) else { return };
-    let _ = (header.size_bytes(), header.region_count(), header.accept(&header.set_uuid, header.events));
+    let _ = (
+        header.size_bytes(),
+        header.region_count(),
+        header.accept(&header.set_uuid, header.events),
+    );
     assert_eq!(BitmapHeader::decode(&header.encode()).as_ref(), Ok(&header));
     let Ok(mut bitmap) = Bitmap::decode(data) else { return };
-    assert!(bitmap.dirty_ranges().all(|range| range.start < range.end && range.end <= header.sync_size_sectors));
+    assert!(
+        bitmap
+            .dirty_ranges()
+            .all(|range| range.start < range.end && range.end <= header.sync_size_sectors)
+    );
     assert_eq!(Bitmap::decode(&bitmap.encode()).as_ref(), Ok(&bitmap));
     let first = bitmap.dirty_ranges().next();
     if let Some(first) = first {
@@ -58,13 +83,19 @@ fn bitmap(data: &[u8]) {
 fn bad_blocks(data: &[u8]) {
     let Some((&shift, log)) = data.split_first() else { return };
     let Ok(ranges) = decode_bad_blocks(log, shift) else { return };
-    // Longer runs than the kernel makes are written as several, which fit in unless they reach past the last place.
+    // Longer runs than the kernel makes are written as several, which fit in unless they reach past
+    // the last place.
     let Ok(bytes) = encode_bad_blocks(&ranges, shift, 2 * log.len()) else {
-        assert!(ranges.iter().any(|range| (range.sector + range.sectors) >> shift > PLACES), "{ranges:?}");
+        assert!(
+            ranges.iter().any(|range| (range.sector + range.sectors) >> shift > PLACES),
+            "{ranges:?}"
+        );
         return;
     };
     let again = decode_bad_blocks(&bytes, shift).expect("what was written can be read");
-    let sectors = |ranges: &[array::md::BadRange]| ranges.iter().fold(0_u64, |sum, range| sum.wrapping_add(range.sectors));
+    let sectors = |ranges: &[array::md::BadRange]| {
+        ranges.iter().fold(0_u64, |sum, range| sum.wrapping_add(range.sectors))
+    };
     assert_eq!(sectors(&again), sectors(&ranges));
 }
 

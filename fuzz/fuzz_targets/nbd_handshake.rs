@@ -1,6 +1,7 @@
 //! The handshake of the NBD server with clients that may send anything, in pieces of any size.
 //!
-//! What it answers does not depend on the pieces, no option is waited for longer than the longest, and each costs little.
+//! What it answers does not depend on the pieces, no option is waited for longer than the longest,
+//! and each costs little.
 #![no_main]
 
 use export::nbd::handshake::{Handshake, OPTION_MAX_BYTES, Shape, TlsRule, Verdict};
@@ -30,7 +31,10 @@ fuzz_target!(|data: &[u8]| {
     let in_pieces = talk(input.0, pieces, &exports, tls);
     assert_eq!(whole, in_pieces, "pieces of {pieces} bytes");
     if let Ending::Done(session) = whole.0 {
-        assert!(session.export < exports.len() && (session.structured || !session.allocation), "{session:?}");
+        assert!(
+            session.export < exports.len() && (session.structured || !session.allocation),
+            "{session:?}"
+        );
     }
 });
 
@@ -43,14 +47,22 @@ fn talk(bytes: &[u8], piece: usize, exports: &[Shape], tls: TlsRule) -> (Ending,
         let waiting = &bytes[start..end];
         let mut out = Vec::new();
         let (taken, verdict) = within(waiting, 8, || handshake.advance(waiting, exports, &mut out));
-        assert!(taken <= waiting.len() && out.len() <= ANSWER_MAX_BYTES, "{taken} of {}, {} out", waiting.len(), out.len());
+        assert!(
+            taken <= waiting.len() && out.len() <= ANSWER_MAX_BYTES,
+            "{taken} of {}, {} out",
+            waiting.len(),
+            out.len()
+        );
         start += taken;
         said.append(&mut out);
         match verdict {
             Verdict::More if taken > 0 => (),
             Verdict::More if end == bytes.len() => return (Ending::Waiting, said),
             Verdict::More => {
-                assert!(end - start < OPTION_HEAD_BYTES + OPTION_MAX_BYTES, "it waits for more than an option can be");
+                assert!(
+                    end - start < OPTION_HEAD_BYTES + OPTION_MAX_BYTES,
+                    "it waits for more than an option can be"
+                );
                 end = (end + piece).min(bytes.len());
             }
             Verdict::Answered => assert!(taken > 0, "nothing was answered"),

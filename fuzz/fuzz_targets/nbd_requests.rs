@@ -1,4 +1,5 @@
-//! Requests of NBD clients: whatever they ask, only what the export has and may do reaches the device.
+//! Requests of NBD clients: whatever they ask, only what the export has and may do reaches the
+//! device.
 #![no_main]
 
 use export::nbd::REQUEST_BYTES;
@@ -15,7 +16,11 @@ fuzz_target!(|data: &[u8]| {
     let (kind, session, size) = (input.byte(), input.byte(), input.number());
     let exports = exports(kind, size & !4095);
     let structured = session & 2 == 2;
-    let session = Session { export: usize::from(session & 1), structured, allocation: structured && session & 4 == 4 };
+    let session = Session {
+        export: usize::from(session & 1),
+        structured,
+        allocation: structured && session & 4 == 4,
+    };
     let shape = &exports[session.export];
     let guess = input.byte() & 1 == 0;
     while input.0.len() >= REQUEST_BYTES {
@@ -30,7 +35,11 @@ fuzz_target!(|data: &[u8]| {
         let changes = |length: u32| assert!(!shape.read_only && length > 0, "{decision:?}");
         let within_device = |offset: u64, length: u32| {
             let end = offset.checked_add(u64::from(length));
-            assert!(end.is_some_and(|end| end <= shape.size_bytes), "{decision:?} of {} bytes", shape.size_bytes);
+            assert!(
+                end.is_some_and(|end| end <= shape.size_bytes),
+                "{decision:?} of {} bytes",
+                shape.size_bytes
+            );
         };
         match decision {
             Decision::Do(command) => match command {
@@ -57,7 +66,11 @@ fuzz_target!(|data: &[u8]| {
                 Command::Status { .. } => assert!(session.allocation),
             },
             Decision::Refuse { errno, why, payload_bytes } => {
-                assert!(!why.is_empty() && payload_bytes <= REQUEST_MAX_BYTES && (payload_bytes == 0 || is_write));
+                assert!(
+                    !why.is_empty()
+                        && payload_bytes <= REQUEST_MAX_BYTES
+                        && (payload_bytes == 0 || is_write)
+                );
                 assert!(errno != Errno::NotPermitted || shape.read_only);
                 input.bytes(payload_bytes as usize);
             }

@@ -11,7 +11,11 @@ const COUNT_AT: usize = 220;
 const ROLES_AT: usize = 256;
 
 fuzz_target!(|data: &[u8]| {
-    let Some(count) = data.get(COUNT_AT..COUNT_AT + 4).filter(|_| data.starts_with(&[0xfc, 0x4e, 0x2b, 0xa9])) else { return };
+    let Some(count) =
+        data.get(COUNT_AT..COUNT_AT + 4).filter(|_| data.starts_with(&[0xfc, 0x4e, 0x2b, 0xa9]))
+    else {
+        return;
+    };
     let count = u32::from_le_bytes([count[0], count[1], count[2], count[3]]) as usize;
     let last = data[ROLES_AT + 2 * count - 1];
     std::hint::black_box(last);

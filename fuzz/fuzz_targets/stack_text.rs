@@ -1,4 +1,5 @@
-//! Stack texts: any text is either a tree that prints as a text of the same tree, or wrong at a place that can be shown.
+//! Stack texts: any text is either a tree that prints as a text of the same tree, or wrong at a
+//! place that can be shown.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

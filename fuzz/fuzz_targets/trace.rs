@@ -1,4 +1,5 @@
-//! Traces and CSV of requests, from any bytes: read one by one to the end or to the first that makes no sense.
+//! Traces and CSV of requests, from any bytes: read one by one to the end or to the first that
+//! makes no sense.
 #![no_main]
 
 use device::TraceReader;
@@ -18,7 +19,11 @@ fuzz_target!(|data: &[u8]| {
                 }
             }
         }
-        assert!(errors <= 1 && records <= data.len(), "{records} records of {} bytes, {errors} errors", data.len());
+        assert!(
+            errors <= 1 && records <= data.len(),
+            "{records} records of {} bytes, {errors} errors",
+            data.len()
+        );
         let _ = reader.is_complete();
     });
 });

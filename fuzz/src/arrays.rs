@@ -1,17 +1,19 @@
-//! Small arrays in memory, every kind that reads other things of its members, to be damaged byte by byte.
+//! Small arrays in memory, every kind that reads other things of its members, to be damaged byte by
+//! byte.
 //!
 //! ```text
 //!   sector  8           16             48                        80                 128        160
 //!           superblock  bitmap or PPL  (PPL goes on)             bad-block log      data       end
 //! ```
 //!
-//! mdadm would leave more room; the structures may lie anywhere, and so members are small enough to be made anew each time.
+//! mdadm would leave more room; the structures may lie anywhere, and so members are small enough to
+//! be made anew each time.
 
 use std::sync::{Arc, LazyLock};
 
 use array::md::{
-    Consistency, Layout, Level, NewArray, NewMember, PPL_HEADER_BYTES, PplArea, PplEntry, PplHeader, Role, Superblock, TimeStamp,
-    ppl_signature,
+    Consistency, Layout, Level, NewArray, NewMember, PPL_HEADER_BYTES, PplArea, PplEntry,
+    PplHeader, Role, Superblock, TimeStamp, ppl_signature,
 };
 use array::{ParityLayout, Raid0Layout, Raid10Layout};
 use testkit::Memory;
@@ -45,7 +47,9 @@ impl Damaged {
             let memory = Memory::new(bytes.len() as u64);
             let reactor = reactor::Reactor::virtual_clock();
             let mut channel = block::Blocking::open(&memory, &reactor).expect("memory opens");
-            channel.write_slice(0, &bytes[..DATA_AT.min(bytes.len())]).expect("memory takes writes");
+            channel
+                .write_slice(0, &bytes[..DATA_AT.min(bytes.len())])
+                .expect("memory takes writes");
             Arc::new(memory)
         };
         self.members.iter().map(device).collect()
@@ -76,7 +80,8 @@ static WHOLE: LazyLock<Vec<Vec<Vec<u8>>>> = LazyLock::new(|| kinds().iter().map(
 
 /// The members of a healthy array.
 fn whole((level, layout, places, spares, consistency): &Kind) -> Vec<Vec<u8>> {
-    let role = |index: usize| if index < *places { Role::Active(index as u16) } else { Role::Spare };
+    let role =
+        |index: usize| if index < *places { Role::Active(index as u16) } else { Role::Spare };
     let member = |index: usize| NewMember {
         name: format!("m{index}"),
         size_sectors: 16 << 10,
@@ -101,33 +106,54 @@ fn whole((level, layout, places, spares, consistency): &Kind) -> Vec<Vec<u8>> {
         superblock.data_offset_sectors = (DATA_AT / SECTOR_BYTES) as u64;
         superblock.data_size_sectors = DATA_SECTORS;
         superblock.size_sectors = superblock.size_sectors.min(DATA_SECTORS);
-        superblock.bad_block_offset_sectors = ((BAD_BLOCKS_AT - SUPERBLOCK_AT) / SECTOR_BYTES) as i32;
+        superblock.bad_block_offset_sectors =
+            ((BAD_BLOCKS_AT - SUPERBLOCK_AT) / SECTOR_BYTES) as i32;
         superblock.bad_block_size_sectors = 8;
         if *consistency == Consistency::Ppl {
             superblock.set_ppl_area(PplArea { offset_sectors: 8, size_sectors: 32 });
         }
     }
     let bitmap = array.bitmap(&superblocks).expect("a bitmap");
-    superblocks.iter().map(|superblock| bytes_of(superblock, bitmap.as_ref().map(|bitmap| bitmap.encode()).as_deref())).collect()
+    superblocks
+        .iter()
+        .map(|superblock| {
+            bytes_of(superblock, bitmap.as_ref().map(|bitmap| bitmap.encode()).as_deref())
+        })
+        .collect()
 }
 
 fn bytes_of(superblock: &Superblock, bitmap: Option<&[u8]>) -> Vec<u8> {
     let mut bytes = vec![0; MEMBER_BYTES];
-    let mut put = |at: usize, content: &[u8]| bytes[at..at + content.len()].copy_from_slice(content);
+    let mut put =
+        |at: usize, content: &[u8]| bytes[at..at + content.len()].copy_from_slice(content);
     put(SUPERBLOCK_AT, &superblock.encode());
     put(BAD_BLOCKS_AT, &[0xff; 8 * SECTOR_BYTES]);
     if let Some(bitmap) = bitmap {
         put(LOG_AT, bitmap);
     } else if superblock.features.has_ppl() {
-        let entry = PplEntry { data_sector: 0, parity_bytes: 0, data_bytes: 8192, parity_role: 2, checksum: 0 };
-        put(LOG_AT, &PplHeader { signature: ppl_signature(&superblock.set_uuid), generation: 1, entries: vec![entry] }.encode());
+        let entry = PplEntry {
+            data_sector: 0,
+            parity_bytes: 0,
+            data_bytes: 8192,
+            parity_role: 2,
+            checksum: 0,
+        };
+        put(
+            LOG_AT,
+            &PplHeader {
+                signature: ppl_signature(&superblock.set_uuid),
+                generation: 1,
+                entries: vec![entry],
+            }
+            .encode(),
+        );
     }
     bytes
 }
 
-/// The array that the first byte names, without the members that the second drops, and with the rest of the input as changes:
-/// member and width, place, and new bytes each. Checksums are made right again where the third says so, or nothing but
-/// checksums would ever be tested.
+/// The array that the first byte names, without the members that the second drops, and with the
+/// rest of the input as changes: member and width, place, and new bytes each. Checksums are made
+/// right again where the third says so, or nothing but checksums would ever be tested.
 #[must_use]
 pub fn damaged(input: &[u8]) -> Damaged {
     let mut input = Input(input);

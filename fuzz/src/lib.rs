@@ -4,7 +4,8 @@
 //!   bytes ──> target ──> a decoder or a pure state machine ──> what must hold, asserted
 //! ```
 //!
-//! `cargo xtask fuzz` runs all targets. `seeds/` holds what they start from, and what once broke something.
+//! `cargo xtask fuzz` runs all targets. `seeds/` holds what they start from, and what once broke
+//! something.
 
 mod arrays;
 
@@ -29,7 +30,11 @@ pub fn within<T>(input: &[u8], factor: usize, work: impl FnOnce() -> T) -> T {
     let result = work();
     let taken = MEMORY.peak_usage().saturating_sub(before);
     let allowed = factor * input.len() + SMALL_BYTES;
-    assert!(taken <= allowed, "{taken} bytes of memory for {} bytes of input; {allowed} are allowed", input.len());
+    assert!(
+        taken <= allowed,
+        "{taken} bytes of memory for {} bytes of input; {allowed} are allowed",
+        input.len()
+    );
     result
 }
 
@@ -74,6 +79,11 @@ pub fn exports(kind: u8, size_bytes: u64) -> Vec<Shape> {
         discards: has(5),
         fast_zeroes: has(6),
     };
-    let second = Shape { name: "märchen".to_owned(), read_only: !has(2), discards: !has(5), ..first.clone() };
+    let second = Shape {
+        name: "märchen".to_owned(),
+        read_only: !has(2),
+        discards: !has(5),
+        ..first.clone()
+    };
     vec![first, second]
 }

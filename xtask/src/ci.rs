@@ -39,8 +39,9 @@ struct TestLog {
 impl TestLog {
     /// Takes a line; whether people should see it.
     ///
-    /// A test that cannot do its work here prints a line that begins with `skipped` and passes. The runner would keep that to itself;
-    /// so it is told to show everything, and of what tests say that passed only those lines are let through.
+    /// A test that cannot do its work here prints a line that begins with `skipped` and passes. The
+    /// runner would keep that to itself; so it is told to show everything, and of what tests say
+    /// that passed only those lines are let through.
     fn take(&mut self, line: &str) -> bool {
         match line {
             "successes:" => self.in_successes = true,
@@ -52,7 +53,9 @@ impl TestLog {
             _ => (),
         }
         if self.in_successes {
-            if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
+            if let Some(name) =
+                line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"))
+            {
                 name.clone_into(&mut self.test);
             } else if line.starts_with("skipped") {
                 self.skipped.push(format!("{}: {line}", self.test));
@@ -61,12 +64,18 @@ impl TestLog {
         !self.in_successes
     }
 
-    /// Adds the closing line of one test program: after `ok.` or `FAILED.` come the parts `12 passed; 0 failed; 1 ignored; …`.
+    /// Adds the closing line of one test program: after `ok.` or `FAILED.` come the parts
+    /// `12 passed; 0 failed; 1 ignored; …`.
     fn count(&mut self, line: &str) {
-        let Some((_, parts)) = line.trim_start_matches("test result: ").split_once(". ") else { return };
+        let Some((_, parts)) = line.trim_start_matches("test result: ").split_once(". ") else {
+            return;
+        };
         for part in parts.split(';') {
             let mut words = part.split_whitespace();
-            let (Some(Ok(count)), Some(what)) = (words.next().map(str::parse::<u64>), words.next()) else { continue };
+            let (Some(Ok(count)), Some(what)) = (words.next().map(str::parse::<u64>), words.next())
+            else {
+                continue;
+            };
             match what {
                 "passed" => self.counts.passed += count,
                 "failed" => self.counts.failed += count,
@@ -105,7 +114,9 @@ pub(crate) fn run(root: &Path, only: &[String]) -> Result<bool, String> {
     }
     let mut ci = Ci { root: root.to_path_buf(), log: TestLog::default() };
     let mut endings = Vec::new();
-    for (name, step) in STEPS.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name)) {
+    for (name, step) in
+        STEPS.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|wanted| wanted == name))
+    {
         println!("== {name}");
         let start = Instant::now();
         let ending = step(&mut ci);
@@ -148,17 +159,34 @@ impl Ci {
 
     fn format(&mut self) -> Ending {
         match ended(&mut self.cargo(&["fmt", "--all", "--check"])) {
-            Ending::Passed => ended(&mut self.cargo(&["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])),
+            Ending::Passed => {
+                ended(&mut self.cargo(&["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))
+            }
             ending => ending,
         }
     }
 
     fn clippy(&mut self) -> Ending {
-        ended(&mut self.cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
+        ended(&mut self.cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ]))
     }
 
     fn test(&mut self) -> Ending {
-        let mut command = self.cargo(&["test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output"]);
+        let mut command = self.cargo(&[
+            "test",
+            "--workspace",
+            "--locked",
+            "--no-fail-fast",
+            "--",
+            "--show-output",
+        ]);
         let mut child = match command.stdout(Stdio::piped()).spawn() {
             Ok(child) => child,
             Err(error) => return Ending::Failed(format!("cargo cannot be started: {error}")),
@@ -176,7 +204,9 @@ impl Ci {
         drop(screen);
         let counts = self.log.counts;
         match child.wait() {
-            Ok(status) if status.success() && counts.failed == 0 && counts.passed > 0 => Ending::Passed,
+            Ok(status) if status.success() && counts.failed == 0 && counts.passed > 0 => {
+                Ending::Passed
+            }
             Ok(status) if status.success() => Ending::Failed("no test ran".to_owned()),
             Ok(_) if counts.failed > 0 => Ending::Failed(format!("{} tests", counts.failed)),
             Ok(status) => Ending::Failed(format!("cargo test: {status}")),
@@ -185,7 +215,10 @@ impl Ci {
     }
 
     fn docs(&mut self) -> Ending {
-        ended(self.cargo(&["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings"))
+        ended(
+            self.cargo(&["doc", "--workspace", "--no-deps", "--locked"])
+                .env("RUSTDOCFLAGS", "-D warnings"),
+        )
     }
 
     fn tidy(&mut self) -> Ending {
@@ -199,16 +232,32 @@ impl Ci {
     /// The buffers hold all pointer work that is ours alone; Miri watches their tests.
     fn miri(&mut self) -> Ending {
         // Looking must not make rustup fetch anything.
-        let look = self.cargo(&["+nightly", "miri", "--version"]).env("RUSTUP_AUTO_INSTALL", "0").output();
+        let look =
+            self.cargo(&["+nightly", "miri", "--version"]).env("RUSTUP_AUTO_INSTALL", "0").output();
         match look {
             Ok(output) if output.status.success() => ended(
-                self.cargo(&["+nightly", "miri", "test", "--package", "reactor", "--lib", "buffer::"]).env("RUSTUP_AUTO_INSTALL", "0"),
+                self.cargo(&[
+                    "+nightly",
+                    "miri",
+                    "test",
+                    "--package",
+                    "reactor",
+                    "--lib",
+                    "buffer::",
+                ])
+                .env("RUSTUP_AUTO_INSTALL", "0"),
             ),
             Ok(output) => {
                 let text = String::from_utf8_lossy(&output.stderr);
-                let why = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("cargo +nightly miri does not run");
+                let why = text
+                    .lines()
+                    .find(|line| !line.trim().is_empty())
+                    .unwrap_or("cargo +nightly miri does not run");
                 let why = why.trim_start_matches("error: ");
-                Ending::Skipped(format!("{why}: rustup toolchain install nightly --component miri, then cargo xtask ci miri"))
+                Ending::Skipped(format!(
+                    "{why}: rustup toolchain install nightly --component miri, then cargo xtask ci \
+                    miri"
+                ))
             }
             Err(error) => Ending::Skipped(format!("cargo cannot be started: {error}")),
         }
@@ -245,8 +294,10 @@ mod tests {
         for line in [
             "running 3 tests",
             "test buffer::splits ... ok",
-            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
-            "test result: FAILED. 10 passed; 2 failed; 0 ignored; 0 measured; 5 filtered out; finished in 1.20s",
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished \
+            in 0.01s",
+            "test result: FAILED. 10 passed; 2 failed; 0 ignored; 0 measured; 5 filtered out; \
+            finished in 1.20s",
         ] {
             assert!(log.take(line));
         }
@@ -255,7 +306,9 @@ mod tests {
 
     #[test]
     fn what_a_test_that_passed_could_not_do_is_kept_and_the_rest_of_its_output_is_not_shown() {
-        let output = "test a ... ok\n\nsuccesses:\n\n---- a::b stdout ----\nchatter\nskipped: no loop device here\n\n\nsuccesses:\n    a::b\n\nfailures:\n\n---- c stdout ----\nwhy it failed\ntest result: FAILED. 1 passed; 1 failed; 0 ignored";
+        let output = "test a ... ok\n\nsuccesses:\n\n---- a::b stdout ----\nchatter\nskipped: no \
+            loop device here\n\n\nsuccesses:\n    a::b\n\nfailures:\n\n---- c stdout ----\nwhy it \
+            failed\ntest result: FAILED. 1 passed; 1 failed; 0 ignored";
         let mut log = TestLog::default();
         let shown: Vec<&str> = output.lines().filter(|line| log.take(line)).collect();
         assert_eq!(log.skipped, ["a::b: skipped: no loop device here"]);
@@ -265,7 +318,8 @@ mod tests {
 
     #[test]
     fn a_step_that_does_not_exist_is_named() {
-        let error = run(Path::new("."), &["format".to_owned(), "clipy".to_owned()]).expect_err("no such step");
+        let error = run(Path::new("."), &["format".to_owned(), "clipy".to_owned()])
+            .expect_err("no such step");
         assert!(error.contains("clipy") && error.contains("clippy"), "{error}");
     }
 

@@ -1,4 +1,5 @@
-//! What developers and CI run: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask fuzz`, `cargo xtask bench`.
+//! What developers and CI run: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask fuzz`,
+//! `cargo xtask bench`.
 
 mod bench;
 mod ci;

@@ -9,7 +9,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A folder with the shell's helpers and the tools named, as the only place where programs are found.
+/// A folder with the shell's helpers and the tools named, as the only place where programs are
+/// found.
 struct Programs(PathBuf);
 
 impl Programs {
@@ -36,12 +37,18 @@ impl Programs {
         for tool in ["cargo", "rustc"] {
             let script = self.0.join(tool);
             fs::write(&script, format!("#!/bin/sh\necho 'rustc {version}'\n")).expect("a script");
-            fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("its mode");
+            fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+                .expect("its mode");
         }
     }
 
     fn need(&self, target: &str) -> (String, bool) {
-        let output = Command::new("/bin/sh").arg(root().join("tools/need")).arg(target).env("PATH", &self.0).output().expect("sh runs");
+        let output = Command::new("/bin/sh")
+            .arg(root().join("tools/need"))
+            .arg(target)
+            .env("PATH", &self.0)
+            .output()
+            .expect("sh runs");
         (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success())
     }
 }
@@ -54,7 +61,11 @@ fn a_missing_linker_is_one_line_with_the_command_that_installs_it() {
         programs.need("demo")
     };
     assert!(!success);
-    assert!(text.lines().any(|line| line == "missing: cc: Rust calls it to link programs: apt-get install gcc"), "{text}");
+    assert!(
+        text.lines()
+            .any(|line| line == "missing: cc: Rust calls it to link programs: apt-get install gcc"),
+        "{text}"
+    );
     assert!(!text.contains("fio"), "the demo does without: {text}");
 }
 
@@ -86,11 +97,17 @@ fn an_old_rust_is_told() {
 #[test]
 fn every_package_has_a_reason() {
     let table = fs::read_to_string(root().join("tools/packages.txt")).expect("the table");
-    let rows: Vec<Vec<&str>> =
-        table.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('|').map(str::trim).collect()).collect();
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split('|').map(str::trim).collect())
+        .collect();
     assert!(!rows.is_empty());
     for row in rows {
-        assert!(row.len() == 5 && !row[0].is_empty() && !row[1].is_empty() && !row[4].is_empty(), "{row:?}");
+        assert!(
+            row.len() == 5 && !row[0].is_empty() && !row[1].is_empty() && !row[4].is_empty(),
+            "{row:?}"
+        );
         assert!(!row[2].is_empty() || !row[3].is_empty(), "nothing needs it: {row:?}");
     }
 }

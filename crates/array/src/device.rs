@@ -13,7 +13,10 @@ use crate::md::Version;
 use crate::metadata::{HasMetadata, Metadata};
 use crate::rows::{Rows, Waiter};
 use crate::sync::{Control, Ranges};
-use crate::{Action, Faults, Level, LinearLevel, MemberSet, MirrorLevel, ParityLevel, Part, Place, Plan, Queues, Raid0Level};
+use crate::{
+    Action, Faults, Level, LinearLevel, MemberSet, MirrorLevel, ParityLevel, Part, Place, Plan,
+    Queues, Raid0Level,
+};
 
 /// What all channels of an array share.
 pub(crate) struct Shared<L> {
@@ -32,23 +35,41 @@ pub(crate) struct Shared<L> {
 
 impl<L: Level> Shared<L> {
     /// A channel on `reactor` for `depth` requests at a time.
-    pub(crate) fn open_channel(self: &Arc<Self>, depth: u32, reactor: &Reactor) -> Result<ArrayChannel<L>, Error> {
-        // Each request of ours may need this many commands on one member at the same time, and never more.
+    pub(crate) fn open_channel(
+        self: &Arc<Self>,
+        depth: u32,
+        reactor: &Reactor,
+    ) -> Result<ArrayChannel<L>, Error> {
+        // Each request of ours may need this many commands on one member at the same time, and
+        // never more.
         let commands = self.level.pieces_at_once().saturating_mul(self.level.commands_per_member());
-        let ringer = match reactor.clock() {
-            Clock::Wall if L::LOCKS_ROWS => {
-                Some(reactor.ringer().map_err(|error| Error::from_io("a bell for the row locks of the array", error))?)
-            }
-            _ => None,
-        };
-        ArrayChannel::open(Arc::clone(self), depth.saturating_mul(commands), Waiter::new(ringer), reactor)
+        let ringer =
+            match reactor.clock() {
+                Clock::Wall if L::LOCKS_ROWS => Some(reactor.ringer().map_err(|error| {
+                    Error::from_io("a bell for the row locks of the array", error)
+                })?),
+                _ => None,
+            };
+        ArrayChannel::open(
+            Arc::clone(self),
+            depth.saturating_mul(commands),
+            Waiter::new(ringer),
+            reactor,
+        )
     }
 
-    /// Makes a member faulty that failed. False when it stays, for it has the last copy of something. `member` is whose fault
-    /// it was, if that is known.
-    pub(crate) fn drop_member(&self, slot: usize, member: Option<&Arc<Member>>, error: &Error) -> bool {
+    /// Makes a member faulty that failed. False when it stays, for it has the last copy of
+    /// something. `member` is whose fault it was, if that is known.
+    pub(crate) fn drop_member(
+        &self,
+        slot: usize,
+        member: Option<&Arc<Member>>,
+        error: &Error,
+    ) -> bool {
         let is_gone = error.kind() == ErrorKind::Gone;
-        let may_go = |after: &MemberSet| !L::KEEPS_LAST_COPY || is_gone || self.level.holds_all(after).is_ok();
+        let may_go = |after: &MemberSet| {
+            !L::KEEPS_LAST_COPY || is_gone || self.level.holds_all(after).is_ok()
+        };
         self.health.fail(slot, member, Some(error), may_go)
     }
 }
@@ -61,7 +82,8 @@ pub struct Start {
     pub data_offset: u64,
     /// What of the member's data it has not got, in bytes: nothing if it is in sync.
     pub unrecovered: Ranges,
-    /// What of the member's data is known to be lost, in bytes: its bad blocks. They read as such until they are written.
+    /// What of the member's data is known to be lost, in bytes: its bad blocks. They read as such
+    /// until they are written.
     pub lost: Ranges,
 }
 
@@ -79,7 +101,12 @@ impl ArrayDevice<LinearLevel> {
         check_total(&sizes)?;
         for (number, member) in members.iter().enumerate() {
             if member.info().size_bytes < block_bytes {
-                let text = format!("{} has {}, less than one block of {}", name(number, member), text_of(member), bytes_text(block_bytes));
+                let text = format!(
+                    "{} has {}, less than one block of {}",
+                    name(number, member),
+                    text_of(member),
+                    bytes_text(block_bytes)
+                );
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
         }
@@ -89,13 +116,17 @@ impl ArrayDevice<LinearLevel> {
 }
 
 impl ArrayDevice<Raid0Level> {
-    /// Chunks dealt out to the members in turn. A member that is longer than others goes on alone or with the other long
-    /// ones, as `layout` says.
+    /// Chunks dealt out to the members in turn. A member that is longer than others goes on alone
+    /// or with the other long ones, as `layout` says.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for no member or too many, and for a chunk that is 0, no multiple of the largest block size
-    /// among the members, 4 GiB or more, or larger than a member.
-    pub fn raid0(members: Vec<Arc<dyn Device>>, chunk_bytes: u64, layout: Raid0Layout) -> Result<Self, Error> {
+    /// [`ErrorKind::Invalid`] for no member or too many, and for a chunk that is 0, no multiple of
+    /// the largest block size among the members, 4 GiB or more, or larger than a member.
+    pub fn raid0(
+        members: Vec<Arc<dyn Device>>,
+        chunk_bytes: u64,
+        layout: Raid0Layout,
+    ) -> Result<Self, Error> {
         let block_bytes = block_bytes(&members)?;
         let sizes = sizes(&members);
         check_total(&sizes)?;
@@ -107,8 +138,8 @@ impl ArrayDevice<Raid0Level> {
 }
 
 impl ArrayDevice<MirrorLevel> {
-    /// RAID 1: every member has everything, as far as the smallest reaches. `None` is a member that is missing. As in md there
-    /// may be one slot only: a mirror to be.
+    /// RAID 1: every member has everything, as far as the smallest reaches. `None` is a member that
+    /// is missing. As in md there may be one slot only: a mirror to be.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] for no slot or more than 255, and when all members are missing.
@@ -117,7 +148,10 @@ impl ArrayDevice<MirrorLevel> {
         let (block_bytes, smallest) = common_bytes(&members)?;
         let member_bytes = smallest - smallest % block_bytes;
         if member_bytes == 0 {
-            return Err(Error::new(ErrorKind::Invalid, format!("a member is smaller than one block of {}", bytes_text(block_bytes))));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("a member is smaller than one block of {}", bytes_text(block_bytes)),
+            ));
         }
         Self::assemble(MirrorLevel::raid1(members.len(), member_bytes), members)
     }
@@ -125,9 +159,13 @@ impl ArrayDevice<MirrorLevel> {
     /// RAID 10: chunks dealt out with their copies. `None` is a member that is missing.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for a layout that cannot be had with so many members, for a chunk as at [`ArrayDevice::raid0`],
-    /// and when all copies of something are missing.
-    pub fn raid10(members: Vec<Option<Arc<dyn Device>>>, chunk_bytes: u64, layout: Raid10Layout) -> Result<Self, Error> {
+    /// [`ErrorKind::Invalid`] for a layout that cannot be had with so many members, for a chunk as
+    /// at [`ArrayDevice::raid0`], and when all copies of something are missing.
+    pub fn raid10(
+        members: Vec<Option<Arc<dyn Device>>>,
+        chunk_bytes: u64,
+        layout: Raid10Layout,
+    ) -> Result<Self, Error> {
         check_count(&members, 2, MEMBERS_MAX)?;
         if let Some(problem) = layout.problem(members.len()) {
             return Err(Error::new(ErrorKind::Invalid, format!("layout={layout}: {problem}")));
@@ -136,7 +174,11 @@ impl ArrayDevice<MirrorLevel> {
         check_chunk(chunk_bytes, block_bytes, &members)?;
         let geometry = Raid10::new(members.len(), smallest, chunk_bytes, layout);
         if geometry.size_bytes() == 0 {
-            let text = format!("chunk={}: the smallest member has no room for {} far copies", size_text(chunk_bytes), layout.far);
+            let text = format!(
+                "chunk={}: the smallest member has no room for {} far copies",
+                size_text(chunk_bytes),
+                layout.far
+            );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         Self::assemble(MirrorLevel::raid10(geometry), members)
@@ -144,24 +186,33 @@ impl ArrayDevice<MirrorLevel> {
 }
 
 impl ArrayDevice<ParityLevel> {
-    /// RAID 4: chunks on all members but the last, which holds their parity. `None` is a member that is missing.
+    /// RAID 4: chunks on all members but the last, which holds their parity. `None` is a member
+    /// that is missing.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for fewer than two slots, for a chunk as at [`ArrayDevice::raid0`], and when more than one
-    /// member is missing.
+    /// [`ErrorKind::Invalid`] for fewer than two slots, for a chunk as at [`ArrayDevice::raid0`],
+    /// and when more than one member is missing.
     pub fn raid4(members: Vec<Option<Arc<dyn Device>>>, chunk_bytes: u64) -> Result<Self, Error> {
         let (count, member_bytes) = check_parity(&members, chunk_bytes, 2)?;
         Self::assemble(ParityLevel::raid4(count, member_bytes, chunk_bytes), members)
     }
 
-    /// RAID 5: chunks with their parity, which moves from member to member. `None` is a member that is missing.
+    /// RAID 5: chunks with their parity, which moves from member to member. `None` is a member that
+    /// is missing.
     ///
     /// # Errors
     /// As [`ArrayDevice::raid4`], and for a layout of RAID 6.
-    pub fn raid5(members: Vec<Option<Arc<dyn Device>>>, chunk_bytes: u64, layout: ParityLayout) -> Result<Self, Error> {
+    pub fn raid5(
+        members: Vec<Option<Arc<dyn Device>>>,
+        chunk_bytes: u64,
+        layout: ParityLayout,
+    ) -> Result<Self, Error> {
         let (count, member_bytes) = check_parity(&members, chunk_bytes, 2)?;
         if !ParityLayout::RAID5.contains(&layout) {
-            return Err(Error::new(ErrorKind::Invalid, format!("layout={}: only RAID 6 has it", layout.name())));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("layout={}: only RAID 6 has it", layout.name()),
+            ));
         }
         Self::assemble(ParityLevel::raid5(count, member_bytes, chunk_bytes, layout), members)
     }
@@ -170,7 +221,11 @@ impl ArrayDevice<ParityLevel> {
     ///
     /// # Errors
     /// As [`ArrayDevice::raid4`], but it takes four slots, and two members may be missing.
-    pub fn raid6(members: Vec<Option<Arc<dyn Device>>>, chunk_bytes: u64, layout: ParityLayout) -> Result<Self, Error> {
+    pub fn raid6(
+        members: Vec<Option<Arc<dyn Device>>>,
+        chunk_bytes: u64,
+        layout: ParityLayout,
+    ) -> Result<Self, Error> {
         let (count, member_bytes) = check_parity(&members, chunk_bytes, 4)?;
         Self::assemble(ParityLevel::raid6(count, member_bytes, chunk_bytes, layout), members)
     }
@@ -187,24 +242,37 @@ impl<L: Level> ArrayDevice<L> {
         let mut info = combine(&present, block_bytes, level.size_bytes());
         level.refine(&mut info);
         let start = |device: Option<Arc<dyn Device>>| {
-            device.map(|device| Start { device, data_offset: 0, unrecovered: Ranges::none(), lost: Ranges::none() })
+            device.map(|device| Start {
+                device,
+                data_offset: 0,
+                unrecovered: Ranges::none(),
+                lost: Ranges::none(),
+            })
         };
-        Self::with_info(level, info, members.into_iter().map(start).collect(), Ranges::none(), (None, None))
+        Self::with_info(
+            level,
+            info,
+            members.into_iter().map(start).collect(),
+            Ranges::none(),
+            (None, None),
+        )
     }
 
-    /// An array of members that have been members before: some may lack what they missed, and the whole need a resync, which
-    /// is in bytes of [`Level::sync_bytes`].
+    /// An array of members that have been members before: some may lack what they missed, and the
+    /// whole need a resync, which is in bytes of [`Level::sync_bytes`].
     ///
     /// # Errors
     /// As [`ArrayDevice::assemble`].
     pub fn resume(level: L, members: Vec<Option<Start>>, resync: Ranges) -> Result<Self, Error> {
-        let present: Vec<Arc<dyn Device>> = members.iter().flatten().map(|start| Arc::clone(&start.device)).collect();
+        let present: Vec<Arc<dyn Device>> =
+            members.iter().flatten().map(|start| Arc::clone(&start.device)).collect();
         let mut info = combine(&present, block_bytes(&present)?, level.size_bytes());
         level.refine(&mut info);
         Self::with_info(level, info, members, resync, (None, None))
     }
 
-    /// The same for members with superblocks of this version, whose metadata are kept up to date by `metadata`.
+    /// The same for members with superblocks of this version, whose metadata are kept up to date by
+    /// `metadata`.
     pub(crate) fn resume_with_metadata(
         level: L,
         members: Vec<Option<Start>>,
@@ -213,7 +281,8 @@ impl<L: Level> ArrayDevice<L> {
         read_only: bool,
         metadata_version: Version,
     ) -> Result<Self, Error> {
-        let present: Vec<Arc<dyn Device>> = members.iter().flatten().map(|start| Arc::clone(&start.device)).collect();
+        let present: Vec<Arc<dyn Device>> =
+            members.iter().flatten().map(|start| Arc::clone(&start.device)).collect();
         let mut info = combine(&present, block_bytes(&present)?, level.size_bytes());
         level.refine(&mut info);
         info.read_only |= read_only;
@@ -248,9 +317,19 @@ impl<L: Level> ArrayDevice<L> {
         let health = Health::new(slots.collect(), resync);
         let membership = health.membership();
         let missing = membership.absent.union(&membership.recovering);
-        level.holds_all(&missing).map_err(|lost| Error::new(ErrorKind::Invalid, lost.to_string()))?;
+        level
+            .holds_all(&missing)
+            .map_err(|lost| Error::new(ErrorKind::Invalid, lost.to_string()))?;
         let busy = AtomicBool::new(false);
-        Ok(ArrayDevice(Arc::new(Shared { level, info, health, rows: Rows::default(), busy, metadata, metadata_version })))
+        Ok(ArrayDevice(Arc::new(Shared {
+            level,
+            info,
+            health,
+            rows: Rows::default(),
+            busy,
+            metadata,
+            metadata_version,
+        })))
     }
 
     /// The array with its metadata, if they are kept up to date.
@@ -278,11 +357,15 @@ impl<L: Level> Device for ArrayDevice<L> {
 
     fn describe(&self) -> Node {
         let members = self.0.health.membership().members;
-        let members = members.iter().map(|member| member.as_ref().map_or(Node::Missing, |member| member.device.describe()));
+        let members = members
+            .iter()
+            .map(|member| member.as_ref().map_or(Node::Missing, |member| member.device.describe()));
         let node = Node::layer(self.0.level.name(), members.collect());
-        let options = self.0.level.options().into_iter().map(|(option, setting)| match (&*option, self.0.metadata_version) {
-            ("metadata", Some(version)) => (option, version.to_string()),
-            _ => (option, setting),
+        let options = self.0.level.options().into_iter().map(|(option, setting)| {
+            match (&*option, self.0.metadata_version) {
+                ("metadata", Some(version)) => (option, version.to_string()),
+                _ => (option, setting),
+            }
         });
         options.fold(node, |node, (option, setting)| node.with(&option, setting))
     }
@@ -291,20 +374,30 @@ impl<L: Level> Device for ArrayDevice<L> {
         Ok(Box::new(self.0.open_channel(depth, reactor)?))
     }
 
-    /// What reads would go to, as it is planned for them, is asked at the members. What would have to be computed is data, and
-    /// so is everything while copies may differ: a block must not change because another copy answers later.
+    /// What reads would go to, as it is planned for them, is asked at the members. What would have
+    /// to be computed is data, and so is everything while copies may differ: a block must not
+    /// change because another copy answers later.
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
         let shared = &self.0;
         let membership = shared.health.membership();
         if L::HAS_COPIES && !shared.health.resync_ranges().is_empty() {
             return found.push(length, false);
         }
-        let faults = Faults { absent: membership.absent, recovering: membership.recovering, ..Faults::default() };
+        let faults = Faults {
+            absent: membership.absent,
+            recovering: membership.recovering,
+            ..Faults::default()
+        };
         let queues = Queues::idle(membership.members.len());
-        let (before, block, mut plan) = (found.length(), u64::from(shared.info.block_bytes), Plan::default());
+        let (before, block, mut plan) =
+            (found.length(), u64::from(shared.info.block_bytes), Plan::default());
         while found.length() - before < length && !found.is_full() {
             let done = found.length() - before;
-            let left = Part { action: Action::Read, offset: offset + done, length: (length - done).min(EXTENTS_PLAN_BYTES) };
+            let left = Part {
+                action: Action::Read,
+                offset: offset + done,
+                length: (length - done).min(EXTENTS_PLAN_BYTES),
+            };
             let mut piece = Part { length: shared.level.piece_bytes(left, &faults), ..left };
             let is_read = loop {
                 plan.clear();
@@ -314,7 +407,10 @@ impl<L: Level> Device for ArrayDevice<L> {
                 }
                 // Others of its chunks may be there.
                 let half = piece.length / 2 / block * block;
-                if !is_planned || half == 0 || shared.level.whole(piece, &MemberSet::EMPTY, &queues).is_some() {
+                if !is_planned
+                    || half == 0
+                    || shared.level.whole(piece, &MemberSet::EMPTY, &queues).is_some()
+                {
                     break false;
                 }
                 piece.length = half;
@@ -333,9 +429,15 @@ impl<L: Level> Device for ArrayDevice<L> {
                     return;
                 }
                 match (&membership.members[access.member], access.place) {
-                    (Some(member), Place::Host { start: place }) if place == found.length() - start => {
+                    (Some(member), Place::Host { start: place })
+                        if place == found.length() - start =>
+                    {
                         let until = found.length() + access.length;
-                        member.device.extents(member.data_offset + access.offset, access.length, found);
+                        member.device.extents(
+                            member.data_offset + access.offset,
+                            access.length,
+                            found,
+                        );
                         if found.length() < until {
                             return;
                         }
@@ -353,7 +455,9 @@ const EXTENTS_PLAN_BYTES: u64 = 16 << 20;
 /// The largest block among the members: the array's.
 fn block_bytes(members: &[Arc<dyn Device>]) -> Result<u64, Error> {
     let largest = members.iter().map(|member| member.info().block_bytes).max();
-    largest.map(u64::from).ok_or_else(|| Error::new(ErrorKind::Invalid, "an array without a member: name at least one"))
+    largest.map(u64::from).ok_or_else(|| {
+        Error::new(ErrorKind::Invalid, "an array without a member: name at least one")
+    })
 }
 
 fn sizes(members: &[Arc<dyn Device>]) -> Vec<u64> {
@@ -363,7 +467,9 @@ fn sizes(members: &[Arc<dyn Device>]) -> Vec<u64> {
 fn check_total(sizes: &[u64]) -> Result<(), Error> {
     match sizes.iter().try_fold(0_u64, |sum, &size| sum.checked_add(size)) {
         Some(_) => Ok(()),
-        None => Err(Error::new(ErrorKind::Invalid, "the members together have more than 2^64 bytes")),
+        None => {
+            Err(Error::new(ErrorKind::Invalid, "the members together have more than 2^64 bytes"))
+        }
     }
 }
 
@@ -371,7 +477,10 @@ fn check_count<T>(members: &[T], fewest: usize, most: usize) -> Result<(), Error
     if (fewest..=most).contains(&members.len()) {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::Invalid, format!("{} members; it takes {fewest} to {most}", members.len())))
+    Err(Error::new(
+        ErrorKind::Invalid,
+        format!("{} members; it takes {fewest} to {most}", members.len()),
+    ))
 }
 
 /// The largest block and the smallest size among the members that are there, in bytes.
@@ -380,14 +489,24 @@ fn common_bytes(members: &[Option<Arc<dyn Device>>]) -> Result<(u64, u64), Error
     Ok((block_bytes(&present)?, sizes(&present).into_iter().min().expect("at least one member")))
 }
 
-fn check_chunk(chunk_bytes: u64, block_bytes: u64, members: &[Option<Arc<dyn Device>>]) -> Result<(), Error> {
+fn check_chunk(
+    chunk_bytes: u64,
+    block_bytes: u64,
+    members: &[Option<Arc<dyn Device>>],
+) -> Result<(), Error> {
     let chunk = size_text(chunk_bytes);
     let refuse = |text: String| Err(Error::new(ErrorKind::Invalid, text));
     if chunk_bytes == 0 {
-        return refuse(format!("chunk=0: a chunk holds at least one block of {} (64KiB is a usual size)", bytes_text(block_bytes)));
+        return refuse(format!(
+            "chunk=0: a chunk holds at least one block of {} (64KiB is a usual size)",
+            bytes_text(block_bytes)
+        ));
     }
     if !chunk_bytes.is_multiple_of(block_bytes) {
-        return refuse(format!("chunk={chunk}: not a multiple of the block size, {}", bytes_text(block_bytes)));
+        return refuse(format!(
+            "chunk={chunk}: not a multiple of the block size, {}",
+            bytes_text(block_bytes)
+        ));
     }
     if chunk_bytes > u64::from(u32::MAX) {
         return refuse(format!("chunk={chunk}: a chunk must be smaller than 4GiB"));
@@ -395,14 +514,22 @@ fn check_chunk(chunk_bytes: u64, block_bytes: u64, members: &[Option<Arc<dyn Dev
     for (number, member) in members.iter().enumerate() {
         let Some(member) = member else { continue };
         if member.info().size_bytes < chunk_bytes {
-            return refuse(format!("chunk={chunk}: larger than {}, which has {}", name(number, member), text_of(member)));
+            return refuse(format!(
+                "chunk={chunk}: larger than {}, which has {}",
+                name(number, member),
+                text_of(member)
+            ));
         }
     }
     Ok(())
 }
 
 /// How many slots an array with parity has, and how much of each it uses, in bytes.
-fn check_parity(members: &[Option<Arc<dyn Device>>], chunk_bytes: u64, fewest: usize) -> Result<(usize, u64), Error> {
+fn check_parity(
+    members: &[Option<Arc<dyn Device>>],
+    chunk_bytes: u64,
+    fewest: usize,
+) -> Result<(usize, u64), Error> {
     check_count(members, fewest, MEMBERS_MAX)?;
     let (block_bytes, smallest) = common_bytes(members)?;
     check_chunk(chunk_bytes, block_bytes, members)?;
@@ -417,8 +544,8 @@ fn text_of(member: &Arc<dyn Device>) -> String {
     bytes_text(member.info().size_bytes)
 }
 
-/// An array can do what its weakest member can. Its block is the largest: where others have smaller ones, a crash may leave
-/// half of a block of the array, as on any array of such disks.
+/// An array can do what its weakest member can. Its block is the largest: where others have smaller
+/// ones, a crash may leave half of a block of the array, as on any array of such disks.
 fn combine(members: &[Arc<dyn Device>], block_bytes: u64, size_bytes: u64) -> Info {
     let block = u32::try_from(block_bytes).expect("the largest of 32-bit numbers");
     let mut infos = members.iter().map(|member| member.info());

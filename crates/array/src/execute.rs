@@ -7,12 +7,13 @@
 //!                                      └── a member failed: plan again ────┘
 //! ```
 //!
-//! In steady state nothing is allocated here: requests, pieces and their plans are kept and used again. Only ropes (a
-//! member's command over several places of the host's buffer) allocate.
+//! In steady state nothing is allocated here: requests, pieces and their plans are kept and used
+//! again. Only ropes (a member's command over several places of the host's buffer) allocate.
 //!
-//! A member that fails a write is dropped, and the piece planned again without it: the others have taken their part by then.
-//! A read that fails for the medium's sake goes on with care, in small steps: each is read once more, and if that fails it
-//! is made from the other members and written back.
+//! A member that fails a write is dropped, and the piece planned again without it: the others have
+//! taken their part by then. A read that fails for the medium's sake goes on with care, in small
+//! steps: each is read once more, and if that fails it is made from the other members and written
+//! back.
 
 mod close;
 mod gate;
@@ -37,7 +38,8 @@ use member_queue::MemberQueue;
 use piece::Piece;
 use request::{Direct, Planned};
 
-/// Set in the tag of a command that belongs to a plan; then come 31 bits of piece and 32 of command.
+/// Set in the tag of a command that belongs to a plan; then come 31 bits of piece and 32 of
+/// command.
 const PLANNED: u64 = 1 << 63;
 /// No command of the phase goes to the member yet.
 const NO_COMMAND: u32 = u32::MAX;
@@ -74,8 +76,12 @@ impl Operation {
     fn slice(self, start: u64, length: u64) -> Operation {
         match self {
             Operation::Flush => Operation::Flush,
-            Operation::Part(part) => Operation::Part(Part { offset: part.offset + start, length, ..part }),
-            Operation::Sync(range) => Operation::Sync(SyncRange { offset: range.offset + start, length, ..range }),
+            Operation::Part(part) => {
+                Operation::Part(Part { offset: part.offset + start, length, ..part })
+            }
+            Operation::Sync(range) => {
+                Operation::Sync(SyncRange { offset: range.offset + start, length, ..range })
+            }
         }
     }
 }
@@ -121,20 +127,29 @@ pub(crate) struct ArrayChannel<L: Level> {
 }
 
 impl<L: Level> ArrayChannel<L> {
-    /// A channel whose requests may each need `member_depth / depth` commands on a member at the same time.
-    pub(crate) fn open(shared: Arc<Shared<L>>, member_depth: u32, waiter: Arc<Waiter>, reactor: &Reactor) -> Result<Self, Error> {
+    /// A channel whose requests may each need `member_depth / depth` commands on a member at the
+    /// same time.
+    pub(crate) fn open(
+        shared: Arc<Shared<L>>,
+        member_depth: u32,
+        waiter: Arc<Waiter>,
+        reactor: &Reactor,
+    ) -> Result<Self, Error> {
         let membership = shared.health.membership();
         let open = |(slot, member): (usize, &Option<Arc<Member>>)| match member {
             // The device of a faulty member may be gone.
             Some(_) if membership.absent.contains(slot) => Ok(MemberQueue::unused(member.clone())),
             Some(member) => MemberQueue::open(member, member_depth, reactor).or_else(|error| {
-                let may_go = |after: &MemberSet| error.kind() == ErrorKind::Gone && shared.level.holds_all(after).is_ok();
+                let may_go = |after: &MemberSet| {
+                    error.kind() == ErrorKind::Gone && shared.level.holds_all(after).is_ok()
+                };
                 let is_out = shared.health.fail(slot, Some(member), Some(&error), may_go);
                 if is_out { Ok(MemberQueue::unused(Some(Arc::clone(member)))) } else { Err(error) }
             }),
             None => Ok(MemberQueue::unused(None)),
         };
-        let members = membership.members.iter().enumerate().map(open).collect::<Result<Vec<_>, Error>>()?;
+        let members =
+            membership.members.iter().enumerate().map(open).collect::<Result<Vec<_>, Error>>()?;
         Ok(ArrayChannel {
             queues: Queues::idle(members.len()),
             members,
@@ -166,11 +181,14 @@ impl<L: Level> ArrayChannel<L> {
         })
     }
 
-    /// Has the copies of a read chosen as they may be: any, or only the first while they need not agree.
+    /// Has the copies of a read chosen as they may be: any, or only the first while they need not
+    /// agree.
     #[inline]
     fn look_for_agreement(&mut self, part: Part) {
         if L::HAS_COPIES && part.action == Action::Read {
-            self.queues.keep_to_first(self.shared.health.needs_resync(&(part.offset..part.offset + part.length)));
+            self.queues.keep_to_first(
+                self.shared.health.needs_resync(&(part.offset..part.offset + part.length)),
+            );
         }
     }
 
@@ -191,8 +209,12 @@ impl Failure {
 impl<L: Level> Channel for ArrayChannel<L> {
     fn submit(&mut self, request: Request) {
         self.in_flight += 1;
-        // A flush does not count as use: sync actions flush too, and the writes before it have been seen.
-        if L::REDUNDANT && !matches!(request.op, Op::Flush) && !self.shared.busy.load(Ordering::Relaxed) {
+        // A flush does not count as use: sync actions flush too, and the writes before it have been
+        // seen.
+        if L::REDUNDANT
+            && !matches!(request.op, Op::Flush)
+            && !self.shared.busy.load(Ordering::Relaxed)
+        {
             self.shared.busy.store(true, Ordering::Relaxed);
         }
         if let Err(error) = self.shared.info.check(&request.op) {
@@ -203,22 +225,45 @@ impl<L: Level> Channel for ArrayChannel<L> {
             self.refresh_health();
         }
         let (part, fua) = match &request.op {
-            Op::Read { offset, into } => (Part { action: Action::Read, offset: *offset, length: into.len() as u64 }, false),
-            Op::Write { offset, from, fua } => (Part { action: Action::Write, offset: *offset, length: from.len() as u64 }, *fua),
-            Op::WriteZeroes { offset, length, fua } => (Part { action: Action::Zeroes, offset: *offset, length: *length }, *fua),
-            Op::Discard { offset, length } => (Part { action: Action::Discard, offset: *offset, length: *length }, false),
-            Op::Flush => return self.submit_planned(request.tag, Operation::Flush, false, Returned::Nothing, None),
+            Op::Read { offset, into } => {
+                (Part { action: Action::Read, offset: *offset, length: into.len() as u64 }, false)
+            }
+            Op::Write { offset, from, fua } => {
+                (Part { action: Action::Write, offset: *offset, length: from.len() as u64 }, *fua)
+            }
+            Op::WriteZeroes { offset, length, fua } => {
+                (Part { action: Action::Zeroes, offset: *offset, length: *length }, *fua)
+            }
+            Op::Discard { offset, length } => {
+                (Part { action: Action::Discard, offset: *offset, length: *length }, false)
+            }
+            Op::Flush => {
+                return self.submit_planned(
+                    request.tag,
+                    Operation::Flush,
+                    false,
+                    Returned::Nothing,
+                    None,
+                );
+            }
         };
         self.look_for_agreement(part);
         match self.shared.level.whole(part, &self.missing, &self.queues) {
             Some(spot) => self.submit_direct(request, part, fua, spot),
-            None => self.submit_planned(request.tag, Operation::Part(part), fua, request.op.into_buffer(), None),
+            None => self.submit_planned(
+                request.tag,
+                Operation::Part(part),
+                fua,
+                request.op.into_buffer(),
+                None,
+            ),
         }
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
         let before = done.len();
-        // A phase sent out from here may have ended already, with no event to say so: go round until nothing new is sent.
+        // A phase sent out from here may have ended already, with no event to say so: go round
+        // until nothing new is sent.
         loop {
             let sent = self.sent + self.metadata_channels.sent;
             for slot in 0..self.members.len() {

@@ -1,8 +1,9 @@
 //! Which members still count. Shared by all channels of an array.
 //!
-//! Without redundancy a member's error is the request's error, and no state changes. With redundancy a member that fails a
-//! write or a flush, or that is gone, becomes faulty. A read that fails with a medium error is tried once more; then its data
-//! are made from the other members and written back. A member with too many such ranges becomes faulty too.
+//! Without redundancy a member's error is the request's error, and no state changes. With
+//! redundancy a member that fails a write or a flush, or that is gone, becomes faulty. A read that
+//! fails with a medium error is tried once more; then its data are made from the other members and
+//! written back. A member with too many such ranges becomes faulty too.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,8 +15,9 @@ use reactor::Ringer;
 
 use crate::sync::{BadBlocks, Ranges, Replacing};
 
-/// The most members an array can have. Beyond that the powers of g, with which Q counts members, are the same again, and md's
-/// code for the copies of RAID 10 has no more bits; it is one limit for all levels.
+/// The most members an array can have. Beyond that the powers of g, with which Q counts members,
+/// are the same again, and md's code for the copies of RAID 10 has no more bits; it is one limit
+/// for all levels.
 pub const MEMBERS_MAX: usize = 255;
 
 /// A set of members.
@@ -70,26 +72,40 @@ impl fmt::Debug for MemberSet {
 /// How many ranges of a member may be unreadable before it becomes faulty; md's default.
 pub(crate) const READ_ERRORS_MAX: u32 = 20;
 
-/// A device in a slot of the array. A device that is removed and added again is a new member: what its earlier channels
-/// still report does not count for it.
+/// A device in a slot of the array. A device that is removed and added again is a new member: what
+/// its earlier channels still report does not count for it.
 pub(crate) struct Member {
     pub(crate) device: Arc<dyn Device>,
     /// Where on the device the array's data begin, in bytes.
     pub(crate) data_offset: u64,
     /// Its name in messages.
     pub(crate) name: String,
-    /// The ranges that hold no data; `None` for a member that was in sync from the start, without bad blocks.
+    /// The ranges that hold no data; `None` for a member that was in sync from the start, without
+    /// bad blocks.
     pub(crate) bad_blocks: Option<Arc<BadBlocks>>,
     /// It serves while its contents are copied to a replacement.
     pub(crate) replacing: Option<Arc<Replacing>>,
 }
 
 impl Member {
-    /// A member with ranges that are lost, in bytes of its data, or may become so while it is rebuilt.
-    pub(crate) fn with_bad_blocks(name: String, device: Arc<dyn Device>, data_offset: u64, lost: &Ranges) -> Member {
-        let lost = lost.iter().map(|range| range.start + data_offset..range.end + data_offset).collect();
+    /// A member with ranges that are lost, in bytes of its data, or may become so while it is
+    /// rebuilt.
+    pub(crate) fn with_bad_blocks(
+        name: String,
+        device: Arc<dyn Device>,
+        data_offset: u64,
+        lost: &Ranges,
+    ) -> Member {
+        let lost =
+            lost.iter().map(|range| range.start + data_offset..range.end + data_offset).collect();
         let bad_blocks = BadBlocks::over(device, lost);
-        Member { device: Arc::clone(&bad_blocks) as Arc<dyn Device>, data_offset, name, bad_blocks: Some(bad_blocks), replacing: None }
+        Member {
+            device: Arc::clone(&bad_blocks) as Arc<dyn Device>,
+            data_offset,
+            name,
+            bad_blocks: Some(bad_blocks),
+            replacing: None,
+        }
     }
 
     /// The device itself, without the layers that bad blocks and a replacement put over it.
@@ -104,7 +120,8 @@ impl Member {
     /// The same under another name.
     fn named(&self, name: String) -> Arc<Member> {
         let Member { device, data_offset, bad_blocks, replacing, .. } = self;
-        let (device, bad_blocks, replacing) = (Arc::clone(device), bad_blocks.clone(), replacing.clone());
+        let (device, bad_blocks, replacing) =
+            (Arc::clone(device), bad_blocks.clone(), replacing.clone());
         Arc::new(Member { device, data_offset: *data_offset, name, bad_blocks, replacing })
     }
 }
@@ -126,7 +143,8 @@ pub enum MemberState {
     Recovering {
         /// In bytes of the member's data.
         recovery_offset: u64,
-        /// Only some ranges after it are to be recovered: the member was away for a while, and the bitmap knows which.
+        /// Only some ranges after it are to be recovered: the member was away for a while, and the
+        /// bitmap knows which.
         partly: bool,
     },
     /// The member has all of its data.
@@ -144,7 +162,8 @@ pub struct Snapshot {
     pub members: Vec<MemberState>,
     /// The name in messages of each slot's member.
     pub names: Vec<String>,
-    /// How many ranges of each member could not be read since it was added, and were made from the others.
+    /// How many ranges of each member could not be read since it was added, and were made from the
+    /// others.
     pub read_errors: Vec<u32>,
     /// Why each member is faulty; `None` where it is not, or was failed on request.
     pub causes: Vec<Option<String>>,
@@ -152,8 +171,8 @@ pub struct Snapshot {
     pub replaced: Vec<usize>,
     /// The names of these replacements in messages, in the same order.
     pub replacements: Vec<String>,
-    /// The first byte whose redundancy may be untrue, in bytes of [`Level::sync_bytes`](crate::Level::sync_bytes); `None`
-    /// when all is in sync.
+    /// The first byte whose redundancy may be untrue, in bytes of
+    /// [`Level::sync_bytes`](crate::Level::sync_bytes); `None` when all is in sync.
     pub resync: Option<u64>,
     /// The names of the spares in messages.
     pub spares: Vec<String>,
@@ -172,18 +191,22 @@ impl Snapshot {
         self.chosen(|state| matches!(state, MemberState::Recovering { .. }))
     }
 
-    /// The names of the faulty members in messages, each with the cause where it was not failed on request.
+    /// The names of the faulty members in messages, each with the cause where it was not failed on
+    /// request.
     #[must_use]
     pub fn faulty(&self) -> Vec<(String, Option<String>)> {
-        let faulty = (0..self.members.len()).filter(|&slot| self.members[slot] == MemberState::Faulty);
+        let faulty =
+            (0..self.members.len()).filter(|&slot| self.members[slot] == MemberState::Faulty);
         faulty.map(|slot| (self.names[slot].clone(), self.causes[slot].clone())).collect()
     }
 
     fn chosen(&self, choose: impl Fn(MemberState) -> bool) -> MemberSet {
         let mut set = MemberSet::EMPTY;
-        self.members.iter().enumerate().filter(|(_, state)| choose(**state)).for_each(|(member, _)| {
-            set.insert(member);
-        });
+        self.members.iter().enumerate().filter(|(_, state)| choose(**state)).for_each(
+            |(member, _)| {
+                set.insert(member);
+            },
+        );
         set
     }
 }
@@ -231,9 +254,10 @@ impl Slot {
         match (&self.member, &self.recovery) {
             (None, _) => MemberState::Missing,
             (Some(_), _) if self.is_faulty => MemberState::Faulty,
-            (Some(_), Some(Recovery { unrecovered, partly, .. })) => {
-                MemberState::Recovering { recovery_offset: unrecovered.first().unwrap_or(u64::MAX), partly: *partly }
-            }
+            (Some(_), Some(Recovery { unrecovered, partly, .. })) => MemberState::Recovering {
+                recovery_offset: unrecovered.first().unwrap_or(u64::MAX),
+                partly: *partly,
+            },
             (Some(_), None) => MemberState::InSync,
         }
     }
@@ -267,7 +291,11 @@ struct State {
 impl State {
     fn members(&self, choose: impl Fn(&Slot) -> bool) -> MemberSet {
         let mut set = MemberSet::EMPTY;
-        self.slots.iter().enumerate().filter(|(_, slot)| choose(slot)).for_each(|(number, _)| _ = set.insert(number));
+        self.slots
+            .iter()
+            .enumerate()
+            .filter(|(_, slot)| choose(slot))
+            .for_each(|(number, _)| _ = set.insert(number));
         set
     }
 
@@ -330,7 +358,8 @@ impl Health {
         watchers.retain(|watcher| watcher.upgrade().map(|bell| bell.ring()).is_some());
     }
 
-    /// Rings this bell, until it is dropped, when a member is added, fails, is removed or is in sync.
+    /// Rings this bell, until it is dropped, when a member is added, fails, is removed or is in
+    /// sync.
     pub(crate) fn watch(&self, bell: &Arc<Ringer>) {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(bell));
     }
@@ -367,24 +396,37 @@ impl Health {
 
     pub(crate) fn snapshot(&self) -> Snapshot {
         let state = self.state();
-        let name = |(number, slot): (usize, &Slot)| slot.member.as_ref().map_or_else(|| missing_name(number), |member| member.name.clone());
+        let name = |(number, slot): (usize, &Slot)| {
+            slot.member.as_ref().map_or_else(|| missing_name(number), |member| member.name.clone())
+        };
         Snapshot {
             generation: self.generation(),
             revision: self.revision(),
             members: state.slots.iter().map(Slot::state).collect(),
             names: state.slots.iter().enumerate().map(name).collect(),
             read_errors: state.slots.iter().map(|slot| slot.read_errors).collect(),
-            causes: state.slots.iter().map(|slot| slot.cause.clone().filter(|_| slot.state() == MemberState::Faulty)).collect(),
-            replaced: (0..state.slots.len()).filter(|&number| state.slots[number].replacement.is_some()).collect(),
-            replacements: state.slots.iter().filter_map(|slot| Some(slot.replacement.as_ref()?.name.clone())).collect(),
+            causes: state
+                .slots
+                .iter()
+                .map(|slot| slot.cause.clone().filter(|_| slot.state() == MemberState::Faulty))
+                .collect(),
+            replaced: (0..state.slots.len())
+                .filter(|&number| state.slots[number].replacement.is_some())
+                .collect(),
+            replacements: state
+                .slots
+                .iter()
+                .filter_map(|slot| Some(slot.replacement.as_ref()?.name.clone()))
+                .collect(),
             resync: state.resync.first(),
             spares: state.spares.iter().map(|spare| spare.name.clone()).collect(),
         }
     }
 
-    /// Makes a member faulty unless `may_go`, asked about all members that would be missing then, forbids it. True when the
-    /// member that was meant is out of service now. `member` says which device failed, if that is known: where another one is
-    /// in the slot by now, that one stays. `cause` is the error; `None` on request.
+    /// Makes a member faulty unless `may_go`, asked about all members that would be missing then,
+    /// forbids it. True when the member that was meant is out of service now. `member` says which
+    /// device failed, if that is known: where another one is in the slot by now, that one stays.
+    /// `cause` is the error; `None` on request.
     pub(crate) fn fail(
         &self,
         number: usize,
@@ -421,10 +463,16 @@ impl Health {
     /// What of the member's data is lost, in bytes.
     pub(crate) fn lost(&self, number: usize) -> Ranges {
         let member = self.state().slots.get(number).and_then(|slot| slot.member.clone());
-        let Some((bad_blocks, offset)) = member.and_then(|member| Some((member.bad_blocks.clone()?, member.data_offset))) else {
+        let Some((bad_blocks, offset)) =
+            member.and_then(|member| Some((member.bad_blocks.clone()?, member.data_offset)))
+        else {
             return Ranges::none();
         };
-        bad_blocks.lost().iter().map(|range| range.start.saturating_sub(offset)..range.end.saturating_sub(offset)).collect()
+        bad_blocks
+            .lost()
+            .iter()
+            .map(|range| range.start.saturating_sub(offset)..range.end.saturating_sub(offset))
+            .collect()
     }
 
     /// Counts a range of the member that could not be read. True when there were too many.
@@ -437,20 +485,27 @@ impl Health {
 
 /// Members that are added, removed, rebuilt and replaced.
 impl Health {
-    /// Puts a member into an empty slot, to be rebuilt once it is [`settle`](Health::settle)d which ranges it lacks. False when
-    /// the slot is not empty.
-    pub(crate) fn fill_slot(&self, number: usize, member: Arc<Member>, unrecovered: Ranges) -> bool {
+    /// Puts a member into an empty slot, to be rebuilt once it is [`settle`](Health::settle)d which
+    /// ranges it lacks. False when the slot is not empty.
+    pub(crate) fn fill_slot(
+        &self,
+        number: usize,
+        member: Arc<Member>,
+        unrecovered: Ranges,
+    ) -> bool {
         let mut state = self.state();
         let slot = &mut state.slots[number];
         if slot.member.is_some() {
             return false;
         }
-        *slot = Slot::of(member, Some(Recovery { is_unsettled: true, ..Recovery::of(unrecovered) }));
+        *slot =
+            Slot::of(member, Some(Recovery { is_unsettled: true, ..Recovery::of(unrecovered) }));
         self.changed();
         true
     }
 
-    /// A member that was put into a slot lacks the ranges that were said then, or only `less` if it was away for a while.
+    /// A member that was put into a slot lacks the ranges that were said then, or only `less` if it
+    /// was away for a while.
     pub(crate) fn settle(&self, number: usize, member: &Arc<Member>, less: Option<Ranges>) {
         self.change_recovery(number, member, |recovery| {
             recovery.is_unsettled = false;
@@ -484,7 +539,8 @@ impl Health {
         self.changed();
     }
 
-    /// Puts a spare into the first slot without a working member, if there are both. The slot and its new member.
+    /// Puts a spare into the first slot without a working member, if there are both. The slot and
+    /// its new member.
     pub(crate) fn assign_spare(&self, unrecovered: Ranges) -> Option<(usize, Arc<Member>)> {
         let mut state = self.state();
         let number = state.slots.iter().position(Slot::is_out)?;
@@ -507,11 +563,19 @@ impl Health {
 
     /// The ranges that a member lacks, in bytes of its data.
     pub(crate) fn unrecovered(&self, number: usize) -> Ranges {
-        self.state().slots[number].recovery.as_ref().map_or(Ranges::none(), |recovery| recovery.unrecovered.clone())
+        self.state().slots[number]
+            .recovery
+            .as_ref()
+            .map_or(Ranges::none(), |recovery| recovery.unrecovered.clone())
     }
 
     /// Changes what this member lacks, if it is still in its slot and being rebuilt.
-    fn change_recovery(&self, number: usize, member: &Arc<Member>, change: impl FnOnce(&mut Recovery)) {
+    fn change_recovery(
+        &self,
+        number: usize,
+        member: &Arc<Member>,
+        change: impl FnOnce(&mut Recovery),
+    ) {
         let mut state = self.state();
         let slot = &mut state.slots[number];
         if slot.is_recovering()
@@ -538,8 +602,15 @@ impl Health {
         }
     }
 
-    /// Puts `replacing`, which reads from `member` and writes to `replacement` too, into the slot of `member`.
-    pub(crate) fn begin_replacing(&self, number: usize, member: &Arc<Member>, replacing: Arc<Member>, replacement: Arc<Member>) -> bool {
+    /// Puts `replacing`, which reads from `member` and writes to `replacement` too, into the slot
+    /// of `member`.
+    pub(crate) fn begin_replacing(
+        &self,
+        number: usize,
+        member: &Arc<Member>,
+        replacing: Arc<Member>,
+        replacement: Arc<Member>,
+    ) -> bool {
         let mut state = self.state();
         let slot = &mut state.slots[number];
         if !slot.is_in_sync() || !slot.holds(member) || slot.replacement.is_some() {
@@ -551,7 +622,12 @@ impl Health {
     }
 
     /// The replacement takes over, or the member `instead`, which was there before.
-    pub(crate) fn end_replacing(&self, number: usize, replacing: &Arc<Member>, instead: Option<Arc<Member>>) -> bool {
+    pub(crate) fn end_replacing(
+        &self,
+        number: usize,
+        replacing: &Arc<Member>,
+        instead: Option<Arc<Member>>,
+    ) -> bool {
         let mut state = self.state();
         let slot = &mut state.slots[number];
         if !slot.is_in_sync() || !slot.holds(replacing) {
@@ -610,9 +686,11 @@ pub(crate) enum Verdict {
 
 pub(crate) fn judge(kind: ErrorKind, while_reading: bool) -> Verdict {
     match kind {
-        ErrorKind::Invalid | ErrorKind::OutOfRange | ErrorKind::Misaligned | ErrorKind::ReadOnly | ErrorKind::Unsupported => {
-            Verdict::Request
-        }
+        ErrorKind::Invalid
+        | ErrorKind::OutOfRange
+        | ErrorKind::Misaligned
+        | ErrorKind::ReadOnly
+        | ErrorKind::Unsupported => Verdict::Request,
         ErrorKind::Gone => Verdict::Member,
         _ if while_reading => Verdict::Blocks,
         _ => Verdict::Member,
@@ -636,11 +714,20 @@ mod tests {
 
     fn member(name: &str) -> Arc<Member> {
         let device: Arc<dyn Device> = Arc::new(testkit::Memory::new(512));
-        Arc::new(Member { device, data_offset: 0, name: name.to_owned(), bad_blocks: None, replacing: None })
+        Arc::new(Member {
+            device,
+            data_offset: 0,
+            name: name.to_owned(),
+            bad_blocks: None,
+            replacing: None,
+        })
     }
 
     fn slots(count: usize) -> Health {
-        Health::new((0..count).map(|_| Some((member("there"), Ranges::none()))).collect(), Ranges::none())
+        Health::new(
+            (0..count).map(|_| Some((member("there"), Ranges::none()))).collect(),
+            Ranges::none(),
+        )
     }
 
     #[test]
@@ -666,7 +753,10 @@ mod tests {
         assert!(!health.is_settled(1), "another member's");
         health.settle(1, &added, Some(Ranges::one(4..8)));
         assert!(health.is_settled(1));
-        assert_eq!(health.snapshot().members[1], MemberState::Recovering { recovery_offset: 4, partly: true });
+        assert_eq!(
+            health.snapshot().members[1],
+            MemberState::Recovering { recovery_offset: 4, partly: true }
+        );
         let generation = health.generation();
         assert!(health.fail(1, Some(&before), None, |_| true));
         assert_eq!(health.generation(), generation);
@@ -685,26 +775,48 @@ mod tests {
         assert_eq!((number, health.snapshot().spares.len()), (0, 0));
         let (generation, revision) = (health.generation(), health.revision());
         health.recovered(0, &spare, &(0..40));
-        assert_eq!(health.snapshot().members[0], MemberState::Recovering { recovery_offset: 40, partly: false });
+        assert_eq!(
+            health.snapshot().members[0],
+            MemberState::Recovering { recovery_offset: 40, partly: false }
+        );
         health.recovered(0, &member("another"), &(40..100));
         assert_eq!(health.unrecovered(0), Ranges::one(40..100), "another member's");
-        assert!(health.generation() == generation && health.revision() > revision, "plans are as before");
+        assert!(
+            health.generation() == generation && health.revision() > revision,
+            "plans are as before"
+        );
         health.in_sync(0, &spare);
-        assert_eq!((health.snapshot().members[0], health.generation()), (MemberState::InSync, generation + 1));
+        assert_eq!(
+            (health.snapshot().members[0], health.generation()),
+            (MemberState::InSync, generation + 1)
+        );
     }
 
     #[test]
     fn the_replacement_of_a_member_that_fails_becomes_a_spare() {
         let health = slots(2);
-        let (old, replacing, new) = (health.member_in(0).expect("a member"), member("old and new"), member("new"));
+        let (old, replacing, new) =
+            (health.member_in(0).expect("a member"), member("old and new"), member("new"));
         assert!(health.begin_replacing(0, &old, Arc::clone(&replacing), Arc::clone(&new)));
-        assert!(!health.begin_replacing(0, &replacing, member("old and new"), member("newer")), "one at a time");
-        assert_eq!((health.snapshot().replaced, health.snapshot().replacements), (vec![0], vec!["new".to_owned()]));
+        assert!(
+            !health.begin_replacing(0, &replacing, member("old and new"), member("newer")),
+            "one at a time"
+        );
+        assert_eq!(
+            (health.snapshot().replaced, health.snapshot().replacements),
+            (vec![0], vec!["new".to_owned()])
+        );
         assert!(health.fail(0, Some(&replacing), None, |_| true));
-        assert_eq!((health.snapshot().spares, health.snapshot().replaced.len()), (vec!["new".to_owned()], 0));
+        assert_eq!(
+            (health.snapshot().spares, health.snapshot().replaced.len()),
+            (vec!["new".to_owned()], 0)
+        );
         assert!(!health.end_replacing(0, &replacing, None));
         let old = health.member_in(1).expect("a member");
-        assert!(health.begin_replacing(1, &old, Arc::clone(&replacing), Arc::clone(&new)) && health.end_replacing(1, &replacing, None));
+        assert!(
+            health.begin_replacing(1, &old, Arc::clone(&replacing), Arc::clone(&new))
+                && health.end_replacing(1, &replacing, None)
+        );
         assert!(Arc::ptr_eq(&health.member_in(1).expect("a member"), &new));
     }
 

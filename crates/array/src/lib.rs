@@ -13,7 +13,8 @@
 //!   sync      rebuilds, resyncs and scrubs; members that are added, removed and replaced
 //! ```
 //!
-//! A level never does I/O and the executor knows no level: a new level is one more implementation of [`Level`].
+//! A level never does I/O and the executor knows no level: a new level is one more implementation
+//! of [`Level`].
 
 mod device;
 mod execute;
@@ -32,6 +33,9 @@ pub mod sync;
 pub use device::{ArrayDevice, Start};
 pub use geometry::{ParityLayout, Raid0Layout, Raid10Layout};
 pub use health::{MEMBERS_MAX, MemberSet, MemberState, Snapshot};
-pub use level::{Action, Faults, Level, LinearLevel, Lost, MirrorLevel, ParityLevel, Part, Raid0Level, Spot, SyncRange, SyncTask};
+pub use level::{
+    Action, Faults, Level, LinearLevel, Lost, MirrorLevel, ParityLevel, Part, Raid0Level, Spot,
+    SyncRange, SyncTask,
+};
 pub use plan::{Access, Place, Plan, RowLock, Step};
 pub use queues::Queues;

@@ -1,6 +1,7 @@
 //! The buffers of one piece under way: the host's part and the scratch buffers of its plan.
 //!
-//! For a read, ranges are lent to commands and come back in any order; put together again they are the buffer as it was:
+//! For a read, ranges are lent to commands and come back in any order; put together again they are
+//! the buffer as it was:
 //!
 //! ```text
 //!   store      |==========================|
@@ -132,7 +133,8 @@ impl Memory {
 
     /// Makes the scratch buffers of a plan.
     pub(crate) fn add_scratch(&mut self, lengths: &[u64], pool: &mut Pool) {
-        self.stores.extend(lengths.iter().map(|&length| Store::new(Held::Own(pool.take(length)), length)));
+        self.stores
+            .extend(lengths.iter().map(|&length| Store::new(Held::Own(pool.take(length)), length)));
     }
 
     /// Gives the scratch buffers to the pool.
@@ -154,7 +156,9 @@ impl Memory {
         match place {
             Place::Host { start } => (0, self.host_start + start),
             Place::Scratch { buffer, start } => (buffer + 1, start),
-            Place::Zeroes | Place::Discard | Place::Flush => unreachable!("an access without data has no buffer"),
+            Place::Zeroes | Place::Discard | Place::Flush => {
+                unreachable!("an access without data has no buffer")
+            }
         }
     }
 
@@ -179,7 +183,8 @@ impl Memory {
         } else {
             rest
         };
-        let fragment = u32::try_from(self.fragments.len()).expect("a request has fewer than 2^32 parts");
+        let fragment =
+            u32::try_from(self.fragments.len()).expect("a request has fewer than 2^32 parts");
         self.fragments.push(Fragment { store: index, data: None, length, next: NO_FRAGMENT });
         if after != NO_FRAGMENT {
             self.fragments[after as usize].next = fragment;
@@ -243,7 +248,9 @@ impl Memory {
     pub(crate) fn share(&self, place: Place, length: u64) -> Buf {
         let (index, start) = self.spot(place);
         let store = &self.stores[index];
-        let Held::Frozen(buffer) = &store.held else { panic!("a plan writes from a read's buffer") };
+        let Held::Frozen(buffer) = &store.held else {
+            panic!("a plan writes from a read's buffer")
+        };
         let mut range = buffer.clone();
         if start > 0 {
             let _ = range.split_to(start as usize);
@@ -255,17 +262,33 @@ impl Memory {
     pub(crate) fn compute(&mut self, step: Step, sources: &[Place]) -> u64 {
         let kernel = parity::fastest();
         match step {
-            Step::Compare { one, other, length } => return self.count_differences(one, other, length),
+            Step::Compare { one, other, length } => {
+                return self.count_differences(one, other, length);
+            }
             Step::Zero { into, length } => self.on_target(into, length, |_, target| target.fill(0)),
-            Step::Copy { from, into, length } => self.with_source(from, into, length, |source, target| target.copy_from_slice(source)),
-            Step::Xor { from, into, length } => self.with_source(from, into, length, |source, target| (kernel.xor)(target, &[source])),
+            Step::Copy { from, into, length } => {
+                self.with_source(from, into, length, |source, target| {
+                    target.copy_from_slice(source)
+                })
+            }
+            Step::Xor { from, into, length } => {
+                self.with_source(from, into, length, |source, target| {
+                    (kernel.xor)(target, &[source])
+                })
+            }
             Step::MultiplyXor { coefficient, from, into, length } => {
-                self.with_source(from, into, length, |source, target| kernel.multiply_add(coefficient, source, target));
+                self.with_source(from, into, length, |source, target| {
+                    kernel.multiply_add(coefficient, source, target)
+                });
             }
             Step::Scale { coefficient, into, length } => {
-                self.on_target(into, length, |_, target| target.slices_mut().for_each(|slice| kernel.scale(coefficient, slice)));
+                self.on_target(into, length, |_, target| {
+                    target.slices_mut().for_each(|slice| kernel.scale(coefficient, slice))
+                });
             }
-            Step::Parity { first, count, p, q, length } => self.parity(kernel, &sources[first..first + count], p, q, length),
+            Step::Parity { first, count, p, q, length } => {
+                self.parity(kernel, &sources[first..first + count], p, q, length)
+            }
         }
         0
     }
@@ -275,18 +298,28 @@ impl Memory {
         while at < length {
             let (one, other) = (self.run(one, at), self.run(other, at));
             let now = one.len().min(other.len()).min((length - at) as usize);
-            let sectors = one[..now].chunks(SECTOR_BYTES as usize).zip(other[..now].chunks(SECTOR_BYTES as usize));
+            let sectors = one[..now]
+                .chunks(SECTOR_BYTES as usize)
+                .zip(other[..now].chunks(SECTOR_BYTES as usize));
             count += sectors.filter(|(one, other)| one != other).count() as u64;
             at += now as u64;
         }
         count
     }
 
-    fn parity(&mut self, kernel: &Kernel, sources: &[Place], p: Place, q: Option<Place>, length: u64) {
+    fn parity(
+        &mut self,
+        kernel: &Kernel,
+        sources: &[Place],
+        p: Place,
+        q: Option<Place>,
+        length: u64,
+    ) {
         let mut p = self.take_target(p);
         let mut q = q.map(|q| self.take_target(q));
         // Room for the largest array would take longer to clear than a small write to be computed.
-        let (mut few, mut many): ([&[u8]; FEW_SOURCES], Vec<&[u8]>) = ([&[]; FEW_SOURCES], Vec::new());
+        let (mut few, mut many): ([&[u8]; FEW_SOURCES], Vec<&[u8]>) =
+            ([&[]; FEW_SOURCES], Vec::new());
         let slices = if sources.len() <= FEW_SOURCES {
             &mut few[..sources.len()]
         } else {
@@ -316,7 +349,8 @@ impl Memory {
     /// Takes a scratch buffer out, so that others can be read meanwhile.
     fn take_target(&mut self, place: Place) -> Target {
         let (index, start) = self.spot(place);
-        let Held::Own(buffer) = std::mem::replace(&mut self.stores[index].held, Held::Nothing) else {
+        let Held::Own(buffer) = std::mem::replace(&mut self.stores[index].held, Held::Nothing)
+        else {
             panic!("a plan computes parity into a buffer that it has not got")
         };
         Target { index, start, buffer }
@@ -342,7 +376,8 @@ impl Memory {
     /// Cuts the target out of its buffer, so that the rest can be read meanwhile.
     fn on_target(&mut self, into: Place, length: u64, work: impl FnOnce(&Cut<'_>, &mut BufMut)) {
         let (index, start) = self.spot(into);
-        let Held::Own(mut back) = std::mem::replace(&mut self.stores[index].held, Held::Nothing) else {
+        let Held::Own(mut back) = std::mem::replace(&mut self.stores[index].held, Held::Nothing)
+        else {
             panic!("a plan computes into a write's buffer")
         };
         let mut front = back.split_to(start as usize);
@@ -353,7 +388,13 @@ impl Memory {
         self.stores[index].held = Held::Own(front);
     }
 
-    fn with_source(&mut self, from: Place, into: Place, length: u64, work: impl Fn(&[u8], &mut [u8])) {
+    fn with_source(
+        &mut self,
+        from: Place,
+        into: Place,
+        length: u64,
+        work: impl Fn(&[u8], &mut [u8]),
+    ) {
         let (source_index, source_start) = self.spot(from);
         let (target_index, _) = self.spot(into);
         if target_index > 0 && target_index != source_index {
@@ -431,7 +472,12 @@ impl Cut<'_> {
 }
 
 /// Visits `length` bytes from `start` of bytes that lie in several slices.
-fn window<'a>(slices: impl Iterator<Item = &'a [u8]>, start: u64, length: u64, mut visit: impl FnMut(&[u8])) {
+fn window<'a>(
+    slices: impl Iterator<Item = &'a [u8]>,
+    start: u64,
+    length: u64,
+    mut visit: impl FnMut(&[u8]),
+) {
     let (mut skip, mut left) = (start as usize, length as usize);
     for slice in slices {
         let from = skip.min(slice.len());
@@ -479,13 +525,15 @@ mod tests {
             memory.start(HostBuffer::Read(numbered(length as usize)));
             memory.add_scratch(&[8], &mut Pool::default());
             let mut lent = Vec::new();
-            let (scratch, fragment) = memory.lend(Place::Scratch { buffer: 0, start: 2 }, 3, NO_FRAGMENT);
+            let (scratch, fragment) =
+                memory.lend(Place::Scratch { buffer: 0, start: 2 }, 3, NO_FRAGMENT);
             lent.push((fragment, scratch));
             let mut at = 0;
             while at < length {
                 let start = random.u64(at..length);
                 let end = random.u64(start + 1..=length);
-                let (mut data, first) = memory.lend(Place::Host { start }, end - start, NO_FRAGMENT);
+                let (mut data, first) =
+                    memory.lend(Place::Host { start }, end - start, NO_FRAGMENT);
                 // Sometimes a command takes a second range along.
                 at = end;
                 if at < length && random.bool() {
@@ -501,7 +549,10 @@ mod tests {
             random.shuffle(&mut lent);
             lent.into_iter().for_each(|(first, data)| memory.give_back(first, data));
             memory.rejoin();
-            assert_eq!(bytes(memory.finish()), numbered(length as usize).as_slice().expect("one piece"));
+            assert_eq!(
+                bytes(memory.finish()),
+                numbered(length as usize).as_slice().expect("one piece")
+            );
             let mut pool = Pool::default();
             memory.drop_scratch(&mut pool);
             assert_eq!((pool.buffers[0].as_slice().map(<[u8]>::len), pool.bytes), (Some(8), 8));
@@ -515,7 +566,11 @@ mod tests {
         assert_eq!((pool.buffers.len(), pool.bytes), (8, POOL_BYTES));
         pool.give(BufMut::zeroed(512));
         assert_eq!((pool.take(512).len(), pool.bytes), (512, POOL_BYTES - (4 << 20)));
-        assert_eq!((pool.take(1024).len(), pool.buffers.len()), (1024, 7), "a length that is not there is made");
+        assert_eq!(
+            (pool.take(1024).len(), pool.buffers.len()),
+            (1024, 7),
+            "a length that is not there is made"
+        );
     }
 
     #[test]
@@ -529,15 +584,27 @@ mod tests {
         memory.add_scratch(&[4], &mut pool);
         assert_eq!((pool.buffers.len(), pool.bytes), (0, 0));
         let host = |start| Place::Host { start };
-        memory.compute(Step::Xor { from: Place::Scratch { buffer: 0, start: 0 }, into: host(4), length: 4 }, &[]);
+        memory.compute(
+            Step::Xor { from: Place::Scratch { buffer: 0, start: 0 }, into: host(4), length: 4 },
+            &[],
+        );
         memory.compute(Step::Xor { from: host(0), into: host(4), length: 4 }, &[]);
         memory.compute(Step::Copy { from: host(10), into: host(0), length: 2 }, &[]);
         memory.compute(Step::Zero { into: host(11), length: 1 }, &[]);
-        memory.compute(Step::Copy { from: host(8), into: Place::Scratch { buffer: 0, start: 1 }, length: 2 }, &[]);
-        memory.compute(Step::Copy { from: Place::Scratch { buffer: 0, start: 1 }, into: host(2), length: 2 }, &[]);
+        memory.compute(
+            Step::Copy { from: host(8), into: Place::Scratch { buffer: 0, start: 1 }, length: 2 },
+            &[],
+        );
+        memory.compute(
+            Step::Copy { from: Place::Scratch { buffer: 0, start: 1 }, into: host(2), length: 2 },
+            &[],
+        );
         let differs = |one, other| memory.count_differences(host(one), host(other), 1);
         assert_eq!((differs(0, 0), differs(0, 1)), (0, 1));
-        assert_eq!(bytes(memory.finish()), [10, 11, 8, 9, 4 ^ 1, 5 ^ 1 ^ 1, 6 ^ 2 ^ 2, 7 ^ 2 ^ 3, 8, 9, 10, 0]);
+        assert_eq!(
+            bytes(memory.finish()),
+            [10, 11, 8, 9, 4 ^ 1, 5 ^ 1 ^ 1, 6 ^ 2 ^ 2, 7 ^ 2 ^ 3, 8, 9, 10, 0]
+        );
     }
 
     #[test]
@@ -545,6 +612,13 @@ mod tests {
     fn a_step_from_its_own_target_is_our_mistake() {
         let mut memory = Memory::default();
         memory.start(HostBuffer::Read(numbered(8)));
-        memory.compute(Step::Copy { from: Place::Host { start: 1 }, into: Place::Host { start: 0 }, length: 4 }, &[]);
+        memory.compute(
+            Step::Copy {
+                from: Place::Host { start: 1 },
+                into: Place::Host { start: 0 },
+                length: 4,
+            },
+            &[],
+        );
     }
 }

@@ -4,8 +4,8 @@
 //!   lock a range of a row ──> read all ──> compute, step by step ──> write all ──> unlock
 //! ```
 //!
-//! Bytes are in the request's own buffer (`Host`) or in scratch buffers that live as long as the plan. Accesses of one
-//! phase run at the same time; neighbours on a member go out as one command.
+//! Bytes are in the request's own buffer (`Host`) or in scratch buffers that live as long as the
+//! plan. Accesses of one phase run at the same time; neighbours on a member go out as one command.
 
 use crate::MemberSet;
 
@@ -17,7 +17,8 @@ pub enum Place {
         /// In bytes.
         start: u64,
     },
-    /// In scratch buffer `slot` (its length is `Plan::scratch[slot]`), `start` bytes from its beginning.
+    /// In scratch buffer `slot` (its length is `Plan::scratch[slot]`), `start` bytes from its
+    /// beginning.
     Scratch {
         /// Which buffer.
         buffer: usize,
@@ -37,7 +38,9 @@ impl Place {
     pub(crate) fn after(self, by: u64) -> Place {
         match self {
             Place::Host { start } => Place::Host { start: start + by },
-            Place::Scratch { buffer: slot, start } => Place::Scratch { buffer: slot, start: start + by },
+            Place::Scratch { buffer: slot, start } => {
+                Place::Scratch { buffer: slot, start: start + by }
+            }
             Place::Zeroes | Place::Discard | Place::Flush => self,
         }
     }
@@ -56,8 +59,8 @@ pub struct Access {
     pub place: Place,
 }
 
-/// A range of a row that no other piece may work on meanwhile. Each level decides what a row is: it is a stripe
-/// where there is parity, and the range lies within a chunk.
+/// A range of a row that no other piece may work on meanwhile. Each level decides what a row is: it
+/// is a stripe where there is parity, and the range lies within a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowLock {
     /// Which row.
@@ -76,8 +79,8 @@ impl RowLock {
     }
 }
 
-/// One computation between the phases. A step's two ranges do not overlap; a write's host buffer is never a target.
-/// Products are over GF(2^8), see [`parity`](crate::parity).
+/// One computation between the phases. A step's two ranges do not overlap; a write's host buffer is
+/// never a target. Products are over GF(2^8), see [`parity`](crate::parity).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// `into` becomes zero.
@@ -134,8 +137,8 @@ pub enum Step {
         /// In bytes.
         length: u64,
     },
-    /// `p` and `q` become the parity of `Plan::sources[first..first + count]`; the source at `first + i` counts for Q with
-    /// the coefficient g^i. Both are in scratch buffers of their own.
+    /// `p` and `q` become the parity of `Plan::sources[first..first + count]`; the source at
+    /// `first + i` counts for Q with the coefficient g^i. Both are in scratch buffers of their own.
     Parity {
         /// The first source.
         first: usize,
@@ -157,7 +160,8 @@ pub struct Plan {
     pub lock: Option<RowLock>,
     /// Lengths of the scratch buffers in bytes; their contents are unspecified at first.
     pub scratch: Vec<u64>,
-    /// What to read first. Accesses that go to the same buffer are in ascending order of their place and do not overlap.
+    /// What to read first. Accesses that go to the same buffer are in ascending order of their
+    /// place and do not overlap.
     pub read: Vec<Access>,
     /// What parity is computed from; [`Place::Zeroes`] is a block of zeroes.
     pub sources: Vec<Place>,
@@ -184,6 +188,11 @@ impl Plan {
     /// Flushes every member that is not absent: the plan of a flush at every level.
     pub(crate) fn flush_all(&mut self, members: usize, absent: &MemberSet) {
         let present = (0..members).filter(|&member| !absent.contains(member));
-        self.write.extend(present.map(|member| Access { member, offset: 0, length: 0, place: Place::Flush }));
+        self.write.extend(present.map(|member| Access {
+            member,
+            offset: 0,
+            length: 0,
+            place: Place::Flush,
+        }));
     }
 }

@@ -14,8 +14,8 @@ struct Queue {
     latest: usize,
 }
 
-/// The members' queues as one channel sees them. Others' commands are not counted: sharing the counts would cost each
-/// request more than the better choice is worth.
+/// The members' queues as one channel sees them. Others' commands are not counted: sharing the
+/// counts would cost each request more than the better choice is worth.
 #[derive(Clone, Debug)]
 pub struct Queues {
     members: Vec<Queue>,
@@ -29,7 +29,11 @@ impl Queues {
     /// Idle members.
     #[must_use]
     pub fn idle(members: usize) -> Queues {
-        Queues { members: vec![Queue { in_flight: 0, ends: [u64::MAX; STREAMS], latest: 0 }; members], wanted: None, first: false }
+        Queues {
+            members: vec![Queue { in_flight: 0, ends: [u64::MAX; STREAMS], latest: 0 }; members],
+            wanted: None,
+            first: false,
+        }
     }
 
     /// A command goes to `member`; `read` is the offset and length of a read.
@@ -54,18 +58,21 @@ impl Queues {
         self.members[member] = Queue { in_flight: 0, ends: [u64::MAX; STREAMS], latest: 0 };
     }
 
-    /// From now on this member's copies are chosen where there are any: what it could not read before is tried again.
+    /// From now on this member's copies are chosen where there are any: what it could not read
+    /// before is tried again.
     pub fn want(&mut self, member: Option<usize>) {
         self.wanted = member;
     }
 
-    /// From now on, where copies need not agree, the first is chosen of those that may be: the one that a resync takes.
+    /// From now on, where copies need not agree, the first is chosen of those that may be: the one
+    /// that a resync takes.
     pub fn keep_to_first(&mut self, first: bool) {
         self.first = first;
     }
 
-    /// The copy to read, where they agree: the one that continues a stream of reads on its member, or else on the member with the fewest
-    /// commands in flight, or else nearest to where the member was read last.
+    /// The copy to read, where they agree: the one that continues a stream of reads on its member,
+    /// or else on the member with the fewest commands in flight, or else nearest to where the
+    /// member was read last.
     #[inline]
     pub fn choose(&self, mut copies: impl Iterator<Item = Spot>) -> Option<Spot> {
         if self.first {
@@ -118,7 +125,10 @@ mod tests {
                 queues.begin(member, Some((offset, 10)));
             }
         }
-        assert!((0..3).all(|member| homes.iter().filter(|home| **home == Some(member)).count() == 2), "{homes:?}");
+        assert!(
+            (0..3).all(|member| homes.iter().filter(|home| **home == Some(member)).count() == 2),
+            "{homes:?}"
+        );
     }
 
     #[test]

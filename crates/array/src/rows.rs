@@ -1,8 +1,8 @@
 //! The row locks of an array, shared by all its channels.
 //!
-//! A lock is a range of a row, so that small writes to one stripe meet only where their parity does. Nothing blocks: a piece
-//! that does not get a range at once is queued, first come first served, and is granted it when its turn comes. A channel on another
-//! reactor is rung.
+//! A lock is a range of a row, so that small writes to one stripe meet only where their parity
+//! does. Nothing blocks: a piece that does not get a range at once is queued, first come first
+//! served, and is granted it when its turn comes. A channel on another reactor is rung.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,7 +80,10 @@ impl Default for Rows {
 impl Shard {
     /// Whether another piece has to be done first.
     fn is_taken(&self, lock: RowLock, ahead: usize) -> bool {
-        self.held.iter().chain(self.waiting.iter().take(ahead).map(|ticket| &ticket.lock)).any(|other| other.meets(lock))
+        self.held
+            .iter()
+            .chain(self.waiting.iter().take(ahead).map(|ticket| &ticket.lock))
+            .any(|other| other.meets(lock))
     }
 
     /// Grants what has become free.
@@ -111,7 +114,8 @@ impl Rows {
         locked(&self.shards[(row % SHARDS) as usize])
     }
 
-    /// Takes the range, or queues for it and answers false; then `piece` appears at the waiter in time.
+    /// Takes the range, or queues for it and answers false; then `piece` appears at the waiter in
+    /// time.
     pub(crate) fn lock(&self, lock: RowLock, waiter: &Arc<Waiter>, piece: u32) -> bool {
         let mut shard = self.shard(lock.row);
         if shard.is_taken(lock, usize::MAX) {
@@ -125,15 +129,28 @@ impl Rows {
     /// Frees the range and hands it on.
     pub(crate) fn release(&self, lock: RowLock, by: &Arc<Waiter>) -> OthersWoken {
         let mut shard = self.shard(lock.row);
-        let at = shard.held.iter().position(|held| *held == lock).expect("a row is released by its holder");
+        let at = shard
+            .held
+            .iter()
+            .position(|held| *held == lock)
+            .expect("a row is released by its holder");
         shard.held.swap_remove(at);
         shard.grant_free(by)
     }
 
-    /// Takes a channel that goes away out of the queue; `None` when it had been granted the range already.
-    pub(crate) fn cancel(&self, lock: RowLock, waiter: &Arc<Waiter>, piece: u32) -> Option<OthersWoken> {
+    /// Takes a channel that goes away out of the queue; `None` when it had been granted the range
+    /// already.
+    pub(crate) fn cancel(
+        &self,
+        lock: RowLock,
+        waiter: &Arc<Waiter>,
+        piece: u32,
+    ) -> Option<OthersWoken> {
         let mut shard = self.shard(lock.row);
-        let at = shard.waiting.iter().position(|ticket| Arc::ptr_eq(&ticket.waiter, waiter) && ticket.piece == piece)?;
+        let at = shard
+            .waiting
+            .iter()
+            .position(|ticket| Arc::ptr_eq(&ticket.waiter, waiter) && ticket.piece == piece)?;
         shard.waiting.remove(at);
         Some(shard.grant_free(waiter))
     }
@@ -181,7 +198,10 @@ mod tests {
         assert!(rows.lock(lock(0, 0, 4), &waiter, 0));
         assert!(rows.lock(lock(0, 4, 8), &waiter, 1));
         assert!(!rows.lock(lock(0, 2, 6), &waiter, 2));
-        assert!(!rows.lock(lock(0, 5, 7), &waiter, 3), "nobody overtakes one who waits for the same");
+        assert!(
+            !rows.lock(lock(0, 5, 7), &waiter, 3),
+            "nobody overtakes one who waits for the same"
+        );
         assert!(rows.lock(lock(0, 8, 9), &waiter, 4));
         assert!(!rows.release(lock(0, 4, 8), &waiter).0);
         assert_eq!(granted(&waiter), [], "2 still meets 0, and 3 meets 2");
@@ -198,7 +218,10 @@ mod tests {
         assert!(rows.lock(lock(1, 0, 4), &here, 0));
         assert!(!rows.lock(lock(1, 0, 8), &there, 1));
         assert!(!rows.lock(lock(1, 4, 8), &here, 2));
-        assert!(rows.cancel(lock(1, 0, 8), &there, 1).expect("it waited").0, "who waited for it goes on");
+        assert!(
+            rows.cancel(lock(1, 0, 8), &there, 1).expect("it waited").0,
+            "who waited for it goes on"
+        );
         assert_eq!(granted(&here), [2]);
         assert!(!rows.release(lock(1, 0, 4), &here).0);
         assert!(rows.cancel(lock(1, 0, 8), &there, 1).is_none(), "nothing to take back");

@@ -11,10 +11,14 @@ use reactor::Random;
 fn isal() -> Result<PathBuf, String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/isal/isal.c");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("isal");
-    let output = Command::new("cc").arg("-O2").arg(source).arg("-o").arg(&program).arg("-lisal").output();
+    let output =
+        Command::new("cc").arg("-O2").arg(source).arg("-o").arg(&program).arg("-lisal").output();
     match output {
         Ok(output) if output.status.success() => Ok(program),
-        Ok(output) => Err(format!("libisal-dev is not there, or cannot be used: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        Ok(output) => Err(format!(
+            "libisal-dev is not there, or cannot be used: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
         Err(error) => Err(format!("cc: {error}")),
     }
 }
@@ -22,7 +26,11 @@ fn isal() -> Result<PathBuf, String> {
 fn asked(program: &Path, data: &[Vec<u8>]) -> Vec<u8> {
     let (count, bytes) = (data.len().to_string(), data[0].len().to_string());
     let mut command = Command::new(program);
-    let spawned = command.args(["check", &count, &bytes]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let spawned = command
+        .args(["check", &count, &bytes])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
     let mut child = spawned.expect("the program was just built");
     // It reads all before it writes, so neither waits for the other.
     child.stdin.take().expect("piped").write_all(&data.concat()).expect("it reads its blocks");
@@ -45,14 +53,21 @@ fn every_kernel_agrees_with_isa_l() {
         for bytes in [4096, 65536] {
             let seed = (count * bytes) as u64;
             let mut random = Random::with_seed(seed);
-            let data: Vec<Vec<u8>> = (0..count).map(|_| (0..bytes).map(|_| random.u8(..)).collect()).collect();
+            let data: Vec<Vec<u8>> =
+                (0..count).map(|_| (0..bytes).map(|_| random.u8(..)).collect()).collect();
             let theirs = asked(&program, &data);
             let slices: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
             for kernel in available() {
                 let (mut p, mut q) = (vec![0; bytes], vec![0; bytes]);
                 (kernel.pq)(&slices, &mut p, &mut q);
-                assert!(theirs[..bytes] == p, "P of {kernel:?}, {count} blocks of {bytes}, seed {seed}");
-                assert!(theirs[bytes..] == q, "Q of {kernel:?}, {count} blocks of {bytes}, seed {seed}");
+                assert!(
+                    theirs[..bytes] == p,
+                    "P of {kernel:?}, {count} blocks of {bytes}, seed {seed}"
+                );
+                assert!(
+                    theirs[bytes..] == q,
+                    "Q of {kernel:?}, {count} blocks of {bytes}, seed {seed}"
+                );
             }
             // The comparison notices blocks in another order, which P alone does not.
             let mut swapped = slices.clone();

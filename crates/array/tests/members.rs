@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use array::{ArrayDevice, Level, ParityLevel, Raid0Layout};
-use block::{Blocking, BufMut, Channel, Checked, Completion, Counted, Device, ErrorKind, Info, Op, Reactor, Request, Returned};
+use block::{
+    Blocking, BufMut, Channel, Checked, Completion, Counted, Device, ErrorKind, Info, Op, Reactor,
+    Request, Returned,
+};
 use common::{Mortal, finish, read, without_locks, write};
 use reactor::{Random, Woken};
 use testkit::{Fault, Memory};
@@ -38,12 +41,18 @@ fn chunks_of_one_member_go_out_as_one_command() {
         let traffic = counters.read();
         assert_eq!((traffic.reads, traffic.writes), (1, 1));
     }
-    assert_eq!(counters.iter().map(|counters| counters.read().written_bytes).sum::<u64>(), 64 << 10);
+    assert_eq!(
+        counters.iter().map(|counters| counters.read().written_bytes).sum::<u64>(),
+        64 << 10
+    );
 }
 
 #[test]
 fn zones_of_unequal_members_do_not_cut_commands() {
-    let members: Vec<Counted> = [16 << 10, 24 << 10, 64 << 10].into_iter().map(|size| Counted::over(memory(size))).collect();
+    let members: Vec<Counted> = [16 << 10, 24 << 10, 64 << 10]
+        .into_iter()
+        .map(|size| Counted::over(memory(size)))
+        .collect();
     let counters: Vec<_> = members.iter().map(Counted::counters).collect();
     let members = members.into_iter().map(|member| Checked::over(Arc::new(member))).collect();
     let array = ArrayDevice::raid0(members, 4096, Raid0Layout::Original).expect("an array");
@@ -52,7 +61,11 @@ fn zones_of_unequal_members_do_not_cut_commands() {
     let size = array.info().size_bytes;
     assert_eq!(size, 104 << 10);
     assert!(submit(&mut *channel, &reactor, read(0, size)).result.is_ok());
-    assert!(submit(&mut *channel, &reactor, Op::Discard { offset: 4096, length: size - 4096 }).result.is_ok());
+    assert!(
+        submit(&mut *channel, &reactor, Op::Discard { offset: 4096, length: size - 4096 })
+            .result
+            .is_ok()
+    );
     let reads: Vec<u64> = counters.iter().map(|counters| counters.read().reads).collect();
     assert_eq!(reads, [1, 1, 1]);
 }
@@ -60,7 +73,9 @@ fn zones_of_unequal_members_do_not_cut_commands() {
 #[test]
 fn an_error_names_its_member_and_the_buffer_comes_back_whole() {
     let mortal = Mortal::over(memory(1 << 20), "b.img");
-    let array = ArrayDevice::raid0(vec![memory(1 << 20), mortal.clone()], 4096, Raid0Layout::Original).expect("an array");
+    let array =
+        ArrayDevice::raid0(vec![memory(1 << 20), mortal.clone()], 4096, Raid0Layout::Original)
+            .expect("an array");
     let reactor = Reactor::virtual_clock();
     let mut channel = array.open(4, &reactor).expect("a channel");
     mortal.dies_after(0);
@@ -69,46 +84,70 @@ fn an_error_names_its_member_and_the_buffer_comes_back_whole() {
         let place = buffer.as_mut_slice().expect("one piece").as_ptr();
         let done = submit(&mut *channel, &reactor, Op::Read { offset, into: buffer });
         let error = done.result.expect_err("half of it is gone");
-        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Gone, "member 1 (file:b.img): the device is gone"));
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ErrorKind::Gone, "member 1 (file:b.img): the device is gone")
+        );
         let buffer = done.buffer.read();
-        assert_eq!((buffer.len(), buffer.as_slice().expect("one piece again").as_ptr()), (length, place));
+        assert_eq!(
+            (buffer.len(), buffer.as_slice().expect("one piece again").as_ptr()),
+            (length, place)
+        );
     }
-    assert!(submit(&mut *channel, &reactor, read(0, 4096)).result.is_ok(), "the other member goes on");
+    assert!(
+        submit(&mut *channel, &reactor, read(0, 4096)).result.is_ok(),
+        "the other member goes on"
+    );
     mortal.dies_after(u64::MAX);
-    assert!(submit(&mut *channel, &reactor, read(0, 64 << 10)).result.is_ok(), "an array without redundancy judges nobody");
+    assert!(
+        submit(&mut *channel, &reactor, read(0, 64 << 10)).result.is_ok(),
+        "an array without redundancy judges nobody"
+    );
     assert_eq!(array.failed_members().count(), 0);
 }
 
 #[test]
 fn several_failures_are_counted() {
-    let mortals: Vec<Arc<Mortal>> = ["a.img", "b.img", "c.img"].map(|name| Mortal::over(memory(1 << 20), name)).into();
+    let mortals: Vec<Arc<Mortal>> =
+        ["a.img", "b.img", "c.img"].map(|name| Mortal::over(memory(1 << 20), name)).into();
     let members = mortals.iter().map(|mortal| Arc::clone(mortal) as Arc<dyn Device>).collect();
     let array = ArrayDevice::raid0(members, 4096, Raid0Layout::Original).expect("an array");
     let reactor = Reactor::virtual_clock();
     let mut channel = array.open(1, &reactor).expect("a channel");
     mortals.iter().for_each(|mortal| mortal.dies_after(0));
     for op in [read(0, 64 << 10), Op::Flush] {
-        let error = submit(&mut *channel, &reactor, op).result.expect_err("all are gone").to_string();
-        assert_eq!(error, "member 0 (file:a.img): the device is gone (and 2 more parts of the request failed)");
+        let error =
+            submit(&mut *channel, &reactor, op).result.expect_err("all are gone").to_string();
+        assert_eq!(
+            error,
+            "member 0 (file:a.img): the device is gone (and 2 more parts of the request failed)"
+        );
     }
 }
 
-/// Random requests against an array of bytes while a member dies: what lies on it fails and says so, all else is exact.
+/// Random requests against an array of bytes while a member dies: what lies on it fails and says
+/// so, all else is exact.
 #[test]
 fn only_what_lies_on_a_dead_member_fails() {
     const CHUNK: u64 = 2048;
     for seed in 0..60 {
         let mut random = Random::with_seed(seed);
         let sizes = [random.u64(8..40) * 512, random.u64(8..40) * 512, random.u64(8..40) * 512];
-        let mortal = Mortal::over(Arc::new(Memory::new(sizes[1]).delayed(seed, Duration::from_micros(9))), "b.img");
+        let mortal = Mortal::over(
+            Arc::new(Memory::new(sizes[1]).delayed(seed, Duration::from_micros(9))),
+            "b.img",
+        );
         let members: Vec<Arc<dyn Device>> = vec![
-            Checked::over(Arc::new(Memory::new(sizes[0]).delayed(seed + 1, Duration::from_micros(9)))),
+            Checked::over(Arc::new(
+                Memory::new(sizes[0]).delayed(seed + 1, Duration::from_micros(9)),
+            )),
             Checked::over(mortal.clone()),
             Checked::over(memory(sizes[2])),
         ];
         let layout = if random.bool() { Raid0Layout::Original } else { Raid0Layout::Alternate };
         let geometry = array::geometry::Raid0::new(&sizes, CHUNK, layout);
-        let array = Checked::over(Arc::new(ArrayDevice::raid0(members, CHUNK, layout).expect("an array")));
+        let array =
+            Checked::over(Arc::new(ArrayDevice::raid0(members, CHUNK, layout).expect("an array")));
         let reactor = Reactor::virtual_clock();
         let mut channel = array.open(8, &reactor).expect("a channel");
         let size = array.info().size_bytes;
@@ -125,7 +164,14 @@ fn only_what_lies_on_a_dead_member_fails() {
                 let length = random.u64(1..=(share - from) / 512) * 512;
                 let offset = tag * share + from;
                 let writes = random.bool();
-                channel.submit(Request::new(tag, if writes { write(offset, length, (round + tag) as u8) } else { read(offset, length) }));
+                channel.submit(Request::new(
+                    tag,
+                    if writes {
+                        write(offset, length, (round + tag) as u8)
+                    } else {
+                        read(offset, length)
+                    },
+                ));
                 ranges.push((offset, length, writes));
             }
             for done in finish(&mut *channel, &reactor) {
@@ -134,15 +180,27 @@ fn only_what_lies_on_a_dead_member_fails() {
                 match (done.result, done.buffer) {
                     (Ok(()), Returned::Read(buffer)) => {
                         let found = buffer.as_slice().expect("one piece");
-                        let same = bytes.iter().zip(found).all(|(byte, found)| byte.is_none_or(|byte| byte == *found));
-                        assert!(same, "seed {seed}: {length} bytes at {offset} are not what was written");
+                        let same = bytes
+                            .iter()
+                            .zip(found)
+                            .all(|(byte, found)| byte.is_none_or(|byte| byte == *found));
+                        assert!(
+                            same,
+                            "seed {seed}: {length} bytes at {offset} are not what was written"
+                        );
                         succeeded += 1;
                     }
                     (Ok(()), _) => bytes.fill(Some((round + done.tag) as u8)),
                     (Err(error), _) => {
-                        assert!(error.to_string().starts_with("member 1 (file:b.img)"), "seed {seed}: {error}");
+                        assert!(
+                            error.to_string().starts_with("member 1 (file:b.img)"),
+                            "seed {seed}: {error}"
+                        );
                         let share = geometry.share(offset, length, 1);
-                        assert!(share.is_some(), "seed {seed}: {length} bytes at {offset} do not touch the dead member");
+                        assert!(
+                            share.is_some(),
+                            "seed {seed}: {length} bytes at {offset} do not touch the dead member"
+                        );
                         if writes {
                             bytes.fill(None);
                         }
@@ -159,7 +217,11 @@ fn parity() -> ParityLevel {
     ParityLevel::raid4(4, 64 << 10, 4096)
 }
 
-fn parity_over<L: Level>(memories: &[Arc<Memory>], absent: Option<usize>, level: L) -> ArrayDevice<L> {
+fn parity_over<L: Level>(
+    memories: &[Arc<Memory>],
+    absent: Option<usize>,
+    level: L,
+) -> ArrayDevice<L> {
     let members = memories.iter().enumerate().map(|(member, memory)| {
         let device: Arc<dyn Device> = memory.clone();
         (Some(member) != absent).then(|| Checked::over(device))
@@ -167,19 +229,29 @@ fn parity_over<L: Level>(memories: &[Arc<Memory>], absent: Option<usize>, level:
     ArrayDevice::assemble(level, members.collect()).expect("an array")
 }
 
-/// Overlapping writes on two channels; then the array is read once without each member. Whether all readings are the same.
+/// Overlapping writes on two channels; then the array is read once without each member. Whether all
+/// readings are the same.
 fn parity_survives_writers_that_meet<L: Level>(seed: u64, level: L) -> bool {
-    let memories: Vec<Arc<Memory>> =
-        (0..4).map(|member| Arc::new(Memory::new(64 << 10).delayed(seed * 4 + member, Duration::from_micros(20)))).collect();
+    let memories: Vec<Arc<Memory>> = (0..4)
+        .map(|member| {
+            Arc::new(Memory::new(64 << 10).delayed(seed * 4 + member, Duration::from_micros(20)))
+        })
+        .collect();
     let array = Checked::over(Arc::new(parity_over(&memories, None, level)));
     let reactor = Reactor::virtual_clock();
     let mut random = Random::with_seed(seed);
-    let mut channels = [array.open(16, &reactor).expect("a channel"), array.open(16, &reactor).expect("a channel")];
+    let mut channels = [
+        array.open(16, &reactor).expect("a channel"),
+        array.open(16, &reactor).expect("a channel"),
+    ];
     for round in 0..30_u64 {
         for tag in 0..16 {
             for channel in &mut channels {
                 let offset = random.u64(0..60) * 512;
-                channel.submit(Request::new(tag, write(offset, random.u64(1..80) * 512, (round * 16 + tag) as u8)));
+                channel.submit(Request::new(
+                    tag,
+                    write(offset, random.u64(1..80) * 512, (round * 16 + tag) as u8),
+                ));
             }
         }
         let mut done = Vec::new();
@@ -202,7 +274,9 @@ fn parity_is_that_of_the_data(memories: &[Arc<Memory>]) -> bool {
     let images = [None, Some(0), Some(1), Some(2), Some(3)].map(|absent| {
         let mut image = vec![0; 192 << 10];
         let array = parity_over(memories, absent, parity());
-        Blocking::open(&array, &reactor).and_then(|mut channel| channel.read_slice(0, &mut image)).expect("readable without one");
+        Blocking::open(&array, &reactor)
+            .and_then(|mut channel| channel.read_slice(0, &mut image))
+            .expect("readable without one");
         image
     });
     images.iter().all(|image| *image == images[0])
@@ -211,13 +285,18 @@ fn parity_is_that_of_the_data(memories: &[Arc<Memory>]) -> bool {
 #[test]
 fn parity_holds_under_writers_that_meet() {
     for seed in 0..20 {
-        assert!(parity_survives_writers_that_meet(seed, parity()), "seed {seed}: the parity is not that of the data");
+        assert!(
+            parity_survives_writers_that_meet(seed, parity()),
+            "seed {seed}: the parity is not that of the data"
+        );
     }
 }
 
 #[test]
 fn without_the_row_lock_it_would_not() {
-    let broken = (0..5).filter(|&seed| !parity_survives_writers_that_meet(seed, without_locks(parity()))).count();
+    let broken = (0..5)
+        .filter(|&seed| !parity_survives_writers_that_meet(seed, without_locks(parity())))
+        .count();
     assert!(broken > 0, "writers never met: the test above proves nothing");
 }
 
@@ -238,26 +317,39 @@ fn one_bad_sector_is_read_from_the_others_and_the_member_stays() {
     assert_eq!(array.failed_members().count(), 0);
     memories[1].fail_next(Fault::Write);
     assert!(submit(&mut *channel, &reactor, write(4096, 4096, 0xa5)).result.is_ok());
-    assert_eq!(array.failed_members().iter().collect::<Vec<_>>(), [1], "a member that does not take writes is out");
+    assert_eq!(
+        array.failed_members().iter().collect::<Vec<_>>(),
+        [1],
+        "a member that does not take writes is out"
+    );
     let done = submit(&mut *channel, &reactor, read(4096, 4096));
     assert!(done.buffer.read().as_slice().expect("one piece").iter().all(|&byte| byte == 0xa5));
 }
 
 #[test]
 fn when_too_many_are_gone_the_first_word_is_told() {
-    let mortals: Vec<Arc<Mortal>> = ["a.img", "b.img"].map(|name| Mortal::over(memory(64 << 10), name)).into();
-    let members = mortals.iter().map(|mortal| Some(Arc::clone(mortal) as Arc<dyn Device>)).collect();
+    let mortals: Vec<Arc<Mortal>> =
+        ["a.img", "b.img"].map(|name| Mortal::over(memory(64 << 10), name)).into();
+    let members =
+        mortals.iter().map(|mortal| Some(Arc::clone(mortal) as Arc<dyn Device>)).collect();
     let array = ArrayDevice::raid1(members).expect("an array");
     let reactor = Reactor::virtual_clock();
     let mut channel = array.open(1, &reactor).expect("a channel");
     mortals[0].dies_after(0);
     assert!(submit(&mut *channel, &reactor, read(0, 4096)).result.is_ok());
     mortals[1].dies_after(0);
-    let error = submit(&mut *channel, &reactor, write(0, 2048, 1)).result.expect_err("nobody is left");
-    let expected = "member 1 (file:b.img): the device is gone; members 0, 1 are not there, and the rest does not make up for it";
+    let error =
+        submit(&mut *channel, &reactor, write(0, 2048, 1)).result.expect_err("nobody is left");
+    let expected = "member 1 (file:b.img): the device is gone; members 0, 1 are not there, and the \
+        rest does not make up for it";
     assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Gone, expected));
     // From now on no piece finds a plan, and none of several pieces sends a command.
-    for op in [write(0, 64 << 10, 1), read(512, 32 << 10), Op::Discard { offset: 0, length: 8192 }, Op::Flush] {
+    for op in [
+        write(0, 64 << 10, 1),
+        read(512, 32 << 10),
+        Op::Discard { offset: 0, length: 8192 },
+        Op::Flush,
+    ] {
         let length = op.range().map_or(0, |(_, length)| length);
         let done = submit(&mut *channel, &reactor, op);
         match done.buffer {
@@ -270,7 +362,8 @@ fn when_too_many_are_gone_the_first_word_is_told() {
     }
 }
 
-/// On the wall clock a channel that waits for a row sleeps, and is rung by the one that hands it on.
+/// On the wall clock a channel that waits for a row sleeps, and is rung by the one that hands it
+/// on.
 #[test]
 fn writers_on_threads_of_their_own_hand_rows_on() {
     let memories: Vec<Arc<Memory>> = (0..4).map(|_| Arc::new(Memory::new(64 << 10))).collect();
@@ -286,7 +379,10 @@ fn writers_on_threads_of_their_own_hand_rows_on() {
                 for round in 0..200_u64 {
                     for tag in 0..8 {
                         let offset = random.u64(0..20) * 512;
-                        channel.submit(Request::new(tag, write(offset, random.u64(1..60) * 512, (round + tag) as u8)));
+                        channel.submit(Request::new(
+                            tag,
+                            write(offset, random.u64(1..60) * 512, (round + tag) as u8),
+                        ));
                     }
                     let deadline = reactor.now() + Duration::from_secs(60);
                     loop {
@@ -295,7 +391,11 @@ fn writers_on_threads_of_their_own_hand_rows_on() {
                             break;
                         }
                         let woken = reactor.wait(Some(deadline)).expect("the ring works");
-                        assert_ne!(woken, Woken::Deadline, "thread {seed}: a row was not handed on");
+                        assert_ne!(
+                            woken,
+                            Woken::Deadline,
+                            "thread {seed}: a row was not handed on"
+                        );
                     }
                     assert!(done.drain(..).all(|done| done.result.is_ok()));
                 }
@@ -323,11 +423,14 @@ fn a_dropped_channel_leaves_no_row_locked() {
 #[test]
 fn refusals_of_requests_do_not_cost_a_member_its_place() {
     let read_only = Memory::with(Info { read_only: true, ..Info::plain(64 << 10) });
-    let members: Vec<Option<Arc<dyn Device>>> = vec![Some(Arc::new(read_only)), Some(memory(64 << 10))];
+    let members: Vec<Option<Arc<dyn Device>>> =
+        vec![Some(Arc::new(read_only)), Some(memory(64 << 10))];
     let array = ArrayDevice::raid1(members).expect("an array");
     let reactor = Reactor::virtual_clock();
     let mut channel = array.open(1, &reactor).expect("a channel");
-    let error = submit(&mut *channel, &reactor, write(0, 4096, 1)).result.expect_err("one member takes no writes");
+    let error = submit(&mut *channel, &reactor, write(0, 4096, 1))
+        .result
+        .expect_err("one member takes no writes");
     assert_eq!(error.kind(), ErrorKind::ReadOnly);
     assert_eq!(array.failed_members().count(), 0);
 }
@@ -346,10 +449,17 @@ fn abilities_are_those_of_the_weakest_member() {
         ..able.clone()
     };
     let strong = Info { block_bytes: 4096, ..able };
-    let members: Vec<Arc<dyn Device>> = vec![Arc::new(Memory::with(strong)), Arc::new(Memory::with(weak))];
+    let members: Vec<Arc<dyn Device>> =
+        vec![Arc::new(Memory::with(strong)), Arc::new(Memory::with(weak))];
     let array = ArrayDevice::raid0(members, 64 << 10, Raid0Layout::Original).expect("an array");
     let info = array.info();
-    assert_eq!((info.fua, info.zeroes, info.discard), (Support::None, Support::Native, DiscardSupport::Indeterminate));
-    assert_eq!((info.block_bytes, info.max_request_bytes, info.optimal_bytes), (4096, 8192, 128 << 10));
+    assert_eq!(
+        (info.fua, info.zeroes, info.discard),
+        (Support::None, Support::Native, DiscardSupport::Indeterminate)
+    );
+    assert_eq!(
+        (info.block_bytes, info.max_request_bytes, info.optimal_bytes),
+        (4096, 8192, 128 << 10)
+    );
     assert!(info.volatile_cache && info.rotational && info.stores_data && !info.read_only);
 }

@@ -1,5 +1,6 @@
-//! Plans of every redundant level by themselves: run on plain bytes, for every layout, every set of absent and unreadable
-//! members and every range of three rows, each has to leave what a plain array of bytes would, with parity and copies true.
+//! Plans of every redundant level by themselves: run on plain bytes, for every layout, every set of
+//! absent and unreadable members and every range of three rows, each has to leave what a plain
+//! array of bytes would, with parity and copies true.
 
 mod common;
 
@@ -8,7 +9,8 @@ use std::collections::HashMap;
 use array::geometry::Raid10;
 use array::parity::{multiply, power};
 use array::{
-    Access, Action, Faults, Level, MemberSet, MirrorLevel, ParityLayout, ParityLevel, Part, Place, Plan, Queues, Raid10Layout, Step,
+    Access, Action, Faults, Level, MemberSet, MirrorLevel, ParityLayout, ParityLevel, Part, Place,
+    Plan, Queues, Raid10Layout, Step,
 };
 use common::{mirror_image, parity_image};
 
@@ -44,7 +46,9 @@ impl Machine<'_> {
     fn bytes(&self, place: Place, length: u64) -> Vec<u8> {
         match place {
             Place::Host { start } => self.host[start as usize..(start + length) as usize].to_vec(),
-            Place::Scratch { buffer: slot, start } => self.scratch[slot][start as usize..(start + length) as usize].to_vec(),
+            Place::Scratch { buffer: slot, start } => {
+                self.scratch[slot][start as usize..(start + length) as usize].to_vec()
+            }
             Place::Zeroes | Place::Discard => vec![0; length as usize],
             Place::Flush => panic!("a flush has no bytes"),
         }
@@ -68,13 +72,20 @@ impl Machine<'_> {
             Step::Compare { .. } => panic!("no request compares"),
             Step::Copy { from, into, length } => self.put(into, &self.bytes(from, length)),
             Step::Xor { from, into, length } => self.combine(1, from, into, length),
-            Step::MultiplyXor { coefficient, from, into, length } => self.combine(coefficient, from, into, length),
+            Step::MultiplyXor { coefficient, from, into, length } => {
+                self.combine(coefficient, from, into, length)
+            }
             Step::Scale { coefficient, into, length } => {
-                let scaled: Vec<u8> = self.bytes(into, length).iter().map(|&byte| multiply(coefficient, byte)).collect();
+                let scaled: Vec<u8> = self
+                    .bytes(into, length)
+                    .iter()
+                    .map(|&byte| multiply(coefficient, byte))
+                    .collect();
                 self.put(into, &scaled);
             }
             Step::Parity { first, count, p, q, length } => {
-                let (mut p_bytes, mut q_bytes) = (vec![0; length as usize], vec![0; length as usize]);
+                let (mut p_bytes, mut q_bytes) =
+                    (vec![0; length as usize], vec![0; length as usize]);
                 for (term, source) in sources[first..first + count].iter().enumerate() {
                     for (at, byte) in self.bytes(*source, length).into_iter().enumerate() {
                         p_bytes[at] ^= byte;
@@ -91,7 +102,10 @@ impl Machine<'_> {
 
     fn combine(&mut self, coefficient: u8, from: Place, into: Place, length: u64) {
         let mut target = self.bytes(into, length);
-        target.iter_mut().zip(self.bytes(from, length)).for_each(|(byte, more)| *byte ^= multiply(coefficient, more));
+        target
+            .iter_mut()
+            .zip(self.bytes(from, length))
+            .for_each(|(byte, more)| *byte ^= multiply(coefficient, more));
         self.put(into, &target);
     }
 
@@ -108,11 +122,18 @@ impl Machine<'_> {
             assert!(!self.faults.absent.contains(access.member), "{access:?} writes to nobody");
             assert!(plan.lock.is_some(), "a plan that writes locks");
             let repairs = action == Action::Read;
-            assert!(!repairs || self.faults.unreadable.contains(access.member), "a read writes only to mend");
-            assert!(!repairs || matches!(access.place, Place::Scratch { .. }), "a read's own buffer cannot be written from");
+            assert!(
+                !repairs || self.faults.unreadable.contains(access.member),
+                "a read writes only to mend"
+            );
+            assert!(
+                !repairs || matches!(access.place, Place::Scratch { .. }),
+                "a read's own buffer cannot be written from"
+            );
             let bytes = self.bytes(access.place, access.length);
             let start = access.offset as usize;
-            self.members[access.member][start..start + access.length as usize].copy_from_slice(&bytes);
+            self.members[access.member][start..start + access.length as usize]
+                .copy_from_slice(&bytes);
         }
         check_order(&plan.read);
         check_disjoint(&plan.read);
@@ -124,7 +145,9 @@ impl Machine<'_> {
 fn check_disjoint(accesses: &[Access]) {
     for (number, access) in accesses.iter().enumerate() {
         let meets = |other: &Access| {
-            other.member == access.member && other.offset < access.offset + access.length && access.offset < other.offset + other.length
+            other.member == access.member
+                && other.offset < access.offset + access.length
+                && access.offset < other.offset + other.length
         };
         assert!(!accesses[..number].iter().any(meets), "{access:?} meets another");
     }
@@ -182,7 +205,13 @@ fn filled(length: usize, salt: u64) -> Vec<u8> {
 }
 
 /// All parts of a request one after another, as the executor makes them. What it read from members.
-fn carry_out(level: &dyn AnyLevel, part: Part, faults: &Faults, members: &mut [Vec<u8>], host: &mut [u8]) -> u64 {
+fn carry_out(
+    level: &dyn AnyLevel,
+    part: Part,
+    faults: &Faults,
+    members: &mut [Vec<u8>],
+    host: &mut [u8],
+) -> u64 {
     let queues = Queues::idle(members.len());
     let mut done = 0;
     let mut read_bytes = 0;
@@ -193,14 +222,26 @@ fn carry_out(level: &dyn AnyLevel, part: Part, faults: &Faults, members: &mut [V
         let mut plan = Plan::default();
         level.plan(Part { length, ..left }, faults, &queues, &mut plan).expect("enough members");
         for member in 0..members.len() {
-            let commands = command_count(&plan.read, member).max(command_count(&plan.write, member));
-            assert!(commands <= level.commands_per_member(), "{part:?} {faults:?}: {commands} commands to member {member}");
+            let commands =
+                command_count(&plan.read, member).max(command_count(&plan.write, member));
+            assert!(
+                commands <= level.commands_per_member(),
+                "{part:?} {faults:?}: {commands} commands to member {member}"
+            );
         }
-        let mut own = host.get(done as usize..(done + length) as usize).unwrap_or_default().to_vec();
+        let mut own =
+            host.get(done as usize..(done + length) as usize).unwrap_or_default().to_vec();
         // Scratch is not empty at first.
         let scratch = plan.scratch.iter().map(|&length| vec![0xa5; length as usize]).collect();
         let host_may_change = part.action == Action::Read;
-        let mut machine = Machine { members, host: &mut own, host_may_change, scratch, faults: *faults, read_bytes: 0 };
+        let mut machine = Machine {
+            members,
+            host: &mut own,
+            host_may_change,
+            scratch,
+            faults: *faults,
+            read_bytes: 0,
+        };
         machine.run(&plan, part.action);
         read_bytes += machine.read_bytes;
         if host_may_change {
@@ -215,7 +256,13 @@ fn carry_out(level: &dyn AnyLevel, part: Part, faults: &Faults, members: &mut [V
 trait AnyLevel {
     fn piece_bytes(&self, part: Part, faults: &Faults) -> u64;
     fn commands_per_member(&self) -> u32;
-    fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), array::Lost>;
+    fn plan(
+        &self,
+        piece: Part,
+        faults: &Faults,
+        queues: &Queues,
+        plan: &mut Plan,
+    ) -> Result<(), array::Lost>;
 }
 
 impl<L: Level> AnyLevel for L {
@@ -225,13 +272,25 @@ impl<L: Level> AnyLevel for L {
     fn commands_per_member(&self) -> u32 {
         Level::commands_per_member(self)
     }
-    fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), array::Lost> {
+    fn plan(
+        &self,
+        piece: Part,
+        faults: &Faults,
+        queues: &Queues,
+        plan: &mut Plan,
+    ) -> Result<(), array::Lost> {
         Level::plan(self, piece, faults, queues, plan)
     }
 }
 
 /// Every action on every range of the array; `image` is what the members should hold.
-fn try_every_range(name: &str, level: &dyn AnyLevel, size: u64, image: &dyn Fn(&[u8]) -> Vec<Vec<u8>>, faults: &Faults) {
+fn try_every_range(
+    name: &str,
+    level: &dyn AnyLevel,
+    size: u64,
+    image: &dyn Fn(&[u8]) -> Vec<Vec<u8>>,
+    faults: &Faults,
+) {
     let data = filled(size as usize, 1);
     let good = image(&data);
     let spoiled = |members: &[Vec<u8>]| {
@@ -247,36 +306,65 @@ fn try_every_range(name: &str, level: &dyn AnyLevel, size: u64, image: &dyn Fn(&
             let what = format!("{name} {length} at {offset}, {faults:?}");
             let mut host = vec![0x77; length as usize];
             let mut members = spoiled(&good);
-            carry_out(level, Part { action: Action::Read, offset, length }, faults, &mut members, &mut host);
+            carry_out(
+                level,
+                Part { action: Action::Read, offset, length },
+                faults,
+                &mut members,
+                &mut host,
+            );
             assert!(host == data[range.clone()], "{what}: read");
-            // A member that could not be read has been written what was read from it, and nothing else was touched.
+            // A member that could not be read has been written what was read from it, and nothing
+            // else was touched.
             for (member, bytes) in members.iter().enumerate() {
                 let spoiled = if faults.hide(member) { 0xee } else { 0 };
-                let same = bytes.iter().zip(&good[member]).all(|(byte, good)| byte == good || (faults.hide(member) && *byte == spoiled));
+                let same = bytes
+                    .iter()
+                    .zip(&good[member])
+                    .all(|(byte, good)| byte == good || (faults.hide(member) && *byte == spoiled));
                 assert!(same, "{what}: the read spoiled member {member}");
             }
             for action in [Action::Write, Action::Zeroes, Action::Discard] {
                 let mut members = spoiled(&good);
-                let mut host =
-                    if action == Action::Write { filled(length as usize, offset * 99 + length) } else { vec![0; length as usize] };
+                let mut host = if action == Action::Write {
+                    filled(length as usize, offset * 99 + length)
+                } else {
+                    vec![0; length as usize]
+                };
                 let mut expected = data.clone();
                 expected[range.clone()].copy_from_slice(&host);
                 carry_out(level, Part { action, offset, length }, faults, &mut members, &mut host);
                 let expected_members = image(&expected);
                 for (member, bytes) in members.iter().enumerate() {
                     if faults.absent.contains(member) {
-                        assert!(bytes.iter().all(|&byte| byte == 0xee), "{what}: {action:?} wrote to an absent member");
+                        assert!(
+                            bytes.iter().all(|&byte| byte == 0xee),
+                            "{what}: {action:?} wrote to an absent member"
+                        );
                     } else if !faults.hide(member) {
-                        assert!(*bytes == expected_members[member], "{what}: {action:?}, member {member}");
+                        assert!(
+                            *bytes == expected_members[member],
+                            "{what}: {action:?}, member {member}"
+                        );
                     } else {
                         // What was not written there stays unreadable.
-                        let same = bytes.iter().zip(&expected_members[member]).all(|(byte, expected)| byte == expected || *byte == 0xee);
+                        let same = bytes
+                            .iter()
+                            .zip(&expected_members[member])
+                            .all(|(byte, expected)| byte == expected || *byte == 0xee);
                         assert!(same, "{what}: {action:?}, member {member}");
                     }
                 }
-                // Without the members that were there nothing is lost: the others, read back, are what was written.
+                // Without the members that were there nothing is lost: the others, read back, are
+                // what was written.
                 let mut back = vec![0; size as usize];
-                carry_out(level, Part { action: Action::Read, offset: 0, length: size }, faults, &mut members, &mut back);
+                carry_out(
+                    level,
+                    Part { action: Action::Read, offset: 0, length: size },
+                    faults,
+                    &mut members,
+                    &mut back,
+                );
                 assert!(back == expected, "{what}: {action:?} read back");
             }
         }
@@ -288,9 +376,17 @@ fn every_fault(members: usize, tolerated: u32) -> Vec<Faults> {
     for absent in subsets(members, tolerated) {
         for unreadable in subsets(members, tolerated - absent.len() as u32) {
             if unreadable.iter().all(|member| !absent.contains(member)) {
-                all.push(Faults { absent: set(&absent), unreadable: set(&unreadable), ..Faults::default() });
+                all.push(Faults {
+                    absent: set(&absent),
+                    unreadable: set(&unreadable),
+                    ..Faults::default()
+                });
                 if !unreadable.is_empty() {
-                    all.push(Faults { absent: set(&absent), recovering: set(&unreadable), ..Faults::default() });
+                    all.push(Faults {
+                        absent: set(&absent),
+                        recovering: set(&unreadable),
+                        ..Faults::default()
+                    });
                 }
             }
         }
@@ -320,7 +416,12 @@ fn raid6() {
     for &layout in ParityLayout::RAID6 {
         try_parity(&ParityLevel::raid6(4, 3 * CHUNK, CHUNK, layout), 2);
     }
-    for layout in [ParityLayout::LeftSymmetric, ParityLayout::LeftAsymmetric, ParityLayout::DdfNContinue, ParityLayout::RightSymmetric6] {
+    for layout in [
+        ParityLayout::LeftSymmetric,
+        ParityLayout::LeftAsymmetric,
+        ParityLayout::DdfNContinue,
+        ParityLayout::RightSymmetric6,
+    ] {
         try_parity(&ParityLevel::raid6(5, 2 * CHUNK, CHUNK, layout), 2);
     }
 }
@@ -330,7 +431,11 @@ fn raid1_and_raid10() {
     let mut mirrors: Vec<(String, Mirror, u64)> = Vec::new();
     for members in 2..=4 {
         let geometry = Raid10::new(members, 12, 12, Raid10Layout::near(members as u32));
-        mirrors.push((format!("raid1 of {members}"), Mirror(MirrorLevel::raid1(members, 12), geometry), 12));
+        mirrors.push((
+            format!("raid1 of {members}"),
+            Mirror(MirrorLevel::raid1(members, 12), geometry),
+            12,
+        ));
     }
     for (members, name) in [
         (2, "n2"),
@@ -347,13 +452,28 @@ fn raid1_and_raid10() {
         (4, "n2o2"),
     ] {
         let member_bytes = 6 * CHUNK;
-        let geometry = Raid10::new(members, member_bytes, CHUNK, Raid10Layout::from_name(name).expect("a layout"));
-        mirrors.push((format!("raid10 {name} of {members}"), Mirror(MirrorLevel::raid10(geometry), geometry), member_bytes));
+        let geometry = Raid10::new(
+            members,
+            member_bytes,
+            CHUNK,
+            Raid10Layout::from_name(name).expect("a layout"),
+        );
+        mirrors.push((
+            format!("raid10 {name} of {members}"),
+            Mirror(MirrorLevel::raid10(geometry), geometry),
+            member_bytes,
+        ));
     }
     for (name, mirror, member_bytes) in mirrors {
         let copies = mirror.1.layout().copies() as u32;
         for faults in every_fault(mirror.1.member_count(), copies - 1) {
-            try_every_range(&name, &mirror.0, mirror.0.size_bytes(), &|data| mirror_image(&mirror.1, data, member_bytes), &faults);
+            try_every_range(
+                &name,
+                &mirror.0,
+                mirror.0.size_bytes(),
+                &|data| mirror_image(&mirror.1, data, member_bytes),
+                &faults,
+            );
         }
     }
 }
@@ -362,14 +482,23 @@ fn raid1_and_raid10() {
 fn bytes_read(level: &ParityLevel, offset: u64, length: u64) -> u64 {
     let mut members = level.image(&vec![0; level.size_bytes() as usize]);
     let mut host = vec![1; length as usize];
-    carry_out(level, Part { action: Action::Write, offset, length }, &Faults::default(), &mut members, &mut host)
+    carry_out(
+        level,
+        Part { action: Action::Write, offset, length },
+        &Faults::default(),
+        &mut members,
+        &mut host,
+    )
 }
 
 #[test]
 fn writes_read_as_little_as_they_can() {
     let raid5 = |members| ParityLevel::raid5(members, 40, 10, ParityLayout::LeftSymmetric);
     // A full row needs nothing.
-    assert_eq!([3, 4, 8].map(|members| bytes_read(&raid5(members), 0, (members as u64 - 1) * 10)), [0; 3]);
+    assert_eq!(
+        [3, 4, 8].map(|members| bytes_read(&raid5(members), 0, (members as u64 - 1) * 10)),
+        [0; 3]
+    );
     // Old data and parity, or the other chunks: 1 of 3 members, 2 = 2 of 4, 2 of 8.
     assert_eq!([3, 4, 8].map(|members| bytes_read(&raid5(members), 2, 5)), [5, 10, 10]);
     // All but two of seven chunks: the two.
@@ -377,7 +506,10 @@ fn writes_read_as_little_as_they_can() {
     // The end of one chunk and the beginning of the next have their own places in parity.
     assert_eq!(bytes_read(&raid5(8), 8, 4), 2 * (2 + 2));
     let raid6 = ParityLevel::raid6(8, 40, 10, ParityLayout::LeftSymmetric);
-    assert_eq!((bytes_read(&raid6, 0, 4), bytes_read(&raid6, 0, 60), bytes_read(&raid6, 0, 40)), (12, 0, 20));
+    assert_eq!(
+        (bytes_read(&raid6, 0, 4), bytes_read(&raid6, 0, 60), bytes_read(&raid6, 0, 40)),
+        (12, 0, 20)
+    );
 }
 
 #[test]
@@ -399,16 +531,30 @@ fn plain_reads_lock_nothing_and_reads_that_make_up_for_a_member_do() {
 fn too_many_absent_members_are_named() {
     let level = ParityLevel::raid6(5, 40, 10, ParityLayout::LeftSymmetric);
     let part = |action, length| Part { action, offset: 0, length };
-    let plan = |action, faults: &Faults| Level::plan(&level, part(action, 10), faults, &Queues::idle(5), &mut Plan::default());
+    let plan = |action, faults: &Faults| {
+        Level::plan(&level, part(action, 10), faults, &Queues::idle(5), &mut Plan::default())
+    };
     let faults = Faults { absent: set(&[1, 2]), unreadable: set(&[4]), ..Faults::default() };
     let error = plan(Action::Read, &faults).expect_err("three of five").to_string();
     assert_eq!(error, "members 1, 2, 4 are not there, and the rest does not make up for it");
     // One that cannot be read can still be written, if nothing has to be read.
     let full = Faults { absent: set(&[0]), unreadable: set(&[1, 2]), ..Faults::default() };
-    assert!(Level::plan(&level, part(Action::Write, 30), &full, &Queues::idle(5), &mut Plan::default()).is_ok());
-    assert!(Level::holds_all(&level, &set(&[0, 1])).is_ok() && Level::holds_all(&level, &set(&[0, 1, 2])).is_err());
+    assert!(
+        Level::plan(&level, part(Action::Write, 30), &full, &Queues::idle(5), &mut Plan::default())
+            .is_ok()
+    );
+    assert!(
+        Level::holds_all(&level, &set(&[0, 1])).is_ok()
+            && Level::holds_all(&level, &set(&[0, 1, 2])).is_err()
+    );
     let near = MirrorLevel::raid10(Raid10::new(4, 40, 10, Raid10Layout::near(2)));
-    assert!(Level::holds_all(&near, &set(&[0, 2])).is_ok() && Level::holds_all(&near, &set(&[2, 3])).is_err());
+    assert!(
+        Level::holds_all(&near, &set(&[0, 2])).is_ok()
+            && Level::holds_all(&near, &set(&[2, 3])).is_err()
+    );
     let far = MirrorLevel::raid10(Raid10::new(4, 40, 10, Raid10Layout::far(2)));
-    assert!(Level::holds_all(&far, &set(&[0, 2])).is_ok() && Level::holds_all(&far, &set(&[3, 0])).is_err());
+    assert!(
+        Level::holds_all(&far, &set(&[0, 2])).is_ok()
+            && Level::holds_all(&far, &set(&[3, 0])).is_err()
+    );
 }

@@ -1,5 +1,5 @@
-//! What redundancy is for: members that die or cannot read, mended and dropped, and a scrub at the end of it. The mistakes
-//! that these tests are there for are planted and found.
+//! What redundancy is for: members that die or cannot read, mended and dropped, and a scrub at the
+//! end of it. The mistakes that these tests are there for are planted and found.
 
 mod common;
 
@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use array::geometry::{Parity, Raid10};
-use array::{ArrayDevice, Level, MirrorLevel, ParityLayout, ParityLevel, Place, Plan, Raid10Layout, Step};
+use array::{
+    ArrayDevice, Level, MirrorLevel, ParityLayout, ParityLevel, Place, Plan, Raid10Layout, Step,
+};
 use block::{Blocking, Checked, Counted, Device, ErrorKind, Reactor, Request};
 use common::{Mortal, Twisted, bytes, finish, mirror_image, parity_image, read, write};
 use reactor::{Random, Woken};
@@ -58,9 +60,13 @@ struct Bench<L: Level> {
 impl<L: Level> Bench<L> {
     fn new(level: L, scheme: Scheme, seed: u64, absent: &[usize]) -> Bench<L> {
         let seeds = (0..scheme.member_count() as u64).map(|member| seed * 100 + member);
-        let memories: Vec<Arc<Memory>> =
-            seeds.map(|seed| Arc::new(Memory::new(MEMBER_BYTES).delayed(seed, Duration::from_micros(20)))).collect();
-        let mortals: Vec<Arc<Mortal>> = memories.iter().map(|memory| Mortal::over(memory.clone(), "mortal")).collect();
+        let memories: Vec<Arc<Memory>> = seeds
+            .map(|seed| {
+                Arc::new(Memory::new(MEMBER_BYTES).delayed(seed, Duration::from_micros(20)))
+            })
+            .collect();
+        let mortals: Vec<Arc<Mortal>> =
+            memories.iter().map(|memory| Mortal::over(memory.clone(), "mortal")).collect();
         let members = mortals.iter().enumerate().map(|(number, mortal)| {
             let member: Arc<dyn Device> = mortal.clone();
             (!absent.contains(&number)).then(|| Checked::over(member))
@@ -77,10 +83,19 @@ impl<L: Level> Bench<L> {
     fn scrub(&self) -> Result<(), String> {
         let data = bytes(&*self.array);
         let failed = self.array.failed_members();
-        for (member, expected) in self.scheme.image(&data).iter().enumerate().filter(|(member, _)| !failed.contains(*member)) {
+        for (member, expected) in self
+            .scheme
+            .image(&data)
+            .iter()
+            .enumerate()
+            .filter(|(member, _)| !failed.contains(*member))
+        {
             let found = bytes(&*self.memories[member]);
             if let Some(at) = (0..expected.len()).find(|&at| found[at] != expected[at]) {
-                return Err(format!("member {member} at {at}: {:#04x} instead of {:#04x}", found[at], expected[at]));
+                return Err(format!(
+                    "member {member} at {at}: {:#04x} instead of {:#04x}",
+                    found[at], expected[at]
+                ));
             }
         }
         Ok(())
@@ -100,16 +115,19 @@ fn raid6(layout: ParityLayout) -> (ParityLevel, Scheme) {
 }
 
 fn raid10(members: usize, name: &str) -> (MirrorLevel, Scheme) {
-    let geometry = Raid10::new(members, MEMBER_BYTES, CHUNK, Raid10Layout::from_name(name).expect("a layout"));
+    let geometry =
+        Raid10::new(members, MEMBER_BYTES, CHUNK, Raid10Layout::from_name(name).expect("a layout"));
     (MirrorLevel::raid10(geometry), Scheme::Copies(geometry))
 }
 
 fn raid1(members: usize) -> (MirrorLevel, Scheme) {
-    let geometry = Raid10::new(members, MEMBER_BYTES, MEMBER_BYTES, Raid10Layout::near(members as u32));
+    let geometry =
+        Raid10::new(members, MEMBER_BYTES, MEMBER_BYTES, Raid10Layout::near(members as u32));
     (MirrorLevel::raid1(members, MEMBER_BYTES), Scheme::Copies(geometry))
 }
 
-/// Random requests while as many members as may be die one by one, or one has bad places; then a scrub.
+/// Random requests while as many members as may be die one by one, or one has bad places; then a
+/// scrub.
 fn survive<L: Level>(make: impl Fn() -> (L, Scheme), seed: u64) -> Result<(), String> {
     let (level, scheme) = make();
     let mut random = Random::with_seed(seed);
@@ -121,24 +139,33 @@ fn survive<L: Level>(make: impl Fn() -> (L, Scheme), seed: u64) -> Result<(), St
     let (dying, rest) = rest.split_at(random.usize(0..=scheme.tolerated() - absent_count));
     dying.iter().for_each(|&member| bench.mortals[member].dies_after(random.u64(0..400)));
     if absent_count + dying.len() < scheme.tolerated() {
-        (0..8).for_each(|_| bench.mortals[rest[0]].goes_bad(random.u64(0..MEMBER_BYTES / 512) * 512));
+        (0..8)
+            .for_each(|_| bench.mortals[rest[0]].goes_bad(random.u64(0..MEMBER_BYTES / 512) * 512));
     }
     let load = Load { requests: 400, depth: 8, channels: 2, longest_blocks: 9 };
-    model::drive(&bench.checked(), &Reactor::virtual_clock(), &load, seed).map_err(|violation| violation.to_string())?;
-    bench.scrub().map_err(|text| format!("{text} (seed {seed}, absent {absent:?}, dying {dying:?})"))
+    model::drive(&bench.checked(), &Reactor::virtual_clock(), &load, seed)
+        .map_err(|violation| violation.to_string())?;
+    bench
+        .scrub()
+        .map_err(|text| format!("{text} (seed {seed}, absent {absent:?}, dying {dying:?})"))
 }
 
 #[test]
 fn whatever_may_fail_nothing_is_lost() {
     for seed in 0..12 {
         for &layout in ParityLayout::RAID5 {
-            survive(|| raid5(layout), seed).unwrap_or_else(|text| panic!("raid5 {}: {text}", layout.name()));
+            survive(|| raid5(layout), seed)
+                .unwrap_or_else(|text| panic!("raid5 {}: {text}", layout.name()));
         }
         for &layout in ParityLayout::RAID6 {
-            survive(|| raid6(layout), seed).unwrap_or_else(|text| panic!("raid6 {}: {text}", layout.name()));
+            survive(|| raid6(layout), seed)
+                .unwrap_or_else(|text| panic!("raid6 {}: {text}", layout.name()));
         }
-        for (members, name) in [(3, "n2"), (4, "n3"), (3, "f2"), (4, "f3"), (3, "o2"), (5, "n2f2"), (4, "n2o2")] {
-            survive(|| raid10(members, name), seed).unwrap_or_else(|text| panic!("raid10 {name}: {text}"));
+        for (members, name) in
+            [(3, "n2"), (4, "n3"), (3, "f2"), (4, "f3"), (3, "o2"), (5, "n2f2"), (4, "n2o2")]
+        {
+            survive(|| raid10(members, name), seed)
+                .unwrap_or_else(|text| panic!("raid10 {name}: {text}"));
         }
         survive(|| raid1(3), seed).unwrap_or_else(|text| panic!("raid1: {text}"));
     }
@@ -155,7 +182,8 @@ fn found<L: Level>(make: impl Fn() -> (L, Scheme), twist: fn(&mut Plan)) -> usiz
 
 #[test]
 fn parity_that_is_not_written_is_found() {
-    let skip: fn(&mut Plan) = |plan| plan.write.retain(|access| !matches!(access.place, Place::Scratch { .. }));
+    let skip: fn(&mut Plan) =
+        |plan| plan.write.retain(|access| !matches!(access.place, Place::Scratch { .. }));
     assert!(found(|| raid5(ParityLayout::LeftSymmetric), skip) > 6);
     assert!(found(|| raid6(ParityLayout::LeftSymmetric), skip) > 6);
 }
@@ -199,7 +227,10 @@ fn rows_that_are_not_locked_are_found() {
 }
 
 /// Writes in flight when their channel is dropped. Whether the rows are whole afterwards.
-fn rows_are_whole_after_a_drop<L: Level>(make: impl Fn() -> (L, Scheme), seed: u64) -> Result<(), String> {
+fn rows_are_whole_after_a_drop<L: Level>(
+    make: impl Fn() -> (L, Scheme),
+    seed: u64,
+) -> Result<(), String> {
     let (level, scheme) = make();
     let bench = Bench::new(level, scheme, seed, &[]);
     let reactor = Reactor::virtual_clock();
@@ -214,7 +245,10 @@ fn rows_are_whole_after_a_drop<L: Level>(make: impl Fn() -> (L, Scheme), seed: u
             dropped.submit(Request::new(tag, write(offset, length, (round * 8 + tag) as u8)));
         }
         for tag in 0..4 {
-            other.submit(Request::new(tag, write(random.u64(0..size / 512) * 512, 512, 0x80 + tag as u8)));
+            other.submit(Request::new(
+                tag,
+                write(random.u64(0..size / 512) * 512, 512, 0x80 + tag as u8),
+            ));
         }
         let mut done = Vec::new();
         for _ in 0..random.u32(0..30) {
@@ -240,9 +274,12 @@ fn rows_are_whole_after_a_drop<L: Level>(make: impl Fn() -> (L, Scheme), seed: u
 #[test]
 fn a_channel_dropped_while_it_writes_leaves_no_row_half_written() {
     for seed in 0..40 {
-        rows_are_whole_after_a_drop(|| raid5(ParityLayout::LeftSymmetric), seed).unwrap_or_else(|text| panic!("raid5: {text}"));
-        rows_are_whole_after_a_drop(|| raid6(ParityLayout::RightAsymmetric), seed).unwrap_or_else(|text| panic!("raid6: {text}"));
-        rows_are_whole_after_a_drop(|| raid1(2), seed).unwrap_or_else(|text| panic!("raid1: {text}"));
+        rows_are_whole_after_a_drop(|| raid5(ParityLayout::LeftSymmetric), seed)
+            .unwrap_or_else(|text| panic!("raid5: {text}"));
+        rows_are_whole_after_a_drop(|| raid6(ParityLayout::RightAsymmetric), seed)
+            .unwrap_or_else(|text| panic!("raid6: {text}"));
+        rows_are_whole_after_a_drop(|| raid1(2), seed)
+            .unwrap_or_else(|text| panic!("raid1: {text}"));
     }
 }
 
@@ -258,7 +295,9 @@ fn what_cannot_be_read_is_made_up_for_and_written_back() {
     // Two members of the first row, in the same place.
     let geometry = raid6(ParityLayout::LeftSymmetric).0;
     let row = geometry.geometry().row(0);
-    [row.member(0), row.member(1)].into_iter().for_each(|member| bench.mortals[member].goes_bad(512));
+    [row.member(0), row.member(1)]
+        .into_iter()
+        .for_each(|member| bench.mortals[member].goes_bad(512));
     let mut found = vec![0; data.len()];
     channel.read_slice(0, &mut found).expect("made up for");
     assert!(found == data);
@@ -268,7 +307,8 @@ fn what_cannot_be_read_is_made_up_for_and_written_back() {
     assert_eq!(bench.scrub(), Ok(()));
 }
 
-/// One block is bad on one member and the next one on another: taken together they are too many, one by one they are not.
+/// One block is bad on one member and the next one on another: taken together they are too many,
+/// one by one they are not.
 #[test]
 fn bad_places_that_do_not_meet_are_made_up_for() {
     for length in [CHUNK, 2 * CHUNK, 3 * CHUNK, 9 * CHUNK] {
@@ -316,8 +356,11 @@ fn a_write_reaches_a_member_that_could_not_be_read() {
 fn a_member_with_many_bad_places_is_dropped() {
     const MEMBER: u64 = 4 << 20;
     for (bad, dropped) in [(20, false), (21, true)] {
-        let members = ["a.img", "b.img"].map(|name| Mortal::over(Arc::new(Memory::new(MEMBER)), name));
-        let array = ArrayDevice::raid1(members.iter().map(|member| Some(Arc::clone(member) as Arc<dyn Device>)).collect());
+        let members =
+            ["a.img", "b.img"].map(|name| Mortal::over(Arc::new(Memory::new(MEMBER)), name));
+        let array = ArrayDevice::raid1(
+            members.iter().map(|member| Some(Arc::clone(member) as Arc<dyn Device>)).collect(),
+        );
         let array = array.expect("an array");
         let reactor = Reactor::virtual_clock();
         let mut channel = Blocking::open(&array, &reactor).expect("a channel");
@@ -331,7 +374,8 @@ fn a_member_with_many_bad_places_is_dropped() {
     }
 }
 
-/// A channel that is opened after a member has died serves, although the member cannot even be opened.
+/// A channel that is opened after a member has died serves, although the member cannot even be
+/// opened.
 #[test]
 fn a_dead_member_keeps_no_channel_from_being_opened() {
     for is_noticed in [true, false] {
@@ -371,10 +415,13 @@ fn the_last_copy_is_kept_whatever_its_writes_do() {
 
 #[test]
 fn streams_stay_on_a_member_and_queues_are_shared_out() {
-    let members: Vec<Counted> = (0..2).map(|_| Counted::over(Arc::new(Memory::new(1 << 20)))).collect();
+    let members: Vec<Counted> =
+        (0..2).map(|_| Counted::over(Arc::new(Memory::new(1 << 20)))).collect();
     let counters: Vec<_> = members.iter().map(Counted::counters).collect();
-    let array =
-        ArrayDevice::raid1(members.into_iter().map(|member| Some(Arc::new(member) as Arc<dyn Device>)).collect()).expect("an array");
+    let array = ArrayDevice::raid1(
+        members.into_iter().map(|member| Some(Arc::new(member) as Arc<dyn Device>)).collect(),
+    )
+    .expect("an array");
     let reactor = Reactor::virtual_clock();
     let mut channel = array.open(8, &reactor).expect("a channel");
     for tag in 0..64 {
@@ -386,14 +433,17 @@ fn streams_stay_on_a_member_and_queues_are_shared_out() {
     assert!(stream.contains(&64) && stream.contains(&0), "{stream:?}");
     let mut random = Random::with_seed(5);
     for _ in 0..50 {
-        (0..8).for_each(|tag| channel.submit(Request::new(tag, read(random.u64(0..200) * 4096 + 512, 512))));
+        (0..8).for_each(|tag| {
+            channel.submit(Request::new(tag, read(random.u64(0..200) * 4096 + 512, 512)))
+        });
         finish(&mut *channel, &reactor);
     }
     let spread = [reads()[0] - stream[0], reads()[1] - stream[1]];
     assert!(spread.iter().all(|&reads| reads > 150), "{spread:?}");
 }
 
-/// Two small writes to one stripe meet nowhere if their places in the chunks differ: they go out together.
+/// Two small writes to one stripe meet nowhere if their places in the chunks differ: they go out
+/// together.
 #[test]
 fn small_writes_to_one_stripe_do_not_wait_for_each_other() {
     let (level, scheme) = raid5(ParityLayout::LeftSymmetric);
@@ -402,7 +452,9 @@ fn small_writes_to_one_stripe_do_not_wait_for_each_other() {
     let mut channel = bench.array.open(4, &reactor).expect("a channel");
     let mut time_of = |offsets: [u64; 2]| {
         let start = reactor.now();
-        (0..).zip(offsets).for_each(|(tag, offset)| channel.submit(Request::new(tag, write(offset, 512, 1))));
+        (0..)
+            .zip(offsets)
+            .for_each(|(tag, offset)| channel.submit(Request::new(tag, write(offset, 512, 1))));
         assert!(finish(&mut *channel, &reactor).iter().all(|done| done.result.is_ok()));
         (reactor.now() - start).as_nanos()
     };

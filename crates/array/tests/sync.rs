@@ -1,13 +1,15 @@
-//! Plans of sync actions by themselves, run on plain bytes: for every layout, every set of absent, recovering and unreadable members
-//! that the level bears, each restore gives a member what it should hold and touches no other, each check counts what
-//! differs and changes nothing, and each repair makes it agree.
+//! Plans of sync actions by themselves, run on plain bytes: for every layout, every set of absent,
+//! recovering and unreadable members that the level bears, each restore gives a member what it
+//! should hold and touches no other, each check counts what differs and changes nothing, and each
+//! repair makes it agree.
 
 mod common;
 
 use array::geometry::{Parity, Raid10};
 use array::parity::{multiply, power};
 use array::{
-    Access, Faults, Level, MemberSet, MirrorLevel, ParityLayout, ParityLevel, Place, Plan, Raid10Layout, Step, SyncRange, SyncTask,
+    Access, Faults, Level, MemberSet, MirrorLevel, ParityLayout, ParityLevel, Place, Plan,
+    Raid10Layout, Step, SyncRange, SyncTask,
 };
 use common::{mirror_image, parity_image};
 use reactor::Random;
@@ -29,8 +31,11 @@ fn set(members: &[usize]) -> MemberSet {
 fn every_fault(members: usize, most: usize) -> Vec<Faults> {
     let kinds = 4_usize.pow(members as u32);
     let kind = |number: usize, member: usize| number / 4_usize.pow(member as u32) % 4;
-    let of_kind = |number: usize, wanted: usize| (0..members).filter(|&member| kind(number, member) == wanted).collect::<Vec<_>>();
-    let all = (0..kinds).filter(|&number| (0..members).filter(|&member| kind(number, member) > 0).count() <= most);
+    let of_kind = |number: usize, wanted: usize| {
+        (0..members).filter(|&member| kind(number, member) == wanted).collect::<Vec<_>>()
+    };
+    let all = (0..kinds)
+        .filter(|&number| (0..members).filter(|&member| kind(number, member) > 0).count() <= most);
     all.map(|number| Faults {
         absent: set(&of_kind(number, 1)),
         recovering: set(&of_kind(number, 2)),
@@ -53,20 +58,27 @@ struct Scratch(Vec<Vec<u8>>);
 impl Scratch {
     fn get(&self, place: Place, length: u64) -> Vec<u8> {
         match place {
-            Place::Scratch { buffer: slot, start } => self.0[slot][start as usize..(start + length) as usize].to_vec(),
+            Place::Scratch { buffer: slot, start } => {
+                self.0[slot][start as usize..(start + length) as usize].to_vec()
+            }
             Place::Zeroes => vec![0; length as usize],
             place => panic!("a sync action has no {place:?}"),
         }
     }
 
     fn put(&mut self, place: Place, bytes: &[u8]) {
-        let Place::Scratch { buffer: slot, start } = place else { panic!("{place:?} is no target") };
+        let Place::Scratch { buffer: slot, start } = place else {
+            panic!("{place:?} is no target")
+        };
         self.0[slot][start as usize..start as usize + bytes.len()].copy_from_slice(bytes);
     }
 
     fn combine(&mut self, coefficient: u8, from: Place, into: Place, length: u64) {
         let mut target = self.get(into, length);
-        target.iter_mut().zip(self.get(from, length)).for_each(|(byte, more)| *byte ^= multiply(coefficient, more));
+        target
+            .iter_mut()
+            .zip(self.get(from, length))
+            .for_each(|(byte, more)| *byte ^= multiply(coefficient, more));
         self.put(into, &target);
     }
 
@@ -75,14 +87,24 @@ impl Scratch {
         match step {
             Step::Compare { one, other, length } => {
                 let (one, other) = (self.get(one, length), self.get(other, length));
-                return one.chunks(512).zip(other.chunks(512)).filter(|(one, other)| one != other).count();
+                return one
+                    .chunks(512)
+                    .zip(other.chunks(512))
+                    .filter(|(one, other)| one != other)
+                    .count();
             }
             Step::Zero { into, length } => self.put(into, &vec![0; length as usize]),
             Step::Copy { from, into, length } => self.put(into, &self.get(from, length)),
             Step::Xor { from, into, length } => self.combine(1, from, into, length),
-            Step::MultiplyXor { coefficient, from, into, length } => self.combine(coefficient, from, into, length),
+            Step::MultiplyXor { coefficient, from, into, length } => {
+                self.combine(coefficient, from, into, length)
+            }
             Step::Scale { coefficient, into, length } => {
-                let scaled: Vec<u8> = self.get(into, length).iter().map(|&byte| multiply(coefficient, byte)).collect();
+                let scaled: Vec<u8> = self
+                    .get(into, length)
+                    .iter()
+                    .map(|&byte| multiply(coefficient, byte))
+                    .collect();
                 self.put(into, &scaled);
             }
             Step::Parity { first, count, p, q, length } => {
@@ -92,7 +114,9 @@ impl Scratch {
                     for (term, source) in sources[first..first + count].iter().enumerate() {
                         let coefficient = power(term * factor);
                         let bytes = self.get(*source, length);
-                        sum.iter_mut().zip(bytes).for_each(|(byte, more)| *byte ^= multiply(coefficient, more));
+                        sum.iter_mut()
+                            .zip(bytes)
+                            .for_each(|(byte, more)| *byte ^= multiply(coefficient, more));
                     }
                     self.put(target, &sum);
                 }
@@ -106,18 +130,28 @@ impl<L: Level> Array<'_, L> {
     /// Members as they should be, but for those that are not there or hold rubbish.
     fn spoiled(&self) -> Vec<Vec<u8>> {
         let mut members = self.good.to_vec();
-        (0..members.len()).filter(|&member| self.faults.hide(member)).for_each(|member| members[member].fill(RUBBISH));
+        (0..members.len())
+            .filter(|&member| self.faults.hide(member))
+            .for_each(|member| members[member].fill(RUBBISH));
         members
     }
 
-    /// All of a task, in portions of `portion` bytes. How many sectors it found to differ, or `None` where too much is missing.
+    /// All of a task, in portions of `portion` bytes. How many sectors it found to differ, or
+    /// `None` where too much is missing.
     fn run(&self, task: SyncTask, portion: u64, members: &mut [Vec<u8>]) -> Option<usize> {
-        let total = if let SyncTask::Recover { .. } = task { self.level.member_bytes() } else { self.level.sync_bytes() };
+        let total = if let SyncTask::Recover { .. } = task {
+            self.level.member_bytes()
+        } else {
+            self.level.sync_bytes()
+        };
         let (mut offset, mut differing) = (0, 0);
         while offset < total {
             let left = SyncRange { task, offset, length: portion.min(total - offset) };
             let length = self.level.sync_range_bytes(left);
-            assert!(length > 0 && length <= left.length && length.is_multiple_of(512), "{left:?}: {length}");
+            assert!(
+                length > 0 && length <= left.length && length.is_multiple_of(512),
+                "{left:?}: {length}"
+            );
             let mut plan = Plan::default();
             self.level.plan_sync(SyncRange { length, ..left }, &self.faults, &mut plan).ok()?;
             differing += self.run_plan(&plan, members);
@@ -127,8 +161,10 @@ impl<L: Level> Array<'_, L> {
     }
 
     fn run_plan(&self, plan: &Plan, members: &mut [Vec<u8>]) -> usize {
-        let range = |access: &Access| access.offset as usize..(access.offset + access.length) as usize;
-        let mut scratch = Scratch(plan.scratch.iter().map(|&length| vec![0xa5; length as usize]).collect());
+        let range =
+            |access: &Access| access.offset as usize..(access.offset + access.length) as usize;
+        let mut scratch =
+            Scratch(plan.scratch.iter().map(|&length| vec![0xa5; length as usize]).collect());
         for access in &plan.read {
             assert!(!self.faults.hide(access.member), "{access:?} reads what cannot be read");
             scratch.put(access.place, &members[access.member][range(access)]);
@@ -138,53 +174,98 @@ impl<L: Level> Array<'_, L> {
         for access in plan.write.iter().chain(amend) {
             assert!(!self.faults.absent.contains(access.member), "{access:?} writes to nobody");
             assert!(plan.lock.is_some(), "a plan that writes locks");
-            members[access.member][range(access)].copy_from_slice(&scratch.get(access.place, access.length));
+            members[access.member][range(access)]
+                .copy_from_slice(&scratch.get(access.place, access.length));
         }
         differing
     }
 
     /// Whether a member holds what it should where it matters.
     fn is_good(&self, member: usize, bytes: &[u8]) -> bool {
-        bytes.iter().zip(&self.good[member]).enumerate().all(|(at, (byte, good))| byte == good || !(self.used)(member, at))
+        bytes
+            .iter()
+            .zip(&self.good[member])
+            .enumerate()
+            .all(|(at, (byte, good))| byte == good || !(self.used)(member, at))
     }
 
     fn try_all(&self, name: &str) {
         let what = format!("{name}, {:?}", self.faults);
         for target in 0..self.good.len() {
             let mut members = self.spoiled();
-            let done = self.run(SyncTask::Recover { member: target }, [512, 1536, 1 << 20][target % 3], &mut members);
-            assert_eq!(done.is_none(), self.faults.absent.contains(target), "{what}: restoring {target}");
+            let done = self.run(
+                SyncTask::Recover { member: target },
+                [512, 1536, 1 << 20][target % 3],
+                &mut members,
+            );
+            assert_eq!(
+                done.is_none(),
+                self.faults.absent.contains(target),
+                "{what}: restoring {target}"
+            );
             for (member, bytes) in members.iter().enumerate() {
                 if member == target && done.is_some() || !self.faults.hide(member) {
-                    assert!(self.is_good(member, bytes), "{what}: restoring {target} left {member} wrong");
+                    assert!(
+                        self.is_good(member, bytes),
+                        "{what}: restoring {target} left {member} wrong"
+                    );
                 } else if !self.faults.mend(member) {
-                    assert!(bytes.iter().all(|&byte| byte == RUBBISH), "{what}: restoring {target} wrote to {member}");
+                    assert!(
+                        bytes.iter().all(|&byte| byte == RUBBISH),
+                        "{what}: restoring {target} wrote to {member}"
+                    );
                 }
             }
         }
         for task in [SyncTask::Check, SyncTask::Repair] {
             let mut members = self.spoiled();
-            assert_eq!(self.run(task, 1 << 20, &mut members), Some(0), "{what}: {task:?} of what is right");
+            assert_eq!(
+                self.run(task, 1 << 20, &mut members),
+                Some(0),
+                "{what}: {task:?} of what is right"
+            );
             for (member, bytes) in members.iter().enumerate() {
                 let wanted = !self.faults.hide(member) || self.faults.mend(member);
-                assert!(!wanted || self.is_good(member, bytes), "{what}: {task:?} left {member} wrong");
-                assert!(wanted || bytes.iter().all(|&byte| byte == RUBBISH), "{what}: {task:?} wrote to {member}");
+                assert!(
+                    !wanted || self.is_good(member, bytes),
+                    "{what}: {task:?} left {member} wrong"
+                );
+                assert!(
+                    wanted || bytes.iter().all(|&byte| byte == RUBBISH),
+                    "{what}: {task:?} wrote to {member}"
+                );
             }
         }
     }
 
-    /// Each used byte of each member wrong by itself, in steps: a check counts it, a repair makes all agree.
+    /// Each used byte of each member wrong by itself, in steps: a check counts it, a repair makes
+    /// all agree.
     fn try_corruption(&self, name: &str) {
         for member in 0..self.good.len() {
-            for at in (0..self.good[member].len()).step_by(257).filter(|&at| (self.used)(member, at)) {
+            for at in
+                (0..self.good[member].len()).step_by(257).filter(|&at| (self.used)(member, at))
+            {
                 let mut members = self.good.to_vec();
                 members[member][at] ^= 1 << (at % 8);
                 let before = members.clone();
-                let found = self.run(SyncTask::Check, 1 << 20, &mut members).expect("nobody is missing");
-                assert!(found > 0 && members == before, "{name}: member {member} at {at}: {found} sectors");
-                assert_eq!(self.run(SyncTask::Repair, 1 << 20, &mut members), Some(found), "{name}");
-                assert_eq!(self.run(SyncTask::Check, 1 << 20, &mut members), Some(0), "{name}: member {member} at {at} was not repaired");
-                let changed = (0..members.len()).filter(|&member| members[member] != before[member]).count();
+                let found =
+                    self.run(SyncTask::Check, 1 << 20, &mut members).expect("nobody is missing");
+                assert!(
+                    found > 0 && members == before,
+                    "{name}: member {member} at {at}: {found} sectors"
+                );
+                assert_eq!(
+                    self.run(SyncTask::Repair, 1 << 20, &mut members),
+                    Some(found),
+                    "{name}"
+                );
+                assert_eq!(
+                    self.run(SyncTask::Check, 1 << 20, &mut members),
+                    Some(0),
+                    "{name}: member {member} at {at} was not repaired"
+                );
+                let changed =
+                    (0..members.len()).filter(|&member| members[member] != before[member]).count();
                 assert!(changed >= 1, "{name}");
             }
         }
@@ -198,12 +279,14 @@ fn filled(length: u64) -> Vec<u8> {
 
 fn try_parity(level: &ParityLevel) {
     let geometry: Parity = *level.geometry();
-    let name = format!("{} {} of {}", level.name(), geometry.layout().name(), geometry.member_count());
+    let name =
+        format!("{} {} of {}", level.name(), geometry.layout().name(), geometry.member_count());
     let good = parity_image(&geometry, &filled(level.size_bytes()));
     for faults in every_fault(geometry.member_count(), geometry.parity_count()) {
         Array { level, faults, good: &good, used: &|_, _| true }.try_all(&name);
     }
-    Array { level, faults: Faults::default(), good: &good, used: &|_, _| true }.try_corruption(&name);
+    Array { level, faults: Faults::default(), good: &good, used: &|_, _| true }
+        .try_corruption(&name);
 }
 
 fn try_mirror(name: &str, level: &MirrorLevel, geometry: Raid10, member_bytes: u64) {
@@ -219,14 +302,18 @@ fn try_mirror(name: &str, level: &MirrorLevel, geometry: Raid10, member_bytes: u
 fn raid4_and_raid5() {
     for members in 2..=5 {
         try_parity(&ParityLevel::raid4(members, ROWS * CHUNK, CHUNK));
-        ParityLayout::RAID5.iter().for_each(|&layout| try_parity(&ParityLevel::raid5(members, ROWS * CHUNK, CHUNK, layout)));
+        ParityLayout::RAID5.iter().for_each(|&layout| {
+            try_parity(&ParityLevel::raid5(members, ROWS * CHUNK, CHUNK, layout))
+        });
     }
 }
 
 #[test]
 fn raid6() {
     for members in 4..=5 {
-        ParityLayout::RAID6.iter().for_each(|&layout| try_parity(&ParityLevel::raid6(members, ROWS * CHUNK, CHUNK, layout)));
+        ParityLayout::RAID6.iter().for_each(|&layout| {
+            try_parity(&ParityLevel::raid6(members, ROWS * CHUNK, CHUNK, layout))
+        });
     }
 }
 
@@ -235,7 +322,12 @@ fn raid1_and_raid10() {
     for members in 2..=4 {
         let bytes = ROWS * CHUNK;
         let geometry = Raid10::new(members, bytes, bytes, Raid10Layout::near(members as u32));
-        try_mirror(&format!("raid1 of {members}"), &MirrorLevel::raid1(members, bytes), geometry, bytes);
+        try_mirror(
+            &format!("raid1 of {members}"),
+            &MirrorLevel::raid1(members, bytes),
+            geometry,
+            bytes,
+        );
     }
     for (members, name) in [
         (2, "n2"),
@@ -255,7 +347,12 @@ fn raid1_and_raid10() {
         // Six rows and a rest that nothing lies on.
         let member_bytes = 6 * CHUNK + 512;
         let geometry = Raid10::new(members, member_bytes, CHUNK, layout);
-        try_mirror(&format!("raid10 {name} of {members}"), &MirrorLevel::raid10(geometry), geometry, member_bytes);
+        try_mirror(
+            &format!("raid10 {name} of {members}"),
+            &MirrorLevel::raid10(geometry),
+            geometry,
+            member_bytes,
+        );
     }
 }
 
@@ -266,10 +363,16 @@ fn too_much_is_not_restored() {
     let faults = Faults { absent: set(&[1]), recovering: set(&[2]), unreadable: set(&[4]) };
     let range = |task| SyncRange { task, offset: 0, length: 512 };
     for task in [SyncTask::Recover { member: 2 }, SyncTask::Check, SyncTask::Repair] {
-        let lost = level.plan_sync(range(task), &faults, &mut Plan::default()).expect_err("three are missing");
+        let lost = level
+            .plan_sync(range(task), &faults, &mut Plan::default())
+            .expect_err("three are missing");
         assert_eq!(lost.members, set(&[1, 2, 4]));
     }
     let mirror = MirrorLevel::raid1(2, 4096);
     let faults = Faults { absent: set(&[0]), recovering: set(&[1]), ..Faults::default() };
-    assert!(mirror.plan_sync(range(SyncTask::Recover { member: 1 }), &faults, &mut Plan::default()).is_err());
+    assert!(
+        mirror
+            .plan_sync(range(SyncTask::Recover { member: 1 }), &faults, &mut Plan::default())
+            .is_err()
+    );
 }

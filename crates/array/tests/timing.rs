@@ -1,5 +1,6 @@
-//! What the layer costs, to look at: `cargo test --release -p array --test timing -- --ignored --nocapture`. Nothing is
-//! asserted about time.
+//! What the layer costs, to look at:
+//! `cargo test --release -p array --test timing -- --ignored --nocapture`. Nothing is asserted
+//! about time.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -77,15 +78,21 @@ fn reads(device: &dyn Device, length: u64, depth: u32, count: u32) -> f64 {
 #[ignore = "it prints times to look at"]
 fn what_a_request_costs() {
     let raid0 = |members: usize, chunk: u64| {
-        ArrayDevice::raid0((0..members).map(|_| member()).collect(), chunk, Raid0Layout::Original).expect("an array")
+        ArrayDevice::raid0((0..members).map(|_| member()).collect(), chunk, Raid0Layout::Original)
+            .expect("an array")
     };
     let linear = ArrayDevice::linear(vec![member(), member()]).expect("an array");
     let alone = member();
     for depth in [1, 32] {
         for (length, count) in [(4096, 20_000_000), (64 << 10, 2_000_000)] {
-            println!("{length} bytes at depth {depth}: member alone {:.1} ns", reads(&*alone, length, depth, count));
+            println!(
+                "{length} bytes at depth {depth}: member alone {:.1} ns",
+                reads(&*alone, length, depth, count)
+            );
             println!("  linear of 2             {:.1} ns", reads(&linear, length, depth, count));
-            for (members, chunk) in [(2, 64 << 10), (3, 64 << 10), (3, 12 << 10), (2, 4 << 10), (8, 8 << 10)] {
+            for (members, chunk) in
+                [(2, 64 << 10), (3, 64 << 10), (3, 12 << 10), (2, 4 << 10), (8, 8 << 10)]
+            {
                 let nanoseconds = reads(&raid0(members, chunk), length, depth, count);
                 println!("  raid0 of {members}, chunk {:>3} KiB {nanoseconds:.1} ns", chunk >> 10);
             }
@@ -93,7 +100,8 @@ fn what_a_request_costs() {
     }
 }
 
-/// Keeps `depth` writes in flight, one after another or at random, until `count` have ended. Nanoseconds for each.
+/// Keeps `depth` writes in flight, one after another or at random, until `count` have ended.
+/// Nanoseconds for each.
 fn writes(device: &dyn Device, length: u64, depth: u32, count: u32, sequential: bool) -> f64 {
     let reactor = Reactor::virtual_clock();
     let mut channel = device.open(depth, &reactor).expect("a channel");
@@ -131,8 +139,14 @@ fn what_redundancy_costs() {
     for (data, parity) in [(4, 1), (4, 2), (8, 2), (10, 2)] {
         for chunk in [4 << 10, 64 << 10, 512 << 10_u64] {
             let array: Box<dyn Device> = match parity {
-                1 => Box::new(ArrayDevice::raid5(members(data + 1), chunk, ParityLayout::LeftSymmetric).expect("an array")),
-                _ => Box::new(ArrayDevice::raid6(members(data + 2), chunk, ParityLayout::LeftSymmetric).expect("an array")),
+                1 => Box::new(
+                    ArrayDevice::raid5(members(data + 1), chunk, ParityLayout::LeftSymmetric)
+                        .expect("an array"),
+                ),
+                _ => Box::new(
+                    ArrayDevice::raid6(members(data + 2), chunk, ParityLayout::LeftSymmetric)
+                        .expect("an array"),
+                ),
             };
             let row = chunk * data as u64;
             let count = (4_u64 << 30).div_ceil(row) as u32;
@@ -151,12 +165,17 @@ fn what_redundancy_costs() {
             }
             let alone = start.elapsed().as_nanos() as f64 / f64::from(count);
             println!(
-                "{data}+{parity}, chunk {:>3} KiB: full row {full:.0} ns ({:.1} GB/s; kernel alone {alone:.0} ns), 4 KiB at random {small:.0} ns",
+                "{data}+{parity}, chunk {:>3} KiB: full row {full:.0} ns ({:.1} GB/s; kernel alone \
+                {alone:.0} ns), 4 KiB at random {small:.0} ns",
                 chunk >> 10,
                 row as f64 / full,
             );
         }
     }
     let mirror = ArrayDevice::raid1(members(2)).expect("an array");
-    println!("raid1 of 2: write {:.0} ns, read {:.0} ns", writes(&mirror, 4096, 32, 2_000_000, false), reads(&mirror, 4096, 32, 5_000_000));
+    println!(
+        "raid1 of 2: write {:.0} ns, read {:.0} ns",
+        writes(&mirror, 4096, 32, 2_000_000, false),
+        reads(&mirror, 4096, 32, 5_000_000)
+    );
 }

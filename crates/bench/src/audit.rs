@@ -1,4 +1,5 @@
-//! What the devices really moved, held against what was asked for: pure judgement over plain numbers.
+//! What the devices really moved, held against what was asked for: pure judgement over plain
+//! numbers.
 //!
 //! ```text
 //!   asked for   64 MiB read      ┐
@@ -7,8 +8,9 @@
 //!   machine     2 % stolen, …    ┘──> machine not quiet: …
 //! ```
 //!
-//! Whoever measures reads the facts before and after ([`Reading`]): the lab from `/proc` and from the counters of its own
-//! stacks. This module says what they mean, in the same words for every suite.
+//! Whoever measures reads the facts before and after ([`Reading`]): the lab from `/proc` and from
+//! the counters of its own stacks. This module says what they mean, in the same words for every
+//! suite.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,10 +18,12 @@ use std::time::Duration;
 use block::Traffic;
 use serde::{Serialize, Serializer};
 
-/// What the machine and the devices had done at one moment, counted since some moment before all of them.
+/// What the machine and the devices had done at one moment, counted since some moment before all of
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// Bytes that the devices under the target have moved; `None` where nobody counts them (tmpfs, a network).
+    /// Bytes that the devices under the target have moved; `None` where nobody counts them (tmpfs,
+    /// a network).
     pub moved: Option<Traffic>,
     /// Processor time of this process and its threads.
     pub own_cpu: Option<Duration>,
@@ -53,7 +57,8 @@ pub struct Facts {
     pub moved: Option<Traffic>,
     /// How long it took, the flush at its end included.
     pub elapsed: Duration,
-    /// How many bytes a device writes for one that is asked for when all is as planned: 2 for two mirrors, 1 without redundancy.
+    /// How many bytes a device writes for one that is asked for when all is as planned: 2 for two
+    /// mirrors, 1 without redundancy.
     pub copies: f64,
     /// The highest rate that the devices together have shown in bytes/s, where it is known.
     pub fastest_bytes_per_second: Option<f64>,
@@ -71,7 +76,9 @@ impl Facts {
     /// What happened from `before` to `after`.
     #[must_use]
     pub fn between(before: &Reading, after: &Reading, asked: Traffic, elapsed: Duration) -> Facts {
-        let passed = |before: Option<Duration>, after: Option<Duration>| Some(after?.saturating_sub(before?));
+        let passed = |before: Option<Duration>, after: Option<Duration>| {
+            Some(after?.saturating_sub(before?))
+        };
         let machine = |before: Machine, after: Machine| Machine {
             total: after.total.saturating_sub(before.total),
             busy: after.busy.saturating_sub(before.busy),
@@ -86,20 +93,25 @@ impl Facts {
             fastest_bytes_per_second: None,
             own_cpu: passed(before.own_cpu, after.own_cpu),
             kernel_cpu: passed(before.kernel_cpu, after.kernel_cpu),
-            machine: before.machine.zip(after.machine).map(|(before, after)| machine(before, after)),
+            machine: before
+                .machine
+                .zip(after.machine)
+                .map(|(before, after)| machine(before, after)),
             io_pressure: passed(before.io_pressure, after.io_pressure),
         }
     }
 }
 
-/// The highest rate that the devices under a target have shown: nobody writes down what they could do.
+/// The highest rate that the devices under a target have shown: nobody writes down what they could
+/// do.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fastest {
     bytes_per_second: f64,
 }
 
 impl Fastest {
-    /// What they can do at least, by all that was seen so far, these facts included. `None` when nothing was seen.
+    /// What they can do at least, by all that was seen so far, these facts included. `None` when
+    /// nothing was seen.
     pub fn at_least(&mut self, facts: &Facts) -> Option<f64> {
         let seconds = facts.elapsed.as_secs_f64();
         if let Some(moved) = facts.moved.filter(|_| seconds > 0.0) {
@@ -118,7 +130,8 @@ pub enum Flag {
         /// Bytes that the devices read, of one that was asked for.
         share: f64,
     },
-    /// The devices wrote less than was asked for: it was compressed or joined, or it still lies in memory.
+    /// The devices wrote less than was asked for: it was compressed or joined, or it still lies in
+    /// memory.
     CompressedOrStillDirty {
         /// Bytes that the devices wrote, of one that was asked for.
         share: f64,
@@ -158,7 +171,8 @@ impl Flag {
         }
     }
 
-    /// The short name and the figure behind it: `read-from-cache: the devices read 6 % of the bytes asked for`.
+    /// The short name and the figure behind it:
+    /// `read-from-cache: the devices read 6 % of the bytes asked for`.
     #[must_use]
     pub fn sentence(&self) -> String {
         let words = self.to_string();
@@ -170,25 +184,49 @@ impl Flag {
 
 /// A share as a percentage that a person can use; one of less than half a per cent is not nothing.
 fn percent(share: f64) -> String {
-    if share > 0.0 && share < 0.005 { "less than 1 %".to_owned() } else { format!("{:.0} %", 100.0 * share) }
+    if share > 0.0 && share < 0.005 {
+        "less than 1 %".to_owned()
+    } else {
+        format!("{:.0} %", 100.0 * share)
+    }
 }
 
 impl fmt::Display for Flag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Flag::ReadFromCache { share } => {
-                write!(f, "read from a cache: the devices read {} of the bytes asked for", percent(*share))
+                write!(
+                    f,
+                    "read from a cache: the devices read {} of the bytes asked for",
+                    percent(*share)
+                )
             }
             Flag::CompressedOrStillDirty { share } => {
-                write!(f, "written but compressed, or still dirty in memory: the devices wrote {} of the bytes", percent(*share))
+                write!(
+                    f,
+                    "written but compressed, or still dirty in memory: the devices wrote {} of the \
+                    bytes",
+                    percent(*share)
+                )
             }
             Flag::WriteAmplification { factor } => {
-                write!(f, "write amplification: the devices wrote {factor:.1} times the bytes asked for")
+                write!(
+                    f,
+                    "write amplification: the devices wrote {factor:.1} times the bytes asked for"
+                )
             }
-            Flag::Stolen { .. } => write!(f, "machine not quiet: the hypervisor took more than 2 % of the processors"),
-            Flag::OtherWork { .. } => write!(f, "machine not quiet: other work took more than 10 % of the processors"),
+            Flag::Stolen { .. } => {
+                write!(f, "machine not quiet: the hypervisor took more than 2 % of the processors")
+            }
+            Flag::OtherWork { .. } => {
+                write!(f, "machine not quiet: other work took more than 10 % of the processors")
+            }
             Flag::Impossible { factor } => {
-                write!(f, "impossible: {factor:.1} times as fast as the devices together were at their best, so something else answered")
+                write!(
+                    f,
+                    "impossible: {factor:.1} times as fast as the devices together were at their \
+                    best, so something else answered"
+                )
             }
         }
     }
@@ -200,7 +238,8 @@ impl Serialize for Flag {
     }
 }
 
-/// Below this share of what was asked for, devices are said to have moved too little. Metadata and readahead blur the rest.
+/// Below this share of what was asked for, devices are said to have moved too little. Metadata and
+/// readahead blur the rest.
 const TOO_LITTLE: f64 = 0.9;
 /// Above this multiple of what was asked for, devices are said to have written too much.
 const TOO_MUCH: f64 = 1.5;
@@ -211,7 +250,8 @@ const CHANCE: f64 = 1.2;
 /// Shares of the machine's processor time that went elsewhere and count as "not quiet".
 const STOLEN_SHARE: f64 = 0.02;
 const OTHERS_SHARE: f64 = 0.10;
-/// Processor time is counted in ticks by whoever runs when one passes, so that a few come to anybody by chance.
+/// Processor time is counted in ticks by whoever runs when one passes, so that a few come to
+/// anybody by chance.
 const CHANCE_TICKS: f64 = 3.0;
 
 /// What is doubtful about a test of which these are the facts.
@@ -219,7 +259,10 @@ const CHANCE_TICKS: f64 = 3.0;
 pub fn judge(facts: &Facts) -> Vec<Flag> {
     let mut flags = judge_traffic(facts);
     if let Some(machine) = facts.machine {
-        flags.extend(judge_machine(machine, facts.own_cpu.unwrap_or_default() + facts.kernel_cpu.unwrap_or_default()));
+        flags.extend(judge_machine(
+            machine,
+            facts.own_cpu.unwrap_or_default() + facts.kernel_cpu.unwrap_or_default(),
+        ));
     }
     flags
 }
@@ -278,11 +321,21 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn traffic(read_mib: u64, written_mib: u64) -> Traffic {
-        Traffic { read_bytes: read_mib * MIB, written_bytes: written_mib * MIB, ..Traffic::default() }
+        Traffic {
+            read_bytes: read_mib * MIB,
+            written_bytes: written_mib * MIB,
+            ..Traffic::default()
+        }
     }
 
     fn facts(asked: Traffic, moved: Traffic) -> Facts {
-        Facts { asked, moved: Some(moved), elapsed: Duration::from_secs(1), copies: 1.0, ..Facts::default() }
+        Facts {
+            asked,
+            moved: Some(moved),
+            elapsed: Duration::from_secs(1),
+            copies: 1.0,
+            ..Facts::default()
+        }
     }
 
     fn names(facts: &Facts) -> Vec<&'static str> {
@@ -295,8 +348,12 @@ mod tests {
         assert_eq!(names(&facts(traffic(64, 0), traffic(4, 0))), ["read-from-cache"]);
         assert_eq!(names(&facts(traffic(0, 64), traffic(0, 3))), ["compressed-or-still-dirty"]);
         assert_eq!(names(&facts(traffic(0, 64), traffic(0, 128))), ["write-amplification"]);
-        assert_eq!(names(&facts(traffic(64, 64), traffic(0, 128))), ["read-from-cache", "write-amplification"]);
-        let impossible = Facts { fastest_bytes_per_second: Some(30e6), ..facts(traffic(64, 0), traffic(64, 0)) };
+        assert_eq!(
+            names(&facts(traffic(64, 64), traffic(0, 128))),
+            ["read-from-cache", "write-amplification"]
+        );
+        let impossible =
+            Facts { fastest_bytes_per_second: Some(30e6), ..facts(traffic(64, 0), traffic(64, 0)) };
         assert_eq!(names(&impossible), ["impossible"]);
         let possible = Facts { fastest_bytes_per_second: Some(70e6), ..impossible };
         assert_eq!(names(&possible), [""; 0]);
@@ -312,7 +369,13 @@ mod tests {
 
     #[test]
     fn too_few_bytes_and_unknown_devices_are_not_judged() {
-        assert_eq!(names(&facts(Traffic { read_bytes: 4096, written_bytes: 4096, ..Traffic::default() }, traffic(0, 1))), [""; 0]);
+        assert_eq!(
+            names(&facts(
+                Traffic { read_bytes: 4096, written_bytes: 4096, ..Traffic::default() },
+                traffic(0, 1)
+            )),
+            [""; 0]
+        );
         let unknown = Facts { moved: None, ..facts(traffic(64, 64), traffic(0, 0)) };
         assert_eq!(names(&unknown), [""; 0]);
     }
@@ -326,9 +389,17 @@ mod tests {
     fn a_busy_machine_is_told_from_our_own_work_and_from_chance() {
         let own = Duration::from_secs(1);
         assert_eq!(judge_machine(machine(1000, 100, 0), own), []);
-        assert!(matches!(judge_machine(machine(1000, 100, 40), own)[..], [Flag::Stolen { share }] if (share - 0.04).abs() < 1e-9));
-        assert!(matches!(judge_machine(machine(1000, 300, 0), own)[..], [Flag::OtherWork { share }] if (share - 0.2).abs() < 1e-9));
-        assert_eq!(judge_machine(machine(10, 6, 3), Duration::from_millis(40)), [], "three ticks may be chance");
+        assert!(
+            matches!(judge_machine(machine(1000, 100, 40), own)[..], [Flag::Stolen { share }] if (share - 0.04).abs() < 1e-9)
+        );
+        assert!(
+            matches!(judge_machine(machine(1000, 300, 0), own)[..], [Flag::OtherWork { share }] if (share - 0.2).abs() < 1e-9)
+        );
+        assert_eq!(
+            judge_machine(machine(10, 6, 3), Duration::from_millis(40)),
+            [],
+            "three ticks may be chance"
+        );
     }
 
     #[test]
@@ -350,8 +421,14 @@ mod tests {
     #[test]
     fn a_flag_says_its_figure_in_words() {
         let flag = Flag::ReadFromCache { share: 0.062 };
-        assert_eq!(flag.to_string(), "read from a cache: the devices read 6 % of the bytes asked for");
-        assert_eq!(Flag::ReadFromCache { share: 0.062 }.sentence(), "read-from-cache: the devices read 6 % of the bytes asked for");
+        assert_eq!(
+            flag.to_string(),
+            "read from a cache: the devices read 6 % of the bytes asked for"
+        );
+        assert_eq!(
+            Flag::ReadFromCache { share: 0.062 }.sentence(),
+            "read-from-cache: the devices read 6 % of the bytes asked for"
+        );
         assert_eq!(
             Flag::ReadFromCache { share: 0.001 }.to_string(),
             "read from a cache: the devices read less than 1 % of the bytes asked for"

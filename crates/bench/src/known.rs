@@ -1,7 +1,8 @@
 //! What is known of a device's content: which write was the last at every place.
 //!
-//! Every write has a number of its own, its generation, which its data carry too. Small devices have a table with one
-//! number for each sector; the memory of places that were never written is not touched. Large ones have a list of extents.
+//! Every write has a number of its own, its generation, which its data carry too. Small devices
+//! have a table with one number for each sector; the memory of places that were never written is
+//! not touched. Large ones have a list of extents.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,8 @@ const SECTOR: u64 = SECTOR_BYTES as u64;
 #[derive(Debug)]
 enum Map {
     Table(Vec<u32>),
-    /// First sector to the sector after the last, and the generation. Extents do not overlap; unknown ones are left out.
+    /// First sector to the sector after the last, and the generation. Extents do not overlap;
+    /// unknown ones are left out.
     Extents(BTreeMap<u64, (u64, u32)>),
 }
 
@@ -57,7 +59,9 @@ impl Known {
         match &self.map {
             Map::Table(_) => generations,
             // A write that splits an extent adds two.
-            Map::Extents(extents) => generations.min(self.extents_max.saturating_sub(extents.len() as u64) / 2),
+            Map::Extents(extents) => {
+                generations.min(self.extents_max.saturating_sub(extents.len() as u64) / 2)
+            }
         }
     }
 
@@ -75,8 +79,8 @@ impl Known {
         }
     }
 
-    /// Forgets what earlier tests wrote when it leaves too little room for the next one. Their data still name their place,
-    /// but which of several writes was the last is not known any more.
+    /// Forgets what earlier tests wrote when it leaves too little room for the next one. Their data
+    /// still name their place, but which of several writes was the last is not known any more.
     pub(crate) fn make_room(&mut self) {
         if let Map::Extents(extents) = &mut self.map
             && extents.len() as u64 > self.extents_max / 2
@@ -107,22 +111,35 @@ impl Known {
         }
     }
 
-    /// The parts of a range in ascending order, each with the write that was the last there: offset, length, generation.
-    fn parts(&self, offset: u64, length: u64, mut each: impl FnMut(u64, u64, u32) -> Result<(), Error>) -> Result<(), Error> {
+    /// The parts of a range in ascending order, each with the write that was the last there:
+    /// offset, length, generation.
+    fn parts(
+        &self,
+        offset: u64,
+        length: u64,
+        mut each: impl FnMut(u64, u64, u32) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let (start, end) = (offset / SECTOR, (offset + length) / SECTOR);
         match &self.map {
             Map::Table(table) => {
                 let mut at = offset;
-                for part in table[start as usize..end as usize].chunk_by(|left, right| left == right) {
+                for part in
+                    table[start as usize..end as usize].chunk_by(|left, right| left == right)
+                {
                     let length = part.len() as u64 * SECTOR;
                     each(at, length, part[0])?;
                     at += length;
                 }
             }
             Map::Extents(extents) => {
-                let before = extents.range(..start).next_back().filter(|(_, (before_end, _))| *before_end > start);
+                let before = extents
+                    .range(..start)
+                    .next_back()
+                    .filter(|(_, (before_end, _))| *before_end > start);
                 let mut at = start;
-                for (&first, &(last, generation)) in before.into_iter().chain(extents.range(start..end)) {
+                for (&first, &(last, generation)) in
+                    before.into_iter().chain(extents.range(start..end))
+                {
                     let (first, last) = (first.max(start), last.min(end));
                     if at < first {
                         each(at * SECTOR, (first - at) * SECTOR, UNKNOWN)?;
@@ -148,7 +165,9 @@ impl Known {
         match &self.map {
             Map::Table(table) => {
                 let mut at = 0;
-                for part in table.chunk_by(|left, right| (*left > generation) == (*right > generation)) {
+                for part in
+                    table.chunk_by(|left, right| (*left > generation) == (*right > generation))
+                {
                     let end = at + part.len() as u64 * SECTOR;
                     if part[0] > generation {
                         push(at, end);
@@ -179,7 +198,8 @@ fn cut(extents: &mut BTreeMap<u64, (u64, u32)>, sector: u64) {
     }
 }
 
-/// Content that names itself: every write gets a generation of its own, every read is held against the last one.
+/// Content that names itself: every write gets a generation of its own, every read is held against
+/// the last one.
 pub(crate) struct Verified<'a> {
     known: &'a mut Known,
     every_byte: bool,
@@ -207,7 +227,8 @@ impl Content for Verified<'_> {
     fn check(&mut self, access: &Access, buffer: &[u8]) -> Result<(), Error> {
         let Verified { known, every_byte, checked_bytes, unknown_bytes } = self;
         let check = if *every_byte { pattern::check_full } else { pattern::check_words };
-        let corrupt = |mismatch: pattern::Mismatch| Error::new(ErrorKind::Corrupt, mismatch.to_string());
+        let corrupt =
+            |mismatch: pattern::Mismatch| Error::new(ErrorKind::Corrupt, mismatch.to_string());
         known.parts(access.offset, u64::from(access.length), |offset, length, generation| {
             let start = (offset - access.offset) as usize;
             let part = &buffer[start..start + length as usize];
@@ -215,8 +236,10 @@ impl Content for Verified<'_> {
                 *checked_bytes += length;
                 return check(part, offset, known.seed, u64::from(generation)).map_err(corrupt);
             }
-            for (sector, offset) in part.chunks(SECTOR_BYTES).zip((offset..).step_by(SECTOR_BYTES)) {
-                // Data of an earlier run on another layout may lie anywhere: only a mark that names this very place counts.
+            for (sector, offset) in part.chunks(SECTOR_BYTES).zip((offset..).step_by(SECTOR_BYTES))
+            {
+                // Data of an earlier run on another layout may lie anywhere: only a mark that names
+                // this very place counts.
                 match Mark::of(sector) {
                     Some(mark) if mark.offset == offset => {
                         *checked_bytes += SECTOR;

@@ -1,4 +1,5 @@
-//! The load generator: keeps a fixed number of requests outstanding on one channel, and counts and times them.
+//! The load generator: keeps a fixed number of requests outstanding on one channel, and counts and
+//! times them.
 //!
 //! ```text
 //!      +--> prepare (next access, buffer, data) --> submit --+
@@ -8,22 +9,26 @@
 //!      +-- count, time, check what was read <-- completions -+
 //! ```
 //!
-//! * One thread, one channel, one reactor; [`run`] is one such loop. A load from several threads is several of them, each on
-//!   a reactor of its own, on the same shared device.
-//! * The clock is read once for each batch of completions and once for each batch of submissions. A latency ends when the
-//!   owner finds the completion and begins when the request is handed over, after its data were made.
-//! * While requests are issued, an answer is waited for without a limit, as the kernel has limits of its own; a signal lets
-//!   the caller decide. Once no more are issued, two minutes without an answer end the run.
-//! * Nothing is allocated for a request: every slot owns its buffers, and they come back with the completion.
-//! * Everything that was issued is counted, and the elapsed time ends with the last completion: exact counts, and the tail
-//!   during which fewer requests are outstanding belongs to the time.
-//! * Making and checking data is the generator's own work and part of the elapsed time, though of no latency; `cpu_seconds`
-//!   shows it. [`Unverified`] does neither.
+//! * One thread, one channel, one reactor; [`run`] is one such loop. A load from several threads is
+//!   several of them, each on a reactor of its own, on the same shared device.
+//! * The clock is read once for each batch of completions and once for each batch of submissions. A
+//!   latency ends when the owner finds the completion and begins when the request is handed over,
+//!   after its data were made.
+//! * While requests are issued, an answer is waited for without a limit, as the kernel has limits
+//!   of its own; a signal lets the caller decide. Once no more are issued, two minutes without an
+//!   answer end the run.
+//! * Nothing is allocated for a request: every slot owns its buffers, and they come back with the
+//!   completion.
+//! * Everything that was issued is counted, and the elapsed time ends with the last completion:
+//!   exact counts, and the tail during which fewer requests are outstanding belongs to the time.
+//! * Making and checking data is the generator's own work and part of the elapsed time, though of
+//!   no latency; `cpu_seconds` shows it. [`Unverified`] does neither.
 
 use std::time::Duration;
 
 use block::{
-    Buf, BufMut, Channel, Clock, Completion, Device, Error, ErrorKind, Op, Reactor, Request, Returned, SECTOR_BYTES, Time, Traffic,
+    Buf, BufMut, Channel, Clock, Completion, Device, Error, ErrorKind, Op, Reactor, Request,
+    Returned, SECTOR_BYTES, Time, Traffic,
 };
 use reactor::{Random, Woken};
 
@@ -63,7 +68,8 @@ pub struct Access {
 
 impl Access {
     fn overlaps(&self, other: &Access) -> bool {
-        self.offset < other.offset + u64::from(other.length) && other.offset < self.offset + u64::from(self.length)
+        self.offset < other.offset + u64::from(other.length)
+            && other.offset < self.offset + u64::from(self.length)
     }
 }
 
@@ -98,7 +104,8 @@ pub struct Sequential {
 }
 
 impl Sequential {
-    /// Requests of `length` bytes from `start` on, in a range of `range_bytes`; what is left over at its end is not used.
+    /// Requests of `length` bytes from `start` on, in a range of `range_bytes`; what is left over
+    /// at its end is not used.
     ///
     /// # Panics
     /// When not even one request fits.
@@ -127,10 +134,15 @@ impl Requests for Sequential {
 }
 
 fn bounds_of(direction: Direction, longest_bytes: u32) -> Bounds {
-    Bounds { reads: direction == Direction::Read, writes: direction == Direction::Write, longest_bytes }
+    Bounds {
+        reads: direction == Direction::Read,
+        writes: direction == Direction::Write,
+        longest_bytes,
+    }
 }
 
-/// Requests of one size, uniformly placed at every multiple of the block at which one fits: not aligned to their own size.
+/// Requests of one size, uniformly placed at every multiple of the block at which one fits: not
+/// aligned to their own size.
 #[derive(Clone, Debug)]
 pub struct Uniform {
     direction: Direction,
@@ -146,11 +158,25 @@ impl Uniform {
     /// # Panics
     /// When not even one request fits.
     #[must_use]
-    pub fn new(direction: Direction, size_bytes: u64, block_bytes: u32, length: u32, seed: u64) -> Uniform {
+    pub fn new(
+        direction: Direction,
+        size_bytes: u64,
+        block_bytes: u32,
+        length: u32,
+        seed: u64,
+    ) -> Uniform {
         let block = u64::from(block_bytes);
         let room = size_bytes.checked_sub(u64::from(length));
-        let room = room.unwrap_or_else(|| panic!("a device of {size_bytes} bytes holds no request of {length}"));
-        Uniform { direction, length, block, places: room / block + 1, random: Random::with_seed(seed) }
+        let room = room.unwrap_or_else(|| {
+            panic!("a device of {size_bytes} bytes holds no request of {length}")
+        });
+        Uniform {
+            direction,
+            length,
+            block,
+            places: room / block + 1,
+            random: Random::with_seed(seed),
+        }
     }
 }
 
@@ -161,12 +187,16 @@ impl Requests for Uniform {
 
     #[inline]
     fn next(&mut self) -> Option<Access> {
-        Some(Access { direction: self.direction, offset: self.random.u64(..self.places) * self.block, length: self.length })
+        Some(Access {
+            direction: self.direction,
+            offset: self.random.u64(..self.places) * self.block,
+            length: self.length,
+        })
     }
 }
 
-/// Reads and writes of random sizes k x 512 bytes, k uniform from 1, uniformly placed at multiples of the block. Where the
-/// block is larger than 512 bytes, sizes are rounded up to whole blocks.
+/// Reads and writes of random sizes k x 512 bytes, k uniform from 1, uniformly placed at multiples
+/// of the block. Where the block is larger than 512 bytes, sizes are rounded up to whole blocks.
 #[derive(Clone, Debug)]
 pub struct Mixed {
     read_share: f64,
@@ -177,15 +207,31 @@ pub struct Mixed {
 }
 
 impl Mixed {
-    /// A share `read_share` (0 to 1) of the requests reads; sizes reach up to `sectors_max` times 512 bytes.
+    /// A share `read_share` (0 to 1) of the requests reads; sizes reach up to `sectors_max` times
+    /// 512 bytes.
     ///
     /// # Panics
     /// When the largest request does not fit, or there is no size to choose from.
     #[must_use]
-    pub fn new(read_share: f64, sectors_max: u32, size_bytes: u64, block_bytes: u32, seed: u64) -> Mixed {
-        let mixed = Mixed { read_share, sectors_max, size_bytes, block_bytes, random: Random::with_seed(seed) };
+    pub fn new(
+        read_share: f64,
+        sectors_max: u32,
+        size_bytes: u64,
+        block_bytes: u32,
+        seed: u64,
+    ) -> Mixed {
+        let mixed = Mixed {
+            read_share,
+            sectors_max,
+            size_bytes,
+            block_bytes,
+            random: Random::with_seed(seed),
+        };
         assert!(sectors_max > 0, "sizes are at least one sector");
-        assert!(u64::from(mixed.length(sectors_max)) <= size_bytes, "a device of {size_bytes} bytes holds no such request");
+        assert!(
+            u64::from(mixed.length(sectors_max)) <= size_bytes,
+            "a device of {size_bytes} bytes holds no such request"
+        );
         mixed
     }
 
@@ -196,12 +242,17 @@ impl Mixed {
 
 impl Requests for Mixed {
     fn bounds(&self) -> Bounds {
-        Bounds { reads: self.read_share > 0.0, writes: self.read_share < 1.0, longest_bytes: self.length(self.sectors_max) }
+        Bounds {
+            reads: self.read_share > 0.0,
+            writes: self.read_share < 1.0,
+            longest_bytes: self.length(self.sectors_max),
+        }
     }
 
     #[inline]
     fn next(&mut self) -> Option<Access> {
-        let direction = if self.random.f64() < self.read_share { Direction::Read } else { Direction::Write };
+        let direction =
+            if self.random.f64() < self.read_share { Direction::Read } else { Direction::Write };
         let sectors = self.random.u32(1..=self.sectors_max);
         let length = self.length(sectors);
         let block = u64::from(self.block_bytes);
@@ -212,11 +263,13 @@ impl Requests for Mixed {
 
 /// What is written, and what is thought of what was read.
 pub trait Content {
-    /// Whether every write's data are made for it, and every read is shown. Then no request is issued while another one is
-    /// in flight that overlaps it and one of the two writes: it would be anybody's guess what is there.
+    /// Whether every write's data are made for it, and every read is shown. Then no request is
+    /// issued while another one is in flight that overlaps it and one of the two writes: it would
+    /// be anybody's guess what is there.
     const VERIFIES: bool;
 
-    /// Prepares the buffer that a slot writes from, before anything is timed and again when a layer below kept the old one.
+    /// Prepares the buffer that a slot writes from, before anything is timed and again when a layer
+    /// below kept the old one.
     fn prepare(&mut self, _slot: u32, _buffer: &mut BufMut) {}
 
     /// Makes the data of a write that is about to be submitted.
@@ -258,7 +311,8 @@ pub struct Load {
     pub depth: u32,
     /// Time at the start that is not counted: until caches are as full as they stay.
     pub ramp: Duration,
-    /// No request is issued after this time, not counting the ramp; the time measured is never shorter.
+    /// No request is issued after this time, not counting the ramp; the time measured is never
+    /// shorter.
     pub time: Option<Duration>,
     /// The time ends only after whole batches of so many requests, counted from the first one.
     pub batch: u64,
@@ -272,7 +326,15 @@ pub struct Load {
 
 impl Default for Load {
     fn default() -> Load {
-        Load { depth: 1, ramp: Duration::ZERO, time: None, batch: 1, operations: None, bytes: None, go_on_after_errors: false }
+        Load {
+            depth: 1,
+            ramp: Duration::ZERO,
+            time: None,
+            batch: 1,
+            operations: None,
+            bytes: None,
+            go_on_after_errors: false,
+        }
     }
 }
 
@@ -285,7 +347,8 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
-/// What a run asks of its caller now and then: every 64 batches of completions, and whenever a signal comes.
+/// What a run asks of its caller now and then: every 64 batches of completions, and whenever a
+/// signal comes.
 #[derive(Default)]
 pub struct Hooks<'a> {
     /// True ends the run; requests in flight are waited for.
@@ -315,7 +378,11 @@ pub struct Side {
 
 impl Side {
     fn new(used: bool) -> Side {
-        Side { operations: 0, bytes: 0, latency: if used { Latency::new() } else { Latency::unused() } }
+        Side {
+            operations: 0,
+            bytes: 0,
+            latency: if used { Latency::new() } else { Latency::unused() },
+        }
     }
 
     #[inline]
@@ -361,8 +428,8 @@ pub struct Sample {
     pub elapsed: Duration,
     /// What went before.
     pub ramp: Ramp,
-    /// Processor time of this thread during `elapsed`, in the kernel's calls included, its worker threads not. `None` on the
-    /// virtual clock, where it would be the model's.
+    /// Processor time of this thread during `elapsed`, in the kernel's calls included, its worker
+    /// threads not. `None` on the virtual clock, where it would be the model's.
     pub cpu_seconds: Option<f64>,
     /// Requests that failed, only with `go_on_after_errors`.
     pub errors: u64,
@@ -398,21 +465,23 @@ impl Sample {
     }
 }
 
-/// Batches of completions between two looks at the caller's wishes, and, for a device that always has something ready,
-/// between two turns of the reactor.
+/// Batches of completions between two looks at the caller's wishes, and, for a device that always
+/// has something ready, between two turns of the reactor.
 const TICK_BATCHES: u32 = 64;
-/// After so many requests a clock that has not moved never will: a device without delay on the virtual clock. Whoever asks
-/// for fewer gets them.
+/// After so many requests a clock that has not moved never will: a device without delay on the
+/// virtual clock. Whoever asks for fewer gets them.
 const STANDSTILL_OPERATIONS: u64 = 1 << 18;
 /// How long an answer may take once no more requests are issued.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Loads `device` with `requests` until a limit of `load` is reached, `requests` end, or the caller stops it.
+/// Loads `device` with `requests` until a limit of `load` is reached, `requests` end, or the caller
+/// stops it.
 ///
 /// # Errors
-/// When the device does not open; the first request that failed or brought wrong data, with its direction, length and
-/// offset (unless told to go on); [`ErrorKind::TimedOut`] when a request is never answered; [`ErrorKind::Invalid`] when the
-/// virtual clock stands still, so that no time would ever pass; what the kernel says when waiting fails.
+/// When the device does not open; the first request that failed or brought wrong data, with its
+/// direction, length and offset (unless told to go on); [`ErrorKind::TimedOut`] when a request is
+/// never answered; [`ErrorKind::Invalid`] when the virtual clock stands still, so that no time
+/// would ever pass; what the kernel says when waiting fails.
 ///
 /// # Panics
 /// When `requests` asks for more than its bounds say, or `load.depth` or `load.batch` is 0.
@@ -428,7 +497,8 @@ pub fn run<R: Requests, C: Content>(
     assert!(load.batch > 0, "a batch is at least one request");
     let channel = device.open(load.depth, reactor)?;
     let bounds = requests.bounds();
-    let slots: Vec<Slot> = (0..load.depth).map(|index| Slot::new(reactor, bounds, index, content)).collect();
+    let slots: Vec<Slot> =
+        (0..load.depth).map(|index| Slot::new(reactor, bounds, index, content)).collect();
     let generator = Generator {
         channel,
         reactor,
@@ -473,7 +543,12 @@ impl Slot {
             buffer.freeze()
         });
         let access = Access { direction: Direction::Read, offset: 0, length: 0 };
-        Slot { access, submitted: Time::ZERO, reading: bounds.reads.then(|| reactor.allocate(length)), writing }
+        Slot {
+            access,
+            submitted: Time::ZERO,
+            reading: bounds.reads.then(|| reactor.allocate(length)),
+            writing,
+        }
     }
 
     /// The buffer of the next read. What is longer than needed stays in the slot meanwhile.
@@ -497,17 +572,25 @@ impl Slot {
     }
 
     #[inline]
-    fn take_write<C: Content>(&mut self, index: u32, access: &Access, reactor: &Reactor, content: &mut C) -> Buf {
+    fn take_write<C: Content>(
+        &mut self,
+        index: u32,
+        access: &Access,
+        reactor: &Reactor,
+        content: &mut C,
+    ) -> Buf {
         let length = access.length as usize;
         let mut whole = self.writing.take().expect("the source said that it writes");
         if C::VERIFIES {
-            // A layer below may still hold on to the last write's bytes, a cache for example: they are its own then.
+            // A layer below may still hold on to the last write's bytes, a cache for example: they
+            // are its own then.
             let mut owned = whole.try_mut().unwrap_or_else(|held| {
                 let mut buffer = reactor.allocate(held.len());
                 content.prepare(index, &mut buffer);
                 buffer
             });
-            content.fill(access, &mut owned.as_mut_slice().expect("allocated in one piece")[..length]);
+            content
+                .fill(access, &mut owned.as_mut_slice().expect("allocated in one piece")[..length]);
             whole = owned.freeze();
         }
         if whole.len() == length {
@@ -553,8 +636,8 @@ struct Generator<'a, 'h, R, C> {
     bytes_left: u64,
     issuing: bool,
     issued: u64,
-    /// Set by the look at the clock that also ends the elapsed time: a look of its own could come later than the last
-    /// completion, and end a run that was still too short.
+    /// Set by the look at the clock that also ends the elapsed time: a look of its own could come
+    /// later than the last completion, and end a run that was still too short.
     time_is_up: bool,
     /// When to stop waiting for answers; set when issuing ends.
     give_up: Option<Time>,
@@ -606,7 +689,9 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             batches_since_wait += 1;
             if batches_since_wait == TICK_BATCHES {
                 batches_since_wait = 0;
-                self.reactor.turn().map_err(|error| Error::from_io("driving the reactor", error))?;
+                self.reactor
+                    .turn()
+                    .map_err(|error| Error::from_io("driving the reactor", error))?;
             }
         }
         let cpu_seconds = thread_cpu(self.reactor).zip(cpu_start).map(|(end, start)| end - start);
@@ -704,10 +789,12 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
         Some(access)
     }
 
-    /// Whether a request in flight overlaps this one and one of the two writes. A free slot's length is zero.
+    /// Whether a request in flight overlaps this one and one of the two writes. A free slot's
+    /// length is zero.
     fn conflicts(&self, access: &Access) -> bool {
         self.slots.iter().any(|slot| {
-            let writes = slot.access.direction == Direction::Write || access.direction == Direction::Write;
+            let writes =
+                slot.access.direction == Direction::Write || access.direction == Direction::Write;
             writes && slot.access.length > 0 && slot.access.overlaps(access)
         })
     }
@@ -751,7 +838,9 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
         self.errors += 1;
         if self.first_error.is_none() {
             let Access { direction, offset, length } = access;
-            self.first_error = Some(error.at(format_args!("{} of {length} bytes at offset {offset}", direction.name())));
+            self.first_error = Some(
+                error.at(format_args!("{} of {length} bytes at offset {offset}", direction.name())),
+            );
         }
         if !self.load.go_on_after_errors {
             self.stop_issuing();
@@ -768,7 +857,8 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
     #[cold]
     fn ask_caller(&mut self, elapsed: Duration) -> Result<(), Error> {
         let before = &self.ramp.moved;
-        let operations = before.reads + before.writes + self.read.operations + self.write.operations;
+        let operations =
+            before.reads + before.writes + self.read.operations + self.write.operations;
         if let Some(progress) = &mut self.hooks.progress {
             progress(Progress { operations, elapsed });
         }
@@ -776,8 +866,14 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
             self.stopped = true;
             self.stop_issuing();
         }
-        if elapsed.is_zero() && operations >= STANDSTILL_OPERATIONS && self.operations_left > STANDSTILL_OPERATIONS {
-            let text = format!("{operations} requests took no time, so that the time set would never pass: limit their number");
+        if elapsed.is_zero()
+            && operations >= STANDSTILL_OPERATIONS
+            && self.operations_left > STANDSTILL_OPERATIONS
+        {
+            let text = format!(
+                "{operations} requests took no time, so that the time set would never pass: limit \
+                their number"
+            );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         Ok(())
@@ -797,11 +893,15 @@ impl<R: Requests, C: Content> Generator<'_, '_, R, C> {
                 if let Some(error) = self.first_error.take() {
                     return Err(error);
                 }
-                let open = self.slots.iter().find(|slot| slot.access.length > 0).map(|slot| slot.access);
+                let open =
+                    self.slots.iter().find(|slot| slot.access.length > 0).map(|slot| slot.access);
                 let open = open.expect("somebody is waited for");
                 let count = self.channel.in_flight();
                 let Access { direction, offset, length } = open;
-                let text = format!("no answer to {count} requests, one a {} of {length} bytes at offset {offset}", direction.name());
+                let text = format!(
+                    "no answer to {count} requests, one a {} of {length} bytes at offset {offset}",
+                    direction.name()
+                );
                 Err(Error::new(ErrorKind::TimedOut, text))
             }
             Err(error) => Err(Error::from_io("waiting for the device", error)),

@@ -1,10 +1,13 @@
-//! A device for the tests: memory with a delay for every request, a log, and faults planted at chosen requests.
+//! A device for the tests: memory with a delay for every request, a log, and faults planted at
+//! chosen requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use block::{Buf, Channel, Checked, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request};
+use block::{
+    Buf, Channel, Checked, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request,
+};
 use reactor::Source;
 
 /// What goes wrong with one read or write.
@@ -46,7 +49,11 @@ pub(crate) struct Memory {
 impl Memory {
     pub(crate) fn new(size_bytes: u64) -> Memory {
         let state = State { bytes: vec![0; size_bytes as usize], ..State::default() };
-        Memory { info: Info::plain(size_bytes), delay: |_| Duration::from_micros(10), state: Arc::new(Mutex::new(state)) }
+        Memory {
+            info: Info::plain(size_bytes),
+            delay: |_| Duration::from_micros(10),
+            state: Arc::new(Mutex::new(state)),
+        }
     }
 
     pub(crate) fn with(mut self, change: impl FnOnce(&mut Info)) -> Memory {
@@ -113,7 +120,14 @@ impl Device for Memory {
     fn open(&self, _: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let state = Arc::clone(&self.state);
         let (stores_data, delay) = (self.info.stores_data, self.delay);
-        Ok(Box::new(MemoryChannel { source: reactor.source(), state, stores_data, delay, open: HashMap::new(), started: 0 }))
+        Ok(Box::new(MemoryChannel {
+            source: reactor.source(),
+            state,
+            stores_data,
+            delay,
+            open: HashMap::new(),
+            started: 0,
+        }))
     }
 }
 
@@ -151,8 +165,10 @@ impl Channel for MemoryChannel {
                     }
                 }
                 Op::Write { from, .. } => {
-                    let arrives = if let Some(Fault::Torn(count)) = fault { count } else { from.len() };
-                    bytes[place..place + arrives].copy_from_slice(&from.as_slice().unwrap()[..arrives]);
+                    let arrives =
+                        if let Some(Fault::Torn(count)) = fault { count } else { from.len() };
+                    bytes[place..place + arrives]
+                        .copy_from_slice(&from.as_slice().unwrap()[..arrives]);
                     if let Some(Fault::Flipped(byte)) = fault {
                         bytes[place + byte] ^= 4;
                     }

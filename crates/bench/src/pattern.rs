@@ -1,5 +1,5 @@
-//! Data that says where it belongs: neither compressible nor dedupable, and every sector names its own offset, seed and
-//! generation.
+//! Data that says where it belongs: neither compressible nor dedupable, and every sector names its
+//! own offset, seed and generation.
 //!
 //! ```text
 //! a sector of 512 bytes = 64 little-endian words
@@ -13,14 +13,16 @@
 //!                                        the three number
 //! ```
 //!
-//! * `check = mix(mix(mix(seed) + generation) + offset)`, with `mix` the finaliser of SplitMix64 (Steele, Lea, Flood:
-//!   Fast splittable pseudorandom number generators, OOPSLA 2014; constants of Stafford's variant 13).
-//! * mask `i` and filler word `i` are `mix(check + i * G)`, `G` the odd integer nearest to 2^64 divided by the golden
-//!   ratio: SplitMix64 counted from `check`.
+//! * `check = mix(mix(mix(seed) + generation) + offset)`, with `mix` the finaliser of SplitMix64
+//!   (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014; constants of
+//!   Stafford's variant 13).
+//! * mask `i` and filler word `i` are `mix(check + i * G)`, `G` the odd integer nearest to 2^64
+//!   divided by the golden ratio: SplitMix64 counted from `check`.
 //!
-//! Whoever finds a sector can read its `check`, take the masks off and compute `check` again: a sector of ours proves
-//! itself without anybody knowing what should have been there, and a wrong one tells what it is instead. Masked, the
-//! offset and the seed look as random as the rest, so that a compressor finds nothing to hold on to.
+//! Whoever finds a sector can read its `check`, take the masks off and compute `check` again: a
+//! sector of ours proves itself without anybody knowing what should have been there, and a wrong
+//! one tells what it is instead. Masked, the offset and the seed look as random as the rest, so
+//! that a compressor finds nothing to hold on to.
 
 use std::fmt;
 
@@ -28,7 +30,8 @@ use std::fmt;
 pub const SECTOR_BYTES: usize = 512;
 const HEADER_WORDS: usize = 4;
 const WORDS: usize = SECTOR_BYTES / 8;
-/// A header this close to the right one, of 256 bits, is the right one damaged; two unrelated ones differ in 128 +- 8.
+/// A header this close to the right one, of 256 bits, is the right one damaged; two unrelated ones
+/// differ in 128 +- 8.
 const NEAR_BITS: u32 = 64;
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -65,7 +68,12 @@ impl Key {
     #[inline(always)]
     fn header(self, offset: u64) -> [u64; HEADER_WORDS] {
         let check = self.check(offset);
-        [offset ^ word_at(check, 0), self.seed ^ word_at(check, 1), self.generation ^ word_at(check, 2), check]
+        [
+            offset ^ word_at(check, 0),
+            self.seed ^ word_at(check, 1),
+            self.generation ^ word_at(check, 2),
+            check,
+        ]
     }
 }
 
@@ -88,7 +96,11 @@ impl Mark {
     #[must_use]
     pub fn of(sector: &[u8]) -> Option<Mark> {
         let [offset, seed, generation, check] = header_of(sector);
-        let mark = Mark { offset: offset ^ word_at(check, 0), seed: seed ^ word_at(check, 1), generation: generation ^ word_at(check, 2) };
+        let mark = Mark {
+            offset: offset ^ word_at(check, 0),
+            seed: seed ^ word_at(check, 1),
+            generation: generation ^ word_at(check, 2),
+        };
         (Key::new(mark.seed, mark.generation).check(mark.offset) == check).then_some(mark)
     }
 }
@@ -100,7 +112,8 @@ fn word_of(sector: &[u8], index: usize) -> u64 {
 
 #[inline(always)]
 fn header_of(sector: &[u8]) -> [u64; HEADER_WORDS] {
-    let bytes: &[u8; HEADER_WORDS * 8] = sector[..HEADER_WORDS * 8].try_into().expect("a sector is longer than its header");
+    let bytes: &[u8; HEADER_WORDS * 8] =
+        sector[..HEADER_WORDS * 8].try_into().expect("a sector is longer than its header");
     std::array::from_fn(|index| word_of(bytes, index))
 }
 
@@ -125,7 +138,8 @@ pub fn fill(buffer: &mut [u8], offset: u64, seed: u64, generation: u64) {
     }
 }
 
-/// Writes the mark alone, the first four words of a sector, and leaves the rest as it is: enough for [`Mark::of`] to find.
+/// Writes the mark alone, the first four words of a sector, and leaves the rest as it is: enough
+/// for [`Mark::of`] to find.
 ///
 /// # Panics
 /// When `sector` is shorter than a mark.
@@ -165,7 +179,8 @@ pub enum Damage {
         /// Seed that was found.
         found: u64,
     },
-    /// The write that should be here arrived only in part; `byte` counts from the start of the checked bytes.
+    /// The write that should be here arrived only in part; `byte` counts from the start of the
+    /// checked bytes.
     Torn {
         /// First byte where the two parts meet.
         byte: usize,
@@ -195,12 +210,24 @@ impl fmt::Display for Mismatch {
         write!(f, "wrong data at offset {}: ", self.offset)?;
         match self.damage {
             Damage::Zeroes => f.write_str("zeroes instead of what was written"),
-            Damage::Stale { found, expected } => write!(f, "an older write (number {found} instead of {expected}): a write was lost"),
-            Damage::Newer { found, expected } => write!(f, "write number {found} although number {expected} was the last"),
-            Damage::Misdirected { belongs_at } => write!(f, "data that belong at offset {belongs_at}: misdirected"),
-            Damage::OtherSeed { found } => write!(f, "data of another run (seed {found:#x}): never written, or lost"),
-            Damage::Torn { byte } => write!(f, "a torn write: new and old data meet at byte {byte} of it"),
-            Damage::BitRot { byte, bits } => write!(f, "{bits} bits changed, the first in byte {byte} of the sector"),
+            Damage::Stale { found, expected } => {
+                write!(f, "an older write (number {found} instead of {expected}): a write was lost")
+            }
+            Damage::Newer { found, expected } => {
+                write!(f, "write number {found} although number {expected} was the last")
+            }
+            Damage::Misdirected { belongs_at } => {
+                write!(f, "data that belong at offset {belongs_at}: misdirected")
+            }
+            Damage::OtherSeed { found } => {
+                write!(f, "data of another run (seed {found:#x}): never written, or lost")
+            }
+            Damage::Torn { byte } => {
+                write!(f, "a torn write: new and old data meet at byte {byte} of it")
+            }
+            Damage::BitRot { byte, bits } => {
+                write!(f, "{bits} bits changed, the first in byte {byte} of the sector")
+            }
             Damage::Unrecognised => f.write_str("data that were not written here by this run"),
         }
     }
@@ -208,8 +235,8 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// Checks the marks, the first four words of every sector: a lost, misdirected or partly written request is found,
-/// damage behind a sector's first 32 bytes is not.
+/// Checks the marks, the first four words of every sector: a lost, misdirected or partly written
+/// request is found, damage behind a sector's first 32 bytes is not.
 ///
 /// # Errors
 /// The first wrong sector and what is there instead.
@@ -249,8 +276,8 @@ pub fn check_file(buffer: &[u8], offset: u64, seed: u64, generation: u64) -> Res
     check_full(&sector, at, seed, generation)
 }
 
-/// Whether every byte of a block is right whose first sector has a mark of its own ([`mark`]): `expected`. What is behind the
-/// mark is the data of one [`fill`], whichever.
+/// Whether every byte of a block is right whose first sector has a mark of its own ([`mark`]):
+/// `expected`. What is behind the mark is the data of one [`fill`], whichever.
 ///
 /// # Panics
 /// When the block is not at least two whole sectors.
@@ -258,9 +285,12 @@ pub(crate) fn marked_block_is_right(block: &[u8], expected: Mark) -> bool {
     let (sectors, rest) = block.as_chunks::<SECTOR_BYTES>();
     assert!(rest.is_empty() && sectors.len() > 1, "a marked block is whole sectors");
     let Some(body) = Mark::of(&sectors[1]) else { return false };
-    // The first sector's own mark was written over; the words behind it follow from what its `check` had been.
-    let check = Key::new(body.seed, body.generation).check(body.offset.wrapping_sub(SECTOR_BYTES as u64));
-    let first = (HEADER_WORDS..WORDS).fold(0, |wrong, index| wrong | (word_of(&sectors[0], index) ^ word_at(check, index)));
+    // The first sector's own mark was written over; the words behind it follow from what its
+    // `check` had been.
+    let check =
+        Key::new(body.seed, body.generation).check(body.offset.wrapping_sub(SECTOR_BYTES as u64));
+    let first = (HEADER_WORDS..WORDS)
+        .fold(0, |wrong, index| wrong | (word_of(&sectors[0], index) ^ word_at(check, index)));
     let others = check_full(&block[SECTOR_BYTES..], body.offset, body.seed, body.generation);
     first == 0 && Mark::of(block) == Some(expected) && others.is_ok()
 }
@@ -275,16 +305,19 @@ fn all_is_right(sector: &[u8; SECTOR_BYTES], offset: u64, key: Key) -> bool {
     let check = key.check(offset);
     let (words, _) = sector.as_chunks::<8>();
     // Without an early exit: the loop is as fast as filling, and nearly all sectors are right.
-    let wrong = words
-        .iter()
-        .enumerate()
-        .skip(HEADER_WORDS)
-        .fold(0, |wrong, (index, word)| wrong | (u64::from_le_bytes(*word) ^ word_at(check, index)));
+    let wrong = words.iter().enumerate().skip(HEADER_WORDS).fold(0, |wrong, (index, word)| {
+        wrong | (u64::from_le_bytes(*word) ^ word_at(check, index))
+    });
     wrong == 0 && header_is_right(sector, offset, key)
 }
 
 #[inline(always)]
-fn check(buffer: &[u8], offset: u64, key: Key, is_right: impl Fn(&[u8; SECTOR_BYTES], u64, Key) -> bool) -> Result<(), Mismatch> {
+fn check(
+    buffer: &[u8],
+    offset: u64,
+    key: Key,
+    is_right: impl Fn(&[u8; SECTOR_BYTES], u64, Key) -> bool,
+) -> Result<(), Mismatch> {
     let (sectors, rest) = buffer.as_chunks::<SECTOR_BYTES>();
     assert!(rest.is_empty(), "the pattern comes in whole sectors of {SECTOR_BYTES} bytes");
     for (index, sector) in sectors.iter().enumerate() {
@@ -305,8 +338,10 @@ fn explain(sectors: &[[u8; SECTOR_BYTES]], offset: u64, index: usize, key: Key) 
         Damage::Torn { byte } => *byte += index * SECTOR_BYTES,
         // One write left some of its sectors and not the others: it is not lost as a whole.
         Damage::Stale { .. } | Damage::Zeroes | Damage::OtherSeed { .. } => {
-            let right = |at: usize| header_is_right(&sectors[at], offset + (at * SECTOR_BYTES) as u64, key);
-            let border = if index > 0 { Some(index) } else { (1..sectors.len()).find(|at| right(*at)) };
+            let right =
+                |at: usize| header_is_right(&sectors[at], offset + (at * SECTOR_BYTES) as u64, key);
+            let border =
+                if index > 0 { Some(index) } else { (1..sectors.len()).find(|at| right(*at)) };
             if let Some(border) = border {
                 damage = Damage::Torn { byte: border * SECTOR_BYTES };
             }
@@ -327,8 +362,8 @@ fn explain_sector(sector: &[u8; SECTOR_BYTES], offset: u64, key: Key) -> Damage 
     let first_wrong = difference.iter().position(|word| *word != 0).unwrap_or(0);
     let end_of_wrong = difference.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
     let wrong = &difference[first_wrong..end_of_wrong];
-    // Unrelated words agree in about half their bits; a torn sector is right on one side of one border and unrelated on the
-    // other.
+    // Unrelated words agree in about half their bits; a torn sector is right on one side of one
+    // border and unrelated on the other.
     let unrelated = wrong.len() >= 2 && bits(wrong) >= 16 * wrong.len() as u32;
     if unrelated && first_wrong >= HEADER_WORDS && end_of_wrong == WORDS {
         return Damage::Torn { byte: first_wrong * 8 };
@@ -342,8 +377,12 @@ fn explain_sector(sector: &[u8; SECTOR_BYTES], offset: u64, key: Key) -> Damage 
     match Mark::of(sector) {
         Some(mark) if mark.seed != key.seed => Damage::OtherSeed { found: mark.seed },
         Some(mark) if mark.offset != offset => Damage::Misdirected { belongs_at: mark.offset },
-        Some(mark) if mark.generation < key.generation => Damage::Stale { found: mark.generation, expected: key.generation },
-        Some(mark) if mark.generation > key.generation => Damage::Newer { found: mark.generation, expected: key.generation },
+        Some(mark) if mark.generation < key.generation => {
+            Damage::Stale { found: mark.generation, expected: key.generation }
+        }
+        Some(mark) if mark.generation > key.generation => {
+            Damage::Newer { found: mark.generation, expected: key.generation }
+        }
         Some(_) => rot(&difference, first_wrong),
         None if bits(&difference[..HEADER_WORDS]) <= NEAR_BITS => rot(&difference, first_wrong),
         None => Damage::Unrecognised,

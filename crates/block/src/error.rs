@@ -57,7 +57,11 @@ impl Error {
 
     /// The same with what was behind it.
     #[must_use]
-    pub fn with_source(kind: ErrorKind, context: impl Into<String>, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+    pub fn with_source(
+        kind: ErrorKind,
+        context: impl Into<String>,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Error {
         Error(Box::new(Body { kind, context: context.into(), source: Some(source.into()) }))
     }
 

@@ -5,12 +5,14 @@
 pub struct Extent {
     /// Its length in bytes; whole blocks.
     pub length: u64,
-    /// It reads as zeroes, and nothing needs to be read to know that. Anything else is data, zeroes or not.
+    /// It reads as zeroes, and nothing needs to be read to know that. Anything else is data, zeroes
+    /// or not.
     pub is_hole: bool,
 }
 
-/// Runs of a device, one behind the other, while they are asked for. Layers hand it down, so that whatever is asked in all
-/// is bounded: a question about a large range of an array of small chunks ends before the range does.
+/// Runs of a device, one behind the other, while they are asked for. Layers hand it down, so that
+/// whatever is asked in all is bounded: a question about a large range of an array of small chunks
+/// ends before the range does.
 #[derive(Debug)]
 pub struct Extents {
     runs: Vec<Extent>,
@@ -19,7 +21,8 @@ pub struct Extents {
 }
 
 impl Extents {
-    /// How many runs of leaves one question finds at most, before neighbours that are alike become one.
+    /// How many runs of leaves one question finds at most, before neighbours that are alike become
+    /// one.
     const STEPS_MAX: u32 = 1024;
 
     /// For a new question.

@@ -6,8 +6,9 @@
 //!   Channel  one owner, one reactor: requests go in, completions come out, in any order
 //! ```
 //!
-//! The contract of the pair is `docs/contract.md`; every sentence there is proved by a test that quotes it.
-//! There is no I/O here, no thread and no clock: those belong to the [`reactor`] a channel was opened on.
+//! The contract of the pair is `docs/contract.md`; every sentence there is proved by a test that
+//! quotes it. There is no I/O here, no thread and no clock: those belong to the [`reactor`] a
+//! channel was opened on.
 
 mod adapter;
 mod error;
@@ -24,7 +25,8 @@ pub use node::Node;
 pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, Time};
 pub use units::{duration_text, size_text};
 
-/// The smallest block: offsets and lengths are multiples of a device's block size, which is a multiple of this.
+/// The smallest block: offsets and lengths are multiples of a device's block size, which is a
+/// multiple of this.
 pub const SECTOR_BYTES: u64 = 512;
 
 /// How a device comes by an ability.
@@ -76,7 +78,8 @@ pub struct Info {
     pub size_bytes: u64,
     /// Logical block: offsets and lengths are multiples of it. A crash never tears one.
     pub block_bytes: u32,
-    /// The size of access it serves best, in bytes (a whole stripe of an array); at least `block_bytes`.
+    /// The size of access it serves best, in bytes (a whole stripe of an array); at least
+    /// `block_bytes`.
     pub optimal_bytes: u32,
     /// The longest read or write one request may carry, in bytes.
     pub max_request_bytes: u32,
@@ -99,7 +102,8 @@ pub struct Info {
 }
 
 impl Info {
-    /// A plain device of `size_bytes` with 512-byte blocks: readable, writable, no cache, nothing special.
+    /// A plain device of `size_bytes` with 512-byte blocks: readable, writable, no cache, nothing
+    /// special.
     #[must_use]
     pub fn plain(size_bytes: u64) -> Info {
         Info {
@@ -124,28 +128,33 @@ impl Info {
     /// [`ErrorKind::Misaligned`] or [`ErrorKind::OutOfRange`] with offset, length and the limit.
     pub fn check_range(&self, offset: u64, length: u64) -> Result<(), Error> {
         let block = u64::from(self.block_bytes);
-        // Blocks are powers of two; this is checked for every request at every layer, and a division would show.
+        // Blocks are powers of two; this is checked for every request at every layer, and a
+        // division would show.
         if length == 0 || (offset | length) & (block - 1) != 0 {
             let text = format!("{length} bytes at {offset} are not whole blocks of {block} bytes");
             return Err(Error::new(ErrorKind::Misaligned, text));
         }
         if offset.checked_add(length).is_none_or(|end| end > self.size_bytes) {
-            let text = format!("{length} bytes at {offset} reach past the end at {}", self.size_bytes);
+            let text =
+                format!("{length} bytes at {offset} reach past the end at {}", self.size_bytes);
             return Err(Error::new(ErrorKind::OutOfRange, text));
         }
         Ok(())
     }
 
-    /// Whether a channel has to take this request to the device: the one check that leaves make before anything moves.
+    /// Whether a channel has to take this request to the device: the one check that leaves make
+    /// before anything moves.
     ///
     /// # Errors
-    /// [`ErrorKind::Misaligned`], [`ErrorKind::OutOfRange`], [`ErrorKind::ReadOnly`], [`ErrorKind::Unsupported`], or
-    /// [`ErrorKind::Invalid`] for data longer than `max_request_bytes`.
+    /// [`ErrorKind::Misaligned`], [`ErrorKind::OutOfRange`], [`ErrorKind::ReadOnly`],
+    /// [`ErrorKind::Unsupported`], or [`ErrorKind::Invalid`] for data longer than
+    /// `max_request_bytes`.
     pub fn check(&self, op: &Op) -> Result<(), Error> {
         if let Some((offset, length)) = op.range() {
             self.check_range(offset, length)?;
             if op.carries_data() && length > u64::from(self.max_request_bytes) {
-                let text = format!("{length} bytes in one request; at most {}", self.max_request_bytes);
+                let text =
+                    format!("{length} bytes in one request; at most {}", self.max_request_bytes);
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
         }
@@ -154,11 +163,20 @@ impl Info {
         }
         let supported = match op {
             Op::Write { fua, .. } => !fua || self.fua != Support::None,
-            Op::WriteZeroes { fua, .. } => self.zeroes != Support::None && (!fua || self.fua != Support::None),
+            Op::WriteZeroes { fua, .. } => {
+                self.zeroes != Support::None && (!fua || self.fua != Support::None)
+            }
             Op::Discard { .. } => self.discard != DiscardSupport::None,
             Op::Read { .. } | Op::Flush => true,
         };
-        if supported { Ok(()) } else { Err(Error::new(ErrorKind::Unsupported, format!("the device does not know {}", op.name()))) }
+        if supported {
+            Ok(())
+        } else {
+            Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("the device does not know {}", op.name()),
+            ))
+        }
     }
 }
 
@@ -197,7 +215,8 @@ pub enum Op {
         /// How much.
         length: u64,
     },
-    /// Make durable every write whose completion had been returned, on any channel, before this was submitted.
+    /// Make durable every write whose completion had been returned, on any channel, before this was
+    /// submitted.
     Flush,
 }
 
@@ -208,7 +227,9 @@ impl Op {
         match self {
             Op::Read { offset, into } => Some((*offset, into.len() as u64)),
             Op::Write { offset, from, .. } => Some((*offset, from.len() as u64)),
-            Op::WriteZeroes { offset, length, .. } | Op::Discard { offset, length } => Some((*offset, *length)),
+            Op::WriteZeroes { offset, length, .. } | Op::Discard { offset, length } => {
+                Some((*offset, *length))
+            }
             Op::Flush => None,
         }
     }
@@ -250,7 +271,8 @@ impl Op {
 /// One request on a channel.
 #[derive(Debug)]
 pub struct Request {
-    /// The owner's own number; it comes back with the completion. No two requests in flight on a channel share one.
+    /// The owner's own number; it comes back with the completion. No two requests in flight on a
+    /// channel share one.
     pub tag: u64,
     /// What is asked for.
     pub op: Op,
@@ -320,11 +342,13 @@ pub trait Device: Send + Sync {
     /// When the reactor's clock does not fit the device, or the device is gone.
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error>;
 
-    /// Appends to `found` what the range holds, from its beginning on: at least one run, whole blocks, not past its end. It
-    /// may stop before the end, and does once `found` is full. The range is one that [`Info::check_range`] allows.
+    /// Appends to `found` what the range holds, from its beginning on: at least one run, whole
+    /// blocks, not past its end. It may stop before the end, and does once `found` is full. The
+    /// range is one that [`Info::check_range`] allows.
     ///
-    /// A hole reads as zeroes; what had completed before the question is data. Where nothing is known, all is data. It is no
-    /// request: it reads no data, but a file's own file system may be asked, so it can take as long as that does.
+    /// A hole reads as zeroes; what had completed before the question is data. Where nothing is
+    /// known, all is data. It is no request: it reads no data, but a file's own file system may be
+    /// asked, so it can take as long as that does.
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
         let _ = offset;
         found.push(length, false);

@@ -1,6 +1,8 @@
-//! The layout of a stack as plain data: what stack text is parsed into and what a device describes itself as.
+//! The layout of a stack as plain data: what stack text is parsed into and what a device describes
+//! itself as.
 //!
-//! `layer(option=value, device, …)` over leaves `scheme:address?option=value&option=value`; printing a node gives stack text.
+//! `layer(option=value, device, …)` over leaves `scheme:address?option=value&option=value`;
+//! printing a node gives stack text.
 
 use std::fmt;
 
@@ -64,7 +66,12 @@ impl Node {
 
 /// Whether an address or an option's value has to stand in quotes.
 fn needs_quotes(text: &str, also: &[char]) -> bool {
-    text.contains(|letter: char| letter.is_whitespace() || letter.is_control() || ",()\"".contains(letter) || also.contains(&letter))
+    text.contains(|letter: char| {
+        letter.is_whitespace()
+            || letter.is_control()
+            || ",()\"".contains(letter)
+            || also.contains(&letter)
+    })
 }
 
 fn quoted(f: &mut fmt::Formatter<'_>, text: &str, also: &[char]) -> fmt::Result {
@@ -91,7 +98,11 @@ impl fmt::Display for Node {
                     quoted(f, setting, &[])?;
                 }
                 for (index, child) in children.iter().enumerate() {
-                    write!(f, "{}{child}", if index == 0 && options.is_empty() { "" } else { ", " })?;
+                    write!(
+                        f,
+                        "{}{child}",
+                        if index == 0 && options.is_empty() { "" } else { ", " }
+                    )?;
                 }
                 f.write_str(")")
             }

@@ -3,7 +3,13 @@
 use std::time::Duration;
 
 const BINARY: [(&str, u32); 5] = [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-const TIME: [(&str, u128); 5] = [("h", 3_600_000_000_000), ("min", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+const TIME: [(&str, u128); 5] = [
+    ("h", 3_600_000_000_000),
+    ("min", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+];
 
 /// A size in the largest 1024-based unit that divides it: `64KiB`, `1536MiB`, `1000`.
 #[must_use]
@@ -37,7 +43,8 @@ mod tests {
 
     #[test]
     fn durations_take_the_largest_unit_that_divides_them() {
-        let texts = [0, 1, 1_500_000, 50_000_000, 90_000_000_000, 7_200_000_000_000].map(|time| duration_text(Duration::from_nanos(time)));
+        let texts = [0, 1, 1_500_000, 50_000_000, 90_000_000_000, 7_200_000_000_000]
+            .map(|time| duration_text(Duration::from_nanos(time)));
         assert_eq!(texts, ["0s", "1ns", "1500us", "50ms", "90s", "2h"]);
     }
 }

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use block::{
-    Blocking, Buf, BufMut, Channel, Checked, Completion, Counted, Device, DiscardSupport, Emulated, Error, ErrorKind, Info, Node, Op,
-    Reactor, Request, Returned, Support, Traffic,
+    Blocking, Buf, BufMut, Channel, Checked, Completion, Counted, Device, DiscardSupport, Emulated,
+    Error, ErrorKind, Info, Node, Op, Reactor, Request, Returned, Support, Traffic,
 };
 
 /// What the scripted device does with a request.
@@ -40,7 +40,10 @@ struct Scripted {
 }
 
 fn scripted(info: Info, answers: &[Answer]) -> (Arc<dyn Device>, Arc<Mutex<Script>>) {
-    let script = Arc::new(Mutex::new(Script { asked: Vec::new(), answers: answers.iter().copied().collect() }));
+    let script = Arc::new(Mutex::new(Script {
+        asked: Vec::new(),
+        answers: answers.iter().copied().collect(),
+    }));
     (Arc::new(Scripted { info, script: Arc::clone(&script) }), script)
 }
 
@@ -56,7 +59,11 @@ impl Device for Scripted {
         Node::leaf("scripted", "")
     }
     fn open(&self, _depth: u32, _reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        Ok(Box::new(ScriptedChannel { script: Arc::clone(&self.script), done: Vec::new(), kept: Vec::new() }))
+        Ok(Box::new(ScriptedChannel {
+            script: Arc::clone(&self.script),
+            done: Vec::new(),
+            kept: Vec::new(),
+        }))
     }
 }
 
@@ -82,7 +89,8 @@ impl Channel for ScriptedChannel {
         };
         match answer {
             Answer::Twice => {
-                let twin = Completion { tag: completion.tag, buffer: Returned::Nothing, result: Ok(()) };
+                let twin =
+                    Completion { tag: completion.tag, buffer: Returned::Nothing, result: Ok(()) };
                 self.done.push((false, twin));
             }
             Answer::OtherTag => completion.tag += 1000,
@@ -132,7 +140,10 @@ fn emulated_fua_is_a_write_and_then_a_flush() {
     assert_eq!((channel.in_flight(), asked(&script)), (1, vec!["write 1024 at 512".to_owned()]));
     let done = poll(&mut *channel);
     assert_eq!(asked(&script), ["flush"]);
-    let [Completion { tag: u64::MAX, buffer: Returned::Written(back), result: Ok(()) }] = &done[..] else { panic!("{done:?}") };
+    let [Completion { tag: u64::MAX, buffer: Returned::Written(back), result: Ok(()) }] = &done[..]
+    else {
+        panic!("{done:?}")
+    };
     assert_eq!((back.as_slice().unwrap().as_ptr(), channel.in_flight()), (address, 0));
     // Without FUA there is no flush.
     channel.submit(Request::new(1, write(0, 512, false)));
@@ -144,8 +155,14 @@ fn emulated_zeroes_are_written_in_pieces_and_flushed_last() {
     let (below, script) = scripted(volatile(1 << 20), &[]);
     let mut channel = Emulated::over(below).open(1, &Reactor::virtual_clock()).unwrap();
     channel.submit(Request::new(1, Op::WriteZeroes { offset: 512, length: 600 << 10, fua: true }));
-    assert!(matches!(&poll(&mut *channel)[..], [Completion { tag: 1, buffer: Returned::Nothing, result: Ok(()) }]));
-    assert_eq!(asked(&script), ["write 262144 at 512", "write 262144 at 262656", "write 90112 at 524800", "flush"]);
+    assert!(matches!(
+        &poll(&mut *channel)[..],
+        [Completion { tag: 1, buffer: Returned::Nothing, result: Ok(()) }]
+    ));
+    assert_eq!(
+        asked(&script),
+        ["write 262144 at 512", "write 262144 at 262656", "write 90112 at 524800", "flush"]
+    );
 }
 
 #[test]
@@ -157,9 +174,11 @@ fn emulated_zeroes_keep_to_the_limits_below() {
     assert_eq!(poll(&mut *channel).len(), 1);
     assert_eq!(asked(&script), ["write 2048 at 0", "write 2048 at 2048", "write 1024 at 4096"]);
     // A range that is wrong is refused before any of it is written.
-    for (offset, length, kind) in
-        [(1 << 20, 1024, ErrorKind::OutOfRange), ((1 << 20) - 1024, 4096, ErrorKind::OutOfRange), (0, 512, ErrorKind::Misaligned)]
-    {
+    for (offset, length, kind) in [
+        (1 << 20, 1024, ErrorKind::OutOfRange),
+        ((1 << 20) - 1024, 4096, ErrorKind::OutOfRange),
+        (0, 512, ErrorKind::Misaligned),
+    ] {
         channel.submit(Request::new(2, Op::WriteZeroes { offset, length, fua: false }));
         assert_eq!(channel.in_flight(), 1);
         let done = poll(&mut *channel);
@@ -170,16 +189,24 @@ fn emulated_zeroes_keep_to_the_limits_below() {
 
 #[test]
 fn an_error_in_the_middle_ends_an_emulated_request_with_its_buffer() {
-    for (answers, expected) in
-        [(&[Answer::Fail][..], &["write 512 at 0"][..]), (&[Answer::Succeed, Answer::Fail], &["write 512 at 0", "flush"])]
-    {
+    for (answers, expected) in [
+        (&[Answer::Fail][..], &["write 512 at 0"][..]),
+        (&[Answer::Succeed, Answer::Fail], &["write 512 at 0", "flush"]),
+    ] {
         let (below, script) = scripted(volatile(1 << 20), answers);
         let mut channel = Emulated::over(below).open(1, &Reactor::virtual_clock()).unwrap();
         channel.submit(Request::new(3, write(0, 512, true)));
         let done = poll(&mut *channel);
-        let [Completion { tag: 3, buffer: Returned::Written(back), result: Err(error) }] = &done[..] else { panic!("{done:?}") };
+        let [Completion { tag: 3, buffer: Returned::Written(back), result: Err(error) }] =
+            &done[..]
+        else {
+            panic!("{done:?}")
+        };
         assert_eq!((back.len(), error.kind()), (512, ErrorKind::Media));
-        assert_eq!((asked(&script), channel.in_flight()), (expected.iter().map(ToString::to_string).collect(), 0));
+        assert_eq!(
+            (asked(&script), channel.in_flight()),
+            (expected.iter().map(ToString::to_string).collect(), 0)
+        );
     }
     let (below, script) = scripted(volatile(1 << 20), &[Answer::Succeed, Answer::Fail]);
     let mut channel = Emulated::over(below).open(1, &Reactor::virtual_clock()).unwrap();
@@ -198,7 +225,8 @@ fn what_a_device_does_itself_is_passed_on() {
     channel.submit(Request::new(1, Op::WriteZeroes { offset: 0, length: 1 << 20, fua: true }));
     poll(&mut *channel);
     assert_eq!(asked(&script), ["write zeroes 1048576 at 0", "flush"]);
-    let (below, script) = scripted(Info { zeroes: Support::None, discard: DiscardSupport::ReadsZero, ..native }, &[]);
+    let (below, script) =
+        scripted(Info { zeroes: Support::None, discard: DiscardSupport::ReadsZero, ..native }, &[]);
     let mut channel = Emulated::over(below).open(1, &Reactor::virtual_clock()).unwrap();
     channel.submit(Request::new(2, write(0, 512, true)));
     channel.submit(Request::new(3, Op::Discard { offset: 0, length: 512 }));
@@ -208,7 +236,10 @@ fn what_a_device_does_itself_is_passed_on() {
 
 #[test]
 fn counted_counts_requests_and_bytes_exactly() {
-    let (below, _) = scripted(Info { zeroes: Support::Native, discard: DiscardSupport::ReadsZero, ..volatile(1 << 20) }, &[Answer::Fail]);
+    let (below, _) = scripted(
+        Info { zeroes: Support::Native, discard: DiscardSupport::ReadsZero, ..volatile(1 << 20) },
+        &[Answer::Fail],
+    );
     let counted = Counted::over(below);
     let counters = counted.counters();
     let mut channel = counted.open(16, &Reactor::virtual_clock()).unwrap();
@@ -216,28 +247,49 @@ fn counted_counts_requests_and_bytes_exactly() {
     let read = |length| Op::Read { offset: 0, into: BufMut::zeroed(length) };
     let zeroes = Op::WriteZeroes { offset: 0, length: 4096, fua: false };
     let discard = Op::Discard { offset: 0, length: 4096 };
-    let operations = [read(512), read(1536), write(0, 4096, false), zeroes, discard, Op::Flush, Op::Flush, write(0, 512, false)];
+    let operations = [
+        read(512),
+        read(1536),
+        write(0, 4096, false),
+        zeroes,
+        discard,
+        Op::Flush,
+        Op::Flush,
+        write(0, 512, false),
+    ];
     for (op, tag) in operations.into_iter().zip(0..) {
         channel.submit(Request::new(tag, op));
     }
-    let expected = Traffic { reads: 2, read_bytes: 2048, writes: 2, written_bytes: 4608, flushes: 2 };
+    let expected =
+        Traffic { reads: 2, read_bytes: 2048, writes: 2, written_bytes: 4608, flushes: 2 };
     assert_eq!(counters.read(), expected, "counted when submitted, whatever comes of it");
     assert_eq!((channel.in_flight(), poll(&mut *channel).len(), counters.read()), (8, 8, expected));
     // Channels of one device count together.
     let mut second = counted.open(1, &Reactor::virtual_clock()).unwrap();
     second.submit(Request::new(0, read(1024)));
-    assert_eq!(counters.read().since(&expected), Traffic { reads: 1, read_bytes: 1024, ..Traffic::default() });
+    assert_eq!(
+        counters.read().since(&expected),
+        Traffic { reads: 1, read_bytes: 1024, ..Traffic::default() }
+    );
     assert_eq!(counted.describe().to_string(), "scripted:");
 }
 
 #[test]
 fn blocking_cuts_long_slices_and_brings_errors() {
-    let (device, script) = scripted(Info { max_request_bytes: 2560, block_bytes: 1024, ..volatile(1 << 20) }, &[]);
+    let (device, script) =
+        scripted(Info { max_request_bytes: 2560, block_bytes: 1024, ..volatile(1 << 20) }, &[]);
     let mut channel = Blocking::open(&*device, &Reactor::virtual_clock()).unwrap();
     channel.write_slice(1024, &[1; 5120]).unwrap();
     channel.read_slice(0, &mut [0; 3072]).unwrap();
     channel.flush().unwrap();
-    let expected = ["write 2048 at 1024", "write 2048 at 3072", "write 1024 at 5120", "read 2048 at 0", "read 1024 at 2048", "flush"];
+    let expected = [
+        "write 2048 at 1024",
+        "write 2048 at 3072",
+        "write 1024 at 5120",
+        "read 2048 at 0",
+        "read 1024 at 2048",
+        "flush",
+    ];
     assert_eq!(asked(&script), expected);
     script.lock().unwrap().answers.extend([Answer::Succeed, Answer::Fail]);
     assert_eq!(channel.write_slice(0, &[1; 8192]).unwrap_err().kind(), ErrorKind::Media);
@@ -251,7 +303,10 @@ fn blocking_does_not_wait_for_ever() {
     let reactor = Reactor::virtual_clock();
     let mut channel = Blocking::open(&*device, &reactor).unwrap();
     let error = channel.flush().unwrap_err();
-    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::TimedOut, "no answer to a flush for 20 minutes"));
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::TimedOut, "no answer to a flush for 20 minutes")
+    );
     // The late answer to that flush must not be taken for one to the next request.
     let error = channel.read(0, BufMut::zeroed(512)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
@@ -316,14 +371,19 @@ fn blocking_waits_while_other_channels_have_answers() {
     assert_eq!(done.iter().map(|completion| completion.tag).collect::<Vec<_>>(), [7]);
 }
 
-/// Whether `Checked` over a device with this script panics while `owner` uses it; the panic's text is in the result.
+/// Whether `Checked` over a device with this script panics while `owner` uses it; the panic's text
+/// is in the result.
 fn checked(answers: &[Answer], owner: impl FnOnce(&mut dyn Channel)) -> Result<(), String> {
     let (below, _) = scripted(Info { max_request_bytes: 8192, ..Info::plain(1 << 20) }, answers);
     let device = Checked::over(below);
     let mut channel = device.open(2, &Reactor::virtual_clock()).unwrap();
-    catch_unwind(AssertUnwindSafe(|| owner(&mut *channel))).map_err(|panic| match panic.downcast::<String>() {
-        Ok(text) => *text,
-        Err(panic) => panic.downcast::<&str>().map_or_else(|_| "(no text)".to_owned(), |text| (*text).to_owned()),
+    catch_unwind(AssertUnwindSafe(|| owner(&mut *channel))).map_err(|panic| {
+        match panic.downcast::<String>() {
+            Ok(text) => *text,
+            Err(panic) => panic
+                .downcast::<&str>()
+                .map_or_else(|_| "(no text)".to_owned(), |text| (*text).to_owned()),
+        }
     })
 }
 
@@ -363,8 +423,11 @@ fn checked_catches_each_mistake_from_above() {
         let text = checked(&[], submit(op)).unwrap_err();
         assert!(text.contains("came from above") && text.contains(expected), "{text}");
     }
-    let flushes =
-        |tags: &'static [u64]| move |channel: &mut dyn Channel| tags.iter().for_each(|&tag| channel.submit(Request::new(tag, Op::Flush)));
+    let flushes = |tags: &'static [u64]| {
+        move |channel: &mut dyn Channel| {
+            tags.iter().for_each(|&tag| channel.submit(Request::new(tag, Op::Flush)))
+        }
+    };
     assert!(checked(&[], flushes(&[1, 2, 3])).unwrap_err().contains("more than 2 requests"));
     assert!(checked(&[], flushes(&[1, 1])).unwrap_err().contains("tag 1 is in flight"));
     checked(&[], flushes(&[1, 2])).unwrap();
@@ -383,9 +446,14 @@ fn checked_catches_each_mistake_from_below() {
         (Answer::NoBuffer, write(0, 512, false)),
     ] {
         let text = checked(&[answer], submit(op)).unwrap_err();
-        assert!(text.contains("came back twice, unasked, or with another buffer"), "{answer:?}: {text}");
+        assert!(
+            text.contains("came back twice, unasked, or with another buffer"),
+            "{answer:?}: {text}"
+        );
     }
-    assert!(checked(&[Answer::Uncounted], submit(Op::Flush)).unwrap_err().contains("count in flight"));
+    assert!(
+        checked(&[Answer::Uncounted], submit(Op::Flush)).unwrap_err().contains("count in flight")
+    );
 }
 
 #[test]
@@ -393,7 +461,13 @@ fn checked_looks_at_the_sizes_of_a_device_and_at_the_depth() {
     let plain = Info::plain(1 << 20);
     for wrong in [
         Info { block_bytes: 256, ..plain.clone() },
-        Info { block_bytes: 1536, size_bytes: 1536 * 8, optimal_bytes: 1536, max_request_bytes: 1536, ..plain.clone() },
+        Info {
+            block_bytes: 1536,
+            size_bytes: 1536 * 8,
+            optimal_bytes: 1536,
+            max_request_bytes: 1536,
+            ..plain.clone()
+        },
         Info { size_bytes: 1000, ..plain.clone() },
         Info { max_request_bytes: 1000, ..plain.clone() },
         Info { optimal_bytes: 0, ..plain.clone() },
@@ -403,5 +477,8 @@ fn checked_looks_at_the_sizes_of_a_device_and_at_the_depth() {
     }
     let (device, _) = scripted(plain, &[]);
     let device = Checked::over(device);
-    assert!(catch_unwind(AssertUnwindSafe(|| device.open(0, &Reactor::virtual_clock()).is_ok())).is_err());
+    assert!(
+        catch_unwind(AssertUnwindSafe(|| device.open(0, &Reactor::virtual_clock()).is_ok()))
+            .is_err()
+    );
 }

@@ -1,4 +1,5 @@
-//! The plain values: what `Info` permits, what errors say, what a stack prints as, what requests carry.
+//! The plain values: what `Info` permits, what errors say, what a stack prints as, what requests
+//! carry.
 
 mod cases;
 
@@ -15,7 +16,12 @@ fn info() -> Info {
 }
 
 fn able() -> Info {
-    Info { fua: Support::Native, zeroes: Support::Emulated, discard: DiscardSupport::Indeterminate, ..info() }
+    Info {
+        fua: Support::Native,
+        zeroes: Support::Emulated,
+        discard: DiscardSupport::Indeterminate,
+        ..info()
+    }
 }
 
 fn read(offset: u64, length: u64) -> Op {
@@ -46,7 +52,12 @@ fn which_requests_a_device_takes() {
         (line!(), info(), read(1 << 20, BLOCK), Some(OutOfRange)),
         (line!(), info(), write((1 << 20) - BLOCK, 2 * BLOCK, false), Some(OutOfRange)),
         (line!(), info(), read(u64::MAX - BLOCK + 1, BLOCK), Some(OutOfRange)),
-        (line!(), able(), zeroes(u64::MAX - BLOCK + 1, u64::MAX - BLOCK + 1, false), Some(OutOfRange)),
+        (
+            line!(),
+            able(),
+            zeroes(u64::MAX - BLOCK + 1, u64::MAX - BLOCK + 1, false),
+            Some(OutOfRange),
+        ),
         (line!(), info(), read(0, 65536 + BLOCK), Some(Invalid)),
         (line!(), info(), write(0, 65536 + BLOCK, false), Some(Invalid)),
         // What carries no data may be as long as the device.
@@ -70,7 +81,11 @@ fn which_requests_a_device_takes() {
         // The range comes first: it is wrong on any device.
         (line!(), read_only(), write(1, BLOCK, false), Some(Misaligned)),
     ] {
-        assert_eq!(info.check(&op).err().map(|error| error.kind()), expected, "case of line {line}");
+        assert_eq!(
+            info.check(&op).err().map(|error| error.kind()),
+            expected,
+            "case of line {line}"
+        );
     }
 }
 
@@ -87,20 +102,30 @@ fn refusals_name_the_numbers() {
 fn a_plain_device_is_consistent_with_itself() {
     let plain = Info::plain(4096);
     assert_eq!((plain.block_bytes, plain.size_bytes, plain.stores_data), (512, 4096, true));
-    assert!(plain.max_request_bytes.is_multiple_of(plain.block_bytes) && plain.optimal_bytes.is_multiple_of(plain.block_bytes));
-    assert_eq!([Support::None, Support::Emulated, Support::Native].map(|value| value.to_string()), ["none", "emulated", "native"]);
+    assert!(
+        plain.max_request_bytes.is_multiple_of(plain.block_bytes)
+            && plain.optimal_bytes.is_multiple_of(plain.block_bytes)
+    );
+    assert_eq!(
+        [Support::None, Support::Emulated, Support::Native].map(|value| value.to_string()),
+        ["none", "emulated", "native"]
+    );
     let discards = [DiscardSupport::None, DiscardSupport::Indeterminate, DiscardSupport::ReadsZero];
     assert_eq!(discards.map(|value| value.to_string()), ["none", "indeterminate", "reads zero"]);
 }
 
 #[test]
 fn errors_tell_place_and_cause_in_one_line() {
-    let error = Error::new(ErrorKind::Media, "4096 bytes at 0 cannot be read").at("file:a.img").at("member 2");
+    let error = Error::new(ErrorKind::Media, "4096 bytes at 0 cannot be read")
+        .at("file:a.img")
+        .at("member 2");
     assert_eq!(error.to_string(), "member 2: file:a.img: 4096 bytes at 0 cannot be read");
     assert_eq!(format!("{error:?}"), "Media(member 2: file:a.img: 4096 bytes at 0 cannot be read)");
     assert_eq!(error.kind(), ErrorKind::Media);
     assert!(error.source().is_none());
-    let caused = Error::with_source(ErrorKind::Corrupt, "the superblock", io::Error::other("bad sum")).at("file:b.img");
+    let caused =
+        Error::with_source(ErrorKind::Corrupt, "the superblock", io::Error::other("bad sum"))
+            .at("file:b.img");
     assert_eq!(caused.to_string(), "file:b.img: the superblock: bad sum");
     assert_eq!(caused.source().unwrap().to_string(), "bad sum");
     let repeated = caused.repeat();
@@ -177,8 +202,9 @@ fn operations_name_themselves_and_give_their_buffer_back() {
             Returned::Written(buffer) => Some(buffer.len()),
             Returned::Nothing => None,
         };
-        let expected =
-            range.map(|(_, length)| length as usize).filter(|_| name.starts_with("read") || name == "write" || name.ends_with("FUA"));
+        let expected = range
+            .map(|(_, length)| length as usize)
+            .filter(|_| name.starts_with("read") || name == "write" || name.ends_with("FUA"));
         assert_eq!((completion.tag, length), (77, expected), "{name}");
     }
 }

@@ -1,27 +1,37 @@
-//! A channel of our own for superblocks, indexes and samples: whoever opens a device has no reactor yet.
+//! A channel of our own for superblocks, indexes and samples: whoever opens a device has no reactor
+//! yet.
 
 use block::{Blocking, BufMut, Device, Error, ErrorKind, Info, Reactor};
 
 /// How much is read at a time.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// A channel on a clock of its own: the virtual one, or the real one for a device that needs the kernel.
+/// A channel on a clock of its own: the virtual one, or the real one for a device that needs the
+/// kernel.
 pub(crate) fn open_beside(device: &dyn Device) -> Result<Blocking, Error> {
     match Blocking::open(device, &Reactor::virtual_clock()) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
-            let reactor = Reactor::wall().map_err(|error| Error::from_io("an io_uring for the metadata", error))?;
+            let reactor = Reactor::wall()
+                .map_err(|error| Error::from_io("an io_uring for the metadata", error))?;
             Blocking::open(device, &reactor)
         }
         opened => opened,
     }
 }
 
-/// Where the first byte from `offset` on lies, in bytes, that is not zero, in whole blocks up to `end`, of a device that is like `info`.
+/// Where the first byte from `offset` on lies, in bytes, that is not zero, in whole blocks up to
+/// `end`, of a device that is like `info`.
 ///
 /// # Errors
 /// Whatever the device says.
-pub(crate) fn first_nonzero(channel: &mut Blocking, info: &Info, offset: u64, end: u64) -> Result<Option<u64>, Error> {
-    // Many bytes at a time, and into the same buffer: a store is looked through whenever one is made.
+pub(crate) fn first_nonzero(
+    channel: &mut Blocking,
+    info: &Info,
+    offset: u64,
+    end: u64,
+) -> Result<Option<u64>, Error> {
+    // Many bytes at a time, and into the same buffer: a store is looked through whenever one is
+    // made.
     const ZEROES: [u8; 4096] = [0; 4096];
     let block = u64::from(info.block_bytes);
     let piece = PIECE_BYTES.max(block).min(u64::from(info.max_request_bytes) / block * block);
@@ -34,7 +44,10 @@ pub(crate) fn first_nonzero(channel: &mut Blocking, info: &Info, offset: u64, en
         let mut at = start;
         for bytes in buffer.slices().flat_map(|bytes| bytes.chunks(ZEROES.len())) {
             if *bytes != ZEROES[..bytes.len()] {
-                return Ok(bytes.iter().position(|&byte| byte != 0).map(|position| at + position as u64));
+                return Ok(bytes
+                    .iter()
+                    .position(|&byte| byte != 0)
+                    .map(|position| at + position as u64));
             }
             at += bytes.len() as u64;
         }

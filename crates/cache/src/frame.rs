@@ -1,4 +1,5 @@
-//! What superblocks and pages of stores and deltas have in common as bytes; drawn in `docs/formats`.
+//! What superblocks and pages of stores and deltas have in common as bytes; drawn in
+//! `docs/formats`.
 //!
 //! ```text
 //!   superblock   0 magic   16 version   20 …   NAME_AT name, zeroes   508 crc32c of all before   512
@@ -31,12 +32,14 @@ pub(crate) struct Frame {
     pub(crate) name: &'static str,
     /// Said when the magic is another.
     pub(crate) foreign: &'static str,
-    /// Where the stack text of the device below stands. Numbers of 8 bytes stand between 32 and here.
+    /// Where the stack text of the device below stands. Numbers of 8 bytes stand between 32 and
+    /// here.
     pub(crate) name_at: usize,
 }
 
 impl Frame {
-    /// Fills a block: numbers of 4 bytes from 20 on, of 8 bytes from 32 on, and as much of the name as there is room for.
+    /// Fills a block: numbers of 4 bytes from 20 on, of 8 bytes from 32 on, and as much of the name
+    /// as there is room for.
     pub(crate) fn encode(&self, words: &[u32], longs: &[u64], name: &str, block: &mut [u8]) {
         block.fill(0);
         block[..16].copy_from_slice(self.magic);
@@ -56,7 +59,8 @@ impl Frame {
     /// The name in a block whose frame is right; `None` when the block is all zero.
     ///
     /// # Errors
-    /// [`ErrorKind::Refused`] for something else or another version, [`ErrorKind::Corrupt`] for a damaged one.
+    /// [`ErrorKind::Refused`] for something else or another version, [`ErrorKind::Corrupt`] for a
+    /// damaged one.
     pub(crate) fn decode(&self, block: &[u8]) -> Result<Option<String>, Error> {
         if block.iter().all(|&byte| byte == 0) {
             return Ok(None);
@@ -68,10 +72,19 @@ impl Frame {
             return Err(corrupt("the superblock's checksum is wrong"));
         }
         if word(block, 16) != self.version {
-            let text = format!("{} of version {}; this raidloom knows version {}", self.name, word(block, 16), self.version);
+            let text = format!(
+                "{} of version {}; this raidloom knows version {}",
+                self.name,
+                word(block, 16),
+                self.version
+            );
             return Err(Error::new(ErrorKind::Refused, text));
         }
-        Ok(Some(String::from_utf8_lossy(&block[self.name_at..CHECKSUM_AT]).trim_end_matches('\0').to_owned()))
+        Ok(Some(
+            String::from_utf8_lossy(&block[self.name_at..CHECKSUM_AT])
+                .trim_end_matches('\0')
+                .to_owned(),
+        ))
     }
 }
 

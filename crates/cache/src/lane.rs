@@ -14,7 +14,12 @@ pub(crate) struct Lane {
 
 impl Lane {
     pub(crate) fn open(device: &dyn Device, depth: u32, reactor: &Reactor) -> Result<Lane, Error> {
-        Ok(Lane { channel: Ok(device.open(depth, reactor)?), depth, sent: 0, waiting: VecDeque::new() })
+        Ok(Lane {
+            channel: Ok(device.open(depth, reactor)?),
+            depth,
+            sent: 0,
+            waiting: VecDeque::new(),
+        })
     }
 
     /// A lane to a device that cannot be opened: every command fails with its error.
@@ -58,7 +63,9 @@ impl Lane {
                     channel.submit(request);
                 }
             }
-            Err(error) => done.extend(self.waiting.drain(..).map(|request| request.complete(Err(error.repeat())))),
+            Err(error) => done.extend(
+                self.waiting.drain(..).map(|request| request.complete(Err(error.repeat()))),
+            ),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! One answer for caches and overlays: is the device below still the one that it was, and unchanged since?
+//! One answer for caches and overlays: is the device below still the one that it was, and unchanged
+//! since?
 //!
 //! ```text
 //!   facts of each file and disk below   same    ──> unchanged
@@ -7,8 +8,9 @@
 //!   sample of the data                  differs ──> changed, unless the facts say that nobody wrote
 //! ```
 //!
-//! A sample alone can say no, and never yes: most of a device lies between its places. The facts come from whoever knows files
-//! and disks, as plain numbers; where they lie on a store or a delta is drawn in `docs/formats/overlay.md`.
+//! A sample alone can say no, and never yes: most of a device lies between its places. The facts
+//! come from whoever knows files and disks, as plain numbers; where they lie on a store or a delta
+//! is drawn in `docs/formats/overlay.md`.
 
 use block::{Blocking, BufMut, Device, Error, ErrorKind};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -16,12 +18,14 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use crate::beside::open_beside;
 use crate::frame::{long, word};
 
-/// What is known of one file or disk besides its data. The numbers are compared and mean nothing by themselves.
+/// What is known of one file or disk besides its data. The numbers are compared and mean nothing by
+/// themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeafFacts {
     /// Which one it is; 0 where that cannot be known.
     pub identity: u64,
-    /// As long as this is the same, `state` can be compared: the kernel's counters begin again with each start of the machine.
+    /// As long as this is the same, `state` can be compared: the kernel's counters begin again with
+    /// each start of the machine.
     pub epoch: u64,
     /// Another one after every write; 0 where nothing tells.
     pub state: u64,
@@ -32,7 +36,8 @@ pub struct LeafFacts {
 pub struct Facts {
     /// The files and disks.
     pub leaves: Vec<LeafFacts>,
-    /// The user vouches for the device: unless a sample of its data says otherwise, it counts as unchanged.
+    /// The user vouches for the device: unless a sample of its data says otherwise, it counts as
+    /// unchanged.
     pub believe_sample: bool,
 }
 
@@ -45,11 +50,15 @@ impl Facts {
 
     /// What is known without what writes move: for a device that is about to be written.
     pub(crate) fn in_use(&self) -> Vec<LeafFacts> {
-        self.leaves.iter().map(|leaf| LeafFacts { identity: leaf.identity, epoch: 0, state: 0 }).collect()
+        self.leaves
+            .iter()
+            .map(|leaf| LeafFacts { identity: leaf.identity, epoch: 0, state: 0 })
+            .collect()
     }
 }
 
-/// Whether a device is what it was; what is not sure says why, in words that go on from "the device below …".
+/// Whether a device is what it was; what is not sure says why, in words that go on from "the device
+/// below …".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Unchanged,
@@ -82,27 +91,42 @@ impl Witness {
         Witness { generation, sample: 0, leaves: facts.in_use() }
     }
 
-    /// Reads it; `None` when there is none, or one of another time, or a damaged one: then nothing is known.
-    pub(crate) fn read(channel: &mut Blocking, offset: u64, generation: u64) -> Result<Option<Witness>, Error> {
+    /// Reads it; `None` when there is none, or one of another time, or a damaged one: then nothing
+    /// is known.
+    pub(crate) fn read(
+        channel: &mut Blocking,
+        offset: u64,
+        generation: u64,
+    ) -> Result<Option<Witness>, Error> {
         let mut bytes = vec![0; WITNESS_BYTES_MAX];
         // Most are short.
         let (head, rest) = bytes.split_at_mut(WITNESS_BYTES_MAX / 16);
         channel.read_slice(offset, head)?;
-        if head[..16] == *MAGIC && HEADER_BYTES + LEAF_BYTES * word(head, 20) as usize > head.len() {
+        if head[..16] == *MAGIC && HEADER_BYTES + LEAF_BYTES * word(head, 20) as usize > head.len()
+        {
             channel.read_slice(offset + head.len() as u64, rest)?;
         }
         Ok(Witness::decode(&bytes).filter(|witness| witness.generation == generation))
     }
 
     /// Whether there is one, of whatever time and however damaged.
-    pub(crate) fn is_at(channel: &mut Blocking, offset: u64, block_bytes: u32) -> Result<bool, Error> {
+    pub(crate) fn is_at(
+        channel: &mut Blocking,
+        offset: u64,
+        block_bytes: u32,
+    ) -> Result<bool, Error> {
         let mut head = vec![0; block_bytes as usize];
         channel.read_slice(offset, &mut head)?;
         Ok(head[..16] == *MAGIC)
     }
 
     /// Writes it, in whole blocks. It is durable after the next flush.
-    pub(crate) fn write(&self, channel: &mut Blocking, offset: u64, block_bytes: u32) -> Result<(), Error> {
+    pub(crate) fn write(
+        &self,
+        channel: &mut Blocking,
+        offset: u64,
+        block_bytes: u32,
+    ) -> Result<(), Error> {
         let mut bytes = self.encode();
         bytes.resize(bytes.len().next_multiple_of(block_bytes as usize), 0);
         channel.write_slice(offset, &bytes)
@@ -129,27 +153,47 @@ impl Witness {
 
     fn decode(bytes: &[u8]) -> Option<Witness> {
         let end = HEADER_BYTES.checked_add(LEAF_BYTES.checked_mul(word(bytes, 20) as usize)?)?;
-        if bytes[..16] != *MAGIC || end > bytes.len() || word(bytes, 16) != crc32c::crc32c(&bytes[20..end]) {
+        if bytes[..16] != *MAGIC
+            || end > bytes.len()
+            || word(bytes, 16) != crc32c::crc32c(&bytes[20..end])
+        {
             return None;
         }
-        let leaf = |place: &[u8]| LeafFacts { identity: long(place, 0), epoch: long(place, 8), state: long(place, 16) };
+        let leaf = |place: &[u8]| LeafFacts {
+            identity: long(place, 0),
+            epoch: long(place, 8),
+            state: long(place, 16),
+        };
         let leaves = bytes[HEADER_BYTES..end].chunks(LEAF_BYTES).map(leaf).collect();
         Some(Witness { generation: long(bytes, 24), sample: long(bytes, 32), leaves })
     }
 }
 
-/// Compares what was known with what is known now. `samples_agree` is `None` where no sample was taken then.
+/// Compares what was known with what is known now. `samples_agree` is `None` where no sample was
+/// taken then.
 pub(crate) fn compare(then: Option<&Witness>, now: &Facts, samples_agree: Option<bool>) -> Answer {
     let by_facts = by_facts(then.map_or(&[], |witness| &witness.leaves), &now.leaves);
     match (samples_agree, by_facts) {
-        (Some(true) | None, Answer::Unknown(_) | Answer::Changed(_) | Answer::Another(_)) if now.believe_sample => Answer::Unchanged,
-        (Some(false), Answer::Unchanged) => Answer::Unknown(
-            "reads otherwise than it did, though nobody has written to it: a place could not be read then or cannot be now".to_owned(),
-        ),
-        (Some(false), Answer::Unknown(_)) if is_known(then) => Answer::Changed("was written to in the meantime".to_owned()),
-        (Some(false), Answer::Unknown(_) | Answer::Another(_)) => {
-            Answer::Another("holds other data: it is another device, or somebody has written to it in the meantime".to_owned())
+        (Some(true) | None, Answer::Unknown(_) | Answer::Changed(_) | Answer::Another(_))
+            if now.believe_sample =>
+        {
+            Answer::Unchanged
         }
+        (Some(false), Answer::Unchanged) => Answer::Unknown(
+            "reads otherwise than it did, though nobody has written to it: a place could not be \
+            read then or cannot be now"
+                .to_owned(),
+        ),
+        (Some(false), Answer::Unknown(_)) if is_known(then) => Answer::Changed(
+            "was written to in \
+            the meantime"
+                .to_owned(),
+        ),
+        (Some(false), Answer::Unknown(_) | Answer::Another(_)) => Answer::Another(
+            "holds other data: it is another device, or somebody has written to it \
+                in the meantime"
+                .to_owned(),
+        ),
         (_, answer) => answer,
     }
 }
@@ -185,7 +229,9 @@ fn by_facts(then: &[LeafFacts], now: &[LeafFacts]) -> Answer {
     } else if found > 0 && found < then.len().max(now.len()) {
         Answer::Unknown("has not all the members that it had".to_owned())
     } else if found > 0 {
-        Answer::Unknown("is the same, but nothing tells whether it was written to in the meantime".to_owned())
+        Answer::Unknown(
+            "is the same, but nothing tells whether it was written to in the meantime".to_owned(),
+        )
     } else {
         Answer::Unknown("cannot be told from another one".to_owned())
     }
@@ -200,23 +246,29 @@ pub(crate) fn fingerprint(device: &dyn Device, block_bytes: u32) -> Result<u64, 
     let (block, size_bytes) = (u64::from(block_bytes), device.info().size_bytes);
     let sample_bytes = SAMPLE_BYTES.max(block);
     let places: Vec<(u64, u64)> = if size_bytes <= SAMPLES * sample_bytes {
-        (0..size_bytes).step_by(sample_bytes as usize).map(|offset| (offset, sample_bytes.min(size_bytes - offset))).collect()
+        (0..size_bytes)
+            .step_by(sample_bytes as usize)
+            .map(|offset| (offset, sample_bytes.min(size_bytes - offset)))
+            .collect()
     } else {
         let last = size_bytes - sample_bytes;
         // In 128 bits: the product of a large device's size passes 64.
-        let place = |number: u64| (u128::from(last) * u128::from(number) / u128::from(SAMPLES - 1)) as u64 / block * block;
+        let place = |number: u64| {
+            (u128::from(last) * u128::from(number) / u128::from(SAMPLES - 1)) as u64 / block * block
+        };
         (0..SAMPLES).map(|number| (place(number), sample_bytes)).collect()
     };
     hash_of(device, &places)
 }
 
-/// How much behind the start of a device, and of each partition, is looked at: ext4, XFS, btrfs, LVM, LUKS and md keep there
-/// what they change when they are used.
+/// How much behind the start of a device, and of each partition, is looked at: ext4, XFS, btrfs,
+/// LVM, LUKS and md keep there what they change when they are used.
 const HEAD_BYTES: u64 = 128 << 10;
 /// Where the first partition is nearly always, and where btrfs has its second superblock.
 const MIB: u64 = 1 << 20;
 
-/// A hash of the places where partition tables and file systems keep what changes when they are used (docs/formats/overlay.md).
+/// A hash of the places where partition tables and file systems keep what changes when they are
+/// used (docs/formats/overlay.md).
 pub(crate) fn sample(device: &dyn Device, block_bytes: u32) -> Result<u64, Error> {
     let (block, size_bytes) = (u64::from(block_bytes), device.info().size_bytes);
     let mut places = vec![(0, 2 * HEAD_BYTES), (size_bytes.saturating_sub(HEAD_BYTES), HEAD_BYTES)];
@@ -251,9 +303,12 @@ fn hash_of(device: &dyn Device, places: &[(u64, u64)]) -> Result<u64, Error> {
     let longest = HEAD_BYTES.min(device.info().max_request_bytes.into());
     for &(start, length) in places {
         for offset in (start..start + length).step_by(longest as usize) {
-            match channel.read(offset, BufMut::zeroed(longest.min(start + length - offset) as usize)) {
+            match channel
+                .read(offset, BufMut::zeroed(longest.min(start + length - offset) as usize))
+            {
                 Ok(bytes) => bytes.slices().for_each(|slice| hash.update(slice)),
-                // A place that is lost is lost the next time too; whoever rescues data may have many.
+                // A place that is lost is lost the next time too; whoever rescues data may have
+                // many.
                 Err(error) if error.kind() == ErrorKind::Media => hash.update(&[0xff; 4]),
                 Err(error) => return Err(error),
             }
@@ -262,8 +317,8 @@ fn hash_of(device: &dyn Device, places: &[(u64, u64)]) -> Result<u64, Error> {
     Ok(hash.digest())
 }
 
-/// Where the partitions begin that a table on the device names, in bytes: at most 4 of an MBR, 128 of a GPT. What is no table,
-/// or a damaged one, has none.
+/// Where the partitions begin that a table on the device names, in bytes: at most 4 of an MBR, 128
+/// of a GPT. What is no table, or a damaged one, has none.
 fn partitions(device: &dyn Device, size_bytes: u64) -> Result<Vec<u64>, Error> {
     const GPT_ENTRIES_MAX: u64 = 128;
     let mut head = vec![0; (64 << 10).min(size_bytes) as usize];
@@ -277,10 +332,20 @@ fn partitions(device: &dyn Device, size_bytes: u64) -> Result<Vec<u64>, Error> {
         if head.len() < at + 92 || head[at..at + 8] != *b"EFI PART" {
             continue;
         }
-        let (entries, entry_bytes) = (long(&head, at + 72).saturating_mul(sector), u64::from(word(&head, at + 84)));
+        let (entries, entry_bytes) =
+            (long(&head, at + 72).saturating_mul(sector), u64::from(word(&head, at + 84)));
         for number in 0..u64::from(word(&head, at + 80)).min(GPT_ENTRIES_MAX) {
-            let Some(place) = number.checked_mul(entry_bytes).and_then(|place| place.checked_add(entries)) else { break };
-            let Some(entry) = usize::try_from(place).ok().and_then(|place| head.get(place..place.checked_add(40)?)) else { break };
+            let Some(place) =
+                number.checked_mul(entry_bytes).and_then(|place| place.checked_add(entries))
+            else {
+                break;
+            };
+            let Some(entry) = usize::try_from(place)
+                .ok()
+                .and_then(|place| head.get(place..place.checked_add(40)?))
+            else {
+                break;
+            };
             if entry[..16].iter().any(|&byte| byte != 0) {
                 starts.push(long(entry, 32).saturating_mul(sector));
             }
@@ -310,7 +375,11 @@ mod tests {
 
     fn answer(then: &[LeafFacts], now: &[LeafFacts], samples_agree: Option<bool>) -> Answer {
         let witness = Witness { generation: 1, sample: 1, leaves: then.to_vec() };
-        compare(Some(&witness), &Facts { leaves: now.to_vec(), believe_sample: false }, samples_agree)
+        compare(
+            Some(&witness),
+            &Facts { leaves: now.to_vec(), believe_sample: false },
+            samples_agree,
+        )
     }
 
     #[test]
@@ -330,13 +399,25 @@ mod tests {
             (vec![a], vec![a, b]),
             (vec![a, b], vec![a, leaf(3, 20)]),
         ] {
-            assert!(matches!(answer(&then, &now, Some(true)), Answer::Unknown(_)), "{then:?} {now:?}");
-            assert!(matches!(answer(&then, &now, Some(false)), Answer::Changed(_) | Answer::Another(_)), "{then:?} {now:?}");
+            assert!(
+                matches!(answer(&then, &now, Some(true)), Answer::Unknown(_)),
+                "{then:?} {now:?}"
+            );
+            assert!(
+                matches!(answer(&then, &now, Some(false)), Answer::Changed(_) | Answer::Another(_)),
+                "{then:?} {now:?}"
+            );
         }
         assert!(matches!(answer(&[a, b], &[a, leaf(2, 21)], Some(true)), Answer::Changed(_)));
-        assert!(matches!(answer(&[a, b], &[leaf(2, 21)], Some(true)), Answer::Changed(_)), "one is missing, the other was written");
+        assert!(
+            matches!(answer(&[a, b], &[leaf(2, 21)], Some(true)), Answer::Changed(_)),
+            "one is missing, the other was written"
+        );
         assert!(matches!(answer(&[a], &[b], Some(true)), Answer::Another(_)));
-        assert!(matches!(answer(&[a], &[a], Some(false)), Answer::Unknown(_)), "a place that cannot be read");
+        assert!(
+            matches!(answer(&[a], &[a], Some(false)), Answer::Unknown(_)),
+            "a place that cannot be read"
+        );
     }
 
     #[test]
@@ -345,15 +426,26 @@ mod tests {
         let now = Facts { leaves: vec![leaf(2, 11)], believe_sample: true };
         assert_eq!(compare(Some(&witness), &now, Some(true)), Answer::Unchanged);
         assert!(matches!(compare(Some(&witness), &now, Some(false)), Answer::Another(_)));
-        assert_eq!(compare(Some(&witness), &now, None), Answer::Unchanged, "there is no sample that says otherwise");
+        assert_eq!(
+            compare(Some(&witness), &now, None),
+            Answer::Unchanged,
+            "there is no sample that says otherwise"
+        );
     }
 
     #[test]
     fn a_witness_comes_back_from_where_the_table_says_it_lies_and_every_damaged_byte_is_noticed() {
-        let witness = Witness { generation: 9, sample: 0x1234, leaves: vec![leaf(1, 2), leaf(3, 4)] };
+        let witness =
+            Witness { generation: 9, sample: 0x1234, leaves: vec![leaf(1, 2), leaf(3, 4)] };
         let mut bytes = witness.encode();
-        assert_eq!((&bytes[..16], word(&bytes, 20), long(&bytes, 24), long(&bytes, 32)), (&MAGIC[..], 2, 9, 0x1234));
-        assert_eq!((long(&bytes, 40), long(&bytes, 48), long(&bytes, 56), long(&bytes, 64)), (1, 7, 2, 3));
+        assert_eq!(
+            (&bytes[..16], word(&bytes, 20), long(&bytes, 24), long(&bytes, 32)),
+            (&MAGIC[..], 2, 9, 0x1234)
+        );
+        assert_eq!(
+            (long(&bytes, 40), long(&bytes, 48), long(&bytes, 56), long(&bytes, 64)),
+            (1, 7, 2, 3)
+        );
         assert_eq!(bytes.len(), 88);
         assert_eq!(Witness::decode(&bytes), Some(witness));
         for at in 0..bytes.len() {

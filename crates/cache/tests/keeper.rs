@@ -1,4 +1,5 @@
-//! What a keeper does for a cache: writing out when nobody asks for anything or too much is dirty, and changes of size.
+//! What a keeper does for a cache: writing out when nobody asks for anything or too much is dirty,
+//! and changes of size.
 
 mod common;
 
@@ -6,7 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Blocking, Checked, Device, Emulated, ErrorKind, Info, Reactor, Support, Time};
-use cache::{Cache, CacheHandle, CacheKeeper, CacheMode, CacheOptions, CacheStatus, Facts, KeepingOptions, PolicyKind};
+use cache::{
+    Cache, CacheHandle, CacheKeeper, CacheMode, CacheOptions, CacheStatus, Facts, KeepingOptions,
+    PolicyKind,
+};
 use reactor::derive_seed;
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
@@ -15,7 +19,8 @@ use testkit::{Fault, Memory, conformance};
 use common::{KeptByThread, Restless, able, blocking, slow};
 
 const BLOCK: u64 = 4096;
-const MODES: [CacheMode; 3] = [CacheMode::WriteBack, CacheMode::WriteThrough, CacheMode::WriteAround];
+const MODES: [CacheMode; 3] =
+    [CacheMode::WriteBack, CacheMode::WriteThrough, CacheMode::WriteAround];
 
 fn cache(slots: u64, room: u64, lower: Arc<dyn Device>, options: CacheOptions) -> Cache {
     let store = Checked::over(Arc::new(Memory::with(able(room * BLOCK))));
@@ -23,11 +28,17 @@ fn cache(slots: u64, room: u64, lower: Arc<dyn Device>, options: CacheOptions) -
 }
 
 fn write_back(keeping: KeepingOptions) -> CacheOptions {
-    CacheOptions { mode: CacheMode::WriteBack, policy: PolicyKind::Lru, keeping, ..CacheOptions::default() }
+    CacheOptions {
+        mode: CacheMode::WriteBack,
+        policy: PolicyKind::Lru,
+        keeping,
+        ..CacheOptions::default()
+    }
 }
 
 /// Never for idleness, and not before half of the cache is dirty.
-const CALM: KeepingOptions = KeepingOptions { idle: None, high_percent: 50, low_percent: 50, rate_bytes_per_second: None };
+const CALM: KeepingOptions =
+    KeepingOptions { idle: None, high_percent: 50, low_percent: 50, rate_bytes_per_second: None };
 
 fn status(handle: &CacheHandle) -> CacheStatus {
     handle.status().expect("it is open")
@@ -65,7 +76,9 @@ impl Room {
     }
 
     fn write(&mut self, blocks: impl IntoIterator<Item = u64>) {
-        blocks.into_iter().for_each(|block| self.channel.write_slice(block * BLOCK, &[block as u8 | 1; 4096]).expect("a write"));
+        blocks.into_iter().for_each(|block| {
+            self.channel.write_slice(block * BLOCK, &[block as u8 | 1; 4096]).expect("a write")
+        });
     }
 
     fn resize(&mut self, slots: u64) -> Result<(), block::Error> {
@@ -130,7 +143,11 @@ fn too_much_is_written_out_down_to_the_lower_mark() {
 #[test]
 fn write_out_keeps_to_its_rate() {
     let rate = 256 << 10;
-    let keeping = KeepingOptions { idle: Some(Duration::from_secs(1)), rate_bytes_per_second: Some(rate), ..CALM };
+    let keeping = KeepingOptions {
+        idle: Some(Duration::from_secs(1)),
+        rate_bytes_per_second: Some(rate),
+        ..CALM
+    };
     let cache = cache(2048, 2048, Arc::new(Memory::with(able(8192 * BLOCK))), write_back(keeping));
     let mut room = Room::new(&cache);
     room.write((0..512).map(|number| 3 * number));
@@ -168,10 +185,16 @@ fn a_cache_that_grows_keeps_what_it_has() {
     room.write(0..3);
     room.channel.read_slice(10 * BLOCK, &mut [0; 5 * 4096]).expect("five more");
     let before = status(&room.handle);
-    assert_eq!((before.size_bytes, before.used_bytes, before.dirty_bytes), (8 * BLOCK, 8 * BLOCK, 3 * BLOCK));
+    assert_eq!(
+        (before.size_bytes, before.used_bytes, before.dirty_bytes),
+        (8 * BLOCK, 8 * BLOCK, 3 * BLOCK)
+    );
     room.resize(40).expect("a larger cache");
     let after = status(&room.handle);
-    assert_eq!((after.size_bytes, after.used_bytes, after.dirty_bytes), (40 * BLOCK, 8 * BLOCK, 3 * BLOCK));
+    assert_eq!(
+        (after.size_bytes, after.used_bytes, after.dirty_bytes),
+        (40 * BLOCK, 8 * BLOCK, 3 * BLOCK)
+    );
     assert!(after.metadata_bytes > before.metadata_bytes);
     room.channel.read_slice(10 * BLOCK, &mut [0; 5 * 4096]).expect("a read");
     room.expect(0..3);
@@ -209,51 +232,94 @@ fn a_cache_that_shrinks_writes_out_what_has_to_go() {
 #[test]
 fn a_size_that_cannot_be_is_refused_and_one_that_fails_changes_nothing() {
     let lower = Arc::new(Memory::with(able(100 * BLOCK)));
-    let cache = cache(20, 50, Arc::clone(&lower) as Arc<dyn Device>, write_back(KeepingOptions::below(50)));
+    let cache =
+        cache(20, 50, Arc::clone(&lower) as Arc<dyn Device>, write_back(KeepingOptions::below(50)));
     let mut room = Room::new(&cache);
     for slots in [0, 51] {
-        assert_eq!(room.resize(slots).expect_err("no size for it").kind(), ErrorKind::Invalid, "{slots} slots");
+        assert_eq!(
+            room.resize(slots).expect_err("no size for it").kind(),
+            ErrorKind::Invalid,
+            "{slots} slots"
+        );
     }
     room.write(0..9);
     lower.fail_next(Fault::Write);
     let error = room.resize(2).expect_err("it cannot be written out");
-    assert!(error.kind() == ErrorKind::Media && error.to_string().contains("size stays as it was"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Media && error.to_string().contains("size stays as it was"),
+        "{error}"
+    );
     assert_eq!(status(&room.handle).size_bytes, 20 * BLOCK);
     room.expect(0..9);
     room.resize(2).expect("the device works again");
     room.expect(0..9);
 
     let store = Arc::new(Memory::with(Info::plain(4 << 20)));
-    let kept = Cache::open(store, Arc::new(Memory::with(able(100 * BLOCK))), &Facts::none(), CacheOptions::default()).expect("a cache");
+    let kept = Cache::open(
+        store,
+        Arc::new(Memory::with(able(100 * BLOCK))),
+        &Facts::none(),
+        CacheOptions::default(),
+    )
+    .expect("a cache");
     let error = Room::new(&kept).resize(10).expect_err("it is kept");
-    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("file:PATH?size=SIZE"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Unsupported && error.to_string().contains("file:PATH?size=SIZE"),
+        "{error}"
+    );
 }
 
-/// The reference model, with write-outs and other sizes at every turn, over devices that fail now and then.
+/// The reference model, with write-outs and other sizes at every turn, over devices that fail now
+/// and then.
 #[test]
 fn a_restless_cache_keeps_the_contract() {
-    let keeping = KeepingOptions { idle: None, high_percent: 10, low_percent: 0, rate_bytes_per_second: None };
+    let keeping = KeepingOptions {
+        idle: None,
+        high_percent: 10,
+        low_percent: 0,
+        rate_bytes_per_second: None,
+    };
     for (seed, mode) in (1..).zip(MODES) {
         for policy in PolicyKind::ALL {
             let options = CacheOptions { mode, policy, keeping, ..CacheOptions::default() };
-            let make = || Restless::over(cache(5, 12, slow(able(97 * 512), seed), options), 12, seed);
-            conformance::run(make, Reactor::virtual_clock, seed).unwrap_or_else(|violation| panic!("{mode}, {policy}: {violation}"));
+            let make =
+                || Restless::over(cache(5, 12, slow(able(97 * 512), seed), options), 12, seed);
+            conformance::run(make, Reactor::virtual_clock, seed)
+                .unwrap_or_else(|violation| panic!("{mode}, {policy}: {violation}"));
         }
         let options = CacheOptions { mode, keeping, ..CacheOptions::default() };
-        let make = || KeptByThread::over(cache(5, 12, Arc::new(Memory::with(able(300 * 512))), options), 12, seed);
+        let make = || {
+            KeptByThread::over(
+                cache(5, 12, Arc::new(Memory::with(able(300 * 512))), options),
+                12,
+                seed,
+            )
+        };
         let wall = || Reactor::wall().expect("io_uring");
-        conformance::run(make, wall, seed).unwrap_or_else(|violation| panic!("{mode}, threads: {violation}"));
+        conformance::run(make, wall, seed)
+            .unwrap_or_else(|violation| panic!("{mode}, threads: {violation}"));
     }
     for seed in 0..30 {
         let mode = MODES[seed as usize % 3];
         let lower = slow(able(97 * 512), seed);
-        let options = CacheOptions { mode, policy: PolicyKind::ALL[seed as usize % 7], keeping, ..CacheOptions::default() };
-        let device = Restless::over(cache(6, 12, Arc::clone(&lower) as Arc<dyn Device>, options), 12, seed);
+        let options = CacheOptions {
+            mode,
+            policy: PolicyKind::ALL[seed as usize % 7],
+            keeping,
+            ..CacheOptions::default()
+        };
+        let device =
+            Restless::over(cache(6, 12, Arc::clone(&lower) as Arc<dyn Device>, options), 12, seed);
         for round in 0..3 {
             lower.fail_next(if round % 2 == 0 { Fault::Write } else { Fault::Read });
             let load = Load { requests: 200, depth: 4, channels: 2, longest_blocks: 20 };
-            model::drive(&device, &Reactor::virtual_clock(), &load, derive_seed(seed, "load", round))
-                .unwrap_or_else(|violation| panic!("{mode}, seed {seed}: {violation}"));
+            model::drive(
+                &device,
+                &Reactor::virtual_clock(),
+                &load,
+                derive_seed(seed, "load", round),
+            )
+            .unwrap_or_else(|violation| panic!("{mode}, seed {seed}: {violation}"));
         }
     }
 }
@@ -261,17 +327,30 @@ fn a_restless_cache_keeps_the_contract() {
 /// "Nothing durable is ever lost", whatever size the cache is given.
 #[test]
 fn crashes_of_a_restless_cache_lose_nothing_durable() {
-    let keeping = KeepingOptions { idle: None, high_percent: 20, low_percent: 10, rate_bytes_per_second: None };
+    let keeping = KeepingOptions {
+        idle: None,
+        high_percent: 20,
+        low_percent: 10,
+        rate_bytes_per_second: None,
+    };
     let mut crashes = 0;
     for seed in 0..6 {
         let rig = || {
             let lower = slow(able(96 * 512), seed);
             let below = Arc::clone(&lower) as Arc<dyn Device>;
-            let start = Box::new(move || Ok(Restless::over(cache(5, 12, Arc::clone(&below), write_back(keeping)), 12, seed)));
+            let start = Box::new(move || {
+                Ok(Restless::over(cache(5, 12, Arc::clone(&below), write_back(keeping)), 12, seed))
+            });
             Rig { members: vec![lower], start }
         };
         let steps = crash::history(&able(96 * 512), 50, seed);
-        let found = crash::enumerate(rig, Reactor::virtual_clock, &steps, &Options { points: 60, ..Options::default() }, seed);
+        let found = crash::enumerate(
+            rig,
+            Reactor::virtual_clock,
+            &steps,
+            &Options { points: 60, ..Options::default() },
+            seed,
+        );
         crashes += found.unwrap_or_else(|violation| panic!("seed {seed}: {violation}")).crashes;
     }
     assert!(crashes > 700, "{crashes} crashes");
@@ -280,27 +359,51 @@ fn crashes_of_a_restless_cache_lose_nothing_durable() {
 /// The same for a store that is kept: its keeper writes out and has the map say so, at every turn.
 #[test]
 fn a_store_that_is_kept_loses_nothing_to_its_keeper() {
-    let keeping = KeepingOptions { idle: None, high_percent: 20, low_percent: 0, rate_bytes_per_second: None };
-    let open = move |store: &Arc<Memory>, lower: &Arc<Memory>| {
-        Cache::open(Arc::clone(store) as _, Arc::clone(lower) as _, &Facts::none(), write_back(keeping))
+    let keeping = KeepingOptions {
+        idle: None,
+        high_percent: 20,
+        low_percent: 0,
+        rate_bytes_per_second: None,
     };
-    let store = |seed| slow(Info { volatile_cache: true, ..Info::plain((3 << 20) + 6 * BLOCK) }, seed);
+    let open = move |store: &Arc<Memory>, lower: &Arc<Memory>| {
+        Cache::open(
+            Arc::clone(store) as _,
+            Arc::clone(lower) as _,
+            &Facts::none(),
+            write_back(keeping),
+        )
+    };
+    let store =
+        |seed| slow(Info { volatile_cache: true, ..Info::plain((3 << 20) + 6 * BLOCK) }, seed);
     let mut crashes = 0;
     for seed in 0..6 {
         let cache = open(&store(seed), &slow(able(96 * 512), seed + 100)).expect("a cache");
         let handle = cache.handle();
         let device = Emulated::over(Restless::over(cache, 6, seed));
         let load = Load { requests: 300, depth: 4, channels: 2, longest_blocks: 20 };
-        model::drive(&device, &Reactor::virtual_clock(), &load, seed).unwrap_or_else(|violation| panic!("seed {seed}: {violation}"));
+        model::drive(&device, &Reactor::virtual_clock(), &load, seed)
+            .unwrap_or_else(|violation| panic!("seed {seed}: {violation}"));
         assert!(status(&handle).counts.written_out > 0, "seed {seed}");
 
         let rig = || {
             let (store, lower) = (store(seed), slow(able(96 * 512), seed + 100));
-            let members: Vec<Arc<dyn Crashable>> = vec![Arc::clone(&store) as _, Arc::clone(&lower) as _];
-            Rig { members, start: Box::new(move || Ok(Emulated::over(Restless::over(open(&store, &lower)?, 6, seed)))) }
+            let members: Vec<Arc<dyn Crashable>> =
+                vec![Arc::clone(&store) as _, Arc::clone(&lower) as _];
+            Rig {
+                members,
+                start: Box::new(move || {
+                    Ok(Emulated::over(Restless::over(open(&store, &lower)?, 6, seed)))
+                }),
+            }
         };
         let steps = crash::history(&Info { fua: Support::Emulated, ..able(96 * 512) }, 50, seed);
-        let found = crash::enumerate(rig, Reactor::virtual_clock, &steps, &Options { points: 40, ..Options::default() }, seed);
+        let found = crash::enumerate(
+            rig,
+            Reactor::virtual_clock,
+            &steps,
+            &Options { points: 40, ..Options::default() },
+            seed,
+        );
         crashes += found.unwrap_or_else(|violation| panic!("seed {seed}: {violation}")).crashes;
     }
     assert!(crashes > 500, "{crashes} crashes");

@@ -6,9 +6,13 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use block::{Channel, Checked, Completion, Device, Emulated, Error, ErrorKind, Info, Node, Op, Reactor, Request, Support};
+use block::{
+    Channel, Checked, Completion, Device, Emulated, Error, ErrorKind, Info, Node, Op, Reactor,
+    Request, Support,
+};
 use cache::{
-    Cache, CacheMode, CacheOptions, Facts, KeepingOptions, LeafFacts, PolicyKind, StoreContents, StoreSeal, examine_store, salvage,
+    Cache, CacheMode, CacheOptions, Facts, KeepingOptions, LeafFacts, PolicyKind, StoreContents,
+    StoreSeal, examine_store, salvage,
 };
 use reactor::{Random, derive_seed};
 use testkit::crash::{self, Crashable, Options, Rig, Summary};
@@ -17,7 +21,8 @@ use testkit::{Fault, Memory, Violation, conformance};
 
 use common::{able, blocking, slow};
 
-const MODES: [CacheMode; 3] = [CacheMode::WriteBack, CacheMode::WriteThrough, CacheMode::WriteAround];
+const MODES: [CacheMode; 3] =
+    [CacheMode::WriteBack, CacheMode::WriteThrough, CacheMode::WriteAround];
 const BACK: CacheOptions = CacheOptions {
     mode: CacheMode::WriteBack,
     block_bytes: 4096,
@@ -26,16 +31,27 @@ const BACK: CacheOptions = CacheOptions {
     dirty_percent: 50,
     keeping: KeepingOptions::below(50),
 };
-const PLAIN: cache::AdmissionOptions = cache::AdmissionOptions { sequential_cutoff_bytes: None, promote_after: 1 };
+const PLAIN: cache::AdmissionOptions =
+    cache::AdmissionOptions { sequential_cutoff_bytes: None, promote_after: 1 };
 
 /// A store with room for so many blocks, which loses what was not flushed.
 fn store_info(slots: u64) -> Info {
     Info { volatile_cache: true, ..Info::plain((3 << 20) + slots * 4096) }
 }
 
-fn open(store: &Arc<Memory>, lower: &Arc<Memory>, options: CacheOptions) -> Result<Arc<dyn Device>, Error> {
-    let (store, lower) = (Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>);
-    Ok(Emulated::over(Arc::new(Cache::open(Checked::over(store), Checked::over(lower), &proven(1), options)?)))
+fn open(
+    store: &Arc<Memory>,
+    lower: &Arc<Memory>,
+    options: CacheOptions,
+) -> Result<Arc<dyn Device>, Error> {
+    let (store, lower) =
+        (Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>);
+    Ok(Emulated::over(Arc::new(Cache::open(
+        Checked::over(store),
+        Checked::over(lower),
+        &proven(1),
+        options,
+    )?)))
 }
 
 /// A device that is known to be itself, in a state of this number.
@@ -63,13 +79,25 @@ fn every_mode_keeps_the_contract() {
     for (seed, mode) in (1..).zip(MODES) {
         for policy in [PolicyKind::S3Fifo, PolicyKind::Lru, PolicyKind::Arc] {
             let options = CacheOptions { mode, policy, ..BACK };
-            let make = || open(&slow(store_info(6), seed), &slow(able(97 * 512), seed + 5), options).expect("a cache");
-            conformance::run(make, Reactor::virtual_clock, seed).unwrap_or_else(|violation| panic!("{mode}, {policy}: {violation}"));
+            let make = || {
+                open(&slow(store_info(6), seed), &slow(able(97 * 512), seed + 5), options)
+                    .expect("a cache")
+            };
+            conformance::run(make, Reactor::virtual_clock, seed)
+                .unwrap_or_else(|violation| panic!("{mode}, {policy}: {violation}"));
         }
         let options = CacheOptions { mode, ..BACK };
-        let make = || open(&Arc::new(Memory::with(store_info(6))), &Arc::new(Memory::with(able(300 * 512))), options).expect("a cache");
+        let make = || {
+            open(
+                &Arc::new(Memory::with(store_info(6))),
+                &Arc::new(Memory::with(able(300 * 512))),
+                options,
+            )
+            .expect("a cache")
+        };
         let wall = || Reactor::wall().expect("io_uring");
-        conformance::run(make, wall, seed).unwrap_or_else(|violation| panic!("{mode}, threads: {violation}"));
+        conformance::run(make, wall, seed)
+            .unwrap_or_else(|violation| panic!("{mode}, threads: {violation}"));
     }
 }
 
@@ -82,7 +110,12 @@ fn it_is_opened_again_warm_with_all_that_was_written() {
         let mut expected = contents(&*lower);
         let mut random = Random::with_seed(seed);
         for _ in 0..5 {
-            let cache = Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), options);
+            let cache = Cache::open(
+                Arc::clone(&store) as Arc<dyn Device>,
+                Arc::clone(&lower) as Arc<dyn Device>,
+                &proven(1),
+                options,
+            );
             let cache = cache.expect("a cache");
             let seal = cache.seal().expect("it is kept");
             let before = cache.handle().status().expect("it is open");
@@ -94,7 +127,9 @@ fn it_is_opened_again_warm_with_all_that_was_written() {
                 let length = random.usize(1..20) * 512;
                 let offset = random.usize(0..=(expected.len() - length) / 512) * 512;
                 random.fill(&mut expected[offset..offset + length]);
-                channel.write_slice(offset as u64, &expected[offset..offset + length]).expect("a write");
+                channel
+                    .write_slice(offset as u64, &expected[offset..offset + length])
+                    .expect("a write");
             }
             assert!(channel.flush().is_ok() && cache.note().is_none(), "{:?}", cache.note());
             drop((channel, cache));
@@ -123,14 +158,20 @@ fn what_a_crash_leaves_clean_is_not_believed() {
     store.power_on();
     lower.power_on();
     blocking(&*lower).write_slice(0, &[5; 4096]).expect("somebody writes below");
-    let device =
-        Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), options).expect("a cache");
+    let device = Cache::open(
+        Arc::clone(&store) as Arc<dyn Device>,
+        Arc::clone(&lower) as Arc<dyn Device>,
+        &proven(1),
+        options,
+    )
+    .expect("a cache");
     assert_eq!(device.handle().status().expect("it is open").used_bytes, 0, "cold");
     assert_eq!(contents(&device), contents(&*lower));
 }
 
 fn crash_rig(seed: u64, options: CacheOptions) -> Rig {
-    let (store, lower) = (slow(store_info(4 + seed % 5), seed), slow(able(96 * 512), derive_seed(seed, "lower", 0)));
+    let (store, lower) =
+        (slow(store_info(4 + seed % 5), seed), slow(able(96 * 512), derive_seed(seed, "lower", 0)));
     let members: Vec<Arc<dyn Crashable>> = vec![Arc::clone(&store) as _, Arc::clone(&lower) as _];
     Rig { members, start: Box::new(move || open(&store, &lower, options)) }
 }
@@ -138,15 +179,23 @@ fn crash_rig(seed: u64, options: CacheOptions) -> Rig {
 fn crash_everywhere(seed: u64, options: CacheOptions, points: usize) -> Result<Summary, Violation> {
     let info = Info { fua: Support::Emulated, ..able(96 * 512) };
     let steps = crash::history(&info, 60, seed);
-    crash::enumerate(|| crash_rig(seed, options), Reactor::virtual_clock, &steps, &Options { points, ..Options::default() }, seed)
+    crash::enumerate(
+        || crash_rig(seed, options),
+        Reactor::virtual_clock,
+        &steps,
+        &Options { points, ..Options::default() },
+        seed,
+    )
 }
 
-/// "Nothing durable is ever lost" and "A block is never torn": at least ten thousand crashes, most of them of dirty caches.
+/// "Nothing durable is ever lost" and "A block is never torn": at least ten thousand crashes, most
+/// of them of dirty caches.
 #[test]
 fn crashes_everywhere_lose_nothing_durable() {
     let mut crashes = 0;
     for seed in 0..20 {
-        let mode = if seed % 5 == 4 { MODES[1 + seed as usize / 5 % 2] } else { CacheMode::WriteBack };
+        let mode =
+            if seed % 5 == 4 { MODES[1 + seed as usize / 5 % 2] } else { CacheMode::WriteBack };
         let dirty_percent = 20 + 20 * (seed % 3) as u8;
         let options = CacheOptions {
             mode,
@@ -166,12 +215,18 @@ fn errors_of_the_store_are_told_and_leave_old_or_new() {
     for seed in 0..40 {
         let mode = MODES[seed as usize % 3];
         let store = slow(store_info(6), seed);
-        let device = open(&store, &slow(able(97 * 512), seed), CacheOptions { mode, ..BACK }).expect("a cache");
+        let device = open(&store, &slow(able(97 * 512), seed), CacheOptions { mode, ..BACK })
+            .expect("a cache");
         for round in 0..4 {
             store.fail_next(if round % 2 == 0 { Fault::Write } else { Fault::Read });
             let load = Load { requests: 100, depth: 4, channels: 2, longest_blocks: 20 };
-            model::drive(&device, &Reactor::virtual_clock(), &load, derive_seed(seed, "load", round))
-                .unwrap_or_else(|violation| panic!("{mode}, seed {seed}: {violation}"));
+            model::drive(
+                &device,
+                &Reactor::virtual_clock(),
+                &load,
+                derive_seed(seed, "load", round),
+            )
+            .unwrap_or_else(|violation| panic!("{mode}, seed {seed}: {violation}"));
         }
     }
 }
@@ -179,9 +234,12 @@ fn errors_of_the_store_are_told_and_leave_old_or_new() {
 #[test]
 fn a_failed_flush_of_either_device_sticks() {
     for which in 0..2 {
-        let (store, lower) = (Arc::new(Memory::with(store_info(6))), Arc::new(Memory::with(able(64 * 512))));
+        let (store, lower) =
+            (Arc::new(Memory::with(store_info(6))), Arc::new(Memory::with(able(64 * 512))));
         let device = open(&store, &lower, BACK).expect("a cache");
-        let fail = || if which == 0 { store.fail_next(Fault::Flush) } else { lower.fail_next(Fault::Flush) };
+        let fail = || {
+            if which == 0 { store.fail_next(Fault::Flush) } else { lower.fail_next(Fault::Flush) }
+        };
         assert_eq!(conformance::sticky_flush(&*device, &Reactor::virtual_clock(), fail, 5), Ok(()));
     }
 }
@@ -195,7 +253,10 @@ fn a_store_that_is_gone_stops_write_back_and_names_what_is_lost() {
     store.crash(1);
     assert!(channel.write_slice(0, &[2; 4096]).is_err());
     let error = channel.read_slice(40960, &mut [0; 4096]).expect_err("stopped");
-    assert!(error.to_string().contains("lacks 8KiB that were written to it, at bytes 8192+8192"), "{error}");
+    assert!(
+        error.to_string().contains("lacks 8KiB that were written to it, at bytes 8192+8192"),
+        "{error}"
+    );
     assert_eq!(error.kind(), ErrorKind::Gone);
 }
 
@@ -214,14 +275,27 @@ fn a_store_that_is_gone_with_nothing_dirty_is_done_without() {
     assert_eq!(contents(&cache), contents(&*lower));
     blocking(&cache).write_slice(0, &[2; 4096]).expect("a write");
     assert_eq!(contents(&cache), contents(&*lower));
-    assert!(cache.handle().status().expect("it is open").failure.expect("told").contains("not used any more"));
+    assert!(
+        cache
+            .handle()
+            .status()
+            .expect("it is open")
+            .failure
+            .expect("told")
+            .contains("not used any more")
+    );
 }
 
 #[test]
 fn it_is_written_out_while_it_is_open_and_then_opens_in_any_mode() {
     let (store, lower) = (Arc::new(Memory::with(store_info(12))), filled(16 * 4096, 3));
-    let cache =
-        Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), BACK).expect("a cache");
+    let cache = Cache::open(
+        Arc::clone(&store) as Arc<dyn Device>,
+        Arc::clone(&lower) as Arc<dyn Device>,
+        &proven(1),
+        BACK,
+    )
+    .expect("a cache");
     let handle = cache.handle();
     let mut channel = blocking(&cache);
     for block in [9, 2, 3, 14] {
@@ -235,21 +309,37 @@ fn it_is_written_out_while_it_is_open_and_then_opens_in_any_mode() {
     assert_eq!(handle.write_out(4096).expect("a part"), 2 * 4096, "2 and 3 go together");
     assert_eq!(handle.status().expect("it is open").dirty_bytes, 2 * 4096);
     assert_eq!(handle.flush().expect("the rest"), 2 * 4096);
-    assert_eq!((handle.status().expect("it is open").dirty_bytes, handle.flush().expect("nothing")), (0, 0));
+    assert_eq!(
+        (handle.status().expect("it is open").dirty_bytes, handle.flush().expect("nothing")),
+        (0, 0)
+    );
     assert_eq!(contents(&*lower), contents(&cache));
     drop((channel, cache));
-    assert_eq!((handle.status(), handle.flush().expect_err("closed").kind()), (None, ErrorKind::Gone));
-    let StoreContents { in_use, name, device_bytes, block_bytes, size_bytes, dirty_bytes, .. } = seen();
-    assert_eq!((in_use, name, device_bytes, block_bytes), (false, lower.describe().to_string(), 16 * 4096, 4096));
+    assert_eq!(
+        (handle.status(), handle.flush().expect_err("closed").kind()),
+        (None, ErrorKind::Gone)
+    );
+    let StoreContents { in_use, name, device_bytes, block_bytes, size_bytes, dirty_bytes, .. } =
+        seen();
+    assert_eq!(
+        (in_use, name, device_bytes, block_bytes),
+        (false, lower.describe().to_string(), 16 * 4096, 4096)
+    );
     assert_eq!((size_bytes, dirty_bytes), (12 * 4096, 0));
-    open(&store, &lower, CacheOptions { mode: CacheMode::WriteThrough, ..BACK }).expect("nothing is dirty");
+    open(&store, &lower, CacheOptions { mode: CacheMode::WriteThrough, ..BACK })
+        .expect("nothing is dirty");
 }
 
 #[test]
 fn it_can_be_closed_while_it_is_still_held() {
     let (store, lower) = (Arc::new(Memory::with(store_info(12))), filled(16 * 4096, 3));
-    let cache =
-        Cache::open(Arc::clone(&store) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), BACK).expect("a cache");
+    let cache = Cache::open(
+        Arc::clone(&store) as Arc<dyn Device>,
+        Arc::clone(&lower) as Arc<dyn Device>,
+        &proven(1),
+        BACK,
+    )
+    .expect("a cache");
     let mut channel = blocking(&cache);
     channel.write_slice(4096, &[9; 4096]).expect("a write");
     cache.handle().close().expect("it is closed");
@@ -259,14 +349,18 @@ fn it_can_be_closed_while_it_is_still_held() {
     assert_eq!(channel.write_slice(0, &[1; 4096]).expect_err("closed").kind(), ErrorKind::Gone);
     drop((channel, cache));
     let mut found = [0; 4096];
-    blocking(&*open(&store, &lower, BACK).expect("a cache")).read_slice(4096, &mut found).expect("a read");
+    blocking(&*open(&store, &lower, BACK).expect("a cache"))
+        .read_slice(4096, &mut found)
+        .expect("a read");
     assert_eq!(found, [9; 4096]);
 }
 
 #[test]
 fn what_does_not_belong_together_is_refused() {
     let (store, lower) = (Arc::new(Memory::with(store_info(6))), filled(16 * 4096, 1));
-    let open = |store: &Arc<Memory>, lower: &Arc<Memory>, options| known(store, lower, &Facts::none(), options).map(|(cache, _)| cache);
+    let open = |store: &Arc<Memory>, lower: &Arc<Memory>, options| {
+        known(store, lower, &Facts::none(), options).map(|(cache, _)| cache)
+    };
     let refused = |lower: &Arc<Memory>, options| {
         let error = open(&store, lower, options).map(drop).expect_err("refused");
         assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
@@ -280,19 +374,31 @@ fn what_does_not_belong_together_is_refused() {
     let mut old = [0; 512];
     channel.read_slice(512, &mut old).expect("a read");
     channel.write_slice(512, &[1; 512]).expect("a write");
-    assert!(refused(&lower, BACK).contains("somebody has written"), "the cache is older than its device");
+    assert!(
+        refused(&lower, BACK).contains("somebody has written"),
+        "the cache is older than its device"
+    );
     channel.write_slice(512, &old).expect("a write");
-    blocking(&open(&store, &lower, BACK).expect("a cache")).write_slice(4096, &[3; 512]).expect("a write");
+    blocking(&open(&store, &lower, BACK).expect("a cache"))
+        .write_slice(4096, &[3; 512])
+        .expect("a write");
     let text = refused(&lower, CacheOptions { mode: CacheMode::WriteThrough, ..BACK });
     assert!(text.contains("at bytes 4096+4096") && text.contains("mode=write-back"), "{text}");
 
     let foreign = Arc::new(Memory::with(store_info(6)));
     blocking(&*foreign).write_slice(64 << 10, &[7; 512]).expect("a write");
-    assert_eq!(open(&foreign, &lower, BACK).map(drop).expect_err("not ours").kind(), ErrorKind::Refused);
+    assert_eq!(
+        open(&foreign, &lower, BACK).map(drop).expect_err("not ours").kind(),
+        ErrorKind::Refused
+    );
     let small = Arc::new(Memory::with(Info::plain(3 << 20)));
-    assert_eq!(open(&small, &lower, BACK).map(drop).expect_err("no room").kind(), ErrorKind::Invalid);
+    assert_eq!(
+        open(&small, &lower, BACK).map(drop).expect_err("no room").kind(),
+        ErrorKind::Invalid
+    );
     let coarse = Arc::new(Memory::with(Info { block_bytes: 4096, ..able(64 << 12) }));
-    let error = open(&Arc::new(Memory::with(store_info(6))), &coarse, BACK).map(drop).expect_err("torn");
+    let error =
+        open(&Arc::new(Memory::with(store_info(6))), &coarse, BACK).map(drop).expect_err("torn");
     assert!(error.to_string().contains("?block=4096"), "{error}");
 }
 
@@ -313,30 +419,52 @@ fn used_once(options: CacheOptions, dirty: bool) -> (Arc<Memory>, Arc<Memory>) {
 /// Where no sample is taken.
 const BETWEEN: u64 = (3 << 20) + (40 << 10);
 
-fn known(store: &Arc<Memory>, lower: &Arc<Memory>, facts: &Facts, options: CacheOptions) -> Result<(Cache, StoreSeal), Error> {
-    let cache = Cache::open(Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>, facts, options)?;
+fn known(
+    store: &Arc<Memory>,
+    lower: &Arc<Memory>,
+    facts: &Facts,
+    options: CacheOptions,
+) -> Result<(Cache, StoreSeal), Error> {
+    let cache = Cache::open(
+        Arc::clone(store) as Arc<dyn Device>,
+        Arc::clone(lower) as Arc<dyn Device>,
+        facts,
+        options,
+    )?;
     let seal = cache.seal().expect("it is kept");
     Ok((cache, seal))
 }
 
-/// "A kept cache store that is older than its device is believed", wherever between the places of the sample it was written.
+/// "A kept cache store that is older than its device is believed", wherever between the places of
+/// the sample it was written.
 #[test]
 fn a_store_that_is_older_than_its_device_is_not_believed() {
     let options = CacheOptions { mode: CacheMode::WriteThrough, ..BACK };
     let vouched = |state| Facts { believe_sample: true, ..proven(state) };
-    let nobody_knows = Facts { leaves: vec![LeafFacts { identity: 1, epoch: 5, state: 1 }], believe_sample: false };
-    for (facts, believed) in
-        [(proven(1), true), (proven(2), false), (Facts::none(), false), (nobody_knows.clone(), false), (vouched(2), true)]
-    {
+    let nobody_knows = Facts {
+        leaves: vec![LeafFacts { identity: 1, epoch: 5, state: 1 }],
+        believe_sample: false,
+    };
+    for (facts, believed) in [
+        (proven(1), true),
+        (proven(2), false),
+        (Facts::none(), false),
+        (nobody_knows.clone(), false),
+        (vouched(2), true),
+    ] {
         let (store, lower) = used_once(options, false);
-        blocking(&*lower).write_slice(BETWEEN, &[9; 512]).expect("somebody writes without the cache");
+        blocking(&*lower)
+            .write_slice(BETWEEN, &[9; 512])
+            .expect("somebody writes without the cache");
         let (cache, _) = known(&store, &lower, &facts, options).expect("a cache");
         let mut found = [0; 512];
         blocking(&cache).read_slice(BETWEEN, &mut found).expect("a read");
         assert_eq!(found != [9; 512], believed, "{facts:?}");
         assert_eq!(cache.note().is_some(), !believed, "{facts:?}: {:?}", cache.note());
     }
-    for (facts, opens) in [(proven(1), true), (proven(2), false), (nobody_knows, true), (vouched(2), true)] {
+    for (facts, opens) in
+        [(proven(1), true), (proven(2), false), (nobody_knows, true), (vouched(2), true)]
+    {
         let (store, lower) = used_once(BACK, true);
         match known(&store, &lower, &facts, BACK) {
             Ok((cache, _)) => {
@@ -348,13 +476,19 @@ fn a_store_that_is_older_than_its_device_is_not_believed() {
             Err(error) => {
                 assert!(!opens && error.kind() == ErrorKind::Refused, "{facts:?}: {error}");
                 let text = error.to_string();
-                assert!(text.contains("was written to") && text.contains("4KiB") && text.contains("salvage"), "{text}");
+                assert!(
+                    text.contains("was written to")
+                        && text.contains("4KiB")
+                        && text.contains("salvage"),
+                    "{text}"
+                );
             }
         }
     }
 }
 
-/// "A sample that covers where file systems and partitions keep their superblocks": it says no even where nothing else is known.
+/// "A sample that covers where file systems and partitions keep their superblocks": it says no even
+/// where nothing else is known.
 #[test]
 fn the_sample_covers_where_file_systems_and_partitions_keep_their_superblocks() {
     const SIZE: u64 = 80 << 20;
@@ -368,15 +502,29 @@ fn the_sample_covers_where_file_systems_and_partitions_keep_their_superblocks() 
     table[1024 + 32..1024 + 40].copy_from_slice(&(5_u64 << 11).to_le_bytes());
     let options = CacheOptions { mode: CacheMode::WriteThrough, ..BACK };
     let mib = 1 << 20;
-    for at in [1024, 64 << 10, 100 << 10, mib + 1024, mib + (64 << 10), 5 * mib + 1024, 5 * mib + (64 << 10), 64 * mib, SIZE - (100 << 10)]
-    {
-        let (store, lower) = (Arc::new(Memory::with(store_info(6))), Arc::new(Memory::with(able(SIZE))));
+    for at in [
+        1024,
+        64 << 10,
+        100 << 10,
+        mib + 1024,
+        mib + (64 << 10),
+        5 * mib + 1024,
+        5 * mib + (64 << 10),
+        64 * mib,
+        SIZE - (100 << 10),
+    ] {
+        let (store, lower) =
+            (Arc::new(Memory::with(store_info(6))), Arc::new(Memory::with(able(SIZE))));
         blocking(&*lower).write_slice(0, &table).expect("a write");
         drop(known(&store, &lower, &Facts::none(), options).expect("a cache"));
         assert!(known(&store, &lower, &Facts::none(), options).is_ok(), "nothing has changed");
         blocking(&*lower).write_slice(at / 512 * 512, &[9; 512]).expect("a write");
-        let error = known(&store, &lower, &Facts::none(), options).map(drop).expect_err("other data");
-        assert!(error.to_string().contains("another device, or somebody has written"), "byte {at}: {error}");
+        let error =
+            known(&store, &lower, &Facts::none(), options).map(drop).expect_err("other data");
+        assert!(
+            error.to_string().contains("another device, or somebody has written"),
+            "byte {at}: {error}"
+        );
     }
 }
 
@@ -389,10 +537,20 @@ fn a_cache_that_was_not_sealed_knows_nothing_the_next_time() {
     // It is still open: whatever it writes from now on would not be noticed.
     seal.seal(&proven(1).leaves).expect("nothing is done");
     drop(cache);
-    assert_eq!(known(&store, &lower, &proven(1), options).expect("a cache").0.handle().status().expect("open").used_bytes, 0);
+    assert_eq!(
+        known(&store, &lower, &proven(1), options)
+            .expect("a cache")
+            .0
+            .handle()
+            .status()
+            .expect("open")
+            .used_bytes,
+        0
+    );
 }
 
-/// "512 zeroed bytes lose durable dirty blocks silently": a superblock or a page that is zeroed, or all that lies before the data.
+/// "512 zeroed bytes lose durable dirty blocks silently": a superblock or a page that is zeroed, or
+/// all that lies before the data.
 #[test]
 fn no_zeroed_bytes_of_a_store_pass_for_a_store_with_less_in_it() {
     const MAP: u64 = 1 << 20;
@@ -428,7 +586,10 @@ fn no_zeroed_bytes_of_a_store_pass_for_a_store_with_less_in_it() {
             (MAP + 1024, 512, ErrorKind::Corrupt, "page 2 of the map"),
         ] {
             let (found, text) = zeroed(offset, length).expect_err("not silently");
-            assert!(found == kind && text.contains(says), "{offset}+{length}, crash: {crashes}: {text}");
+            assert!(
+                found == kind && text.contains(says),
+                "{offset}+{length}, crash: {crashes}: {text}"
+            );
         }
         // The witness alone may go: then nothing is known, and what is dirty stays.
         zeroed(512 << 10, 512).expect("nothing is lost by it");
@@ -442,16 +603,24 @@ fn a_map_that_is_not_the_one_the_cache_was_closed_with_is_refused() {
     drop(open(&store, &lower, BACK).expect("a cache"));
     let mut page = [0; 512];
     blocking(&*store).read_slice(1 << 20, &mut page).expect("a read");
-    blocking(&*open(&store, &lower, BACK).expect("a cache")).write_slice(0, &[7; 4096]).expect("a write");
+    blocking(&*open(&store, &lower, BACK).expect("a cache"))
+        .write_slice(0, &[7; 4096])
+        .expect("a write");
     blocking(&*store).write_slice(1 << 20, &page).expect("a write");
     let error = open(&store, &lower, BACK).map(drop).expect_err("an old page");
-    assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("0 clean and 1 dirty blocks"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Corrupt
+            && error.to_string().contains("0 clean and 1 dirty blocks"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_store_of_version_1_is_read_and_one_of_a_later_version_is_refused_in_one_line() {
     let (store, lower) = (Arc::new(Memory::with(store_info(140))), filled(200 * 4096, 3));
-    blocking(&*open(&store, &lower, BACK).expect("a cache")).write_slice(0, &[7; 4096]).expect("a write");
+    blocking(&*open(&store, &lower, BACK).expect("a cache"))
+        .write_slice(0, &[7; 4096])
+        .expect("a write");
     let mut channel = blocking(&*store);
     let mut block = [0; 512];
     channel.read_slice(0, &mut block).expect("a read");
@@ -472,9 +641,15 @@ fn a_store_of_version_1_is_read_and_one_of_a_later_version_is_refused_in_one_lin
     blocking(&*store).write_slice((1 << 20) + 1024, &[0; 512]).expect("a write");
     assert_eq!(examine_store(&*store).expect("readable").expect("a cache's").dirty_bytes, 4096);
     let mut found = [0; 4096];
-    blocking(&*open(&store, &lower, BACK).expect("a cache")).read_slice(0, &mut found).expect("a read");
+    blocking(&*open(&store, &lower, BACK).expect("a cache"))
+        .read_slice(0, &mut found)
+        .expect("a read");
     assert_eq!(found, [7; 4096]);
-    assert_eq!(examine_store(&*store).expect("readable").expect("a cache's").dirty_bytes, 4096, "it is of version 2 now");
+    assert_eq!(
+        examine_store(&*store).expect("readable").expect("a cache's").dirty_bytes,
+        4096,
+        "it is of version 2 now"
+    );
 }
 
 /// A store on a host that is full: what was never written to takes nothing.
@@ -494,7 +669,11 @@ impl Device for FullDevice {
         self.0.below.describe()
     }
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        Ok(Box::new(FullChannel(self.0.below.open(depth, reactor)?, Arc::clone(&self.0), Vec::new())))
+        Ok(Box::new(FullChannel(
+            self.0.below.open(depth, reactor)?,
+            Arc::clone(&self.0),
+            Vec::new(),
+        )))
     }
 }
 
@@ -503,8 +682,13 @@ impl Channel for FullChannel {
         if let Op::Write { offset, from, .. } = &request.op {
             let mut taken = self.1.taken.lock().expect("not poisoned");
             let blocks = offset / 512..(offset + from.len() as u64) / 512;
-            if self.1.is_full.load(Ordering::Relaxed) && blocks.clone().any(|block| !taken.contains(&block)) {
-                self.2.push(request.complete(Err(Error::new(ErrorKind::NoSpace, "no space left on the host"))));
+            if self.1.is_full.load(Ordering::Relaxed)
+                && blocks.clone().any(|block| !taken.contains(&block))
+            {
+                self.2.push(
+                    request
+                        .complete(Err(Error::new(ErrorKind::NoSpace, "no space left on the host"))),
+                );
                 return;
             }
             taken.extend(blocks);
@@ -520,15 +704,26 @@ impl Channel for FullChannel {
     }
 }
 
-/// "A full host file system under a write-back store makes every read fail": no room means no new block, and nothing else.
+/// "A full host file system under a write-back store makes every read fail": no room means no new
+/// block, and nothing else.
 #[test]
 fn a_store_whose_host_is_full_takes_nothing_new_and_loses_nothing() {
     for mode in MODES {
-        let full = Arc::new(Full { below: Arc::new(Memory::with(store_info(20))), is_full: false.into(), taken: Mutex::default() });
+        let full = Arc::new(Full {
+            below: Arc::new(Memory::with(store_info(20))),
+            is_full: false.into(),
+            taken: Mutex::default(),
+        });
         let lower = filled(60 * 4096, 3);
         let mut expected = contents(&*lower);
         let store: Arc<dyn Device> = Arc::new(FullDevice(Arc::clone(&full)));
-        let cache = Cache::open(store, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), CacheOptions { mode, ..BACK }).expect("a cache");
+        let cache = Cache::open(
+            store,
+            Arc::clone(&lower) as Arc<dyn Device>,
+            &proven(1),
+            CacheOptions { mode, ..BACK },
+        )
+        .expect("a cache");
         let mut channel = blocking(&cache);
         let mut write = |channel: &mut block::Blocking, offset: usize, byte: u8, length: usize| {
             expected[offset..offset + length].fill(byte);
@@ -539,7 +734,8 @@ fn a_store_whose_host_is_full_takes_nothing_new_and_loses_nothing() {
         channel.read_slice(10 * 4096, &mut [0; 4096]).expect("a read that comes in");
         channel.flush().expect("a flush");
         full.is_full.store(true, Ordering::Relaxed);
-        // A block that is there and dirty, one that would be new, a part of one, and some of both kinds at once.
+        // A block that is there and dirty, one that would be new, a part of one, and some of both
+        // kinds at once.
         write(&mut channel, 4096, 2, 4096);
         write(&mut channel, 20 * 4096, 3, 4096);
         write(&mut channel, 25 * 4096 + 512, 4, 512);
@@ -547,19 +743,29 @@ fn a_store_whose_host_is_full_takes_nothing_new_and_loses_nothing() {
         assert_eq!(contents(&cache), expected, "{mode}: reads of clean, dirty and missing blocks");
         channel.flush().expect("a flush");
         let status = cache.handle().status().expect("it is open");
-        assert_eq!((status.failure, status.dirty_bytes > 0), (None, mode == CacheMode::WriteBack), "{mode}");
+        assert_eq!(
+            (status.failure, status.dirty_bytes > 0),
+            (None, mode == CacheMode::WriteBack),
+            "{mode}"
+        );
         drop((channel, cache));
         full.below.crash(1);
         full.below.power_on();
         lower.crash(2);
         lower.power_on();
         let options = CacheOptions { mode, ..BACK };
-        let again = Cache::open(Arc::clone(&full.below) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &proven(1), options);
+        let again = Cache::open(
+            Arc::clone(&full.below) as Arc<dyn Device>,
+            Arc::clone(&lower) as Arc<dyn Device>,
+            &proven(1),
+            options,
+        );
         assert_eq!(contents(&again.expect("a cache")), expected, "{mode}");
     }
 }
 
-/// "No way to the dirty blocks once the fingerprint differs", nor after damage: what can be read goes out, the rest is named.
+/// "No way to the dirty blocks once the fingerprint differs", nor after damage: what can be read
+/// goes out, the rest is named.
 #[test]
 fn what_is_dirty_can_be_salvaged_from_a_store_that_is_refused() {
     let (store, lower) = used_once(BACK, true);
@@ -574,14 +780,20 @@ fn what_is_dirty_can_be_salvaged_from_a_store_that_is_refused() {
     expected[BETWEEN as usize + 8192..][..4096].fill(7);
     let target = Arc::clone(&lower) as Arc<dyn Device>;
     assert_eq!(salvage(&*store, None, Some(&target)).expect("a salvage").bytes(), 4096);
-    assert!(contents(&*lower) == expected && contents(&*store) == before, "the device has it, and the store is as it was");
+    assert!(
+        contents(&*lower) == expected && contents(&*store) == before,
+        "the device has it, and the store is as it was"
+    );
 
     // A page that is gone is named.
     blocking(&*store).write_slice(1 << 20, &[0; 512]).expect("a write");
     let seen = salvage(&*store, None, None).expect("the rest");
     assert!(seen.ranges.is_empty() && seen.lost[0].contains("page 0 of the map"), "{seen:?}");
     let small = Arc::new(Memory::new(1 << 20)) as Arc<dyn Device>;
-    assert_eq!(salvage(&*store, None, Some(&small)).expect_err("too small").kind(), ErrorKind::Invalid);
+    assert_eq!(
+        salvage(&*store, None, Some(&small)).expect_err("too small").kind(),
+        ErrorKind::Invalid
+    );
 }
 
 #[test]
@@ -593,5 +805,8 @@ fn damage_in_the_map_is_named() {
     page[20] ^= 1;
     blocking(&*store).write_slice(1 << 20, &page).expect("a write");
     let error = open(&store, &lower, BACK).map(drop).expect_err("a damaged map");
-    assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("page 0 of the map"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Corrupt && error.to_string().contains("page 0 of the map"),
+        "{error}"
+    );
 }

@@ -1,7 +1,8 @@
-//! Planted mistakes, each of which some check has to find: a check that finds nothing proves nothing.
+//! Planted mistakes, each of which some check has to find: a check that finds nothing proves
+//! nothing.
 //!
-//! Each is made by a device that stands where the cache would have made it: a write that goes past the cache, a write-out that
-//! never arrives, a flush or a page of the map that is left out.
+//! Each is made by a device that stands where the cache would have made it: a write that goes past
+//! the cache, a write-out that never arrives, a flush or a page of the map that is left out.
 
 mod common;
 
@@ -26,7 +27,8 @@ enum Mistake {
     StaleAfterWriteAround,
     /// What is written out to make room never reaches the device.
     LosesWhatIsWrittenOut,
-    /// The map becomes durable without the data that it speaks for: the store is not flushed before it.
+    /// The map becomes durable without the data that it speaks for: the store is not flushed before
+    /// it.
     MapBeforeData,
     /// Flushes leave the map out.
     FlushWithoutMap,
@@ -87,7 +89,11 @@ impl Channel for SwitchChannel {
     }
 }
 
-fn switch(usual: Arc<dyn Device>, other: &Arc<dyn Device>, route: fn(&Op) -> Route) -> Arc<dyn Device> {
+fn switch(
+    usual: Arc<dyn Device>,
+    other: &Arc<dyn Device>,
+    route: fn(&Op) -> Route,
+) -> Arc<dyn Device> {
     Arc::new(Switch { usual, other: Arc::clone(other), route })
 }
 
@@ -96,18 +102,34 @@ fn is_map(op: &Op) -> bool {
 }
 
 /// Puts the cache together with its mistake.
-fn start(mistake: Mistake, store: &Arc<Memory>, lower: &Arc<Memory>) -> Result<Arc<dyn Device>, Error> {
-    let (mut store, below) = (Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>);
+fn start(
+    mistake: Mistake,
+    store: &Arc<Memory>,
+    lower: &Arc<Memory>,
+) -> Result<Arc<dyn Device>, Error> {
+    let (mut store, below) =
+        (Arc::clone(store) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>);
     let mut lower = Arc::clone(&below);
-    let options =
-        CacheOptions { mode: CacheMode::WriteBack, dirty_percent: 30, keeping: KeepingOptions::below(30), ..CacheOptions::default() };
-    let nobody_flushes = |op: &Op| if matches!(op, Op::Flush) { Route::Nobody } else { Route::Usual };
+    let options = CacheOptions {
+        mode: CacheMode::WriteBack,
+        dirty_percent: 30,
+        keeping: KeepingOptions::below(30),
+        ..CacheOptions::default()
+    };
+    let nobody_flushes =
+        |op: &Op| if matches!(op, Op::Flush) { Route::Nobody } else { Route::Usual };
     let no_map = |op: &Op| if is_map(op) { Route::Nobody } else { Route::Usual };
-    let no_writes = |op: &Op| if matches!(op, Op::Write { .. }) { Route::Nobody } else { Route::Usual };
+    let no_writes =
+        |op: &Op| if matches!(op, Op::Write { .. }) { Route::Nobody } else { Route::Usual };
     match mistake {
         Mistake::None => (),
         Mistake::StaleAfterWriteAround => {
-            let cache = Cache::open(store, lower, &Facts::none(), CacheOptions { mode: CacheMode::WriteThrough, ..options })?;
+            let cache = Cache::open(
+                store,
+                lower,
+                &Facts::none(),
+                CacheOptions { mode: CacheMode::WriteThrough, ..options },
+            )?;
             let around = |op: &Op| if op.changes_data() { Route::Other } else { Route::Usual };
             return Ok(Emulated::over(switch(Arc::new(cache), &below, around)));
         }
@@ -132,11 +154,19 @@ fn check(mistake: Mistake, seed: u64) -> Result<(), Violation> {
     model::drive(&device, &Reactor::virtual_clock(), &load, seed)?;
     let rig = || {
         let (store, lower) = devices(seed);
-        let members: Vec<Arc<dyn Crashable>> = vec![Arc::clone(&store) as _, Arc::clone(&lower) as _];
+        let members: Vec<Arc<dyn Crashable>> =
+            vec![Arc::clone(&store) as _, Arc::clone(&lower) as _];
         Rig { members, start: Box::new(move || start(mistake, &store, &lower)) }
     };
     let steps = crash::history(&able(BLOCKS * 512), 60, seed);
-    crash::enumerate(rig, Reactor::virtual_clock, &steps, &Options { points: 60, ..Options::default() }, seed).map(drop)
+    crash::enumerate(
+        rig,
+        Reactor::virtual_clock,
+        &steps,
+        &Options { points: 60, ..Options::default() },
+        seed,
+    )
+    .map(drop)
 }
 
 #[test]
@@ -157,6 +187,9 @@ fn every_planted_mistake_is_found() {
     ] {
         let found: Vec<Violation> = (0..8).filter_map(|seed| check(mistake, seed).err()).collect();
         assert!(!found.is_empty(), "{mistake:?} was not found");
-        assert!(found.iter().any(|violation| violation.rule == rule), "{mistake:?} was found by {found:?} instead of {rule}");
+        assert!(
+            found.iter().any(|violation| violation.rule == rule),
+            "{mistake:?} was found by {found:?} instead of {rule}"
+        );
     }
 }

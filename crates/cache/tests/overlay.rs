@@ -3,8 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Blocking, Channel, Checked, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor, Request, Support};
-use cache::{DeltaState, Facts, LeafFacts, Overlay, OverlayOptions, commit, discard, examine, seal_delta};
+use block::{
+    Blocking, Channel, Checked, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node,
+    Op, Reactor, Request, Support,
+};
+use cache::{
+    DeltaState, Facts, LeafFacts, Overlay, OverlayOptions, commit, discard, examine, seal_delta,
+};
 use reactor::{Random, derive_seed};
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::{Fault, Memory, conformance};
@@ -46,8 +51,15 @@ fn contents(device: &dyn Device) -> Vec<u8> {
     bytes
 }
 
-fn overlay(delta: Arc<dyn Device>, lower: Arc<dyn Device>, options: OverlayOptions) -> Arc<dyn Device> {
-    Arc::new(Overlay::open(Checked::over(delta), Checked::over(lower), &Facts::none(), options).expect("an overlay"))
+fn overlay(
+    delta: Arc<dyn Device>,
+    lower: Arc<dyn Device>,
+    options: OverlayOptions,
+) -> Arc<dyn Device> {
+    Arc::new(
+        Overlay::open(Checked::over(delta), Checked::over(lower), &Facts::none(), options)
+            .expect("an overlay"),
+    )
 }
 
 #[test]
@@ -60,11 +72,23 @@ fn it_keeps_the_contract() {
             let slow_lower = Arc::new(slow(lower.info().clone(), seed));
             overlay(Arc::new(slow(delta_info(lower.info()), seed + 9)), slow_lower, options)
         };
-        conformance::run(make, Reactor::virtual_clock, seed).unwrap_or_else(|violation| panic!("{options:?}: {violation}"));
-        let make = || overlay(Arc::new(Memory::with(delta_info(lower.info()))), Arc::clone(&lower) as Arc<dyn Device>, options);
+        conformance::run(make, Reactor::virtual_clock, seed)
+            .unwrap_or_else(|violation| panic!("{options:?}: {violation}"));
+        let make = || {
+            overlay(
+                Arc::new(Memory::with(delta_info(lower.info()))),
+                Arc::clone(&lower) as Arc<dyn Device>,
+                options,
+            )
+        };
         let wall = || Reactor::wall().expect("io_uring");
-        conformance::run(make, wall, seed).unwrap_or_else(|violation| panic!("{options:?}, threads: {violation}"));
-        assert_eq!(contents(&*lower), before, "{options:?}: the device below was written (seed {seed})");
+        conformance::run(make, wall, seed)
+            .unwrap_or_else(|violation| panic!("{options:?}, threads: {violation}"));
+        assert_eq!(
+            contents(&*lower),
+            before,
+            "{options:?}: the device below was written (seed {seed})"
+        );
     }
 }
 
@@ -74,12 +98,18 @@ fn so_it_does_with_large_blocks_and_a_delta_that_can_do_little() {
         let lower = lower(64 << 12, seed);
         let make = || {
             let size_bytes = Overlay::delta_bytes(4096, lower.info()).expect("whole blocks");
-            let info = Info { block_bytes: 4096, volatile_cache: true, max_request_bytes: 8 << 12, ..Info::plain(size_bytes) };
+            let info = Info {
+                block_bytes: 4096,
+                volatile_cache: true,
+                max_request_bytes: 8 << 12,
+                ..Info::plain(size_bytes)
+            };
             overlay(Arc::new(slow(info, seed)), Arc::clone(&lower) as Arc<dyn Device>, KEEP)
         };
         assert_eq!((make().info().block_bytes, make().info().fua), (4096, Support::Emulated));
         assert_eq!(make().info().discard, DiscardSupport::None);
-        conformance::run(make, Reactor::virtual_clock, seed).unwrap_or_else(|violation| panic!("{violation}"));
+        conformance::run(make, Reactor::virtual_clock, seed)
+            .unwrap_or_else(|violation| panic!("{violation}"));
     }
 }
 
@@ -88,7 +118,15 @@ fn a_failed_flush_of_the_delta_sticks() {
     let lower = lower(64 << 9, 1);
     let delta = Arc::new(Memory::with(delta_info(lower.info())));
     let device = overlay(Arc::clone(&delta) as Arc<dyn Device>, lower, KEEP);
-    assert_eq!(conformance::sticky_flush(&*device, &Reactor::virtual_clock(), || delta.fail_next(Fault::Flush), 5), Ok(()));
+    assert_eq!(
+        conformance::sticky_flush(
+            &*device,
+            &Reactor::virtual_clock(),
+            || delta.fail_next(Fault::Flush),
+            5
+        ),
+        Ok(())
+    );
 }
 
 #[test]
@@ -112,13 +150,17 @@ fn crash_rig(seed: u64, make_delta: fn(Arc<dyn Device>) -> Arc<dyn Device>) -> R
         let delta = Arc::clone(&delta);
         Box::new(move || {
             let delta = make_delta(Arc::clone(&delta) as Arc<dyn Device>);
-            Ok(Arc::new(Overlay::open(delta, Arc::clone(&lower), &Facts::none(), KEEP)?) as Arc<dyn Device>)
+            Ok(Arc::new(Overlay::open(delta, Arc::clone(&lower), &Facts::none(), KEEP)?)
+                as Arc<dyn Device>)
         })
     };
     Rig { members: vec![delta], start }
 }
 
-fn crash_everywhere(seed: u64, make_delta: fn(Arc<dyn Device>) -> Arc<dyn Device>) -> Result<crash::Summary, testkit::Violation> {
+fn crash_everywhere(
+    seed: u64,
+    make_delta: fn(Arc<dyn Device>) -> Arc<dyn Device>,
+) -> Result<crash::Summary, testkit::Violation> {
     let info = (crash_rig(seed, make_delta).start)().expect("an overlay").info().clone();
     let steps = crash::history(&info, 50, seed);
     let options = Options { points: 120, ..Options::default() };
@@ -130,7 +172,9 @@ fn crash_everywhere(seed: u64, make_delta: fn(Arc<dyn Device>) -> Arc<dyn Device
 fn crashes_everywhere_lose_nothing_durable() {
     let mut crashes = 0;
     for seed in 0..6 {
-        crashes += crash_everywhere(seed, |delta| delta).unwrap_or_else(|violation| panic!("{violation}")).crashes;
+        crashes += crash_everywhere(seed, |delta| delta)
+            .unwrap_or_else(|violation| panic!("{violation}"))
+            .crashes;
     }
     assert!(crashes > 2000, "{crashes} crashes");
 }
@@ -169,8 +213,12 @@ impl Channel for LyingChannel {
 
 #[test]
 fn a_delta_that_does_not_flush_is_found_out() {
-    let found = (0..6).filter_map(|seed| crash_everywhere(seed, |delta| Arc::new(Liar(delta))).err());
-    assert!(found.into_iter().any(|violation| violation.rule == "C28"), "a mistake that no crash shows");
+    let found =
+        (0..6).filter_map(|seed| crash_everywhere(seed, |delta| Arc::new(Liar(delta))).err());
+    assert!(
+        found.into_iter().any(|violation| violation.rule == "C28"),
+        "a mistake that no crash shows"
+    );
 }
 
 #[test]
@@ -178,7 +226,9 @@ fn what_was_flushed_is_there_when_it_is_opened_again() {
     let lower = lower(4096 << 9, 3);
     let delta = Arc::new(Memory::with(delta_info(lower.info())));
     let mut expected = contents(&*lower);
-    let open = || overlay(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, KEEP);
+    let open = || {
+        overlay(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, KEEP)
+    };
     for seed in 0..5 {
         let device = open();
         assert_eq!(contents(&*device), expected);
@@ -188,12 +238,17 @@ fn what_was_flushed_is_there_when_it_is_opened_again() {
             let length = random.usize(1..40) << 9;
             let offset = random.usize(0..=(expected.len() - length) >> 9) << 9;
             random.fill(&mut expected[offset..offset + length]);
-            channel.write_slice(offset as u64, &expected[offset..offset + length]).expect("a write");
+            channel
+                .write_slice(offset as u64, &expected[offset..offset + length])
+                .expect("a write");
         }
         channel.flush().expect("a flush");
     }
     let changes = examine(&*delta).expect("it can be read").expect("it is one");
-    assert_eq!((changes.state, changes.size_bytes, changes.block_bytes), (DeltaState::InUse, 4096 << 9, 512));
+    assert_eq!(
+        (changes.state, changes.size_bytes, changes.block_bytes),
+        (DeltaState::InUse, 4096 << 9, 512)
+    );
     assert!(changes.changed_bytes > 20 << 9 && changes.changed_bytes <= 4096 << 9);
     assert_eq!(changes.name, lower.describe().to_string());
 }
@@ -203,7 +258,12 @@ fn a_delta_of_another_device_is_refused_and_so_is_anything_else() {
     let (one, other, larger) = (lower(64 << 9, 1), lower(64 << 9, 2), lower(65 << 9, 1));
     let delta = Arc::new(Memory::with(delta_info(larger.info())));
     let open = |lower: &Arc<Memory>, options| {
-        let opened = Overlay::open(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(lower) as Arc<dyn Device>, &Facts::none(), options);
+        let opened = Overlay::open(
+            Arc::clone(&delta) as Arc<dyn Device>,
+            Arc::clone(lower) as Arc<dyn Device>,
+            &Facts::none(),
+            options,
+        );
         opened.map(drop).map_err(|error| (error.kind(), error.to_string()))
     };
     assert_eq!(open(&one, KEEP), Ok(()));
@@ -222,21 +282,32 @@ fn a_delta_of_another_device_is_refused_and_so_is_anything_else() {
         let foreign = Arc::new(Memory::with(delta_info(one.info())));
         blocking(&*foreign).write_slice(at, &[0x53; 512]).expect("a write");
         for options in [KEEP, THROW_AWAY] {
-            let error =
-                Overlay::open(Arc::clone(&foreign) as Arc<dyn Device>, Arc::clone(&one) as Arc<dyn Device>, &Facts::none(), options).err();
+            let error = Overlay::open(
+                Arc::clone(&foreign) as Arc<dyn Device>,
+                Arc::clone(&one) as Arc<dyn Device>,
+                &Facts::none(),
+                options,
+            )
+            .err();
             assert_eq!(error.expect("not ours").kind(), ErrorKind::Refused, "byte {at}");
         }
     }
     let small: Arc<dyn Device> = Arc::new(Memory::new(64 << 9));
-    let error = Overlay::open(small, Arc::clone(&one) as Arc<dyn Device>, &Facts::none(), KEEP).err().expect("too small");
+    let error = Overlay::open(small, Arc::clone(&one) as Arc<dyn Device>, &Facts::none(), KEEP)
+        .err()
+        .expect("too small");
     assert!(error.to_string().contains("it needs"), "{error}");
 }
 
-/// "The same for `overlay commit` over a changed lower device", wherever between the places of the sample it was written.
+/// "The same for `overlay commit` over a changed lower device", wherever between the places of the
+/// sample it was written.
 #[test]
 fn a_delta_over_a_device_that_was_written_to_is_neither_opened_nor_committed() {
     const BETWEEN: u64 = (3 << 20) + (40 << 10);
-    let facts = |state, believe_sample| Facts { leaves: vec![LeafFacts { identity: 1, epoch: 0, state }], believe_sample };
+    let facts = |state, believe_sample| Facts {
+        leaves: vec![LeafFacts { identity: 1, epoch: 0, state }],
+        believe_sample,
+    };
     let lower = lower(8 << 20, 3);
     let delta = Arc::new(Memory::with(delta_info(lower.info())));
     let both = || (Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>);
@@ -245,13 +316,24 @@ fn a_delta_over_a_device_that_was_written_to_is_neither_opened_nor_committed() {
     blocking(&device).write_slice(0, &[1; 4096]).expect("a write");
     blocking(&device).flush().expect("a flush");
     assert!(open(&facts(1, false)).expect("nobody has written").note().is_none());
-    assert!(open(&Facts::none()).expect("nothing is known").note().is_some_and(|note| note.contains("sample")));
+    assert!(
+        open(&Facts::none())
+            .expect("nothing is known")
+            .note()
+            .is_some_and(|note| note.contains("sample"))
+    );
 
     blocking(&*lower).write_slice(BETWEEN, &[9; 512]).expect("somebody writes below");
     let error = open(&facts(2, false)).err().expect("written to");
-    assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("was written to"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Refused && error.to_string().contains("was written to"),
+        "{error}"
+    );
     let error = commit(both().0, both().1, &facts(2, false)).expect_err("written to");
-    assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("was written to"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Refused && error.to_string().contains("was written to"),
+        "{error}"
+    );
     assert_eq!(open(&facts(2, true)).expect("vouched for").note(), None);
     assert_eq!(open(&facts(2, false)).expect("once is enough").note(), None);
 
@@ -267,7 +349,14 @@ fn a_delta_over_a_device_that_was_written_to_is_neither_opened_nor_committed() {
 fn damage_in_the_index_is_named() {
     let lower = lower(64 << 9, 1);
     let delta = Arc::new(Memory::with(delta_info(lower.info())));
-    let open = || Overlay::open(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, &Facts::none(), KEEP);
+    let open = || {
+        Overlay::open(
+            Arc::clone(&delta) as Arc<dyn Device>,
+            Arc::clone(&lower) as Arc<dyn Device>,
+            &Facts::none(),
+            KEEP,
+        )
+    };
     let device = open().expect("an overlay");
     blocking(&device).write_slice(0, &[1; 512]).expect("a write");
     blocking(&device).flush().expect("a flush");
@@ -284,7 +373,8 @@ fn damage_in_the_index_is_named() {
 fn changed_in_three_pages() -> (Arc<Memory>, Arc<Memory>) {
     let lower = lower(8 << 20, 3);
     let delta = Arc::new(Memory::with(delta_info(lower.info())));
-    let device = overlay(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, KEEP);
+    let device =
+        overlay(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>, KEEP);
     let mut channel = blocking(&*device);
     for page in [0, 2, 3] {
         channel.write_slice(page * 3904 * 512, &[7; 4096]).expect("a write");
@@ -297,7 +387,8 @@ fn changed_in_three_pages() -> (Arc<Memory>, Arc<Memory>) {
 /// Where the marks of a delta over 8 MiB lie: behind its first MiB, the data, and the witness.
 const MARKS: u64 = (1 << 20) + (8 << 20) + (64 << 10);
 
-/// "For the kind, look for the third": an overlay's delta has an index too, and zeroes in it are blocks that are forgotten.
+/// "For the kind, look for the third": an overlay's delta has an index too, and zeroes in it are
+/// blocks that are forgotten.
 #[test]
 fn zeroes_in_a_delta_are_damage_and_not_a_delta_with_less_in_it() {
     let cases: [(&str, u64, usize, &str); 7] = [
@@ -313,7 +404,8 @@ fn zeroes_in_a_delta_are_damage_and_not_a_delta_with_less_in_it() {
         let (delta, lower) = changed_in_three_pages();
         blocking(&*delta).write_slice(offset, &vec![0; length]).expect("a write");
         let (before, below) = (contents(&*delta), contents(&*lower));
-        let both = || (Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>);
+        let both =
+            || (Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>);
         for options in [KEEP, THROW_AWAY].into_iter().take(if offset == 0 { 2 } else { 1 }) {
             let opened = Overlay::open(both().0, both().1, &Facts::none(), options).err();
             let error = opened.unwrap_or_else(|| panic!("{what}: it is opened with less in it"));
@@ -321,10 +413,19 @@ fn zeroes_in_a_delta_are_damage_and_not_a_delta_with_less_in_it() {
         }
         if offset > 0 {
             let error = examine(&*delta).expect_err("nothing is shown of it");
-            assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains(expected), "{what}: {error}");
+            assert!(
+                error.kind() == ErrorKind::Corrupt && error.to_string().contains(expected),
+                "{what}: {error}"
+            );
         }
-        assert!(commit(both().0, both().1, &Facts::none()).is_err(), "{what}: no part of it is committed");
-        assert!(contents(&*lower) == below && contents(&*delta) == before, "{what}: nothing was written");
+        assert!(
+            commit(both().0, both().1, &Facts::none()).is_err(),
+            "{what}: no part of it is committed"
+        );
+        assert!(
+            contents(&*lower) == below && contents(&*delta) == before,
+            "{what}: nothing was written"
+        );
     }
     // What was never changed is zero, and that is right.
     let (delta, lower) = changed_in_three_pages();
@@ -359,7 +460,11 @@ fn a_delta_of_version_1_is_read_and_gets_its_marks() {
     let (delta, lower) = changed_in_three_pages();
     let both = || (Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&lower) as Arc<dyn Device>);
     assert_eq!(commit(both().0, both().1, &Facts::none()).expect("a commit"), 3 * 4096);
-    assert_eq!(contents(&*overlay(both().0, both().1, KEEP)), expected, "cleared, with marks of the new generation");
+    assert_eq!(
+        contents(&*overlay(both().0, both().1, KEEP)),
+        expected,
+        "cleared, with marks of the new generation"
+    );
 }
 
 #[test]
@@ -439,28 +544,50 @@ fn a_commit_that_is_cut_off_anywhere_can_be_finished() {
             blocking(&*below).write_slice(0, &contents(&*lower)).expect("a write");
             blocking(&*below).flush().expect("a flush");
             let delta = Arc::new(Memory::with(delta_info(below.info())));
-            let open = || Overlay::open(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&below) as Arc<dyn Device>, &Facts::none(), KEEP);
+            let open = || {
+                Overlay::open(
+                    Arc::clone(&delta) as Arc<dyn Device>,
+                    Arc::clone(&below) as Arc<dyn Device>,
+                    &Facts::none(),
+                    KEEP,
+                )
+            };
             let device = open().expect("an overlay");
             for run in 0..7 {
-                blocking(&device).write_slice((run * 13) << 9, &[run as u8; 4 << 9]).expect("a write");
+                blocking(&device)
+                    .write_slice((run * 13) << 9, &[run as u8; 4 << 9])
+                    .expect("a write");
             }
             blocking(&device).flush().expect("a flush");
             let expected = contents(&device);
             drop(device);
 
             let left = Arc::new(std::sync::atomic::AtomicI64::new(requests));
-            let mortal = |memory: &Arc<Memory>| Arc::new(Mortal(Arc::clone(memory), Arc::clone(&left))) as Arc<dyn Device>;
+            let mortal = |memory: &Arc<Memory>| {
+                Arc::new(Mortal(Arc::clone(memory), Arc::clone(&left))) as Arc<dyn Device>
+            };
             cut_off = commit(mortal(&delta), mortal(&below), &Facts::none()).is_err();
             for (number, memory) in [&delta, &below].into_iter().enumerate() {
                 memory.crash(derive_seed(seed, "crash", number as u64 + 2 * requests as u64));
                 memory.power_on();
             }
             match open() {
-                Ok(device) => assert_eq!(contents(&device), expected, "seed {seed}, {requests} requests"),
+                Ok(device) => {
+                    assert_eq!(contents(&device), expected, "seed {seed}, {requests} requests")
+                }
                 Err(error) => {
                     refused += 1;
-                    assert_eq!(error.kind(), ErrorKind::Refused, "seed {seed}, {requests} requests: {error}");
-                    commit(Arc::clone(&delta) as Arc<dyn Device>, Arc::clone(&below) as Arc<dyn Device>, &Facts::none()).expect("a commit");
+                    assert_eq!(
+                        error.kind(),
+                        ErrorKind::Refused,
+                        "seed {seed}, {requests} requests: {error}"
+                    );
+                    commit(
+                        Arc::clone(&delta) as Arc<dyn Device>,
+                        Arc::clone(&below) as Arc<dyn Device>,
+                        &Facts::none(),
+                    )
+                    .expect("a commit");
                     assert_eq!(contents(&*below), expected, "seed {seed}, {requests} requests");
                     assert_eq!(contents(&open().expect("an empty delta")), expected);
                 }

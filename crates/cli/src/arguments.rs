@@ -1,12 +1,14 @@
-//! Everything that can be said on the command line, defined once: help, man page and completions follow from it.
+//! Everything that can be said on the command line, defined once: help, man page and completions
+//! follow from it.
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::array_command::arguments::{
-    AddArguments, AssembleArguments, DestroyArguments, GuessArguments, MemberArguments, MountArguments, ReplaceArguments, ScrubArguments,
-    SpeedArguments, StartArguments, StatusArguments, WriteArguments,
+    AddArguments, AssembleArguments, DestroyArguments, GuessArguments, MemberArguments,
+    MountArguments, ReplaceArguments, ScrubArguments, SpeedArguments, StartArguments,
+    StatusArguments, WriteArguments,
 };
 use crate::bench_command::arguments::{BonnieArguments, CopyArguments};
 use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, HdparmArguments};
@@ -15,7 +17,14 @@ use crate::compare_command::CompareArguments;
 
 /// Finds the fastest safe disk layout for your own work, then runs it.
 #[derive(Parser, Debug)]
-#[command(name = "raidloom", version, about, propagate_version = true, arg_required_else_help = true, max_term_width = 120)]
+#[command(
+    name = "raidloom",
+    version,
+    about,
+    propagate_version = true,
+    arg_required_else_help = true,
+    max_term_width = 120
+)]
 #[command(after_long_help = "\
 Examples:
   raidloom run plans/stripe-size.toml
@@ -122,7 +131,8 @@ from a difference: to decide something, put both into one plan, which interleave
     Model(ModelVerb),
 
     /// Print the completion script of a shell
-    #[command(after_long_help = "Examples:\n  raidloom completions bash > ~/.local/share/bash-completion/completions/raidloom")]
+    #[command(after_long_help = "Examples:\n  raidloom completions bash > \
+            ~/.local/share/bash-completion/completions/raidloom")]
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
@@ -157,7 +167,10 @@ pub(crate) enum Bench {
     List,
 
     /// Say phase by phase what a suite does, and what its settings mean
-    #[command(after_long_help = "Examples:\n  raidloom bench explain bonnie\n  raidloom bench explain bonnie --json")]
+    #[command(
+        after_long_help = "Examples:\n  raidloom bench explain bonnie\n  raidloom bench explain \
+            bonnie --json"
+    )]
     Explain {
         /// A name from `bench list`
         suite: String,
@@ -254,7 +267,8 @@ pub(crate) struct Consent {
     #[arg(long, help_heading = "Consent")]
     pub erase_signature: bool,
 
-    /// Consent to erase a block device that has no serial number, such as a loop device (once for each)
+    /// Consent to erase a block device that has no serial number, such as a loop device (once for
+    /// each)
     #[arg(long, value_name = "PATH", help_heading = "Consent")]
     pub allow_device: Vec<PathBuf>,
 }
@@ -273,7 +287,8 @@ impl From<Consent> for host::guard::Consent {
 /// Consent to use a device as it is.
 #[derive(Args, Debug, Default, Clone)]
 pub(crate) struct UseConsent {
-    /// Consent to use a block device that has no serial number, such as a loop device (once for each)
+    /// Consent to use a block device that has no serial number, such as a loop device (once for
+    /// each)
     #[arg(long, value_name = "PATH", help_heading = "Consent")]
     pub allow_device: Vec<PathBuf>,
 
@@ -284,7 +299,12 @@ pub(crate) struct UseConsent {
 
 impl From<UseConsent> for host::guard::Consent {
     fn from(said: UseConsent) -> host::guard::Consent {
-        host::guard::Consent { devices: said.allow_device, raw: said.raw, in_place: true, ..host::guard::Consent::default() }
+        host::guard::Consent {
+            devices: said.allow_device,
+            raw: said.raw,
+            in_place: true,
+            ..host::guard::Consent::default()
+        }
     }
 }
 
@@ -356,7 +376,8 @@ Exit codes with --test, as mdadm --detail --test has them: 0 normal, 1 a member 
     #[command(after_long_help = "\
 Examples:
   raidloom array start --attach --name tank 'raid5(metadata=1.2, a.img, b.img, c.img)'
-  raidloom array start --attach --name tank \"$(raidloom array assemble --json *.img | jq -r '.[0].stack')\"
+  raidloom array start --attach --name tank \"$(raidloom array assemble --json *.img | jq -r \
+      '.[0].stack')\"
   raidloom array start --attach --create 'raid0(one.img?size=1GiB, two.img?size=1GiB)'
   raidloom array start ram:1GiB --run 'mkfs.ext4 -q {} && fsck.ext4 -f {}'
   raidloom array start ram:1GiB --nbd unix --run 'nbdinfo {}'
@@ -387,7 +408,10 @@ After a server was killed, this also cleans up what it has left behind.")]
     },
 
     /// List the arrays that run, and where
-    #[command(after_long_help = "Examples:\n  raidloom array list\n  raidloom array list --json | jq '.[].attached'")]
+    #[command(
+        after_long_help = "Examples:\n  raidloom array list\n  raidloom array list --json | jq \
+            '.[].attached'"
+    )]
     List,
 
     /// Mount an attached array; with --fs a file system is made first where there is none
@@ -418,7 +442,10 @@ A spare takes its place by itself. What would lose data is refused.")]
     Fail(MemberArguments),
 
     /// Let go of a member that has failed, so that something else can be done with it
-    #[command(after_long_help = "Examples:\n  raidloom array fail tank b.img && raidloom array remove tank b.img")]
+    #[command(
+        after_long_help = "Examples:\n  raidloom array fail tank b.img && raidloom array remove \
+            tank b.img"
+    )]
     Remove(MemberArguments),
 
     /// Add a device to a running array: in the slot of a member that is missing, or as a spare
@@ -465,7 +492,8 @@ Examples:
 An array that runs is refused. `array guess` still finds what the members were.")]
     Destroy(DestroyArguments),
 
-    /// Find out what members were whose superblocks are lost: order, level, layout, chunk, data offset
+    /// Find out what members were whose superblocks are lost: order, level, layout, chunk, data
+    /// offset
     #[command(after_long_help = "\
 Examples:
   raidloom array guess disk0.img disk1.img disk2.img disk3.img
@@ -543,7 +571,8 @@ pub(crate) struct CreateArguments {
     #[arg(long, value_name = "SIZE")]
     pub bitmap_chunk: Option<String>,
 
-    /// The members agree already: no first resync. On members that do not, parity is wrong until it is repaired
+    /// The members agree already: no first resync. On members that do not, parity is wrong until it
+    /// is repaired
     #[arg(long)]
     pub assume_clean: bool,
 
@@ -582,7 +611,10 @@ pub(crate) enum PlanVerb {
     #[command(after_long_help = "Examples:\n  raidloom plan check my-plan.toml")]
     Check(PlanFile),
     /// Show every configuration, the time it will take and what will be written
-    #[command(after_long_help = "Examples:\n  raidloom plan show my-plan.toml\n  raidloom plan show my-plan.toml --json")]
+    #[command(
+        after_long_help = "Examples:\n  raidloom plan show my-plan.toml\n  raidloom plan show \
+            my-plan.toml --json"
+    )]
     Show(PlanFile),
 }
 
@@ -651,7 +683,10 @@ pub(crate) enum ModelVerb {
     #[command(after_long_help = "Examples:\n  raidloom model list")]
     List,
     /// Every parameter with unit and origin, and how far the model is from each published figure
-    #[command(after_long_help = "Examples:\n  raidloom model show maxtor-6y200p0\n  raidloom model show ./my-disk.toml --json")]
+    #[command(
+        after_long_help = "Examples:\n  raidloom model show maxtor-6y200p0\n  raidloom model show \
+            ./my-disk.toml --json"
+    )]
     Show {
         /// A name from `model list`, or a path
         model: String,
@@ -669,7 +704,8 @@ models/data/*.facts.toml show what a facts file holds.")]
         /// A name from `model list`, or the path of a CSV: test,request_bytes,kB_per_s,io_per_s
         figures: String,
 
-        /// What is known of the drive without measuring [default: FIGURES with .facts.toml instead of .csv]
+        /// What is known of the drive without measuring [default: FIGURES with .facts.toml instead
+        /// of .csv]
         #[arg(long, value_name = "FILE")]
         facts: Option<PathBuf>,
     },

@@ -1,5 +1,6 @@
-//! `raidloom check`: what a user of this machine can do with raidloom, what is missing, and the command that provides it. What
-//! those need who work on raidloom itself is in `tools/packages.txt`.
+//! `raidloom check`: what a user of this machine can do with raidloom, what is missing, and the
+//! command that provides it. What those need who work on raidloom itself is in
+//! `tools/packages.txt`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,9 @@ pub(crate) fn check(output: &Output) -> Result<(), Failure> {
         output.result(&text)?;
     }
     match findings.iter().find(|finding| finding.needed && finding.found.is_err()) {
-        Some(missing) => Err(Failure::failed(format!("{} is missing: {}", missing.name, missing.remedy))),
+        Some(missing) => {
+            Err(Failure::failed(format!("{} is missing: {}", missing.name, missing.remedy)))
+        }
         None => Ok(()),
     }
 }
@@ -71,18 +74,23 @@ fn findings() -> Vec<Finding> {
         Finding {
             name: "io_uring",
             needed: true,
-            found: reactor::Reactor::wall().map(|_| "works".to_owned()).map_err(|error| error.to_string()),
+            found: reactor::Reactor::wall()
+                .map(|_| "works".to_owned())
+                .map_err(|error| error.to_string()),
             purpose: "all work on files and disks",
-            remedy: "needs Linux 5.19 or newer; sysctl kernel.io_uring_disabled=0; in a container, a profile that allows it".to_owned(),
+            remedy:
+                "needs Linux 5.19 or newer; sysctl kernel.io_uring_disabled=0; in a container, \
+                a profile that allows it"
+                    .to_owned(),
         },
         Finding {
             name: "direct I/O here",
             needed: false,
             found: direct_io(Path::new(".")),
             purpose: "measuring the disk instead of the page cache",
-            remedy:
-                "use a folder on a disk's file system (ext4, XFS, btrfs); elsewhere files are measured through the cache, and it is said"
-                    .to_owned(),
+            remedy: "use a folder on a disk's file system (ext4, XFS, btrfs); elsewhere files are \
+                measured through the cache, and it is said"
+                .to_owned(),
         },
         Finding {
             name: "root",
@@ -91,7 +99,8 @@ fn findings() -> Vec<Finding> {
                 true => Ok("you are root".to_owned()),
                 false => Err("you are not root".to_owned()),
             },
-            purpose: "disks, block devices of arrays (--attach), mounting; files, NBD and --attach=file need no root",
+            purpose: "disks, block devices of arrays (--attach), mounting; files, NBD and \
+                --attach=file need no root",
             remedy: "sudo raidloom ...".to_owned(),
         },
         Finding {
@@ -99,7 +108,9 @@ fn findings() -> Vec<Finding> {
             needed: false,
             found: fuse(),
             purpose: "arrays as files and block devices (--attach)",
-            remedy: "modprobe fuse; apt-get install fuse3; in a container, --device /dev/fuse --cap-add SYS_ADMIN".to_owned(),
+            remedy: "modprobe fuse; apt-get install fuse3; in a container, --device /dev/fuse \
+                --cap-add SYS_ADMIN"
+                .to_owned(),
         },
         Finding {
             name: "loop devices",
@@ -120,19 +131,36 @@ fn findings() -> Vec<Finding> {
             needed: false,
             found: governor(),
             purpose: "the same speed of the processor in every trial",
-            remedy: "cpupower frequency-set -g performance (apt-get install linux-cpupower)".to_owned(),
+            remedy: "cpupower frequency-set -g performance (apt-get install linux-cpupower)"
+                .to_owned(),
         },
         Finding {
             name: "memory cgroup",
             needed: false,
             found: memory_cgroup(),
             purpose: "bench --memory",
-            remedy: "as root, or systemd-run --user --scope -p Delegate=yes raidloom ...".to_owned(),
+            remedy: "as root, or systemd-run --user --scope -p Delegate=yes raidloom ..."
+                .to_owned(),
         },
-        tool("nbdinfo", "looking at NBD exports, copying them (nbdcopy)", "apt-get install libnbd-bin"),
-        tool("nbd-client", "NBD exports as block devices", "apt-get install nbd-client; modprobe nbd"),
+        tool(
+            "nbdinfo",
+            "looking at NBD exports, copying them (nbdcopy)",
+            "apt-get install \
+            libnbd-bin",
+        ),
+        tool(
+            "nbd-client",
+            "NBD exports as block devices",
+            "apt-get install nbd-client; modprobe \
+            nbd",
+        ),
         tool("qemu-img", "NBD exports as images: convert, compare", "apt-get install qemu-utils"),
-        tool("linux.uml", "a Linux of its own in user mode (guests)", "apt-get install user-mode-linux"),
+        tool(
+            "linux.uml",
+            "a Linux of its own in user mode (guests)",
+            "apt-get install \
+            user-mode-linux",
+        ),
     ];
     findings.into_iter().chain(FILE_SYSTEMS.iter().map(file_system)).collect()
 }
@@ -149,7 +177,8 @@ fn tool(name: &'static str, purpose: &'static str, remedy: &str) -> Finding {
     Finding { name, needed: false, found: program(name), purpose, remedy: remedy.to_owned() }
 }
 
-/// A file system that arrays can be given: the program that makes it, and whether the kernel mounts it.
+/// A file system that arrays can be given: the program that makes it, and whether the kernel mounts
+/// it.
 fn file_system(kind: &FileSystem) -> Finding {
     let found = match (program(kind.maker()), kind.check_mountable()) {
         (Ok(maker), Ok(())) => Ok(maker),
@@ -157,17 +186,29 @@ fn file_system(kind: &FileSystem) -> Finding {
         (_, Err(_)) => Err("this kernel does not mount it".to_owned()),
     };
     let remedy = format!("apt-get install {}, and a kernel that has it", kind.package());
-    Finding { name: kind.name, needed: false, found, purpose: "a file system on an array (array mount --fs, plans)", remedy }
+    Finding {
+        name: kind.name,
+        needed: false,
+        found,
+        purpose: "a file system on an array (array mount --fs, plans)",
+        remedy,
+    }
 }
 
 fn opens(path: &Path) -> Result<String, String> {
     let opened = std::fs::File::options().read(true).write(true).open(path);
-    opened.map(|_| path.display().to_string()).map_err(|error| format!("{}: {error}", path.display()))
+    opened
+        .map(|_| path.display().to_string())
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn fuse() -> Result<String, String> {
     let device = opens(Path::new("/dev/fuse"))?;
-    if rustix::process::geteuid().is_root() { Ok(device) } else { program("fusermount3").map(|helper| format!("{device}, {helper}")) }
+    if rustix::process::geteuid().is_root() {
+        Ok(device)
+    } else {
+        program("fusermount3").map(|helper| format!("{device}, {helper}"))
+    }
 }
 
 fn free_space(folder: &Path) -> Result<String, String> {
@@ -185,7 +226,8 @@ fn governor() -> Result<String, String> {
     }
 }
 
-/// Whether a memory cgroup could be made: where this process may make groups and memory is among what they limit.
+/// Whether a memory cgroup could be made: where this process may make groups and memory is among
+/// what they limit.
 fn memory_cgroup() -> Result<String, String> {
     let controllers = std::fs::read_to_string("/sys/fs/cgroup/cgroup.controllers");
     let has_memory = match &controllers {
@@ -201,10 +243,12 @@ fn memory_cgroup() -> Result<String, String> {
 
 /// Whether a file in `folder` can be used with O_DIRECT, tried on one that has no name.
 fn direct_io(folder: &Path) -> Result<String, String> {
-    let mut file = tempfile::tempfile_in(folder).map_err(|error| format!("no file can be made here: {error}"))?;
+    let mut file = tempfile::tempfile_in(folder)
+        .map_err(|error| format!("no file can be made here: {error}"))?;
     file.write_all(&[0; 1 << 16]).map_err(|error| error.to_string())?;
     let options = FileOptions { direct: Direct::Yes, ..FileOptions::default() };
-    let device = FileDevice::new(file, &folder.join("(trial)"), &options).map_err(|error| error.to_string())?;
+    let device = FileDevice::new(file, &folder.join("(trial)"), &options)
+        .map_err(|error| error.to_string())?;
     Ok(format!("works, in blocks of {} bytes", block::Device::info(&device).block_bytes))
 }
 
@@ -215,12 +259,25 @@ mod tests {
     #[test]
     fn a_user_is_told_of_what_a_user_needs_each_with_what_provides_it() {
         let findings = findings();
-        for needed in
-            ["root", "FUSE", "loop devices", "ext4", "vfat", "free space here", "governor", "memory cgroup", "nbdinfo", "linux.uml"]
-        {
+        for needed in [
+            "root",
+            "FUSE",
+            "loop devices",
+            "ext4",
+            "vfat",
+            "free space here",
+            "governor",
+            "memory cgroup",
+            "nbdinfo",
+            "linux.uml",
+        ] {
             assert!(findings.iter().any(|finding| finding.name == needed), "{needed}");
         }
-        assert!(findings.iter().all(|finding| !finding.remedy.is_empty() && !finding.purpose.is_empty()));
+        assert!(
+            findings
+                .iter()
+                .all(|finding| !finding.remedy.is_empty() && !finding.purpose.is_empty())
+        );
         // What is for those who work on raidloom stands in tools/packages.txt.
         assert!(!findings.iter().any(|finding| ["fio", "chromium"].contains(&finding.name)));
     }

@@ -1,6 +1,7 @@
 //! The `raidloom` binary: what was said (`arguments`) becomes what is meant, and is run.
 //!
-//! Results go to standard output, everything else to standard error. Exit codes are those of `raidloom --help`.
+//! Results go to standard output, everything else to standard error. Exit codes are those of
+//! `raidloom --help`.
 
 mod arguments;
 mod array_command;
@@ -28,14 +29,17 @@ use output::Output;
 
 fn main() -> ExitCode {
     signals::fail_at_file_limit();
-    // Not for people: a run calls itself so. It is no verb, because nothing else is to be said with it.
+    // Not for people: a run calls itself so. It is no verb, because nothing else is to be said with
+    // it.
     if std::env::args_os().skip(1).eq([run::SERVE_VERB]) {
         return run::serve();
     }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         // Its message quotes what was typed, which a shell may have made from files' names.
-        Err(error) if error.use_stderr() && std::env::args_os().any(|argument| is_foreign(&argument)) => {
+        Err(error)
+            if error.use_stderr() && std::env::args_os().any(|argument| is_foreign(&argument)) =>
+        {
             escape::err(&error.render().to_string());
             return ExitCode::from(2);
         }
@@ -96,8 +100,10 @@ fn manual() -> Result<String, Failure> {
         clap_mangen::Man::new(command.clone()).render(page)?;
         verbs(&command, "raidloom", page)
     };
-    render(&mut page).map_err(|error| Failure::failed(format!("making the manual page: {error}")))?;
-    String::from_utf8(page).map_err(|error| Failure::failed(format!("making the manual page: {error}")))
+    render(&mut page)
+        .map_err(|error| Failure::failed(format!("making the manual page: {error}")))?;
+    String::from_utf8(page)
+        .map_err(|error| Failure::failed(format!("making the manual page: {error}")))
 }
 
 fn verbs(command: &clap::Command, path: &str, page: &mut Vec<u8>) -> std::io::Result<()> {
@@ -112,7 +118,9 @@ fn verbs(command: &clap::Command, path: &str, page: &mut Vec<u8>) -> std::io::Re
             // A line that begins with a dot or quote would be a request to roff.
             for line in examples.to_string().lines() {
                 let guard = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
-                page.extend_from_slice(format!("{guard}{}\n", line.replace('\\', "\\e")).as_bytes());
+                page.extend_from_slice(
+                    format!("{guard}{}\n", line.replace('\\', "\\e")).as_bytes(),
+                );
             }
             page.extend_from_slice(b".fi\n");
         }

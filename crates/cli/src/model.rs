@@ -25,18 +25,24 @@ fn load(name: &str) -> Result<Parameters, Failure> {
 }
 
 fn list(output: &Output) -> Result<(), Failure> {
-    let models: Vec<Parameters> = Parameters::built_in_names().into_iter().map(load).collect::<Result<_, _>>()?;
+    let models: Vec<Parameters> =
+        Parameters::built_in_names().into_iter().map(load).collect::<Result<_, _>>()?;
     if output.json {
-        let document: Vec<Value> = models.iter().map(|model| json!({ "name": model.name, "title": model.title })).collect();
+        let document: Vec<Value> = models
+            .iter()
+            .map(|model| json!({ "name": model.name, "title": model.title }))
+            .collect();
         return output.document(&document);
     }
-    let rows: Vec<Vec<String>> = models.into_iter().map(|model| vec![model.name, model.title]).collect();
+    let rows: Vec<Vec<String>> =
+        models.into_iter().map(|model| vec![model.name, model.title]).collect();
     output.result(&table(&["NAME", "DISK"], &rows, &[]))
 }
 
 fn show(output: &Output, name: &str) -> Result<(), Failure> {
     let model = load(name)?;
-    let errors = fit::errors_built_in(&model).map_err(|error| Failure::failed(error.to_string()))?;
+    let errors =
+        fit::errors_built_in(&model).map_err(|error| Failure::failed(error.to_string()))?;
     if output.json {
         let parameters: Vec<Value> = model
             .rows()
@@ -49,8 +55,11 @@ fn show(output: &Output, name: &str) -> Result<(), Failure> {
         let fit: Vec<Value> = errors.iter().map(error_document).collect();
         return output.document(&json!({ "name": model.name, "title": model.title, "parameters": parameters, "fit": fit }));
     }
-    let rows: Vec<Vec<String>> =
-        model.rows().into_iter().map(|row| vec![row.name, row.value, row.unit, row.origin.to_string(), row.note]).collect();
+    let rows: Vec<Vec<String>> = model
+        .rows()
+        .into_iter()
+        .map(|row| vec![row.name, row.value, row.unit, row.origin.to_string(), row.note])
+        .collect();
     let mut text = format!("{}: {}\n\n", model.name, model.title);
     text += &table(&["PARAMETER", "VALUE", "UNIT", "ORIGIN", "NOTE"], &rows, &[1]);
     text += &fit_table(&errors);
@@ -66,13 +75,34 @@ fn fit_table(errors: &[ErrorRow]) -> String {
         .map(|row| {
             let error = format!("{:+.1} %", row.relative_error * 100.0);
             let used = if row.check { "check" } else { "fitted" };
-            let cells = [&row.test, &row.request_bytes, &figure(row.published), &figure(row.model), row.unit, &error, used];
+            let cells = [
+                &row.test,
+                &row.request_bytes,
+                &figure(row.published),
+                &figure(row.model),
+                row.unit,
+                &error,
+                used,
+            ];
             cells.map(str::to_owned).to_vec()
         })
         .collect();
-    let worst = |check: bool| errors.iter().filter(|row| row.check == check).map(|row| row.relative_error.abs()).fold(0.0, f64::max);
-    let mut text = "\nThe model beside the published figures (rows marked `check` were not seen by the fit):\n\n".to_owned();
-    text += &table(&["TEST", "REQUEST", "PUBLISHED", "MODELLED", "UNIT", "ERROR", "ROW"], &rows, &[1, 2, 3, 5]);
+    let worst = |check: bool| {
+        errors
+            .iter()
+            .filter(|row| row.check == check)
+            .map(|row| row.relative_error.abs())
+            .fold(0.0, f64::max)
+    };
+    let mut text =
+        "\nThe model beside the published figures (rows marked `check` were not seen by \
+        the fit):\n\n"
+            .to_owned();
+    text += &table(
+        &["TEST", "REQUEST", "PUBLISHED", "MODELLED", "UNIT", "ERROR", "ROW"],
+        &rows,
+        &[1, 2, 3, 5],
+    );
     text += &format!("\nlargest error: {:.1} % of the fitted rows", worst(false) * 100.0);
     if errors.iter().any(|row| row.check) {
         text += &format!(", {:.1} % of the check rows", worst(true) * 100.0);
@@ -97,19 +127,24 @@ fn figures_and_facts(figures: &str, facts: Option<&Path>) -> Result<(String, Str
     if let (Some((csv, built_in)), None) = (fit::built_in_data(figures), facts) {
         return Ok((csv.to_owned(), built_in.to_owned()));
     }
-    let facts = facts.map_or_else(|| Path::new(figures).with_extension("facts.toml"), PathBuf::from);
-    let read =
-        |path: &Path, what: &str| fs::read_to_string(path).map_err(|error| Failure::usage(format!("{what} {}: {error}", path.display())));
+    let facts =
+        facts.map_or_else(|| Path::new(figures).with_extension("facts.toml"), PathBuf::from);
+    let read = |path: &Path, what: &str| {
+        fs::read_to_string(path)
+            .map_err(|error| Failure::usage(format!("{what} {}: {error}", path.display())))
+    };
     Ok((read(Path::new(figures), "figures")?, read(&facts, "facts")?))
 }
 
 fn fit_model(output: &Output, figures: &str, facts: Option<&Path>) -> Result<(), Failure> {
     let (csv, facts) = figures_and_facts(figures, facts)?;
-    let report = fit::fit_csv(&csv, &facts).map_err(|error| Failure::usage(format!("{figures}: {error}")))?;
+    let report = fit::fit_csv(&csv, &facts)
+        .map_err(|error| Failure::usage(format!("{figures}: {error}")))?;
     let toml = report.parameters.to_toml();
     if output.json {
         let rows: Vec<Value> = report.rows.iter().map(error_document).collect();
-        return output.document(&json!({ "name": report.parameters.name, "toml": toml, "fit": rows }));
+        return output
+            .document(&json!({ "name": report.parameters.name, "toml": toml, "fit": rows }));
     }
     output.progress(fit_table(&report.rows).trim());
     output.result(&toml)

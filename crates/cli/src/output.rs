@@ -1,4 +1,5 @@
-//! Where words go: results to standard output, everything else to standard error; colour and progress only on a terminal.
+//! Where words go: results to standard output, everything else to standard error; colour and
+//! progress only on a terminal.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal};
@@ -19,7 +20,11 @@ impl Output {
     pub(crate) fn new(arguments: &Arguments) -> Output {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|setting| !setting.is_empty())
             || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
-        Output { json: arguments.json, quiet: arguments.quiet, no_color: arguments.no_color || plain }
+        Output {
+            json: arguments.json,
+            quiet: arguments.quiet,
+            no_color: arguments.no_color || plain,
+        }
     }
 
     /// Whether results may carry colour.
@@ -40,7 +45,8 @@ impl Output {
         }
     }
 
-    /// Writes a result to standard output. A reader that has gone away (`| head`) ends the command quietly.
+    /// Writes a result to standard output. A reader that has gone away (`| head`) ends the command
+    /// quietly.
     pub(crate) fn result(&self, text: &str) -> Result<(), Failure> {
         written(escape::out(&ended(text)))
     }
@@ -57,13 +63,15 @@ impl Output {
 
     /// Writes a result as one JSON document.
     pub(crate) fn document(&self, document: &impl serde::Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(document).map_err(|error| Failure::failed(format!("making JSON: {error}")))?;
+        let text = serde_json::to_string_pretty(document)
+            .map_err(|error| Failure::failed(format!("making JSON: {error}")))?;
         self.result(&escape::json(&text))
     }
 
     /// The bytes that a flag's size means; a unit that could mean two things is remarked on.
     pub(crate) fn size(&self, flag: &str, text: &str) -> Result<u64, Failure> {
-        let size = stack::size::parse(text).map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))?;
+        let size = stack::size::parse(text)
+            .map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))?;
         size.note.iter().for_each(|note| self.note(note));
         Ok(size.bytes)
     }
@@ -85,7 +93,11 @@ impl Output {
     /// What went wrong, on standard error.
     pub(crate) fn error(&self, text: &str) {
         let colored = !self.no_color && std::io::stderr().is_terminal();
-        let label = if colored { escape::paint(escape::Paint::Alarm, "raidloom:") } else { "raidloom:".to_owned() };
+        let label = if colored {
+            escape::paint(escape::Paint::Alarm, "raidloom:")
+        } else {
+            "raidloom:".to_owned()
+        };
         escape::err(&format!("{label} {text}"));
     }
 }
@@ -96,7 +108,9 @@ fn ended(text: &str) -> Cow<'_, str> {
 
 fn written(result: io::Result<()>) -> Result<(), Failure> {
     match result {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::failed(format!("writing to standard output: {error}"))),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::failed(format!("writing to standard output: {error}")))
+        }
         _ => Ok(()),
     }
 }
@@ -104,7 +118,8 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
 /// Rows under a head line, columns aligned; `right` names the columns that hold figures.
 /// No cell makes a line of its own.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>], right: &[usize]) -> String {
-    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| escape::line(cell)).collect()).collect();
+    let rows: Vec<Vec<Cow<'_, str>>> =
+        rows.iter().map(|row| row.iter().map(|cell| escape::line(cell)).collect()).collect();
     let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -116,7 +131,11 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>], right: &[usize]) -> Str
         for (column, (cell, width)) in cells.zip(&widths).enumerate() {
             let gap = " ".repeat(width - cell.chars().count());
             let between = if column == 0 { "" } else { "  " };
-            text += &if right.contains(&column) { format!("{between}{gap}{cell}") } else { format!("{between}{cell}{gap}") };
+            text += &if right.contains(&column) {
+                format!("{between}{gap}{cell}")
+            } else {
+                format!("{between}{cell}{gap}")
+            };
         }
         format!("{}\n", text.trim_end())
     };
@@ -145,7 +164,8 @@ pub(crate) fn about(bytes: u64) -> String {
         }
         (value, unit) = (value / 1024.0, next);
     }
-    let digits = if value.fract() == 0.0 || value >= 100.0 { 0 } else { usize::from(value < 10.0) + 1 };
+    let digits =
+        if value.fract() == 0.0 || value >= 100.0 { 0 } else { usize::from(value < 10.0) + 1 };
     format!("{value:.digits$} {unit}")
 }
 
@@ -164,25 +184,38 @@ mod tests {
 
     #[test]
     fn figures_carry_four_digits() {
-        let shown: Vec<String> = [0.0, 0.001_234_56, 1.0, 39.1, 3654.5, 57946.7, 1_234_567.0].into_iter().map(figure).collect();
+        let shown: Vec<String> = [0.0, 0.001_234_56, 1.0, 39.1, 3654.5, 57946.7, 1_234_567.0]
+            .into_iter()
+            .map(figure)
+            .collect();
         assert_eq!(shown, ["0", "0.001235", "1.000", "39.10", "3654", "57947", "1234567"]);
     }
 
     #[test]
     fn times_take_the_unit_that_suits() {
-        assert_eq!([seconds(0.000_000_5), seconds(0.0123), seconds(2.0)], ["0.5000 us", "12.30 ms", "2.000 s"]);
+        assert_eq!(
+            [seconds(0.000_000_5), seconds(0.0123), seconds(2.0)],
+            ["0.5000 us", "12.30 ms", "2.000 s"]
+        );
     }
 
     #[test]
     fn sizes_carry_three_digits() {
         let shown: Vec<String> =
-            [0, 512, 4096, 1_163_264, 23_244_800, 116_219_904, 1 << 30, 1_070_000_000].into_iter().map(about).collect();
-        assert_eq!(shown, ["0 B", "512 B", "4 KiB", "1.11 MiB", "22.2 MiB", "111 MiB", "1 GiB", "1.00 GiB"]);
+            [0, 512, 4096, 1_163_264, 23_244_800, 116_219_904, 1 << 30, 1_070_000_000]
+                .into_iter()
+                .map(about)
+                .collect();
+        assert_eq!(
+            shown,
+            ["0 B", "512 B", "4 KiB", "1.11 MiB", "22.2 MiB", "111 MiB", "1 GiB", "1.00 GiB"]
+        );
     }
 
     #[test]
     fn columns_align() {
-        let rows = [vec!["a".to_owned(), "1".to_owned()], vec!["long".to_owned(), "100".to_owned()]];
+        let rows =
+            [vec!["a".to_owned(), "1".to_owned()], vec!["long".to_owned(), "100".to_owned()]];
         assert_eq!(table(&["name", "n"], &rows, &[1]), "name    n\na       1\nlong  100\n");
     }
 }

@@ -43,28 +43,42 @@ pub(crate) fn sentence(outline: &Outline) -> String {
 fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
     let (plan, outline) = (&resolved.plan, plan::outline(&resolved.plan)?);
     if output.json {
-        return output.document(&json!({ "plan": plan, "skipped": resolved.skipped, "outline": outline }));
+        return output
+            .document(&json!({ "plan": plan, "skipped": resolved.skipped, "outline": outline }));
     }
     let mut text = format!("{}: {}\n\n", escape::line(&plan.name), sentence(&outline));
     let axes: Vec<&str> = plan.axes.iter().map(|axis| axis.name.as_str()).collect();
     let label = |id: &str| {
-        plan.configurations.iter().find(|configuration| configuration.id == id).map_or(id.to_owned(), |configuration| {
-            axes.iter().filter_map(|axis| configuration.settings.get(*axis)).map(String::as_str).collect::<Vec<_>>().join(" ")
-        })
+        plan.configurations.iter().find(|configuration| configuration.id == id).map_or(
+            id.to_owned(),
+            |configuration| {
+                axes.iter()
+                    .filter_map(|axis| configuration.settings.get(*axis))
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            },
+        )
     };
-    let head: Vec<String> =
-        axes.iter().map(|axis| axis.to_uppercase()).chain(["CLOCK", "COMPARED WITH", "STACK"].map(String::from)).collect();
+    let head: Vec<String> = axes
+        .iter()
+        .map(|axis| axis.to_uppercase())
+        .chain(["CLOCK", "COMPARED WITH", "STACK"].map(String::from))
+        .collect();
     let rows: Vec<Vec<String>> = plan
         .configurations
         .iter()
         .map(|configuration| {
-            let settings = axes.iter().map(|axis| configuration.settings.get(*axis).cloned().unwrap_or_else(|| "-".to_owned()));
+            let settings = axes.iter().map(|axis| {
+                configuration.settings.get(*axis).cloned().unwrap_or_else(|| "-".to_owned())
+            });
             let clock = match configuration.clock {
                 results::Clock::Virtual => "virtual",
                 results::Clock::Wall => "wall",
             };
             let own = configuration.baseline == configuration.id;
-            let baseline = if own { "(baseline)".to_owned() } else { label(&configuration.baseline) };
+            let baseline =
+                if own { "(baseline)".to_owned() } else { label(&configuration.baseline) };
             settings.chain([clock.to_owned(), baseline, configuration.stack.clone()]).collect()
         })
         .collect();
@@ -72,7 +86,11 @@ fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
     if !resolved.skipped.is_empty() {
         text += "\nLeft out:\n";
         for skipped in &resolved.skipped {
-            let settings: Vec<&str> = axes.iter().filter_map(|axis| skipped.settings.get(*axis)).map(String::as_str).collect();
+            let settings: Vec<&str> = axes
+                .iter()
+                .filter_map(|axis| skipped.settings.get(*axis))
+                .map(String::as_str)
+                .collect();
             text += &escape::line(&format!("  {}: {}", settings.join(" "), skipped.why));
             text.push('\n');
         }
@@ -90,7 +108,11 @@ fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
             .written
             .iter()
             .map(|written| {
-                let what = if written.made { "made, and removed at the end" } else { "EXISTS: its content is overwritten" };
+                let what = if written.made {
+                    "made, and removed at the end"
+                } else {
+                    "EXISTS: its content is overwritten"
+                };
                 vec![
                     format!("  {}", written.path),
                     stack::size::text(written.size_bytes),

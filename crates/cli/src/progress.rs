@@ -12,7 +12,11 @@ pub(crate) struct Line(ProgressBar);
 impl Line {
     /// A line; it stays empty where standard error is no terminal.
     pub(crate) fn new(output: &Output) -> Line {
-        let target = if output.animates() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target = if output.animates() {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
         let bar = ProgressBar::with_draw_target(None, target);
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed:>4} {wide_msg}") {
             bar.set_style(style);
@@ -55,7 +59,8 @@ mod tests {
 
     #[test]
     fn times_read_like_clocks() {
-        let shown = [0.4, 9.0, 125.0, 4324.0].map(|seconds| duration(Duration::from_secs_f64(seconds)));
+        let shown =
+            [0.4, 9.0, 125.0, 4324.0].map(|seconds| duration(Duration::from_secs_f64(seconds)));
         assert_eq!(shown, ["0 s", "9 s", "2:05 min", "1:12:04 h"]);
     }
 }

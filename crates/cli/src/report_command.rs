@@ -17,8 +17,11 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
         return output.result(&report::json(&run, &analysis));
     }
     type Form = fn(&Run, &Analysis) -> String;
-    let wanted: [(&Option<PathBuf>, Form); 3] =
-        [(&arguments.html, report::html), (&arguments.md, report::markdown), (&arguments.csv, report::csv)];
+    let wanted: [(&Option<PathBuf>, Form); 3] = [
+        (&arguments.html, report::html),
+        (&arguments.md, report::markdown),
+        (&arguments.csv, report::csv),
+    ];
     if wanted.iter().all(|(path, _)| path.is_none()) {
         return terminal(output, &run, &analysis);
     }
@@ -37,11 +40,20 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
 
 /// The report as text for the terminal.
 pub(crate) fn terminal(output: &Output, run: &Run, analysis: &Analysis) -> Result<(), Failure> {
-    output.painted(&report::text(run, analysis, report::Style { color: output.color(), width: output.width() }))
+    output.painted(&report::text(
+        run,
+        analysis,
+        report::Style { color: output.color(), width: output.width() },
+    ))
 }
 
-/// Writes `summary.csv`, `report.md` and `report.html` into the run's folder; returns the page's path.
-pub(crate) fn write_files(folder: &Path, run: &Run, analysis: &Analysis) -> Result<PathBuf, Failure> {
+/// Writes `summary.csv`, `report.md` and `report.html` into the run's folder; returns the page's
+/// path.
+pub(crate) fn write_files(
+    folder: &Path,
+    run: &Run,
+    analysis: &Analysis,
+) -> Result<PathBuf, Failure> {
     let page = folder.join("report.html");
     let files = [
         (folder.join("summary.csv"), report::csv(run, analysis)),
@@ -49,7 +61,8 @@ pub(crate) fn write_files(folder: &Path, run: &Run, analysis: &Analysis) -> Resu
         (page.clone(), report::html(run, analysis)),
     ];
     for (path, text) in files {
-        host::files::write_whole(&path, text.as_bytes()).map_err(|error| error.and_then_some("; `raidloom report` writes it again"))?;
+        host::files::write_whole(&path, text.as_bytes())
+            .map_err(|error| error.and_then_some("; `raidloom report` writes it again"))?;
     }
     Ok(page)
 }

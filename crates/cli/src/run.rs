@@ -32,7 +32,8 @@ pub(crate) fn serve() -> ExitCode {
 /// Executes or resumes a run.
 pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failure> {
     let stop = signals::stop_flag()?;
-    let program = std::env::current_exe().map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
     let options = RunOptions {
         output: arguments.output,
         consent: arguments.consent.into(),
@@ -43,7 +44,11 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
     let outcome = match (&arguments.plan, &arguments.resume) {
         (_, Some(folder)) => lab::resume(folder, &options, &stop, &mut watch),
         (Some(path), None) => lab::plan::load(path, &arguments.set).and_then(|resolved| {
-            output.progress(&format!("{}: {}", resolved.plan.name, plan::sentence(&lab::plan::outline(&resolved.plan)?)));
+            output.progress(&format!(
+                "{}: {}",
+                resolved.plan.name,
+                plan::sentence(&lab::plan::outline(&resolved.plan)?)
+            ));
             lab::start(&resolved, &options, &stop, &mut watch)
         }),
         (None, None) => return Err(Failure::usage("name a plan file, or a run with --resume")),
@@ -55,7 +60,8 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
     let page = report_command::write_files(&outcome.folder, &outcome.run, &analysis)?;
     if outcome.ended == Ended::Interrupted {
         return Err(Failure::interrupted(format!(
-            "interrupted after {} trials; nothing measured is lost. To go on:\n  raidloom run --resume {}",
+            "interrupted after {} trials; nothing measured is lost. To go on:\n  raidloom run \
+            --resume {}",
             outcome.run.trials.len(),
             outcome.folder.display()
         )));
@@ -87,14 +93,27 @@ fn left(left: TimeLeft) -> String {
 
 fn label(plan: &Plan, progress: &Progress<'_>) -> String {
     let settings = &progress.configuration.settings;
-    plan.axes.iter().filter_map(|axis| settings.get(&axis.name)).map(String::as_str).collect::<Vec<_>>().join(" ")
+    plan.axes
+        .iter()
+        .filter_map(|axis| settings.get(&axis.name))
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 impl Observer for Watch<'_> {
     fn begun(&mut self, folder: &Path, plan: &Plan, finished: usize, time_left: TimeLeft) {
         self.trials = plan.configurations.len() * plan.workloads.len() * plan.blocks as usize;
-        let done = if finished > 0 { format!(", {finished} of {} trials there already", self.trials) } else { String::new() };
-        self.output.progress(&format!("run: {}{done}; time left: {}", folder.display(), left(time_left)));
+        let done = if finished > 0 {
+            format!(", {finished} of {} trials there already", self.trials)
+        } else {
+            String::new()
+        };
+        self.output.progress(&format!(
+            "run: {}{done}; time left: {}",
+            folder.display(),
+            left(time_left)
+        ));
     }
 
     fn trial_begun(&mut self, plan: &Plan, progress: &Progress<'_>) {
@@ -120,8 +139,10 @@ impl Observer for Watch<'_> {
         // One plain line for each visit's last trial: a log, not a flood.
         let Some(last) = plan.workloads.last() else { return };
         if last.name == progress.workload {
-            let rate =
-                trial.metrics.get("throughput_bytes_per_second").map_or(String::new(), |rate| format!(" {} MB/s", figure(rate / 1e6)));
+            let rate = trial
+                .metrics
+                .get("throughput_bytes_per_second")
+                .map_or(String::new(), |rate| format!(" {} MB/s", figure(rate / 1e6)));
             self.output.progress(&format!(
                 "block {}/{}  {:<24} trial {} of {}  {}{rate}  elapsed {}  left {}",
                 progress.block,

@@ -1,4 +1,5 @@
-//! Ctrl-C, `kill` and a terminal that is closed: ask for a tidy end once, end at once the second time.
+//! Ctrl-C, `kill` and a terminal that is closed: ask for a tidy end once, end at once the second
+//! time.
 
 use std::fs;
 use std::sync::Arc;
@@ -8,7 +9,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
 use crate::failure::Failure;
 
-/// The signals that ask for the end. Whoever was started with SIGHUP ignored (`nohup`) is to outlive the terminal.
+/// The signals that ask for the end. Whoever was started with SIGHUP ignored (`nohup`) is to
+/// outlive the terminal.
 pub(crate) fn to_end() -> Vec<i32> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     [SIGINT, SIGTERM].into_iter().chain((!is_ignored(&status, SIGHUP)).then_some(SIGHUP)).collect()
@@ -16,7 +18,10 @@ pub(crate) fn to_end() -> Vec<i32> {
 
 /// Whether a process ignores a signal, by its `/proc/PID/status`: bit 0 of `SigIgn` is signal 1.
 fn is_ignored(status: &str, signal: i32) -> bool {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
@@ -24,7 +29,8 @@ fn is_ignored(status: &str, signal: i32) -> bool {
 pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in to_end() {
-        // In this order: the second signal finds the flag set and ends the process before anything else runs.
+        // In this order: the second signal finds the flag set and ends the process before anything
+        // else runs.
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&flag))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
             .map_err(|error| Failure::failed(format!("setting up for Ctrl-C: {error}")))?;
@@ -32,8 +38,8 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(flag)
 }
 
-/// By default a file that outgrows `ulimit -f` ends the process, in the middle of whatever it was writing; so it fails the call
-/// instead, and there is a tidy end.
+/// By default a file that outgrows `ulimit -f` ends the process, in the middle of whatever it was
+/// writing; so it fails the call instead, and there is a tidy end.
 pub(crate) fn fail_at_file_limit() {
     // Where it cannot be set up, it is as it was.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
@@ -45,8 +51,17 @@ mod tests {
 
     #[test]
     fn an_ignored_signal_is_read_from_the_mask() {
-        let status = |mask: &str| format!("Name:\traidloom\nSigBlk:\t0000000000000001\nSigIgn:\t{mask}\nSigCgt:\t0000000000000001\n");
-        for (mask, ignored) in [("0000000000000001", true), ("0000000000001001", true), ("0000000000001000", false), ("", false)] {
+        let status = |mask: &str| {
+            format!(
+                "Name:\traidloom\nSigBlk:\t0000000000000001\nSigIgn:\t{mask}\nSigCgt:\t0000000000000001\n"
+            )
+        };
+        for (mask, ignored) in [
+            ("0000000000000001", true),
+            ("0000000000001001", true),
+            ("0000000000001000", false),
+            ("", false),
+        ] {
             assert_eq!(is_ignored(&status(mask), SIGHUP), ignored, "{mask}");
         }
         assert!(is_ignored(&status("0000000000001000"), 13) && !is_ignored("", SIGHUP));

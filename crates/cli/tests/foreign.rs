@@ -1,4 +1,5 @@
-//! Names that somebody else chose, in superblocks, plans and file names: what the program prints is not steered by them.
+//! Names that somebody else chose, in superblocks, plans and file names: what the program prints is
+//! not steered by them.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -7,24 +8,40 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A title for the terminal, a cleared screen, C1's one-character form, a forged message, and a turned direction of writing.
-const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\rx\nraidloom: all is well\n\u{202e}gpj";
+/// A title for the terminal, a cleared screen, C1's one-character form, a forged message, and a
+/// turned direction of writing.
+const HOSTILE: &str =
+    "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\rx\nraidloom: all is well\n\u{202e}gpj";
 /// What fits into the 32 bytes of a superblock's name.
 const SHORT: &str = "\u{1b}[2J\u{9b}31m\nraidloom: well\u{202e}";
 
 /// Both outputs of the program, one after the other.
 fn said(folder: &Path, arguments: &[&OsStr]) -> String {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_raidloom")).args(arguments).current_dir(folder).env("XDG_RUNTIME_DIR", folder).output().unwrap();
-    format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    let output = Command::new(env!("CARGO_BIN_EXE_raidloom"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("XDG_RUNTIME_DIR", folder)
+        .output()
+        .unwrap();
+    format!(
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 fn assert_harmless(folder: &Path, arguments: &[&str]) -> String {
     let words: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
     let said = said(folder, &words);
-    let steers = |character: char| (character.is_control() && character != '\n') || character == '\u{202e}';
+    let steers =
+        |character: char| (character.is_control() && character != '\n') || character == '\u{202e}';
     assert_eq!(said.find(steers), None, "{arguments:?}: {said:?}");
-    assert!(!said.lines().any(|line| line.starts_with("raidloom: all is") || line.starts_with("raidloom: well")), "{arguments:?}: {said}");
+    assert!(
+        !said
+            .lines()
+            .any(|line| line.starts_with("raidloom: all is") || line.starts_with("raidloom: well")),
+        "{arguments:?}: {said}"
+    );
     said
 }
 
@@ -34,7 +51,9 @@ fn rename_array(member: &Path, name: &str) {
     let superblock = &mut bytes[4096..8192];
     superblock[32..64].fill(0);
     superblock[32..32 + name.len()].copy_from_slice(name.as_bytes());
-    let word = |superblock: &[u8], at: usize| u64::from(u32::from_le_bytes(superblock[at..at + 4].try_into().unwrap()));
+    let word = |superblock: &[u8], at: usize| {
+        u64::from(u32::from_le_bytes(superblock[at..at + 4].try_into().unwrap()))
+    };
     superblock[216..220].fill(0);
     let length = 256 + 2 * word(superblock, 220) as usize;
     let mut sum: u64 = (0..length / 4).map(|place| word(superblock, 4 * place)).sum();
@@ -50,16 +69,28 @@ fn rename_array(member: &Path, name: &str) {
 fn names_in_superblocks_do_not_steer_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let made = said(folder, &["array", "create", "tank", "--level", "1", "--size", "4MiB", "--member", "a.img", "b.img"].map(OsStr::new));
+    let made = said(
+        folder,
+        &[
+            "array", "create", "tank", "--level", "1", "--size", "4MiB", "--member", "a.img",
+            "b.img",
+        ]
+        .map(OsStr::new),
+    );
     assert!(folder.join("b.img").exists(), "{made}");
     for member in ["a.img", "b.img"] {
         rename_array(&folder.join(member), SHORT);
     }
-    for arguments in
-        [&["array", "examine", "a.img", "b.img"][..], &["array", "assemble", "a.img", "b.img"], &["array", "status", "a.img", "b.img"]]
-    {
+    for arguments in [
+        &["array", "examine", "a.img", "b.img"][..],
+        &["array", "assemble", "a.img", "b.img"],
+        &["array", "status", "a.img", "b.img"],
+    ] {
         let text = assert_harmless(folder, arguments);
-        assert!(text.contains("\\u{1b}[2J") && !text.contains("WRONG"), "the name is shown all the same: {text}");
+        assert!(
+            text.contains("\\u{1b}[2J") && !text.contains("WRONG"),
+            "the name is shown all the same: {text}"
+        );
         let document = assert_harmless(folder, &[arguments, &["--json"]].concat());
         assert!(document.contains("\\u001b[2J"), "{document}");
     }
@@ -102,16 +133,26 @@ fn names_in_plans_do_not_steer_the_terminal() {
     let folder = folder.path();
     let hostile: String = HOSTILE
         .chars()
-        .map(|character| if character == ' ' { ' '.to_string() } else { format!("\\U{:08X}", u32::from(character)) })
+        .map(|character| {
+            if character == ' ' {
+                ' '.to_string()
+            } else {
+                format!("\\U{:08X}", u32::from(character))
+            }
+        })
         .collect();
     let starter = said(folder, &["plan", "new"].map(OsStr::new));
-    let plan = starter.lines().map(|line| if line.starts_with("name = ") { format!("name = \"{hostile}\"") } else { line.to_owned() });
+    let plan = starter.lines().map(|line| {
+        if line.starts_with("name = ") { format!("name = \"{hostile}\"") } else { line.to_owned() }
+    });
     fs::write(folder.join("plan.toml"), plan.collect::<Vec<_>>().join("\n")).unwrap();
     let shown = assert_harmless(folder, &["plan", "show", "plan.toml"]);
     assert!(shown.contains("\\u{1b}"), "{shown}");
     assert_harmless(folder, &["plan", "show", "--json", "plan.toml"]);
     // A value that is none is quoted in the message.
-    for line in [format!("\"{hostile}\" = 1\n"), format!("schema = \"{hostile}\"\n"), HOSTILE.to_owned()] {
+    for line in
+        [format!("\"{hostile}\" = 1\n"), format!("schema = \"{hostile}\"\n"), HOSTILE.to_owned()]
+    {
         fs::write(folder.join("wrong.toml"), line).unwrap();
         assert_harmless(folder, &["plan", "check", "wrong.toml"]);
     }

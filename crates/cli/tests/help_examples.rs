@@ -1,4 +1,5 @@
-//! What the help and the files beside the program promise in so many words: its examples are tried as they stand.
+//! What the help and the files beside the program promise in so many words: its examples are tried
+//! as they stand.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;
@@ -25,15 +26,20 @@ blocks = 6
 "#;
 
 fn raidloom(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_raidloom")).args(arguments).current_dir(folder).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_raidloom"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
 }
 
 fn help(verb: &str) -> String {
     String::from_utf8(raidloom(Path::new("/"), &[verb, "--help"]).stdout).unwrap()
 }
 
-/// "the help's own example must work": every limit that `compare --help` shows is understood, and one that means nothing is
-/// an error with the nearest name; every key that an example hands to jq holds something.
+/// "the help's own example must work": every limit that `compare --help` shows is understood, and
+/// one that means nothing is an error with the nearest name; every key that an example hands to jq
+/// holds something.
 #[test]
 fn the_examples_of_compare_and_report_do_what_they_show() {
     let folder = tempfile::tempdir().unwrap();
@@ -47,7 +53,8 @@ fn the_examples_of_compare_and_report_do_what_they_show() {
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     let text = help("compare");
-    let limits: Vec<&str> = text.split('\'').filter(|part| part.ends_with('%') && part.contains(['<', '>'])).collect();
+    let limits: Vec<&str> =
+        text.split('\'').filter(|part| part.ends_with('%') && part.contains(['<', '>'])).collect();
     assert!(limits.len() >= 2, "{text}");
     for limit in limits {
         let (code, said) = compare(limit);
@@ -55,23 +62,43 @@ fn the_examples_of_compare_and_report_do_what_they_show() {
     }
     let (code, said) = compare("latency > -50%");
     assert!(code == Some(3) && said.contains("latency_"), "latency did not halve: {code:?} {said}");
-    for (limit, meant) in [("thruput < -5%", "did you mean `throughput`?"), ("bytes < -5%", "There are: ")] {
+    for (limit, meant) in
+        [("thruput < -5%", "did you mean `throughput`?"), ("bytes < -5%", "There are: ")]
+    {
         let (code, said) = compare(limit);
         assert!(code == Some(2) && said.contains(meant), "{limit}: {code:?} {said}");
     }
 
-    for (verb, arguments) in [("report", &["report", "before", "--json"][..]), ("compare", &["compare", "before", "after", "--json"])] {
-        let document: Value = serde_json::from_slice(&raidloom(folder.path(), arguments).stdout).unwrap();
+    for (verb, arguments) in [
+        ("report", &["report", "before", "--json"][..]),
+        ("compare", &["compare", "before", "after", "--json"]),
+    ] {
+        let document: Value =
+            serde_json::from_slice(&raidloom(folder.path(), arguments).stdout).unwrap();
         let text = help(verb);
-        let keys: Vec<&str> = text.split("jq .").skip(1).filter_map(|rest| rest.split_whitespace().next()).collect();
+        let keys: Vec<&str> =
+            text.split("jq .").skip(1).filter_map(|rest| rest.split_whitespace().next()).collect();
         assert!(!keys.is_empty(), "{text}");
         for key in keys {
-            assert!(document[key].as_array().is_some_and(|list| !list.is_empty()), "{verb} .{key}: {}", document[key]);
+            assert!(
+                document[key].as_array().is_some_and(|list| !list.is_empty()),
+                "{verb} .{key}: {}",
+                document[key]
+            );
         }
     }
-    let report: Value = serde_json::from_slice(&raidloom(folder.path(), &["report", "before", "--json"]).stdout).unwrap();
-    assert_eq!(report["verdicts"].as_array().unwrap().len(), 1, "one configuration beside the baseline, one workload");
-    assert!(report["verdicts"][0]["verdict"].is_string() && report["verdicts"][0]["settings"]["chunk"] == "16KiB");
+    let report: Value =
+        serde_json::from_slice(&raidloom(folder.path(), &["report", "before", "--json"]).stdout)
+            .unwrap();
+    assert_eq!(
+        report["verdicts"].as_array().unwrap().len(),
+        1,
+        "one configuration beside the baseline, one workload"
+    );
+    assert!(
+        report["verdicts"][0]["verdict"].is_string()
+            && report["verdicts"][0]["settings"]["chunk"] == "16KiB"
+    );
 }
 
 /// "the systemd unit names a path where nothing installs".
@@ -80,22 +107,32 @@ fn the_unit_starts_the_program_that_make_installs() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let unit = fs::read_to_string(root.join("packaging/raidloom@.service")).unwrap();
     // What the rule says it would do, and to which place.
-    let said = Command::new("make").args(["--dry-run", "install-service", "DESTDIR=/there"]).current_dir(&root).output().unwrap();
+    let said = Command::new("make")
+        .args(["--dry-run", "install-service", "DESTDIR=/there"])
+        .current_dir(&root)
+        .output()
+        .unwrap();
     let said = String::from_utf8(said.stdout).unwrap();
     let programs: Vec<&str> = unit
         .lines()
         .filter(|line| line.starts_with("Exec"))
-        .filter_map(|line| line.split_once('=')?.1.trim_start_matches('-').split_whitespace().next())
+        .filter_map(|line| {
+            line.split_once('=')?.1.trim_start_matches('-').split_whitespace().next()
+        })
         .collect();
     assert!(programs.len() >= 3, "{unit}");
     for program in programs {
-        assert!(said.lines().any(|line| line.ends_with(&format!("/there{program}"))), "{program} is not installed by:\n{said}");
+        assert!(
+            said.lines().any(|line| line.ends_with(&format!("/there{program}"))),
+            "{program} is not installed by:\n{said}"
+        );
     }
 }
 
 /// Debian 12's Rust is older than what builds this.
 #[test]
 fn the_readme_offers_no_rust_that_is_too_old() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let readme =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
     assert!(!readme.contains("from your distribution"), "Debian 12 has Rust 1.63");
 }

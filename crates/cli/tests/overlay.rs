@@ -1,4 +1,5 @@
-//! `raidloom overlay` and `raidloom cache salvage` on files: what was written is shown, thrown away and written back.
+//! `raidloom overlay` and `raidloom cache salvage` on files: what was written is shown, thrown away
+//! and written back.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -28,13 +29,21 @@ fn a_delta_is_shown_thrown_away_and_written_back() {
     let image: Vec<u8> = (0..SIZE).map(|at| (at >> 9) as u8 | 1).collect();
     fs::write(folder.join("disk.img"), &image).expect("an image");
     let overlay = "overlay(file:delta.img?direct=no, disk.img?direct=no)";
-    let write = || json(folder, &["bench", "devtest", "--max-operations", "20", "--time", "5s", overlay]);
+    let write =
+        || json(folder, &["bench", "devtest", "--max-operations", "20", "--time", "5s", overlay]);
 
     write();
-    assert_eq!(fs::read(folder.join("disk.img")).expect("an image"), image, "the device below was written");
+    assert_eq!(
+        fs::read(folder.join("disk.img")).expect("an image"),
+        image,
+        "the device below was written"
+    );
     let shown = json(folder, &["overlay", "show", "delta.img"]);
     let changed = shown["changed_bytes"].as_u64().expect("a number");
-    assert_eq!((shown["state"].as_str(), shown["device_bytes"].as_u64()), (Some("in use"), Some(SIZE)));
+    assert_eq!(
+        (shown["state"].as_str(), shown["device_bytes"].as_u64()),
+        (Some("in use"), Some(SIZE))
+    );
     assert!(changed > 0 && changed <= SIZE);
 
     assert_eq!(json(folder, &["overlay", "discard", "delta.img"])["bytes"].as_u64(), Some(changed));
@@ -42,9 +51,13 @@ fn a_delta_is_shown_thrown_away_and_written_back() {
     assert_eq!(fs::read(folder.join("disk.img")).expect("an image"), image);
 
     write();
-    let committed = json(folder, &["overlay", "commit", overlay])["bytes"].as_u64().expect("a number");
+    let committed =
+        json(folder, &["overlay", "commit", overlay])["bytes"].as_u64().expect("a number");
     let after = fs::read(folder.join("disk.img")).expect("an image");
-    let differing = after.chunks(512).zip(image.chunks(512)).filter(|(after, before)| after != before).count() as u64 * 512;
+    let differing =
+        after.chunks(512).zip(image.chunks(512)).filter(|(after, before)| after != before).count()
+            as u64
+            * 512;
     assert!(differing > 0 && differing <= committed, "{differing} of {committed} bytes differ");
 
     // Somebody else writes below: the delta no longer fits, and says so.
@@ -57,7 +70,8 @@ fn a_delta_is_shown_thrown_away_and_written_back() {
     assert_eq!(fs::read(folder.join("disk.img")).expect("an image"), before);
 }
 
-/// "No way to the dirty blocks once the fingerprint differs": they are shown, and come out with every byte.
+/// "No way to the dirty blocks once the fingerprint differs": they are shown, and come out with
+/// every byte.
 #[test]
 fn dirty_blocks_come_out_of_a_store_whose_device_was_written_to() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -83,21 +97,34 @@ fn dirty_blocks_come_out_of_a_store_whose_device_was_written_to() {
 
     let store = read("store.img");
     let seen = json(folder, &["cache", "salvage", "store.img", "disk.img"]);
-    assert_eq!((&seen["dirty_bytes"], &seen["ranges"][0]), (&serde_json::json!(5 * 4096), &serde_json::json!([0, 5 * 4096])));
+    assert_eq!(
+        (&seen["dirty_bytes"], &seen["ranges"][0]),
+        (&serde_json::json!(5 * 4096), &serde_json::json!([0, 5 * 4096]))
+    );
     assert!(seen["device_now"].as_str().is_some_and(|now| now.contains("written")), "{seen}");
     assert!(read("disk.img") == expected, "it is only shown");
 
     json(folder, &["cache", "salvage", "store.img", "--file", "blocks.img"]);
     let blocks = read("blocks.img");
-    assert!(blocks[..dirty.len()] == dirty && blocks[dirty.len()..].iter().all(|&byte| byte == 0) && blocks.len() == expected.len());
+    assert!(
+        blocks[..dirty.len()] == dirty
+            && blocks[dirty.len()..].iter().all(|&byte| byte == 0)
+            && blocks.len() == expected.len()
+    );
     json(folder, &["cache", "salvage", "store.img", "disk.img", "--write"]);
     expected[..dirty.len()].copy_from_slice(&dirty);
     assert!(read("disk.img") == expected, "they are over what was there, and nothing else is");
     assert!(read("store.img") == store, "the store is only read");
 
     // What is damaged is named, and nothing is made of nothing.
-    File::options().write(true).open(folder.join("store.img")).expect("a store").write_all_at(&[0; 512], 1 << 20).expect("a page is lost");
-    let (code, _, stderr) = raidloom(folder, &["cache", "salvage", "store.img", "--file", "more.img"]);
+    File::options()
+        .write(true)
+        .open(folder.join("store.img"))
+        .expect("a store")
+        .write_all_at(&[0; 512], 1 << 20)
+        .expect("a page is lost");
+    let (code, _, stderr) =
+        raidloom(folder, &["cache", "salvage", "store.img", "--file", "more.img"]);
     assert!(code == 1 && stderr.contains("page 0 of the map"), "{code}: {stderr}");
     assert!(!folder.join("more.img").exists());
 }

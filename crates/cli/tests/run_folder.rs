@@ -42,7 +42,10 @@ blocks = 1
     /// A command of the shell in the folder; `$RAIDLOOM` is the program.
     fn shell(&self, script: &str) -> Command {
         let mut command = Command::new("sh");
-        command.args(["-c", script]).env("RAIDLOOM", env!("CARGO_BIN_EXE_raidloom")).current_dir(self.0.path());
+        command
+            .args(["-c", script])
+            .env("RAIDLOOM", env!("CARGO_BIN_EXE_raidloom"))
+            .current_dir(self.0.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -58,8 +61,10 @@ blocks = 1
     }
 
     fn names(&self, folder: &str) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(self.path(folder)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = fs::read_dir(self.path(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -82,7 +87,11 @@ fn a_run_whose_terminal_is_closed_takes_its_members_away_and_can_be_resumed() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.contains("raidloom run --resume"), "{said}");
-    assert!(!place.path("run/members").exists() && !place.path("run/cleanup.jsonl").exists(), "{:?}", place.names("run"));
+    assert!(
+        !place.path("run/members").exists() && !place.path("run/cleanup.jsonl").exists(),
+        "{:?}",
+        place.names("run")
+    );
     assert!(place.path("run/plan.resolved.json").exists());
 }
 
@@ -95,7 +104,8 @@ fn a_run_that_was_started_to_outlive_its_terminal_does() {
     assert!(!place.path("run/members").exists() && place.path("run/report.html").exists());
 }
 
-/// A disk that is full, here a file that may not grow any more, leaves no half file, and what was there before.
+/// A disk that is full, here a file that may not grow any more, leaves no half file, and what was
+/// there before.
 #[test]
 fn what_writes_a_report_writes_all_of_it_or_nothing() {
     let place = Place::new("10ms");
@@ -123,5 +133,9 @@ fn what_writes_a_report_writes_all_of_it_or_nothing() {
     assert_eq!(place.names("."), ["old.html", "plan.toml", "run"]);
     // Through to what is no file.
     let piped = run("\"$RAIDLOOM\" report run --quiet --csv /dev/stdout");
-    assert!(String::from_utf8_lossy(&piped.stdout).contains(','), "{}", String::from_utf8_lossy(&piped.stderr));
+    assert!(
+        String::from_utf8_lossy(&piped.stdout).contains(','),
+        "{}",
+        String::from_utf8_lossy(&piped.stderr)
+    );
 }

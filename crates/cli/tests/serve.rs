@@ -12,7 +12,8 @@ use std::process::{Command, Output, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-/// A folder of images with a runtime folder of its own. Whatever runs in it ends with it, however a test ends.
+/// A folder of images with a runtime folder of its own. Whatever runs in it ends with it, however a
+/// test ends.
 struct Bench {
     folder: tempfile::TempDir,
 }
@@ -20,13 +21,20 @@ struct Bench {
 /// A bench, or none where the machine cannot attach anything; that fails in CI, where it has to.
 fn bench() -> Option<Bench> {
     let reason = match () {
-        () if !rustix::process::geteuid().is_root() => Some("only root may mount and make loop devices"),
+        () if !rustix::process::geteuid().is_root() => {
+            Some("only root may mount and make loop devices")
+        }
         () if !Path::new("/dev/fuse").exists() => Some("there is no /dev/fuse"),
-        () if !Path::new("/dev/loop-control").exists() => Some("there are no loop devices (/dev/loop-control)"),
+        () if !Path::new("/dev/loop-control").exists() => {
+            Some("there are no loop devices (/dev/loop-control)")
+        }
         () => None,
     };
     if let Some(reason) = reason {
-        assert!(std::env::var_os("CI").is_none_or(|value| value != "true"), "CI has to run this: {reason}");
+        assert!(
+            std::env::var_os("CI").is_none_or(|value| value != "true"),
+            "CI has to run this: {reason}"
+        );
         eprintln!("skipped: {reason}");
         return None;
     }
@@ -45,7 +53,9 @@ impl Bench {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
-        command.env("RAIDLOOM_RUNTIME_DIR", self.runtime()).env("RAIDLOOM_CONFIG_DIR", self.folder.path());
+        command
+            .env("RAIDLOOM_RUNTIME_DIR", self.runtime())
+            .env("RAIDLOOM_CONFIG_DIR", self.folder.path());
         command
     }
 
@@ -56,7 +66,11 @@ impl Bench {
     /// Runs a command that succeeds; what it printed.
     fn ok(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).unwrap()
     }
 
@@ -69,7 +83,8 @@ impl Bench {
     }
 
     fn status(&self, name: &str) -> Value {
-        let all: Value = serde_json::from_str(&self.ok(&["array", "status", "--json", name])).unwrap();
+        let all: Value =
+            serde_json::from_str(&self.ok(&["array", "status", "--json", name])).unwrap();
         all[0].clone()
     }
 
@@ -79,7 +94,8 @@ impl Bench {
 
     fn kill(&self, name: &str) {
         let process = fs::read_to_string(self.runtime().join(name).join("lock")).unwrap();
-        kill_process(Pid::from_raw(process.trim().parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+        kill_process(Pid::from_raw(process.trim().parse().unwrap()).unwrap(), Signal::KILL)
+            .unwrap();
     }
 
     fn image(&self, name: &str, mebibytes: u64) {
@@ -94,7 +110,9 @@ impl Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         for folder in fs::read_dir(self.runtime()).into_iter().flatten().flatten() {
-            let process = fs::read_to_string(folder.path().join("lock")).ok().and_then(|text| text.trim().parse().ok());
+            let process = fs::read_to_string(folder.path().join("lock"))
+                .ok()
+                .and_then(|text| text.trim().parse().ok());
             if let Some(process) = process.and_then(Pid::from_raw) {
                 let _ = kill_process(process, Signal::KILL);
             }
@@ -106,7 +124,11 @@ impl Drop for Bench {
 
 /// Bytes that tell their place.
 fn pattern(length: usize, seed: u8) -> Vec<u8> {
-    (0..length).map(|index| (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17) as u8 ^ seed).collect()
+    (0..length)
+        .map(|index| {
+            (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17) as u8 ^ seed
+        })
+        .collect()
 }
 
 fn write(device: &Path, bytes: &[u8]) {
@@ -124,7 +146,15 @@ fn holds(device: &Path, bytes: &[u8]) -> bool {
 #[test]
 fn what_is_written_is_there_after_the_next_start_and_nothing_is_left_behind() {
     let Some(bench) = bench() else { return };
-    let said = bench.ok(&["array", "start", "--attach", "--create", "--name", "pair", "raid0(a.img?size=8MiB, b.img?size=8MiB)"]);
+    let said = bench.ok(&[
+        "array",
+        "start",
+        "--attach",
+        "--create",
+        "--name",
+        "pair",
+        "raid0(a.img?size=8MiB, b.img?size=8MiB)",
+    ]);
     let device = bench.device("pair");
     assert!(said.starts_with(&format!("pair: 16MiB at {}, process ", device.display())), "{said}");
     let bytes = pattern(16 << 20, 1);
@@ -132,7 +162,15 @@ fn what_is_written_is_there_after_the_next_start_and_nothing_is_left_behind() {
     bench.ok(&["array", "stop", "pair"]);
     assert!(bench.is_clean());
 
-    bench.ok(&["array", "start", "--attach=file", "--read-only", "--name", "pair", "raid0(a.img, b.img)"]);
+    bench.ok(&[
+        "array",
+        "start",
+        "--attach=file",
+        "--read-only",
+        "--name",
+        "pair",
+        "raid0(a.img, b.img)",
+    ]);
     let file = bench.runtime().join("pair/disk");
     assert!(holds(&file, &bytes));
     assert!(OpenOptions::new().write(true).open(&file).is_err(), "it is read-only");
@@ -144,13 +182,26 @@ fn what_is_written_is_there_after_the_next_start_and_nothing_is_left_behind() {
 #[test]
 fn a_killed_server_gives_errors_and_the_next_one_finds_what_was_durable() {
     let Some(bench) = bench() else { return };
-    let start = ["array", "start", "--attach", "--create", "--size", "8MiB", "--name", "pair", "linear(a.img, b.img)"];
+    let start = [
+        "array",
+        "start",
+        "--attach",
+        "--create",
+        "--size",
+        "8MiB",
+        "--name",
+        "pair",
+        "linear(a.img, b.img)",
+    ];
     bench.ok(&start);
     let bytes = pattern(4 << 20, 2);
     write(&bench.device("pair"), &bytes);
     let file = bench.runtime().join("pair/disk");
     bench.kill("pair");
-    assert!(File::open(&file).and_then(|mut file| file.read(&mut [0; 512])).is_err(), "nobody serves it, and nobody waits");
+    assert!(
+        File::open(&file).and_then(|mut file| file.read(&mut [0; 512])).is_err(),
+        "nobody serves it, and nobody waits"
+    );
     assert!(bench.fails(1, &["array", "status", "pair"]).contains("its server has died"));
     bench.ok(&start);
     assert!(holds(&bench.device("pair"), &bytes));
@@ -168,7 +219,10 @@ fn members_and_names_have_one_server() {
     let said = bench.fails(4, &["array", "start", "--name", "second", "raid0(a.img, ram:4MiB)"]);
     assert!(said.contains("a.img: it is in use by process ") && said.contains(&process), "{said}");
     let said = bench.fails(4, &["array", "start", "--name", "first", "ram:4MiB"]);
-    assert!(said.contains(&format!("first: it is running already, as process {process}")), "{said}");
+    assert!(
+        said.contains(&format!("first: it is running already, as process {process}")),
+        "{said}"
+    );
     assert_eq!(bench.ok(&["array", "list"]).lines().count(), 2);
     bench.ok(&["array", "stop", "first"]);
     assert!(bench.is_clean());
@@ -184,16 +238,26 @@ fn a_mounted_array_is_not_stopped() {
     assert!(said.starts_with("disk: ext4 made and mounted at "), "{said}");
     fs::write(point.join("file"), "precious").unwrap();
     let said = bench.fails(4, &["array", "stop", "disk"]);
-    assert!(said.contains(&format!("it is mounted at {}", point.canonicalize().unwrap().display())), "{said}");
+    assert!(
+        said.contains(&format!("it is mounted at {}", point.canonicalize().unwrap().display())),
+        "{said}"
+    );
     assert!(said.contains("raidloom array umount disk"), "{said}");
     let open = File::open(point.join("file")).unwrap();
     let said = bench.fails(1, &["array", "umount", "disk"]);
-    assert!(said.contains("busy") && said.contains(&format!("process {} (", std::process::id())), "{said}");
+    assert!(
+        said.contains("busy") && said.contains(&format!("process {} (", std::process::id())),
+        "{said}"
+    );
     drop(open);
     bench.ok(&["array", "umount", "disk"]);
     assert!(!point.join("file").exists());
     // A second time nothing is made.
-    assert!(bench.ok(&["array", "mount", "disk", "mnt", "--fs", "ext4"]).starts_with("disk: ext4 mounted at "));
+    assert!(
+        bench
+            .ok(&["array", "mount", "disk", "mnt", "--fs", "ext4"])
+            .starts_with("disk: ext4 mounted at ")
+    );
     assert_eq!(fs::read_to_string(point.join("file")).unwrap(), "precious");
     bench.ok(&["array", "umount", "disk"]);
     // What is there is found.
@@ -214,19 +278,33 @@ fn members_are_failed_rebuilt_replaced_and_come_back() {
     let create = ["array", "create", "tank", "--level", "5", "--chunk", "64KiB", "--size", "6MiB"];
     bench.ok(&[&create[..], &["--member", "a.img", "b.img", "c.img", "--spare", "s.img"]].concat());
     bench.image("n.img", 6);
-    bench.ok(&["array", "start", "--attach", "--name", "t", "raid5(metadata=1.2, a.img, b.img, c.img, s.img)"]);
+    bench.ok(&[
+        "array",
+        "start",
+        "--attach",
+        "--name",
+        "t",
+        "raid5(metadata=1.2, a.img, b.img, c.img, s.img)",
+    ]);
     let device = bench.device("t");
     let bytes = pattern(8 << 20, 3);
     write(&device, &bytes);
 
     let paced = bench.ok(&["array", "speed", "t", "--min", "500MiB", "--max", "1GiB"]);
     assert_eq!(paced, "t: 500MiB of each member a second while it is used, 1GiB while it is not\n");
-    assert!(bench.fails(2, &["array", "speed", "t", "--max", "1MiB"]).contains("at least 500MiB and at most 1MiB a second"));
+    assert!(
+        bench
+            .fails(2, &["array", "speed", "t", "--max", "1MiB"])
+            .contains("at least 500MiB and at most 1MiB a second")
+    );
     assert_eq!(bench.ok(&["array", "speed", "t"]), paced);
 
     bench.ok(&["array", "fail", "t", "b.img"]);
     let scrubbed = bench.ok(&["array", "scrub", "t", "--wait"]);
-    assert!(scrubbed.starts_with("check: ") && scrubbed.contains(" 0 sectors did not agree"), "{scrubbed}");
+    assert!(
+        scrubbed.starts_with("check: ") && scrubbed.contains(" 0 sectors did not agree"),
+        "{scrubbed}"
+    );
     let array = &bench.status("t")["arrays"][0];
     assert_eq!(array["places"], "[UUU]", "the spare took over: {array}");
     assert!(array["members"][1]["name"].as_str().unwrap().ends_with("s.img"), "{array}");
@@ -234,7 +312,8 @@ fn members_are_failed_rebuilt_replaced_and_come_back() {
     let said = bench.fails(4, &["array", "replace", "t", "0", "s.img"]);
     assert!(said.contains("s.img: it is a member or a spare already"), "{said}");
     bench.ok(&["array", "replace", "t", "a.img", "n.img", "--wait"]);
-    // What was a member of this array comes back without a word of consent; with nobody missing it is a spare.
+    // What was a member of this array comes back without a word of consent; with nobody missing it
+    // is a spare.
     bench.ok(&["array", "add", "t", "b.img"]);
     assert!(bench.fails(4, &["array", "add", "t", "b.img"]).contains("already"));
     bench.ok(&["array", "fail", "t", "member2"]);
@@ -242,13 +321,24 @@ fn members_are_failed_rebuilt_replaced_and_come_back() {
     assert_eq!(bench.status("t")["arrays"][0]["places"], "[UUU]");
     bench.ok(&["array", "fail", "t", "0"]);
     let array = &bench.status("t")["arrays"][0];
-    assert_eq!((&array["places"], &array["members"][0]["cause"]), (&json!("[_UU]"), &json!(null)), "nobody is told what he asked for");
+    assert_eq!(
+        (&array["places"], &array["members"][0]["cause"]),
+        (&json!("[_UU]"), &json!(null)),
+        "nobody is told what he asked for"
+    );
     assert!(bench.fails(4, &["array", "fail", "t", "1"]).contains("data would be lost"));
     bench.ok(&["array", "stop", "t"]);
 
     let status = bench.run(&["array", "status", "--test", "n.img", "s.img", "b.img"]);
     assert_eq!(status.status.code(), Some(1), "a member was failed and nobody took its place");
-    bench.ok(&["array", "start", "--attach", "--name", "t", "raid5(metadata=1.2, missing, s.img, b.img)"]);
+    bench.ok(&[
+        "array",
+        "start",
+        "--attach",
+        "--name",
+        "t",
+        "raid5(metadata=1.2, missing, s.img, b.img)",
+    ]);
     assert!(holds(&bench.device("t"), &bytes), "every byte, from a rebuilt member and parity");
     bench.ok(&["array", "stop", "t"]);
 }
@@ -256,7 +346,19 @@ fn members_are_failed_rebuilt_replaced_and_come_back() {
 #[test]
 fn a_member_that_does_not_answer_is_done_without() {
     let Some(bench) = bench() else { return };
-    bench.ok(&["array", "create", "m", "--level", "1", "--size", "6MiB", "--assume-clean", "--member", "a.img", "b.img"]);
+    bench.ok(&[
+        "array",
+        "create",
+        "m",
+        "--level",
+        "1",
+        "--size",
+        "6MiB",
+        "--assume-clean",
+        "--member",
+        "a.img",
+        "b.img",
+    ]);
     let stack = "raid1(metadata=1.2, a.img, fault(stuck_after=20, b.img))";
     bench.ok(&["array", "start", "--attach", "--member-timeout", "5s", "--name", "m", stack]);
     let bytes = pattern(4 << 20, 4);
@@ -270,7 +372,10 @@ fn a_member_that_does_not_answer_is_done_without() {
     assert_eq!(status["arrays"][0]["places"], "[U_]", "{status}");
     assert!(status["notes"].to_string().contains("no answer for 5s"), "{status}");
     assert!(status["events"].to_string().contains("has failed: "), "{status}");
-    assert!(status["arrays"][0]["members"][1]["cause"].to_string().contains("no answer for 5s"), "{status}");
+    assert!(
+        status["arrays"][0]["members"][1]["cause"].to_string().contains("no answer for 5s"),
+        "{status}"
+    );
     assert_eq!(bench.run(&["array", "status", "--test", "m"]).status.code(), Some(1));
     assert!(holds(&bench.device("m"), &bytes));
     bench.ok(&["array", "stop", "m"]);
@@ -280,11 +385,23 @@ fn a_member_that_does_not_answer_is_done_without() {
 #[test]
 fn a_command_is_served_as_long_as_it_runs() {
     let Some(bench) = bench() else { return };
-    let said = bench.ok(&["array", "start", "--name", "r", "ram:8MiB", "--run", "echo at {}; dd if={} bs=1M count=8 2>/dev/null | wc -c"]);
+    let said = bench.ok(&[
+        "array",
+        "start",
+        "--name",
+        "r",
+        "ram:8MiB",
+        "--run",
+        "echo at {}; dd if={} bs=1M count=8 2>/dev/null | wc -c",
+    ]);
     assert!(said.starts_with("at /dev/loop") && said.ends_with("\n8388608\n"), "{said}");
     assert!(bench.is_clean());
-    let said = bench.fails(7, &["array", "start", "--nbd", "unix", "ram:8MiB", "--run", "echo {} >&2; exit 7"]);
-    assert!(said.contains("nbd+unix:///array0?socket=") && said.contains("ended with exit status: 7"), "{said}");
+    let said = bench
+        .fails(7, &["array", "start", "--nbd", "unix", "ram:8MiB", "--run", "echo {} >&2; exit 7"]);
+    assert!(
+        said.contains("nbd+unix:///array0?socket=") && said.contains("ended with exit status: 7"),
+        "{said}"
+    );
     assert!(bench.is_clean());
 }
 
@@ -300,7 +417,10 @@ fn what_a_command_has_started_may_use_the_drive_longer_than_the_command() {
     let release = OpenOptions::new().write(true).open(&go).unwrap();
     let mut said = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
     let refused = said.find(|line| line.contains("not ended")).unwrap();
-    assert!(refused.contains("/dev/loop") && refused.contains("(cat) still has it open"), "{refused}");
+    assert!(
+        refused.contains("/dev/loop") && refused.contains("(cat) still has it open"),
+        "{refused}"
+    );
     drop(release);
     assert!(server.wait().unwrap().success());
     assert!(bench.is_clean());
@@ -328,7 +448,11 @@ fn what_is_wrong_is_said_by_start_and_leaves_nothing() {
     bench.image("a.img", 4);
     for (code, arguments, reason) in [
         (2, &["a.img", "--nbd", "nowhere"][..], "--nbd nowhere: expected a path"),
-        (4, &["a.img", "--nbd", "0.0.0.0:0"], "others on the network could read and write the drive"),
+        (
+            4,
+            &["a.img", "--nbd", "0.0.0.0:0"],
+            "others on the network could read and write the drive",
+        ),
         (2, &["raid0(a.img, b.img)", "--create"], "b.img: it is not there; --size SIZE"),
         (2, &["raid0(a.img, a.img)"], "stands in the stack twice"),
         (2, &["tank"], "there is no configuration"),
@@ -345,16 +469,22 @@ fn a_service_manager_hears_when_it_is_ready_and_ends_it_with_a_signal() {
     let Some(bench) = bench() else { return };
     fs::create_dir(bench.path("mnt")).unwrap();
     let configuration = format!(
-        "stack = 'ram:32MiB'\nattach = 'yes'\npolicy = 'quick'\n[mount]\nfolder = '{}'\nfs = 'ext4'\n",
+        "stack = 'ram:32MiB'\nattach = 'yes'\npolicy = 'quick'\n[mount]\nfolder = '{}'\nfs = \
+        'ext4'\n",
         bench.path("mnt").display()
     );
     fs::write(bench.path("service.toml"), configuration).unwrap();
     let manager = UnixDatagram::bind(bench.path("notify")).unwrap();
     let mut server = bench.command(&["array", "start", "--foreground", "service"]);
-    let mut server = server.env("NOTIFY_SOCKET", bench.path("notify")).stdout(Stdio::null()).spawn().unwrap();
+    let mut server =
+        server.env("NOTIFY_SOCKET", bench.path("notify")).stdout(Stdio::null()).spawn().unwrap();
     let mut word = [0; 256];
     let length = manager.recv(&mut word).unwrap();
-    assert!(word[..length].starts_with(b"READY=1\n"), "{}", String::from_utf8_lossy(&word[..length]));
+    assert!(
+        word[..length].starts_with(b"READY=1\n"),
+        "{}",
+        String::from_utf8_lossy(&word[..length])
+    );
     assert_eq!(bench.status("service")["removal_policy"], "quick");
     fs::write(bench.path("mnt/file"), "here").unwrap();
     kill_process(Pid::from_child(&server), Signal::TERM).unwrap();
@@ -370,7 +500,10 @@ fn nonsense_on_the_control_socket_is_answered_and_does_no_harm() {
     for (request, answer) in [
         ("hello\n", "not JSON"),
         ("{\"version\": 9, \"request\": \"stop\"}\n", "version 1"),
-        ("{\"version\": 1, \"request\": {\"fail\": {\"array\": null, \"member\": 0}}}\n", "no array in this stack keeps metadata"),
+        (
+            "{\"version\": 1, \"request\": {\"fail\": {\"array\": null, \"member\": 0}}}\n",
+            "no array in this stack keeps metadata",
+        ),
         ("{\"version\": 1, \"request\": \"status\"}\n", "\"done\":{"),
     ] {
         socket.write_all(request.as_bytes()).unwrap();
@@ -384,8 +517,11 @@ fn nonsense_on_the_control_socket_is_answered_and_does_no_harm() {
         assert!(said.contains(answer), "{request}: {said}");
     }
     // Whoever opens connections and says nothing is not waited for, and others are told.
-    let idle: Vec<UnixStream> = (1..16).map(|_| UnixStream::connect(bench.runtime().join("c/control")).unwrap()).collect();
-    assert!(bench.fails(1, &["array", "status", "c"]).contains("c: it is talking to 16 others already"));
+    let idle: Vec<UnixStream> =
+        (1..16).map(|_| UnixStream::connect(bench.runtime().join("c/control")).unwrap()).collect();
+    assert!(
+        bench.fails(1, &["array", "status", "c"]).contains("c: it is talking to 16 others already")
+    );
     drop((socket, idle));
     // Their threads have to hear of it first.
     assert!((0..1000).any(|_| bench.run(&["array", "stop", "c"]).status.success()));
@@ -406,8 +542,13 @@ fn caches_are_written_out_on_request_and_closed_with_their_server() {
     write(&bench.device("kept"), &pattern(1 << 20, 4));
     bench.ok(&["array", "stop", "kept"]);
 
-    let contents: Value = serde_json::from_str(&bench.ok(&["cache", "status", "--json", "c.img"])).unwrap();
-    assert_eq!((&contents["state"], &contents["dirty_bytes"]), (&"closed".into(), &(1 << 20).into()), "{contents}");
+    let contents: Value =
+        serde_json::from_str(&bench.ok(&["cache", "status", "--json", "c.img"])).unwrap();
+    assert_eq!(
+        (&contents["state"], &contents["dirty_bytes"]),
+        (&"closed".into(), &(1 << 20).into()),
+        "{contents}"
+    );
     bench.ok(&["cache", "flush", text]);
     assert!(holds(&below, &[pattern(1 << 20, 4), bytes[1 << 20..].to_vec()].concat()));
 
@@ -425,8 +566,16 @@ fn an_ordinary_user_without_a_session_runs_arrays() {
     let program = temporary.path().join("raidloom");
     let command = |arguments: &[&str]| {
         let mut command = Command::new(&program);
-        command.args(arguments).current_dir("/").stdin(Stdio::null()).env("TMPDIR", temporary.path());
-        command.env_remove("XDG_RUNTIME_DIR").env_remove("RAIDLOOM_RUNTIME_DIR").uid(NOBODY).gid(NOBODY);
+        command
+            .args(arguments)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .env("TMPDIR", temporary.path());
+        command
+            .env_remove("XDG_RUNTIME_DIR")
+            .env_remove("RAIDLOOM_RUNTIME_DIR")
+            .uid(NOBODY)
+            .gid(NOBODY);
         command
     };
     if !rustix::process::geteuid().is_root() {
@@ -445,47 +594,84 @@ fn an_ordinary_user_without_a_session_runs_arrays() {
     let stopped = run(&["array", "stop", "tank"]);
     assert!(String::from_utf8_lossy(&listed.stdout).contains("tank"), "{}", said(&listed));
     assert!(stopped.status.success(), "{}", said(&stopped));
-    assert_eq!((data.uid(), data.mode() & 0o7777, fs::read_dir(&own).unwrap().count()), (NOBODY, 0o700, 0));
+    assert_eq!(
+        (data.uid(), data.mode() & 0o7777, fs::read_dir(&own).unwrap().count()),
+        (NOBODY, 0o700, 0)
+    );
     // Somebody was quicker: what a control socket says there would be his words.
     fs::remove_dir(&own).unwrap();
     std::os::unix::fs::symlink(temporary.path(), &own).unwrap();
-    for arguments in [&["array", "start", "--name", "tank", "ram:1MiB"][..], &["array", "list"], &["array", "stop", "tank"]] {
+    for arguments in [
+        &["array", "start", "--name", "tank", "ram:1MiB"][..],
+        &["array", "list"],
+        &["array", "stop", "tank"],
+    ] {
         let refused = run(arguments);
         assert_eq!(refused.status.code(), Some(4), "{}", said(&refused));
-        assert!(said(&refused).contains("has to be a folder of yours that nobody else may enter"), "{}", said(&refused));
+        assert!(
+            said(&refused).contains("has to be a folder of yours that nobody else may enter"),
+            "{}",
+            said(&refused)
+        );
     }
 }
 
-/// Every verb that takes a file for the bytes of a disk says what an image is instead, and leaves it as it is.
+/// Every verb that takes a file for the bytes of a disk says what an image is instead, and leaves
+/// it as it is.
 #[test]
 fn an_image_is_served_written_and_guessed_at_as_its_own_bytes_only_when_that_is_said() {
     let bench = Bench { folder: tempfile::tempdir().unwrap() };
     let image = |name: &str, offset: u64, mark: &[u8]| {
         bench.image(name, 1);
-        OpenOptions::new().write(true).open(bench.path(name)).unwrap().write_all_at(mark, offset).unwrap();
+        OpenOptions::new()
+            .write(true)
+            .open(bench.path(name))
+            .unwrap()
+            .write_all_at(mark, offset)
+            .unwrap();
     };
     image("dynamic.vhd", 0, b"conectix");
     image("fixed.vhd", (1 << 20) - 512, b"conectix");
     image("a.qcow2", 0, b"QFI\xfb");
     bench.image("disk.img", 1);
-    let before = ["dynamic.vhd", "fixed.vhd", "a.qcow2"].map(|name| fs::read(bench.path(name)).unwrap());
+    let before =
+        ["dynamic.vhd", "fixed.vhd", "a.qcow2"].map(|name| fs::read(bench.path(name)).unwrap());
     for (arguments, what) in [
-        (&["array", "start", "--name", "tank", "dynamic.vhd"][..], "dynamic.vhd: it is a VHD image, "),
+        (
+            &["array", "start", "--name", "tank", "dynamic.vhd"][..],
+            "dynamic.vhd: it is a VHD image, ",
+        ),
         (
             &["array", "start", "--name", "tank", "--read-only", "raid1(disk.img, fixed.vhd)"],
             "fixed.vhd: it is a VHD image of fixed size, ",
         ),
-        (&["array", "start", "--name", "tank", "overlay(delta.img, a.qcow2)"], "a.qcow2: it is a qcow2 image, "),
-        (&["array", "start", "--name", "tank", "cache(mode=write-back, a.qcow2, disk.img)"], "a.qcow2: it is a qcow2 image, "),
+        (
+            &["array", "start", "--name", "tank", "overlay(delta.img, a.qcow2)"],
+            "a.qcow2: it is a qcow2 image, ",
+        ),
+        (
+            &["array", "start", "--name", "tank", "cache(mode=write-back, a.qcow2, disk.img)"],
+            "a.qcow2: it is a qcow2 image, ",
+        ),
         (&["array", "write", "a.qcow2", "disk.img"], "a.qcow2: it is a qcow2 image, "),
-        (&["array", "guess", "disk.img", "fixed.vhd"], "fixed.vhd: it is a VHD image of fixed size, "),
+        (
+            &["array", "guess", "disk.img", "fixed.vhd"],
+            "fixed.vhd: it is a VHD image of fixed size, ",
+        ),
         (&["overlay", "commit", "overlay(delta.img, a.qcow2)"], "a.qcow2: it is a qcow2 image, "),
-        (&["cache", "flush", "cache(mode=write-back, store.img, dynamic.vhd)"], "dynamic.vhd: it is a VHD image, "),
+        (
+            &["cache", "flush", "cache(mode=write-back, store.img, dynamic.vhd)"],
+            "dynamic.vhd: it is a VHD image, ",
+        ),
     ] {
         let said = bench.fails(4, arguments);
-        assert!(said.contains(what) && said.contains("--raw takes it as it is"), "{arguments:?}: {said}");
+        assert!(
+            said.contains(what) && said.contains("--raw takes it as it is"),
+            "{arguments:?}: {said}"
+        );
     }
-    let now = ["dynamic.vhd", "fixed.vhd", "a.qcow2"].map(|name| fs::read(bench.path(name)).unwrap());
+    let now =
+        ["dynamic.vhd", "fixed.vhd", "a.qcow2"].map(|name| fs::read(bench.path(name)).unwrap());
     assert!(before == now, "an image was changed");
 
     bench.ok(&["array", "start", "--name", "tank", "--raw", "a.qcow2"]);
@@ -500,8 +686,14 @@ fn an_image_is_served_written_and_guessed_at_as_its_own_bytes_only_when_that_is_
 /// What a server has used of processors, all its threads together.
 fn processor_time(process: u64) -> std::time::Duration {
     let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
-    let used =
-        threads.filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok()?.split(' ').next()?.parse::<u64>().ok());
+    let used = threads.filter_map(|thread| {
+        fs::read_to_string(thread.path().join("schedstat"))
+            .ok()?
+            .split(' ')
+            .next()?
+            .parse::<u64>()
+            .ok()
+    });
     std::time::Duration::from_nanos(used.sum())
 }
 
@@ -513,15 +705,25 @@ fn nothing_is_left(bench: &Bench, process: u64, members: &[&str]) {
     assert!(bench.is_clean());
     let folder = bench.folder.path().to_str().unwrap();
     assert!(!fs::read_to_string("/proc/self/mounts").unwrap().contains(folder));
-    let loops = fs::read_dir("/sys/block").unwrap().flatten().map(|device| device.path().join("loop/backing_file"));
-    assert_eq!(loops.filter_map(|file| fs::read_to_string(file).ok()).find(|file| file.contains(folder)), None);
+    let loops = fs::read_dir("/sys/block")
+        .unwrap()
+        .flatten()
+        .map(|device| device.path().join("loop/backing_file"));
+    assert_eq!(
+        loops.filter_map(|file| fs::read_to_string(file).ok()).find(|file| file.contains(folder)),
+        None
+    );
     for member in members {
         let file = File::open(bench.path(member)).unwrap();
-        assert!(file.try_lock().is_ok(), "{member} is not locked at the very moment at which `stop` returns");
+        assert!(
+            file.try_lock().is_ok(),
+            "{member} is not locked at the very moment at which `stop` returns"
+        );
     }
 }
 
-/// The server's life: every set-up through write, rest, a member that hangs or fails, stop, restart and kill.
+/// The server's life: every set-up through write, rest, a member that hangs or fails, stop, restart
+/// and kill.
 #[test]
 fn the_life_of_every_set_up_leaves_nothing() {
     let Some(bench) = bench() else { return };
@@ -530,11 +732,31 @@ fn the_life_of_every_set_up_leaves_nothing() {
     for (number, (create, stack, export)) in [
         (None, "linear(a.img, b.img, c.img, d.img)".to_owned(), "--attach"),
         (Some(&["--level", "0"][..]), format!("raid0(metadata=1.2, {whole})"), "--attach=file"),
-        (Some(&["--level", "1", "--bitmap", "internal"]), format!("raid1(metadata=1.2, {whole})"), "--attach"),
-        (Some(&["--level", "5", "--consistency-policy", "ppl"]), format!("raid5(metadata=1.2, {whole})"), "--attach=file"),
-        (Some(&["--level", "6"]), format!("cache(mode=write-back, ram:2MiB, raid6(metadata=1.2, {whole}))"), "--nbd=unix"),
-        (Some(&["--level", "10"]), format!("overlay(ram:16MiB, raid10(metadata=1.2, {whole}))"), "--attach=file"),
-        (Some(&["--level", "1"]), "raid1(metadata=1.2, a.img, b.img, c.img, fault(stuck_after=60, d.img))".to_owned(), "--attach"),
+        (
+            Some(&["--level", "1", "--bitmap", "internal"]),
+            format!("raid1(metadata=1.2, {whole})"),
+            "--attach",
+        ),
+        (
+            Some(&["--level", "5", "--consistency-policy", "ppl"]),
+            format!("raid5(metadata=1.2, {whole})"),
+            "--attach=file",
+        ),
+        (
+            Some(&["--level", "6"]),
+            format!("cache(mode=write-back, ram:2MiB, raid6(metadata=1.2, {whole}))"),
+            "--nbd=unix",
+        ),
+        (
+            Some(&["--level", "10"]),
+            format!("overlay(ram:16MiB, raid10(metadata=1.2, {whole}))"),
+            "--attach=file",
+        ),
+        (
+            Some(&["--level", "1"]),
+            "raid1(metadata=1.2, a.img, b.img, c.img, fault(stuck_after=60, d.img))".to_owned(),
+            "--attach",
+        ),
     ]
     .into_iter()
     .enumerate()
@@ -547,29 +769,51 @@ fn the_life_of_every_set_up_leaves_nothing() {
             }
             None => four.iter().for_each(|name| bench.image(name, 8)),
         }
-        let start = ["array", "start", export, "--create", "--member-timeout", "1s", "--name", "life", &stack];
+        let start = [
+            "array",
+            "start",
+            export,
+            "--create",
+            "--member-timeout",
+            "1s",
+            "--name",
+            "life",
+            &stack,
+        ];
         let bytes = pattern(2 << 20, number as u8);
-        let opened = || OpenOptions::new().write(true).open(bench.runtime().join("life/disk")).unwrap();
+        let opened =
+            || OpenOptions::new().write(true).open(bench.runtime().join("life/disk")).unwrap();
         for round in 0..2 {
             bench.ok(&start);
             let process = bench.status("life")["process"].as_u64().unwrap();
             if export != "--nbd=unix" {
                 if round == 1 {
-                    assert!(stack.starts_with("cache") || holds(&bench.runtime().join("life/disk"), &bytes), "{stack}");
+                    assert!(
+                        stack.starts_with("cache")
+                            || holds(&bench.runtime().join("life/disk"), &bytes),
+                        "{stack}"
+                    );
                 }
                 let mut disk = opened();
                 for part in bytes.chunks(64 << 10) {
                     disk.write_all(part).and_then(|()| disk.sync_data()).unwrap();
                 }
             }
-            // The ticks of the bound on answers fall into this time, and the rest after which arrays are clean.
+            // The ticks of the bound on answers fall into this time, and the rest after which
+            // arrays are clean.
             let (_keep, never) = std::sync::mpsc::channel::<()>();
             let _ = never.recv_timeout(std::time::Duration::from_millis(500));
             let before = processor_time(process);
             let _ = never.recv_timeout(std::time::Duration::from_millis(500));
             let used = processor_time(process) - before;
-            assert!(used < std::time::Duration::from_millis(200), "{stack}: {used:?} of a processor in half a second of rest");
-            if round == 0 && create.is_some_and(|create| create[1] != "0") && !stack.starts_with("overlay") {
+            assert!(
+                used < std::time::Duration::from_millis(200),
+                "{stack}: {used:?} of a processor in half a second of rest"
+            );
+            if round == 0
+                && create.is_some_and(|create| create[1] != "0")
+                && !stack.starts_with("overlay")
+            {
                 bench.ok(&["array", "fail", "life", "1"]);
             }
             let log = fs::read_to_string(bench.runtime().join("life/log")).unwrap();
@@ -592,17 +836,29 @@ fn the_life_of_every_set_up_leaves_nothing() {
     nothing_is_left(&bench, process, &four);
 }
 
-/// A device that never answers, and nobody who could do without it: the end is bounded, and says what was not written.
+/// A device that never answers, and nobody who could do without it: the end is bounded, and says
+/// what was not written.
 #[test]
 fn a_stop_ends_although_a_member_hangs_and_says_what_it_could_not_do() {
     let Some(bench) = bench() else { return };
     bench.image("a.img", 4);
     bench.image("b.img", 4);
     let stack = "raid0(metadata=none, chunk=64KiB, a.img, fault(stuck_after=8, b.img))";
-    bench.ok(&["array", "start", "--attach=file", "--member-timeout", "1s", "--name", "hung", stack]);
+    bench.ok(&[
+        "array",
+        "start",
+        "--attach=file",
+        "--member-timeout",
+        "1s",
+        "--name",
+        "hung",
+        stack,
+    ]);
     let process = bench.status("hung")["process"].as_u64().unwrap();
     let mut disk = OpenOptions::new().write(true).open(bench.runtime().join("hung/disk")).unwrap();
-    let written = pattern(2 << 20, 1).chunks(64 << 10).try_for_each(|part| disk.write_all(part).and_then(|()| disk.sync_data()));
+    let written = pattern(2 << 20, 1)
+        .chunks(64 << 10)
+        .try_for_each(|part| disk.write_all(part).and_then(|()| disk.sync_data()));
     assert!(written.is_err(), "nobody waits for ever");
     drop(disk);
     let said = bench.fails(1, &["array", "stop", "hung"]);
@@ -618,7 +874,9 @@ fn a_member_that_is_deleted_while_it_serves_is_told_of() {
     bench.image("b.img", 4);
     bench.ok(&["array", "start", "--name", "lost", "raid1(metadata=none, a.img, b.img)"]);
     fs::remove_file(bench.path("b.img")).unwrap();
-    let told = (0..1000).map(|_| bench.status("lost")).find(|status| status["notes"].to_string().contains("b.img: it was deleted"));
+    let told = (0..1000)
+        .map(|_| bench.status("lost"))
+        .find(|status| status["notes"].to_string().contains("b.img: it was deleted"));
     let status = told.expect("the next round says so");
     assert!(status["events"].to_string().contains("the next start will miss it"), "{status}");
     bench.ok(&["array", "stop", "lost"]);

@@ -1,6 +1,8 @@
-//! The command line as its users see it: `tests/cli/*.trycmd` hold commands, their exit codes and all that they print.
+//! The command line as its users see it: `tests/cli/*.trycmd` hold commands, their exit codes and
+//! all that they print.
 //!
-//! `TRYCMD=overwrite cargo test -p raidloom` writes the files anew; read the difference before committing it.
+//! `TRYCMD=overwrite cargo test -p raidloom` writes the files anew; read the difference before
+//! committing it.
 
 use std::fs;
 use std::process::Command;
@@ -12,7 +14,11 @@ impl Drop for Servers {
     fn drop(&mut self) {
         for folder in fs::read_dir(self.0.path()).into_iter().flatten().flatten() {
             let mut stop = Command::new(env!("CARGO_BIN_EXE_raidloom"));
-            let _ = stop.args(["array", "stop"]).arg(folder.file_name()).env("RAIDLOOM_RUNTIME_DIR", self.0.path()).status();
+            let _ = stop
+                .args(["array", "stop"])
+                .arg(folder.file_name())
+                .env("RAIDLOOM_RUNTIME_DIR", self.0.path())
+                .status();
         }
     }
 }
@@ -22,5 +28,7 @@ fn commands_print_what_they_printed() {
     let servers = Servers(tempfile::tempdir().expect("a folder for servers"));
     let cases = trycmd::TestCases::new();
     cases.case("../../tests/cli/*.trycmd").env("NO_COLOR", "1").env("COLUMNS", "100");
-    cases.env("RAIDLOOM_RUNTIME_DIR", servers.0.path().to_string_lossy()).env("RAIDLOOM_CONFIG_DIR", "/nowhere");
+    cases
+        .env("RAIDLOOM_RUNTIME_DIR", servers.0.path().to_string_lossy())
+        .env("RAIDLOOM_CONFIG_DIR", "/nowhere");
 }

@@ -1,4 +1,5 @@
-//! `raidloom array write`: what arrives on the target is the image, whatever its shape and whatever the target is made of.
+//! `raidloom array write`: what arrives on the target is the image, whatever its shape and whatever
+//! the target is made of.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -6,7 +7,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 const MIB: usize = 1 << 20;
-/// Two pieces of data with a hole between them, behind them and at the end, and an end that is no whole block.
+/// Two pieces of data with a hole between them, behind them and at the end, and an end that is no
+/// whole block.
 const IMAGE_BYTES: usize = 5 * MIB + 300;
 
 fn raidloom(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
@@ -63,7 +65,10 @@ fn a_file_becomes_the_image_and_keeps_what_lies_behind() {
         assert!(fs::read(folder.join("target")).expect("the target") == expected, "{target}");
         assert_eq!(done["size_bytes"], IMAGE_BYTES as u64);
         assert_eq!(done["write"]["bytes"], done["read_back"]["bytes"]);
-        assert!(done["write"]["throughput_bytes_per_second"].as_f64().is_some_and(|rate| rate > 0.0), "{done}");
+        assert!(
+            done["write"]["throughput_bytes_per_second"].as_f64().is_some_and(|rate| rate > 0.0),
+            "{done}"
+        );
         let (data, holes) = (done["data_bytes"].as_u64(), done["hole_bytes"].as_u64());
         assert_eq!(data.zip(holes).map(|(data, holes)| data + holes), Some(IMAGE_BYTES as u64));
     }
@@ -86,7 +91,8 @@ fn arrays_hold_the_image_striped_and_with_parity() {
 
     // md's own superblocks: writing over an array asks for consent.
     let size = ["--size", "8MiB", "--assume-clean"];
-    let create = ["array", "create", "tank", "--level", "5", "--chunk", "64KiB", "--member", "d", "e", "f"];
+    let create =
+        ["array", "create", "tank", "--level", "5", "--chunk", "64KiB", "--member", "d", "e", "f"];
     json(folder, &[&create[..], &size[..]].concat());
     let stack = "raid5(metadata=1.2, d, e, f)";
     let (code, _, stderr) = raidloom(folder, &["array", "write", "image", stack]);
@@ -108,7 +114,10 @@ fn a_larger_image_is_refused_and_nothing_is_written() {
     make_image(&folder.join("image"));
     let before = make_target(&folder.join("target"), 5 * MIB);
     let (code, stdout, stderr) = raidloom(folder, &["array", "write", "image", "target"]);
-    assert!(code == 2 && stdout.is_empty() && stderr.contains("nothing was written"), "{code}: {stderr}");
+    assert!(
+        code == 2 && stdout.is_empty() && stderr.contains("nothing was written"),
+        "{code}: {stderr}"
+    );
     assert!(fs::read(folder.join("target")).expect("the target") == before);
 }
 
@@ -118,7 +127,8 @@ fn a_write_that_fails_ends_it_with_its_place() {
     let folder = folder.path();
     make_image(&folder.join("image"));
     make_target(&folder.join("target"), 8 * MIB);
-    let (code, stdout, stderr) = raidloom(folder, &["array", "write", "image", "fault(write_error=1, target)"]);
+    let (code, stdout, stderr) =
+        raidloom(folder, &["array", "write", "image", "fault(write_error=1, target)"]);
     assert!(code == 1 && stdout.is_empty() && stderr.contains("of the image"), "{code}: {stderr}");
 }
 
@@ -130,18 +140,25 @@ fn ctrl_c_ends_it_in_order_and_says_how_far_it_came() {
     let target = File::create(folder.join("target")).expect("a target");
     target.set_len(32 << 20).expect("its length");
     let mut command = Command::new(env!("CARGO_BIN_EXE_raidloom"));
-    command.args(["array", "write", "image", "fault(delay=1s, file:target?direct=no)"]).current_dir(folder);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program runs");
+    command
+        .args(["array", "write", "image", "fault(delay=1s, file:target?direct=no)"])
+        .current_dir(folder);
+    let child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program runs");
     // Until the first piece is there; each of the others takes a while.
     let mut byte = [0];
     let reader = File::open(folder.join("target")).expect("a target");
     while reader.read_exact_at(&mut byte, 0).is_ok() && byte == [0] {
         std::thread::yield_now();
     }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    let killed =
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(killed.success());
     let (code, stdout, stderr) = said(child.wait_with_output().expect("it ends"));
-    assert!(code == 130 && stdout.is_empty() && stderr.contains("interrupted: the first "), "{code}: {stderr}");
+    assert!(
+        code == 130 && stdout.is_empty() && stderr.contains("interrupted: the first "),
+        "{code}: {stderr}"
+    );
     let written = fs::read(folder.join("target")).expect("the target");
     let image = pattern(0, 32 * MIB);
     assert!(written[..MIB] == image[..MIB] && written != image);

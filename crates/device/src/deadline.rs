@@ -6,24 +6,27 @@
 //!   error `Gone`  <── a timer found it too old; from then on nothing is asked of what is below
 //! ```
 //!
-//! A disk that neither answers nor fails would hold up whoever waits for it for ever; so an array drops it as it drops one
-//! that fails. A device that was silent once is not asked again through this layer, on any channel: what it still does with
-//! the requests it kept is unknown, and so is what it holds.
+//! A disk that neither answers nor fails would hold up whoever waits for it for ever; so an array
+//! drops it as it drops one that fails. A device that was silent once is not asked again through
+//! this layer, on any channel: what it still does with the requests it kept is unknown, and so is
+//! what it holds.
 //!
-//! The buffer of a read that is given up stays with the device below, which may still write into it; its owner gets another of
-//! the same length.
+//! The buffer of a read that is given up stays with the device below, which may still write into
+//! it; its owner gets another of the same length.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use block::{
-    Buf, BufMut, Channel, Completion, Device, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request, Returned, duration_text,
+    Buf, BufMut, Channel, Completion, Device, Error, ErrorKind, Extents, Info, Node, Op, Reactor,
+    Request, Returned, duration_text,
 };
 use reactor::Source;
 
-/// A request is too old after more than so many ticks, each a quarter of the time it may take: so it is given up between one
-/// and one and a quarter times that time, and nobody reads the clock for each request.
+/// A request is too old after more than so many ticks, each a quarter of the time it may take: so
+/// it is given up between one and one and a quarter times that time, and nobody reads the clock for
+/// each request.
 const TICKS: u32 = 4;
 
 /// A device that answers in time or not at all.
@@ -45,7 +48,8 @@ impl DeadlineDevice {
     /// Puts a bound on how long `below` may take for an answer.
     #[must_use]
     pub fn new(below: Arc<dyn Device>, time: Duration) -> DeadlineDevice {
-        let shared = Shared { name: below.describe().to_string(), time, is_silent: AtomicBool::new(false) };
+        let shared =
+            Shared { name: below.describe().to_string(), time, is_silent: AtomicBool::new(false) };
         DeadlineDevice { below, shared: Arc::new(shared) }
     }
 
@@ -79,7 +83,10 @@ impl std::fmt::Debug for DeadlineWatch {
 impl Shared {
     fn error(&self) -> Error {
         let time = duration_text(self.time);
-        Error::new(ErrorKind::Gone, format!("{}: no answer for {time}; it is not asked any more", self.name))
+        Error::new(
+            ErrorKind::Gone,
+            format!("{}: no answer for {time}; it is not asked any more", self.name),
+        )
     }
 }
 
@@ -195,7 +202,11 @@ impl DeadlineChannel {
         for index in 0..self.open.len() {
             if let Some(open) = self.open[index].take() {
                 self.free.push(index as u32);
-                self.answered.push(Completion { tag: open.tag, buffer: open.buffer.instead(), result: Err(self.shared.error()) });
+                self.answered.push(Completion {
+                    tag: open.tag,
+                    buffer: open.buffer.instead(),
+                    result: Err(self.shared.error()),
+                });
             }
         }
     }
@@ -229,7 +240,8 @@ impl Channel for DeadlineChannel {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        // Also what nobody waits for any more is taken: an event that stays would wake the owner again and again.
+        // Also what nobody waits for any more is taken: an event that stays would wake the owner
+        // again and again.
         self.below.poll(&mut self.done);
         for completion in self.done.drain(..) {
             let Some(open) = self.open[completion.tag as usize].take() else { continue };

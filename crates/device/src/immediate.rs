@@ -1,4 +1,5 @@
-//! The channel of devices that answer in the moment of asking: what was submitted waits only to be polled.
+//! The channel of devices that answer in the moment of asking: what was submitted waits only to be
+//! polled.
 
 use block::{Channel, Completion, Request};
 

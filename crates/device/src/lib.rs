@@ -1,4 +1,5 @@
-//! Leaves of a stack, and three layers: one breaks them, one writes down what they are asked, one does not wait for ever.
+//! Leaves of a stack, and three layers: one breaks them, one writes down what they are asked, one
+//! does not wait for ever.
 //!
 //! | stack text | here | what |
 //! | --- | --- | --- |
@@ -10,8 +11,9 @@
 //! | `record(file:TRACE, DEVICE)` | [`RecordDevice`] | writes down every request; [`TraceReader`] reads it again |
 //! | none | [`DeadlineDevice`] | a bound on how long an answer may take, put on the members of arrays that are served |
 //!
-//! `ram` and `null` answer while a request is submitted, and any device answers so what it refuses. So an owner polls
-//! after it submits and before it waits: the reactor knows nothing of answers that no event brought.
+//! `ram` and `null` answer while a request is submitted, and any device answers so what it refuses.
+//! So an owner polls after it submits and before it waits: the reactor knows nothing of answers
+//! that no event brought.
 
 mod deadline;
 mod fault;
@@ -23,7 +25,9 @@ mod ram;
 mod record;
 
 pub use deadline::{DeadlineDevice, DeadlineWatch};
-pub use fault::{BadRange, CrashPolicy, CrashReport, FaultControl, FaultCounts, FaultDevice, FaultOptions};
+pub use fault::{
+    BadRange, CrashPolicy, CrashReport, FaultControl, FaultCounts, FaultDevice, FaultOptions,
+};
 pub use file::{Direct, FileDevice, FileOptions, Identity};
 pub use null::NullDevice;
 pub use ram::RamDevice;

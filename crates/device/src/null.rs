@@ -1,12 +1,15 @@
-//! `null:SIZE`: takes everything, keeps nothing. What remains of a measurement is the cost of the layers above it.
+//! `null:SIZE`: takes everything, keeps nothing. What remains of a measurement is the cost of the
+//! layers above it.
 
-use block::{Channel, Completion, Device, DiscardSupport, Error, Info, Node, Op, Reactor, Request, Support};
+use block::{
+    Channel, Completion, Device, DiscardSupport, Error, Info, Node, Op, Reactor, Request, Support,
+};
 
 use crate::immediate::{Immediate, ImmediateChannel};
 use crate::ram::{check_shape, sized_leaf};
 
-/// A device that forgets what is written. Reads are zeroes, so that a buffer used for somebody else's data before
-/// never shows it again.
+/// A device that forgets what is written. Reads are zeroes, so that a buffer used for somebody
+/// else's data before never shows it again.
 pub struct NullDevice {
     info: Info,
 }
@@ -15,7 +18,8 @@ impl NullDevice {
     /// A device of `size_bytes` in blocks of `block_bytes`.
     ///
     /// # Errors
-    /// [`block::ErrorKind::Invalid`] when the block is no power of two from 512 on or the size is not whole blocks.
+    /// [`block::ErrorKind::Invalid`] when the block is no power of two from 512 on or the size is
+    /// not whole blocks.
     pub fn new(size_bytes: u64, block_bytes: u32) -> Result<NullDevice, Error> {
         check_shape("null", size_bytes, block_bytes)?;
         let info = Info {

@@ -6,14 +6,15 @@
 //! pages    |o|-|o|-|…        |-|o|…        a lock for each 64 KiB; bytes allocated when first written
 //! ```
 //!
-//! What was never written takes no memory and reads as zeroes; a discard gives whole pages back. Nothing is lost as long
-//! as the device lives, so every completed write is as durable as it will ever be, and a flush has nothing to do.
+//! What was never written takes no memory and reads as zeroes; a discard gives whole pages back.
+//! Nothing is lost as long as the device lives, so every completed write is as durable as it will
+//! ever be, and a flush has nothing to do.
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use block::{
-    Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request, SECTOR_BYTES, Support,
-    size_text,
+    Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Op,
+    Reactor, Request, SECTOR_BYTES, Support, size_text,
 };
 
 use crate::immediate::{Immediate, ImmediateChannel};
@@ -31,7 +32,8 @@ impl RamDevice {
     /// A device of `size_bytes` in blocks of `block_bytes`, all zeroes.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when the block is no power of two from 512 on or the size is not whole blocks.
+    /// [`ErrorKind::Invalid`] when the block is no power of two from 512 on or the size is not
+    /// whole blocks.
     pub fn new(size_bytes: u64, block_bytes: u32) -> Result<RamDevice, Error> {
         check_shape("ram", size_bytes, block_bytes)?;
         let info = Info {
@@ -49,8 +51,11 @@ impl RamDevice {
     /// Memory that holds written data now, in bytes; whole pages of 64 KiB.
     #[must_use]
     pub fn allocated_bytes(&self) -> u64 {
-        let pages = self.store.groups.iter().filter_map(OnceLock::get).flat_map(|group| group.iter());
-        pages.filter(|page| page.read().unwrap_or_else(PoisonError::into_inner).is_some()).count() as u64 * PAGE_BYTES as u64
+        let pages =
+            self.store.groups.iter().filter_map(OnceLock::get).flat_map(|group| group.iter());
+        pages.filter(|page| page.read().unwrap_or_else(PoisonError::into_inner).is_some()).count()
+            as u64
+            * PAGE_BYTES as u64
     }
 }
 
@@ -77,7 +82,8 @@ impl Device for RamDevice {
             let (is_hole, next) = match self.store.groups[page / GROUP_PAGES].get() {
                 None => (true, (offset / GROUP_BYTES + 1) * GROUP_BYTES),
                 Some(group) => {
-                    let page = group[page % GROUP_PAGES].read().unwrap_or_else(PoisonError::into_inner);
+                    let page =
+                        group[page % GROUP_PAGES].read().unwrap_or_else(PoisonError::into_inner);
                     (page.is_none(), (offset / PAGE_BYTES as u64 + 1) * PAGE_BYTES as u64)
                 }
             };
@@ -91,14 +97,21 @@ impl Device for RamDevice {
 /// `scheme:SIZE`, with the block size where it is not the usual one.
 pub(crate) fn sized_leaf(scheme: &str, info: &Info) -> Node {
     let leaf = Node::leaf(scheme, size_text(info.size_bytes));
-    if u64::from(info.block_bytes) == SECTOR_BYTES { leaf } else { leaf.with("block", info.block_bytes) }
+    if u64::from(info.block_bytes) == SECTOR_BYTES {
+        leaf
+    } else {
+        leaf.with("block", info.block_bytes)
+    }
 }
 
 /// Refuses sizes that no device can have.
 pub(crate) fn check_shape(scheme: &str, size_bytes: u64, block_bytes: u32) -> Result<(), Error> {
     check_block(block_bytes).map_err(|error| error.at(scheme))?;
     if size_bytes == 0 || !size_bytes.is_multiple_of(u64::from(block_bytes)) {
-        let text = format!("{scheme}: {size_bytes} bytes are not whole blocks of {block_bytes} bytes; give a multiple");
+        let text = format!(
+            "{scheme}: {size_bytes} bytes are not whole blocks of {block_bytes} bytes; give a \
+            multiple"
+        );
         return Err(Error::new(ErrorKind::Invalid, text));
     }
     Ok(())
@@ -109,7 +122,10 @@ pub(crate) fn check_block(block_bytes: u32) -> Result<(), Error> {
     if block_bytes.is_power_of_two() && u64::from(block_bytes) >= SECTOR_BYTES {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::Invalid, format!("a block of {block_bytes} bytes; it must be a power of two, at least 512")))
+    Err(Error::new(
+        ErrorKind::Invalid,
+        format!("a block of {block_bytes} bytes; it must be a power of two, at least 512"),
+    ))
 }
 
 /// 64 KiB of the device, or nothing while it holds zeroes alone.
@@ -129,7 +145,11 @@ struct Piece {
 
 fn piece_at(offset: u64, left: usize) -> Piece {
     let start = (offset % PAGE_BYTES as u64) as usize;
-    Piece { page: (offset / PAGE_BYTES as u64) as usize, start, length: left.min(PAGE_BYTES - start) }
+    Piece {
+        page: (offset / PAGE_BYTES as u64) as usize,
+        start,
+        length: left.min(PAGE_BYTES - start),
+    }
 }
 
 impl Store {
@@ -139,7 +159,8 @@ impl Store {
     }
 
     fn page_made(&self, page: usize) -> &Page {
-        let group = self.groups[page / GROUP_PAGES].get_or_init(|| (0..GROUP_PAGES).map(|_| Page::default()).collect());
+        let group = self.groups[page / GROUP_PAGES]
+            .get_or_init(|| (0..GROUP_PAGES).map(|_| Page::default()).collect());
         &group[page % GROUP_PAGES]
     }
 
@@ -147,7 +168,9 @@ impl Store {
         while !target.is_empty() {
             let piece = piece_at(offset, target.len());
             let (now, later) = target.split_at_mut(piece.length);
-            let bytes = self.page(piece.page).map(|page| page.read().unwrap_or_else(PoisonError::into_inner));
+            let bytes = self
+                .page(piece.page)
+                .map(|page| page.read().unwrap_or_else(PoisonError::into_inner));
             match bytes.as_ref().and_then(|bytes| bytes.as_ref()) {
                 Some(bytes) => now.copy_from_slice(&bytes[piece.start..piece.start + piece.length]),
                 None => now.fill(0),
@@ -161,7 +184,8 @@ impl Store {
         while !source.is_empty() {
             let piece = piece_at(offset, source.len());
             let (now, later) = source.split_at(piece.length);
-            let mut page = self.page_made(piece.page).write().unwrap_or_else(PoisonError::into_inner);
+            let mut page =
+                self.page_made(piece.page).write().unwrap_or_else(PoisonError::into_inner);
             let bytes = page.get_or_insert_with(|| vec![0; PAGE_BYTES].into_boxed_slice());
             bytes[piece.start..piece.start + piece.length].copy_from_slice(now);
             offset += piece.length as u64;
@@ -206,7 +230,9 @@ impl Immediate for Arc<Store> {
                     offset += slice.len() as u64;
                 }
             }
-            Op::WriteZeroes { offset, length, .. } | Op::Discard { offset, length } => self.clear(*offset, *length),
+            Op::WriteZeroes { offset, length, .. } | Op::Discard { offset, length } => {
+                self.clear(*offset, *length)
+            }
             Op::Flush => (),
         }
         request.complete(Ok(()))

@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use block::{Checked, Device, Emulated, Reactor};
 use common::{folder_in_memory, folder_on_disk};
-use device::{CrashPolicy, Direct, FaultControl, FaultDevice, FaultOptions, FileDevice, FileOptions, NullDevice, RamDevice};
+use device::{
+    CrashPolicy, Direct, FaultControl, FaultDevice, FaultOptions, FileDevice, FileOptions,
+    NullDevice, RamDevice,
+};
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::{Violation, conformance};
 
@@ -21,7 +24,8 @@ fn volatile() -> FaultOptions {
 }
 
 fn conforms(make: impl Fn() -> Arc<dyn Device>, reactor: impl Fn() -> Reactor + Sync, seed: u64) {
-    conformance::run(&make, &reactor, seed).unwrap_or_else(|violation| panic!("{}: {violation}", make().describe()));
+    conformance::run(&make, &reactor, seed)
+        .unwrap_or_else(|violation| panic!("{}: {violation}", make().describe()));
 }
 
 #[test]
@@ -29,7 +33,11 @@ fn ram_and_null_conform() {
     for (seed, block_bytes) in [(1, 512), (2, 4096)] {
         conforms(|| ram(block_bytes), Reactor::virtual_clock, seed);
         conforms(|| ram(block_bytes), || Reactor::wall().unwrap(), seed);
-        conforms(|| Arc::new(NullDevice::new(4 << 20, block_bytes).unwrap()), Reactor::virtual_clock, seed);
+        conforms(
+            || Arc::new(NullDevice::new(4 << 20, block_bytes).unwrap()),
+            Reactor::virtual_clock,
+            seed,
+        );
     }
 }
 
@@ -40,7 +48,13 @@ fn files_conform() {
         for direct in [Direct::Auto, Direct::No] {
             let path = folder.path().join("a.img");
             let make = || -> Arc<dyn Device> {
-                let file = std::fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+                let file = std::fs::OpenOptions::new()
+                    .read(true)
+                    .write(true)
+                    .create(true)
+                    .truncate(true)
+                    .open(&path)
+                    .unwrap();
                 file.set_len(4 << 20).unwrap();
                 let options = FileOptions { direct, ..FileOptions::default() };
                 Emulated::over(Arc::new(FileDevice::new(file, &path, &options).unwrap()))
@@ -60,7 +74,9 @@ fn the_fault_layer_conforms_as_long_as_nothing_fails() {
         FaultOptions { delay: late, delay_probability: 0.5, ..volatile() },
     ];
     for (options, seed) in cases.into_iter().zip(5..) {
-        let make = || -> Arc<dyn Device> { Arc::new(FaultDevice::new(Checked::over(ram(512)), options.clone()).unwrap()) };
+        let make = || -> Arc<dyn Device> {
+            Arc::new(FaultDevice::new(Checked::over(ram(512)), options.clone()).unwrap())
+        };
         conforms(make, Reactor::virtual_clock, seed);
         conforms(make, || Reactor::wall().unwrap(), seed);
         conforms(|| Emulated::over(make()), Reactor::virtual_clock, seed);
@@ -70,7 +86,11 @@ fn the_fault_layer_conforms_as_long_as_nothing_fails() {
 #[test]
 fn a_write_cache_over_a_slow_device_conforms() {
     let make = || -> Arc<dyn Device> {
-        let slow = FaultOptions { delay: Duration::from_micros(30), delay_probability: 0.7, ..FaultOptions::default() };
+        let slow = FaultOptions {
+            delay: Duration::from_micros(30),
+            delay_probability: 0.7,
+            ..FaultOptions::default()
+        };
         let slow = Arc::new(FaultDevice::new(ram(512), slow).unwrap());
         Arc::new(FaultDevice::new(Checked::over(slow), volatile()).unwrap())
     };
@@ -103,25 +123,43 @@ impl Crashable for Plug {
 }
 
 /// Crashes a faulty device over memory at every moment of a random history.
-fn crash_everywhere(options: &FaultOptions, kept: f64, seed: u64) -> Result<crash::Summary, Violation> {
+fn crash_everywhere(
+    options: &FaultOptions,
+    kept: f64,
+    seed: u64,
+) -> Result<crash::Summary, Violation> {
     let make = || {
         let below: Arc<dyn Device> = Arc::new(RamDevice::new(64 * 512, 512).unwrap());
-        let device = Arc::new(FaultDevice::new(Checked::over(below), FaultOptions { seed, ..options.clone() }).unwrap());
+        let device = Arc::new(
+            FaultDevice::new(Checked::over(below), FaultOptions { seed, ..options.clone() })
+                .unwrap(),
+        );
         let plug = Plug { control: device.control(), kept };
         let start = Box::new(move || Ok(Checked::over(Arc::clone(&device) as Arc<dyn Device>)));
         Rig { members: vec![Arc::new(plug)], start }
     };
     let device = (make().start)().unwrap();
     let steps = crash::history(device.info(), 60, seed);
-    crash::enumerate(make, Reactor::virtual_clock, &steps, &Options { points: 60, ..Options::default() }, seed)
+    crash::enumerate(
+        make,
+        Reactor::virtual_clock,
+        &steps,
+        &Options { points: 60, ..Options::default() },
+        seed,
+    )
 }
 
 #[test]
 fn a_crash_at_any_moment_loses_nothing_durable_and_tears_nothing() {
-    let late = FaultOptions { delay: Duration::from_micros(30), delay_probability: 0.7, ..FaultOptions::default() };
+    let late = FaultOptions {
+        delay: Duration::from_micros(30),
+        delay_probability: 0.7,
+        ..FaultOptions::default()
+    };
     for options in [volatile(), late.clone(), FaultOptions { volatile: true, ..late }] {
         for (kept, seed) in [(0.5, 11), (0.1, 12), (0.9, 13), (0.0, 14), (1.0, 15)] {
-            let summary = crash_everywhere(&options, kept, seed).unwrap_or_else(|violation| panic!("{options:?}: {violation}"));
+            let summary = crash_everywhere(&options, kept, seed)
+                .unwrap_or_else(|violation| panic!("{options:?}: {violation}"));
             assert!(summary.crashes > 100, "{summary:?}");
         }
     }

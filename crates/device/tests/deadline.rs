@@ -26,14 +26,18 @@ fn answers(channel: &mut dyn Channel, count: usize, reactor: &Reactor) -> Vec<Co
     }
 }
 
-/// C29: A request that a deadline gives up hands back another buffer of the same length, for the device below still has the
-/// first.
+/// C29: A request that a deadline gives up hands back another buffer of the same length, for the
+/// device below still has the first.
 #[test]
 fn silence_becomes_an_error_on_every_channel_and_stays_one() {
     let reactor = Reactor::virtual_clock();
     let device = over(FaultOptions { stuck_after: Some(1), ..FaultOptions::default() });
-    let (mut one, mut other) = (device.open(4, &reactor).unwrap(), device.open(4, &reactor).unwrap());
-    one.submit(Request::new(7, Op::Write { offset: 0, from: BufMut::zeroed(512).freeze(), fua: false }));
+    let (mut one, mut other) =
+        (device.open(4, &reactor).unwrap(), device.open(4, &reactor).unwrap());
+    one.submit(Request::new(
+        7,
+        Op::Write { offset: 0, from: BufMut::zeroed(512).freeze(), fua: false },
+    ));
     answers(&mut *one, 1, &reactor)[0].result.as_ref().unwrap();
     assert!(device.watch().failure().is_none());
 
@@ -55,8 +59,12 @@ fn silence_becomes_an_error_on_every_channel_and_stays_one() {
     let took = reactor.now().since(began);
     assert!(took >= TIME && took <= TIME * 5 / 4, "{took:?}");
     done.sort_by_key(|completion| completion.tag);
-    assert!(done.iter().all(|completion| completion.result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Gone)));
-    assert!(matches!(&done[0].buffer, Returned::Read(buffer) if buffer.len() == 4096 && buffer.as_slice().unwrap().as_ptr() != lent));
+    assert!(done.iter().all(|completion| {
+        completion.result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Gone)
+    }));
+    assert!(
+        matches!(&done[0].buffer, Returned::Read(buffer) if buffer.len() == 4096 && buffer.as_slice().unwrap().as_ptr() != lent)
+    );
     assert!(
         matches!(&done[1].buffer, Returned::Written(buffer) if buffer.slices().flatten().all(|byte| *byte == 0x5a) && buffer.len() == 1024)
     );
@@ -75,7 +83,8 @@ fn silence_becomes_an_error_on_every_channel_and_stays_one() {
 #[test]
 fn slow_answers_are_answers() {
     let reactor = Reactor::virtual_clock();
-    let device = over(FaultOptions { delay: TIME - Duration::from_millis(1), ..FaultOptions::default() });
+    let device =
+        over(FaultOptions { delay: TIME - Duration::from_millis(1), ..FaultOptions::default() });
     let mut channel = device.open(2, &reactor).unwrap();
     for tag in 0..5 {
         channel.submit(Request::new(tag, Op::Read { offset: 0, into: BufMut::zeroed(512) }));
@@ -87,7 +96,8 @@ fn slow_answers_are_answers() {
 #[test]
 fn it_conforms() {
     let make = || Arc::new(over(FaultOptions::default())) as Arc<dyn Device>;
-    conformance::run(make, Reactor::virtual_clock, 11).unwrap_or_else(|violation| panic!("{violation}"));
+    conformance::run(make, Reactor::virtual_clock, 11)
+        .unwrap_or_else(|violation| panic!("{violation}"));
     let wall = || Reactor::wall().unwrap();
     conformance::run(make, wall, 12).unwrap_or_else(|violation| panic!("{violation}"));
 }

@@ -1,4 +1,5 @@
-//! Files: on a disk's file system and on tmpfs, direct and buffered, and everything that can go wrong under them.
+//! Files: on a disk's file system and on tmpfs, direct and buffered, and everything that can go
+//! wrong under them.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -8,15 +9,20 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use block::{Blocking, BufMut, Checked, Device, DiscardSupport, ErrorKind, Op, Reactor, Request, Support};
-use common::{bytes_of, finish, folder_in_memory, folder_on_disk, frozen, noise, rope, run_against_memory};
+use block::{
+    Blocking, BufMut, Checked, Device, DiscardSupport, ErrorKind, Op, Reactor, Request, Support,
+};
+use common::{
+    bytes_of, finish, folder_in_memory, folder_on_disk, frozen, noise, rope, run_against_memory,
+};
 use device::{Direct, FileDevice, FileOptions, Identity};
 use reactor::Random;
 
 const MIB: u64 = 1 << 20;
 
 fn make(path: &Path, size_bytes: u64) -> File {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).unwrap();
+    let file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).unwrap();
     file.set_len(size_bytes).unwrap();
     file
 }
@@ -58,14 +64,18 @@ fn a_window_touches_nothing_outside_it() {
     let path = folder.path().join("window.img");
     let mut file = make(&path, 4 * MIB);
     file.write_all(&[0xaa; 4 * MIB as usize]).unwrap();
-    let options = FileOptions { offset_bytes: MIB, size_bytes: Some(MIB + 8192), ..FileOptions::default() };
+    let options =
+        FileOptions { offset_bytes: MIB, size_bytes: Some(MIB + 8192), ..FileOptions::default() };
     let device = Arc::new(FileDevice::new(file, &path, &options).unwrap());
     assert_eq!(device.info().size_bytes, MIB + 8192);
     let expected = run_against_memory(&Checked::over(device), &Reactor::wall().unwrap(), 5, 60);
     let found = std::fs::read(&path).unwrap();
     let (window, end) = (MIB as usize, (2 * MIB + 8192) as usize);
     assert!(found[window..end] == expected);
-    assert!(found[..window].iter().chain(&found[end..]).all(|&byte| byte == 0xaa), "bytes outside the window have changed");
+    assert!(
+        found[..window].iter().chain(&found[end..]).all(|&byte| byte == 0xaa),
+        "bytes outside the window have changed"
+    );
 }
 
 #[test]
@@ -80,7 +90,10 @@ fn direct_io_is_taken_where_it_is_to_be_had_and_told_of() {
             assert_eq!(text, format!("file:{}", path.display()));
             let demanded = FileDevice::new(make(&path, MIB), &path, &options(Direct::Yes)).unwrap();
             assert!(demanded.direct());
-            assert_eq!(demanded.describe().to_string(), format!("file:{}?direct=yes", path.display()));
+            assert_eq!(
+                demanded.describe().to_string(),
+                format!("file:{}?direct=yes", path.display())
+            );
         }
         Some(reason) => {
             println!("no direct I/O in {}: {reason}", folder.path().display());
@@ -103,13 +116,22 @@ fn a_window_that_direct_io_cannot_serve_falls_back_or_fails_as_asked() {
     assert!(!fallen_back.direct());
     let reason = fallen_back.direct_refused().unwrap();
     assert!(reason.starts_with("offset=100 is no multiple of the "), "{reason}");
-    assert_eq!(fallen_back.describe().to_string(), format!("file:{}?offset=100&direct=no", path.display()));
+    assert_eq!(
+        fallen_back.describe().to_string(),
+        format!("file:{}?offset=100&direct=no", path.display())
+    );
     assert_eq!(fallen_back.info().size_bytes, MIB - 512, "whole blocks only");
     run_against_memory(&Checked::over(fallen_back), &Reactor::wall().unwrap(), 6, 20);
 
-    let error = FileDevice::new(make(&path, MIB), &path, &FileOptions { direct: Direct::Yes, ..odd }).err().unwrap();
+    let error =
+        FileDevice::new(make(&path, MIB), &path, &FileOptions { direct: Direct::Yes, ..odd })
+            .err()
+            .unwrap();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert!(error.to_string().contains("direct=yes, but offset=100 is no multiple of the "), "{error}");
+    assert!(
+        error.to_string().contains("direct=yes, but offset=100 is no multiple of the "),
+        "{error}"
+    );
 }
 
 #[test]
@@ -155,7 +177,8 @@ fn holes_are_punched_where_zeroes_are_written() {
     }
     assert_eq!(device.info().discard, DiscardSupport::ReadsZero);
     let mut channel = Blocking::open(&*device, &Reactor::wall().unwrap()).unwrap();
-    let blocks = || std::os::unix::fs::MetadataExt::blocks(&std::fs::metadata(&path).unwrap()) * 512;
+    let blocks =
+        || std::os::unix::fs::MetadataExt::blocks(&std::fs::metadata(&path).unwrap()) * 512;
     channel.write_slice(0, &vec![1; 8 * MIB as usize]).unwrap();
     channel.flush().unwrap();
     let full = blocks();
@@ -182,11 +205,18 @@ fn read_only_files_are_read_and_nothing_else() {
     let error = channel.write(0, frozen(&[1; 512])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ReadOnly);
     assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
-    assert_eq!(channel.run(Op::Discard { offset: 0, length: 512 }).unwrap_err().kind(), ErrorKind::ReadOnly);
+    assert_eq!(
+        channel.run(Op::Discard { offset: 0, length: 512 }).unwrap_err().kind(),
+        ErrorKind::ReadOnly
+    );
 
-    let error = FileDevice::new(File::open(&path).unwrap(), &path, &FileOptions::default()).err().unwrap();
+    let error =
+        FileDevice::new(File::open(&path).unwrap(), &path, &FileOptions::default()).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Permission);
-    assert!(error.to_string().ends_with("the file handed over is not open for reading and writing"), "{error}");
+    assert!(
+        error.to_string().ends_with("the file handed over is not open for reading and writing"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -212,7 +242,11 @@ fn a_file_cut_short_under_us_is_an_error_that_says_so() {
                 let text = error.to_string();
                 assert!(text.contains("it was cut short while in use"), "{text}");
                 assert!(text.contains(&format!("now {left} bytes")), "{text}");
-                assert_eq!(completion.buffer.read().len() as u64, MIB, "the whole buffer comes back");
+                assert_eq!(
+                    completion.buffer.read().len() as u64,
+                    MIB,
+                    "the whole buffer comes back"
+                );
             }
         }
     }
@@ -229,18 +263,33 @@ fn bad_windows_and_targets_are_refused_with_the_numbers() {
         error.to_string()
     };
     let plain = FileOptions::default();
-    assert_eq!(refusal(0, plain.clone()), format!("{name}: no whole block of 512 bytes in the 0 bytes after offset 0"));
+    assert_eq!(
+        refusal(0, plain.clone()),
+        format!("{name}: no whole block of 512 bytes in the 0 bytes after offset 0")
+    );
     let text = refusal(MIB, FileOptions { size_bytes: Some(2 * MIB), ..plain.clone() });
-    assert_eq!(text, format!("{name}: size=2097152 asks for more than the 1048576 bytes after offset 0"));
+    assert_eq!(
+        text,
+        format!("{name}: size=2097152 asks for more than the 1048576 bytes after offset 0")
+    );
     let text = refusal(MIB, FileOptions { size_bytes: Some(1000), ..plain.clone() });
     assert_eq!(text, format!("{name}: size=1000 is not whole blocks of 512 bytes"));
     let text = refusal(MIB, FileOptions { offset_bytes: 2 * MIB, ..plain.clone() });
-    assert_eq!(text, format!("{name}: no whole block of 512 bytes in the 0 bytes after offset 2097152"));
+    assert_eq!(
+        text,
+        format!("{name}: no whole block of 512 bytes in the 0 bytes after offset 2097152")
+    );
     let text = refusal(MIB, FileOptions { block_bytes: Some(1000), ..plain.clone() });
-    assert_eq!(text, format!("{name}: a block of 1000 bytes; it must be a power of two, at least 512"));
+    assert_eq!(
+        text,
+        format!("{name}: a block of 1000 bytes; it must be a power of two, at least 512")
+    );
 
     let error = FileDevice::open_read_only(folder.path(), &plain).err().unwrap();
-    assert_eq!(error.to_string(), format!("{} is a folder; name a file or a block device in it", folder.path().display()));
+    assert_eq!(
+        error.to_string(),
+        format!("{} is a folder; name a file or a block device in it", folder.path().display())
+    );
     let error = FileDevice::open_read_only(Path::new("/dev/zero"), &plain).err().unwrap();
     assert_eq!(error.to_string(), "/dev/zero is neither a regular file nor a block device");
     let error = FileDevice::open_read_only(&folder.path().join("none"), &plain).err().unwrap();
@@ -251,10 +300,13 @@ fn bad_windows_and_targets_are_refused_with_the_numbers() {
 #[test]
 fn one_file_has_one_identity_under_all_its_names() {
     let folder = folder_on_disk();
-    let (path, link, other) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
+    let (path, link, other) =
+        (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
     drop((make(&path, MIB), make(&other, MIB)));
     std::fs::hard_link(&path, &link).unwrap();
-    let identity = |path: &PathBuf| FileDevice::open_read_only(path, &FileOptions::default()).unwrap().identity();
+    let identity = |path: &PathBuf| {
+        FileDevice::open_read_only(path, &FileOptions::default()).unwrap().identity()
+    };
     assert_eq!(identity(&path), identity(&link));
     assert_ne!(identity(&path), identity(&other));
     assert!(matches!(identity(&path), Identity::File { .. }));
@@ -290,7 +342,17 @@ struct SmallFileSystem(tempfile::TempDir);
 impl SmallFileSystem {
     fn mount(size: &str) -> Option<SmallFileSystem> {
         let folder = folder_on_disk();
-        tool("mount", &["-t", "tmpfs", "-o", &format!("size={size}"), "raidloom-test", &folder.path().display().to_string()])?;
+        tool(
+            "mount",
+            &[
+                "-t",
+                "tmpfs",
+                "-o",
+                &format!("size={size}"),
+                "raidloom-test",
+                &folder.path().display().to_string(),
+            ],
+        )?;
         Some(SmallFileSystem(folder))
     }
 }
@@ -318,13 +380,24 @@ fn a_full_file_system_is_an_error_and_later_requests_go_on() {
     let completion = finish(&mut *channel, &reactor).pop().unwrap();
     let error = completion.result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoSpace);
-    assert_eq!(error.to_string(), format!("{}: write of 2097152 bytes at 0: No space left on device (os error 28)", path.display()));
-    assert!(matches!(completion.buffer, block::Returned::Written(buffer) if buffer.len() as u64 == 2 * MIB));
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{}: write of 2097152 bytes at 0: No space left on device (os error 28)",
+            path.display()
+        )
+    );
+    assert!(
+        matches!(completion.buffer, block::Returned::Written(buffer) if buffer.len() as u64 == 2 * MIB)
+    );
 
     channel.submit(Request::new(1, Op::Discard { offset: 0, length: 4 * MIB }));
     channel.submit(Request::new(2, Op::Flush));
     finish(&mut *channel, &reactor).into_iter().for_each(|completion| completion.result.unwrap());
-    channel.submit(Request::new(3, Op::Write { offset: 3 * MIB, from: frozen(&[4; 4096]), fua: true }));
+    channel.submit(Request::new(
+        3,
+        Op::Write { offset: 3 * MIB, from: frozen(&[4; 4096]), fua: true },
+    ));
     finish(&mut *channel, &reactor).into_iter().for_each(|completion| completion.result.unwrap());
 }
 
@@ -353,24 +426,33 @@ fn a_block_device_works_as_a_file_does() {
     let image = folder.path().join("a.img");
     drop(make(&image, 4 * MIB));
     let Some(attached) = Loop::over(&image) else {
-        println!("skipped: no loop device can be set up here (needs root, /dev/loop-control and losetup of util-linux)");
+        println!(
+            "skipped: no loop device can be set up here (needs root, /dev/loop-control and losetup \
+            of util-linux)"
+        );
         return;
     };
     let reactor = Reactor::wall().unwrap();
     for (seed, direct) in [(1, Direct::Auto), (2, Direct::No)] {
-        let device = Arc::new(FileDevice::new(attached.open(), Path::new(&attached.0), &options(direct)).unwrap());
+        let device = Arc::new(
+            FileDevice::new(attached.open(), Path::new(&attached.0), &options(direct)).unwrap(),
+        );
         assert!(matches!(device.identity(), Identity::BlockDevice { .. }));
         assert_eq!((device.info().size_bytes, device.info().zeroes), (4 * MIB, Support::Native));
         assert_eq!(device.direct(), direct == Direct::Auto, "{:?}", device.direct_refused());
         run_against_memory(&Checked::over(device), &reactor, seed, 40);
     }
     let smaller = FileOptions { block_bytes: Some(512), ..FileOptions::default() };
-    assert!(FileDevice::new(attached.open(), Path::new(&attached.0), &smaller).is_ok(), "the loop's own block is 512");
+    assert!(
+        FileDevice::new(attached.open(), Path::new(&attached.0), &smaller).is_ok(),
+        "the loop's own block is 512"
+    );
 }
 
 #[test]
 fn a_flush_that_failed_goes_on_failing() {
-    // A loop device over a sparse file that has no room to become real: the page cache takes writes that cannot go out.
+    // A loop device over a sparse file that has no room to become real: the page cache takes writes
+    // that cannot go out.
     let attached = SmallFileSystem::mount("1M").and_then(|small| {
         let image = small.0.path().join("a.img");
         drop(make(&image, 4 * MIB));
@@ -391,7 +473,12 @@ fn a_flush_that_failed_goes_on_failing() {
     assert!(error.to_string().starts_with(&format!("{}: flush: ", attached.0)), "{error}");
     for channel in [&mut channel, &mut other] {
         let error = channel.flush().unwrap_err();
-        assert!(error.to_string().contains("an earlier flush failed, so writes may be lost; open it again"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("an earlier flush failed, so writes may be lost; open it again"),
+            "{error}"
+        );
         let fua = Op::Write { offset: 0, from: frozen(&[1; 512]), fua: true };
         assert!(channel.run(fua).is_err(), "a durable write promises what a flush promises");
         channel.write(0, frozen(&[1; 512])).unwrap();

@@ -70,7 +70,10 @@ fn null_forgets_and_never_shows_what_a_buffer_held_before() {
     assert!(!device.info().stores_data);
     let mut channel = Blocking::open(&*device, &Reactor::virtual_clock()).unwrap();
     channel.write(0, frozen(&noise(&mut Random::with_seed(1), 4096))).unwrap();
-    let Returned::Read(buffer) = channel.run(Op::Read { offset: 0, into: rubbish(4096) }).unwrap() else { panic!("no buffer") };
+    let Returned::Read(buffer) = channel.run(Op::Read { offset: 0, into: rubbish(4096) }).unwrap()
+    else {
+        panic!("no buffer")
+    };
     assert_eq!(bytes_of(&buffer), [0; 4096]);
     channel.run(Op::WriteZeroes { offset: 0, length: 512, fua: true }).unwrap();
     channel.run(Op::Discard { offset: 0, length: 512 }).unwrap();
@@ -80,17 +83,29 @@ fn null_forgets_and_never_shows_what_a_buffer_held_before() {
 #[test]
 fn descriptions_build_the_same_again() {
     assert_eq!(RamDevice::new(100 << 20, 512).unwrap().describe().to_string(), "ram:100MiB");
-    assert_eq!(RamDevice::new(5 << 30, 4096).unwrap().describe().to_string(), "ram:5GiB?block=4096");
+    assert_eq!(
+        RamDevice::new(5 << 30, 4096).unwrap().describe().to_string(),
+        "ram:5GiB?block=4096"
+    );
     assert_eq!(NullDevice::new(1 << 30, 512).unwrap().describe().to_string(), "null:1GiB");
 }
 
 #[test]
 fn sizes_that_are_no_whole_blocks_are_refused() {
     let refusal = |size, block| RamDevice::new(size, block).err().unwrap().to_string();
-    assert_eq!(refusal(1000, 512), "ram: 1000 bytes are not whole blocks of 512 bytes; give a multiple");
+    assert_eq!(
+        refusal(1000, 512),
+        "ram: 1000 bytes are not whole blocks of 512 bytes; give a multiple"
+    );
     assert_eq!(refusal(0, 512), "ram: 0 bytes are not whole blocks of 512 bytes; give a multiple");
-    assert_eq!(refusal(3000, 1000), "ram: a block of 1000 bytes; it must be a power of two, at least 512");
-    assert_eq!(refusal(4096, 256), "ram: a block of 256 bytes; it must be a power of two, at least 512");
+    assert_eq!(
+        refusal(3000, 1000),
+        "ram: a block of 1000 bytes; it must be a power of two, at least 512"
+    );
+    assert_eq!(
+        refusal(4096, 256),
+        "ram: a block of 256 bytes; it must be a power of two, at least 512"
+    );
     assert!(NullDevice::new(100, 512).is_err());
 }
 

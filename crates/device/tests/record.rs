@@ -17,7 +17,12 @@ fn ram() -> Arc<dyn Device> {
 
 fn recorder(below: Arc<dyn Device>) -> (RecordDevice, File) {
     let file = tempfile::tempfile().expect("a file");
-    let device = RecordDevice::new(below, file.try_clone().expect("a second handle"), Path::new("run.trace")).expect("a recorder");
+    let device = RecordDevice::new(
+        below,
+        file.try_clone().expect("a second handle"),
+        Path::new("run.trace"),
+    )
+    .expect("a recorder");
     (device, file)
 }
 
@@ -31,7 +36,8 @@ fn records(mut file: File) -> (Vec<Record>, bool) {
 #[test]
 fn it_keeps_the_contract() {
     for seed in 0..3 {
-        conformance::run(|| Arc::new(recorder(ram()).0), Reactor::virtual_clock, seed).unwrap_or_else(|violation| panic!("{violation}"));
+        conformance::run(|| Arc::new(recorder(ram()).0), Reactor::virtual_clock, seed)
+            .unwrap_or_else(|violation| panic!("{violation}"));
     }
     conformance::run(|| Arc::new(recorder(ram()).0), || Reactor::wall().expect("an io_uring"), 1)
         .unwrap_or_else(|violation| panic!("{violation}"));
@@ -67,7 +73,13 @@ fn what_was_asked_is_in_the_trace() {
     assert!(device.failure().is_none());
     drop((device, channel, second));
 
-    let record = |ms: u64, op, fua, offset, length| Record { time_nanoseconds: ms * 1_000_000, op, fua, offset, length };
+    let record = |ms: u64, op, fua, offset, length| Record {
+        time_nanoseconds: ms * 1_000_000,
+        op,
+        fua,
+        offset,
+        length,
+    };
     let expected = vec![
         record(0, RecordedOp::Read, false, 4096, 1024),
         record(2, RecordedOp::Write, true, 5120, 1024),
@@ -81,12 +93,16 @@ fn what_was_asked_is_in_the_trace() {
 
 #[test]
 fn modelled_disks_can_be_recorded() {
-    let disk = ModelDevice::load("st340015a", &ModelOptions::default(), 1, &mut Links::default()).expect("a model");
+    let disk = ModelDevice::load("st340015a", &ModelOptions::default(), 1, &mut Links::default())
+        .expect("a model");
     let (device, file) = recorder(Arc::new(disk));
     let reactor = Reactor::virtual_clock();
     let mut channel = device.open(1, &reactor).expect("a channel");
     for block in 0..40_u64 {
-        channel.submit(Request::new(block, Op::Read { offset: block * (7919 << 12), into: BufMut::zeroed(4096) }));
+        channel.submit(Request::new(
+            block,
+            Op::Read { offset: block * (7919 << 12), into: BufMut::zeroed(4096) },
+        ));
         let mut done = Vec::new();
         while done.is_empty() {
             reactor.wait(None).expect("no kernel");
@@ -96,7 +112,10 @@ fn modelled_disks_can_be_recorded() {
     drop((device, channel));
     let (records, complete) = records(file);
     assert!(complete && records.len() == 40);
-    let gaps: Vec<u64> = records.windows(2).map(|pair| pair[1].time_nanoseconds - pair[0].time_nanoseconds).collect();
+    let gaps: Vec<u64> = records
+        .windows(2)
+        .map(|pair| pair[1].time_nanoseconds - pair[0].time_nanoseconds)
+        .collect();
     assert!(gaps.iter().all(|&gap| gap > 100_000), "a disk of 2004 takes its time: {gaps:?}");
 }
 

@@ -1,4 +1,5 @@
-//! Text from strangers on its way out: names from plans, superblocks and file systems must not steer what shows them.
+//! Text from strangers on its way out: names from plans, superblocks and file systems must not
+//! steer what shows them.
 //!
 //! ```text
 //!   a value within a line   line, Lines, paint     nothing of it ends the line or is unseen
@@ -6,15 +7,16 @@
 //!   a format of its own     csv, markdown, json, markup
 //! ```
 //!
-//! What a reader would not see is shown as Rust writes it, `\u{1b}`: a name stays recognisable, and nothing is lost. All of
-//! these may be applied again to what they gave. Everything that the program prints goes through [`out`] or [`err`];
-//! `cargo xtask tidy` finds what does not.
+//! What a reader would not see is shown as Rust writes it, `\u{1b}`: a name stays recognisable, and
+//! nothing is lost. All of these may be applied again to what they gave. Everything that the
+//! program prints goes through [`out`] or [`err`]; `cargo xtask tidy` finds what does not.
 
 use std::borrow::Cow;
 use std::fmt::{Arguments, Write as _};
 use std::io;
 
-/// Whether a character is seen as itself: no control, no change of the direction of writing, nothing without width.
+/// Whether a character is seen as itself: no control, no change of the direction of writing,
+/// nothing without width.
 fn is_seen(character: char) -> bool {
     match character {
         ' '..='~' => true,
@@ -26,7 +28,8 @@ fn is_seen(character: char) -> bool {
             let mut pair = [0; 5];
             pair[0] = b'a';
             let length = character.encode_utf8(&mut pair[1..]).len();
-            std::str::from_utf8(&pair[..=length]).is_ok_and(|pair| pair.escape_debug().eq(pair.chars()))
+            std::str::from_utf8(&pair[..=length])
+                .is_ok_and(|pair| pair.escape_debug().eq(pair.chars()))
         }
     }
 }
@@ -101,7 +104,11 @@ pub fn paint(paint: Paint, text: &str) -> String {
 pub fn painted(painted: &str) -> String {
     let mut shown = String::with_capacity(painted.len());
     for (place, part) in painted.split('\x1b').enumerate() {
-        let own = Paint::ALL.map(Paint::sequence).into_iter().chain([PLAIN]).map(|sequence| &sequence[1..]);
+        let own = Paint::ALL
+            .map(Paint::sequence)
+            .into_iter()
+            .chain([PLAIN])
+            .map(|sequence| &sequence[1..]);
         match own.into_iter().find_map(|sequence| Some((sequence, part.strip_prefix(sequence)?))) {
             Some((sequence, rest)) if place > 0 => {
                 shown.push('\x1b');
@@ -155,8 +162,9 @@ macro_rules! add {
 
 /// A field of a CSV file that is text: quoted as RFC 4180 has it, in one line, and no formula.
 ///
-/// Spreadsheets run a cell that begins with `=`, `+`, `-`, `@` or their wide forms; where the list separator is not the comma, what
-/// follows a `;` is a cell as well. An apostrophe before these makes them text. Figures of our own do not go through here.
+/// Spreadsheets run a cell that begins with `=`, `+`, `-`, `@` or their wide forms; where the list
+/// separator is not the comma, what follows a `;` is a cell as well. An apostrophe before these
+/// makes them text. Figures of our own do not go through here.
 #[must_use]
 pub fn csv(field: &str) -> String {
     let field = line(field);
@@ -182,7 +190,9 @@ pub fn markdown(value: &str) -> String {
     let mut escaped = String::with_capacity(value.len());
     for character in line(value).chars() {
         match character {
-            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => escaped.extend(['\\', character]),
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => {
+                escaped.extend(['\\', character])
+            }
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
@@ -195,11 +205,15 @@ pub fn markdown(value: &str) -> String {
 /// A value within HTML or SVG that no template escapes.
 #[must_use]
 pub fn markup(value: &str) -> String {
-    line(value).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    line(value)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
-/// A JSON document: the same values, with what a terminal would obey written as `\u009b`. Within strings only: JSON has no such
-/// characters elsewhere.
+/// A JSON document: the same values, with what a terminal would obey written as `\u009b`. Within
+/// strings only: JSON has no such characters elsewhere.
 #[must_use]
 pub fn json(document: &str) -> Cow<'_, str> {
     let stays = |character: char| is_seen(character) || character == '\n';
@@ -242,7 +256,8 @@ pub fn out_painted(whole: &str) -> io::Result<()> {
     write(io::stdout().lock(), &painted(whole))
 }
 
-/// Writes a file's content to standard output as it is: what was asked for is the file, made by [`csv`] and its like, for a pipe.
+/// Writes a file's content to standard output as it is: what was asked for is the file, made by
+/// [`csv`] and its like, for a pipe.
 ///
 /// # Errors
 /// As [`out`].
@@ -250,8 +265,9 @@ pub fn out_file(content: &str) -> io::Result<()> {
     write(io::stdout().lock(), content)
 }
 
-/// Writes one message to standard error. Its first line begins as the message does; a further one that does not begin with a
-/// space is put in, so that no name with an end of line in it can look like another message.
+/// Writes one message to standard error. Its first line begins as the message does; a further one
+/// that does not begin with a space is put in, so that no name with an end of line in it can look
+/// like another message.
 pub fn err(message: &str) {
     let mut lines = message.trim_end().split('\n');
     let mut whole = painted(lines.next().unwrap_or_default());
@@ -274,7 +290,11 @@ mod tests {
         let shown = r"a\u{1b}[2J\u{9b}31m\u{7}\u{7f}\r\u{202e}\u{200b}\u{2028}\u{feff}\u{e0041}b";
         assert_eq!(line(hostile), shown);
         assert_eq!(text(&format!("{hostile}\n\t{hostile}")), format!("{shown}\n\t{shown}"));
-        for kept in ["raid0 64\u{202f}KiB 1.86\u{2007}", "naïve cafe\u{301} 東京 デ\u{3099} \"it's\" C:\\x ●├─┤…", ""] {
+        for kept in [
+            "raid0 64\u{202f}KiB 1.86\u{2007}",
+            "naïve cafe\u{301} 東京 デ\u{3099} \"it's\" C:\\x ●├─┤…",
+            "",
+        ] {
             assert!(matches!(line(kept), Cow::Borrowed(same) if same == kept), "{kept}");
         }
         assert_eq!(line(&line(hostile)), shown, "once more changes nothing");
@@ -290,8 +310,12 @@ mod tests {
 
     #[test]
     fn only_our_own_paint_comes_through() {
-        let whole = format!("{} {}", paint(Paint::Red, "a\x1b[31mb"), "\x1b[8mhidden\x1b]0;title\x07");
-        assert_eq!(painted(&whole), "\x1b[31ma\\u{1b}[31mb\x1b[0m \\u{1b}[8mhidden\\u{1b}]0;title\\u{7}");
+        let whole =
+            format!("{} {}", paint(Paint::Red, "a\x1b[31mb"), "\x1b[8mhidden\x1b]0;title\x07");
+        assert_eq!(
+            painted(&whole),
+            "\x1b[31ma\\u{1b}[31mb\x1b[0m \\u{1b}[8mhidden\\u{1b}]0;title\\u{7}"
+        );
         assert_eq!(painted("\x1b\x1b[1mx"), "\\u{1b}\x1b[1mx");
     }
 
@@ -318,12 +342,18 @@ mod tests {
 
     #[test]
     fn foreign_text_stays_text_in_markdown_and_markup() {
-        assert_eq!(markdown("a|b <script> *x* [y](z)\n# c\x1b"), r"a\|b &lt;script&gt; \*x\* \[y\](z)\\n\# c\\u{1b}");
+        assert_eq!(
+            markdown("a|b <script> *x* [y](z)\n# c\x1b"),
+            r"a\|b &lt;script&gt; \*x\* \[y\](z)\\n\# c\\u{1b}"
+        );
         assert_eq!(markup("a<b>&\"c\"\x1b"), "a&lt;b&gt;&amp;&quot;c&quot;\\u{1b}");
     }
 
     #[test]
     fn a_document_says_the_same_in_other_characters() {
-        assert_eq!(json("{\n  \"a\": \"\u{9b}\u{202e}\u{e0041}é\"\n}"), "{\n  \"a\": \"\\u009b\\u202e\\udb40\\udc41é\"\n}");
+        assert_eq!(
+            json("{\n  \"a\": \"\u{9b}\u{202e}\u{e0041}é\"\n}"),
+            "{\n  \"a\": \"\\u009b\\u202e\\udb40\\udc41é\"\n}"
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! Who may write at the same time.
 //!
-//! Writes of whole blocks go together. A write of a part of a block reads the block, changes it and writes it back; what
-//! another wrote there meanwhile would be lost, so it goes alone. Programs that write so are rare, and ordinary writes
-//! pay for this with one uncontended lock. All exports of a device share one gate: what comes as a file and what comes over
-//! NBD change the same blocks.
+//! Writes of whole blocks go together. A write of a part of a block reads the block, changes it and
+//! writes it back; what another wrote there meanwhile would be lost, so it goes alone. Programs
+//! that write so are rare, and ordinary writes pay for this with one uncontended lock. All exports
+//! of a device share one gate: what comes as a file and what comes over NBD change the same blocks.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -106,7 +106,10 @@ mod tests {
         let gate = Gate::default();
         assert!(gate.enter(Way::Together, false) && gate.enter(Way::Together, false));
         assert!(!gate.enter(Way::Alone, false));
-        assert!(!gate.enter(Way::Together, false), "nobody overtakes the one who waits to go alone");
+        assert!(
+            !gate.enter(Way::Together, false),
+            "nobody overtakes the one who waits to go alone"
+        );
         gate.leave(Way::Together);
         assert!(!gate.enter(Way::Alone, true));
         gate.leave(Way::Together);
@@ -124,7 +127,8 @@ mod tests {
         let gate = Gate::default();
         gate.serve(reactor.ringer().unwrap());
         let rings = || {
-            let woken = reactor.wait(Some(reactor.now() + std::time::Duration::from_millis(1))).unwrap();
+            let woken =
+                reactor.wait(Some(reactor.now() + std::time::Duration::from_millis(1))).unwrap();
             woken == reactor::Woken::Rung
         };
         assert!(gate.enter(Way::Together, false));
@@ -133,7 +137,11 @@ mod tests {
         assert!(gate.enter(Way::Alone, false) && !gate.enter(Way::Together, false));
         gate.leave(Way::Alone);
         assert!(rings());
-        assert!(gate.enter(Way::Together, false) && !gate.enter(Way::Alone, false) && !gate.enter(Way::Together, false));
+        assert!(
+            gate.enter(Way::Together, false)
+                && !gate.enter(Way::Alone, false)
+                && !gate.enter(Way::Together, false)
+        );
         gate.give_up(Way::Alone);
         assert!(rings() && gate.enter(Way::Together, true), "nobody waits any more");
     }

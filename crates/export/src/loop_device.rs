@@ -1,7 +1,9 @@
-//! A loop device over a served file, so that it is a block device to the kernel: partitions, file systems, anything.
+//! A loop device over a served file, so that it is a block device to the kernel: partitions, file
+//! systems, anything.
 //!
-//! Loop devices are made and taken away by `losetup` of util-linux, which every Linux has. Direct I/O keeps the kernel from
-//! caching the blocks a second time, and lets many requests be under way at once.
+//! Loop devices are made and taken away by `losetup` of util-linux, which every Linux has. Direct
+//! I/O keeps the kernel from caching the blocks a second time, and lets many requests be under way
+//! at once.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -19,7 +21,8 @@ const TOOL: &str = "losetup";
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
-    /// The number of this use of the device (Linux 5.15 and later). Its name is given to the next who asks.
+    /// The number of this use of the device (Linux 5.15 and later). Its name is given to the next
+    /// who asks.
     sequence: Option<String>,
     attached: bool,
 }
@@ -28,22 +31,31 @@ impl LoopDevice {
     /// Makes a loop device over `file` with the logical block size of what is served.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] where `losetup` or loop devices are missing, [`ErrorKind::Permission`] without the right to
-    /// them, or what `losetup` says.
+    /// [`ErrorKind::NotFound`] where `losetup` or loop devices are missing,
+    /// [`ErrorKind::Permission`] without the right to them, or what `losetup` says.
     pub fn attach(file: &Path, block_bytes: u32, read_only: bool) -> Result<LoopDevice, Error> {
         let place = || format!("a loop device over {}", file.display());
         if !Path::new("/dev/loop-control").exists() {
-            let text = format!("{}: the kernel has no loop devices here (/dev/loop-control); the file itself works without them", place());
+            let text = format!(
+                "{}: the kernel has no loop devices here (/dev/loop-control); the file itself \
+                works without them",
+                place()
+            );
             return Err(Error::new(ErrorKind::NotFound, text));
         }
         let mut command = Command::new(TOOL);
-        command.args(["--find", "--show", "--direct-io=on"]).arg(format!("--sector-size={block_bytes}"));
+        command
+            .args(["--find", "--show", "--direct-io=on"])
+            .arg(format!("--sector-size={block_bytes}"));
         command.args(read_only.then_some("--read-only")).arg("--").arg(file);
         command.stdin(Stdio::null());
         let output = run(command).map_err(|error| error.at(place()))?;
         let path = PathBuf::from(output.trim());
         if !path.starts_with("/dev") {
-            return Err(Error::new(ErrorKind::Other, format!("{}: {TOOL} names no device: {output:?}", place())));
+            return Err(Error::new(
+                ErrorKind::Other,
+                format!("{}: {TOOL} names no device: {output:?}", place()),
+            ));
         }
         let mut device = LoopDevice { path, sequence: None, attached: true };
         device.sequence = sequence(&device.path);
@@ -66,7 +78,8 @@ impl LoopDevice {
         setting(&self.path, name)
     }
 
-    /// Whether it still stands on our file, and not on that of somebody who was given the same name after us.
+    /// Whether it still stands on our file, and not on that of somebody who was given the same name
+    /// after us.
     fn is_ours(&self) -> bool {
         self.setting("loop/backing_file").is_some() && sequence(&self.path) == self.sequence
     }
@@ -74,11 +87,17 @@ impl LoopDevice {
     /// Takes the device away.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when a program has it open, or a file system on it is mounted. A program that this user may not
-    /// look at is found only after the kernel was told: then the device goes with its last user.
+    /// [`ErrorKind::Busy`] when a program has it open, or a file system on it is mounted. A program
+    /// that this user may not look at is found only after the kernel was told: then the device goes
+    /// with its last user.
     pub fn detach(&mut self) -> Result<(), Error> {
         if self.attached && self.is_ours() {
-            let busy = |user: &str| Error::new(ErrorKind::Busy, format!("{}: {user} still has it open", self.path.display()));
+            let busy = |user: &str| {
+                Error::new(
+                    ErrorKind::Busy,
+                    format!("{}: {user} still has it open", self.path.display()),
+                )
+            };
             if let Some(user) = users::of(&self.path) {
                 return Err(busy(&user.to_string()));
             }
@@ -106,12 +125,15 @@ fn setting(device: &Path, name: &str) -> Option<String> {
     Some(fs::read_to_string(folder.join(name)).ok()?.trim_end_matches('\n').to_owned())
 }
 
-/// What loop devices stand on as the kernel has it open: their path, and device and inode number of the backing file. Only whom
-/// the kernel answers, root as a rule, gets a line; empty too where the tool is missing or waits for a file system that hangs.
+/// What loop devices stand on as the kernel has it open: their path, and device and inode number of
+/// the backing file. Only whom the kernel answers, root as a rule, gets a line; empty too where the
+/// tool is missing or waits for a file system that hangs.
 #[must_use]
 pub fn backing_files() -> Vec<(PathBuf, u64, u64)> {
     let mut command = Command::new(TOOL);
-    command.args(["--list", "--raw", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"]).stdin(Stdio::null());
+    command
+        .args(["--list", "--raw", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"])
+        .stdin(Stdio::null());
     bounded(command).map(|text| parse_backing_files(&text)).unwrap_or_default()
 }
 
@@ -144,43 +166,55 @@ fn bounded(mut command: Command) -> Option<String> {
     (ended && succeeded).then(|| String::from_utf8_lossy(&text).into_owned())
 }
 
-/// `/dev/loop0 9994354 \x20\x20254:0\x20`: blanks within a column are escaped, and a column may be empty.
+/// `/dev/loop0 9994354 \x20\x20254:0\x20`: blanks within a column are escaped, and a column may be
+/// empty.
 fn parse_backing_files(text: &str) -> Vec<(PathBuf, u64, u64)> {
     let line = |line: &str| {
         let line = line.replace("\\x20", "");
         let mut fields = line.split_ascii_whitespace();
         let (name, inode) = (fields.next()?, fields.next()?.parse().ok()?);
         let (major, minor) = fields.next()?.split_once(':')?;
-        Some((PathBuf::from(name), rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?), inode))
+        Some((
+            PathBuf::from(name),
+            rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?),
+            inode,
+        ))
     };
     text.lines().filter_map(line).collect()
 }
 
-/// The number of the present use of a loop device (Linux 5.15 and later): its name is given to the next who asks, this is not.
+/// The number of the present use of a loop device (Linux 5.15 and later): its name is given to the
+/// next who asks, this is not.
 #[must_use]
 pub fn sequence(path: &Path) -> Option<String> {
     setting(path, "diskseq")
 }
 
-/// Takes the loop device `path` away if it stands on the file `over`, which may be gone; it goes with its last user.
+/// Takes the loop device `path` away if it stands on the file `over`, which may be gone; it goes
+/// with its last user.
 ///
 /// # Errors
 /// What `losetup` says; nothing when there is no such device any more.
 pub fn detach_from(path: &Path, over: &Path) -> Result<(), Error> {
-    detach_if(path, || setting(path, "loop/backing_file").is_some_and(|backing| Path::new(&backing) == over))
+    detach_if(path, || {
+        setting(path, "loop/backing_file").is_some_and(|backing| Path::new(&backing) == over)
+    })
 }
 
-/// Takes a loop device away while it is held open. As long as somebody has it open the kernel leaves it over its file, so
-/// that what `is_meant` has found is still true when the tool acts on the name.
+/// Takes a loop device away while it is held open. As long as somebody has it open the kernel
+/// leaves it over its file, so that what `is_meant` has found is still true when the tool acts on
+/// the name.
 ///
-/// It is the tool that holds it last: whoever closes a device last waits for what is still to be written to it, which must
-/// not be the process that would have to serve that.
+/// It is the tool that holds it last: whoever closes a device last waits for what is still to be
+/// written to it, which must not be the process that would have to serve that.
 fn detach_if(path: &Path, is_meant: impl Fn() -> bool) -> Result<(), Error> {
     let held = match File::open(path) {
         Ok(held) => held,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         // There is nothing under the name.
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => return Ok(()),
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
+            return Ok(());
+        }
         Err(error) => return Err(Error::from_io(path.display().to_string(), error)),
     };
     if !is_meant() {
@@ -196,7 +230,9 @@ fn detach_if(path: &Path, is_meant: impl Fn() -> bool) -> Result<(), Error> {
 
 fn run(mut command: Command) -> Result<String, Error> {
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Error::new(ErrorKind::NotFound, format!("{TOOL} is not there: apt-get install mount")),
+        io::ErrorKind::NotFound => {
+            Error::new(ErrorKind::NotFound, format!("{TOOL} is not there: apt-get install mount"))
+        }
         _ => Error::from_io(TOOL, error),
     };
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
@@ -211,7 +247,9 @@ fn run(mut command: Command) -> Result<String, Error> {
     // The tool tells errors apart only in words.
     let kind = match &said {
         said if said.contains("No such device") => ErrorKind::Gone,
-        said if said.contains("Permission denied") || said.contains("not permitted") => ErrorKind::Permission,
+        said if said.contains("Permission denied") || said.contains("not permitted") => {
+            ErrorKind::Permission
+        }
         said if said.contains("busy") => ErrorKind::Busy,
         _ => ErrorKind::Other,
     };
@@ -224,12 +262,16 @@ mod tests {
 
     #[test]
     fn the_tools_list_is_read_with_its_escapes_and_its_empty_columns() {
-        let text = "/dev/loop0 9994354 \\x20\\x20\\x20254:3\\x20\\x20\n/dev/loop1  \n/dev/loop12 7 259:70000\nnonsense\n";
+        let text = "/dev/loop0 9994354 \\x20\\x20\\x20254:3\\x20\\x20\n/dev/loop1  \n/dev/loop12 7 \
+            259:70000\nnonsense\n";
         let found = parse_backing_files(text);
         let numbers = |major, minor| rustix::fs::makedev(major, minor);
         assert_eq!(
             found,
-            [(PathBuf::from("/dev/loop0"), numbers(254, 3), 9_994_354), (PathBuf::from("/dev/loop12"), numbers(259, 70000), 7)]
+            [
+                (PathBuf::from("/dev/loop0"), numbers(254, 3), 9_994_354),
+                (PathBuf::from("/dev/loop12"), numbers(259, 70000), 7)
+            ]
         );
     }
 

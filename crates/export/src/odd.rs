@@ -1,4 +1,5 @@
-//! Orders that are not whole blocks, as steps that are: blocks are read around what is wanted, changed and written back.
+//! Orders that are not whole blocks, as steps that are: blocks are read around what is wanted,
+//! changed and written back.
 //!
 //! ```text
 //!   order            |...=====|=======|=======|==.....|
@@ -17,12 +18,14 @@ pub(crate) fn is_odd(offset: u64, length: u64, block: u64) -> bool {
     (offset | length) & (block - 1) != 0
 }
 
-/// One request to the device, or two for a patch. Offsets and lengths on the device are whole blocks.
+/// One request to the device, or two for a patch. Offsets and lengths on the device are whole
+/// blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Read, and take `count` bytes from `skip` on to `start` of the order's buffer.
     Fetch { offset: u64, length: u64, skip: usize, count: usize, start: usize },
-    /// Read a block, put `count` bytes at `at` within it, from `start` of the order's buffer or zeroes, and write it back.
+    /// Read a block, put `count` bytes at `at` within it, from `start` of the order's buffer or
+    /// zeroes, and write it back.
     Patch { offset: u64, at: usize, count: usize, start: Option<usize> },
     /// Write so much from `start` of the order's buffer, or zeroes in full.
     Put { offset: u64, length: u64, start: Option<usize> },
@@ -56,16 +59,26 @@ fn cut(mut offset: u64, end: u64, block: u64, longest: u64) -> impl Iterator<Ite
 /// A read of `into.len()` bytes at `offset`.
 pub(crate) fn read(offset: u64, into: BufMut, block: u64, longest: u64) -> Odd {
     let end = offset + into.len() as u64;
-    let steps = cut(offset / block * block, end.next_multiple_of(block), block, longest).map(|(from, length)| {
-        let (first, last) = (from.max(offset), (from + length).min(end));
-        let (skip, count, start) = ((first - from) as usize, (last - first) as usize, (first - offset) as usize);
-        Step::Fetch { offset: from, length, skip, count, start }
-    });
+    let steps = cut(offset / block * block, end.next_multiple_of(block), block, longest).map(
+        |(from, length)| {
+            let (first, last) = (from.max(offset), (from + length).min(end));
+            let (skip, count, start) =
+                ((first - from) as usize, (last - first) as usize, (first - offset) as usize);
+            Step::Fetch { offset: from, length, skip, count, start }
+        },
+    );
     Odd { steps: steps.collect(), patched: None, buffer: Returned::Read(into), block, fua: false }
 }
 
-/// What changes `offset` to `end`: the blocks at both ends that are not whole, and those between them.
-fn change(offset: u64, end: u64, block: u64, has_data: bool, middle: impl FnOnce(u64, u64) -> Vec<Step>) -> VecDeque<Step> {
+/// What changes `offset` to `end`: the blocks at both ends that are not whole, and those between
+/// them.
+fn change(
+    offset: u64,
+    end: u64,
+    block: u64,
+    has_data: bool,
+    middle: impl FnOnce(u64, u64) -> Vec<Step>,
+) -> VecDeque<Step> {
     let start = |at: u64| has_data.then_some((at - offset) as usize);
     let patch = |from: u64, to: u64| Step::Patch {
         offset: from / block * block,
@@ -86,7 +99,8 @@ fn change(offset: u64, end: u64, block: u64, has_data: bool, middle: impl FnOnce
 /// A write of `from` at `offset`.
 pub(crate) fn write(offset: u64, from: Buf, block: u64, longest: u64, fua: bool) -> Odd {
     let steps = change(offset, offset + from.len() as u64, block, true, |first, last| {
-        let put = |(at, length)| Step::Put { offset: at, length, start: Some((at - offset) as usize) };
+        let put =
+            |(at, length)| Step::Put { offset: at, length, start: Some((at - offset) as usize) };
         cut(first, last, block, longest).map(put).collect()
     });
     Odd { steps, patched: None, buffer: Returned::Written(from), block, fua }
@@ -95,7 +109,9 @@ pub(crate) fn write(offset: u64, from: Buf, block: u64, longest: u64, fua: bool)
 /// Zeroes; written in full, in requests of at most `in_full` bytes, where that is given.
 pub(crate) fn zero(offset: u64, length: u64, block: u64, fua: bool, in_full: Option<u64>) -> Odd {
     let steps = change(offset, offset + length, block, false, |first, last| match in_full {
-        Some(longest) => cut(first, last, block, longest).map(|(offset, length)| Step::Put { offset, length, start: None }).collect(),
+        Some(longest) => cut(first, last, block, longest)
+            .map(|(offset, length)| Step::Put { offset, length, start: None })
+            .collect(),
         None => vec![Step::Clear { offset: first, length: last - first }],
     });
     Odd { steps, patched: None, buffer: Returned::Nothing, block, fua }
@@ -122,8 +138,12 @@ impl Odd {
             return Some(Op::Write { offset, from, fua: self.fua });
         }
         Some(match *self.steps.front()? {
-            Step::Fetch { offset, length, .. } => Op::Read { offset, into: BufMut::zeroed(length as usize) },
-            Step::Patch { offset, .. } => Op::Read { offset, into: BufMut::zeroed(self.block as usize) },
+            Step::Fetch { offset, length, .. } => {
+                Op::Read { offset, into: BufMut::zeroed(length as usize) }
+            }
+            Step::Patch { offset, .. } => {
+                Op::Read { offset, into: BufMut::zeroed(self.block as usize) }
+            }
             Step::Put { offset, length, start } => {
                 let from = match start {
                     Some(start) => part(&self.buffer, start, length as usize),
@@ -205,14 +225,19 @@ mod tests {
         for offset in 0..40_usize {
             for length in 1..=40 - offset {
                 let range = offset..offset + length;
-                let Returned::Read(found) = carry_out(read(offset as u64, BufMut::zeroed(length), 8, 24), &mut old.clone()) else {
+                let Returned::Read(found) =
+                    carry_out(read(offset as u64, BufMut::zeroed(length), 8, 24), &mut old.clone())
+                else {
                     panic!("a read's buffer comes back");
                 };
                 assert_eq!(found.as_slice(), Some(&old[range.clone()]), "{range:?}");
                 let mut from = BufMut::zeroed(length);
                 from.fill(0xaa);
                 let (mut bytes, mut expected) = (old.clone(), old.clone());
-                assert!(matches!(carry_out(write(offset as u64, from.freeze(), 8, 24, false), &mut bytes), Returned::Written(_)));
+                assert!(matches!(
+                    carry_out(write(offset as u64, from.freeze(), 8, 24, false), &mut bytes),
+                    Returned::Written(_)
+                ));
                 expected[range.clone()].fill(0xaa);
                 assert_eq!(bytes, expected, "{range:?}");
                 for in_full in [Some(24), Some(8)] {

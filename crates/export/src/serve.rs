@@ -5,16 +5,20 @@
 //!            <─Answer──      <─Completion─
 //! ```
 //!
-//! Clients ask for more than one request may carry, for more at a time than a channel takes, for zeroes that keep their
-//! space, and rely on a removal policy. A [`Desk`] turns each order into the requests that it takes, one after the other
-//! where one depends on another, and ends it with one answer. A range that is not whole blocks is read around and, for a write,
-//! written back while no other write to the device is under way ([`Gate`]). It knows nothing of any protocol.
+//! Clients ask for more than one request may carry, for more at a time than a channel takes, for
+//! zeroes that keep their space, and rely on a removal policy. A [`Desk`] turns each order into the
+//! requests that it takes, one after the other where one depends on another, and ends it with one
+//! answer. A range that is not whole blocks is read around and, for a write, written back while no
+//! other write to the device is under way ([`Gate`]). It knows nothing of any protocol.
 
 use std::collections::VecDeque;
 
 use std::sync::Arc;
 
-use block::{Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, Info, Op, Reactor, Request, Returned};
+use block::{
+    Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, Info, Op, Reactor, Request,
+    Returned,
+};
 use reactor::Clock;
 
 use crate::gate::{Gate, Way};
@@ -54,7 +58,8 @@ pub enum Order {
         /// Write them in full, so that a later write finds its space taken.
         allocate: bool,
     },
-    /// Give the range back. On a device that takes no discards it is answered with success and changes nothing.
+    /// Give the range back. On a device that takes no discards it is answered with success and
+    /// changes nothing.
     Discard {
         /// Where on the device.
         offset: u64,
@@ -120,15 +125,23 @@ enum Next {
 }
 
 impl Desk {
-    /// Opens `device` on `reactor` for at most `depth` requests at a time. With [`RemovalPolicy::Quick`] every answer to a
-    /// write means that it is durable.
+    /// Opens `device` on `reactor` for at most `depth` requests at a time. With
+    /// [`RemovalPolicy::Quick`] every answer to a write means that it is durable.
     ///
     /// # Errors
     /// Those of [`Device::open`].
-    pub fn open(device: &dyn Device, depth: u32, policy: RemovalPolicy, gate: &Arc<Gate>, reactor: &Reactor) -> Result<Desk, Error> {
+    pub fn open(
+        device: &dyn Device,
+        depth: u32,
+        policy: RemovalPolicy,
+        gate: &Arc<Gate>,
+        reactor: &Reactor,
+    ) -> Result<Desk, Error> {
         let channel = device.open(depth, reactor)?;
         if reactor.clock() == Clock::Wall {
-            gate.serve(reactor.ringer().map_err(|error| Error::from_io("a bell for writes that wait for others", error))?);
+            gate.serve(reactor.ringer().map_err(|error| {
+                Error::from_io("a bell for writes that wait for others", error)
+            })?);
         }
         Ok(Desk {
             channel,
@@ -146,7 +159,8 @@ impl Desk {
         })
     }
 
-    /// Takes an order; its answer comes out of [`Desk::poll`] with the same token. Never blocks and never fails.
+    /// Takes an order; its answer comes out of [`Desk::poll`] with the same token. Never blocks and
+    /// never fails.
     pub fn take(&mut self, token: u64, order: Order) {
         let job = self.job(token);
         let block = u64::from(self.info.block_bytes);
@@ -174,32 +188,45 @@ impl Desk {
             Order::Read { offset, into } if odd::is_odd(offset, into.len() as u64, block) => {
                 self.start_odd(job, odd::read(offset, into, block, longest));
             }
-            Order::Write { offset, from, durable } if odd::is_odd(offset, from.len() as u64, block) => {
+            Order::Write { offset, from, durable }
+                if odd::is_odd(offset, from.len() as u64, block) =>
+            {
                 self.start_odd(job, odd::write(offset, from, block, longest, durable || quick));
             }
-            Order::Zero { offset, length, durable, allocate } if odd::is_odd(offset, length, block) => {
-                self.start_odd(job, odd::zero(offset, length, block, durable || quick, allocate.then_some(longest)));
+            Order::Zero { offset, length, durable, allocate }
+                if odd::is_odd(offset, length, block) =>
+            {
+                self.start_odd(
+                    job,
+                    odd::zero(offset, length, block, durable || quick, allocate.then_some(longest)),
+                );
             }
-            Order::Read { offset, into } if into.len() as u64 <= u64::from(self.info.max_request_bytes) => {
+            Order::Read { offset, into }
+                if into.len() as u64 <= u64::from(self.info.max_request_bytes) =>
+            {
                 self.single(job, Next::Nothing, Op::Read { offset, into });
             }
             Order::Read { mut offset, mut into } => {
                 let mut ops = Vec::new();
                 while !into.is_empty() {
-                    let length = cut(&self.info, offset, into.len() as u64, self.info.max_request_bytes);
+                    let length =
+                        cut(&self.info, offset, into.len() as u64, self.info.max_request_bytes);
                     let part = into.split_to(length as usize);
                     ops.push(Op::Read { offset, into: part });
                     offset += length;
                 }
                 self.several(job, ops);
             }
-            Order::Write { offset, from, durable } if from.len() as u64 <= u64::from(self.info.max_request_bytes) => {
+            Order::Write { offset, from, durable }
+                if from.len() as u64 <= u64::from(self.info.max_request_bytes) =>
+            {
                 self.single(job, Next::Nothing, Op::Write { offset, from, fua: durable || quick });
             }
             Order::Write { mut offset, mut from, durable } => {
                 let mut ops = Vec::new();
                 while !from.is_empty() {
-                    let length = cut(&self.info, offset, from.len() as u64, self.info.max_request_bytes);
+                    let length =
+                        cut(&self.info, offset, from.len() as u64, self.info.max_request_bytes);
                     let part = from.split_to(length as usize);
                     ops.push(Op::Write { offset, from: part, fua: durable || quick });
                     offset += length;
@@ -207,21 +234,29 @@ impl Desk {
                 self.several(job, ops);
             }
             Order::Zero { offset, length, durable, allocate: false } => {
-                self.single(job, Next::Nothing, Op::WriteZeroes { offset, length, fua: durable || quick });
+                self.single(
+                    job,
+                    Next::Nothing,
+                    Op::WriteZeroes { offset, length, fua: durable || quick },
+                );
             }
-            Order::Zero { offset, length, durable, allocate: true } => match self.info.check_range(offset, length) {
-                Err(error) => self.end(job, Returned::Nothing, Err(error)),
-                Ok(()) => {
-                    let running = self.running(job);
-                    (running.next, running.carries) = (Next::Zeroes { offset, length, durable: durable || quick }, false);
-                    self.go_on(job);
+            Order::Zero { offset, length, durable, allocate: true } => {
+                match self.info.check_range(offset, length) {
+                    Err(error) => self.end(job, Returned::Nothing, Err(error)),
+                    Ok(()) => {
+                        let running = self.running(job);
+                        (running.next, running.carries) =
+                            (Next::Zeroes { offset, length, durable: durable || quick }, false);
+                        self.go_on(job);
+                    }
                 }
-            },
+            }
             Order::Discard { .. } if self.info.discard == DiscardSupport::None => {
                 self.end(job, Returned::Nothing, Ok(()));
             }
             Order::Discard { offset, length, durable } => {
-                let (offset, end) = (offset.next_multiple_of(block), (offset + length) / block * block);
+                let (offset, end) =
+                    (offset.next_multiple_of(block), (offset + length) / block * block);
                 if offset >= end {
                     return self.end(job, Returned::Nothing, Ok(()));
                 }
@@ -240,7 +275,8 @@ impl Desk {
             answers.append(&mut self.answered);
             let mut done = std::mem::take(&mut self.done);
             self.channel.poll(&mut done);
-            // What is started here may be answered without waking anybody, so it is polled for here.
+            // What is started here may be answered without waking anybody, so it is polled for
+            // here.
             let more = !done.is_empty();
             for completion in done.drain(..) {
                 self.completed(completion);
@@ -292,7 +328,8 @@ impl Desk {
         match odd.next_op() {
             Some(op) if running.error.is_none() => self.send(job, 0, op),
             _ => {
-                let (buffer, error) = (std::mem::replace(&mut odd.buffer, Returned::Nothing), running.error.take());
+                let (buffer, error) =
+                    (std::mem::replace(&mut odd.buffer, Returned::Nothing), running.error.take());
                 self.end(job, buffer, error.map_or(Ok(()), Err));
             }
         }
@@ -305,7 +342,16 @@ impl Desk {
     }
 
     fn job(&mut self, token: u64) -> u32 {
-        let job = Job { token, open: 0, carries: true, parts: Vec::new(), next: Next::Nothing, error: None, way: None, odd: None };
+        let job = Job {
+            token,
+            open: 0,
+            carries: true,
+            parts: Vec::new(),
+            next: Next::Nothing,
+            error: None,
+            way: None,
+            odd: None,
+        };
         if let Some(index) = self.free.pop() {
             self.jobs[index as usize] = Some(job);
             return index;
@@ -346,11 +392,19 @@ impl Desk {
             Next::Nothing => return false,
             Next::Flush => Op::Flush,
             Next::Zeroes { offset, length, durable } => {
-                let now = cut(&self.info, offset, length, self.info.max_request_bytes.min(ZEROES_BYTES as u32));
+                let now = cut(
+                    &self.info,
+                    offset,
+                    length,
+                    self.info.max_request_bytes.min(ZEROES_BYTES as u32),
+                );
                 if length > now {
-                    self.running(job).next = Next::Zeroes { offset: offset + now, length: length - now, durable };
+                    self.running(job).next =
+                        Next::Zeroes { offset: offset + now, length: length - now, durable };
                 }
-                let zeroes = self.zeroes.get_or_insert_with(|| BufMut::zeroed(ZEROES_BYTES as usize).freeze());
+                let zeroes = self
+                    .zeroes
+                    .get_or_insert_with(|| BufMut::zeroed(ZEROES_BYTES as usize).freeze());
                 Op::Write { offset, from: zeroes.clone().split_to(now as usize), fua: durable }
             }
         };
@@ -423,7 +477,9 @@ fn joined(parts: Vec<Option<Returned>>) -> Returned {
         }
         Some(Returned::Written(mut whole)) => {
             for part in parts {
-                let Returned::Written(part) = part else { unreachable!("all parts of a write are writes") };
+                let Returned::Written(part) = part else {
+                    unreachable!("all parts of a write are writes")
+                };
                 whole.append(part);
             }
             Returned::Written(whole)
@@ -432,8 +488,8 @@ fn joined(parts: Vec<Option<Returned>>) -> Returned {
     }
 }
 
-/// How much of `length` bytes at `offset` goes into one request of at most `limit` bytes: up to the last border of the
-/// device's optimal access within reach, so that an array gets whole stripes.
+/// How much of `length` bytes at `offset` goes into one request of at most `limit` bytes: up to the
+/// last border of the device's optimal access within reach, so that an array gets whole stripes.
 #[must_use]
 pub(crate) fn cut(info: &Info, offset: u64, length: u64, limit: u32) -> u64 {
     let (limit, optimal) = (u64::from(limit), u64::from(info.optimal_bytes.max(1)));

@@ -1,4 +1,5 @@
-//! Who uses a path, as far as `/proc` tells this user: for the error of whoever wants to take it away.
+//! Who uses a path, as far as `/proc` tells this user: for the error of whoever wants to take it
+//! away.
 
 use std::fmt;
 use std::fs;
@@ -26,18 +27,25 @@ pub fn of(path: &Path) -> Option<User> {
 /// A process that works in `folder`, or has something in it open.
 #[must_use]
 pub fn below(folder: &Path) -> Option<User> {
-    let links = |process| ["cwd", "root", "exe"].into_iter().filter_map(move |link| fs::read_link(format!("/proc/{process}/{link}")).ok());
+    let links = |process| {
+        ["cwd", "root", "exe"]
+            .into_iter()
+            .filter_map(move |link| fs::read_link(format!("/proc/{process}/{link}")).ok())
+    };
     find(|process| links(process).chain(open_in(process)).any(|target| target.starts_with(folder)))
 }
 
 fn find(uses: impl Fn(u32) -> bool) -> Option<User> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let process = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(|process| uses(*process))?;
+    let process = processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .find(|process| uses(*process))?;
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
     Some(User { process, name: name.trim_end().to_owned() })
 }
 
-/// What a process has open. The links are read and not followed: following one could wait for a server that is gone.
+/// What a process has open. The links are read and not followed: following one could wait for a
+/// server that is gone.
 fn open_in(process: u32) -> impl Iterator<Item = PathBuf> {
     let descriptors = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
     descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok())

@@ -1,4 +1,5 @@
-//! A device as a file: what programs write is what the device holds, whatever its offset, length and way there.
+//! A device as a file: what programs write is what the device holds, whatever its offset, length
+//! and way there.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -9,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{ALIGNMENT_BYTES, Blocking, BufMut, Device, DiscardSupport, Error, ErrorKind, Info, Support};
+use block::{
+    ALIGNMENT_BYTES, Blocking, BufMut, Device, DiscardSupport, Error, ErrorKind, Info, Support,
+};
 use export::RemovalPolicy;
 use export::fuse::{FuseFile, FuseOptions};
 use reactor::{Random, Reactor};
@@ -28,7 +31,9 @@ impl Place {
     fn new() -> Option<Place> {
         let missing = if !Path::new("/dev/fuse").exists() {
             Some("no /dev/fuse: modprobe fuse")
-        } else if !rustix::process::geteuid().is_root() && !Path::new("/usr/bin/fusermount3").exists() {
+        } else if !rustix::process::geteuid().is_root()
+            && !Path::new("/usr/bin/fusermount3").exists()
+        {
             Some("not root, and no fusermount3: apt-get install fuse3")
         } else {
             None
@@ -56,7 +61,12 @@ impl Place {
     }
 
     fn open_with(&self, flags: OFlags) -> File {
-        OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(self.path()).unwrap()
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(flags.bits() as i32)
+            .open(self.path())
+            .unwrap()
     }
 }
 
@@ -72,7 +82,12 @@ fn content(device: &dyn Device) -> Vec<u8> {
 }
 
 fn able(size_bytes: u64) -> Info {
-    Info { fua: Support::Native, zeroes: Support::Native, discard: DiscardSupport::ReadsZero, ..Info::plain(size_bytes) }
+    Info {
+        fua: Support::Native,
+        zeroes: Support::Native,
+        discard: DiscardSupport::ReadsZero,
+        ..Info::plain(size_bytes)
+    }
 }
 
 fn seed() -> u64 {
@@ -89,8 +104,10 @@ fn bytes_written_anywhere_are_found_again() {
         let mut random = Random::with_seed(seed);
         let size = 3 << 20;
         let info = Info { block_bytes, optimal_bytes: 4096, ..able(size) };
-        let device: Arc<dyn Device> = Arc::new(Memory::with(info).delayed(seed, Duration::from_micros(200)));
-        let mut served = place.mount(Arc::clone(&device), &FuseOptions { page_cache, ..workers(2) });
+        let device: Arc<dyn Device> =
+            Arc::new(Memory::with(info).delayed(seed, Duration::from_micros(200)));
+        let mut served =
+            place.mount(Arc::clone(&device), &FuseOptions { page_cache, ..workers(2) });
         let (plain, direct) = (place.open(), place.open_with(OFlags::DIRECT));
         assert_eq!(plain.metadata().unwrap().len(), size);
         let mut expected = vec![0; size as usize];
@@ -117,13 +134,21 @@ fn bytes_written_anywhere_are_found_again() {
                     expected[range].copy_from_slice(bytes);
                 }
                 4 if !page_cache => {
-                    let mode = if random.bool() { FallocateFlags::PUNCH_HOLE } else { FallocateFlags::ZERO_RANGE };
-                    rustix::fs::fallocate(file, mode | FallocateFlags::KEEP_SIZE, offset, length).unwrap();
+                    let mode = if random.bool() {
+                        FallocateFlags::PUNCH_HOLE
+                    } else {
+                        FallocateFlags::ZERO_RANGE
+                    };
+                    rustix::fs::fallocate(file, mode | FallocateFlags::KEEP_SIZE, offset, length)
+                        .unwrap();
                     expected[range].fill(0);
                 }
                 _ => {
                     file.read_exact_at(bytes, offset).unwrap();
-                    assert!(bytes == &expected[range], "seed {seed}: step {step}: {length} bytes at {offset}");
+                    assert!(
+                        bytes == &expected[range],
+                        "seed {seed}: step {step}: {length} bytes at {offset}"
+                    );
                 }
             }
         }
@@ -139,9 +164,11 @@ fn bytes_written_anywhere_are_found_again() {
 fn writers_of_parts_of_one_block_do_not_undo_one_another() {
     let Some(place) = Place::new() else { return };
     let seed = seed();
-    let device: Arc<dyn Device> = Arc::new(Memory::new(64 << 10).delayed(seed, Duration::from_micros(300)));
+    let device: Arc<dyn Device> =
+        Arc::new(Memory::new(64 << 10).delayed(seed, Duration::from_micros(300)));
     let _served = place.mount(Arc::clone(&device), &workers(2));
-    // Four threads write a slice each of every block, a fifth writes whole blocks of its own in between.
+    // Four threads write a slice each of every block, a fifth writes whole blocks of its own in
+    // between.
     std::thread::scope(|scope| {
         for part in 0..4_u64 {
             let file = place.open();
@@ -174,7 +201,8 @@ fn what_was_synced_survives_a_crash_and_quick_removal_needs_no_sync() {
     let survives = |flags: OFlags, policy: RemovalPolicy, sync: bool| {
         let seed = seed();
         let device = Arc::new(Memory::with(info.clone()));
-        let served = place.mount(Arc::clone(&device) as Arc<dyn Device>, &FuseOptions { policy, ..workers(1) });
+        let served = place
+            .mount(Arc::clone(&device) as Arc<dyn Device>, &FuseOptions { policy, ..workers(1) });
         let file = place.open_with(flags);
         for block in 0..64 {
             file.write_all_at(&[7; 512], block * 1024).unwrap();
@@ -192,7 +220,8 @@ fn what_was_synced_survives_a_crash_and_quick_removal_needs_no_sync() {
     assert!(survives(OFlags::empty(), RemovalPolicy::Performance, true));
     assert!(survives(OFlags::DSYNC, RemovalPolicy::Performance, false));
     assert!(survives(OFlags::empty(), RemovalPolicy::Quick, false));
-    // What nobody has asked to be durable is not: those above would pass too if the device never lost anything.
+    // What nobody has asked to be durable is not: those above would pass too if the device never
+    // lost anything.
     assert!(!survives(OFlags::empty(), RemovalPolicy::Performance, false));
 }
 
@@ -204,7 +233,8 @@ fn under_quick_removal_whatever_has_changed_data_is_durable_when_it_returns() {
     let survives = |info: &Info, policy: RemovalPolicy| {
         let seed = seed();
         let device = Arc::new(Memory::with(info.clone()));
-        let served = place.mount(Arc::clone(&device) as Arc<dyn Device>, &FuseOptions { policy, ..workers(1) });
+        let served = place
+            .mount(Arc::clone(&device) as Arc<dyn Device>, &FuseOptions { policy, ..workers(1) });
         let file = place.open();
         file.write_all_at(&[7; 64 << 10], 0).unwrap();
         let mut expected = vec![7; 64 << 10];
@@ -213,10 +243,16 @@ fn under_quick_removal_whatever_has_changed_data_is_durable_when_it_returns() {
             file.write_all_at(&[8; 100], part * 1024 + 50).unwrap();
             expected[part as usize * 1024 + 50..][..100].fill(8);
         }
-        for (mode, start) in [(FallocateFlags::ZERO_RANGE, 20_000), (FallocateFlags::PUNCH_HOLE, 40_000)] {
+        for (mode, start) in
+            [(FallocateFlags::ZERO_RANGE, 20_000), (FallocateFlags::PUNCH_HOLE, 40_000)]
+        {
             match rustix::fs::fallocate(&file, mode | FallocateFlags::KEEP_SIZE, start, 10_000) {
                 Ok(()) => expected[start as usize..][..10_000].fill(0),
-                Err(error) => assert_eq!((mode, error), (FallocateFlags::PUNCH_HOLE, Errno::OPNOTSUPP), "seed {seed}"),
+                Err(error) => assert_eq!(
+                    (mode, error),
+                    (FallocateFlags::PUNCH_HOLE, Errno::OPNOTSUPP),
+                    "seed {seed}"
+                ),
             }
         }
         // Closed only after the crash, for closing makes durable too.
@@ -228,7 +264,10 @@ fn under_quick_removal_whatever_has_changed_data_is_durable_when_it_returns() {
     };
     for info in [&plain, &native] {
         assert!(survives(info, RemovalPolicy::Quick));
-        assert!(!survives(info, RemovalPolicy::Performance), "this device loses what nobody has asked to be durable");
+        assert!(
+            !survives(info, RemovalPolicy::Performance),
+            "this device loses what nobody has asked to be durable"
+        );
     }
 }
 
@@ -238,13 +277,19 @@ fn errors_of_the_device_reach_the_program() {
     let device = Arc::new(Memory::new(1 << 20));
     let _served = place.mount(Arc::clone(&device) as Arc<dyn Device>, &workers(1));
     let file = place.open();
-    let errno = |result: std::io::Result<()>| result.err().and_then(|error| error.raw_os_error()).map(Errno::from_raw_os_error);
+    let errno = |result: std::io::Result<()>| {
+        result.err().and_then(|error| error.raw_os_error()).map(Errno::from_raw_os_error)
+    };
     device.fail_next(Fault::Write);
     assert_eq!(errno(file.write_all_at(&[1; 512], 0)), Some(Errno::IO));
     device.fail_next(Fault::Read);
     assert_eq!(errno(file.read_exact_at(&mut [0; 512], 0)), Some(Errno::IO));
     device.fail_next(Fault::Read);
-    assert_eq!(errno(file.write_all_at(&[1; 5], 3)), Some(Errno::IO), "the block around it could not be read");
+    assert_eq!(
+        errno(file.write_all_at(&[1; 5], 3)),
+        Some(Errno::IO),
+        "the block around it could not be read"
+    );
     device.fail_next(Fault::Flush);
     assert_eq!(errno(file.sync_data()), Some(Errno::IO));
     assert_eq!(errno(file.write_all_at(&[1; 512], 0)), None);
@@ -257,7 +302,10 @@ fn the_size_is_fixed() {
     let file = place.open();
     assert_eq!(file.read_at(&mut [0; 100], 1 << 20).unwrap(), 0);
     assert_eq!(file.read_at(&mut [0; 1000], (1 << 20) - 10).unwrap(), 10);
-    assert_eq!(file.write_at(&[0; 100], 1 << 20).unwrap_err().raw_os_error(), Some(Errno::NOSPC.raw_os_error()));
+    assert_eq!(
+        file.write_at(&[0; 100], 1 << 20).unwrap_err().raw_os_error(),
+        Some(Errno::NOSPC.raw_os_error())
+    );
     assert!(file.set_len(1 << 19).is_err());
     // As with a drive, opening with O_TRUNC changes nothing.
     let again = OpenOptions::new().write(true).truncate(true).open(place.path()).unwrap();
@@ -271,7 +319,13 @@ fn a_read_only_device_is_not_opened_for_writing() {
     let _served = place.mount(device, &FuseOptions { read_only: true, ..workers(1) });
     let error = OpenOptions::new().write(true).open(place.path()).unwrap_err();
     // Root is told by the mount, everybody else by the file's mode.
-    assert!(matches!(error.kind(), std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied), "{error}");
+    assert!(
+        matches!(
+            error.kind(),
+            std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied
+        ),
+        "{error}"
+    );
     let mut bytes = [1; 512];
     File::open(place.path()).unwrap().read_exact(&mut bytes).unwrap();
     assert_eq!(bytes, [0; 512]);
@@ -293,7 +347,11 @@ fn a_file_in_use_stays_and_one_that_is_dropped_gives_errors() {
 #[test]
 fn only_a_file_can_be_mounted_on() {
     let Some(place) = Place::new() else { return };
-    let mount = |path: &Path| FuseFile::mount(Arc::new(Memory::new(1 << 20)), path, &workers(1)).err().map(|error| error.kind());
+    let mount = |path: &Path| {
+        FuseFile::mount(Arc::new(Memory::new(1 << 20)), path, &workers(1))
+            .err()
+            .map(|error| error.kind())
+    };
     assert_eq!(mount(place.folder.path()), Some(ErrorKind::Invalid));
     assert_eq!(mount(&place.folder.path().join("nothing")), Some(ErrorKind::NotFound));
 }

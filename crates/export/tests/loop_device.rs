@@ -1,4 +1,5 @@
-//! A loop device over a served file: its block size, its discards and its flushes are those of the device.
+//! A loop device over a served file: its block size, its discards and its flushes are those of the
+//! device.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -15,13 +16,15 @@ use reactor::Reactor;
 use rustix::event::Timespec;
 use testkit::Memory;
 
-/// Tests here run one at a time: `losetup` has a look at every loop device, also at those of other tests.
+/// Tests here run one at a time: `losetup` has a look at every loop device, also at those of other
+/// tests.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether something becomes true soon: the machine's own programs have a look at devices that change, too.
+/// Whether something becomes true soon: the machine's own programs have a look at devices that
+/// change, too.
 fn soon(mut is_so: impl FnMut() -> bool) -> bool {
     let pause = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
     (0..400).any(|_| is_so() || rustix::event::poll(&mut [], Some(&pause)).is_err())
@@ -63,13 +66,27 @@ fn blocks_discards_and_flushes_are_the_devices_own() {
         return;
     }
     for block_bytes in [512, 4096] {
-        let info = Info { block_bytes, optimal_bytes: 4096, fua: Support::Native, zeroes: Support::Native, ..Info::plain(16 << 20) };
-        let counted = Arc::new(Counted::over(Arc::new(Memory::with(Info { discard: DiscardSupport::ReadsZero, ..info }))));
+        let info = Info {
+            block_bytes,
+            optimal_bytes: 4096,
+            fua: Support::Native,
+            zeroes: Support::Native,
+            ..Info::plain(16 << 20)
+        };
+        let counted = Arc::new(Counted::over(Arc::new(Memory::with(Info {
+            discard: DiscardSupport::ReadsZero,
+            ..info
+        }))));
         let counters = counted.counters();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk");
         File::create(&path).unwrap();
-        let mut served = FuseFile::mount(Arc::clone(&counted) as Arc<dyn Device>, &path, &FuseOptions::default()).unwrap();
+        let mut served = FuseFile::mount(
+            Arc::clone(&counted) as Arc<dyn Device>,
+            &path,
+            &FuseOptions::default(),
+        )
+        .unwrap();
         let mut device = LoopDevice::attach(&path, block_bytes, false).unwrap();
         assert!(device.is_direct());
         assert_eq!(setting(device.path(), "queue/logical_block_size"), block_bytes.to_string());
@@ -83,14 +100,27 @@ fn blocks_discards_and_flushes_are_the_devices_own() {
         let mut bytes = vec![0; 3 << 20];
         let mut direct = Blocking::open(&*counted, &Reactor::wall().unwrap()).unwrap();
         direct.read_slice(0, &mut bytes).unwrap();
-        assert!((0..3 << 20).all(|at| bytes[at] == if (1 << 20..2 << 20).contains(&at) { 5 } else { 0 }));
+        assert!(
+            (0..3 << 20)
+                .all(|at| bytes[at] == if (1 << 20..2 << 20).contains(&at) { 5 } else { 0 })
+        );
 
-        let status = Command::new("blkdiscard").args(["--offset", "1048576", "--length", "524288"]).arg(device.path()).status();
+        let status = Command::new("blkdiscard")
+            .args(["--offset", "1048576", "--length", "524288"])
+            .arg(device.path())
+            .status();
         assert!(status.unwrap().success());
         direct.read_slice(0, &mut bytes).unwrap();
-        assert!((0..3 << 20).all(|at| bytes[at] == if ((1 << 20) + (1 << 19)..2 << 20).contains(&at) { 5 } else { 0 }));
+        assert!(
+            (0..3 << 20).all(|at| bytes[at]
+                == if ((1 << 20) + (1 << 19)..2 << 20).contains(&at) { 5 } else { 0 })
+        );
 
-        assert_eq!(served.unmount().unwrap_err().kind(), ErrorKind::Busy, "the loop device has the file open");
+        assert_eq!(
+            served.unmount().unwrap_err().kind(),
+            ErrorKind::Busy,
+            "the loop device has the file open"
+        );
         drop(file);
         take_away(&mut device);
         assert!(soon(|| served.unmount().is_ok()));
@@ -108,8 +138,10 @@ fn a_name_that_somebody_else_has_been_given_is_left_alone() {
     for path in [&ours, &theirs] {
         File::create(path).unwrap().set_len(1 << 20).unwrap();
     }
-    let losetup = |arguments: &[&Path]| Command::new("losetup").args(arguments).status().unwrap().success();
-    // Somebody takes it away and has the name. Another test may be quicker to get it, so this is tried several times.
+    let losetup =
+        |arguments: &[&Path]| Command::new("losetup").args(arguments).status().unwrap().success();
+    // Somebody takes it away and has the name. Another test may be quicker to get it, so this is
+    // tried several times.
     let take_over = || {
         let device = LoopDevice::attach(&ours, 512, false).unwrap();
         assert!(losetup(&[Path::new("--detach"), device.path()]));
@@ -161,9 +193,12 @@ fn what_a_dead_server_left_is_taken_away_only_from_over_its_own_file() {
     detach_from(device.path(), &theirs).unwrap();
     assert_eq!(Path::new(&setting(device.path(), "loop/backing_file")), ours);
     detach_from(device.path(), &ours).unwrap();
-    let backing = Path::new("/sys/block").join(device.path().file_name().unwrap()).join("loop/backing_file");
+    let backing =
+        Path::new("/sys/block").join(device.path().file_name().unwrap()).join("loop/backing_file");
     // Somebody else may have been given the name.
-    assert!(soon(|| fs::read_to_string(&backing).map_or(true, |over| Path::new(over.trim_end()) != ours)));
+    assert!(soon(
+        || fs::read_to_string(&backing).map_or(true, |over| Path::new(over.trim_end()) != ours)
+    ));
     detach_from(device.path(), &ours).expect("nothing to do any more");
     detach_from(&folder.path().join("loop-of-no-name"), &ours).expect("no such device");
 }

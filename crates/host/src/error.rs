@@ -6,7 +6,8 @@ use std::io;
 /// What kind of end an error is, as far as the command line has to tell cases apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The plan or the command makes no sense, or names something that is not there. Nothing was written.
+    /// The plan or the command makes no sense, or names something that is not there. Nothing was
+    /// written.
     Usage,
     /// A member was refused for safety's sake. Nothing was written to it.
     Refused,
@@ -52,7 +53,8 @@ impl Error {
         self.ending
     }
 
-    /// The exit code of the command: 2 for a plan or usage error, 4 for a refused device, 1 for the rest.
+    /// The exit code of the command: 2 for a plan or usage error, 4 for a refused device, 1 for the
+    /// rest.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self.ending {

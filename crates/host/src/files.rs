@@ -1,4 +1,5 @@
-//! Files that are written whole or not at all: beside, then renamed. A full disk or a kill leaves what was there before.
+//! Files that are written whole or not at all: beside, then renamed. A full disk or a kill leaves
+//! what was there before.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -10,8 +11,8 @@ use crate::{Error, journal};
 /// How the name of a file begins that is not whole yet; one of a process that was killed may stay.
 pub const PART: &str = ".part-";
 
-/// Writes a file of a folder of ours so that after a crash it is whole or as it was. Whatever has its name is replaced, and no
-/// link is followed.
+/// Writes a file of a folder of ours so that after a crash it is whole or as it was. Whatever has
+/// its name is replaced, and no link is followed.
 ///
 /// # Errors
 /// What the system says; then nothing was changed.
@@ -19,15 +20,17 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     replace(path, bytes).map_err(|error| failed(path, &error))
 }
 
-/// Writes a file that a user has named: whole or not at all, through a link to a file, and straight into what is no file (a pipe,
-/// `/dev/stdout`).
+/// Writes a file that a user has named: whole or not at all, through a link to a file, and straight
+/// into what is no file (a pipe, `/dev/stdout`).
 ///
 /// # Errors
 /// As [`write_whole`].
 pub fn write_named(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let written = match fs::metadata(path) {
         Ok(data) if data.is_file() => fs::canonicalize(path).and_then(|real| replace(&real, bytes)),
-        Ok(_) => OpenOptions::new().write(true).open(path).and_then(|mut other| other.write_all(bytes)),
+        Ok(_) => {
+            OpenOptions::new().write(true).open(path).and_then(|mut other| other.write_all(bytes))
+        }
         Err(_) => replace(path, bytes),
     };
     written.map_err(|error| failed(path, &error))
@@ -38,10 +41,19 @@ fn failed(path: &Path, error: &io::Error) -> Error {
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), Path::to_owned);
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .map_or_else(|| PathBuf::from("."), Path::to_owned);
     // As others are made: the umask takes its part of it. One that is there keeps what it has.
-    let mode = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file).map(|data| data.permissions());
-    let mut file = tempfile::Builder::new().prefix(PART).permissions(Permissions::from_mode(0o666)).tempfile_in(&folder)?;
+    let mode = fs::symlink_metadata(path)
+        .ok()
+        .filter(fs::Metadata::is_file)
+        .map(|data| data.permissions());
+    let mut file = tempfile::Builder::new()
+        .prefix(PART)
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(&folder)?;
     file.write_all(bytes)?;
     if let Some(mode) = mode {
         file.as_file().set_permissions(mode)?;
@@ -56,7 +68,10 @@ mod tests {
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -73,7 +88,10 @@ mod tests {
         write_named(&path("link"), b"three").unwrap();
         assert_eq!(fs::read(path("a")).unwrap(), b"three");
         write_whole(&path("link"), b"four").unwrap();
-        assert_eq!((fs::read(path("a")).unwrap(), fs::read(path("link")).unwrap()), (b"three".to_vec(), b"four".to_vec()));
+        assert_eq!(
+            (fs::read(path("a")).unwrap(), fs::read(path("link")).unwrap()),
+            (b"three".to_vec(), b"four".to_vec())
+        );
         assert_eq!(names(folder.path()), ["a", "link"]);
     }
 
@@ -84,7 +102,12 @@ mod tests {
         assert!(write_named(Path::new("/dev/full"), b"no room").is_err());
         let folder = tempfile::tempdir().unwrap();
         assert!(write_whole(folder.path(), b"a folder").is_err());
-        assert!(write_whole(&folder.path().join("none/a"), b"no folder").unwrap_err().to_string().contains("none/a"));
+        assert!(
+            write_whole(&folder.path().join("none/a"), b"no folder")
+                .unwrap_err()
+                .to_string()
+                .contains("none/a")
+        );
         assert_eq!(names(folder.path()), Vec::<String>::new());
     }
 }

@@ -1,14 +1,19 @@
-//! The clean-up journal: what a run or a server makes and must not stay behind. An entry is on stable storage before the
-//! thing it names holds any data, so that after `kill -9` the next start finds and undoes it, last made first.
+//! The clean-up journal: what a run or a server makes and must not stay behind. An entry is on
+//! stable storage before the thing it names holds any data, so that after `kill -9` the next start
+//! finds and undoes it, last made first.
 //!
 //! What is undone is what this run demonstrably made, and nothing that a line merely names:
 //!
-//! * a journal is obeyed only in a folder of the caller's own that nobody else may write to, and so is the file itself;
-//! * what lies below the folder is named by its path from there, and reached without following a link;
-//! * a file is told by device, inode and birth, a loop device by its number, the kernel's count of its uses and the file under it, a
-//!   mount by its source, which must be the same use of that device;
-//! * what lies elsewhere (members in folders that a plan names, mount points) is undone only if the journal's first line tells
-//!   this very folder: a journal that was copied or unpacked here says nothing about the rest of the machine.
+//! * a journal is obeyed only in a folder of the caller's own that nobody else may write to, and so
+//!   is the file itself;
+//! * what lies below the folder is named by its path from there, and reached without following a
+//!   link;
+//! * a file is told by device, inode and birth, a loop device by its number, the kernel's count of
+//!   its uses and the file under it, a mount by its source, which must be the same use of that
+//!   device;
+//! * what lies elsewhere (members in folders that a plan names, mount points) is undone only if the
+//!   journal's first line tells this very folder: a journal that was copied or unpacked here says
+//!   nothing about the rest of the machine.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -26,12 +31,14 @@ use crate::{Error, mount, system};
 /// Name of the journal in a run's folder.
 const NAME: &str = "cleanup.jsonl";
 
-/// What tells a file or folder from every other that was ever there: an inode number is given anew once it is free.
+/// What tells a file or folder from every other that was ever there: an inode number is given anew
+/// once it is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Mark {
     device: u64,
     inode: u64,
-    /// When it was made, in nanoseconds since 1970; `None` where the file system does not keep that.
+    /// When it was made, in nanoseconds since 1970; `None` where the file system does not keep
+    /// that.
     #[serde(default)]
     born: Option<i64>,
 }
@@ -46,13 +53,23 @@ impl Mark {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
         let data = rustix::fs::statx(folder, name, flags | AtFlags::SYMLINK_NOFOLLOW, wanted)?;
         let born = (data.stx_mask & StatxFlags::BTIME.bits() != 0)
-            .then(|| data.stx_btime.tv_sec.checked_mul(1_000_000_000)?.checked_add(data.stx_btime.tv_nsec.into()))
+            .then(|| {
+                data.stx_btime
+                    .tv_sec
+                    .checked_mul(1_000_000_000)?
+                    .checked_add(data.stx_btime.tv_nsec.into())
+            })
             .flatten();
-        Ok(Mark { device: rustix::fs::makedev(data.stx_dev_major, data.stx_dev_minor), inode: data.stx_ino, born })
+        Ok(Mark {
+            device: rustix::fs::makedev(data.stx_dev_major, data.stx_dev_minor),
+            inode: data.stx_ino,
+            born,
+        })
     }
 }
 
-/// One thing that was made. Paths are from the journal's folder on for what lies below it, and absolute for the rest.
+/// One thing that was made. Paths are from the journal's folder on for what lies below it, and
+/// absolute for the rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "made")]
 enum Made {
@@ -91,7 +108,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The journal of a folder, empty so far. What an earlier process left there has been undone with [`undo_left_behind`].
+    /// The journal of a folder, empty so far. What an earlier process left there has been undone
+    /// with [`undo_left_behind`].
     #[must_use]
     pub fn new(folder: &Path) -> Journal {
         Journal { folder: folder.to_owned(), made: Vec::new(), open: None }
@@ -106,7 +124,9 @@ impl Journal {
         match fs::create_dir(path) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            Err(error) => Err(Error::from_io(format!("making the folder {}", path.display()), &error)),
+            Err(error) => {
+                Err(Error::from_io(format!("making the folder {}", path.display()), &error))
+            }
         }
     }
 
@@ -141,7 +161,11 @@ impl Journal {
     /// As [`Journal::note_file`].
     pub fn note_loop_device(&mut self, over: &Path, device: &Path) -> Result<(), Error> {
         let sequence = export::loop_device::sequence(device);
-        self.write(|place| Made::LoopDevice { over: place.as_named(over), path: device.to_owned(), sequence })
+        self.write(|place| Made::LoopDevice {
+            over: place.as_named(over),
+            path: device.to_owned(),
+            sequence,
+        })
     }
 
     /// Notes that `source` will be mounted at `point`.
@@ -150,7 +174,11 @@ impl Journal {
     /// As [`Journal::note_file`].
     pub fn note_mount(&mut self, point: &Path, source: &Path) -> Result<(), Error> {
         let sequence = export::loop_device::sequence(source);
-        self.write(|place| Made::Mount { point: place.as_named(point), source: source.to_owned(), sequence })
+        self.write(|place| Made::Mount {
+            point: place.as_named(point),
+            source: source.to_owned(),
+            sequence,
+        })
     }
 
     fn write(&mut self, made: impl FnOnce(&Place) -> Made) -> Result<(), Error> {
@@ -161,7 +189,13 @@ impl Journal {
             None => {
                 let place = Place::open(&self.folder).map_err(failed)?;
                 let flags = OFlags::NOFOLLOW.bits() as i32;
-                let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(&path).map_err(failed)?;
+                let file = OpenOptions::new()
+                    .append(true)
+                    .create(true)
+                    .mode(0o600)
+                    .custom_flags(flags)
+                    .open(&path)
+                    .map_err(failed)?;
                 sync_folder(&self.folder).map_err(failed)?;
                 append(&file, &Made::Journal(place.mark)).map_err(failed)?;
                 self.open.insert((file, place))
@@ -196,7 +230,8 @@ fn append(mut file: &File, made: &Made) -> io::Result<()> {
 }
 
 impl Drop for Journal {
-    /// Every way out undoes, also an early return with an error; only a killed process leaves that to the next one.
+    /// Every way out undoes, also an early return with an error; only a killed process leaves that
+    /// to the next one.
     fn drop(&mut self) {
         self.undo_all();
     }
@@ -242,9 +277,12 @@ impl Place {
     /// Where what the journal names lies.
     fn find(&self, path: &Path) -> Lies {
         // Journals of earlier versions name whole paths.
-        let below = if path.is_absolute() { path.strip_prefix(&self.real).ok() } else { Some(path) };
+        let below =
+            if path.is_absolute() { path.strip_prefix(&self.real).ok() } else { Some(path) };
         match below {
-            Some(below) if below.components().all(|part| matches!(part, Component::Normal(_))) => Lies::Below(below.to_owned()),
+            Some(below) if below.components().all(|part| matches!(part, Component::Normal(_))) => {
+                Lies::Below(below.to_owned())
+            }
             Some(_) => Lies::Nowhere,
             None => Lies::Elsewhere(path.to_owned()),
         }
@@ -262,14 +300,24 @@ enum Lies {
 }
 
 impl Lies {
-    /// The folder that it is in, and its name there. Below the journal's folder no link is followed on the way.
+    /// The folder that it is in, and its name there. Below the journal's folder no link is followed
+    /// on the way.
     fn parent(&self, place: &Place) -> io::Result<(OwnedFd, OsString)> {
-        let name = |path: &Path| path.file_name().map(OsStr::to_owned).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput));
+        let name = |path: &Path| {
+            path.file_name()
+                .map(OsStr::to_owned)
+                .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
+        };
         match self {
             Lies::Below(path) => {
                 let mut folder = place.folder.try_clone()?;
                 for part in path.parent().into_iter().flat_map(Path::components) {
-                    folder = rustix::fs::openat(&folder, part.as_os_str(), HOLD_FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+                    folder = rustix::fs::openat(
+                        &folder,
+                        part.as_os_str(),
+                        HOLD_FOLDER | OFlags::NOFOLLOW,
+                        Mode::empty(),
+                    )?;
                 }
                 Ok((folder, name(path)?))
             }
@@ -282,8 +330,8 @@ impl Lies {
     }
 }
 
-/// Why the journal of a folder is not obeyed; `None` where it is. The folder belongs to the caller, and nobody else may
-/// write to it.
+/// Why the journal of a folder is not obeyed; `None` where it is. The folder belongs to the caller,
+/// and nobody else may write to it.
 #[must_use]
 pub fn distrust(folder: &Path) -> Option<String> {
     match fs::symlink_metadata(folder) {
@@ -299,10 +347,12 @@ fn distrust_data(data: &fs::Metadata, folder: bool) -> Option<String> {
     if data.uid() != rustix::process::geteuid().as_raw() {
         return Some(format!("it belongs to somebody else (user {})", data.uid()));
     }
-    (data.mode() & 0o022 != 0).then(|| "others may write to it (`chmod go-w` changes that)".to_owned())
+    (data.mode() & 0o022 != 0)
+        .then(|| "others may write to it (`chmod go-w` changes that)".to_owned())
 }
 
-/// The journal that a killed process has left, if it may be obeyed: the folder, and the journal's text.
+/// The journal that a killed process has left, if it may be obeyed: the folder, and the journal's
+/// text.
 fn read_left_behind(folder: &Path) -> Result<Option<(Place, String)>, String> {
     let path = folder.join(NAME);
     if fs::symlink_metadata(&path).is_err() {
@@ -313,19 +363,27 @@ fn read_left_behind(folder: &Path) -> Result<Option<(Place, String)>, String> {
     let refuse = |reason: Option<String>| reason.map_or(Ok(()), |reason| Err(left(&reason)));
     let mut place = Place::open(folder).map_err(failed)?;
     let opened = File::from(place.folder);
-    refuse(opened.metadata().map_or_else(|error| Some(error.to_string()), |data| distrust_data(&data, true)))?;
+    refuse(
+        opened
+            .metadata()
+            .map_or_else(|error| Some(error.to_string()), |data| distrust_data(&data, true)),
+    )?;
     place.folder = opened.into();
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(&place.folder, NAME, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
+    let file = rustix::fs::openat(&place.folder, NAME, flags, Mode::empty())
+        .map_err(|error| failed(error.into()))?;
     let mut file = File::from(file);
-    refuse(file.metadata().map_or_else(|error| Some(error.to_string()), |data| distrust_data(&data, false)))?;
+    refuse(
+        file.metadata()
+            .map_or_else(|error| Some(error.to_string()), |data| distrust_data(&data, false)),
+    )?;
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(failed)?;
     Ok(Some((place, text)))
 }
 
-/// Undoes what a killed process has left behind in a folder. The caller holds the folder's lock. Says in words what was
-/// done, and nothing when there was nothing to do.
+/// Undoes what a killed process has left behind in a folder. The caller holds the folder's lock.
+/// Says in words what was done, and nothing when there was nothing to do.
 #[must_use]
 pub fn undo_left_behind(folder: &Path) -> Vec<String> {
     let (place, text) = match read_left_behind(folder) {
@@ -334,22 +392,30 @@ pub fn undo_left_behind(folder: &Path) -> Vec<String> {
         Err(reason) => return vec![reason],
     };
     // A torn last line names nothing that was made: the entry comes first.
-    let mut made: Vec<Made> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let mut made: Vec<Made> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let begun_here = made.contains(&Made::Journal(place.mark)) && place.mark.born.is_some();
     made.retain(|made| !matches!(made, Made::Journal(_)));
     let mut notes = Vec::new();
     if !made.is_empty() {
-        notes.push(format!("removed what an interrupted command had left behind in {}", folder.display()));
+        notes.push(format!(
+            "removed what an interrupted command had left behind in {}",
+            folder.display()
+        ));
     }
     notes.extend(undo_entries(&place, made, begun_here));
     notes
 }
 
-/// Last made, first undone. The journal goes when nothing is left. `elsewhere` says whether also what lies outside of the
-/// folder is known to be this journal's.
+/// Last made, first undone. The journal goes when nothing is left. `elsewhere` says whether also
+/// what lies outside of the folder is known to be this journal's.
 fn undo_entries(place: &Place, made: Vec<Made>, elsewhere: bool) -> Vec<String> {
     let mut answered = HashSet::new();
-    let notes: Vec<String> = made.into_iter().rev().filter_map(|made| undo_one(place, made, elsewhere, &mut answered)).collect();
+    let notes: Vec<String> = made
+        .into_iter()
+        .rev()
+        .filter_map(|made| undo_one(place, made, elsewhere, &mut answered))
+        .collect();
     if notes.is_empty() {
         let _ = rustix::fs::unlinkat(&place.folder, NAME, AtFlags::empty());
     }
@@ -361,7 +427,12 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 /// `answered` holds the files whose loop devices are told one by one further on in the journal.
-fn undo_one(place: &Place, made: Made, elsewhere: bool, answered: &mut HashSet<PathBuf>) -> Option<String> {
+fn undo_one(
+    place: &Place,
+    made: Made,
+    elsewhere: bool,
+    answered: &mut HashSet<PathBuf>,
+) -> Option<String> {
     let (Made::File { path, .. }
     | Made::Folder { path }
     | Made::Served { path }
@@ -377,10 +448,15 @@ fn undo_one(place: &Place, made: Made, elsewhere: bool, answered: &mut HashSet<P
         Lies::Elsewhere(path) if elsewhere => path.clone(),
         Lies::Elsewhere(_) | Lies::Nowhere => {
             let (path, folder) = (path.display(), place.real.display());
-            return Some(format!("left {path} alone: it does not lie in {folder}, and the journal that names it was not begun there"));
+            return Some(format!(
+                "left {path} alone: it does not lie in {folder}, and the journal that names it was \
+                not begun there"
+            ));
         }
     };
-    let could_not = |error: &dyn std::fmt::Display| Some(format!("could not remove {}: {error}", whole.display()));
+    let could_not = |error: &dyn std::fmt::Display| {
+        Some(format!("could not remove {}: {error}", whole.display()))
+    };
     match made {
         Made::Journal(_) => None,
         Made::File { mark, .. } => {
@@ -393,26 +469,42 @@ fn undo_one(place: &Place, made: Made, elsewhere: bool, answered: &mut HashSet<P
                 Err(error) if is_gone(&error) => None,
                 Err(error) => could_not(&error),
                 // A birth that was not noted says nothing.
-                Ok(now) if (now.device, now.inode) != (mark.device, mark.inode) || mark.born.is_some_and(|born| now.born != Some(born)) => {
-                    Some(format!("left {} alone: it is not the file that was made here", whole.display()))
+                Ok(now)
+                    if (now.device, now.inode) != (mark.device, mark.inode)
+                        || mark.born.is_some_and(|born| now.born != Some(born)) =>
+                {
+                    Some(format!(
+                        "left {} alone: it is not the file that was made here",
+                        whole.display()
+                    ))
                 }
-                Ok(_) => rustix::fs::unlinkat(&folder, &name, AtFlags::empty()).err().and_then(|error| could_not(&error)),
+                Ok(_) => rustix::fs::unlinkat(&folder, &name, AtFlags::empty())
+                    .err()
+                    .and_then(|error| could_not(&error)),
             }
         }
         Made::Folder { .. } => {
-            let removed = lies.parent(place).and_then(|(folder, name)| Ok(rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR)?));
+            let removed = lies.parent(place).and_then(|(folder, name)| {
+                Ok(rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR)?)
+            });
             match removed {
-                Err(error) if !is_gone(&error) => Some(format!("could not remove the folder {}: {error}", whole.display())),
+                Err(error) if !is_gone(&error) => {
+                    Some(format!("could not remove the folder {}: {error}", whole.display()))
+                }
                 _ => None,
             }
         }
         Made::Served { .. } => {
-            let there = system::mounts().iter().any(|mount| mount.point == whole && mount.kind == export::fuse::MOUNT_KIND);
+            let there = system::mounts()
+                .iter()
+                .any(|mount| mount.point == whole && mount.kind == export::fuse::MOUNT_KIND);
             if !there {
                 return None;
             }
             // Whoever has the file open gets errors already.
-            export::fuse::detach(&whole).err().map(|error| format!("could not unmount {}: {error}", whole.display()))
+            export::fuse::detach(&whole)
+                .err()
+                .map(|error| format!("could not unmount {}: {error}", whole.display()))
         }
         Made::LoopDevice { over, path, sequence } => {
             answered.insert(over);
@@ -424,12 +516,19 @@ fn undo_one(place: &Place, made: Made, elsewhere: bool, answered: &mut HashSet<P
         // Which it is was noted after this, unless the process was killed in between.
         Made::Loop { over } if answered.remove(&over) => None,
         Made::Loop { .. } => {
-            let over: Vec<PathBuf> = system::loops().into_iter().filter(|found| found.backing == whole).map(|found| found.device).collect();
+            let over: Vec<PathBuf> = system::loops()
+                .into_iter()
+                .filter(|found| found.backing == whole)
+                .map(|found| found.device)
+                .collect();
             detach(&whole, &over)
         }
         Made::Mount { source, sequence, .. } => {
-            let is_it = |mount: &system::Mount| mount.point == whole && Path::new(&mount.source) == source;
-            if !system::mounts().iter().any(is_it) || export::loop_device::sequence(&source) != sequence {
+            let is_it =
+                |mount: &system::Mount| mount.point == whole && Path::new(&mount.source) == source;
+            if !system::mounts().iter().any(is_it)
+                || export::loop_device::sequence(&source) != sequence
+            {
                 return None;
             }
             mount::unmount_by_force(&whole).err().map(|error| error.to_string())
@@ -439,9 +538,18 @@ fn undo_one(place: &Place, made: Made, elsewhere: bool, answered: &mut HashSet<P
 
 /// Takes those of the loop devices away that stand on `over`.
 fn detach(over: &Path, devices: &[PathBuf]) -> Option<String> {
-    let errors: Vec<String> =
-        devices.iter().filter_map(|device| export::loop_device::detach_from(device, over).err()).map(|error| error.to_string()).collect();
-    (!errors.is_empty()).then(|| format!("could not take the loop device over {} away: {}", over.display(), errors.join(", ")))
+    let errors: Vec<String> = devices
+        .iter()
+        .filter_map(|device| export::loop_device::detach_from(device, over).err())
+        .map(|error| error.to_string())
+        .collect();
+    (!errors.is_empty()).then(|| {
+        format!(
+            "could not take the loop device over {} away: {}",
+            over.display(),
+            errors.join(", ")
+        )
+    })
 }
 
 #[cfg(test)]
@@ -474,7 +582,11 @@ mod tests {
         let mut journal = Journal::new(folder.path());
         make(&mut journal, &folder.path().join("a"));
         std::mem::forget(journal); // what a kill does: no destructor runs
-        fs::write(folder.path().join(NAME), [fs::read(folder.path().join(NAME)).unwrap(), b"{\"made\":\"fi".to_vec()].concat()).unwrap();
+        fs::write(
+            folder.path().join(NAME),
+            [fs::read(folder.path().join(NAME)).unwrap(), b"{\"made\":\"fi".to_vec()].concat(),
+        )
+        .unwrap();
         assert_eq!(undo_left_behind(folder.path()).len(), 1);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         assert_eq!(undo_left_behind(folder.path()), Vec::<String>::new());
@@ -508,7 +620,8 @@ mod tests {
         Made::File { path: named.to_owned(), mark: Mark::of(File::open(path).unwrap()).unwrap() }
     }
 
-    /// A file that somebody else's journal names, and an entry for it in which every number is right.
+    /// A file that somebody else's journal names, and an entry for it in which every number is
+    /// right.
     fn victim(folder: &Path) -> (PathBuf, Made) {
         let victim = folder.join("victim");
         fs::write(&victim, "somebody's work").unwrap();
@@ -523,7 +636,11 @@ mod tests {
             let run = left_behind(folder.path(), &[]);
             let own = run.join("own");
             fs::write(&own, "").unwrap();
-            fs::write(run.join(NAME), serde_json::to_vec(&file_entry(&own, Path::new("own"))).unwrap()).unwrap();
+            fs::write(
+                run.join(NAME),
+                serde_json::to_vec(&file_entry(&own, Path::new("own"))).unwrap(),
+            )
+            .unwrap();
             fs::set_permissions(&run, fs::Permissions::from_mode(mode)).unwrap();
             let notes = undo_left_behind(&run);
             assert!(notes.len() == 1 && notes[0].contains("others may write to it"), "{notes:?}");
@@ -548,7 +665,10 @@ mod tests {
         for theirs in [run.clone(), run.join(NAME)] {
             std::os::unix::fs::chown(&theirs, Some(65534), None).unwrap();
             let notes = undo_left_behind(&run);
-            assert!(notes.len() == 1 && notes[0].contains("belongs to somebody else (user 65534)"), "{notes:?}");
+            assert!(
+                notes.len() == 1 && notes[0].contains("belongs to somebody else (user 65534)"),
+                "{notes:?}"
+            );
             assert!(victim.exists() && run.join(NAME).exists());
             std::os::unix::fs::chown(&theirs, Some(0), None).unwrap();
         }
@@ -560,7 +680,11 @@ mod tests {
         let run = left_behind(folder.path(), &[]);
         let own = run.join("own");
         fs::write(&own, "").unwrap();
-        fs::write(folder.path().join("elsewhere"), serde_json::to_vec(&file_entry(&own, Path::new("own"))).unwrap()).unwrap();
+        fs::write(
+            folder.path().join("elsewhere"),
+            serde_json::to_vec(&file_entry(&own, Path::new("own"))).unwrap(),
+        )
+        .unwrap();
         fs::remove_file(run.join(NAME)).unwrap();
         std::os::unix::fs::symlink("../elsewhere", run.join(NAME)).unwrap();
         assert_eq!(undo_left_behind(&run).len(), 1);
@@ -570,7 +694,8 @@ mod tests {
         assert!(own.exists());
     }
 
-    /// A journal that was copied or unpacked says nothing about the rest of the machine, whatever it names, and by any path.
+    /// A journal that was copied or unpacked says nothing about the rest of the machine, whatever
+    /// it names, and by any path.
     #[test]
     fn what_lies_elsewhere_is_left_alone_unless_the_journal_was_begun_in_its_folder() {
         let folder = tempfile::tempdir().unwrap();
@@ -585,7 +710,11 @@ mod tests {
         assert!(victim.exists() && run.join(NAME).exists(), "{notes:?}");
         // The journal of this very folder.
         let mark = Mark::of(File::open(&run).unwrap()).unwrap();
-        append(&OpenOptions::new().append(true).open(run.join(NAME)).unwrap(), &Made::Journal(mark)).unwrap();
+        append(
+            &OpenOptions::new().append(true).open(run.join(NAME)).unwrap(),
+            &Made::Journal(mark),
+        )
+        .unwrap();
         let _ = undo_left_behind(&run);
         assert_eq!(!victim.exists(), mark.born.is_some());
     }
@@ -623,11 +752,16 @@ mod tests {
         let run = left_behind(folder.path(), &[]);
         fs::rename(&path, run.join("a")).unwrap();
         let entry = |born| Made::File { path: PathBuf::from("a"), mark: Mark { born, ..mark } };
-        let journal = |born| fs::write(run.join(NAME), serde_json::to_vec(&entry(born)).unwrap()).unwrap();
+        let journal =
+            |born| fs::write(run.join(NAME), serde_json::to_vec(&entry(born)).unwrap()).unwrap();
         journal(mark.born.map(|born| born - 1));
         assert!(undo_left_behind(&run)[1].contains("is not the file that was made here"));
         journal(None);
-        assert_eq!(undo_left_behind(&run).len(), 1, "a journal of an earlier version has no births");
+        assert_eq!(
+            undo_left_behind(&run).len(),
+            1,
+            "a journal of an earlier version has no births"
+        );
         assert!(!run.join("a").exists());
     }
 
@@ -664,13 +798,19 @@ mod tests {
         // Somebody else was given a device over the same file.
         let Some(theirs) = attach() else { return };
         assert_eq!(undo_left_behind(&run).len(), 1);
-        assert!(system::loops().iter().any(|found| found.device == theirs.path()), "another use of the device was undone");
+        assert!(
+            system::loops().iter().any(|found| found.device == theirs.path()),
+            "another use of the device was undone"
+        );
         left(&|journal| {
             journal.note_loop(&over).unwrap();
             journal.note_loop_device(&over, theirs.path()).unwrap();
         });
         assert_eq!(undo_left_behind(&run).len(), 1);
-        assert!(!system::loops().iter().any(|found| found.device == theirs.path()), "the noted use is still there");
+        assert!(
+            !system::loops().iter().any(|found| found.device == theirs.path()),
+            "the noted use is still there"
+        );
         // Killed between making it and noting which it is.
         let Some(ours) = attach() else { return };
         left(&|journal| journal.note_loop(&over).unwrap());

@@ -5,8 +5,8 @@
 //! made ──> journal (on stable storage first)   ──> undone on any way out, last made first
 //! ```
 //!
-//! Everything that opens a file for writing, mounts, or asks /proc and /sys goes through here, and every crate above speaks
-//! of failures with [`Error`].
+//! Everything that opens a file for writing, mounts, or asks /proc and /sys goes through here, and
+//! every crate above speaks of failures with [`Error`].
 
 mod error;
 pub mod facts;

@@ -1,7 +1,8 @@
 //! Limits on what a suite may use: a memory cgroup, page cache included, and a list of processors.
 //!
-//! With a small memory a test of "twice the memory" no longer means writing twice the machine's. Both versions of cgroups are
-//! served where the system lets this process make one below its own; it is left and removed on any way out.
+//! With a small memory a test of "twice the memory" no longer means writing twice the machine's.
+//! Both versions of cgroups are served where the system lets this process make one below its own;
+//! it is left and removed on any way out.
 
 use std::fs;
 use std::io;
@@ -20,7 +21,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Puts this process under the limits. To be called before there are other threads: processors are a thread's own.
+    /// Puts this process under the limits. To be called before there are other threads: processors
+    /// are a thread's own.
     ///
     /// # Errors
     /// A usage error: what is wrong with the list, or why there can be no cgroup here.
@@ -33,7 +35,10 @@ impl Limits {
             let set = cpu_set(list).map_err(|why| Error::usage(format!("--cpus {list}: {why}")))?;
             sched_setaffinity(None, &set).map_err(|_| {
                 let count = std::thread::available_parallelism().map_or(1, usize::from);
-                Error::usage(format!("--cpus {list}: this process may use none of them; it has {count} processors, numbered from 0"))
+                Error::usage(format!(
+                    "--cpus {list}: this process may use none of them; it has \
+                    {count} processors, numbered from 0"
+                ))
             })?;
         }
         Ok(Limits { memory, cpus: cpus.map(str::to_owned) })
@@ -63,8 +68,12 @@ pub fn memory_bytes() -> Option<u64> {
 
 /// Reads a list of processors: `0`, `0-3`, `0,2,4-5`.
 fn cpus(list: &str) -> Result<Vec<usize>, String> {
-    let wrong = |part: &str| format!("`{part}` is no processor and no range; expected a list such as 0,2-3");
-    let number = |part: &str, text: &str| text.parse::<usize>().ok().filter(|cpu| *cpu < CpuSet::MAX_CPU).ok_or_else(|| wrong(part));
+    let wrong = |part: &str| {
+        format!("`{part}` is no processor and no range; expected a list such as 0,2-3")
+    };
+    let number = |part: &str, text: &str| {
+        text.parse::<usize>().ok().filter(|cpu| *cpu < CpuSet::MAX_CPU).ok_or_else(|| wrong(part))
+    };
     let mut all = Vec::new();
     for part in list.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -99,19 +108,27 @@ const PROCESSES: &str = "cgroup.procs";
 
 impl Cgroup {
     fn enter(bytes: u64) -> Result<Cgroup, Error> {
-        let refused = |why: String| Error::usage(format!("--memory {}: no memory cgroup can be made here: {why}", size_text(bytes)));
+        let refused = |why: String| {
+            Error::usage(format!(
+                "--memory {}: no memory cgroup can be made here: {why}",
+                size_text(bytes)
+            ))
+        };
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let found = Place::find(&groups, &system::mounts()).ok_or_else(|| refused("none is mounted".to_owned()))?;
+        let found = Place::find(&groups, &system::mounts())
+            .ok_or_else(|| refused("none is mounted".to_owned()))?;
         let parent = found.parent().map_err(refused)?;
         remove_left_behind(&parent);
         let own = parent.join(format!("{PREFIX}{}", std::process::id()));
-        let failed = |path: &Path, error: io::Error| refused(format!("{}: {error}", path.display()));
+        let failed =
+            |path: &Path, error: io::Error| refused(format!("{}: {error}", path.display()));
         fs::create_dir(&own).map_err(|error| failed(&own, error))?;
         let group = Cgroup { own, home: found.home.clone() };
         let limit_file = group.own.join(found.version.limit());
         fs::write(&limit_file, bytes.to_string()).map_err(|error| failed(&limit_file, error))?;
         let members = group.own.join(PROCESSES);
-        fs::write(&members, std::process::id().to_string()).map_err(|error| failed(&members, error))?;
+        fs::write(&members, std::process::id().to_string())
+            .map_err(|error| failed(&members, error))?;
         Ok(group)
     }
 }
@@ -124,7 +141,8 @@ impl Drop for Cgroup {
     }
 }
 
-/// Removes what killed processes have left: a cgroup with nobody in it can be removed, and one in use cannot.
+/// Removes what killed processes have left: a cgroup with nobody in it can be removed, and one in
+/// use cannot.
 fn remove_left_behind(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(PREFIX) {
@@ -160,7 +178,8 @@ struct Place {
 }
 
 impl Place {
-    /// Lines of `/proc/self/cgroup` (cgroups(7)) are `hierarchy:controllers:path`; version 2 is `0::path`.
+    /// Lines of `/proc/self/cgroup` (cgroups(7)) are `hierarchy:controllers:path`; version 2 is
+    /// `0::path`.
     fn find(groups: &str, mounts: &[system::Mount]) -> Option<Place> {
         let path_of = |wanted: &dyn Fn(&str) -> bool| {
             groups.lines().find_map(|line| {
@@ -171,36 +190,46 @@ impl Place {
         };
         let has_memory = |list: &str| list.split(',').any(|controller| controller == "memory");
         let mounted = |kind: &str, wanted: &dyn Fn(&Path) -> bool| {
-            mounts.iter().find(|mount| mount.kind == kind && wanted(&mount.point)).map(|mount| mount.point.clone())
+            mounts
+                .iter()
+                .find(|mount| mount.kind == kind && wanted(&mount.point))
+                .map(|mount| mount.point.clone())
         };
-        let place = |version, root: PathBuf, path: &str| Place { version, home: root.join(path), root };
+        let place =
+            |version, root: PathBuf, path: &str| Place { version, home: root.join(path), root };
         let first = || {
             let path = path_of(&has_memory)?;
-            let named = |point: &Path| point.file_name().is_some_and(|name| has_memory(&name.to_string_lossy()));
+            let named = |point: &Path| {
+                point.file_name().is_some_and(|name| has_memory(&name.to_string_lossy()))
+            };
             Some(place(Version::One, mounted("cgroup", &named)?, &path))
         };
-        let second = || Some(place(Version::Two, mounted("cgroup2", &|_| true)?, &path_of(&str::is_empty)?));
+        let second =
+            || Some(place(Version::Two, mounted("cgroup2", &|_| true)?, &path_of(&str::is_empty)?));
         first().or_else(second)
     }
 
     /// Below which cgroup one with a limit can be made.
     ///
-    /// In version 2 a cgroup hands the memory controller down only if its `cgroup.subtree_control` says so, and one that has
-    /// processes of its own does not: there the new cgroup becomes a neighbour of this process's own, or of one above it.
+    /// In version 2 a cgroup hands the memory controller down only if its `cgroup.subtree_control`
+    /// says so, and one that has processes of its own does not: there the new cgroup becomes a
+    /// neighbour of this process's own, or of one above it.
     fn parent(&self) -> Result<PathBuf, String> {
         if self.version == Version::One {
             return Ok(self.home.clone());
         }
         let hands_down = |folder: &&Path| {
-            let given = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
+            let given =
+                fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
             given.split_ascii_whitespace().any(|controller| controller == "memory")
         };
         let above = self.home.ancestors().take_while(|folder| folder.starts_with(&self.root));
-        above
-            .into_iter()
-            .find(hands_down)
-            .map(Path::to_owned)
-            .ok_or_else(|| format!("no cgroup from {} up hands the memory controller down (cgroup.subtree_control)", self.home.display()))
+        above.into_iter().find(hands_down).map(Path::to_owned).ok_or_else(|| {
+            format!(
+                "no cgroup from {} up hands the memory controller down (cgroup.subtree_control)",
+                self.home.display()
+            )
+        })
     }
 }
 
@@ -220,31 +249,44 @@ mod tests {
     #[test]
     fn both_versions_of_cgroups_are_found() {
         let place = |groups: &str, mounts: &[system::Mount]| {
-            Place::find(groups, mounts).map(|place| (place.version, place.root.display().to_string(), place.home.display().to_string()))
+            Place::find(groups, mounts).map(|place| {
+                (place.version, place.root.display().to_string(), place.home.display().to_string())
+            })
         };
         let first = system::parse_mounts(
-            "1 0 0:1 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n2 0 0:2 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+            "1 0 0:1 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n2 0 0:2 / \
+            /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
         );
         let groups = "4:memory:/user/one\n3:cpu,cpuacct:/\n0::/user\n";
         let root = "/sys/fs/cgroup/memory";
-        assert_eq!(place(groups, &first), Some((Version::One, root.to_owned(), format!("{root}/user/one"))));
+        assert_eq!(
+            place(groups, &first),
+            Some((Version::One, root.to_owned(), format!("{root}/user/one")))
+        );
         let second = system::parse_mounts("1 0 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-        let expected = (Version::Two, "/sys/fs/cgroup".to_owned(), "/sys/fs/cgroup/user.slice/a".to_owned());
+        let expected =
+            (Version::Two, "/sys/fs/cgroup".to_owned(), "/sys/fs/cgroup/user.slice/a".to_owned());
         assert_eq!(place("0::/user.slice/a\n", &second), Some(expected));
         assert_eq!(place(groups, &[]), None);
     }
 
-    /// As systemd arranges it: a session has processes and hands nothing down, the slice above it does.
+    /// As systemd arranges it: a session has processes and hands nothing down, the slice above it
+    /// does.
     #[test]
     fn in_version_2_the_new_cgroup_lies_where_the_controller_is_handed_down() {
         let root = tempfile::tempdir().unwrap();
         let home = root.path().join("user.slice/session-1.scope");
         fs::create_dir_all(&home).unwrap();
-        let place = Place { version: Version::Two, root: root.path().to_owned(), home: home.clone() };
+        let place =
+            Place { version: Version::Two, root: root.path().to_owned(), home: home.clone() };
         let nowhere = place.parent().unwrap_err();
-        assert!(nowhere.contains("cgroup.subtree_control") && nowhere.contains("session-1.scope"), "{nowhere}");
+        assert!(
+            nowhere.contains("cgroup.subtree_control") && nowhere.contains("session-1.scope"),
+            "{nowhere}"
+        );
         fs::write(home.join("cgroup.subtree_control"), "pids\n").unwrap();
-        fs::write(root.path().join("user.slice/cgroup.subtree_control"), "cpu memory pids\n").unwrap();
+        fs::write(root.path().join("user.slice/cgroup.subtree_control"), "cpu memory pids\n")
+            .unwrap();
         assert_eq!(place.parent().unwrap(), root.path().join("user.slice"));
         assert_eq!(Place { version: Version::One, ..place }.parent().unwrap(), home);
     }

@@ -1,6 +1,8 @@
-//! File systems on devices that raidloom serves: making, mounting and unmounting them with the system's own tools.
+//! File systems on devices that raidloom serves: making, mounting and unmounting them with the
+//! system's own tools.
 //!
-//! A file system is made only where nothing known is: whatever carries a mark is mounted as it is, or not at all.
+//! A file system is made only where nothing known is: whatever carries a mark is mounted as it is,
+//! or not at all.
 
 use std::fs::{self, File};
 use std::io;
@@ -27,16 +29,46 @@ pub struct FileSystem {
 
 /// What can be made and mounted.
 pub const FILE_SYSTEMS: &[FileSystem] = &[
-    FileSystem { name: "ext4", maker: &["mkfs.ext4", "-q", "-F"], kind: "ext4", package: "e2fsprogs" },
-    FileSystem { name: "ext3", maker: &["mkfs.ext3", "-q", "-F"], kind: "ext3", package: "e2fsprogs" },
-    FileSystem { name: "ext2", maker: &["mkfs.ext2", "-q", "-F"], kind: "ext2", package: "e2fsprogs" },
+    FileSystem {
+        name: "ext4",
+        maker: &["mkfs.ext4", "-q", "-F"],
+        kind: "ext4",
+        package: "e2fsprogs",
+    },
+    FileSystem {
+        name: "ext3",
+        maker: &["mkfs.ext3", "-q", "-F"],
+        kind: "ext3",
+        package: "e2fsprogs",
+    },
+    FileSystem {
+        name: "ext2",
+        maker: &["mkfs.ext2", "-q", "-F"],
+        kind: "ext2",
+        package: "e2fsprogs",
+    },
     FileSystem { name: "xfs", maker: &["mkfs.xfs", "-q", "-f"], kind: "xfs", package: "xfsprogs" },
-    FileSystem { name: "btrfs", maker: &["mkfs.btrfs", "-q", "-f"], kind: "btrfs", package: "btrfs-progs" },
-    FileSystem { name: "ntfs", maker: &["mkfs.ntfs", "-Q", "-q", "-F"], kind: "ntfs-3g", package: "ntfs-3g" },
+    FileSystem {
+        name: "btrfs",
+        maker: &["mkfs.btrfs", "-q", "-f"],
+        kind: "btrfs",
+        package: "btrfs-progs",
+    },
+    FileSystem {
+        name: "ntfs",
+        maker: &["mkfs.ntfs", "-Q", "-q", "-F"],
+        kind: "ntfs-3g",
+        package: "ntfs-3g",
+    },
     FileSystem { name: "vfat", maker: &["mkfs.vfat"], kind: "vfat", package: "dosfstools" },
     FileSystem { name: "exfat", maker: &["mkfs.exfat"], kind: "exfat", package: "exfatprogs" },
     FileSystem { name: "udf", maker: &["mkfs.udf"], kind: "udf", package: "udftools" },
-    FileSystem { name: "f2fs", maker: &["mkfs.f2fs", "-q", "-f"], kind: "f2fs", package: "f2fs-tools" },
+    FileSystem {
+        name: "f2fs",
+        maker: &["mkfs.f2fs", "-q", "-f"],
+        kind: "f2fs",
+        package: "f2fs-tools",
+    },
 ];
 
 impl FileSystem {
@@ -59,10 +91,13 @@ impl FileSystem {
     pub fn named(name: &str) -> Result<FileSystem, Error> {
         let known = || FILE_SYSTEMS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
         let found = FILE_SYSTEMS.iter().find(|known| known.name == name).copied();
-        found.ok_or_else(|| Error::usage(format!("{name}: no such file system; there are {}", known())))
+        found.ok_or_else(|| {
+            Error::usage(format!("{name}: no such file system; there are {}", known()))
+        })
     }
 
-    /// Whether one can be mounted here: the kernel has it, or a module for it, or there is a program that serves it.
+    /// Whether one can be mounted here: the kernel has it, or a module for it, or there is a
+    /// program that serves it.
     ///
     /// # Errors
     /// That it cannot, and what would help.
@@ -71,15 +106,21 @@ impl FileSystem {
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
         let modules = Path::new("/lib/modules").join(release);
         let helper = format!("mount.{}", self.kind);
-        let has_helper = ["/sbin", "/usr/sbin"].iter().any(|folder| Path::new(folder).join(&helper).exists());
+        let has_helper =
+            ["/sbin", "/usr/sbin"].iter().any(|folder| Path::new(folder).join(&helper).exists());
         let known = read(Path::new("/proc/filesystems"));
         let modules = read(&modules.join("modules.dep")) + &read(&modules.join("modules.builtin"));
         if can_mount(self.kind, &known, &modules, has_helper) {
             return Ok(());
         }
-        let text = format!("{}: this kernel has neither this file system nor a module for it, and {helper} is not there", self.name);
+        let text = format!(
+            "{}: this kernel has neither this file system nor a module for it, and {helper} is not \
+            there",
+            self.name
+        );
         Err(Error::refused(text).then(format!(
-            "nothing was changed; `apt-get install {}` or a kernel with it helps, or another file system (raidloom check)",
+            "nothing was changed; `apt-get install {}` or a kernel with it helps, or another file \
+            system (raidloom check)",
             self.package
         )))
     }
@@ -98,11 +139,17 @@ impl FileSystem {
     /// As [`FileSystem::make`].
     pub fn make_with(&self, device: &Path, options: Option<&str>) -> Result<(), Error> {
         if let Some(found) = holds(device)? {
-            return Err(Error::refused(format!("{}: it holds something already: {found}", device.display())));
+            return Err(Error::refused(format!(
+                "{}: it holds something already: {found}",
+                device.display()
+            )));
         }
         self.check_mountable()?;
         let mut command = Command::new(self.maker[0]);
-        command.args(&self.maker[1..]).args(options.into_iter().flat_map(str::split_ascii_whitespace)).arg(device);
+        command
+            .args(&self.maker[1..])
+            .args(options.into_iter().flat_map(str::split_ascii_whitespace))
+            .arg(device);
         run(&mut command, self.package)
     }
 
@@ -112,25 +159,32 @@ impl FileSystem {
     /// What `mount` says.
     pub fn mount(&self, device: &Path, point: &Path, options: Option<&str>) -> Result<(), Error> {
         let mut command = Command::new("mount");
-        command.args(["-t", self.kind]).args(options.map(|options| format!("-o{options}"))).arg("--").arg(device).arg(point);
+        command
+            .args(["-t", self.kind])
+            .args(options.map(|options| format!("-o{options}")))
+            .arg("--")
+            .arg(device)
+            .arg(point);
         run(&mut command, self.package)
     }
 }
 
-/// Whether `mount` finds somebody for a kind of file system: `filesystems` is `/proc/filesystems`, `modules` lists the kernel's
-/// modules, by path. A program that serves it does so through FUSE.
+/// Whether `mount` finds somebody for a kind of file system: `filesystems` is `/proc/filesystems`,
+/// `modules` lists the kernel's modules, by path. A program that serves it does so through FUSE.
 fn can_mount(kind: &str, filesystems: &str, modules: &str, has_helper: bool) -> bool {
     let knows = |kind: &str| {
-        let known = filesystems.lines().any(|line| line.split_whitespace().next_back() == Some(kind));
+        let known =
+            filesystems.lines().any(|line| line.split_whitespace().next_back() == Some(kind));
         let file = format!("/{}.ko", kind.replace("fuseblk", "fuse"));
-        let in_module = |line: &str| line.split(':').next().is_some_and(|path| path.contains(&file));
+        let in_module =
+            |line: &str| line.split(':').next().is_some_and(|path| path.contains(&file));
         known || modules.lines().any(in_module)
     };
     knows(kind) || (has_helper && knows("fuseblk"))
 }
 
-/// Mounts whatever file system is on `device`, an image of a disc included, and says which that is; `options` as `mount -o`
-/// takes them.
+/// Mounts whatever file system is on `device`, an image of a disc included, and says which that is;
+/// `options` as `mount -o` takes them.
 ///
 /// # Errors
 /// What `mount` says.
@@ -139,7 +193,11 @@ pub fn mount_found(device: &Path, point: &Path, options: Option<&str>) -> Result
     command.args(options.map(|options| format!("-o{options}"))).arg("--").arg(device).arg(point);
     run(&mut command, "mount")?;
     // What was mounted last lies on top.
-    let found = system::mounts().into_iter().rev().find(|mount| mount.point == point).map(|mount| mount.kind);
+    let found = system::mounts()
+        .into_iter()
+        .rev()
+        .find(|mount| mount.point == point)
+        .map(|mount| mount.kind);
     Ok(found.unwrap_or_else(|| "a file system".to_owned()))
 }
 
@@ -153,17 +211,22 @@ pub fn holds(device: &Path) -> Result<Option<&'static str>, Error> {
         let size_bytes = io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
         find_signature(&file, size_bytes)
     };
-    look().map_err(|error| Error::from_io(format_args!("{}: looking what it holds", device.display()), &error))
+    look().map_err(|error| {
+        Error::from_io(format_args!("{}: looking what it holds", device.display()), &error)
+    })
 }
 
 /// Where something of this device, or of a partition of it, is mounted.
 #[must_use]
 pub fn points_of(device: &Path) -> Vec<PathBuf> {
     let number = system::block_number(device);
-    let own: Vec<_> = number.into_iter().chain(number.map(system::partitions).unwrap_or_default()).collect();
+    let own: Vec<_> =
+        number.into_iter().chain(number.map(system::partitions).unwrap_or_default()).collect();
     let is_own = |mount: &system::Mount| {
         let source = Path::new(&mount.source);
-        source == device || own.contains(&mount.number) || system::block_number(source).is_some_and(|source| own.contains(&source))
+        source == device
+            || own.contains(&mount.number)
+            || system::block_number(source).is_some_and(|source| own.contains(&source))
     };
     system::mounts().into_iter().filter(is_own).map(|mount| mount.point).collect()
 }
@@ -186,30 +249,34 @@ fn try_unmount(point: &Path) -> Result<(), Error> {
 /// How often a file system may be found busy with what has just been closed on it.
 const BUSY_ATTEMPTS: u32 = 100;
 
-/// Unmounts what is mounted at `point` once nobody uses it any more: a ring lets go of its files some time after it is
-/// closed, and there are programs that have a look at all that is new.
+/// Unmounts what is mounted at `point` once nobody uses it any more: a ring lets go of its files
+/// some time after it is closed, and there are programs that have a look at all that is new.
 ///
 /// # Errors
 /// As [`unmount`], after five seconds.
 pub fn unmount_patiently(point: &Path) -> Result<(), Error> {
     let is_busy = |error: &Error| error.to_string().contains("busy");
     // The last attempt says who it is.
-    patiently(BUSY_ATTEMPTS, || try_unmount(point), is_busy).or_else(|error| if is_busy(&error) { unmount(point) } else { Err(error) })
+    patiently(BUSY_ATTEMPTS, || try_unmount(point), is_busy)
+        .or_else(|error| if is_busy(&error) { unmount(point) } else { Err(error) })
 }
 
-/// Unmounts what is mounted at `point` even where it is in use: then it is out of sight now and ends with its last user. For
-/// what a dead server has left behind, which answers with errors only.
+/// Unmounts what is mounted at `point` even where it is in use: then it is out of sight now and
+/// ends with its last user. For what a dead server has left behind, which answers with errors only.
 ///
 /// # Errors
 /// What `umount` says.
 pub fn unmount_by_force(point: &Path) -> Result<(), Error> {
-    try_unmount(point).or_else(|_| run(Command::new("umount").arg("--lazy").arg("--").arg(point), "mount"))
+    try_unmount(point)
+        .or_else(|_| run(Command::new("umount").arg("--lazy").arg("--").arg(point), "mount"))
 }
 
 fn run(command: &mut Command, package: &str) -> Result<(), Error> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::failed(format!("{name} is not there: apt-get install {package}")),
+        io::ErrorKind::NotFound => {
+            Error::failed(format!("{name} is not there: apt-get install {package}"))
+        }
         _ => Error::from_io(&name, &error),
     })?;
     if output.status.success() {
@@ -217,7 +284,11 @@ fn run(command: &mut Command, package: &str) -> Result<(), Error> {
     }
     let said = [output.stderr, output.stdout].concat();
     let said = String::from_utf8_lossy(&said);
-    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("failed and said nothing");
+    let line = said
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or("failed and said nothing");
     let prefix = format!("{name}: ");
     Err(Error::failed(format!("{prefix}{}", line.strip_prefix(&prefix).unwrap_or(line))))
 }
@@ -245,9 +316,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image");
         File::create(&path).unwrap().set_len(1 << 20).unwrap();
-        let none = FileSystem { name: "none such", maker: &["sh", "-c", "echo made > \"$0\""], kind: "none-such", package: "none" };
+        let none = FileSystem {
+            name: "none such",
+            maker: &["sh", "-c", "echo made > \"$0\""],
+            kind: "none-such",
+            package: "none",
+        };
         let error = none.make(&path).unwrap_err().to_string();
-        assert!(error.contains("neither this file system nor a module") && error.contains("nothing was changed"), "{error}");
+        assert!(
+            error.contains("neither this file system nor a module")
+                && error.contains("nothing was changed"),
+            "{error}"
+        );
         assert_eq!(fs::read(&path).unwrap(), vec![0; 1 << 20], "as it was");
     }
 
@@ -266,7 +346,11 @@ mod tests {
             ("ntfs-3g", "", "kernel/fs/fuse/fuse.ko:\n", true, true),
             ("ntfs-3g", "\text4\n", "", true, false),
         ] {
-            assert_eq!(can_mount(kind, filesystems, modules, has_helper), expected, "{kind} {filesystems:?} {modules:?}");
+            assert_eq!(
+                can_mount(kind, filesystems, modules, has_helper),
+                expected,
+                "{kind} {filesystems:?} {modules:?}"
+            );
         }
     }
 
@@ -278,9 +362,12 @@ mod tests {
 
     #[test]
     fn a_tool_that_is_missing_names_its_package_and_one_that_fails_says_why() {
-        let missing = run(&mut Command::new("mkfs.nothing-of-that-name"), "some-package").unwrap_err();
+        let missing =
+            run(&mut Command::new("mkfs.nothing-of-that-name"), "some-package").unwrap_err();
         assert!(missing.to_string().ends_with("apt-get install some-package"), "{missing}");
-        let failed = run(Command::new("sh").args(["-c", "echo; echo sh: no luck >&2; exit 3"]), "dash").unwrap_err();
+        let failed =
+            run(Command::new("sh").args(["-c", "echo; echo sh: no luck >&2; exit 3"]), "dash")
+                .unwrap_err();
         assert_eq!(failed.to_string(), "sh: no luck");
     }
 

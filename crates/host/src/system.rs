@@ -1,4 +1,5 @@
-//! What the kernel says of mounts, swap and block devices, read from `/proc` and `/sys` and nothing else.
+//! What the kernel says of mounts, swap and block devices, read from `/proc` and `/sys` and nothing
+//! else.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -65,19 +66,26 @@ fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        let octal = after.get(..3).filter(|digits| *first == b'\\' && digits.iter().all(|digit| (b'0'..=b'7').contains(digit)));
+        let octal = after.get(..3).filter(|digits| {
+            *first == b'\\' && digits.iter().all(|digit| (b'0'..=b'7').contains(digit))
+        });
         let Some(digits) = octal else {
             bytes.push(*first);
             rest = after;
             continue;
         };
-        bytes.push(digits.iter().fold(0_u8, |number, digit| number.wrapping_mul(8).wrapping_add(digit - b'0')));
+        bytes.push(
+            digits
+                .iter()
+                .fold(0_u8, |number, digit| number.wrapping_mul(8).wrapping_add(digit - b'0')),
+        );
         rest = &after[3..];
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads the lines of a `mountinfo` (proc(5)): `id parent major:minor root point options … - kind source super-options`.
+/// Reads the lines of a `mountinfo` (proc(5)):
+/// `id parent major:minor root point options … - kind source super-options`.
 pub fn parse_mounts(text: &str) -> Vec<Mount> {
     let line = |line: &str| {
         let (left, right) = line.split_once(" - ")?;
@@ -99,15 +107,23 @@ pub fn mounts() -> Vec<Mount> {
     parse_mounts(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
 }
 
-/// The file system that a path lies on: the deepest mount point above it, and of several on one point the last.
+/// The file system that a path lies on: the deepest mount point above it, and of several on one
+/// point the last.
 pub fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
-    mounts.iter().filter(|mount| path.starts_with(&mount.point)).max_by_key(|mount| mount.point.components().count())
+    mounts
+        .iter()
+        .filter(|mount| path.starts_with(&mount.point))
+        .max_by_key(|mount| mount.point.components().count())
 }
 
 /// Files and devices in use as swap.
 pub fn swaps() -> Vec<PathBuf> {
     let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
-    text.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().next()).map(|path| PathBuf::from(unescape(path))).collect()
+    text.lines()
+        .skip(1)
+        .filter_map(|line| line.split_ascii_whitespace().next())
+        .map(|path| PathBuf::from(unescape(path)))
+        .collect()
 }
 
 /// The folder of a block device below `/sys`.
@@ -125,23 +141,34 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
 
 /// The whole disk that a partition is part of; the device itself when it is no partition.
 pub fn whole_disk(number: DeviceNumber) -> DeviceNumber {
-    let parent = sys_folder(number).filter(|folder| folder.join("partition").exists()).and_then(|folder| number_in(folder.parent()?));
+    let parent = sys_folder(number)
+        .filter(|folder| folder.join("partition").exists())
+        .and_then(|folder| number_in(folder.parent()?));
     parent.unwrap_or(number)
 }
 
 /// The partitions of a disk.
 pub fn partitions(number: DeviceNumber) -> Vec<DeviceNumber> {
     let folders = sys_folder(number).map(|folder| folders_in(&folder)).unwrap_or_default();
-    folders.iter().filter(|folder| folder.join("partition").exists()).filter_map(|folder| number_in(folder)).collect()
+    folders
+        .iter()
+        .filter(|folder| folder.join("partition").exists())
+        .filter_map(|folder| number_in(folder))
+        .collect()
 }
 
 /// Names of the devices that stand on this one (md, dm, bcache).
 pub fn holders(number: DeviceNumber) -> Vec<String> {
-    let folders = sys_folder(number).map(|folder| folders_in(&folder.join("holders"))).unwrap_or_default();
-    folders.iter().filter_map(|folder| Some(folder.file_name()?.to_string_lossy().into_owned())).collect()
+    let folders =
+        sys_folder(number).map(|folder| folders_in(&folder.join("holders"))).unwrap_or_default();
+    folders
+        .iter()
+        .filter_map(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()))
+        .collect()
 }
 
-/// The whole disks that a device stands on, through md, dm and partitions; itself when it stands on nothing.
+/// The whole disks that a device stands on, through md, dm and partitions; itself when it stands on
+/// nothing.
 pub fn disks_below(number: DeviceNumber) -> Vec<DeviceNumber> {
     let below: Vec<DeviceNumber> = sys_folder(number)
         .map(|folder| folders_in(&folder.join("slaves")))
@@ -155,11 +182,14 @@ pub fn disks_below(number: DeviceNumber) -> Vec<DeviceNumber> {
     below.into_iter().flat_map(disks_below).collect()
 }
 
-/// The whole disks under the file system of a path. Empty for a file system without a device (tmpfs, overlay, a network).
+/// The whole disks under the file system of a path. Empty for a file system without a device
+/// (tmpfs, overlay, a network).
 pub fn disks_under(mounts: &[Mount], path: &Path) -> Vec<DeviceNumber> {
     let Some(mount) = mount_of(mounts, path) else { return Vec::new() };
     // btrfs and friends show a number of their own; their source still names a device.
-    let number = sys_folder(mount.number).map(|_| mount.number).or_else(|| block_number(Path::new(&mount.source)));
+    let number = sys_folder(mount.number)
+        .map(|_| mount.number)
+        .or_else(|| block_number(Path::new(&mount.source)));
     number.map(disks_below).unwrap_or_default()
 }
 
@@ -175,9 +205,11 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Whether it stands on `file`, whose real path is `real`. A name counts only where nothing better is known.
+    /// Whether it stands on `file`, whose real path is `real`. A name counts only where nothing
+    /// better is known.
     pub fn is_over(&self, file: &Identity, real: &Path) -> bool {
-        // A block device has one number and any number of nodes: the node that the kernel has open says nothing of others.
+        // A block device has one number and any number of nodes: the node that the kernel has open
+        // says nothing of others.
         if let (Identity::BlockDevice(_), named) = (file, Identity::of(&self.backing)) {
             return named == *file;
         }
@@ -195,7 +227,8 @@ pub fn loops() -> Vec<Loop> {
         let device = Path::new("/dev").join(folder.file_name()?);
         Some(Loop { device, backing: PathBuf::from(backing.trim_end_matches('\n')), file: None })
     };
-    let mut loops: Vec<Loop> = folders_in(Path::new("/sys/block")).iter().filter_map(backed).collect();
+    let mut loops: Vec<Loop> =
+        folders_in(Path::new("/sys/block")).iter().filter_map(backed).collect();
     if !loops.is_empty() {
         let known = export::loop_device::backing_files();
         for found in &mut loops {
@@ -212,7 +245,8 @@ pub fn queue_setting(number: DeviceNumber, setting: &str) -> Option<String> {
     Some(fs::read_to_string(folder.join(setting)).ok()?.trim().to_owned())
 }
 
-/// The process that holds a lock on an open file, as `/proc/locks` tells: `n: FLOCK ADVISORY WRITE pid major:minor:inode …`.
+/// The process that holds a lock on an open file, as `/proc/locks` tells:
+/// `n: FLOCK ADVISORY WRITE pid major:minor:inode …`.
 pub fn lock_holder(file: &fs::File) -> Option<u32> {
     let data = file.metadata().ok()?;
     let inode = data.ino().to_string();
@@ -222,15 +256,22 @@ pub fn lock_holder(file: &fs::File) -> Option<u32> {
     locks.lines().find_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let (place, number) = fields.get(5)?.rsplit_once(':')?;
-        // A lock that is waited for has `->` in front, which moves the fields: it is not the holder's.
-        (place == device && number == inode && fields.get(1) != Some(&"->")).then(|| fields[4].parse().ok())?
+        // A lock that is waited for has `->` in front, which moves the fields: it is not the
+        // holder's.
+        (place == device && number == inode && fields.get(1) != Some(&"->"))
+            .then(|| fields[4].parse().ok())?
     })
 }
 
-/// Who else has locked a range of an open file, as QEMU locks the images that it runs on: the process, where the lock says it.
-/// `None` where nobody has; an outer `Some` with nothing in it is a lock that belongs to an open file and not to a process.
+/// Who else has locked a range of an open file, as QEMU locks the images that it runs on: the
+/// process, where the lock says it. `None` where nobody has; an outer `Some` with nothing in it is
+/// a lock that belongs to an open file and not to a process.
 pub fn range_lock_holder(data: &fs::Metadata) -> Option<Option<u32>> {
-    range_lock_in(&fs::read_to_string("/proc/locks").ok()?, DeviceNumber::from_raw(data.dev()), data.ino())
+    range_lock_in(
+        &fs::read_to_string("/proc/locks").ok()?,
+        DeviceNumber::from_raw(data.dev()),
+        data.ino(),
+    )
 }
 
 fn range_lock_in(locks: &str, device: DeviceNumber, inode: u64) -> Option<Option<u32>> {
@@ -249,7 +290,8 @@ mod tests {
     #[test]
     fn mountinfo_is_read_with_its_escapes_and_optional_fields() {
         let text = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n\
-                    30 27 8:17 /sub /mnt/with\\040blank rw,nosuid shared:4 master:7 - xfs /dev/sd\\134x rw,noquota\n\
+                    30 27 8:17 /sub /mnt/with\\040blank rw,nosuid shared:4 master:7 - xfs \
+                    /dev/sd\\134x rw,noquota\n\
                     broken line\n";
         let mounts = parse_mounts(text);
         assert_eq!(mounts.len(), 2);
@@ -268,12 +310,17 @@ mod tests {
                     3: -> POSIX  ADVISORY  WRITE 12 fe:00:67 0 EOF\n\
                     broken\n";
         let holder = |inode| range_lock_in(text, DeviceNumber { major: 254, minor: 0 }, inode);
-        assert_eq!([64, 65, 66, 67, 6].map(holder), [Some(Some(9368)), Some(None), None, None, None]);
+        assert_eq!(
+            [64, 65, 66, 67, 6].map(holder),
+            [Some(Some(9368)), Some(None), None, None, None]
+        );
     }
 
     #[test]
     fn of_two_mounts_on_one_point_the_later_one_counts() {
-        let mounts = parse_mounts("1 0 8:1 / /mnt rw - ext4 /dev/sda1 rw\n2 0 8:2 / /mnt rw - xfs /dev/sda2 rw\n");
+        let mounts = parse_mounts(
+            "1 0 8:1 / /mnt rw - ext4 /dev/sda1 rw\n2 0 8:2 / /mnt rw - xfs /dev/sda2 rw\n",
+        );
         assert_eq!(mount_of(&mounts, Path::new("/mnt/x")).unwrap().kind, "xfs");
     }
 }

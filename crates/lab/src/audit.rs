@@ -1,5 +1,5 @@
-//! The facts that a suite's audit judges: what the devices under a target and the machine have done so far, from `/proc` and from
-//! the counters of our own stacks.
+//! The facts that a suite's audit judges: what the devices under a target and the machine have done
+//! so far, from `/proc` and from the counters of our own stacks.
 //!
 //! ```text
 //!   folder ── its file system ── block device ── /proc/diskstats ┐
@@ -42,29 +42,37 @@ pub struct TargetMeter {
     copies: f64,
     /// Whether figures depend on the machine at all.
     machine: bool,
-    /// Processor time of the readings themselves, which is no part of what lies between two of them.
+    /// Processor time of the readings themselves, which is no part of what lies between two of
+    /// them.
     reading_cpu: Duration,
 }
 
 impl TargetMeter {
-    /// For a folder: the block device under its file system is counted, and nothing where there is none (tmpfs, a network).
+    /// For a folder: the block device under its file system is counted, and nothing where there is
+    /// none (tmpfs, a network).
     #[must_use]
     pub fn folder(folder: &Path) -> TargetMeter {
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let mounts = system::mounts();
         let number = system::mount_of(&mounts, &folder).and_then(|mount| {
             // btrfs and friends show a number of their own; their source still names a device.
-            system::sys_folder(mount.number).map(|_| mount.number).or_else(|| system::block_number(Path::new(&mount.source)))
+            system::sys_folder(mount.number)
+                .map(|_| mount.number)
+                .or_else(|| system::block_number(Path::new(&mount.source)))
         });
         TargetMeter::new(Source::Devices(number.into_iter().collect()))
     }
 
-    /// For a stack of this layout: its leaves count exactly, but for those that a cache keeps its copies on, and each byte is
-    /// written as often as the levels say.
+    /// For a stack of this layout: its leaves count exactly, but for those that a cache keeps its
+    /// copies on, and each byte is written as often as the levels say.
     #[must_use]
     pub fn stack(layout: &Node, stack: &Stack) -> TargetMeter {
-        let counters = audited::without_stores(layout, &stack.members, |member| member.counters.clone());
-        TargetMeter { copies: audited::copies(layout), ..TargetMeter::new(Source::Leaves(counters)) }
+        let counters =
+            audited::without_stores(layout, &stack.members, |member| member.counters.clone());
+        TargetMeter {
+            copies: audited::copies(layout),
+            ..TargetMeter::new(Source::Leaves(counters))
+        }
     }
 
     /// For whatever is counted elsewhere.
@@ -74,7 +82,13 @@ impl TargetMeter {
     }
 
     fn new(source: Source) -> TargetMeter {
-        TargetMeter { source, kernel: KernelThreads::default(), copies: 1.0, machine: true, reading_cpu: Duration::ZERO }
+        TargetMeter {
+            source,
+            kernel: KernelThreads::default(),
+            copies: 1.0,
+            machine: true,
+            reading_cpu: Duration::ZERO,
+        }
     }
 
     /// The same for modelled time, which takes no notice of the machine.
@@ -87,7 +101,9 @@ impl TargetMeter {
     fn moved(&self) -> Option<Traffic> {
         match &self.source {
             Source::Devices(devices) if devices.is_empty() => None,
-            Source::Devices(devices) => device_traffic(&fs::read_to_string("/proc/diskstats").ok()?, devices),
+            Source::Devices(devices) => {
+                device_traffic(&fs::read_to_string("/proc/diskstats").ok()?, devices)
+            }
             Source::Leaves(counters) => Some(sum(counters.iter().map(|counters| counters.read()))),
         }
     }
@@ -104,7 +120,9 @@ impl Meter for TargetMeter {
             moved: self.moved(),
             own_cpu: Some(begun.saturating_sub(self.reading_cpu)),
             machine: fs::read_to_string("/proc/stat").ok().and_then(|text| machine(&text)),
-            io_pressure: fs::read_to_string("/proc/pressure/io").ok().and_then(|text| pressure(&text)),
+            io_pressure: fs::read_to_string("/proc/pressure/io")
+                .ok()
+                .and_then(|text| pressure(&text)),
         };
         self.reading_cpu += own_cpu().saturating_sub(begun);
         reading
@@ -133,7 +151,9 @@ fn device_traffic(text: &str, devices: &[DeviceNumber]) -> Option<Traffic> {
     for line in text.lines() {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let number = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
-        let here = devices.iter().any(|device| (number(0), number(1)) == (Some(device.major.into()), Some(device.minor.into())));
+        let here = devices.iter().any(|device| {
+            (number(0), number(1)) == (Some(device.major.into()), Some(device.minor.into()))
+        });
         if here {
             found += 1;
             let one = Traffic {
@@ -155,27 +175,37 @@ fn own_cpu() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// The first line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal …`, in ticks.
+/// The first line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal …`, in
+/// ticks.
 pub(crate) fn machine(text: &str) -> Option<Machine> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks: Vec<u64> = line.split_ascii_whitespace().take(8).map(|number| number.parse().unwrap_or(0)).collect();
+    let ticks: Vec<u64> =
+        line.split_ascii_whitespace().take(8).map(|number| number.parse().unwrap_or(0)).collect();
     let [user, nice, system, idle, iowait, irq, softirq, stolen] = ticks[..] else { return None };
     let rate = rustix::param::clock_ticks_per_second().max(1);
     let time = |ticks: u64| Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / rate));
     let busy = user + nice + system + irq + softirq;
-    Some(Machine { total: time(busy + idle + iowait + stolen), busy: time(busy), stolen: time(stolen), tick: time(1) })
+    Some(Machine {
+        total: time(busy + idle + iowait + stolen),
+        busy: time(busy),
+        stolen: time(stolen),
+        tick: time(1),
+    })
 }
 
-/// The time in which some task waited: `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, in microseconds.
+/// The time in which some task waited: `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, in
+/// microseconds.
 fn pressure(text: &str) -> Option<Duration> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     let total = line.split_ascii_whitespace().find_map(|field| field.strip_prefix("total="))?;
     total.parse().ok().map(Duration::from_micros)
 }
 
-/// Processor time of the kernel's own threads, which work for whoever writes: writeback, loop devices, journals, md.
+/// Processor time of the kernel's own threads, which work for whoever writes: writeback, loop
+/// devices, journals, md.
 ///
-/// Threads come and go. What one did counts from the moment it was first seen; the last moments of one that ends are lost.
+/// Threads come and go. What one did counts from the moment it was first seen; the last moments of
+/// one that ends are lost.
 #[derive(Debug, Default)]
 struct KernelThreads {
     seen: HashMap<u32, Duration>,
@@ -184,7 +214,8 @@ struct KernelThreads {
 }
 
 impl KernelThreads {
-    /// `None` where the kernel's threads cannot be seen: in a container with a process space of its own.
+    /// `None` where the kernel's threads cannot be seen: in a container with a process space of its
+    /// own.
     fn read(&mut self) -> Option<Duration> {
         let now = kernel_threads()?;
         for (thread, time) in &now {
@@ -209,15 +240,20 @@ fn kernel_threads() -> Option<HashMap<u32, Duration>> {
     }
     let mut threads = HashMap::new();
     for entry in fs::read_dir("/proc").ok()?.flatten() {
-        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok())
+        else {
+            continue;
+        };
         // A thread may end between any two of these reads.
         let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
-        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(1));
+        let parent =
+            stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(1));
         if parent != Some(KTHREADD) {
             continue;
         }
         let Ok(text) = fs::read_to_string(entry.path().join("schedstat")) else { continue };
-        let time = text.split_ascii_whitespace().next().and_then(|nanoseconds| nanoseconds.parse().ok());
+        let time =
+            text.split_ascii_whitespace().next().and_then(|nanoseconds| nanoseconds.parse().ok());
         threads.extend(time.map(|nanoseconds| (process, Duration::from_nanos(nanoseconds))));
     }
     Some(threads)
@@ -227,17 +263,24 @@ fn kernel_threads() -> Option<HashMap<u32, Duration>> {
 mod tests {
     use super::*;
 
-    const DISKSTATS: &str =
-        "   7       0 loop0 12 0 96 3 40 2 2048 9 0 8 12 0 0 0 0 0 0\n 254       0 vda 5 1 16 1 2 1 24 1 0 1 2 0 0 0 0 0 0\n";
+    const DISKSTATS: &str = "   7       0 loop0 12 0 96 3 40 2 2048 9 0 8 12 0 0 0 0 0 0\n \
+        254       0 vda 5 1 16 1 2 1 24 1 0 1 2 0 0 0 0 0 0\n";
 
     #[test]
     fn bytes_of_the_named_devices_are_summed() {
         let number = |major, minor| DeviceNumber { major, minor };
         let one = device_traffic(DISKSTATS, &[number(7, 0)]).unwrap();
-        assert_eq!((one.reads, one.read_bytes, one.writes, one.written_bytes), (12, 96 * 512, 40, 2048 * 512));
+        assert_eq!(
+            (one.reads, one.read_bytes, one.writes, one.written_bytes),
+            (12, 96 * 512, 40, 2048 * 512)
+        );
         let both = device_traffic(DISKSTATS, &[number(7, 0), number(254, 0)]).unwrap();
         assert_eq!((both.read_bytes, both.written_bytes), (112 * 512, 2072 * 512));
-        assert_eq!(device_traffic(DISKSTATS, &[number(8, 0)]), None, "a device that is not there is not zero");
+        assert_eq!(
+            device_traffic(DISKSTATS, &[number(8, 0)]),
+            None,
+            "a device that is not there is not zero"
+        );
     }
 
     #[test]
@@ -250,7 +293,8 @@ mod tests {
 
     #[test]
     fn pressure_is_the_time_in_which_some_task_waited() {
-        let text = "some avg10=0.00 avg60=0.10 avg300=0.00 total=1234567\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+        let text = "some avg10=0.00 avg60=0.10 avg300=0.00 total=1234567\nfull avg10=0.00 \
+            avg60=0.00 avg300=0.00 total=7\n";
         assert_eq!(pressure(text), Some(Duration::from_micros(1_234_567)));
         assert_eq!(pressure(""), None);
     }
@@ -264,6 +308,9 @@ mod tests {
             word = std::hint::black_box(word.wrapping_mul(6_364_136_223_846_793_005));
         }
         let after = meter.read();
-        assert!(after.own_cpu > before.own_cpu && after.kernel_cpu >= before.kernel_cpu, "{before:?} {after:?}");
+        assert!(
+            after.own_cpu > before.own_cpu && after.kernel_cpu >= before.kernel_cpu,
+            "{before:?} {after:?}"
+        );
     }
 }

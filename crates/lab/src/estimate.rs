@@ -1,9 +1,10 @@
 //! How long a run still takes, as a range.
 //!
-//! For each kind of step (preparing on one clock, one workload on one clock) the past durations are kept. What is left is
-//! the sum of the medians of the steps left; the range is that sum ± 2·√(Σ 2.2·MAD²), where 2.2 = 1.4826² turns a median
-//! absolute deviation into a variance as for a normal distribution. Until a kind has run once, the plan's own figure stands
-//! in for it and the whole is called rough.
+//! For each kind of step (preparing on one clock, one workload on one clock) the past durations are
+//! kept. What is left is the sum of the medians of the steps left; the range is that sum ± 2·√(Σ
+//! 2.2·MAD²), where 2.2 = 1.4826² turns a median absolute deviation into a variance as for a normal
+//! distribution. Until a kind has run once, the plan's own figure stands in for it and the whole is
+//! called rough.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -40,14 +41,22 @@ fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
-    if sorted.len().is_multiple_of(2) { f64::midpoint(sorted[middle - 1], sorted[middle]) } else { sorted[middle] }
+    if sorted.len().is_multiple_of(2) {
+        f64::midpoint(sorted[middle - 1], sorted[middle])
+    } else {
+        sorted[middle]
+    }
 }
 
 impl Estimate {
     /// Adds one step that will have to be done and, by the plan, takes `planned`.
     pub(crate) fn plan(&mut self, kind: Kind, planned: Duration) {
         let steps = self.kinds.entry(kind);
-        let steps = steps.or_insert(Steps { left: 0, planned_seconds: planned.as_secs_f64(), seen_seconds: Vec::new() });
+        let steps = steps.or_insert(Steps {
+            left: 0,
+            planned_seconds: planned.as_secs_f64(),
+            seen_seconds: Vec::new(),
+        });
         steps.left += 1;
     }
 
@@ -70,12 +79,14 @@ impl Estimate {
                 continue;
             }
             let middle = median(&steps.seen_seconds);
-            let deviations: Vec<f64> = steps.seen_seconds.iter().map(|seconds| (seconds - middle).abs()).collect();
+            let deviations: Vec<f64> =
+                steps.seen_seconds.iter().map(|seconds| (seconds - middle).abs()).collect();
             sum += left * middle;
             variance += left * 2.2 * median(&deviations).powi(2);
         }
         let rough = unseen > 0.1 * sum;
-        // The plan's figures know nothing of preparing, reading back and slow machines: half to double.
+        // The plan's figures know nothing of preparing, reading back and slow machines: half to
+        // double.
         let spread = 2.0 * f64::sqrt(variance);
         let (low, high) = ((sum - spread - unseen * 0.5).max(0.0), sum + spread + unseen);
         TimeLeft { low: Duration::from_secs_f64(low), high: Duration::from_secs_f64(high), rough }
@@ -114,7 +125,8 @@ mod tests {
         let spread = 2.0 * 22.0_f64.sqrt();
         let left = estimate.left();
         assert!(
-            (left.low.as_secs_f64() - (20.0 - spread)).abs() < 1e-6 && (left.high.as_secs_f64() - (20.0 + spread)).abs() < 1e-6,
+            (left.low.as_secs_f64() - (20.0 - spread)).abs() < 1e-6
+                && (left.high.as_secs_f64() - (20.0 + spread)).abs() < 1e-6,
             "{left:?}"
         );
         assert!(!left.rough);
@@ -130,6 +142,9 @@ mod tests {
         assert_eq!(estimate.left().high, Duration::from_millis(10_001));
         estimate.done(Kind(0), SECOND);
         estimate.done(Kind(1), SECOND);
-        assert_eq!(estimate.left(), TimeLeft { low: Duration::ZERO, high: Duration::ZERO, rough: false });
+        assert_eq!(
+            estimate.left(),
+            TimeLeft { low: Duration::ZERO, high: Duration::ZERO, rough: false }
+        );
     }
 }

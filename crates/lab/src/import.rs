@@ -6,13 +6,17 @@
 //!                                                    ──> the folder of a run: report and compare read it like any other
 //! ```
 //!
-//! Nothing is known of the order in which such figures were taken, so every trial is flagged: they were not interleaved.
+//! Nothing is known of the order in which such figures were taken, so every trial is flagged: they
+//! were not interleaved.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bench::format::{self, Imported};
-use results::{Axis, Clock, Configuration, Fact, Host, IMPORTED, Plan, Run, Trial, Workload, cell_id, configuration_id};
+use results::{
+    Axis, Clock, Configuration, Fact, Host, IMPORTED, Plan, Run, Trial, Workload, cell_id,
+    configuration_id,
+};
 
 use host::{Error, facts};
 
@@ -24,8 +28,8 @@ const MARGIN: f64 = 0.02;
 /// A configuration of a result file that was read.
 #[derive(Clone, Debug)]
 pub struct ImportedFile {
-    /// What it is called in the report: the file's name without its ending, with its part of the file where that has several,
-    /// made unique.
+    /// What it is called in the report: the file's name without its ending, with its part of the
+    /// file where that has several, made unique.
     pub label: String,
     /// Where it lies.
     pub path: PathBuf,
@@ -36,17 +40,26 @@ pub struct ImportedFile {
 /// Reads result files.
 ///
 /// # Errors
-/// A usage error with the file's name: it cannot be read, is in no format that is known, or is damaged.
+/// A usage error with the file's name: it cannot be read, is in no format that is known, or is
+/// damaged.
 pub fn read_files(paths: &[PathBuf]) -> Result<Vec<ImportedFile>, Error> {
     let mut files: Vec<ImportedFile> = Vec::new();
     for path in paths {
         let at = |text: String| Error::usage(format!("{}: {text}", path.display()));
         let bytes = std::fs::read(path).map_err(|error| at(format!("reading it: {error}")))?;
         let imported = format::import(&decoded(&bytes)).map_err(at)?;
-        let stem = path.file_stem().map_or_else(|| "-".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let stem = path
+            .file_stem()
+            .map_or_else(|| "-".to_owned(), |stem| stem.to_string_lossy().into_owned());
         for imported in imported {
-            let name = imported.part.as_ref().map_or_else(|| stem.clone(), |part| format!("{stem}: {part}"));
-            let same = files.iter().filter(|file| file.label == name || file.label.starts_with(&format!("{name} #"))).count();
+            let name = imported
+                .part
+                .as_ref()
+                .map_or_else(|| stem.clone(), |part| format!("{stem}: {part}"));
+            let same = files
+                .iter()
+                .filter(|file| file.label == name || file.label.starts_with(&format!("{name} #")))
+                .count();
             let label = if same == 0 { name } else { format!("{name} #{}", same + 1) };
             files.push(ImportedFile { label, path: path.clone(), imported });
         }
@@ -56,7 +69,9 @@ pub fn read_files(paths: &[PathBuf]) -> Result<Vec<ImportedFile>, Error> {
 
 /// Bytes as text: UTF-8, or UTF-16 as Windows programs save it, told by its mark.
 fn decoded(bytes: &[u8]) -> String {
-    let words = |from: fn([u8; 2]) -> u16| bytes[2..].as_chunks::<2>().0.iter().map(|pair| from(*pair)).collect::<Vec<u16>>();
+    let words = |from: fn([u8; 2]) -> u16| {
+        bytes[2..].as_chunks::<2>().0.iter().map(|pair| from(*pair)).collect::<Vec<u16>>()
+    };
     match bytes {
         [0xff, 0xfe, ..] => String::from_utf16_lossy(&words(u16::from_le_bytes)),
         [0xfe, 0xff, ..] => String::from_utf16_lossy(&words(u16::from_be_bytes)),
@@ -68,7 +83,12 @@ fn decoded(bytes: &[u8]) -> String {
 #[must_use]
 pub fn run_of(files: &[ImportedFile]) -> Run {
     let settings = |file: &ImportedFile| BTreeMap::from([(SOURCE.to_owned(), file.label.clone())]);
-    let baseline = |clock: Clock| files.iter().find(|file| file.imported.clock == clock).map(|file| configuration_id(&settings(file)));
+    let baseline = |clock: Clock| {
+        files
+            .iter()
+            .find(|file| file.imported.clock == clock)
+            .map(|file| configuration_id(&settings(file)))
+    };
     let configuration = |file: &ImportedFile| Configuration {
         id: configuration_id(&settings(file)),
         settings: settings(file),
@@ -110,7 +130,10 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
         seed: 0,
         blocks: trials.iter().map(|trial| trial.block + 1).max().unwrap_or(1),
         margin: MARGIN,
-        axes: vec![Axis { name: SOURCE.to_owned(), values: files.iter().map(|file| file.label.clone()).collect() }],
+        axes: vec![Axis {
+            name: SOURCE.to_owned(),
+            values: files.iter().map(|file| file.label.clone()).collect(),
+        }],
         configurations: files.iter().map(configuration).collect(),
         workloads,
         suite_settings: BTreeMap::new(),
@@ -118,10 +141,17 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
     let facts = files.iter().flat_map(|file| {
         let own = [("tool".to_owned(), file.imported.tool.clone())];
         let all = own.into_iter().chain(file.imported.facts.iter().cloned());
-        all.map(|(name, value)| Fact { name: format!("{}: {name}", file.label), value, must_match: false })
+        all.map(|(name, value)| Fact {
+            name: format!("{}: {name}", file.label),
+            value,
+            must_match: false,
+        })
     });
     let host = Host { schema: 1, started: facts::now(), facts: facts.collect() };
-    let notes = files.iter().flat_map(|file| file.imported.notes.iter().map(|note| format!("{}: {note}", file.label))).collect();
+    let notes = files
+        .iter()
+        .flat_map(|file| file.imported.notes.iter().map(|note| format!("{}: {note}", file.label)))
+        .collect();
     Run { plan, host, trials, notes }
 }
 
@@ -142,15 +172,21 @@ pub fn write(folder: &Path, run: &Run) -> Result<PathBuf, Error> {
 mod tests {
     use super::*;
 
-    const OLD: &str = "CrystalDiskMark 8.0.4 x64 (C) 2007\n[Read]\n  SEQ    1MiB (Q=  8, T= 1):   194.805 MB/s [    185.8 IOPS] < 42830.02 us>\n  \
+    const OLD: &str = "CrystalDiskMark 8.0.4 x64 (C) 2007\n[Read]\n  SEQ    1MiB (Q=  8, T= 1):   \
+        194.805 MB/s [    185.8 IOPS] < 42830.02 us>\n  \
                        RND    4KiB (Q=  1, T= 1):     0.561 MB/s [    137.0 IOPS] <  7284.09 us>\n";
 
     fn files(folder: &Path) -> Vec<PathBuf> {
         let fio = r#"{"fio version":"fio-3.33","jobs":[{"jobname":"s","groupid":0,"error":0,
             "job options":{"rw":"read","bs":"1m","iodepth":"8","direct":"1"},
             "read":{"total_ios":100,"bw_bytes":389610000,"iops":371.6,"lat_ns":{"mean":2e7,"max":3e7}},"write":{"total_ios":0}}]}"#;
-        let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(OLD.encode_utf16().flat_map(u16::to_le_bytes)).collect();
-        let paths = [("old.txt", OLD.as_bytes().to_vec()), ("new.json", fio.as_bytes().to_vec()), ("old.log", wide)];
+        let wide: Vec<u8> =
+            [0xff, 0xfe].into_iter().chain(OLD.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+        let paths = [
+            ("old.txt", OLD.as_bytes().to_vec()),
+            ("new.json", fio.as_bytes().to_vec()),
+            ("old.log", wide),
+        ];
         paths
             .map(|(name, bytes)| {
                 let path = folder.join(name);
@@ -167,7 +203,8 @@ mod tests {
         let run = run_of(&read_files(&files(folder.path())).unwrap());
         let labels: Vec<_> = run.plan.axes[0].values.iter().map(String::as_str).collect();
         assert_eq!(labels, ["old", "new", "old #2"]);
-        let names: Vec<_> = run.plan.workloads.iter().map(|workload| workload.name.as_str()).collect();
+        let names: Vec<_> =
+            run.plan.workloads.iter().map(|workload| workload.name.as_str()).collect();
         assert_eq!(names, ["crystal: SEQ1M Q8T1 read", "crystal: RND4K Q1T1 read"]);
         let written = write(&folder.path().join("run"), &run).unwrap();
         let back = crate::read(&written).unwrap();
@@ -183,31 +220,55 @@ mod tests {
         assert!((ratio("new") - 2.0).abs() < 1e-9 && (ratio("old #2") - 1.0).abs() < 1e-9);
 
         let error = write(&written, &run).unwrap_err();
-        assert!(error.exit_code() == 2 && error.to_string().contains("holds a run already"), "{error}");
+        assert!(
+            error.exit_code() == 2 && error.to_string().contains("holds a run already"),
+            "{error}"
+        );
     }
 
-    /// Several machines in one bonnie++ CSV are several configurations, one name each; lines of one machine are repeats when
-    /// they were measured alike, and not when the size differs.
+    /// Several machines in one bonnie++ CSV are several configurations, one name each; lines of one
+    /// machine are repeats when they were measured alike, and not when the size differs.
     #[test]
     fn machines_of_one_csv_are_kept_apart() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("all.csv");
         let line = |machine: &str, size: &str, rate: u32| {
-            format!("{machine},{size},1,2,{rate},4,5,6,7,8,9,10,11,12,16,1,2,3,4,5,6,7,8,9,10,11,12\n")
+            format!(
+                "{machine},{size},1,2,{rate},4,5,6,7,8,9,10,11,12,16,1,2,3,4,5,6,7,8,9,10,11,12\n"
+            )
         };
-        let alike = [line("old", "4G", 1000), line("new", "4G", 2000), line("old", "4G", 1002), line("third", "4G", 3000)];
+        let alike = [
+            line("old", "4G", 1000),
+            line("new", "4G", 2000),
+            line("old", "4G", 1002),
+            line("third", "4G", 3000),
+        ];
         std::fs::write(&path, alike.concat()).unwrap();
         let run = run_of(&read_files(std::slice::from_ref(&path)).unwrap());
         assert_eq!(run.plan.axes[0].values, ["all: old", "all: new", "all: third"]);
-        assert_eq!((run.plan.configurations.len(), run.plan.blocks), (3, 2), "only `old` was measured twice");
+        assert_eq!(
+            (run.plan.configurations.len(), run.plan.blocks),
+            (3, 2),
+            "only `old` was measured twice"
+        );
         let written = |source: &str| -> Vec<f64> {
-            let of = run.trials.iter().filter(|trial| trial.settings[SOURCE] == source && trial.workload == "bonnie: block write");
+            let of = run.trials.iter().filter(|trial| {
+                trial.settings[SOURCE] == source && trial.workload == "bonnie: block write"
+            });
             of.map(|trial| trial.metrics["throughput_bytes_per_second"] / 1024.0).collect()
         };
-        assert_eq!((written("all: old"), written("all: new")), (vec![1000.0, 1002.0], vec![2000.0]));
+        assert_eq!(
+            (written("all: old"), written("all: new")),
+            (vec![1000.0, 1002.0], vec![2000.0])
+        );
 
-        std::fs::write(&path, [line("a", "4G", 1), line("a", "8G", 2), line("b", "4G", 3)].concat()).unwrap();
-        let labels: Vec<String> = read_files(&[path]).unwrap().into_iter().map(|file| file.label).collect();
+        std::fs::write(
+            &path,
+            [line("a", "4G", 1), line("a", "8G", 2), line("b", "4G", 3)].concat(),
+        )
+        .unwrap();
+        let labels: Vec<String> =
+            read_files(&[path]).unwrap().into_iter().map(|file| file.label).collect();
         assert_eq!(labels, ["all: a, size 4G", "all: a, size 8G", "all: b"]);
     }
 
@@ -217,7 +278,10 @@ mod tests {
         let path = folder.path().join("notes.txt");
         std::fs::write(&path, "hello").unwrap();
         let error = read_files(std::slice::from_ref(&path)).unwrap_err();
-        assert!(error.exit_code() == 2 && error.to_string().contains("notes.txt: none of the formats"), "{error}");
+        assert!(
+            error.exit_code() == 2 && error.to_string().contains("notes.txt: none of the formats"),
+            "{error}"
+        );
         let error = read_files(&[folder.path().join("gone")]).unwrap_err();
         assert!(error.to_string().contains("gone: reading it"), "{error}");
     }

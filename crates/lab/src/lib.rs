@@ -8,7 +8,8 @@
 //!               journal: undone on any way out                     results::Run  <──────────┘
 //! ```
 //!
-//! A run that was interrupted, at whatever moment, goes on where it was and ends with the same set of trials.
+//! A run that was interrupted, at whatever moment, goes on where it was and ends with the same set
+//! of trials.
 
 pub mod audit;
 mod estimate;
@@ -20,4 +21,7 @@ mod run;
 mod stacks;
 
 pub use estimate::TimeLeft;
-pub use run::{Ended, Observer, Outcome, Progress, RunOptions, ServeWith, Silent, read, resume, serve_cell, start};
+pub use run::{
+    Ended, Observer, Outcome, Progress, RunOptions, ServeWith, Silent, read, resume, serve_cell,
+    start,
+};

@@ -1,13 +1,15 @@
-//! In which order a block's trials run, and which seed each trial gets: all of it follows from the plan's seed.
+//! In which order a block's trials run, and which seed each trial gets: all of it follows from the
+//! plan's seed.
 //!
 //! ```text
 //! block 0:  C  A  D  B      every configuration once, in a fresh random order;
 //! block 1:  A  D  B  C      at each visit all workloads of the plan, in the suite's own order
 //! ```
 //!
-//! A suite runs whole, because its later tests find what its earlier ones left behind, as its users know it; and because
-//! the members' content is then prepared once for a visit. So machine drift is shared out fairly over the configurations,
-//! which are what is compared, and not over the workloads, which are not.
+//! A suite runs whole, because its later tests find what its earlier ones left behind, as its users
+//! know it; and because the members' content is then prepared once for a visit. So machine drift is
+//! shared out fairly over the configurations, which are what is compared, and not over the
+//! workloads, which are not.
 
 use reactor::{Random, derive_seed};
 use results::{Configuration, Plan, cell_id};
@@ -16,18 +18,21 @@ use results::{Configuration, Plan, cell_id};
 #[must_use]
 pub fn visits(plan: &Plan, block: u32) -> Vec<usize> {
     let mut order: Vec<usize> = (0..plan.configurations.len()).collect();
-    Random::with_seed(derive_seed(plan.seed, "order of a block", u64::from(block))).shuffle(&mut order);
+    Random::with_seed(derive_seed(plan.seed, "order of a block", u64::from(block)))
+        .shuffle(&mut order);
     order
 }
 
-/// The seed of the modelled disks of one trial. It depends on the plan's seed, the cell and the block, and on nothing else:
-/// not on the order, not on what ran before, not on whether the run was resumed.
+/// The seed of the modelled disks of one trial. It depends on the plan's seed, the cell and the
+/// block, and on nothing else: not on the order, not on what ran before, not on whether the run was
+/// resumed.
 #[must_use]
 pub fn trial_seed(plan: &Plan, configuration: &Configuration, workload: &str, block: u32) -> u64 {
     derive_seed(plan.seed, &cell_id(&configuration.settings, workload), u64::from(block))
 }
 
-/// The seed of one visit: of where requests go (the suite derives another for each test) and of what the members hold.
+/// The seed of one visit: of where requests go (the suite derives another for each test) and of
+/// what the members hold.
 #[must_use]
 pub fn visit_seed(plan: &Plan, configuration: &Configuration, block: u32) -> u64 {
     derive_seed(plan.seed, &configuration.id, u64::from(block))
@@ -43,7 +48,13 @@ mod tests {
         let configuration = |number: u32| {
             let settings = BTreeMap::from([("chunk".to_owned(), number.to_string())]);
             let id = results::configuration_id(&settings);
-            Configuration { baseline: id.clone(), id, settings, stack: "ram:1MiB".into(), clock: results::Clock::Wall }
+            Configuration {
+                baseline: id.clone(),
+                id,
+                settings,
+                stack: "ram:1MiB".into(),
+                clock: results::Clock::Wall,
+            }
         };
         Plan {
             schema: 1,
@@ -74,7 +85,8 @@ mod tests {
         assert_ne!(visits(&plan(1, 18), 3), visits(&plan(1, 18), 4));
     }
 
-    /// Each of 6 configurations comes first in a sixth of 6000 blocks, within five standard deviations.
+    /// Each of 6 configurations comes first in a sixth of 6000 blocks, within five standard
+    /// deviations.
     #[test]
     fn every_configuration_comes_first_equally_often() {
         let mut first = [0_u32; 6];
@@ -83,7 +95,10 @@ mod tests {
             first[visits(&plan, block)[0]] += 1;
         }
         let deviation = (6000.0_f64 * (1.0 / 6.0) * (5.0 / 6.0)).sqrt();
-        assert!(first.iter().all(|count| (f64::from(*count) - 1000.0).abs() < 5.0 * deviation), "seed 42: {first:?}");
+        assert!(
+            first.iter().all(|count| (f64::from(*count) - 1000.0).abs() < 5.0 * deviation),
+            "seed 42: {first:?}"
+        );
     }
 
     #[test]

@@ -38,7 +38,8 @@ pub(crate) fn read_lines(path: &Path, bytes: &[u8]) -> Result<Lines, Error> {
         let after = newline.map_or(&[][..], |newline| &rest[newline + 1..]);
         match serde_json::from_slice(line) {
             Ok(trial) if newline.is_some() => lines.trials.push(trial),
-            // A crash may also leave a last line whose blocks were never written: it is no more than a torn one.
+            // A crash may also leave a last line whose blocks were never written: it is no more
+            // than a torn one.
             _ if after.is_empty() => {
                 lines.note = Some(format!(
                     "the torn last line of {} ({} bytes) was dropped; its trial counts as not run",
@@ -49,7 +50,10 @@ pub(crate) fn read_lines(path: &Path, bytes: &[u8]) -> Result<Lines, Error> {
             }
             Ok(_) => unreachable!("a line without its end is the last"),
             Err(error) => {
-                let text = format!("{}:{number}: this line is no trial ({error}); the file was changed or damaged", path.display());
+                let text = format!(
+                    "{}:{number}: this line is no trial ({error}); the file was changed or damaged",
+                    path.display()
+                );
                 return Err(Error::failed(text));
             }
         }
@@ -76,7 +80,13 @@ pub(crate) struct Record {
 impl Record {
     /// Makes an empty record and takes its lock.
     pub(crate) fn create(path: &Path) -> Result<Record, Error> {
-        let file = OpenOptions::new().read(true).append(true).create(true).truncate(false).custom_flags(NO_LINK).open(path);
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .truncate(false)
+            .custom_flags(NO_LINK)
+            .open(path);
         let file = file.map_err(|error| Error::from_io(path.display(), &error))?;
         lock(&file, path)?;
         let length = file.metadata().map_err(|error| Error::from_io(path.display(), &error))?.len();
@@ -86,10 +96,17 @@ impl Record {
         Ok(Record { file, path: path.to_owned(), whole_bytes: 0, under_way: None })
     }
 
-    /// Opens a record to go on with it: takes its lock, reads what is there, and cuts a torn last line off.
+    /// Opens a record to go on with it: takes its lock, reads what is there, and cuts a torn last
+    /// line off.
     pub(crate) fn open(path: &Path) -> Result<(Record, Lines), Error> {
         let failed = |error| Error::from_io(path.display(), &error);
-        let mut file = OpenOptions::new().read(true).append(true).create(true).custom_flags(NO_LINK).open(path).map_err(failed)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .custom_flags(NO_LINK)
+            .open(path)
+            .map_err(failed)?;
         lock(&file, path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
@@ -97,11 +114,15 @@ impl Record {
         if lines.note.is_some() {
             file.set_len(lines.whole_bytes).and_then(|()| file.sync_data()).map_err(failed)?;
         }
-        Ok((Record { file, path: path.to_owned(), whole_bytes: lines.whole_bytes, under_way: None }, lines))
+        Ok((
+            Record { file, path: path.to_owned(), whole_bytes: lines.whole_bytes, under_way: None },
+            lines,
+        ))
     }
 
-    /// Appends one trial in one write and starts to sync it; [`Record::settle`] waits for that. When the write fails (a full
-    /// disk), the half line is taken back, so that what is there stays whole.
+    /// Appends one trial in one write and starts to sync it; [`Record::settle`] waits for that.
+    /// When the write fails (a full disk), the half line is taken back, so that what is there stays
+    /// whole.
     ///
     /// Only a modelled trial may run meanwhile: it takes no notice of what the machine does.
     pub(crate) fn append(&mut self, trial: &Trial) -> Result<(), Error> {
@@ -121,7 +142,9 @@ impl Record {
     /// Waits until every line is on stable storage.
     pub(crate) fn settle(&mut self) -> Result<(), Error> {
         let Some((sync, bytes)) = self.under_way.take() else { return Ok(()) };
-        let synced = sync.join().unwrap_or_else(|_| Err(io::Error::other("the thread that syncs has panicked")));
+        let synced = sync
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that syncs has panicked")));
         synced.map_err(|error| self.take_back(&error))?;
         self.whole_bytes += bytes;
         Ok(())
@@ -145,10 +168,16 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            let holder = host::system::lock_holder(file).map_or(String::new(), |process| format!(" (process {process})"));
-            Err(Error::refused(format!("{}: the run is going on in another process{holder}; wait for it or stop it first", path.display())))
+            let holder = host::system::lock_holder(file)
+                .map_or(String::new(), |process| format!(" (process {process})"));
+            Err(Error::refused(format!(
+                "{}: the run is going on in another process{holder}; wait for it or stop it first",
+                path.display()
+            )))
         }
-        Err(TryLockError::Error(error)) => Err(Error::from_io(format!("locking {}", path.display()), &error)),
+        Err(TryLockError::Error(error)) => {
+            Err(Error::from_io(format!("locking {}", path.display()), &error))
+        }
     }
 }
 
@@ -167,7 +196,10 @@ mod tests {
             block,
             order: 3,
             clock: results::Clock::Virtual,
-            metrics: BTreeMap::from([("throughput_bytes_per_second".into(), 0.1 + f64::from(block))]),
+            metrics: BTreeMap::from([(
+                "throughput_bytes_per_second".into(),
+                0.1 + f64::from(block),
+            )]),
             members: vec![results::MemberTraffic { read_bytes: 512, written_bytes: 0 }],
             flags: Vec::new(),
         }
@@ -201,7 +233,11 @@ mod tests {
             fs::write(path(&folder), &whole[..length]).unwrap();
             let kept = length / line;
             let read = read_lines(&path(&folder), &whole[..length]).unwrap();
-            assert_eq!((read.trials.len(), read.note.is_some()), (kept, !length.is_multiple_of(line)), "torn after {length} bytes");
+            assert_eq!(
+                (read.trials.len(), read.note.is_some()),
+                (kept, !length.is_multiple_of(line)),
+                "torn after {length} bytes"
+            );
             // Each of these costs several fsyncs.
             if !length.is_multiple_of(31) && length < whole.len() - 2 {
                 continue;
@@ -210,8 +246,18 @@ mod tests {
             assert_eq!(lines.trials.len(), kept);
             record.append(&trial(9)).unwrap();
             drop(record);
-            let blocks: Vec<u32> = Record::open(&path(&folder)).unwrap().1.trials.iter().map(|trial| trial.block).collect();
-            assert_eq!(blocks, (0..kept as u32).chain([9]).collect::<Vec<_>>(), "torn after {length} bytes");
+            let blocks: Vec<u32> = Record::open(&path(&folder))
+                .unwrap()
+                .1
+                .trials
+                .iter()
+                .map(|trial| trial.block)
+                .collect();
+            assert_eq!(
+                blocks,
+                (0..kept as u32).chain([9]).collect::<Vec<_>>(),
+                "torn after {length} bytes"
+            );
         }
     }
 
@@ -232,7 +278,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let record = Record::create(&path(&folder)).unwrap();
         let error = Record::open(&path(&folder)).unwrap_err();
-        assert!(error.exit_code() == 4 && error.to_string().contains("going on in another process"), "{error}");
+        assert!(
+            error.exit_code() == 4 && error.to_string().contains("going on in another process"),
+            "{error}"
+        );
         drop(record);
         Record::open(&path(&folder)).unwrap();
     }

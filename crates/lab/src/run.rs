@@ -12,9 +12,10 @@
 //!          attached/            where file systems of cells are mounted, only while it goes on
 //! ```
 //!
-//! A trial on modelled disks has a fresh stack on a fresh virtual clock and depends on nothing but the plan's seed, its cell
-//! and its block. On the wall clock, a visit of a configuration opens the stack once, and each suite prepares its content
-//! once before its tests; trials that a resumed run finds recorded are not repeated.
+//! A trial on modelled disks has a fresh stack on a fresh virtual clock and depends on nothing but
+//! the plan's seed, its cell and its block. On the wall clock, a visit of a configuration opens the
+//! stack once, and each suite prepares its content once before its tests; trials that a resumed run
+//! finds recorded are not repeated.
 
 mod attached;
 pub(crate) mod audited;
@@ -45,14 +46,15 @@ pub use serve::serve_cell;
 /// What a run needs besides its plan.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// The run's folder, which must be empty or not there; `raidloom-runs/TIME-NAME` without it. Not for resuming.
+    /// The run's folder, which must be empty or not there; `raidloom-runs/TIME-NAME` without it.
+    /// Not for resuming.
     pub output: Option<PathBuf>,
     /// What the user has agreed to overwrite.
     pub consent: Consent,
     /// Resume although the machine has changed.
     pub allow_change: bool,
-    /// The program that serves a stack to the kernel, by calling [`serve_cell`]. Without it no configuration has a file system:
-    /// the trials of those that should have one say so.
+    /// The program that serves a stack to the kernel, by calling [`serve_cell`]. Without it no
+    /// configuration has a file system: the trials of those that should have one say so.
     pub serve_with: Option<ServeWith>,
 }
 
@@ -124,13 +126,19 @@ impl Observer for Silent {}
 /// Starts a run. `stop` ends it at the next chance in a state that can be resumed.
 ///
 /// # Errors
-/// A usage error or a refusal before anything is written; otherwise what failed. When no trial was recorded, the folder is
-/// gone again; when there were, the message says how to go on.
-pub fn start(resolved: &Resolved, options: &RunOptions, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+/// A usage error or a refusal before anything is written; otherwise what failed. When no trial was
+/// recorded, the folder is gone again; when there were, the message says how to go on.
+pub fn start(
+    resolved: &Resolved,
+    options: &RunOptions,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
     let plan = &resolved.plan;
     let members = Members::of(plan)?;
     let folder = options.output.clone().unwrap_or_else(|| folder::by_default(&plan.name));
-    let folder = std::path::absolute(&folder).map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    let folder = std::path::absolute(&folder)
+        .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
     let guard = Guard::new(options.consent.clone()).protecting(&folder);
     members.check(&guard)?;
     guard.refuse_stray_consent()?;
@@ -147,7 +155,8 @@ pub fn start(resolved: &Resolved, options: &RunOptions, stop: &AtomicBool, obser
         folder::write_whole(&folder, HOST, &folder::json(&host))?;
         folder::write_plan(&folder, resolved.text.as_bytes(), plan)?;
         let mut execution =
-            Execution::new(plan, &folder, &guard, record, Vec::new(), host.started, stop).serving_with(options.serve_with.as_ref());
+            Execution::new(plan, &folder, &guard, record, Vec::new(), host.started, stop)
+                .serving_with(options.serve_with.as_ref());
         let ended = execution.run(&members, observer);
         recorded = execution.finished();
         ended
@@ -162,23 +171,34 @@ pub fn start(resolved: &Resolved, options: &RunOptions, stop: &AtomicBool, obser
 /// Goes on with an interrupted run: same seed, same order, the trials that are missing.
 ///
 /// # Errors
-/// A usage error when the folder holds no run or the machine has changed; a refusal when another process works on it;
-/// otherwise what failed, with the command that goes on.
-pub fn resume(folder: &Path, options: &RunOptions, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<Outcome, Error> {
-    let folder = std::path::absolute(folder).map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+/// A usage error when the folder holds no run or the machine has changed; a refusal when another
+/// process works on it; otherwise what failed, with the command that goes on.
+pub fn resume(
+    folder: &Path,
+    options: &RunOptions,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
+    let folder = std::path::absolute(folder)
+        .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
     let plan = folder::read_plan(&folder)?;
     let (said_edited, meant_edited) = folder::edited(&folder)?;
     if meant_edited {
         return Err(Error::usage(format!(
-            "{}: it was edited after the run had begun, and trials of two plans would stand in one run; put it back as it was, or start \
+            "{}: it was edited after the run had begun, and trials of two plans would stand in one \
+            run; put it back as it was, or start \
              a new run with another plan file",
             folder.join(PLAN).display()
         )));
     }
     // The lock comes before anything is undone: another process may be at work.
     let (record, lines) = Record::open(&folder.join(TRIALS))?;
-    let edited = said_edited
-        .then(|| format!("{PLAN_TEXT} was edited after the run had begun; the run goes on with the plan that it began with ({PLAN})"));
+    let edited = said_edited.then(|| {
+        format!(
+            "{PLAN_TEXT} was edited after the run had begun; the run goes on with the \
+            plan that it began with ({PLAN})"
+        )
+    });
     let notes = lines.note.into_iter().chain(edited).chain(journal::undo_left_behind(&folder));
     for note in notes {
         folder::add_note(&folder, &note)?;
@@ -196,9 +216,11 @@ pub fn resume(folder: &Path, options: &RunOptions, stop: &AtomicBool, observer: 
         return Err(facts::changed_error(&changes));
     }
     let mut execution =
-        Execution::new(&plan, &folder, &guard, record, lines.trials, before.started, stop).serving_with(options.serve_with.as_ref());
+        Execution::new(&plan, &folder, &guard, record, lines.trials, before.started, stop)
+            .serving_with(options.serve_with.as_ref());
     if !changes.is_empty() {
-        let text = format!("the machine had changed when the run was resumed: {}", changes.join("; "));
+        let text =
+            format!("the machine had changed when the run was resumed: {}", changes.join("; "));
         folder::add_note(&folder, &text)?;
         observer.note(&text);
         execution.flag_all(text);
@@ -209,15 +231,21 @@ pub fn resume(folder: &Path, options: &RunOptions, stop: &AtomicBool, observer: 
 }
 
 fn outcome(folder: &Path, ended: Result<Ended, Error>) -> Result<Outcome, Error> {
-    let ended = ended.map_err(|error| error.then(format!("the run can go on with: raidloom run --resume {}", folder.display())))?;
+    let ended = ended.map_err(|error| {
+        error.then(format!("the run can go on with: raidloom run --resume {}", folder.display()))
+    })?;
     Ok(Outcome { folder: folder.to_owned(), ended, run: read(folder)? })
 }
 
-/// Writes a run that was not executed here into a folder that is empty or not there; returns the folder.
+/// Writes a run that was not executed here into a folder that is empty or not there; returns the
+/// folder.
 pub(crate) fn write_imported(folder: &Path, run: &Run) -> Result<PathBuf, Error> {
-    let folder = std::path::absolute(folder).map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
+    let folder = std::path::absolute(folder)
+        .map_err(|error| Error::usage(format!("{}: {error}", folder.display())))?;
     folder::make(&folder)?;
-    let line = |trial: &Trial| format!("{}\n", serde_json::to_string(trial).expect("a trial is plain data"));
+    let line = |trial: &Trial| {
+        format!("{}\n", serde_json::to_string(trial).expect("a trial is plain data"))
+    };
     let trials: String = run.trials.iter().map(line).collect();
     folder::write_whole(&folder, HOST, &folder::json(&run.host))?;
     folder::write_whole(&folder, TRIALS, trials.as_bytes())?;
@@ -243,10 +271,17 @@ pub fn read(folder: &Path) -> Result<Run, Error> {
         Err(error) => return Err(Error::from_io(path.display(), &error)),
     };
     let lines = record::read_lines(&path, &bytes)?;
-    let mut notes: Vec<String> = std::fs::read_to_string(folder.join(NOTES)).unwrap_or_default().lines().map(str::to_owned).collect();
+    let mut notes: Vec<String> = std::fs::read_to_string(folder.join(NOTES))
+        .unwrap_or_default()
+        .lines()
+        .map(str::to_owned)
+        .collect();
     notes.extend(lines.note);
     if folder::edited(folder)?.1 {
-        notes.push(format!("{PLAN} was edited after the run had begun: its trials may be of another plan than the one that is shown"));
+        notes.push(format!(
+            "{PLAN} was edited after the run had begun: its trials may be of \
+            another plan than the one that is shown"
+        ));
     }
     Ok(Run { plan, host, trials: lines.trials, notes })
 }

@@ -1,4 +1,5 @@
-//! What the lab does with stack text beyond building it: trying a stack out without touching what it stands on.
+//! What the lab does with stack text beyond building it: trying a stack out without touching what
+//! it stands on.
 
 use std::fs::File;
 use std::path::Path;
@@ -19,8 +20,15 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
 pub(crate) fn parse(text: &str) -> Result<Node, Error> {
     stack::parse(text).map_err(|error| {
         let hint = error.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
-        let found = if error.found.is_empty() { "the text ends".to_owned() } else { format!("found `{}`", error.found) };
-        Error::usage(format!("stack text `{text}`, byte {}: {found}, expected {}{hint}", error.position, error.expected))
+        let found = if error.found.is_empty() {
+            "the text ends".to_owned()
+        } else {
+            format!("found `{}`", error.found)
+        };
+        Error::usage(format!(
+            "stack text `{text}`, byte {}: {found}, expected {}{hint}",
+            error.position, error.expected
+        ))
     })
 }
 
@@ -34,8 +42,8 @@ pub(crate) fn has_model(node: &Node) -> bool {
     node.leaves().iter().any(|leaf| matches!(leaf, Node::Leaf { scheme, .. } if scheme == "model"))
 }
 
-/// What the stack's device would be, found by building it with a `null:` of the same size in the place of every file and
-/// device, so that nothing is opened.
+/// What the stack's device would be, found by building it with a `null:` of the same size in the
+/// place of every file and device, so that nothing is opened.
 ///
 /// # Errors
 /// What is wrong with the layout, or a file or device that is not there.
@@ -50,8 +58,15 @@ pub(crate) fn dry(node: &Node) -> Result<Info, Error> {
         };
         Ok(Node::leaf("null", size_text(size_bytes)))
     })?;
-    let context = stack::BuildContext { files: &NoFiles, seed: 0, read_only: false, create_bytes: None, emulate: true };
-    let stack = stack::build(&stand_in, &context).map_err(|error| Error::usage(error.to_string()))?;
+    let context = stack::BuildContext {
+        files: &NoFiles,
+        seed: 0,
+        read_only: false,
+        create_bytes: None,
+        emulate: true,
+    };
+    let stack =
+        stack::build(&stand_in, &context).map_err(|error| Error::usage(error.to_string()))?;
     Ok(stack.device.info().clone())
 }
 
@@ -60,6 +75,9 @@ struct NoFiles;
 
 impl stack::OpenFiles for NoFiles {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, block::Error> {
-        Err(block::Error::new(block::ErrorKind::Refused, format!("{}: a stack that is only tried out opens nothing", path.display())))
+        Err(block::Error::new(
+            block::ErrorKind::Refused,
+            format!("{}: a stack that is only tried out opens nothing", path.display()),
+        ))
     }
 }

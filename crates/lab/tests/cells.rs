@@ -1,4 +1,5 @@
-//! Cells with file systems: suites in folders of stacks that are served to the kernel, and what is left behind: nothing.
+//! Cells with file systems: suites in folders of stacks that are served to the kernel, and what is
+//! left behind: nothing.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
@@ -40,7 +41,8 @@ runs = 2
 blocks = 2
 "#;
 
-/// The process that serves stacks is this test's own program: it runs nothing but the test of this name.
+/// The process that serves stacks is this test's own program: it runs nothing but the test of this
+/// name.
 fn serve_with() -> ServeWith {
     let arguments = ["--exact", "serve", "--nocapture", "--quiet"].map(str::to_owned).to_vec();
     ServeWith { program: std::env::current_exe().unwrap(), arguments }
@@ -49,7 +51,9 @@ fn serve_with() -> ServeWith {
 /// In a process whose standard input is a socket, this serves; otherwise it does nothing.
 #[test]
 fn serve() {
-    if rustix::net::sockopt::socket_type(std::io::stdin()).is_ok() && std::env::args().any(|argument| argument == "--quiet") {
+    if rustix::net::sockopt::socket_type(std::io::stdin()).is_ok()
+        && std::env::args().any(|argument| argument == "--quiet")
+    {
         lab::serve_cell().unwrap();
     }
 }
@@ -83,11 +87,20 @@ impl Place {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         assert!(!mounts.contains(&own), "mounts were left behind: {mounts}");
         for entry in fs::read_dir("/sys/block").unwrap() {
-            let backing = fs::read_to_string(entry.unwrap().path().join("loop/backing_file")).unwrap_or_default();
+            let backing = fs::read_to_string(entry.unwrap().path().join("loop/backing_file"))
+                .unwrap_or_default();
             assert!(!backing.contains(&own), "a loop device was left behind over {backing}");
         }
-        let files: Vec<_> = fs::read_dir(self.run()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        assert!(!files.iter().any(|name| ["attached", "members", "cleanup.jsonl"].contains(&name.as_str())), "{files:?}");
+        let files: Vec<_> = fs::read_dir(self.run())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        assert!(
+            !files
+                .iter()
+                .any(|name| ["attached", "members", "cleanup.jsonl"].contains(&name.as_str())),
+            "{files:?}"
+        );
     }
 }
 
@@ -99,7 +112,8 @@ fn never() -> AtomicBool {
     AtomicBool::new(false)
 }
 
-/// Whether this machine lets us mount; elsewhere a skip with its reason, and a failure where it has to be possible.
+/// Whether this machine lets us mount; elsewhere a skip with its reason, and a failure where it has
+/// to be possible.
 fn possible() -> bool {
     let root = rustix::process::geteuid().is_root();
     let there = root && Path::new("/dev/fuse").exists() && Path::new("/dev/loop-control").exists();
@@ -130,22 +144,38 @@ fn suites_run_in_folders_and_what_cannot_be_had_says_why() {
         assert!(trial.metrics["operations_count"] > 0.0 && trial.members.len() == 2, "{trial:?}");
         assert!(!trial.flags.iter().any(|flag| flag.starts_with("not measured")), "{trial:?}");
     }
-    let direct: Vec<&Trial> =
-        of(&run.trials, "defaults").into_iter().filter(|trial| trial.workload == "crystal: SEQ1M Q8T1 write").collect();
+    let direct: Vec<&Trial> = of(&run.trials, "defaults")
+        .into_iter()
+        .filter(|trial| trial.workload == "crystal: SEQ1M Q8T1 write")
+        .collect();
     assert_eq!(direct.len(), 4);
     for trial in direct {
         let ratio = trial.metrics["member_write_ratio"];
-        assert!((0.99..1.2).contains(&ratio), "past the page cache, what was asked for is what was moved: {trial:?}");
+        assert!(
+            (0.99..1.2).contains(&ratio),
+            "past the page cache, what was asked for is what was moved: {trial:?}"
+        );
         assert!(trial.members.iter().all(|member| member.written_bytes >= 4 << 20), "{trial:?}");
     }
-    let cached = of(&run.trials, "defaults").into_iter().filter(|trial| trial.workload == "crystal: RND4K Q32T1 read buffered");
+    let cached = of(&run.trials, "defaults")
+        .into_iter()
+        .filter(|trial| trial.workload == "crystal: RND4K Q32T1 read buffered");
     for trial in cached {
         assert!(trial.flags.iter().any(|flag| flag.starts_with("read from a cache")), "{trial:?}");
     }
     for trial in of(&run.trials, "no-such-option") {
-        assert!(trial.metrics.is_empty() && trial.flags[0].starts_with("not measured: mount: "), "{trial:?}");
+        assert!(
+            trial.metrics.is_empty() && trial.flags[0].starts_with("not measured: mount: "),
+            "{trial:?}"
+        );
     }
-    assert!(run.notes.iter().any(|note| note.contains("not measured here") && note.contains("no-such-option")), "{:?}", run.notes);
+    assert!(
+        run.notes
+            .iter()
+            .any(|note| note.contains("not measured here") && note.contains("no-such-option")),
+        "{:?}",
+        run.notes
+    );
     place.assert_nothing_left_behind();
 }
 
@@ -156,7 +186,8 @@ fn without_a_program_that_serves_nothing_is_mounted_and_all_is_said() {
     let options = RunOptions { serve_with: None, ..options(Some(place.run())) };
     let run = lab::start(&resolved, &options, &never(), &mut Silent).unwrap().run;
     assert_eq!(run.trials.len(), 4 * 11);
-    assert!(run.trials.iter().all(|trial| trial.metrics.is_empty() && trial.flags[0].contains("nothing was named that serves")));
+    assert!(run.trials.iter().all(|trial| trial.metrics.is_empty()
+        && trial.flags[0].contains("nothing was named that serves")));
     place.assert_nothing_left_behind();
 }
 
@@ -189,7 +220,8 @@ fn a_stopped_cell_is_unmounted_and_resumed() {
     place.assert_nothing_left_behind();
 }
 
-/// In a process of its own, this starts the run in the folder that the environment names; otherwise it does nothing.
+/// In a process of its own, this starts the run in the folder that the environment names; otherwise
+/// it does nothing.
 #[test]
 fn child_process() {
     let Some(folder) = std::env::var_os("RAIDLOOM_TEST_PLACE").map(PathBuf::from) else { return };
@@ -207,10 +239,14 @@ fn child(place: &Path) -> Child {
 fn children(parent: u32) -> Vec<i32> {
     let is_child = |process: &i32| {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        let fields = stat.rsplit_once(')').map(|(_, rest)| rest.split_ascii_whitespace().collect::<Vec<_>>());
+        let fields = stat
+            .rsplit_once(')')
+            .map(|(_, rest)| rest.split_ascii_whitespace().collect::<Vec<_>>());
         fields.is_some_and(|fields| fields.get(1) == Some(&parent.to_string().as_str()))
     };
-    let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    let numbers = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
     numbers.filter(is_child).collect()
 }
 
@@ -223,7 +259,8 @@ fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
     }
 }
 
-/// Kills a run once its first trial is recorded; with `both`, the process that serves its stack at the same time.
+/// Kills a run once its first trial is recorded; with `both`, the process that serves its stack at
+/// the same time.
 fn killed(place: &Place, both: bool) {
     let mut run = child(place.0.path());
     let record = place.run().join("trials.jsonl");
@@ -232,7 +269,10 @@ fn killed(place: &Place, both: bool) {
     assert!(!servers.is_empty(), "nothing serves");
     if both {
         for server in &servers {
-            let _ = rustix::process::kill_process(rustix::process::Pid::from_raw(*server).unwrap(), rustix::process::Signal::KILL);
+            let _ = rustix::process::kill_process(
+                rustix::process::Pid::from_raw(*server).unwrap(),
+                rustix::process::Signal::KILL,
+            );
         }
     }
     run.kill().unwrap();
@@ -240,8 +280,9 @@ fn killed(place: &Place, both: bool) {
     wait_until("the server has ended", || {
         servers.iter().all(|server| {
             // Nobody may be left to wait for it: a zombie has ended.
-            fs::read_to_string(format!("/proc/{server}/stat"))
-                .map_or(true, |stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')))
+            fs::read_to_string(format!("/proc/{server}/stat")).map_or(true, |stat| {
+                stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z'))
+            })
         })
     });
 }
@@ -255,7 +296,10 @@ fn a_killed_run_is_unmounted_by_its_server_and_can_be_resumed() {
     let place = Place::new(PLAN);
     killed(&place, false);
     let own = place.0.path().to_string_lossy().into_owned();
-    assert!(!fs::read_to_string("/proc/self/mountinfo").unwrap().contains(&own), "the server took its mounts away");
+    assert!(
+        !fs::read_to_string("/proc/self/mountinfo").unwrap().contains(&own),
+        "the server took its mounts away"
+    );
     let resumed = lab::resume(&place.run(), &options(None), &never(), &mut Silent).unwrap();
     assert_eq!(resumed.run.trials.len(), 2 * 11 * 2);
     place.assert_nothing_left_behind();
@@ -270,7 +314,10 @@ fn what_a_killed_run_and_its_killed_server_left_is_undone_by_the_next_start_besi
     let place = Place::new(PLAN);
     killed(&place, true);
     let own = place.0.path().to_string_lossy().into_owned();
-    assert!(fs::read_to_string("/proc/self/mountinfo").unwrap().contains(&own), "something has to be left for the next start");
+    assert!(
+        fs::read_to_string("/proc/self/mountinfo").unwrap().contains(&own),
+        "something has to be left for the next start"
+    );
     let mut overrides: Vec<String> = ONE.map(str::to_owned).to_vec();
     overrides.push("trials.blocks=1".to_owned());
     let resolved = lab::plan::load(&place.plan(), &overrides).unwrap();

@@ -1,6 +1,6 @@
-//! What each suite's check is worth: stacks of `fault(...)` that flip bits, lose writes and send them elsewhere without a
-//! word, and the suites that have to notice. All of it in memory, on the virtual clock. (bonnie and copy work on files: their
-//! own tests damage those.)
+//! What each suite's check is worth: stacks of `fault(...)` that flip bits, lose writes and send
+//! them elsewhere without a word, and the suites that have to notice. All of it in memory, on the
+//! virtual clock. (bonnie and copy work on files: their own tests damage those.)
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
@@ -22,16 +22,26 @@ impl OpenFiles for NoFiles {
     }
 }
 
-/// Runs a suite on a stack in which every request takes 100 microseconds, and something more happens to some of them.
+/// Runs a suite on a stack in which every request takes 100 microseconds, and something more
+/// happens to some of them.
 fn run(suite: &'static Suite, said: &[(&str, Value)], mishap: &str) -> Result<(), Error> {
-    let context = BuildContext { files: &NoFiles, seed: 1, read_only: false, create_bytes: None, emulate: true };
-    let stack = stack::parse_and_build(&format!("fault(seed=3, delay=100us, {mishap}ram:2MiB)"), &context).unwrap();
+    let context = BuildContext {
+        files: &NoFiles,
+        seed: 1,
+        read_only: false,
+        create_bytes: None,
+        emulate: true,
+    };
+    let stack =
+        stack::parse_and_build(&format!("fault(seed=3, delay=100us, {mishap}ram:2MiB)"), &context)
+            .unwrap();
     let mut settings = suite.defaults();
     for (name, value) in said {
         settings.set(suite, name, value.clone()).unwrap();
     }
     let reactor = Reactor::virtual_clock();
-    let (stop, ticker, mut meter, mut observer) = (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+    let (stop, ticker, mut meter, mut observer) =
+        (AtomicBool::new(false), Ticker::new(), Blind, Silent);
     let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
     (suite.run)(Target::Device(&*stack.device), &settings, &mut session)
 }
@@ -42,20 +52,42 @@ fn every_suite_on_a_device_finds_flipped_bits_and_lost_and_misdirected_writes() 
     let suites: [(&Suite, Vec<(&str, Value)>); 6] = [
         (&devtest::SUITE, vec![quick("time_per_test")]),
         (&devtest::SUITE, vec![quick("time_per_test"), ("verify", Value::word("full"))]),
-        (&crystal::SUITE, vec![quick("time"), ("profile", Value::word("real")), ("access", Value::word("direct"))]),
         (
             &crystal::SUITE,
-            vec![quick("time"), ("profile", Value::word("real")), ("access", Value::word("direct")), ("verify", Value::word("full"))],
+            vec![
+                quick("time"),
+                ("profile", Value::word("real")),
+                ("access", Value::word("direct")),
+            ],
+        ),
+        (
+            &crystal::SUITE,
+            vec![
+                quick("time"),
+                ("profile", Value::word("real")),
+                ("access", Value::word("direct")),
+                ("verify", Value::word("full")),
+            ],
         ),
         (&depth::SUITE, vec![quick("time"), ("depth_max", Value::Count(4))]),
-        (&depth::SUITE, vec![quick("time"), ("depth_max", Value::Count(4)), ("way", Value::word("both"))]),
+        (
+            &depth::SUITE,
+            vec![quick("time"), ("depth_max", Value::Count(4)), ("way", Value::word("both"))],
+        ),
     ];
     for (suite, said) in &suites {
-        run(suite, said, "").unwrap_or_else(|error| panic!("{} {said:?} finds fault with what is right: {error}", suite.name));
-        for mishap in ["read_flip=0.5", "write_flip=0.5", "write_lost=0.5", "write_misdirected=0.5"] {
+        run(suite, said, "").unwrap_or_else(|error| {
+            panic!("{} {said:?} finds fault with what is right: {error}", suite.name)
+        });
+        for mishap in ["read_flip=0.5", "write_flip=0.5", "write_lost=0.5", "write_misdirected=0.5"]
+        {
             match run(suite, said, &format!("{mishap}, ")) {
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
-                    assert!(error.to_string().contains("wrong data at offset "), "{} {mishap}: {error}", suite.name);
+                    assert!(
+                        error.to_string().contains("wrong data at offset "),
+                        "{} {mishap}: {error}",
+                        suite.name
+                    );
                 }
                 other => panic!("{} {said:?} with {mishap}: {other:?}", suite.name),
             }
@@ -63,7 +95,8 @@ fn every_suite_on_a_device_finds_flipped_bits_and_lost_and_misdirected_writes() 
     }
 }
 
-/// "Where one byte is written all over, lost and misdirected writes look right": bits are found all the same.
+/// "Where one byte is written all over, lost and misdirected writes look right": bits are found all
+/// the same.
 #[test]
 fn one_byte_all_over_shows_flipped_bits_and_cannot_show_lost_writes() {
     let said = [
@@ -73,7 +106,11 @@ fn one_byte_all_over_shows_flipped_bits_and_cannot_show_lost_writes() {
         ("data", Value::word("zero")),
     ];
     for mishap in ["read_flip=0.3, ", "write_flip=0.1, "] {
-        assert_eq!(run(&crystal::SUITE, &said, mishap).unwrap_err().kind(), ErrorKind::Corrupt, "{mishap}");
+        assert_eq!(
+            run(&crystal::SUITE, &said, mishap).unwrap_err().kind(),
+            ErrorKind::Corrupt,
+            "{mishap}"
+        );
     }
     run(&crystal::SUITE, &said, "write_lost=0.1, ").unwrap();
 }

@@ -16,7 +16,8 @@ use lab::{Ended, Observer, Outcome, Progress, RunOptions, Silent, TimeLeft};
 use reactor::Random;
 use results::{Clock, Plan, Trial};
 
-/// Memory, real files and nothing at all, in trials of a few requests. `@DIR@` holds a folder of the second set's files.
+/// Memory, real files and nothing at all, in trials of a few requests. `@DIR@` holds a folder of
+/// the second set's files.
 const PLAN: &str = r#"schema = 1
 name = "A test, of runs"
 [members.memory]
@@ -51,7 +52,8 @@ impl Place {
     fn new() -> Place {
         let place = Place { folder: tempfile::tempdir().unwrap() };
         fs::create_dir(place.elsewhere()).unwrap();
-        fs::write(place.plan(), PLAN.replace("@DIR@", &place.elsewhere().display().to_string())).unwrap();
+        fs::write(place.plan(), PLAN.replace("@DIR@", &place.elsewhere().display().to_string()))
+            .unwrap();
         place
     }
 
@@ -67,7 +69,12 @@ impl Place {
         self.folder.path().join("runs/run")
     }
 
-    fn start(&self, overrides: &[&str], stop: &AtomicBool, observer: &mut dyn Observer) -> Result<Outcome, host::Error> {
+    fn start(
+        &self,
+        overrides: &[&str],
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, host::Error> {
         let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
         let resolved = lab::plan::load(&self.plan(), &overrides)?;
         lab::start(&resolved, &options(Some(self.run())), stop, observer)
@@ -79,7 +86,10 @@ impl Place {
 
     /// Names of what is in the run's folder.
     fn files(&self) -> BTreeSet<String> {
-        fs::read_dir(self.run()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        fs::read_dir(self.run())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
     }
 
     #[track_caller]
@@ -99,7 +109,8 @@ fn never() -> AtomicBool {
 }
 
 fn set(trials: &[Trial]) -> Vec<(String, u32, u32)> {
-    let mut set: Vec<_> = trials.iter().map(|trial| (trial.cell.clone(), trial.block, trial.order)).collect();
+    let mut set: Vec<_> =
+        trials.iter().map(|trial| (trial.cell.clone(), trial.block, trial.order)).collect();
     set.sort();
     set
 }
@@ -127,23 +138,34 @@ fn a_run_records_every_trial_in_its_order_and_leaves_nothing_behind() {
     let run = &outcome.run;
     assert_eq!(set(&run.trials), expected(&run.plan));
     assert_eq!(run.trials.len(), 9 * 3 * 3);
-    let orders: Vec<(u32, u32)> = run.trials.iter().map(|trial| (trial.block, trial.order)).collect();
+    let orders: Vec<(u32, u32)> =
+        run.trials.iter().map(|trial| (trial.block, trial.order)).collect();
     assert!(orders.is_sorted(), "trials are recorded in the order of the plan");
     for trial in &run.trials {
         assert!(trial.metrics["throughput_bytes_per_second"] > 0.0, "{trial:?}");
         assert_eq!(trial.clock, Clock::Wall);
         let stripes = trial.settings["level"] == "raid0";
         assert_eq!(trial.members.len(), if stripes { 2 } else { 1 });
-        let moved: u64 = trial.members.iter().map(|member| member.read_bytes + member.written_bytes).sum();
+        let moved: u64 =
+            trial.members.iter().map(|member| member.read_bytes + member.written_bytes).sum();
         let requests = trial.metrics["operations_count"];
         assert!(requests == 8.0 && moved >= 8 * 512, "{trial:?}");
         if trial.workload == "sequential read at start 65536" {
             let read: Vec<u64> = trial.members.iter().map(|member| member.read_bytes).collect();
-            assert_eq!(read, if stripes { vec![4 * 65536; 2] } else { vec![8 * 65536] }, "a stripe shares its reads out");
+            assert_eq!(
+                read,
+                if stripes { vec![4 * 65536; 2] } else { vec![8 * 65536] },
+                "a stripe shares its reads out"
+            );
         }
     }
     place.assert_nothing_left_behind();
-    assert_eq!(place.files(), ["host.json", "plan.resolved.json", "plan.sums.json", "plan.toml", "trials.jsonl"].map(String::from).into());
+    assert_eq!(
+        place.files(),
+        ["host.json", "plan.resolved.json", "plan.sums.json", "plan.toml", "trials.jsonl"]
+            .map(String::from)
+            .into()
+    );
     assert!(!run.host.facts.is_empty());
     assert_eq!(run.notes, Vec::<String>::new());
     assert_eq!(lab::read(&place.run()).unwrap(), *run);
@@ -173,11 +195,20 @@ fn a_stopped_run_is_resumed_to_the_same_set() {
         place.assert_nothing_left_behind();
         let first = fs::read(place.run().join("trials.jsonl")).unwrap();
         let resumed = place.resume().unwrap();
-        assert_eq!((resumed.ended, set(&resumed.run.trials)), (Ended::Complete, expected(&resumed.run.plan)));
-        assert!(fs::read(place.run().join("trials.jsonl")).unwrap().starts_with(&first), "what was recorded stays as it was");
+        assert_eq!(
+            (resumed.ended, set(&resumed.run.trials)),
+            (Ended::Complete, expected(&resumed.run.plan))
+        );
+        assert!(
+            fs::read(place.run().join("trials.jsonl")).unwrap().starts_with(&first),
+            "what was recorded stays as it was"
+        );
         place.assert_nothing_left_behind();
         let again = place.resume().unwrap();
-        assert_eq!(again.run.trials, resumed.run.trials, "a complete run has nothing to go on with");
+        assert_eq!(
+            again.run.trials, resumed.run.trials,
+            "a complete run has nothing to go on with"
+        );
     }
 }
 
@@ -191,7 +222,8 @@ fn a_run_that_is_stopped_at_once_can_be_resumed() {
     assert_eq!(set(&resumed.run.trials), expected(&resumed.run.plan));
 }
 
-/// In a process of its own, this starts or resumes the run in the folder that the environment names; otherwise it does nothing.
+/// In a process of its own, this starts or resumes the run in the folder that the environment
+/// names; otherwise it does nothing.
 #[test]
 fn child_process() {
     let Some(folder) = std::env::var_os("RAIDLOOM_TEST_PLACE").map(PathBuf::from) else { return };
@@ -214,7 +246,8 @@ fn child(place: &Path) -> Child {
 /// "`kill -9` at any moment of a run followed by `--resume` ends with the same set of trials."
 #[test]
 fn a_run_killed_at_random_moments_ends_with_the_same_set() {
-    let seed = std::env::var("RAIDLOOM_TEST_SEED").map_or_else(|_| u64::from(std::process::id()), |seed| seed.parse().unwrap());
+    let seed = std::env::var("RAIDLOOM_TEST_SEED")
+        .map_or_else(|_| u64::from(std::process::id()), |seed| seed.parse().unwrap());
     let mut random = Random::with_seed(seed);
     let place = Place::new();
     let record = place.run().join("trials.jsonl");
@@ -222,13 +255,15 @@ fn a_run_killed_at_random_moments_ends_with_the_same_set() {
     let (mut kills, mut done) = (0, false);
     while !done {
         let mut child = child(place.folder.path());
-        // Some children are killed on their way to the first trial, others when they have recorded a few.
+        // Some children are killed on their way to the first trial, others when they have recorded
+        // a few.
         let enough = recorded_bytes() + random.u64(0..6000);
         let mut patience = random.u32(0..400);
         loop {
             if let Some(status) = child.try_wait().unwrap() {
                 let mut text = String::new();
-                std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut text).unwrap();
+                std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut text)
+                    .unwrap();
                 assert!(status.success(), "seed {seed}, after {kills} kills: {text}");
                 done = true;
                 break;
@@ -272,7 +307,11 @@ struct SmallDisk(PathBuf);
 impl SmallDisk {
     fn mount(point: PathBuf) -> Option<SmallDisk> {
         fs::create_dir_all(&point).unwrap();
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "none"]).arg(&point).stderr(Stdio::null()).status();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=1m", "none"])
+            .arg(&point)
+            .stderr(Stdio::null())
+            .status();
         if mounted.is_ok_and(|status| status.success()) {
             return Some(SmallDisk(point));
         }
@@ -312,11 +351,21 @@ fn a_disk_that_fills_up_ends_the_run_resumable_and_without_a_half_line() {
     );
     let error = error.unwrap_err();
     let text = error.to_string();
-    assert!(error.exit_code() == 1 && text.contains("No space left") && text.contains("raidloom run --resume"), "{text}");
+    assert!(
+        error.exit_code() == 1
+            && text.contains("No space left")
+            && text.contains("raidloom run --resume"),
+        "{text}"
+    );
     let bytes = fs::read(place.run().join("trials.jsonl")).unwrap();
     assert_eq!(bytes.last(), Some(&b'\n'), "a half line stayed");
     let before = lab::read(&place.run()).unwrap();
-    assert!(before.trials.len() >= 5 && before.notes.is_empty(), "{} trials, {:?}", before.trials.len(), before.notes);
+    assert!(
+        before.trials.len() >= 5 && before.notes.is_empty(),
+        "{} trials, {:?}",
+        before.trials.len(),
+        before.notes
+    );
     assert!(place.resume().is_err(), "the disk is still full");
     fs::remove_file(&filler).unwrap();
     let run = place.resume().unwrap().run;
@@ -341,7 +390,10 @@ fn two_processes_cannot_write_one_run() {
     let mut intruder = Intruder(&place, Vec::new());
     place.start(&["trials.blocks=1"], &never(), &mut intruder).unwrap();
     let error = &intruder.1[0];
-    assert!(error.exit_code() == 4 && error.to_string().contains("going on in another process"), "{error}");
+    assert!(
+        error.exit_code() == 4 && error.to_string().contains("going on in another process"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -366,7 +418,11 @@ fn a_member_file_that_raidloom_did_not_make_is_never_overwritten() {
     let error = place.start(&[], &never(), &mut Silent).unwrap_err();
     assert!(error.exit_code() == 4 && error.to_string().contains("it exists already"), "{error}");
     assert_eq!(fs::read_to_string(&theirs).unwrap(), "theirs");
-    assert_eq!(fs::read_dir(place.elsewhere()).unwrap().count(), 1, "what was made before the refusal is gone");
+    assert_eq!(
+        fs::read_dir(place.elsewhere()).unwrap().count(),
+        1,
+        "what was made before the refusal is gone"
+    );
     assert!(!place.run().exists(), "a run of which nothing came leaves no folder");
 }
 
@@ -377,10 +433,17 @@ fn members_with_a_signature_are_refused_before_anything_is_written() {
     let mut bytes = vec![0; 1 << 20];
     bytes[..4].copy_from_slice(b"XFSB");
     fs::write(&image, &bytes).unwrap();
-    let plan = fs::read_to_string(place.plan()).unwrap().replacen("\"ram:1MiB\"", &format!("\"{}\"", image.display()), 1);
+    let plan = fs::read_to_string(place.plan()).unwrap().replacen(
+        "\"ram:1MiB\"",
+        &format!("\"{}\"", image.display()),
+        1,
+    );
     fs::write(place.plan(), plan).unwrap();
     let error = place.start(&[], &never(), &mut Silent).unwrap_err();
-    assert!(error.exit_code() == 4 && error.to_string().contains("it carries a signature: XFS"), "{error}");
+    assert!(
+        error.exit_code() == 4 && error.to_string().contains("it carries a signature: XFS"),
+        "{error}"
+    );
     assert!(!place.run().exists());
     assert!(fs::read(&image).unwrap() == bytes);
 }
@@ -396,12 +459,24 @@ fn a_changed_machine_is_refused_or_flagged() {
     assert!(text.contains(&kernel));
     fs::write(&host, text.replace(&kernel, "2.4.20")).unwrap();
     let error = place.resume().unwrap_err();
-    assert!(error.exit_code() == 2 && error.to_string().contains(&format!("was Linux 2.4.20, is Linux {kernel}")), "{error}");
-    assert_eq!(lab::read(&place.run()).unwrap().trials.len(), 5, "a refused resume changes nothing");
+    assert!(
+        error.exit_code() == 2
+            && error.to_string().contains(&format!("was Linux 2.4.20, is Linux {kernel}")),
+        "{error}"
+    );
+    assert_eq!(
+        lab::read(&place.run()).unwrap().trials.len(),
+        5,
+        "a refused resume changes nothing"
+    );
     let options = RunOptions { allow_change: true, ..options(None) };
     let run = lab::resume(&place.run(), &options, &never(), &mut Silent).unwrap().run;
     assert_eq!(set(&run.trials), expected(&run.plan));
-    let flagged = run.trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag.contains("the machine had changed"))).count();
+    let flagged = run
+        .trials
+        .iter()
+        .filter(|trial| trial.flags.iter().any(|flag| flag.contains("the machine had changed")))
+        .count();
     assert_eq!(flagged, run.trials.len() - 5);
 }
 
@@ -410,31 +485,59 @@ fn a_changed_machine_is_refused_or_flagged() {
 fn a_run_does_not_go_on_with_an_edited_plan() {
     let place = Place::new();
     let stop = never();
-    place.start(&["trials.blocks=1", "workload.max_operations=1"], &stop, &mut StopAfter { trials: 2, stop: &stop }).unwrap();
+    place
+        .start(
+            &["trials.blocks=1", "workload.max_operations=1"],
+            &stop,
+            &mut StopAfter { trials: 2, stop: &stop },
+        )
+        .unwrap();
     let resolved = place.run().join("plan.resolved.json");
     let before = fs::read_to_string(&resolved).unwrap();
     let trials = fs::read(place.run().join("trials.jsonl")).unwrap();
     fs::write(&resolved, before.replace("\"blocks\": 1", "\"blocks\": 2")).unwrap();
     assert_ne!(fs::read_to_string(&resolved).unwrap(), before);
     let error = place.resume().unwrap_err();
-    assert!(error.exit_code() == 2 && error.to_string().contains("it was edited after the run had begun"), "{error}");
-    assert_eq!(fs::read(place.run().join("trials.jsonl")).unwrap(), trials, "a refused resume changes nothing");
-    assert!(lab::read(&place.run()).unwrap().notes.iter().any(|note| note.contains("was edited after the run had begun")));
+    assert!(
+        error.exit_code() == 2
+            && error.to_string().contains("it was edited after the run had begun"),
+        "{error}"
+    );
+    assert_eq!(
+        fs::read(place.run().join("trials.jsonl")).unwrap(),
+        trials,
+        "a refused resume changes nothing"
+    );
+    assert!(
+        lab::read(&place.run())
+            .unwrap()
+            .notes
+            .iter()
+            .any(|note| note.contains("was edited after the run had begun"))
+    );
 
     fs::write(&resolved, before).unwrap();
     assert!(!lab::read(&place.run()).unwrap().notes.iter().any(|note| note.contains("was edited")));
     let said = place.run().join("plan.toml");
-    fs::write(&said, fs::read_to_string(&said).unwrap().replace("blocks = 3", "blocks = 4")).unwrap();
+    fs::write(&said, fs::read_to_string(&said).unwrap().replace("blocks = 3", "blocks = 4"))
+        .unwrap();
     let run = place.resume().unwrap().run;
     assert_eq!(run.plan.blocks, 1);
-    let notes = run.notes.iter().filter(|note| note.contains("plan.toml was edited after the run had begun; the run goes on with")).count();
+    let notes = run
+        .notes
+        .iter()
+        .filter(|note| {
+            note.contains("plan.toml was edited after the run had begun; the run goes on with")
+        })
+        .count();
     assert_eq!(notes, 1, "{:?}", run.notes);
 }
 
 #[test]
 fn a_folder_without_a_run_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let resume = |path: &Path| lab::resume(path, &options(None), &never(), &mut Silent).unwrap_err();
+    let resume =
+        |path: &Path| lab::resume(path, &options(None), &never(), &mut Silent).unwrap_err();
     assert!(resume(folder.path()).to_string().contains("holds no run"));
     assert_eq!(resume(&folder.path().join("none")).exit_code(), 2);
     assert!(resume(&folder.path().join("none")).to_string().contains("there is no run at"));
@@ -453,14 +556,18 @@ fn what_a_killed_run_left_behind_is_undone_by_the_next_start_beside_it() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let resolved = lab::plan::load(&place.plan(), &["trials.blocks=1".to_owned(), "workload.max_operations=1".to_owned()]).unwrap();
+    let resolved = lab::plan::load(
+        &place.plan(),
+        &["trials.blocks=1".to_owned(), "workload.max_operations=1".to_owned()],
+    )
+    .unwrap();
     let beside = place.folder.path().join("runs/beside");
     lab::start(&resolved, &options(Some(beside)), &never(), &mut Silent).unwrap();
     place.assert_nothing_left_behind();
 }
 
-/// A folder beside a run that somebody else has made, with a journal that names a file of ours in every detail, and a link in
-/// the place of what is cut to its whole lines.
+/// A folder beside a run that somebody else has made, with a journal that names a file of ours in
+/// every detail, and a link in the place of what is cut to its whole lines.
 #[test]
 fn what_somebody_elses_folder_beside_a_run_names_is_left_alone() {
     if !rustix::process::geteuid().is_root() {
@@ -468,11 +575,16 @@ fn what_somebody_elses_folder_beside_a_run_names_is_left_alone() {
         return;
     }
     let place = Place::new();
-    let (victim, theirs) = (place.folder.path().join("victim"), place.folder.path().join("runs/theirs"));
+    let (victim, theirs) =
+        (place.folder.path().join("victim"), place.folder.path().join("runs/theirs"));
     fs::write(&victim, "{\"half\": ").unwrap();
     let data = fs::metadata(&victim).unwrap();
     fs::create_dir_all(&theirs).unwrap();
-    let line = format!("{{\"made\":\"file\",\"path\":{victim:?},\"device\":{},\"inode\":{}}}\n", data.dev(), data.ino());
+    let line = format!(
+        "{{\"made\":\"file\",\"path\":{victim:?},\"device\":{},\"inode\":{}}}\n",
+        data.dev(),
+        data.ino()
+    );
     fs::write(theirs.join("cleanup.jsonl"), line).unwrap();
     fs::write(theirs.join("plan.resolved.json"), "{}").unwrap();
     std::os::unix::fs::symlink(&victim, theirs.join("trials.jsonl")).unwrap();
@@ -484,7 +596,8 @@ fn what_somebody_elses_folder_beside_a_run_names_is_left_alone() {
     assert!(theirs.join("cleanup.jsonl").exists());
     // Also not as the run that is named.
     fs::copy(place.run().join("plan.resolved.json"), theirs.join("plan.resolved.json")).unwrap();
-    let error = lab::resume(&theirs, &options(None), &never(), &mut Silent).unwrap_err().to_string();
+    let error =
+        lab::resume(&theirs, &options(None), &never(), &mut Silent).unwrap_err().to_string();
     assert!(error.contains("trials.jsonl"), "{error}");
     assert_eq!(fs::read_to_string(&victim).unwrap(), "{\"half\": ");
 }
@@ -515,11 +628,15 @@ fn the_time_left_is_rough_at_first_and_nothing_at_the_end() {
     let mut watcher = Watcher::default();
     place.start(&[], &never(), &mut watcher).unwrap();
     let (first, last) = (watcher.first.unwrap(), watcher.last.unwrap());
-    assert!(first.rough && first.low < first.high && first.high > Duration::from_secs(10), "{first:?}");
+    assert!(
+        first.rough && first.low < first.high && first.high > Duration::from_secs(10),
+        "{first:?}"
+    );
     assert_eq!((last.low, last.high), (Duration::ZERO, Duration::ZERO));
 }
 
-/// "the same seed gives byte-equal `trials.jsonl` metrics for the modelled half, on every run", and after every resume.
+/// "the same seed gives byte-equal `trials.jsonl` metrics for the modelled half, on every run", and
+/// after every resume.
 #[test]
 fn modelled_trials_are_byte_equal_on_every_run_and_after_a_resume() {
     let plan = r#"schema = 1
@@ -543,12 +660,20 @@ blocks = 2
         fs::write(place.plan(), plan).unwrap();
         let stop = never();
         let seed = format!("trials.seed={seed}");
-        let mut outcome = place.start(&[&seed], &stop, &mut StopAfter { trials: stop_after, stop: &stop }).unwrap();
+        let mut outcome = place
+            .start(&[&seed], &stop, &mut StopAfter { trials: stop_after, stop: &stop })
+            .unwrap();
         if outcome.ended == Ended::Interrupted {
             outcome = place.resume().unwrap();
         }
         assert_eq!(set(&outcome.run.trials), expected(&outcome.run.plan));
-        assert!(outcome.run.trials.iter().all(|trial| trial.clock == Clock::Virtual && trial.flags.is_empty()));
+        assert!(
+            outcome
+                .run
+                .trials
+                .iter()
+                .all(|trial| trial.clock == Clock::Virtual && trial.flags.is_empty())
+        );
         fs::read(place.run().join("trials.jsonl")).unwrap()
     };
     let whole = run(42, usize::MAX);

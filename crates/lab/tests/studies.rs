@@ -1,5 +1,5 @@
-//! The plans of `plans/`: each is a good one, and each runs, in the smallest version of itself. What this machine cannot have
-//! is a trial that says why.
+//! The plans of `plans/`: each is a good one, and each runs, in the smallest version of itself.
+//! What this machine cannot have is a trial that says why.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where something unexpected happens")]
 
@@ -17,8 +17,12 @@ fn in_the_workspace() -> PathBuf {
 }
 
 fn plans() -> Vec<PathBuf> {
-    let files = std::fs::read_dir(in_the_workspace().join("plans")).unwrap().map(|entry| entry.unwrap().path());
-    let mut plans: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
+    let files = std::fs::read_dir(in_the_workspace().join("plans"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut plans: Vec<PathBuf> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .collect();
     plans.sort();
     plans
 }
@@ -26,7 +30,9 @@ fn plans() -> Vec<PathBuf> {
 /// In a process whose standard input is a socket, this serves a cell; otherwise it does nothing.
 #[test]
 fn serve() {
-    if rustix::net::sockopt::socket_type(std::io::stdin()).is_ok() && std::env::args().any(|argument| argument == "--quiet") {
+    if rustix::net::sockopt::socket_type(std::io::stdin()).is_ok()
+        && std::env::args().any(|argument| argument == "--quiet")
+    {
         lab::serve_cell().unwrap();
     }
 }
@@ -34,16 +40,23 @@ fn serve() {
 /// Runs a plan of `plans/`, made small.
 fn run(name: &str, overrides: &[&str]) -> Run {
     let plan = in_the_workspace().join("plans").join(name);
-    let overrides: Vec<String> = overrides.iter().map(ToString::to_string).chain(["trials.blocks=1".to_owned()]).collect();
+    let overrides: Vec<String> =
+        overrides.iter().map(ToString::to_string).chain(["trials.blocks=1".to_owned()]).collect();
     let resolved = lab::plan::load(&plan, &overrides).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["--exact", "serve", "--nocapture", "--quiet"].map(str::to_owned).to_vec();
     let serve_with = Some(ServeWith { program: std::env::current_exe().unwrap(), arguments });
-    let options = RunOptions { output: Some(folder.path().join("run")), serve_with, ..RunOptions::default() };
+    let options =
+        RunOptions { output: Some(folder.path().join("run")), serve_with, ..RunOptions::default() };
     let outcome = lab::start(&resolved, &options, &AtomicBool::new(false), &mut Silent).unwrap();
     assert_eq!(outcome.ended, Ended::Complete);
-    let left = std::fs::read_dir(folder.path().join("run")).unwrap().map(|entry| entry.unwrap().file_name());
-    assert!(!left.into_iter().any(|name| name == "attached" || name == "members"), "something was left behind");
+    let left = std::fs::read_dir(folder.path().join("run"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    assert!(
+        !left.into_iter().any(|name| name == "attached" || name == "members"),
+        "something was left behind"
+    );
     let run = outcome.run;
     assert_eq!(run.trials.len(), run.plan.configurations.len() * run.plan.workloads.len());
     for trial in &run.trials {
@@ -59,7 +72,9 @@ fn run(name: &str, overrides: &[&str]) -> Run {
 
 /// Whether trials of this file system have to have figures here.
 fn must_measure(trial: &Trial) -> bool {
-    let possible = rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists() && Path::new("/dev/loop-control").exists();
+    let possible = rustix::process::geteuid().is_root()
+        && Path::new("/dev/fuse").exists()
+        && Path::new("/dev/loop-control").exists();
     possible && trial.settings.get("file_system").is_some_and(|name| name.starts_with("ext"))
 }
 
@@ -86,41 +101,63 @@ fn sharing_a_channel_costs_what_a_second_disk_brings() {
     let run = run("shared-channel.toml", &["workload.time=2s", "workload.size=64MiB"]);
     let rate = |members: &str, level: &str| {
         let is_it = |trial: &&Trial| {
-            trial.settings["members"] == members && trial.settings["level"] == level && trial.workload == "crystal: SEQ1M Q8T1 read"
+            trial.settings["members"] == members
+                && trial.settings["level"] == level
+                && trial.workload == "crystal: SEQ1M Q8T1 read"
         };
         run.trials.iter().find(is_it).unwrap().metrics["throughput_bytes_per_second"]
     };
     let one = rate("one", "single");
-    let (shared, apart) = (rate("two-on-one-channel", "raid0") / one, rate("two-on-two-channels", "raid0") / one);
+    let (shared, apart) =
+        (rate("two-on-one-channel", "raid0") / one, rate("two-on-two-channels", "raid0") / one);
     println!(
         "striped, of one disk: {shared:.2} on one channel, {apart:.2} on two; {:.2} on four",
         rate("four-on-four-channels", "raid0") / one
     );
     assert!(apart > 1.9 && shared < 0.9 * apart, "{shared} {apart}");
-    assert!((0.9..1.1).contains(&(rate("two-on-two-channels", "linear") / one)), "one behind the other reads from one disk at a time");
+    assert!(
+        (0.9..1.1).contains(&(rate("two-on-two-channels", "linear") / one)),
+        "one behind the other reads from one disk at a time"
+    );
 }
 
 #[test]
 fn bonnie_on_a_shared_channel_runs() {
     let run = run(
         "shared-channel-bonnie.toml",
-        &["matrix.level=raid0", "workload.size=4MiB", "workload.seeks=10", "workload.seekers=1", "workload.min_time=10ms"],
+        &[
+            "matrix.level=raid0",
+            "workload.size=4MiB",
+            "workload.seeks=10",
+            "workload.seekers=1",
+            "workload.min_time=10ms",
+        ],
     );
     assert_measured(&run);
     let paced = |trial: &&Trial| !trial.metrics.is_empty();
-    assert!(run.trials.iter().filter(paced).all(|trial| trial.flags.iter().any(|flag| flag.contains("paced in real time"))));
+    assert!(
+        run.trials
+            .iter()
+            .filter(paced)
+            .all(|trial| trial.flags.iter().any(|flag| flag.contains("paced in real time")))
+    );
 }
 
 #[test]
 fn many_small_files_runs() {
     // Few inodes, for they are written at the speed of a DVD-RAM.
-    let small = ["matrix.file_system=ext2", "matrix.make_options=-N 256", "add=[]", "workload.bytes=64KiB"];
+    let small =
+        ["matrix.file_system=ext2", "matrix.make_options=-N 256", "add=[]", "workload.bytes=64KiB"];
     assert_measured(&run("many-small-files.toml", &small));
 }
 
 #[test]
 fn cache_effect_runs() {
-    let small = ["matrix.file_system=[\"ext4\", \"xfs\", \"udf\"]", "workload.size=4MiB", "workload.time=20ms"];
+    let small = [
+        "matrix.file_system=[\"ext4\", \"xfs\", \"udf\"]",
+        "workload.size=4MiB",
+        "workload.time=20ms",
+    ];
     assert_measured(&run("cache-effect.toml", &small));
 }
 
@@ -128,6 +165,15 @@ fn cache_effect_runs() {
 fn ssd_or_raid6_runs() {
     let add = "add=[{members=[\"ssd\",\"disk\"],level=\"single\",file_system=\"ext3\"},\
                {members=\"six\",level=\"raid6\",chunk=\"64KiB\",file_system=\"ext3\",mount_options=[\"defaults\",\"data=writeback\"]}]";
-    let run = run("ssd-or-raid6.toml", &[add, "workload.size=2MiB", "workload.seeks=10", "workload.files=20", "workload.min_time=1ms"]);
+    let run = run(
+        "ssd-or-raid6.toml",
+        &[
+            add,
+            "workload.size=2MiB",
+            "workload.seeks=10",
+            "workload.files=20",
+            "workload.min_time=1ms",
+        ],
+    );
     assert_measured(&run);
 }

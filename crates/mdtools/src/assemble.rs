@@ -9,7 +9,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use array::md::{AssembleOptions, Assembly, Candidate, Layout, Level, Slot, Start, assemble, group};
+use array::md::{
+    AssembleOptions, Assembly, Candidate, Layout, Level, Slot, Start, assemble, group,
+};
 use block::Node;
 
 use super::{SECTOR_BYTES, examine, layer_name};
@@ -39,7 +41,8 @@ pub struct Found {
     pub without: Vec<PathBuf>,
 }
 
-/// Looks at the paths and groups those that carry superblocks by array. Nothing is opened for writing.
+/// Looks at the paths and groups those that carry superblocks by array. Nothing is opened for
+/// writing.
 #[must_use]
 pub fn find(guard: &Guard, paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
@@ -94,20 +97,34 @@ impl Group {
         match &assembly.start {
             Start::Ready if reads_wrong && !opening.force => {
                 let advice = "--force reads it all the same";
-                return Err(Error::refused(format!("{}: {}; {advice}", assembly.name, Assembly::WITHOUT_LOG)));
+                return Err(Error::refused(format!(
+                    "{}: {}; {advice}",
+                    assembly.name,
+                    Assembly::WITHOUT_LOG
+                )));
             }
             Start::Ready => (),
             Start::ReadOnly(_) if only_read => (),
             Start::NeedsForce(_) if opening.force => (),
             Start::ReadOnly(reasons) => {
                 let advice = "it can be read: --read-only, or --overlay DIR to try out writes";
-                return Err(Error::refused(format!("{}: {}; {advice}", assembly.name, reasons.join("; "))));
+                return Err(Error::refused(format!(
+                    "{}: {}; {advice}",
+                    assembly.name,
+                    reasons.join("; ")
+                )));
             }
             Start::NeedsForce(reasons) => {
                 let advice = "--force starts it all the same";
-                return Err(Error::refused(format!("{}: {}; {advice}", assembly.name, reasons.join("; "))));
+                return Err(Error::refused(format!(
+                    "{}: {}; {advice}",
+                    assembly.name,
+                    reasons.join("; ")
+                )));
             }
-            Start::Refused(reasons) => return Err(Error::refused(format!("{}: {}", assembly.name, reasons.join("; ")))),
+            Start::Refused(reasons) => {
+                return Err(Error::refused(format!("{}: {}", assembly.name, reasons.join("; "))));
+            }
         }
         let leaf = |candidate: usize| {
             let leaf = Node::leaf("file", self.paths[candidate].display().to_string());
@@ -122,7 +139,11 @@ impl Group {
         Ok(match opening.overlay {
             None => node,
             Some(folder) => {
-                let name: String = assembly.name.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '-' }).collect();
+                let name: String = assembly
+                    .name
+                    .chars()
+                    .map(|letter| if letter.is_alphanumeric() { letter } else { '-' })
+                    .collect();
                 let delta = folder.join(format!("{name}.delta"));
                 Node::layer("overlay", vec![Node::leaf("file", delta.display().to_string()), node])
             }
@@ -130,11 +151,14 @@ impl Group {
     }
 }
 
-/// The tree of an assembly without its metadata: each member as the part of it that holds data. A place without a member that
-/// holds all of its data is `missing`. `None` for a level that raidloom does not serve, and in the middle of a reshape.
+/// The tree of an assembly without its metadata: each member as the part of it that holds data. A
+/// place without a member that holds all of its data is `missing`. `None` for a level that raidloom
+/// does not serve, and in the middle of a reshape.
 #[must_use]
 pub fn slices(assembly: &Assembly, paths: &[PathBuf]) -> Option<Node> {
-    if matches!(assembly.level, Level::Multipath | Level::Faulty | Level::Unknown(_)) || assembly.reshape.is_some() {
+    if matches!(assembly.level, Level::Multipath | Level::Faulty | Level::Unknown(_))
+        || assembly.reshape.is_some()
+    {
         return None;
     }
     let chunk = u64::from(assembly.chunk_sectors);
@@ -151,8 +175,10 @@ pub fn slices(assembly: &Assembly, paths: &[PathBuf]) -> Option<Node> {
             .with("size", used * SECTOR_BYTES)
             .with("block", SECTOR_BYTES)
     };
-    let node = Node::layer(layer_name(assembly.level), assembly.slots.iter().map(member).collect()).with("metadata", "none");
-    let node = if assembly.level.has_chunks() { node.with("chunk", chunk * SECTOR_BYTES) } else { node };
+    let node = Node::layer(layer_name(assembly.level), assembly.slots.iter().map(member).collect())
+        .with("metadata", "none");
+    let node =
+        if assembly.level.has_chunks() { node.with("chunk", chunk * SECTOR_BYTES) } else { node };
     Some(match assembly.layout {
         Layout::Plain | Layout::Unknown(_) | Layout::Raid0(None) => node,
         layout => node.with("layout", layout),

@@ -36,45 +36,63 @@ pub struct Examined {
     pub found: Vec<Found>,
 }
 
-/// Reads the superblocks of one file or device. It is opened for reading only, without regard to who else has it open: an array
-/// that runs can be looked at, and what was looked at can be opened for writing afterwards.
+/// Reads the superblocks of one file or device. It is opened for reading only, without regard to
+/// who else has it open: an array that runs can be looked at, and what was looked at can be opened
+/// for writing afterwards.
 ///
 /// # Errors
 /// When it cannot be opened or read.
 pub fn examine(guard: &Guard, path: &Path) -> Result<Examined, Error> {
     let file = guard.peek(path)?;
-    let failed = |error: io::Error| Error::from_io(format_args!("{}: reading its superblock", path.display()), &error);
+    let failed = |error: io::Error| {
+        Error::from_io(format_args!("{}: reading its superblock", path.display()), &error)
+    };
     let size_bytes = size_of(&file).map_err(failed)?;
     let member_sectors = size_bytes / SECTOR_BYTES;
     let mut found = Vec::new();
     for version in Version::ALL {
         let Some(offset) = version.offset_sectors(member_sectors) else { continue };
         let bytes = read_up_to(&file, offset * SECTOR_BYTES, SUPERBLOCK_BYTES).map_err(failed)?;
-        let Ok(superblock) = Superblock::decode_as(version, &bytes, member_sectors) else { continue };
-        let problems = superblock.problems(version, member_sectors).iter().map(ToString::to_string).collect();
+        let Ok(superblock) = Superblock::decode_as(version, &bytes, member_sectors) else {
+            continue;
+        };
+        let problems =
+            superblock.problems(version, member_sectors).iter().map(ToString::to_string).collect();
         let bitmap = match bitmap_offset(&superblock, offset) {
             Some(offset) => {
-                let bytes = read_up_to(&file, offset * SECTOR_BYTES, SUPERBLOCK_BYTES).map_err(failed)?;
+                let bytes =
+                    read_up_to(&file, offset * SECTOR_BYTES, SUPERBLOCK_BYTES).map_err(failed)?;
                 BitmapHeader::decode_for(version, &bytes).ok()
             }
             None => None,
         };
-        found.push(Found { version, checksum: superblock.checksum_verdict(), problems, superblock, bitmap });
+        found.push(Found {
+            version,
+            checksum: superblock.checksum_verdict(),
+            problems,
+            superblock,
+            bitmap,
+        });
     }
     Ok(Examined { path: path.to_owned(), size_bytes, found })
 }
 
 /// The sector on the member at which the superblock says that a bitmap lies.
 pub(super) fn bitmap_offset(superblock: &Superblock, superblock_sector: u64) -> Option<u64> {
-    let has_bitmap = superblock.features.contains(md::Features::BITMAP) && !superblock.features.has_ppl();
-    has_bitmap.then(|| superblock_sector.checked_add_signed(superblock.bitmap_offset_sectors.into())).flatten()
+    let has_bitmap =
+        superblock.features.contains(md::Features::BITMAP) && !superblock.features.has_ppl();
+    has_bitmap
+        .then(|| superblock_sector.checked_add_signed(superblock.bitmap_offset_sectors.into()))
+        .flatten()
 }
 
 impl Examined {
     /// The member for assembling, by the superblock that was written last where there are several.
     #[must_use]
     pub fn candidate(&self) -> Option<Candidate> {
-        let newest = self.found.iter().max_by_key(|found| (found.checksum == ChecksumVerdict::Correct, found.superblock.created))?;
+        let newest = self.found.iter().max_by_key(|found| {
+            (found.checksum == ChecksumVerdict::Correct, found.superblock.created)
+        })?;
         Some(Candidate {
             name: self.path.display().to_string(),
             size_sectors: self.size_bytes / SECTOR_BYTES,
@@ -85,7 +103,8 @@ impl Examined {
     }
 }
 
-/// The files and block devices that the paths name: a folder stands for the files in it, in the order of their names.
+/// The files and block devices that the paths name: a folder stands for the files in it, in the
+/// order of their names.
 ///
 /// # Errors
 /// When a folder cannot be read.
@@ -96,10 +115,16 @@ pub fn members_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
             members.push(path.clone());
             continue;
         }
-        let failed = |error: io::Error| Error::usage(format!("{}: reading the folder: {error}", path.display()));
+        let failed = |error: io::Error| {
+            Error::usage(format!("{}: reading the folder: {error}", path.display()))
+        };
         let entries: Result<Vec<_>, io::Error> = fs::read_dir(path).map_err(failed)?.collect();
-        let mut files: Vec<PathBuf> =
-            entries.map_err(failed)?.into_iter().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+        let mut files: Vec<PathBuf> = entries
+            .map_err(failed)?
+            .into_iter()
+            .map(|entry| entry.path())
+            .filter(|path| path.is_file())
+            .collect();
         files.sort();
         members.extend(files);
     }

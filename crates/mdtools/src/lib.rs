@@ -1,4 +1,5 @@
-//! md arrays on files and disks: finding and reading members' superblocks, making new ones, and doing without them.
+//! md arrays on files and disks: finding and reading members' superblocks, making new ones, and
+//! doing without them.
 //!
 //! ```text
 //! paths ──> examine (reads at most a few KiB of each) ──> Examined ──> array::md::assemble ──> Assembly

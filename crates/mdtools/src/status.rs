@@ -1,6 +1,8 @@
-//! How an array is, as plain data, and that as text: the layout of `zpool status`, with md's `[UU_U]`.
+//! How an array is, as plain data, and that as text: the layout of `zpool status`, with md's
+//! `[UU_U]`.
 //!
-//! The same struct describes an array that runs, as its server sees it, and one that does not, as its superblocks do.
+//! The same struct describes an array that runs, as its server sees it, and one that does not, as
+//! its superblocks do.
 
 use std::fmt::Write;
 
@@ -105,7 +107,8 @@ pub struct MemberStatus {
     pub name: Option<String>,
     /// While it is rebuilt: how much of it is up to date, in bytes of its data.
     pub rebuilt_bytes: Option<u64>,
-    /// While the array runs: how many ranges of it could not be read since it came, and were made from the others.
+    /// While the array runs: how many ranges of it could not be read since it came, and were made
+    /// from the others.
     pub read_errors: Option<u32>,
     /// While the array runs: why the member has failed, unless it was asked to.
     #[serde(default)]
@@ -167,7 +170,9 @@ impl ArrayStatus {
         let slot = |(place, slot): (usize, &Slot)| {
             let (state, name, rebuilt) = match slot {
                 Slot::Present(used) => (MemberState::Online, name(used.candidate), None),
-                Slot::Recovering { used, recovered_sectors } => (MemberState::Rebuild, name(used.candidate), Some(*recovered_sectors)),
+                Slot::Recovering { used, recovered_sectors } => {
+                    (MemberState::Rebuild, name(used.candidate), Some(*recovered_sectors))
+                }
                 Slot::Stale { candidate, .. } => (MemberState::Stale, name(*candidate), None),
                 Slot::Missing => (MemberState::Missing, None, None),
             };
@@ -189,9 +194,15 @@ impl ArrayStatus {
             cause: None,
         };
         let stale = |candidate: usize| {
-            assembly.slots.iter().any(|slot| matches!(slot, Slot::Stale { candidate: stale, .. } if *stale == candidate))
+            assembly.slots.iter().any(
+                |slot| matches!(slot, Slot::Stale { candidate: stale, .. } if *stale == candidate),
+            )
         };
-        let unused = assembly.left_out.iter().map(|left_out| left_out.candidate).filter(|candidate| !stale(*candidate));
+        let unused = assembly
+            .left_out
+            .iter()
+            .map(|left_out| left_out.candidate)
+            .filter(|candidate| !stale(*candidate));
         let members = (assembly.slots.iter().enumerate().map(slot))
             .chain(assembly.spares.iter().map(|&spare| waiting(MemberState::Spare, spare)))
             .chain(assembly.journals.iter().map(|&journal| waiting(MemberState::Journal, journal)))
@@ -201,8 +212,12 @@ impl ArrayStatus {
             (_, 0) => State::Online,
             _ => State::Degraded,
         };
-        let mut notes: Vec<String> =
-            assembly.left_out.iter().map(|left_out| left_out.reason.clone()).chain(assembly.notes.iter().cloned()).collect();
+        let mut notes: Vec<String> = assembly
+            .left_out
+            .iter()
+            .map(|left_out| left_out.reason.clone())
+            .chain(assembly.notes.iter().cloned())
+            .collect();
         if assembly.start != Start::Ready {
             notes.push(assembly.start.to_string());
         }
@@ -227,26 +242,50 @@ impl ArrayStatus {
         let member = |(place, condition): (usize, &array::MemberState)| {
             let (state, rebuilt_bytes) = match condition {
                 array::MemberState::InSync => (MemberState::Online, None),
-                array::MemberState::Recovering { recovery_offset, .. } => (MemberState::Rebuild, Some(*recovery_offset)),
+                array::MemberState::Recovering { recovery_offset, .. } => {
+                    (MemberState::Rebuild, Some(*recovery_offset))
+                }
                 array::MemberState::Faulty => (MemberState::Failed, None),
                 array::MemberState::Missing => (MemberState::Missing, None),
             };
-            let name = status.members.names.get(place).filter(|_| *condition != array::MemberState::Missing);
-            let (name, read_errors) = (name.map(|name| device_text(name).to_owned()), status.members.read_errors.get(place).copied());
+            let name = status
+                .members
+                .names
+                .get(place)
+                .filter(|_| *condition != array::MemberState::Missing);
+            let (name, read_errors) = (
+                name.map(|name| device_text(name).to_owned()),
+                status.members.read_errors.get(place).copied(),
+            );
             let cause = status.members.causes.get(place).cloned().flatten();
             MemberStatus { place: Some(place), state, name, rebuilt_bytes, read_errors, cause }
         };
         let spare = |name: &String| {
             let name = Some(device_text(name).to_owned());
-            MemberStatus { place: None, state: MemberState::Spare, name, rebuilt_bytes: None, read_errors: None, cause: None }
+            MemberStatus {
+                place: None,
+                state: MemberState::Spare,
+                name,
+                rebuilt_bytes: None,
+                read_errors: None,
+                cause: None,
+            }
         };
         let spares = status.members.spares.iter().map(spare);
-        let up = status.members.members.iter().filter(|condition| **condition == array::MemberState::InSync).count();
+        let up = status
+            .members
+            .members
+            .iter()
+            .filter(|condition| **condition == array::MemberState::InSync)
+            .count();
         let options = match running.describe() {
             Node::Layer { options, .. } => options,
             _ => Vec::new(),
         };
-        let version = options.into_iter().find(|(option, _)| option == "metadata").map_or("none".to_owned(), |(_, version)| version);
+        let version = options
+            .into_iter()
+            .find(|(option, _)| option == "metadata")
+            .map_or("none".to_owned(), |(_, version)| version);
         ArrayStatus {
             state: match status.broken {
                 Some(_) => State::Unusable,
@@ -259,7 +298,11 @@ impl ArrayStatus {
             places: status.places_text(),
             members: status.members.members.iter().enumerate().map(member).chain(spares).collect(),
             work: work.map(WorkStatus::from),
-            notes: status.broken.iter().map(|reason| format!("nothing is written any more: {reason}")).collect(),
+            notes: status
+                .broken
+                .iter()
+                .map(|reason| format!("nothing is written any more: {reason}"))
+                .collect(),
             ..ArrayStatus::of_assembly(assembly, version)
         }
     }
@@ -285,34 +328,49 @@ impl ArrayStatus {
         }
     }
 
-    /// What a person may do about it. `called` is what commands name it by: its server's name when it runs.
+    /// What a person may do about it. `called` is what commands name it by: its server's name when
+    /// it runs.
     #[must_use]
     pub fn action(&self, called: &str) -> Option<String> {
         let first = |state: MemberState| self.members.iter().find(|member| member.state == state);
         if self.state == State::Unusable {
             return Some(match first(MemberState::Missing) {
-                Some(_) => "find the members that are missing; the notes say what is wrong".to_owned(),
+                Some(_) => {
+                    "find the members that are missing; the notes say what is wrong".to_owned()
+                }
                 None => "the notes say what is wrong".to_owned(),
             });
         }
         let when = if self.is_running { "" } else { " when it runs" };
         let [failed, stale, missing, rebuild] =
-            [MemberState::Failed, MemberState::Stale, MemberState::Missing, MemberState::Rebuild].map(first);
+            [MemberState::Failed, MemberState::Stale, MemberState::Missing, MemberState::Rebuild]
+                .map(first);
         if first(MemberState::Spare).is_some() && failed.or(stale).or(missing).is_some() {
             return Some(format!("none: a spare takes the place{when}"));
         }
         if let Some(failed) = failed {
             let place = failed.place.unwrap_or(0);
-            return Some(format!("replace the failed member: raidloom array replace {called} {place} PATH"));
+            return Some(format!(
+                "replace the failed member: raidloom array replace {called} {place} PATH"
+            ));
         }
         if let Some(stale) = stale {
             let path = stale.name.as_deref().unwrap_or("PATH");
-            return Some(format!("bring the stale member up to date{when}: raidloom array add {called} {path}"));
+            return Some(format!(
+                "bring the stale member up to date{when}: raidloom array add {called} {path}"
+            ));
         }
         if missing.is_some() {
             return Some(format!("give it a new member{when}: raidloom array add {called} PATH"));
         }
-        rebuild.map(|_| if self.is_running { "none: it is being rebuilt" } else { "none: its rebuild goes on when it runs" }.to_owned())
+        rebuild.map(|_| {
+            if self.is_running {
+                "none: it is being rebuilt"
+            } else {
+                "none: its rebuild goes on when it runs"
+            }
+            .to_owned()
+        })
     }
 
     /// The status for people.
@@ -325,8 +383,20 @@ impl ArrayStatus {
     #[must_use]
     pub fn text_of(&self, called: &str) -> Lines {
         let mut text = Lines::new();
-        add!(text, " array: {}    state: {}    layout: {}", self.name, self.state_text(), self.layout_text());
-        add!(text, "  uuid: {}    metadata: {}, events {}", self.array_uuid, self.metadata, self.events);
+        add!(
+            text,
+            " array: {}    state: {}    layout: {}",
+            self.name,
+            self.state_text(),
+            self.layout_text()
+        );
+        add!(
+            text,
+            "  uuid: {}    metadata: {}, events {}",
+            self.array_uuid,
+            self.metadata,
+            self.events
+        );
         add!(text, "  size: {}", self.size_bytes.map_or("unknown".to_owned(), size_text));
         for note in &self.notes {
             add!(text, "  note: {note}");
@@ -337,7 +407,8 @@ impl ArrayStatus {
         if let Some(work) = &self.work {
             add!(text, "{:>6}: {}", work.kind, work.text());
         }
-        let has_errors = self.members.iter().any(|member| member.read_errors.is_some_and(|count| count > 0));
+        let has_errors =
+            self.members.iter().any(|member| member.read_errors.is_some_and(|count| count > 0));
         let width = self
             .members
             .iter()
@@ -349,16 +420,26 @@ impl ArrayStatus {
         let errors = if has_errors { "  READ ERRORS" } else { "" };
         add!(text, "        MEMBER    STATE    {:<width$}{errors}  {}", "DEVICE", self.places);
         for member in &self.members {
-            let called = member.place.map_or_else(|| member.state.text().to_lowercase(), |place| format!("member{place}"));
+            let called = member.place.map_or_else(
+                || member.state.text().to_lowercase(),
+                |place| format!("member{place}"),
+            );
             let name = line(member.name.as_deref().unwrap_or("-"));
             let errors = match (has_errors, member.read_errors) {
                 (true, Some(count)) => format!("  {count:>11}"),
                 (true, None) => format!("  {:>11}", "-"),
                 (false, _) => String::new(),
             };
-            let rebuilt = member.rebuilt_bytes.map(|bytes| format!("  up to {}", size_text(bytes))).unwrap_or_default();
+            let rebuilt = member
+                .rebuilt_bytes
+                .map(|bytes| format!("  up to {}", size_text(bytes)))
+                .unwrap_or_default();
             let cause = member.cause.as_ref().map(|cause| format!("  {cause}")).unwrap_or_default();
-            add!(text, "        {called:<8}  {:<8} {name:<width$}{errors}{rebuilt}{cause}", member.state.text());
+            add!(
+                text,
+                "        {called:<8}  {:<8} {name:<width$}{errors}{rebuilt}{cause}",
+                member.state.text()
+            );
         }
         text
     }
@@ -380,7 +461,11 @@ impl ArrayStatus {
     fn layout_text(&self) -> String {
         let places = self.members.iter().filter(|member| member.place.is_some()).count();
         let layout = self.layout.as_ref().map(|layout| format!(" {layout}")).unwrap_or_default();
-        let chunk = if self.chunk_bytes > 0 { format!(", chunk {}", size_text(self.chunk_bytes)) } else { String::new() };
+        let chunk = if self.chunk_bytes > 0 {
+            format!(", chunk {}", size_text(self.chunk_bytes))
+        } else {
+            String::new()
+        };
         let parity = match self.level.as_str() {
             level if level == Level::Raid6.to_string() => 2,
             level if level == Level::Raid5.to_string() || level == Level::Raid4.to_string() => 1,
@@ -426,7 +511,13 @@ impl WorkStatus {
         } else {
             let _ = write!(text, ", {} MB/s", self.bytes_per_second / 1_000_000);
             if let Some(seconds) = self.remaining_seconds {
-                let _ = write!(text, ", about {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60);
+                let _ = write!(
+                    text,
+                    ", about {}:{:02}:{:02} left",
+                    seconds / 3600,
+                    seconds / 60 % 60,
+                    seconds % 60
+                );
             }
         }
         if self.differing_sectors > 0 {
@@ -488,7 +579,8 @@ mod tests {
 
     #[test]
     fn the_text_has_the_layout_of_zpool_and_the_places_of_md() {
-        let expected = " array: tank    state: DEGRADED, running, active    layout: raid6 left-symmetric, 4 members, chunk 64KiB (2 data)
+        let expected = " array: tank    state: DEGRADED, running, active    layout: raid6 \
+            left-symmetric, 4 members, chunk 64KiB (2 data)
   uuid: 0:1:2:3    metadata: 1.2, events 12
   size: 256MiB
 action: give it a new member: raidloom array add tank PATH
@@ -516,9 +608,18 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
     fn a_failed_member_says_why() {
         let mut status = status();
         let member = &mut status.members[2];
-        (member.state, member.cause) = (MemberState::Failed, Some("file:disk2.img: write at 4096: Input/output error".to_owned()));
+        (member.state, member.cause) = (
+            MemberState::Failed,
+            Some("file:disk2.img: write at 4096: Input/output error".to_owned()),
+        );
         let text = status.text().into_text();
-        assert!(text.contains("member2   FAILED   file:disk2.img  file:disk2.img: write at 4096: Input/output error\n"), "{text}");
+        assert!(
+            text.contains(
+                "member2   FAILED   file:disk2.img  file:disk2.img: write at 4096: \
+            Input/output error\n"
+            ),
+            "{text}"
+        );
     }
 
     #[test]
@@ -527,29 +628,68 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
         let action = |members: &[MemberState], is_running: bool, state: State| {
             let mut status = ArrayStatus { is_running, state, ..status() };
             let member = status.members[0].clone();
-            status.members = members.iter().map(|state| MemberStatus { state: *state, ..member.clone() }).collect();
+            status.members = members
+                .iter()
+                .map(|state| MemberStatus { state: *state, ..member.clone() })
+                .collect();
             status.action("t").unwrap_or_default()
         };
         let (runs, rests) = (true, false);
         for (members, is_running, state, expected) in [
             (&[Online, Online][..], runs, State::Online, ""),
             (&[Online, Spare], runs, State::Online, ""),
-            (&[Online, Missing], runs, State::Degraded, "give it a new member: raidloom array add t PATH"),
-            (&[Online, Missing], rests, State::Degraded, "give it a new member when it runs: raidloom array add t PATH"),
-            (&[Online, Missing, Spare], rests, State::Degraded, "none: a spare takes the place when it runs"),
+            (
+                &[Online, Missing],
+                runs,
+                State::Degraded,
+                "give it a new member: raidloom array add t PATH",
+            ),
+            (
+                &[Online, Missing],
+                rests,
+                State::Degraded,
+                "give it a new member when it runs: raidloom array add t PATH",
+            ),
+            (
+                &[Online, Missing, Spare],
+                rests,
+                State::Degraded,
+                "none: a spare takes the place when it runs",
+            ),
             (&[Online, Failed, Spare], runs, State::Degraded, "none: a spare takes the place"),
             (&[Online, Rebuild, Spare], runs, State::Degraded, "none: it is being rebuilt"),
             (&[Online, Rebuild], rests, State::Degraded, "none: its rebuild goes on when it runs"),
-            (&[Online, Rebuild, Missing], runs, State::Degraded, "give it a new member: raidloom array add t PATH"),
-            (&[Failed, Rebuild], runs, State::Degraded, "replace the failed member: raidloom array replace t 0 PATH"),
-            (&[Online, Failed], runs, State::Degraded, "replace the failed member: raidloom array replace t 0 PATH"),
+            (
+                &[Online, Rebuild, Missing],
+                runs,
+                State::Degraded,
+                "give it a new member: raidloom array add t PATH",
+            ),
+            (
+                &[Failed, Rebuild],
+                runs,
+                State::Degraded,
+                "replace the failed member: raidloom array replace t 0 PATH",
+            ),
+            (
+                &[Online, Failed],
+                runs,
+                State::Degraded,
+                "replace the failed member: raidloom array replace t 0 PATH",
+            ),
             (
                 &[Online, Stale],
                 rests,
                 State::Degraded,
-                "bring the stale member up to date when it runs: raidloom array add t file:disk0.img",
+                "bring the stale member up to date when it runs: raidloom array add t \
+                file:disk0.img",
             ),
-            (&[Online, Missing], rests, State::Unusable, "find the members that are missing; the notes say what is wrong"),
+            (
+                &[Online, Missing],
+                rests,
+                State::Unusable,
+                "find the members that are missing; the notes say what is wrong",
+            ),
             (&[Online, Online], rests, State::Unusable, "the notes say what is wrong"),
         ] {
             assert_eq!(action(members, is_running, state), expected, "{members:?}");
@@ -559,12 +699,18 @@ rebuild: member 1, 50.0 % done, 120 MB/s, about 1:02:05 left, 512 bytes could no
     #[test]
     fn json_comes_back_the_same() {
         let text = serde_json::to_string(&status()).expect("JSON");
-        assert!(text.contains("\"state\":\"degraded\"") && text.contains("\"state\":\"missing\""), "{text}");
+        assert!(
+            text.contains("\"state\":\"degraded\"") && text.contains("\"state\":\"missing\""),
+            "{text}"
+        );
         assert_eq!(serde_json::from_str::<ArrayStatus>(&text).expect("JSON"), status());
     }
 
     #[test]
     fn exit_codes_are_those_of_mdadm() {
-        assert_eq!([State::Online, State::Degraded, State::Unusable].map(State::test_code), [0, 1, 2]);
+        assert_eq!(
+            [State::Online, State::Degraded, State::Unusable].map(State::test_code),
+            [0, 1, 2]
+        );
     }
 }

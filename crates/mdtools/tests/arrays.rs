@@ -1,4 +1,5 @@
-//! Arrays by their superblocks: started through stack text as they were made, refused with a reason where something is wrong.
+//! Arrays by their superblocks: started through stack text as they were made, refused with a reason
+//! where something is wrong.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -23,9 +24,15 @@ struct Members {
 }
 
 impl Members {
-    fn create(level: Level, layout: Layout, count: usize, change: impl FnOnce(&mut Create)) -> Members {
+    fn create(
+        level: Level,
+        layout: Layout,
+        count: usize,
+        change: impl FnOnce(&mut Create),
+    ) -> Members {
         let folder = tempfile::tempdir().expect("a folder");
-        let paths: Vec<PathBuf> = (0..count).map(|number| folder.path().join(format!("m{number}"))).collect();
+        let paths: Vec<PathBuf> =
+            (0..count).map(|number| folder.path().join(format!("m{number}"))).collect();
         let mut wanted = Create {
             name: "tank".to_owned(),
             level,
@@ -48,7 +55,8 @@ impl Members {
     }
 
     fn edit(&self, member: usize, change: impl FnOnce(&mut Superblock)) {
-        let file = OpenOptions::new().read(true).write(true).open(&self.paths[member]).expect("a member");
+        let file =
+            OpenOptions::new().read(true).write(true).open(&self.paths[member]).expect("a member");
         let mut bytes = vec![0; 4096];
         file.read_exact_at(&mut bytes, 4096).expect("a superblock");
         let mut superblock = Superblock::decode(&bytes).expect("a superblock");
@@ -76,16 +84,20 @@ impl Members {
 
     fn start_as(&self, text: &str, read_only: bool) -> Result<(Stack, Guard), String> {
         let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
-        let context = BuildContext { files: &guard, seed: 1, read_only, create_bytes: None, emulate: true };
+        let context =
+            BuildContext { files: &guard, seed: 1, read_only, create_bytes: None, emulate: true };
         let folder = format!("{}/", self.folder.path().display());
-        let stack = stack::parse_and_build(&self.text(text), &context).map_err(|error| error.to_string().replace(&folder, ""))?;
+        let stack = stack::parse_and_build(&self.text(text), &context)
+            .map_err(|error| error.to_string().replace(&folder, ""))?;
         Ok((stack, guard))
     }
 
     /// The text by which its members are started, with the places in `absent` missing.
     fn found(&self, absent: &[usize]) -> String {
-        let paths: Vec<PathBuf> =
-            (self.paths.iter().enumerate()).filter(|(place, _)| !absent.contains(place)).map(|(_, path)| path.clone()).collect();
+        let paths: Vec<PathBuf> = (self.paths.iter().enumerate())
+            .filter(|(place, _)| !absent.contains(place))
+            .map(|(_, path)| path.clone())
+            .collect();
         let found = mdtools::find(&Guard::new(Consent::default()), &paths);
         found.groups[0].stack(Opening::default()).expect("an array").to_string()
     }
@@ -125,22 +137,34 @@ fn every_level_is_started_by_its_superblocks_and_ended_clean() {
         let text = members.found(&[]);
         let content = noise(SEED, 512 << 10);
         {
-            let (stack, _guard) = members.start(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let (stack, _guard) =
+                members.start(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
             let mut channel = channel(&stack);
             channel.write_slice(CHUNK_BYTES / 2, &content).expect("written");
             if level.is_redundant() {
-                assert!(!members.superblock(0).is_clean(), "{text}: it is dirty while it is written");
+                assert!(
+                    !members.superblock(0).is_clean(),
+                    "{text}: it is dirty while it is written"
+                );
             }
             let described = stack.device.describe().to_string();
-            assert!(described.contains("metadata=1.2") && stack::parse(&described).is_ok(), "{described}");
+            assert!(
+                described.contains("metadata=1.2") && stack::parse(&described).is_ok(),
+                "{described}"
+            );
         }
         for member in 0..count {
-            assert!(members.superblock(member).is_clean(), "{text}: dropping the stack ends the array");
+            assert!(
+                members.superblock(member).is_clean(),
+                "{text}: dropping the stack ends the array"
+            );
         }
-        let missing = (0..count).map(|place| vec![place]).take(if may_be_missing > 0 { count } else { 0 });
+        let missing =
+            (0..count).map(|place| vec![place]).take(if may_be_missing > 0 { count } else { 0 });
         for absent in [vec![]].into_iter().chain(missing) {
             let text = members.found(&absent);
-            let (mut stack, _guard) = members.start_as(&text, true).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let (mut stack, _guard) =
+                members.start_as(&text, true).unwrap_or_else(|error| panic!("{text}: {error}"));
             let mut found = vec![0; content.len()];
             let mut channel = channel(&stack);
             channel.read_slice(CHUNK_BYTES / 2, &mut found).expect("read");
@@ -163,8 +187,14 @@ fn a_spare_comes_along() {
     let status = ArrayStatus::of_running(running, None);
     let states: Vec<MemberState> = status.members.iter().map(|member| member.state).collect();
     assert_eq!(states, [MemberState::Online, MemberState::Online, MemberState::Spare]);
-    assert_eq!((status.state, status.is_running, status.places.as_str(), status.metadata.as_str()), (State::Online, true, "[UU]", "1.2"));
-    assert!(status.members[0].name.as_ref().is_some_and(|name| name.starts_with("file:")), "{status:?}");
+    assert_eq!(
+        (status.state, status.is_running, status.places.as_str(), status.metadata.as_str()),
+        (State::Online, true, "[UU]", "1.2")
+    );
+    assert!(
+        status.members[0].name.as_ref().is_some_and(|name| name.starts_with("file:")),
+        "{status:?}"
+    );
 }
 
 #[test]
@@ -176,19 +206,44 @@ fn a_wrong_member_is_named_with_its_field() {
         (
             |_| (),
             "raid5(metadata=1.2, {1}, {0}, {2})",
-            "file:m1?direct=no: it is active member 1 (dev_roles) and stands in place 0; the order of the roles is file:m0",
+            "file:m1?direct=no: it is active member 1 (dev_roles) and stands in place 0; the order \
+            of the roles is file:m0",
         ),
-        (|_| (), "raid5(metadata=1.2, {0}, {1})", "the array has 3 places (raid_disks), and the text names 2"),
-        (|_| (), "raid6(metadata=1.2, {0}, {1}, {2}, missing)", "level is raid5, and the text says raid6"),
-        (|_| (), "raid5(metadata=1.2, chunk=32KiB, {0}, {1}, {2})", "chunksize is 64KiB, and the text says chunk=32KiB"),
+        (
+            |_| (),
+            "raid5(metadata=1.2, {0}, {1})",
+            "the array has 3 places (raid_disks), and the text names 2",
+        ),
+        (
+            |_| (),
+            "raid6(metadata=1.2, {0}, {1}, {2}, missing)",
+            "level is raid5, and the text says raid6",
+        ),
+        (
+            |_| (),
+            "raid5(metadata=1.2, chunk=32KiB, {0}, {1}, {2})",
+            "chunksize is 64KiB, and the text says chunk=32KiB",
+        ),
         (
             |_| (),
             "raid5(metadata=1.2, layout=right-symmetric, {0}, {1}, {2})",
             "layout is left-symmetric, and the text says layout=right-symmetric",
         ),
-        (|_| (), "raid5(metadata=1.0, {0}, {1}, {2})", "m0?direct=no: its superblock has version 1.2, and the text says metadata=1.0"),
-        (|_| (), "raid5({0}, {1}, {2})", "m0?direct=no carries an md superblock: it is active member 0 of array tank"),
-        (|_| (), "raid5(metadata=1.2, {0}, missing, missing)", "too few members for raid5: member 1 is missing, member 2 is missing"),
+        (
+            |_| (),
+            "raid5(metadata=1.0, {0}, {1}, {2})",
+            "m0?direct=no: its superblock has version 1.2, and the text says metadata=1.0",
+        ),
+        (
+            |_| (),
+            "raid5({0}, {1}, {2})",
+            "m0?direct=no carries an md superblock: it is active member 0 of array tank",
+        ),
+        (
+            |_| (),
+            "raid5(metadata=1.2, {0}, missing, missing)",
+            "too few members for raid5: member 1 is missing, member 2 is missing",
+        ),
         (|_| (), "raid5(metadata=1.2, {0}, {1}, fault(vanish_after=0, {2}))", "m2"),
         (|_| (), "raid5(metadata=1.2, {0}, {1}, fault(vanish_after=3, {2}))", "m2"),
         (
@@ -196,7 +251,11 @@ fn a_wrong_member_is_named_with_its_field() {
             order,
             "m2?direct=no: no md superblock of version 0.90, 1.0, 1.1 or 1.2 on it",
         ),
-        (|members| members.edit(2, |superblock| superblock.set_uuid[0] ^= 1), order, "(set_uuid): name the members of one array"),
+        (
+            |members| members.edit(2, |superblock| superblock.set_uuid[0] ^= 1),
+            order,
+            "(set_uuid): name the members of one array",
+        ),
         (
             |members| assert!(fs::copy(&members.paths[1], &members.paths[2]).is_ok()),
             order,
@@ -207,15 +266,33 @@ fn a_wrong_member_is_named_with_its_field() {
             order,
             "m2?direct=no: chunksize is 8, that of file:m0?direct=no 128",
         ),
-        (|members| members.edit(2, |superblock| superblock.created.seconds += 1), order, "m2?direct=no: ctime is"),
-        (|members| members.edit(2, |superblock| superblock.size_sectors -= 128), order, "m2?direct=no: size is"),
         (
-            |members| File::options().write(true).open(&members.paths[2]).and_then(|file| file.set_len(2 << 20)).expect("cut"),
+            |members| members.edit(2, |superblock| superblock.created.seconds += 1),
+            order,
+            "m2?direct=no: ctime is",
+        ),
+        (
+            |members| members.edit(2, |superblock| superblock.size_sectors -= 128),
+            order,
+            "m2?direct=no: size is",
+        ),
+        (
+            |members| {
+                File::options()
+                    .write(true)
+                    .open(&members.paths[2])
+                    .and_then(|file| file.set_len(2 << 20))
+                    .expect("cut")
+            },
             order,
             "m2?direct=no: md superblock: data_size",
         ),
         (
-            |members| members.edit(1, |superblock| superblock.features = superblock.features.with(Features(0x8000))),
+            |members| {
+                members.edit(1, |superblock| {
+                    superblock.features = superblock.features.with(Features(0x8000))
+                })
+            },
             order,
             "feature_map has bits that are not known here, 0x8000",
         ),
@@ -236,27 +313,39 @@ fn a_wrong_member_is_named_with_its_field() {
                 members.edit(2, |superblock| superblock.roles[0] = Role::Faulty);
             },
             order,
-            "m2?direct=no: is stale: its events are 0, those of file:m0?direct=no 9; it has to be brought up to date before it counts again; write `missing` in its place",
+            "m2?direct=no: is stale: its events are 0, those of file:m0?direct=no 9; it has to be \
+            brought up to date before it counts again; write `missing` in its place",
         ),
         (
-            |members| (0..3).for_each(|member| members.edit(member, |superblock| superblock.resync_offset_sectors = 0)),
+            |members| {
+                (0..3).for_each(|member| {
+                    members.edit(member, |superblock| superblock.resync_offset_sectors = 0)
+                })
+            },
             "raid5(metadata=1.2, {0}, missing, {2})",
-            "only with --force: file:m0?direct=no: the array was being written (resync_offset 0) and has 1 of 3 members missing",
+            "only with --force: file:m0?direct=no: the array was being written (resync_offset 0) \
+            and has 1 of 3 members missing",
         ),
     ];
     for (change, text, expected) in cases {
         let members = Members::raid5();
         change(&members);
-        let before: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
+        let before: Vec<Vec<u8>> =
+            members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
         let error = members.start(text).map(drop).expect_err(text);
-        assert!(error.contains(expected) && !error.contains('\n'), "{text}:\n  {error}\n  instead of\n  {expected}");
-        let after: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
+        assert!(
+            error.contains(expected) && !error.contains('\n'),
+            "{text}:\n  {error}\n  instead of\n  {expected}"
+        );
+        let after: Vec<Vec<u8>> =
+            members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
         assert!(before == after, "{text}: nothing is written where something is wrong");
     }
 }
 
-/// Stop, copy a member's image, start, write, stop, put the old image back: at every level with redundancy, and also where md's
-/// driver ran the array meanwhile, which gives the old image as many events as the others have.
+/// Stop, copy a member's image, start, write, stop, put the old image back: at every level with
+/// redundancy, and also where md's driver ran the array meanwhile, which gives the old image as
+/// many events as the others have.
 #[test]
 fn an_old_copy_of_a_member_is_brought_up_to_date_and_never_mixed_in() {
     for (level, layout, count, _) in kinds().into_iter().filter(|(.., may_miss)| *may_miss > 0) {
@@ -291,24 +380,39 @@ fn an_old_copy_of_a_member_is_brought_up_to_date_and_never_mixed_in() {
                 (found == content, stack.notes.clone())
             };
             let found = mdtools::find(&Guard::new(Consent::default()), &members.paths);
-            let status = ArrayStatus::of_superblocks(found.groups[0].assembly.as_ref().expect("an array"), &found.groups[0].candidates);
-            assert_eq!((status.state, status.members[1].state), (State::Degraded, MemberState::Stale), "{level} {layout}");
-            let says_why =
-                |note: &String| note.contains("m1: is stale: ") && (!by_md || note.contains("s before") && note.contains("(utime)"));
+            let status = ArrayStatus::of_superblocks(
+                found.groups[0].assembly.as_ref().expect("an array"),
+                &found.groups[0].candidates,
+            );
+            assert_eq!(
+                (status.state, status.members[1].state),
+                (State::Degraded, MemberState::Stale),
+                "{level} {layout}"
+            );
+            let says_why = |note: &String| {
+                note.contains("m1: is stale: ")
+                    && (!by_md || note.contains("s before") && note.contains("(utime)"))
+            };
             assert!(status.notes.iter().any(says_why), "{:?}", status.notes);
             let without = members.found(&[]);
             assert!(without.contains("missing"), "{without}");
             assert!(read(&without, true).0, "{level} {layout}, by md {by_md}: read without it");
 
-            // Started as it always was, it says what becomes of it, and nothing of the old copy is ever read.
+            // Started as it always was, it says what becomes of it, and nothing of the old copy is
+            // ever read.
             let (is_new, notes) = read(&text, false);
             assert!(is_new, "{level} {layout}, by md {by_md}");
             assert!(
-                notes.iter().any(|note| note.contains("m1") && note.contains("is stale") && note.contains("it is rebuilt now")),
+                notes.iter().any(|note| note.contains("m1")
+                    && note.contains("is stale")
+                    && note.contains("it is rebuilt now")),
                 "{notes:?}"
             );
             let now = members.superblock(1);
-            assert!(now.role() == Role::Spare || now.recovering_from_sectors() == Some(0), "it says itself that it holds nothing");
+            assert!(
+                now.role() == Role::Spare || now.recovering_from_sectors() == Some(0),
+                "it says itself that it holds nothing"
+            );
         }
     }
 }
@@ -317,13 +421,16 @@ fn an_old_copy_of_a_member_is_brought_up_to_date_and_never_mixed_in() {
 fn what_may_only_be_read_can_be_read_and_force_overrules_what_it_may() {
     let members = Members::raid5();
     members.edit(1, |superblock| superblock.features = superblock.features.with(Features(0x8000)));
-    let (stack, _guard) = members.start_as("raid5(metadata=1.2, {0}, {1}, {2})", true).expect("it can be read");
+    let (stack, _guard) =
+        members.start_as("raid5(metadata=1.2, {0}, {1}, {2})", true).expect("it can be read");
     assert!(stack.device.info().read_only);
     drop((stack, _guard));
 
     let members = Members::raid5();
-    (0..3).for_each(|member| members.edit(member, |superblock| superblock.resync_offset_sectors = 0));
-    let (stack, _guard) = members.start("raid5(metadata=1.2, force=yes, {0}, missing, {2})").expect("forced");
+    (0..3)
+        .for_each(|member| members.edit(member, |superblock| superblock.resync_offset_sectors = 0));
+    let (stack, _guard) =
+        members.start("raid5(metadata=1.2, force=yes, {0}, missing, {2})").expect("forced");
     assert!(!stack.device.info().read_only);
 }
 
@@ -339,7 +446,10 @@ fn a_guard_that_looked_at_members_opens_them_for_writing() {
     // And what is held for writing, here or by a server, can still be looked at.
     let other = Guard::new(Consent::default());
     assert_eq!(mdtools::find(&other, &members.paths).groups.len(), 1);
-    assert_eq!(other.open(&members.paths[0], Access::Read).expect_err("locked").kind(), ErrorKind::Refused);
+    assert_eq!(
+        other.open(&members.paths[0], Access::Read).expect_err("locked").kind(),
+        ErrorKind::Refused
+    );
 }
 
 #[test]
@@ -351,24 +461,30 @@ fn a_rescue_leaves_the_members_as_they_are() {
 
 fn rescue(consistency: Consistency, advice: &str) {
     let layout = Layout::Parity(ParityLayout::LeftSymmetric);
-    let members = Members::create(Level::Raid5, layout, 3, |wanted| wanted.consistency = consistency);
+    let members =
+        Members::create(Level::Raid5, layout, 3, |wanted| wanted.consistency = consistency);
     let content = noise(SEED, 1 << 20);
     {
         let (stack, _guard) = members.start(&members.found(&[])).expect("an array");
         channel(&stack).write_slice(0, &content).expect("written");
     }
     // Dirty, and one member is gone.
-    (0..3).for_each(|member| members.edit(member, |superblock| superblock.resync_offset_sectors = 0));
-    let before: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
+    (0..3)
+        .for_each(|member| members.edit(member, |superblock| superblock.resync_offset_sectors = 0));
+    let before: Vec<Vec<u8>> =
+        members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
     let found = mdtools::find(&Guard::new(Consent::default()), &members.paths[..2]);
-    let refusal =
-        found.groups[0].stack(Opening { overlay: Some(members.folder.path()), ..Opening::default() }).expect_err("dirty and degraded");
+    let refusal = found.groups[0]
+        .stack(Opening { overlay: Some(members.folder.path()), ..Opening::default() })
+        .expect_err("dirty and degraded");
     assert!(refusal.to_string().contains(advice), "{refusal}");
-    let opening = Opening { overlay: Some(members.folder.path()), force: true, ..Opening::default() };
+    let opening =
+        Opening { overlay: Some(members.folder.path()), force: true, ..Opening::default() };
     let text = found.groups[0].stack(opening).expect("a text").to_string();
     let mut patched = content.clone();
     for byte in [0x55, 0x66] {
-        let (stack, _guard) = members.start(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let (stack, _guard) =
+            members.start(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let mut channel = channel(&stack);
         let mut read = vec![0; content.len()];
         channel.read_slice(0, &mut read).expect("read");
@@ -377,7 +493,8 @@ fn rescue(consistency: Consistency, advice: &str) {
         channel.write_slice(4096, &[byte; 8192]).expect("written");
         channel.flush().expect("flushed");
     }
-    let after: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
+    let after: Vec<Vec<u8>> =
+        members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
     assert!(before == after, "a member was written");
     assert!(members.folder.path().join("tank.delta").is_file());
 }
@@ -388,38 +505,50 @@ fn destroyed_members_are_members_no_more_and_keep_their_data() {
         wanted.consistency = Consistency::Bitmap { chunk_bytes: None };
     });
     let bytes = |path: &Path| fs::read(path).expect("read");
-    let (before, refused) = (bytes(&members.paths[0]), mdtools::destroy(&Guard::new(Consent::default()), &members.paths));
+    let (before, refused) = (
+        bytes(&members.paths[0]),
+        mdtools::destroy(&Guard::new(Consent::default()), &members.paths),
+    );
     let refused = refused.expect_err("without consent").to_string();
-    assert!(refused.contains("--erase-signature") && bytes(&members.paths[0]) == before, "{refused}");
+    assert!(
+        refused.contains("--erase-signature") && bytes(&members.paths[0]) == before,
+        "{refused}"
+    );
 
     let consent = || Guard::new(Consent { erase_signature: true, ..Consent::default() });
     {
         let (_stack, _guard) = members.start("raid1(metadata=1.2, {0}, {1})").expect("an array");
-        let refused = mdtools::destroy(&consent(), &members.paths).expect_err("it runs").to_string();
+        let refused =
+            mdtools::destroy(&consent(), &members.paths).expect_err("it runs").to_string();
         assert!(refused.contains("in use"), "{refused}");
     }
     let before = bytes(&members.paths[0]);
     let erased = mdtools::destroy(&consent(), &members.paths).expect("erased");
     assert_eq!(erased[1].was, ["active member 1 of tank"]);
     let after = bytes(&members.paths[0]);
-    let changed: Vec<usize> =
-        (0..after.len() / 4096).filter(|page| before[page * 4096..][..4096] != after[page * 4096..][..4096]).collect();
+    let changed: Vec<usize> = (0..after.len() / 4096)
+        .filter(|page| before[page * 4096..][..4096] != after[page * 4096..][..4096])
+        .collect();
     assert_eq!(changed, [1, 2], "the superblock's page and the bitmap's");
-    let gone = mdtools::destroy(&consent(), &members.paths).expect_err("nothing is left").to_string();
+    let gone =
+        mdtools::destroy(&consent(), &members.paths).expect_err("nothing is left").to_string();
     assert!(gone.contains("no md superblock"), "{gone}");
 }
 
-/// What can be created can be started, and the other way round: with how few members a level does is the same for both, and for
-/// whole members without superblocks. mdadm makes a mirror of one member and nothing else with so few that has redundancy.
+/// What can be created can be started, and the other way round: with how few members a level does
+/// is the same for both, and for whole members without superblocks. mdadm makes a mirror of one
+/// member and nothing else with so few that has redundancy.
 #[test]
 fn what_is_created_can_be_started_with_however_few_members() {
     let mut fewest = Vec::new();
     for (level, layout, ..) in kinds() {
-        let layout = if level == Level::Raid10 { Layout::Raid10(Raid10Layout::near(1)) } else { layout };
+        let layout =
+            if level == Level::Raid10 { Layout::Raid10(Raid10Layout::near(1)) } else { layout };
         let mut made = Vec::new();
         for count in 1..=4 {
             let folder = tempfile::tempdir().expect("a folder");
-            let paths: Vec<PathBuf> = (0..count).map(|number| folder.path().join(format!("m{number}"))).collect();
+            let paths: Vec<PathBuf> =
+                (0..count).map(|number| folder.path().join(format!("m{number}"))).collect();
             let wanted = Create {
                 name: "few".to_owned(),
                 level,
@@ -432,15 +561,29 @@ fn what_is_created_can_be_started_with_however_few_members() {
                 assume_clean: false,
             };
             let is_created = mdtools::create(&Guard::new(Consent::default()), &wanted).is_ok();
-            let whole = format!("{level}({})", vec!["ram:1MiB"; count].join(", ")).replacen("raid10(", "raid10(layout=n1, ", 1);
+            let whole = format!("{level}({})", vec!["ram:1MiB"; count].join(", ")).replacen(
+                "raid10(",
+                "raid10(layout=n1, ",
+                1,
+            );
             let guard = Guard::new(Consent::default());
-            let context = BuildContext { files: &guard, seed: 1, read_only: false, create_bytes: None, emulate: true };
-            let built = stack::parse_and_build(&whole, &context).map(drop).map_err(|error| error.to_string());
+            let context = BuildContext {
+                files: &guard,
+                seed: 1,
+                read_only: false,
+                create_bytes: None,
+                emulate: true,
+            };
+            let built = stack::parse_and_build(&whole, &context)
+                .map(drop)
+                .map_err(|error| error.to_string());
             assert_eq!(built.is_ok(), is_created, "{whole}: {built:?}");
             if is_created {
                 made.push(count);
                 let members = Members { folder, paths };
-                let (stack, _guard) = members.start(&members.found(&[])).unwrap_or_else(|error| panic!("{level} of {count}: {error}"));
+                let (stack, _guard) = members
+                    .start(&members.found(&[]))
+                    .unwrap_or_else(|error| panic!("{level} of {count}: {error}"));
                 let content = noise(SEED, 128 << 10);
                 let mut found = vec![0; content.len()];
                 let mut channel = channel(&stack);
@@ -452,18 +595,37 @@ fn what_is_created_can_be_started_with_however_few_members() {
         fewest.push((level, made[0]));
     }
     fewest.dedup();
-    let expected = [(Level::Linear, 1), (Level::Raid0, 1), (Level::Raid1, 1), (Level::Raid4, 2), (Level::Raid5, 2), (Level::Raid6, 4)];
+    let expected = [
+        (Level::Linear, 1),
+        (Level::Raid0, 1),
+        (Level::Raid1, 1),
+        (Level::Raid4, 2),
+        (Level::Raid5, 2),
+        (Level::Raid6, 4),
+    ];
     assert_eq!(fewest, expected.into_iter().chain([(Level::Raid10, 2)]).collect::<Vec<_>>());
 }
 
-/// A superblock of version 0.90, as md's driver writes it for a clean array: see docs/formats/md.md.
+/// A superblock of version 0.90, as md's driver writes it for a clean array: see
+/// docs/formats/md.md.
 fn old_superblock(level: u32, layout: u32, number: u32, count: u32, chunk_bytes: u32) -> Vec<u8> {
     let mut words = vec![0_u32; 1024];
     let size_kib = (MEMBER_BYTES - (64 << 10)) as u32 >> 10;
-    for (word, value) in [(0, 0xa92b_4efc), (2, 90), (5, 7), (6, 1000), (7, level), (8, size_kib), (9, count), (10, count)] {
+    for (word, value) in [
+        (0, 0xa92b_4efc),
+        (2, 90),
+        (5, 7),
+        (6, 1000),
+        (7, level),
+        (8, size_kib),
+        (9, count),
+        (10, count),
+    ] {
         words[word] = value;
     }
-    for (word, value) in [(32, 2000), (33, 1), (34, count), (35, count), (39, 9), (64, layout), (65, chunk_bytes)] {
+    for (word, value) in
+        [(32, 2000), (33, 1), (34, count), (35, count), (39, 9), (64, layout), (65, chunk_bytes)]
+    {
         words[word] = value;
     }
     for place in 0..count {
@@ -480,11 +642,16 @@ fn old_superblock(level: u32, layout: u32, number: u32, count: u32, chunk_bytes:
 /// Members of level 5 with superblocks of version 0.90, and what they hold.
 fn old_raid5() -> (Members, Vec<u8>) {
     let folder = tempfile::tempdir().expect("a folder");
-    let paths: Vec<PathBuf> = (0..3).map(|number| folder.path().join(format!("m{number}"))).collect();
-    paths.iter().for_each(|path| File::create(path).and_then(|file| file.set_len(MEMBER_BYTES)).expect("a file"));
+    let paths: Vec<PathBuf> =
+        (0..3).map(|number| folder.path().join(format!("m{number}"))).collect();
+    paths.iter().for_each(|path| {
+        File::create(path).and_then(|file| file.set_len(MEMBER_BYTES)).expect("a file")
+    });
     let members = Members { folder, paths };
     let data_bytes = MEMBER_BYTES - (64 << 10);
-    let part = |number: usize| format!("file:{}?direct=no&size={data_bytes}", members.paths[number].display());
+    let part = |number: usize| {
+        format!("file:{}?direct=no&size={data_bytes}", members.paths[number].display())
+    };
     let text = format!("raid5(metadata=none, chunk=64KiB, {}, {}, {})", part(0), part(1), part(2));
     let (stack, guard) = members.start(&text).expect("whole members");
     let content = noise(SEED, stack.device.info().size_bytes as usize);
@@ -501,9 +668,19 @@ fn old_raid5() -> (Members, Vec<u8>) {
 #[test]
 fn members_of_every_version_pass_no_guard_of_raw_stacks() {
     let (members, _) = old_raid5();
-    for text in ["raid1({0}, {1})", "linear({0}, {1})", "raid0({0}, {1})", "raid5({0}, {1}, {2})", "raid5({0}, missing, {2})"] {
+    for text in [
+        "raid1({0}, {1})",
+        "linear({0}, {1})",
+        "raid0({0}, {1})",
+        "raid5({0}, {1}, {2})",
+        "raid5({0}, missing, {2})",
+    ] {
         let error = members.start(text).map(drop).expect_err(text);
-        assert!(error.contains("m0?direct=no carries an md superblock") && error.contains("metadata=0.90 uses the array"), "{error}");
+        assert!(
+            error.contains("m0?direct=no carries an md superblock")
+                && error.contains("metadata=0.90 uses the array"),
+            "{error}"
+        );
     }
     let (stack, _guard) = members.start("raid1(metadata=none, {0}, {1})").expect("it was said");
     assert_eq!(stack.device.info().size_bytes, MEMBER_BYTES);
@@ -512,18 +689,31 @@ fn members_of_every_version_pass_no_guard_of_raw_stacks() {
 #[test]
 fn old_superblocks_are_read_and_never_written() {
     let (members, content) = old_raid5();
-    let before: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
+    let before: Vec<Vec<u8>> =
+        members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
     for absent in [None, Some(1)] {
-        let present: Vec<PathBuf> =
-            members.paths.iter().enumerate().filter(|(number, _)| Some(*number) != absent).map(|(_, path)| path.clone()).collect();
+        let present: Vec<PathBuf> = members
+            .paths
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| Some(*number) != absent)
+            .map(|(_, path)| path.clone())
+            .collect();
         let found = mdtools::find(&Guard::new(Consent::default()), &present);
         let group = &found.groups[0];
         let refusal = group.stack(Opening::default()).expect_err("it would be written").to_string();
-        let says = ["version 0.90, which raidloom reads and never writes", "--read-only, or --overlay DIR"];
+        let says = [
+            "version 0.90, which raidloom reads and never writes",
+            "--read-only, or --overlay DIR",
+        ];
         assert!(says.iter().all(|part| refusal.contains(part)), "{refusal}");
-        let text = group.stack(Opening { read_only: true, ..Opening::default() }).expect("a text").to_string();
+        let text = group
+            .stack(Opening { read_only: true, ..Opening::default() })
+            .expect("a text")
+            .to_string();
         assert!(text.starts_with("raid5(metadata=0.90, "), "{text}");
-        let error = members.start(&text.replace("?read_only=yes", "")).map(drop).expect_err("for writing");
+        let error =
+            members.start(&text.replace("?read_only=yes", "")).map(drop).expect_err("for writing");
         assert!(error.contains("may only be read") && error.contains("0.90"), "{error}");
         let (stack, _guard) = members.start_as(&text, true).expect("for reading");
         let mut found = vec![0; content.len()];
@@ -542,15 +732,21 @@ fn old_superblocks_are_read_and_never_written() {
         channel.read_slice(0, &mut found).expect("read");
         assert!(found[..4096] == content[..4096] && found[4096..] == [9; 4096]);
     }
-    let after: Vec<Vec<u8>> = members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
+    let after: Vec<Vec<u8>> =
+        members.paths.iter().map(|path| fs::read(path).expect("read")).collect();
     assert!(before == after, "the members are as they were");
-    let erased = mdtools::destroy(&Guard::new(Consent { erase_signature: true, ..Consent::default() }), &members.paths).expect("erased");
+    let erased = mdtools::destroy(
+        &Guard::new(Consent { erase_signature: true, ..Consent::default() }),
+        &members.paths,
+    )
+    .expect("erased");
     assert_eq!(erased[1].was, ["active member 1 of md0"]);
 }
 
 #[test]
 fn the_status_of_what_does_not_run_is_what_superblocks_say() {
-    let members = Members::create(Level::Raid6, Layout::Parity(ParityLayout::LeftSymmetric), 5, |_| ());
+    let members =
+        Members::create(Level::Raid6, Layout::Parity(ParityLayout::LeftSymmetric), 5, |_| ());
     (0..3).for_each(|member| members.edit(member, |superblock| superblock.events = 9));
     members.edit(4, |superblock| {
         superblock.events = 9;
@@ -560,15 +756,22 @@ fn the_status_of_what_does_not_run_is_what_superblocks_say() {
     members.edit(0, |superblock| superblock.roles[1] = Role::Active(1));
     let found = mdtools::find(&Guard::new(Consent::default()), &members.paths);
     let group = &found.groups[0];
-    let status = ArrayStatus::of_superblocks(group.assembly.as_ref().expect("an array"), &group.candidates);
+    let status =
+        ArrayStatus::of_superblocks(group.assembly.as_ref().expect("an array"), &group.candidates);
     let states: Vec<MemberState> = status.members.iter().map(|member| member.state).collect();
     let (online, stale, rebuild) = (MemberState::Online, MemberState::Stale, MemberState::Rebuild);
     assert_eq!(states, [online, online, online, stale, rebuild], "{status:#?}");
-    assert_eq!((status.state, status.places.as_str(), status.events), (State::Degraded, "[UUU__]", 9));
+    assert_eq!(
+        (status.state, status.places.as_str(), status.events),
+        (State::Degraded, "[UUU__]", 9)
+    );
     assert_eq!(status.members[4].rebuilt_bytes, Some(1 << 20));
     assert!(status.notes[0].contains("is stale"), "{status:?}");
     let action = status.action("t").expect("something to do");
-    assert!(action.starts_with("bring the stale member up to date when it runs: raidloom array add t "), "{action}");
+    assert!(
+        action.starts_with("bring the stale member up to date when it runs: raidloom array add t "),
+        "{action}"
+    );
 }
 
 /// One file under two names would get two superblocks, one over the other.
@@ -578,7 +781,9 @@ fn an_array_is_not_made_of_one_file_under_two_names() {
     let path = |name: &str| folder.path().join(name);
     std::fs::File::create(path("a")).expect("made").set_len(MEMBER_BYTES).expect("sized");
     std::fs::hard_link(path("a"), path("b")).expect("linked");
-    for (members, spares) in [(vec![path("a"), path("b")], vec![]), (vec![path("a"), path("new")], vec![path("b")])] {
+    for (members, spares) in
+        [(vec![path("a"), path("b")], vec![]), (vec![path("a"), path("new")], vec![path("b")])]
+    {
         let wanted = Create {
             name: "tank".to_owned(),
             level: Level::Raid1,
@@ -591,8 +796,14 @@ fn an_array_is_not_made_of_one_file_under_two_names() {
             assume_clean: false,
         };
         let error = mdtools::create(&Guard::new(Consent::default()), &wanted).expect_err("refused");
-        assert!(error.exit_code() == 2 && error.to_string().contains("are the same file"), "{error}");
-        assert!(std::fs::read(path("a")).expect("read").iter().all(|byte| *byte == 0), "something was written");
+        assert!(
+            error.exit_code() == 2 && error.to_string().contains("are the same file"),
+            "{error}"
+        );
+        assert!(
+            std::fs::read(path("a")).expect("read").iter().all(|byte| *byte == 0),
+            "something was written"
+        );
         assert!(!path("new").exists());
     }
 }
@@ -604,6 +815,9 @@ fn a_second_name_of_a_member_is_passed_over() {
     std::fs::hard_link(&members.paths[0], &link).expect("linked");
     let paths: Vec<PathBuf> = members.paths.iter().chain([&link]).cloned().collect();
     let found = mdtools::find(&Guard::new(Consent::default()), &paths);
-    assert_eq!((found.groups.len(), found.groups[0].paths.len(), found.passed_over.len()), (1, 3, 1));
+    assert_eq!(
+        (found.groups.len(), found.groups[0].paths.len(), found.passed_over.len()),
+        (1, 3, 1)
+    );
     assert!(found.passed_over[0].contains("are the same file"), "{:?}", found.passed_over);
 }

@@ -1,5 +1,5 @@
-//! Arrays are made through the stack and their members handed over in another order, without superblocks: the search has to find
-//! what they were.
+//! Arrays are made through the stack and their members handed over in another order, without
+//! superblocks: the search has to find what they were.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -33,41 +33,82 @@ const FEW_OFFSETS: [u64; 3] = [0, 1 << 20, 2 << 20];
 
 impl Case<'_> {
     fn new(stack: &str, members: usize, member_bytes: u64) -> Case<'_> {
-        Case { stack, members, member_bytes, offset_bytes: 1 << 20, absent: Vec::new(), unequal: Vec::new(), offsets: FEW_OFFSETS.to_vec() }
+        Case {
+            stack,
+            members,
+            member_bytes,
+            offset_bytes: 1 << 20,
+            absent: Vec::new(),
+            unequal: Vec::new(),
+            offsets: FEW_OFFSETS.to_vec(),
+        }
     }
 
     /// Fills the array and returns its members, shuffled, with the role of each.
-    fn members(&self, folder: &Path, content: &[u8], seed: u64) -> (Vec<Option<PathBuf>>, Vec<usize>) {
+    fn members(
+        &self,
+        folder: &Path,
+        content: &[u8],
+        seed: u64,
+    ) -> (Vec<Option<PathBuf>>, Vec<usize>) {
         self.members_of(folder, &[(0, content)], seed)
     }
 
     /// The same with content that is known by its pieces, each with its address.
-    fn members_of(&self, folder: &Path, pieces: &[(u64, &[u8])], seed: u64) -> (Vec<Option<PathBuf>>, Vec<usize>) {
+    fn members_of(
+        &self,
+        folder: &Path,
+        pieces: &[(u64, &[u8])],
+        seed: u64,
+    ) -> (Vec<Option<PathBuf>>, Vec<usize>) {
         let mut paths = Vec::new();
         for role in 0..self.members {
             let path = folder.join(format!("role{role}"));
-            File::create(&path).expect("a file").set_len(self.unequal.get(role).copied().unwrap_or(self.member_bytes)).expect("its size");
+            File::create(&path)
+                .expect("a file")
+                .set_len(self.unequal.get(role).copied().unwrap_or(self.member_bytes))
+                .expect("its size");
             paths.push(path);
         }
-        let leaf = |path: &PathBuf| Node::leaf("file", path.display().to_string()).with("offset", self.offset_bytes).with("direct", "no");
+        let leaf = |path: &PathBuf| {
+            Node::leaf("file", path.display().to_string())
+                .with("offset", self.offset_bytes)
+                .with("direct", "no")
+        };
         let (name, options) = self.stack.split_once('?').unwrap_or((self.stack, ""));
         let options = options.split('&').filter_map(|option| option.split_once('='));
-        let node = options.fold(Node::layer(name, paths.iter().map(leaf).collect()), |node, (name, value)| node.with(name, value));
+        let node = options
+            .fold(Node::layer(name, paths.iter().map(leaf).collect()), |node, (name, value)| {
+                node.with(name, value)
+            });
         {
             let guard = Guard::new(Consent::default());
-            let context = BuildContext { files: &guard, seed: 1, read_only: false, create_bytes: None, emulate: true };
+            let context = BuildContext {
+                files: &guard,
+                seed: 1,
+                read_only: false,
+                create_bytes: None,
+                emulate: true,
+            };
             let stack = stack::build(&node, &context).expect(self.stack);
             let reactor = Reactor::wall().expect("a reactor");
             let mut channel = Blocking::open(stack.device.as_ref(), &reactor).expect("a channel");
             for (address, content) in pieces {
-                assert!(address + content.len() as u64 <= stack.device.info().size_bytes, "{} has room", self.stack);
+                assert!(
+                    address + content.len() as u64 <= stack.device.info().size_bytes,
+                    "{} has room",
+                    self.stack
+                );
                 channel.write_slice(*address, content).expect("written");
             }
             channel.flush().expect("flushed");
         }
         let mut roles: Vec<usize> = (0..self.members).collect();
         Random::with_seed(seed).shuffle(&mut roles);
-        let named = roles.iter().map(|role| (!self.absent.contains(role)).then(|| paths[*role].clone())).collect();
+        let named = roles
+            .iter()
+            .map(|role| (!self.absent.contains(role)).then(|| paths[*role].clone()))
+            .collect();
         (named, roles)
     }
 
@@ -78,13 +119,26 @@ impl Case<'_> {
     }
 
     /// What is found, and the best of it: level and layout, and the roles of its members.
-    fn search(&self, paths: &[Option<PathBuf>], roles: &[usize], seed: u64) -> (Guesses, String, Vec<usize>) {
+    fn search(
+        &self,
+        paths: &[Option<PathBuf>],
+        roles: &[usize],
+        seed: u64,
+    ) -> (Guesses, String, Vec<usize>) {
         let guard = Guard::new(Consent::default());
         let images = Images::open(&guard, paths).expect("members");
         let known = Known { seed, data_offsets_bytes: self.offsets.clone(), ..Known::default() };
         let found = guess(&images, &known, &mut |_, _| true);
-        let best = found.guesses.first().map(|guess| format!("{} {}", guess.shape.level, guess.shape.layout)).unwrap_or_default();
-        let order = found.guesses.first().map(|guess| guess.order.iter().map(|member| roles[*member]).collect()).unwrap_or_default();
+        let best = found
+            .guesses
+            .first()
+            .map(|guess| format!("{} {}", guess.shape.level, guess.shape.layout))
+            .unwrap_or_default();
+        let order = found
+            .guesses
+            .first()
+            .map(|guess| guess.order.iter().map(|member| roles[*member]).collect())
+            .unwrap_or_default();
         (found, best, order)
     }
 }
@@ -106,7 +160,12 @@ fn ext4(seed: u64) -> Option<Vec<u8>> {
     }
     let image = folder.path().join("image");
     File::create(&image).expect("a file").set_len(40 << 20).expect("its size");
-    let made = Command::new("mkfs.ext4").args(["-q", "-b", "1024", "-d"]).arg(&tree).arg(&image).env("PATH", path()).status();
+    let made = Command::new("mkfs.ext4")
+        .args(["-q", "-b", "1024", "-d"])
+        .arg(&tree)
+        .arg(&image)
+        .env("PATH", path())
+        .status();
     made.is_ok_and(|status| status.success()).then(|| fs::read(&image).expect("read"))
 }
 
@@ -117,7 +176,10 @@ fn path() -> String {
 fn ext4_or_skip(test: &str) -> Option<Vec<u8>> {
     let image = ext4(SEED);
     if image.is_none() {
-        assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{test}: mkfs.ext4 -d is needed: apt-get install e2fsprogs");
+        assert!(
+            !std::env::var("CI").is_ok_and(|ci| ci == "true"),
+            "{test}: mkfs.ext4 -d is needed: apt-get install e2fsprogs"
+        );
         eprintln!("skipped: {test}: no mkfs.ext4: apt-get install e2fsprogs");
     }
     image
@@ -132,7 +194,10 @@ fn made(tool: &str, package: &str, size_bytes: u64, options: &[&str]) -> Option<
     if made.as_ref().is_ok_and(|output| output.status.success()) {
         return Some((tool.to_owned(), fs::read(&image).expect("read")));
     }
-    assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{tool} is needed: apt-get install {package}: {made:?}");
+    assert!(
+        !std::env::var("CI").is_ok_and(|ci| ci == "true"),
+        "{tool} is needed: apt-get install {package}: {made:?}"
+    );
     eprintln!("skipped: guessing by what {tool} makes: apt-get install {package}");
     None
 }
@@ -168,9 +233,17 @@ fn told(found: &Guesses) -> String {
 }
 
 /// The cases are at this chunk unless they say otherwise.
-fn check(case: &Case<'_>, content: &[u8], expected: &str, chunk_bytes: u64, seed: u64) -> Result<(), String> {
+fn check(
+    case: &Case<'_>,
+    content: &[u8],
+    expected: &str,
+    chunk_bytes: u64,
+    seed: u64,
+) -> Result<(), String> {
     let (found, best, order) = case.searched(content, seed);
-    let Some(first) = found.guesses.first() else { return Err(format!("{}, seed {seed}: nothing found: {:?}", case.stack, found.notes)) };
+    let Some(first) = found.guesses.first() else {
+        return Err(format!("{}, seed {seed}: nothing found: {:?}", case.stack, found.notes));
+    };
     let shape = first.shape;
     let right = best == expected
         && shape.chunk_bytes == chunk_bytes
@@ -180,7 +253,13 @@ fn check(case: &Case<'_>, content: &[u8], expected: &str, chunk_bytes: u64, seed
     if right {
         return Ok(());
     }
-    Err(format!("{} without {:?}, seed {seed}: roles {order:?}, {} equal:\n{}", case.stack, case.absent, found.equal, told(&found)))
+    Err(format!(
+        "{} without {:?}, seed {seed}: roles {order:?}, {} equal:\n{}",
+        case.stack,
+        case.absent,
+        found.equal,
+        told(&found)
+    ))
 }
 
 #[test]
@@ -194,7 +273,13 @@ fn file_systems_tell_order_and_chunk_at_every_level() {
         ("raid5?chunk=64KiB&layout=left-symmetric", 4, "raid5 left-symmetric", 64 << 10, Some(0)),
         ("raid5?chunk=32KiB&layout=left-asymmetric", 3, "raid5 left-asymmetric", 32 << 10, None),
         ("raid5?chunk=4KiB&layout=right-symmetric", 5, "raid5 right-symmetric", 4 << 10, Some(2)),
-        ("raid5?chunk=128KiB&layout=right-asymmetric", 4, "raid5 right-asymmetric", 128 << 10, None),
+        (
+            "raid5?chunk=128KiB&layout=right-asymmetric",
+            4,
+            "raid5 right-asymmetric",
+            128 << 10,
+            None,
+        ),
         ("raid6?chunk=64KiB&layout=left-symmetric", 5, "raid6 left-symmetric", 64 << 10, Some(1)),
         ("raid6?chunk=32KiB&layout=right-asymmetric", 4, "raid6 right-asymmetric", 32 << 10, None),
         ("raid10?chunk=64KiB&layout=f2", 4, "raid10 f2", 64 << 10, None),
@@ -202,7 +287,8 @@ fn file_systems_tell_order_and_chunk_at_every_level() {
         ("raid10?chunk=64KiB&layout=n2", 3, "raid10 n2", 64 << 10, Some(1)),
     ];
     let mut wrong = Vec::new();
-    for ((stack, members, expected, chunk_bytes, absent), number) in cases.into_iter().zip(0_u64..) {
+    for ((stack, members, expected, chunk_bytes, absent), number) in cases.into_iter().zip(0_u64..)
+    {
         let mut case = Case::new(stack, members, (1 << 20) + (44 << 20));
         // Where mdadm puts the data of members of 45 MiB.
         if number % 4 == 0 {
@@ -220,7 +306,10 @@ fn file_systems_tell_order_and_chunk_at_every_level() {
 #[test]
 fn members_of_different_lengths_are_told_apart() {
     let Some(image) = ext4_or_skip("guessing unequal members") else { return };
-    for (stack, expected, chunk_bytes) in [("raid0?chunk=64KiB&layout=alternate", "raid0 alternate", 64 << 10), ("linear", "linear -", 0)] {
+    for (stack, expected, chunk_bytes) in [
+        ("raid0?chunk=64KiB&layout=alternate", "raid0 alternate", 64 << 10),
+        ("linear", "linear -", 0),
+    ] {
         let mut case = Case::new(stack, 3, 0);
         // So long that the second zone, in which the layouts differ, holds part of the file system.
         case.unequal = vec![(6 << 20) + (64 << 10), 30 << 20, 26 << 20];
@@ -230,8 +319,8 @@ fn members_of_different_lengths_are_told_apart() {
 
 #[test]
 fn q_tells_the_order_of_random_data() {
-    // Those of which another name is not the same array, and how many cannot be told apart: a layout and its symmetric twin
-    // count alike in Q.
+    // Those of which another name is not the same array, and how many cannot be told apart: a
+    // layout and its symmetric twin count alike in Q.
     let layouts = [
         ("left-symmetric", 2),
         ("left-asymmetric", 2),
@@ -256,11 +345,17 @@ fn q_tells_the_order_of_random_data() {
             let (_, roles) = case.members(folder.path(), &[], SEED + number);
             let right = found.guesses.iter().take(found.equal).any(|guess| {
                 guess.shape.layout.to_string() == layout
-                    && (guess.shape.chunk_bytes, guess.shape.data_offset_bytes) == (16 << 10, 1 << 20)
+                    && (guess.shape.chunk_bytes, guess.shape.data_offset_bytes)
+                        == (16 << 10, 1 << 20)
                     && guess.order.iter().map(|member| roles[*member]).eq(0..members)
             });
             if !right || found.equal != twins {
-                wrong.push(format!("{layout} without {:?}: {} equal:\n{}", case.absent, found.equal, told(&found)));
+                wrong.push(format!(
+                    "{layout} without {:?}: {} equal:\n{}",
+                    case.absent,
+                    found.equal,
+                    told(&found)
+                ));
             }
         }
     }
@@ -270,7 +365,8 @@ fn q_tells_the_order_of_random_data() {
 #[test]
 fn other_file_systems_and_partitions_tell_it_too() {
     let ext4 = ext4_or_skip("guessing by other file systems");
-    let mut case = Case::new("raid5?chunk=64KiB&layout=left-asymmetric", 4, (1 << 20) + (110 << 20));
+    let mut case =
+        Case::new("raid5?chunk=64KiB&layout=left-asymmetric", 4, (1 << 20) + (110 << 20));
     case.offsets.clear();
     let images = [
         made("mkfs.xfs", "xfsprogs", 320 << 20, &["-q", "-f"]),
@@ -281,9 +377,13 @@ fn other_file_systems_and_partitions_tell_it_too() {
     ];
     for (name, image) in images.into_iter().flatten() {
         let (found, _, order) = case.searched(&image, SEED);
-        let first = found.guesses.first().unwrap_or_else(|| panic!("{name}: nothing found: {:?}", found.notes));
+        let first = found
+            .guesses
+            .first()
+            .unwrap_or_else(|| panic!("{name}: nothing found: {:?}", found.notes));
         assert_eq!(first.shape.data_offset_bytes, 1 << 20, "{name}: {}", told(&found));
-        // A new file system holds little: several orders may go with it, and the right one is among them.
+        // A new file system holds little: several orders may go with it, and the right one is among
+        // them.
         let right = found.guesses.iter().take(found.equal).any(|guess| {
             guess.shape.level.to_string() == "raid5"
                 && guess.shape.layout.to_string() == "left-asymmetric"
@@ -309,45 +409,69 @@ fn nothing_is_found_where_there_is_nothing() {
         guess(&images, &Known { seed: SEED, ..Known::default() }, &mut |_, _| true)
     };
     let found = search(&random);
-    assert!(found.guesses.is_empty() && found.notes == ["the members show no parity"], "{found:#?}");
+    assert!(
+        found.guesses.is_empty() && found.notes == ["the members show no parity"],
+        "{found:#?}"
+    );
     let link = folder.path().join("link");
     fs::hard_link(random[0].as_ref().expect("a path"), &link).expect("linked");
     let error = Images::open(&guard, &[random[0].clone(), Some(link)]).expect_err("refused");
     assert!(error.to_string().contains("are the same file"), "{error}");
 
     // The fourth as the sum of the others: a RAID 5 of which nothing tells more.
-    let sectors: Vec<Vec<u8>> = random.iter().flatten().map(|path| fs::read(path).expect("read")).collect();
-    let sum: Vec<u8> = (0..4 << 20).map(|at: usize| sectors[0][at] ^ sectors[1][at] ^ sectors[2][at]).collect();
+    let sectors: Vec<Vec<u8>> =
+        random.iter().flatten().map(|path| fs::read(path).expect("read")).collect();
+    let sum: Vec<u8> =
+        (0..4 << 20).map(|at: usize| sectors[0][at] ^ sectors[1][at] ^ sectors[2][at]).collect();
     fs::write(random[3].as_ref().expect("a path"), sum).expect("written");
     let found = search(&random);
-    assert!(found.guesses.is_empty() && found.notes[0].contains("256 of 256 places: raid4 or raid5"), "{found:#?}");
+    assert!(
+        found.guesses.is_empty() && found.notes[0].contains("256 of 256 places: raid4 or raid5"),
+        "{found:#?}"
+    );
 
     // And all alike: a mirror.
     for path in random.iter().flatten() {
         fs::write(path, &sectors[0]).expect("written");
     }
     let found = search(&random);
-    assert!(found.guesses[0].shape.level.to_string() == "raid1" && found.equal == 1, "{}", told(&found));
+    assert!(
+        found.guesses[0].shape.level.to_string() == "raid1" && found.equal == 1,
+        "{}",
+        told(&found)
+    );
 }
 
-/// An ext4 file system with thirteen folders and many small files in it, by the pieces that are not zero.
+/// An ext4 file system with thirteen folders and many small files in it, by the pieces that are not
+/// zero.
 fn sparse_ext4(size_bytes: u64, options: &[&str]) -> Option<Vec<(u64, Vec<u8>)>> {
     let folder = tempfile::tempdir().expect("a folder");
     let tree = folder.path().join("tree");
     for index in 0..11 {
         let inner = tree.join(format!("folder{index}"));
         fs::create_dir_all(&inner).expect("a folder");
-        // Inodes beyond those that are looked at, so that tables go on where others are thought to begin.
+        // Inodes beyond those that are looked at, so that tables go on where others are thought to
+        // begin.
         for file in 0..150 {
-            fs::write(inner.join(format!("file{file}")), format!("{index} {file}")).expect("a file");
+            fs::write(inner.join(format!("file{file}")), format!("{index} {file}"))
+                .expect("a file");
         }
     }
     let image = folder.path().join("image");
     File::create(&image).expect("a file").set_len(size_bytes).expect("its size");
     let mut command = Command::new("mkfs.ext4");
-    command.args(["-q", "-b", "4096"]).args(options).arg("-d").arg(&tree).arg(&image).env("PATH", path());
+    command
+        .args(["-q", "-b", "4096"])
+        .args(options)
+        .arg("-d")
+        .arg(&tree)
+        .arg(&image)
+        .env("PATH", path());
     if !command.status().is_ok_and(|status| status.success()) {
-        assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "mkfs.ext4 -d is needed: apt-get install e2fsprogs");
+        assert!(
+            !std::env::var("CI").is_ok_and(|ci| ci == "true"),
+            "mkfs.ext4 -d is needed: apt-get install e2fsprogs"
+        );
         eprintln!("skipped: no mkfs.ext4: apt-get install e2fsprogs");
         return None;
     }
@@ -364,35 +488,49 @@ fn sparse_ext4(size_bytes: u64, options: &[&str]) -> Option<Vec<(u64, Vec<u8>)>>
     Some(pieces)
 }
 
-/// Six members of one size and a file system as large as the array: the right candidate is among the first equals, and whatever is
-/// equal to it differs in the order alone.
+/// Six members of one size and a file system as large as the array: the right candidate is among
+/// the first equals, and whatever is equal to it differs in the order alone.
 fn six_members(member_mib: u64, chunk_bytes: u64, options: &[&str]) -> Result<(), String> {
     let stack = format!("raid5?chunk={chunk_bytes}&layout=left-symmetric");
     let case = Case::new(&stack, 6, member_mib << 20);
-    let Some(pieces) = sparse_ext4(5 * (case.member_bytes - case.offset_bytes), options) else { return Ok(()) };
+    let Some(pieces) = sparse_ext4(5 * (case.member_bytes - case.offset_bytes), options) else {
+        return Ok(());
+    };
     let folder = tempfile::tempdir().expect("a folder");
-    let borrowed: Vec<(u64, &[u8])> = pieces.iter().map(|(address, piece)| (*address, &piece[..])).collect();
+    let borrowed: Vec<(u64, &[u8])> =
+        pieces.iter().map(|(address, piece)| (*address, &piece[..])).collect();
     let (paths, roles) = case.members_of(folder.path(), &borrowed, SEED);
     let (found, best, order) = case.search(&paths, &roles, SEED);
     let has_shape = |guess: &Guess| {
         let shape = &guess.shape;
-        (shape.chunk_bytes, shape.data_offset_bytes, shape.layout.to_string()) == (chunk_bytes, 1 << 20, "left-symmetric".to_owned())
+        (shape.chunk_bytes, shape.data_offset_bytes, shape.layout.to_string())
+            == (chunk_bytes, 1 << 20, "left-symmetric".to_owned())
     };
     // Members of which nothing tells where they are may be exchanged.
     let has_order = |guess: &Guess| {
         let mut places = guess.order.iter().map(|member| roles[*member]).enumerate();
-        places.all(|(place, role)| place == role || guess.undecided.contains(&place) && guess.undecided.contains(&role))
+        places.all(|(place, role)| {
+            place == role || guess.undecided.contains(&place) && guess.undecided.contains(&role)
+        })
     };
     let equals = &found.guesses[..found.equal];
     let place = found.guesses.iter().position(|guess| has_shape(guess) && has_order(guess));
-    if equals.iter().all(has_shape) && place.is_some_and(|place| place < found.equal) && found.is_sound() {
+    if equals.iter().all(has_shape)
+        && place.is_some_and(|place| place < found.equal)
+        && found.is_sound()
+    {
         return Ok(());
     }
     let number = found.guesses.len();
-    Err(format!("{stack}: {best}, roles {order:?}, the right one at {place:?} of {number}, {} equal:\n{}", found.equal, told(&found)))
+    Err(format!(
+        "{stack}: {best}, roles {order:?}, the right one at {place:?} of {number}, {} equal:\n{}",
+        found.equal,
+        told(&found)
+    ))
 }
 
-/// Sectors that are looked at and fit by chance do not outweigh folders that are not where they should be.
+/// Sectors that are looked at and fit by chance do not outweigh folders that are not where they
+/// should be.
 #[test]
 fn a_wrong_chunk_does_not_come_first_because_more_of_it_was_looked_at() {
     let mut wrong = Vec::new();
@@ -401,7 +539,8 @@ fn a_wrong_chunk_does_not_come_first_because_more_of_it_was_looked_at() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The right member may hold nothing where a wrong one holds something alike: that does not put the wrong one there.
+/// The right member may hold nothing where a wrong one holds something alike: that does not put the
+/// wrong one there.
 #[test]
 fn a_right_order_is_not_lost_to_what_looks_alike() {
     six_members(235, 512 << 10, &[]).unwrap_or_else(|error| panic!("{error}"));
@@ -435,10 +574,18 @@ fn a_foreign_member_is_found_as_one_that_is_missing() {
             roles.insert(1, foreign);
         }
         let stranger = roles.iter().position(|role| *role == foreign).expect("a member");
-        fs::write(paths[stranger].as_ref().expect("a path"), noise(SEED, case.member_bytes as usize)).expect("written");
+        fs::write(
+            paths[stranger].as_ref().expect("a path"),
+            noise(SEED, case.member_bytes as usize),
+        )
+        .expect("written");
         let (found, best, order) = case.search(&paths, &roles, SEED);
         let is_told = found.guesses.first().is_some_and(|guess| guess.foreign == Some(stranger));
-        let is_right = if expected.is_empty() { !found.is_sound() } else { best == expected && is_told && found.is_sound() };
+        let is_right = if expected.is_empty() {
+            !found.is_sound()
+        } else {
+            best == expected && is_told && found.is_sound()
+        };
         if !is_right {
             wrong.push(format!(
                 "{stack} with a foreign {foreign}: {best}, roles {order:?}, {} equal {:?}:\n{}",

@@ -6,11 +6,13 @@
 //! Buf         |=====|       |=|                   frozen: cheap to clone, nobody can change the bytes
 //! ```
 //!
-//! A handle is a list of spans, nearly always one. Several appear when a striped array sends chunks that lie apart in
-//! the host's buffer, but side by side on a member, as one command; joined again they are one span as before.
+//! A handle is a list of spans, nearly always one. Several appear when a striped array sends chunks
+//! that lie apart in the host's buffer, but side by side on a member, as one command; joined again
+//! they are one span as before.
 //!
-//! All of the `unsafe` that buffers need is in this file. Its invariant: the spans of all live [`BufMut`]s are disjoint
-//! from one another and from the spans of every [`Buf`], so a `BufMut` may hand out `&mut` and a `Buf` may hand out `&`.
+//! All of the `unsafe` that buffers need is in this file. Its invariant: the spans of all live
+//! [`BufMut`]s are disjoint from one another and from the spans of every [`Buf`], so a `BufMut` may
+//! hand out `&mut` and a `Buf` may hand out `&`.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -19,7 +21,8 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, Weak};
 
-/// Every allocation starts at a multiple of this, which satisfies O_DIRECT on any device with blocks up to 4 KiB.
+/// Every allocation starts at a multiple of this, which satisfies O_DIRECT on any device with
+/// blocks up to 4 KiB.
 pub const ALIGNMENT_BYTES: usize = 4096;
 
 /// A place in a ring's table of registered buffers; the ring is told when the allocation is gone.
@@ -46,14 +49,16 @@ struct Allocation {
     registration: Option<Registration>,
 }
 
-// SAFETY: the bytes are reached only through spans, which follow the invariant of this file whatever thread they are on.
+// SAFETY: the bytes are reached only through spans, which follow the invariant of this file
+// whatever thread they are on.
 unsafe impl Send for Allocation {}
 // SAFETY: as above.
 unsafe impl Sync for Allocation {}
 
 impl Allocation {
     fn layout(length: usize) -> Layout {
-        Layout::from_size_align(length.max(1), ALIGNMENT_BYTES).expect("a buffer's length fits in isize")
+        Layout::from_size_align(length.max(1), ALIGNMENT_BYTES)
+            .expect("a buffer's length fits in isize")
     }
 
     fn zeroed(length: usize) -> Allocation {
@@ -67,7 +72,8 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        // SAFETY: allocated with this very layout, and no span is left (each keeps the allocation alive).
+        // SAFETY: allocated with this very layout, and no span is left (each keeps the allocation
+        // alive).
         unsafe { dealloc(self.pointer.as_ptr(), Allocation::layout(self.length)) }
     }
 }
@@ -86,19 +92,22 @@ impl Span {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: in range and initialised (zeroed at allocation); nobody writes while this handle is borrowed.
+        // SAFETY: in range and initialised (zeroed at allocation); nobody writes while this handle
+        // is borrowed.
         unsafe { std::slice::from_raw_parts(self.pointer(), self.length) }
     }
 
     /// # Safety
     /// The span must belong to a `BufMut`.
     unsafe fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: in range; a BufMut's spans are the only handles to their bytes, and it is borrowed mutably.
+        // SAFETY: in range; a BufMut's spans are the only handles to their bytes, and it is
+        // borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.pointer(), self.length) }
     }
 
     fn split_to(&mut self, at: usize) -> Span {
-        let front = Span { allocation: Arc::clone(&self.allocation), start: self.start, length: at };
+        let front =
+            Span { allocation: Arc::clone(&self.allocation), start: self.start, length: at };
         self.start += at;
         self.length -= at;
         front
@@ -138,7 +147,8 @@ impl Spans {
         one.into_iter().chain(many.into_iter().flatten())
     }
 
-    /// Without adding up all spans, which would make taking a long rope apart, piece by piece, quadratic.
+    /// Without adding up all spans, which would make taking a long rope apart, piece by piece,
+    /// quadratic.
     fn is_empty(&self) -> bool {
         self.iter().all(|span| span.length == 0)
     }
@@ -150,9 +160,14 @@ impl Spans {
                 Spans::One(span.split_to(at))
             }
             Spans::Many(spans) => {
-                // Nearly always one piece: what a member's command took of the host's buffer comes back as it went.
+                // Nearly always one piece: what a member's command took of the host's buffer comes
+                // back as it went.
                 if spans.len() > 1 && at <= spans[0].length {
-                    let front = if at < spans[0].length { spans[0].split_to(at) } else { spans.pop_front().expect("two spans") };
+                    let front = if at < spans[0].length {
+                        spans[0].split_to(at)
+                    } else {
+                        spans.pop_front().expect("two spans")
+                    };
                     if spans.len() == 1 {
                         let last = spans.pop_front().expect("one span");
                         *self = Spans::One(last);
@@ -162,7 +177,9 @@ impl Spans {
                 let mut front = VecDeque::new();
                 let mut left = at;
                 while left > 0 {
-                    let Some(mut span) = spans.pop_front() else { panic!("split at {at} of {} bytes", at - left) };
+                    let Some(mut span) = spans.pop_front() else {
+                        panic!("split at {at} of {} bytes", at - left)
+                    };
                     if span.length > left {
                         front.push_back(span.split_to(left));
                         spans.push_front(span);
@@ -181,7 +198,9 @@ impl Spans {
                     let last = spans.pop_front().expect("one span");
                     *self = Spans::One(last);
                 } else if spans.is_empty() {
-                    let Some(end) = front.iter().last().cloned() else { unreachable!("the front took all spans") };
+                    let Some(end) = front.iter().last().cloned() else {
+                        unreachable!("the front took all spans")
+                    };
                     *self = Spans::One(Span { start: end.start + end.length, length: 0, ..end });
                 }
                 front
@@ -199,7 +218,9 @@ impl Spans {
         }
         if let Spans::One(_) = self {
             let placeholder = Spans::Many(VecDeque::new());
-            let Spans::One(span) = std::mem::replace(self, placeholder) else { unreachable!("just matched") };
+            let Spans::One(span) = std::mem::replace(self, placeholder) else {
+                unreachable!("just matched")
+            };
             if let Spans::One(next) = &other
                 && span.continues_in(next)
             {
@@ -239,9 +260,13 @@ impl BufMut {
         BufMut::over(Allocation::zeroed(length))
     }
 
-    /// As [`BufMut::zeroed`], registered with a ring by `register`, which sees the bytes' address and length and answers
-    /// with the place in the ring's table, or `None` where there is none left.
-    pub(crate) fn registered(length: usize, register: impl FnOnce(*mut u8, usize) -> Option<Registration>) -> BufMut {
+    /// As [`BufMut::zeroed`], registered with a ring by `register`, which sees the bytes' address
+    /// and length and answers with the place in the ring's table, or `None` where there is none
+    /// left.
+    pub(crate) fn registered(
+        length: usize,
+        register: impl FnOnce(*mut u8, usize) -> Option<Registration>,
+    ) -> BufMut {
         let mut allocation = Allocation::zeroed(length);
         allocation.registration = register(allocation.pointer.as_ptr(), length);
         BufMut::over(allocation)
@@ -393,7 +418,8 @@ impl Buf {
         copy_out(&self.0, target);
     }
 
-    /// The right to change the bytes again, if this is the last handle to their allocation; otherwise the buffer back.
+    /// The right to change the bytes again, if this is the last handle to their allocation;
+    /// otherwise the buffer back.
     ///
     /// # Errors
     /// The buffer itself, when another handle is alive or the bytes lie in several pieces.
@@ -494,7 +520,10 @@ mod tests {
             }
             let mut joined = BufMut::zeroed(0);
             pieces.into_iter().for_each(|piece| joined.append(piece));
-            assert_eq!(joined.as_slice().expect("one span again"), (0..length).map(|i| i as u8).collect::<Vec<_>>());
+            assert_eq!(
+                joined.as_slice().expect("one span again"),
+                (0..length).map(|i| i as u8).collect::<Vec<_>>()
+            );
         }
     }
 

@@ -9,12 +9,15 @@
 //!      io_uring    the clock jumps to the next timer
 //! ```
 //!
-//! A [`Reactor`] belongs to one thread and clones of it are the same reactor. Whoever waits for something makes a
+//! A [`Reactor`] belongs to one thread and clones of it are the same reactor. Whoever waits for
+//! something makes a
 //! [`Source`]: timers and kernel I/O are started through it and their [`Event`]s are taken from it. The owner of the
-//! outermost channel is the one who calls [`Reactor::wait`]; what was started need not move before `wait` or
+//! outermost channel is the one who calls [`Reactor::wait`]; what was started need not move before
+//! `wait` or
 //! [`Reactor::turn`] is called.
 //!
-//! On the virtual clock there is no kernel I/O and no waiting: `wait` moves the clock to the next timer.
+//! On the virtual clock there is no kernel I/O and no waiting: `wait` moves the clock to the next
+//! timer.
 
 mod buffer;
 mod ring;
@@ -91,16 +94,16 @@ pub struct Event {
 pub enum Outcome {
     /// The time has come.
     Timer,
-    /// A read ended; `result` is the count of bytes, fewer than asked for at the end of a file and for buffers of more
-    /// than 1024 pieces, of which the kernel takes the first 1024.
+    /// A read ended; `result` is the count of bytes, fewer than asked for at the end of a file and
+    /// for buffers of more than 1024 pieces, of which the kernel takes the first 1024.
     Read {
         /// The buffer that was lent.
         buffer: BufMut,
         /// Bytes read, from the start of the buffer.
         result: io::Result<u32>,
     },
-    /// A write ended; `result` is the count of bytes, fewer than asked for on a full disk and for buffers of more than
-    /// 1024 pieces, of which the kernel takes the first 1024.
+    /// A write ended; `result` is the count of bytes, fewer than asked for on a full disk and for
+    /// buffers of more than 1024 pieces, of which the kernel takes the first 1024.
     Written {
         /// The buffer that was lent.
         buffer: Buf,
@@ -123,7 +126,8 @@ pub enum Woken {
     Deadline,
     /// A [`Ringer`] rang, somebody nudged, or a signal came.
     Rung,
-    /// Virtual clock only: nothing is under way and no deadline was given, so nothing would ever happen.
+    /// Virtual clock only: nothing is under way and no deadline was given, so nothing would ever
+    /// happen.
     Idle,
 }
 
@@ -202,7 +206,8 @@ impl Inner {
     }
 }
 
-/// How long a wait lasts at most over events that nobody takes, so that a mistake costs little and nothing stands for ever.
+/// How long a wait lasts at most over events that nobody takes, so that a mistake costs little and
+/// nothing stands for ever.
 const PATIENCE_WITH_OWNERS: Duration = Duration::from_secs(1);
 
 /// Time, waiting and kernel I/O for one thread. Clones are the same reactor.
@@ -213,10 +218,12 @@ impl Reactor {
     /// A reactor on real time with an io_uring of its own.
     ///
     /// # Errors
-    /// What the kernel says where io_uring is missing or forbidden (`kernel.io_uring_disabled`, a container's filter).
+    /// What the kernel says where io_uring is missing or forbidden (`kernel.io_uring_disabled`, a
+    /// container's filter).
     pub fn wall() -> io::Result<Reactor> {
         let ring = RefCell::new(ring::Ring::new()?);
-        let wall = Wall { start: Instant::now(), ring, bell: RefCell::new(None), rung: Cell::new(false) };
+        let wall =
+            Wall { start: Instant::now(), ring, bell: RefCell::new(None), rung: Cell::new(false) };
         Ok(Reactor::of(Kind::Wall(Box::new(wall))))
     }
 
@@ -275,8 +282,8 @@ impl Reactor {
         }
     }
 
-    /// A zeroed buffer at a 4 KiB boundary, registered with the ring where there is one and it has room, which saves the
-    /// kernel looking its pages up for each operation.
+    /// A zeroed buffer at a 4 KiB boundary, registered with the ring where there is one and it has
+    /// room, which saves the kernel looking its pages up for each operation.
     #[must_use]
     pub fn allocate(&self, length: usize) -> BufMut {
         match &self.0.kind {
@@ -293,7 +300,8 @@ impl Reactor {
         let Kind::Wall(wall) = &self.0.kind else { return Err(no_kernel()) };
         let mut bell = wall.bell.borrow_mut();
         if bell.is_none() {
-            let descriptor = Arc::new(rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?);
+            let descriptor =
+                Arc::new(rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?);
             let mut ring = wall.ring.borrow_mut();
             let file = ring.register_file(Arc::clone(&descriptor));
             listen(&mut ring, &file)?;
@@ -304,10 +312,12 @@ impl Reactor {
 
     /// Hands over what was started, takes what is ready, and never sleeps.
     ///
-    /// An owner that always finds something in `poll` calls this now and then, so that slower devices get their share.
+    /// An owner that always finds something in `poll` calls this now and then, so that slower
+    /// devices get their share.
     ///
     /// # Errors
-    /// What the kernel says when the ring itself fails; operations report their own failures as events.
+    /// What the kernel says when the ring itself fails; operations report their own failures as
+    /// events.
     pub fn turn(&self) -> io::Result<()> {
         if let Kind::Wall(wall) = &self.0.kind {
             wall.hand_over()?;
@@ -317,23 +327,34 @@ impl Reactor {
         Ok(())
     }
 
-    /// Sleeps (or moves the virtual clock) until something is ready for one of the sources, a bell rings, or `deadline`.
-    /// Returns at once while events lie in mailboxes: for an owner of all that is under way on this reactor, who polls all its
-    /// channels before it waits, idle ones too.
+    /// Sleeps (or moves the virtual clock) until something is ready for one of the sources, a bell
+    /// rings, or `deadline`. Returns at once while events lie in mailboxes: for an owner of all
+    /// that is under way on this reactor, who polls all its channels before it waits, idle ones
+    /// too.
     ///
-    /// An owner who was told of events and comes back without having taken one would be told of them for ever, and use a whole
-    /// processor. That is a mistake of ours and a panic where assertions are on; where they are off, what was left lying ends
-    /// no wait before a second has passed.
+    /// An owner who was told of events and comes back without having taken one would be told of
+    /// them for ever, and use a whole processor. That is a mistake of ours and a panic where
+    /// assertions are on; where they are off, what was left lying ends no wait before a second has
+    /// passed.
     ///
     /// # Errors
-    /// What the kernel says when the ring itself fails; operations report their own failures as events.
+    /// What the kernel says when the ring itself fails; operations report their own failures as
+    /// events.
     pub fn wait(&self, deadline: Option<Time>) -> io::Result<Woken> {
         if self.0.told.take() == Some(self.0.taken.get()) && self.0.pending.get() > 0 {
             let left = self.0.pending.get();
-            debug_assert!(false, "{left} events that nobody takes: whoever waits polls all that it has opened first, idle channels too");
+            debug_assert!(
+                false,
+                "{left} events that nobody takes: whoever waits polls all that it has opened \
+                first, idle channels too"
+            );
             let until = self.now() + PATIENCE_WITH_OWNERS;
-            return match self.wait_for_new(Some(deadline.map_or(until, |deadline| deadline.min(until))))? {
-                Woken::Deadline if deadline.is_none_or(|deadline| self.now() < deadline) => Ok(Woken::Events),
+            return match self
+                .wait_for_new(Some(deadline.map_or(until, |deadline| deadline.min(until))))?
+            {
+                Woken::Deadline if deadline.is_none_or(|deadline| self.now() < deadline) => {
+                    Ok(Woken::Events)
+                }
                 woken => Ok(woken),
             };
         }
@@ -351,8 +372,9 @@ impl Reactor {
         self.0.rounds.get()
     }
 
-    /// As [`Reactor::wait`], for one of several owners, who has polled what is its own: an event that lay in a mailbox when a
-    /// wait last returned belongs to another, stays there, and does not end this wait. Each event ends at most one.
+    /// As [`Reactor::wait`], for one of several owners, who has polled what is its own: an event
+    /// that lay in a mailbox when a wait last returned belongs to another, stays there, and does
+    /// not end this wait. Each event ends at most one.
     ///
     /// # Errors
     /// As [`Reactor::wait`].
@@ -365,8 +387,9 @@ impl Reactor {
         woken
     }
 
-    /// Waits for something new, for one that does not let its caller go before: events that lie in mailboxes already stay
-    /// there and do not end this wait, and what ends it is still new to the owners.
+    /// Waits for something new, for one that does not let its caller go before: events that lie in
+    /// mailboxes already stay there and do not end this wait, and what ends it is still new to the
+    /// owners.
     ///
     /// # Errors
     /// As [`Reactor::wait`].
@@ -390,7 +413,8 @@ impl Reactor {
         }
     }
 
-    /// Makes the next wait return at once, so that the owners poll: what one channel does may let another go on.
+    /// Makes the next wait return at once, so that the owners poll: what one channel does may let
+    /// another go on.
     pub fn nudge(&self) {
         self.0.nudged.set(true);
     }
@@ -428,7 +452,8 @@ impl Reactor {
             let slept = wall.ring.borrow_mut().enter(1, timeout)?;
             let in_time = until.is_none_or(|until| self.now() < until);
             if !slept && in_time {
-                // A signal: the owner may want to know, and nothing is lost by asking it to come again.
+                // A signal: the owner may want to know, and nothing is lost by asking it to come
+                // again.
                 return Ok(Woken::Rung);
             }
         }
@@ -440,7 +465,9 @@ impl Reactor {
         }
         match (self.next_timer(), deadline) {
             (None, None) => Woken::Idle,
-            (Some(time), deadline) if deadline.is_none_or(|deadline| time <= deadline.max(now.get())) => {
+            (Some(time), deadline)
+                if deadline.is_none_or(|deadline| time <= deadline.max(now.get())) =>
+            {
                 now.set(now.get().max(time));
                 self.fire_due_timers();
                 Woken::Events
@@ -498,15 +525,20 @@ impl Reactor {
     }
 
     fn start(&self, file: &RingFile, operation: Operation, mailbox: &Rc<Mailbox>, token: u64) {
-        let Kind::Wall(wall) = &self.0.kind else { unreachable!("a RingFile exists only on the wall clock") };
-        if let Err(event) = wall.ring.borrow_mut().push(file, operation, Some(Rc::clone(mailbox)), token) {
+        let Kind::Wall(wall) = &self.0.kind else {
+            unreachable!("a RingFile exists only on the wall clock")
+        };
+        if let Err(event) =
+            wall.ring.borrow_mut().push(file, operation, Some(Rc::clone(mailbox)), token)
+        {
             self.deliver(mailbox, event);
         }
     }
 }
 
 impl Wall {
-    /// Gives the kernel what is queued and lets it bring out what it keeps back; says whether there was either.
+    /// Gives the kernel what is queued and lets it bring out what it keeps back; says whether there
+    /// was either.
     fn hand_over(&self) -> io::Result<bool> {
         let mut ring = self.ring.borrow_mut();
         let needed = ring.has_queued() || ring.has_hidden();
@@ -547,7 +579,12 @@ impl Source {
         let inner = &self.reactor.0;
         let order = inner.timers_set.get();
         inner.timers_set.set(order + 1);
-        inner.timers.borrow_mut().push(Reverse(Timer { time, order, token, mailbox: Rc::clone(&self.mailbox) }));
+        inner.timers.borrow_mut().push(Reverse(Timer {
+            time,
+            order,
+            token,
+            mailbox: Rc::clone(&self.mailbox),
+        }));
     }
 
     /// The oldest event that has not been taken.
@@ -568,14 +605,16 @@ impl Source {
         self.reactor.start(file, Operation::Write { offset, from, durable }, &self.mailbox, token);
     }
 
-    /// Starts receiving from a connected socket. The event is a [`Outcome::Read`]: of as many bytes as are there, at most
-    /// `into.len()`; with `all`, of that many unless the stream ends first. None at all means that the peer sends no more.
+    /// Starts receiving from a connected socket. The event is a [`Outcome::Read`]: of as many bytes
+    /// as are there, at most `into.len()`; with `all`, of that many unless the stream ends first.
+    /// None at all means that the peer sends no more.
     pub fn receive(&self, socket: &RingFile, into: BufMut, all: bool, token: u64) {
         self.reactor.start(socket, Operation::Receive { into, all }, &self.mailbox, token);
     }
 
-    /// Starts sending `from` to a connected socket. The event is a [`Outcome::Written`]; a peer that is gone is an error
-    /// there and never a signal. One send at a time: the kernel may carry out several in any order.
+    /// Starts sending `from` to a connected socket. The event is a [`Outcome::Written`]; a peer
+    /// that is gone is an error there and never a signal. One send at a time: the kernel may carry
+    /// out several in any order.
     pub fn send(&self, socket: &RingFile, from: Buf, token: u64) {
         self.reactor.start(socket, Operation::Send { from }, &self.mailbox, token);
     }
@@ -587,7 +626,12 @@ impl Source {
 
     /// Starts a fallocate with the kernel's `mode` bits.
     pub fn allocate(&self, file: &RingFile, offset: u64, length: u64, mode: i32, token: u64) {
-        self.reactor.start(file, Operation::Allocate { offset, length, mode }, &self.mailbox, token);
+        self.reactor.start(
+            file,
+            Operation::Allocate { offset, length, mode },
+            &self.mailbox,
+            token,
+        );
     }
 }
 
@@ -605,7 +649,8 @@ pub struct Ringer {
 }
 
 impl Ringer {
-    /// Makes the reactor's current or next [`Reactor::wait`] return [`Woken::Rung`]; rings before that are one.
+    /// Makes the reactor's current or next [`Reactor::wait`] return [`Woken::Rung`]; rings before
+    /// that are one.
     pub fn ring(&self) {
         // It can only fail when 2^64 rings are outstanding, and then it is rung already.
         let _ = rustix::io::write(self.descriptor.as_fd(), &1_u64.to_ne_bytes());
@@ -615,9 +660,12 @@ impl Ringer {
 /// Random numbers from a seed: the only kind below the command line.
 pub use fastrand::Rng as Random;
 
-/// A seed for one purpose, derived from another seed: equal inputs give equal seeds, and different labels or numbers
-/// unrelated ones.
+/// A seed for one purpose, derived from another seed: equal inputs give equal seeds, and different
+/// labels or numbers unrelated ones.
 #[must_use]
 pub fn derive_seed(seed: u64, label: &str, number: u64) -> u64 {
-    xxhash_rust::xxh3::xxh3_64_with_seed(label.as_bytes(), seed ^ xxhash_rust::xxh3::xxh3_64(&number.to_le_bytes()))
+    xxhash_rust::xxh3::xxh3_64_with_seed(
+        label.as_bytes(),
+        seed ^ xxhash_rust::xxh3::xxh3_64(&number.to_le_bytes()),
+    )
 }

@@ -1,8 +1,8 @@
 //! Kernel I/O through one io_uring.
 //!
-//! Every operation owns what the kernel uses (buffer, file, vector of addresses) in a slot of this module until its
-//! completion is reaped, so dropping a channel, or the reactor, with operations under way frees nothing too early.
-//! All of the `unsafe` that io_uring needs is in this file.
+//! Every operation owns what the kernel uses (buffer, file, vector of addresses) in a slot of this
+//! module until its completion is reaped, so dropping a channel, or the reactor, with operations
+//! under way frees nothing too early. All of the `unsafe` that io_uring needs is in this file.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
@@ -21,9 +21,9 @@ use crate::{Event, Mailbox, Outcome};
 const ENTRIES: u32 = 256;
 /// Completions the kernel keeps for us before it has to allocate.
 const COMPLETION_ENTRIES: u32 = 4096;
-/// Handed over without waiting for more, so that the device starts on these while the owner prepares the rest.
-/// Measured at depth 32 on a virtio disk: 4 to 16 are alike for reads, and writes like the fewer; one by one costs a tenth
-/// more CPU, all at once a tenth of the throughput.
+/// Handed over without waiting for more, so that the device starts on these while the owner
+/// prepares the rest. Measured at depth 32 on a virtio disk: 4 to 16 are alike for reads, and
+/// writes like the fewer; one by one costs a tenth more CPU, all at once a tenth of the throughput.
 const BATCH: u32 = 4;
 const FILE_SLOTS: u32 = 256;
 const BUFFER_SLOTS: u16 = 1024;
@@ -111,8 +111,9 @@ impl Message {
     }
 }
 
-/// A file that a ring knows; cheaper to use than a descriptor. It stays open until the last handle and the last
-/// operation on it are gone and the reactor has waited, turned or registered something once more.
+/// A file that a ring knows; cheaper to use than a descriptor. It stays open until the last handle
+/// and the last operation on it are gone and the reactor has waited, turned or registered something
+/// once more.
 #[derive(Clone)]
 pub struct RingFile(Rc<FileEntry>);
 
@@ -144,7 +145,8 @@ pub(crate) struct Ring {
     /// Places whose file nobody uses any more, but which the kernel still keeps open.
     retired_files: Rc<RefCell<Vec<u32>>>,
     free_buffers: Vec<u16>,
-    /// Places whose buffer is freed, but whose pages the kernel still keeps; filled from any thread.
+    /// Places whose buffer is freed, but whose pages the kernel still keeps; filled from any
+    /// thread.
     retired_buffers: Arc<Mutex<Vec<u16>>>,
 }
 
@@ -160,9 +162,19 @@ impl Ring {
             .build(ENTRIES)
             // Kernels before 6.1 do not know these flags.
             .or_else(|_| IoUring::builder().setup_cqsize(COMPLETION_ENTRIES).build(ENTRIES))?;
-        // Both tables only save time; a kernel or a memory limit that refuses them costs nothing else.
-        let file_slots = if uring.submitter().register_files_sparse(FILE_SLOTS).is_ok() { FILE_SLOTS } else { 0 };
-        let buffer_slots = if uring.submitter().register_buffers_sparse(u32::from(BUFFER_SLOTS)).is_ok() { BUFFER_SLOTS } else { 0 };
+        // Both tables only save time; a kernel or a memory limit that refuses them costs nothing
+        // else.
+        let file_slots = if uring.submitter().register_files_sparse(FILE_SLOTS).is_ok() {
+            FILE_SLOTS
+        } else {
+            0
+        };
+        let buffer_slots =
+            if uring.submitter().register_buffers_sparse(u32::from(BUFFER_SLOTS)).is_ok() {
+                BUFFER_SLOTS
+            } else {
+                0
+            };
         Ok(Ring {
             uring,
             identity: IDENTITIES.fetch_add(1, Ordering::Relaxed),
@@ -180,7 +192,8 @@ impl Ring {
     pub(crate) fn register_file(&mut self, descriptor: Arc<OwnedFd>) -> RingFile {
         self.close_retired_files();
         let fixed = self.free_files.pop().and_then(|slot| {
-            if self.uring.submitter().register_files_update(slot, &[descriptor.as_raw_fd()]).is_ok() {
+            if self.uring.submitter().register_files_update(slot, &[descriptor.as_raw_fd()]).is_ok()
+            {
                 Some((slot, Rc::clone(&self.retired_files)))
             } else {
                 self.free_files.push(slot);
@@ -190,7 +203,8 @@ impl Ring {
         RingFile(Rc::new(FileEntry { descriptor, ring: self.identity, fixed }))
     }
 
-    /// Lets the kernel close what nobody uses any more; otherwise a lock on such a file, or its space, would stay taken.
+    /// Lets the kernel close what nobody uses any more; otherwise a lock on such a file, or its
+    /// space, would stay taken.
     fn close_retired_files(&mut self) {
         for slot in self.retired_files.borrow_mut().drain(..) {
             // A place that cannot be emptied is not used again.
@@ -204,11 +218,18 @@ impl Ring {
         self.unpin_retired_buffers();
         BufMut::registered(length, |pointer, length| {
             let index = self.free_buffers.pop()?;
-            let registration = Registration { ring: self.identity, index, retired: Arc::downgrade(&self.retired_buffers) };
+            let registration = Registration {
+                ring: self.identity,
+                index,
+                retired: Arc::downgrade(&self.retired_buffers),
+            };
             let vector = [libc_iovec(pointer, length)];
-            // SAFETY: the bytes live as long as the allocation that holds the registration. An entry that outlives it
-            // pins the pages it was made of and is never used again before it is replaced.
-            let done = unsafe { self.uring.submitter().register_buffers_update(u32::from(index), &vector, None) };
+            // SAFETY: the bytes live as long as the allocation that holds the registration. An
+            // entry that outlives it pins the pages it was made of and is never used again before
+            // it is replaced.
+            let done = unsafe {
+                self.uring.submitter().register_buffers_update(u32::from(index), &vector, None)
+            };
             done.is_ok().then_some(registration)
         })
     }
@@ -218,17 +239,30 @@ impl Ring {
         let Ok(mut retired) = self.retired_buffers.lock() else { return };
         for index in retired.drain(..) {
             let nothing = [libc_iovec(std::ptr::null_mut(), 0)];
-            // SAFETY: an entry without memory; no operation uses the old one, for each holds the allocation it works on.
-            let done = unsafe { self.uring.submitter().register_buffers_update(u32::from(index), &nothing, None) };
+            // SAFETY: an entry without memory; no operation uses the old one, for each holds the
+            // allocation it works on.
+            let done = unsafe {
+                self.uring.submitter().register_buffers_update(u32::from(index), &nothing, None)
+            };
             if done.is_ok() {
                 self.free_buffers.push(index);
             }
         }
     }
 
-    /// Queues an operation; one that the ring cannot take ends at once with the error as its result.
-    pub(crate) fn push(&mut self, file: &RingFile, operation: Operation, mailbox: Option<Rc<Mailbox>>, token: u64) -> Result<(), Event> {
-        assert_eq!(file.0.ring, self.identity, "a file is used on the reactor it was registered on");
+    /// Queues an operation; one that the ring cannot take ends at once with the error as its
+    /// result.
+    pub(crate) fn push(
+        &mut self,
+        file: &RingFile,
+        operation: Operation,
+        mailbox: Option<Rc<Mailbox>>,
+        token: u64,
+    ) -> Result<(), Event> {
+        assert_eq!(
+            file.0.ring, self.identity,
+            "a file is used on the reactor it was registered on"
+        );
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 operations")
@@ -251,7 +285,9 @@ impl Ring {
                     Shape::Registered(pointer, length, index) => {
                         on_file!(|f: Target| f.read_fixed(pointer, length, index, offset))
                     }
-                    Shape::Plain(pointer, length) => on_file!(|f: Target| f.read(pointer, length, offset)),
+                    Shape::Plain(pointer, length) => {
+                        on_file!(|f: Target| f.read(pointer, length, offset))
+                    }
                     Shape::Vector(list) => {
                         vectors = list;
                         on_file!(|f: Target| f.readv(&vectors, offset))
@@ -265,7 +301,9 @@ impl Ring {
                     Shape::Registered(pointer, length, index) => {
                         on_file!(|f: Target| f.write_fixed(pointer, length, index, offset, flags))
                     }
-                    Shape::Plain(pointer, length) => on_file!(|f: Target| f.write(pointer, length, offset, flags)),
+                    Shape::Plain(pointer, length) => {
+                        on_file!(|f: Target| f.write(pointer, length, offset, flags))
+                    }
                     Shape::Vector(list) => {
                         vectors = list;
                         on_file!(|f: Target| f.writev(&vectors, offset, flags))
@@ -274,7 +312,9 @@ impl Ring {
                 (entry, Held::Write(from))
             }
             Operation::SyncData => (on_file!(|f: Target| f.sync_data()), Held::Nothing),
-            Operation::Allocate { offset, length, mode } => (on_file!(|f: Target| f.allocate(offset, length, mode)), Held::Nothing),
+            Operation::Allocate { offset, length, mode } => {
+                (on_file!(|f: Target| f.allocate(offset, length, mode)), Held::Nothing)
+            }
             Operation::Receive { into, all } => {
                 let flags = if all { libc::MSG_WAITALL } else { 0 };
                 let entry = match Shape::of(into.raw_spans(), identity) {
@@ -290,7 +330,8 @@ impl Ring {
                 (entry, Held::Read(into))
             }
             Operation::Send { from } => {
-                // A peer that is gone is an error to its owner, not a signal to the process. Short sends are gone on with.
+                // A peer that is gone is an error to its owner, not a signal to the process. Short
+                // sends are gone on with.
                 let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
                 let entry = match Shape::of(from.raw_spans(), identity) {
                     Shape::Registered(pointer, length, _) | Shape::Plain(pointer, length) => {
@@ -310,11 +351,21 @@ impl Ring {
             }
         };
         let entry = entry.user_data(u64::from(slot));
-        let in_flight = InFlight { held, mailbox, token, _file: file.clone(), _vectors: vectors, _message: message };
+        let in_flight = InFlight {
+            held,
+            mailbox,
+            token,
+            _file: file.clone(),
+            _vectors: vectors,
+            _message: message,
+        };
         self.slots[slot as usize] = Some(in_flight);
         let room = if self.queued >= BATCH { self.enter(0, None).map(drop) } else { Ok(()) };
-        // SAFETY: everything the entry points to is held in the slot until its completion is reaped.
-        let pushed = room.and_then(|()| unsafe { self.uring.submission().push(&entry) }.map_err(io::Error::other));
+        // SAFETY: everything the entry points to is held in the slot until its completion is
+        // reaped.
+        let pushed = room.and_then(|()| {
+            unsafe { self.uring.submission().push(&entry) }.map_err(io::Error::other)
+        });
         if let Err(error) = pushed {
             // The entry never reached the kernel, so the slot may go.
             let lost = self.slots[slot as usize].take().expect("filled above");
@@ -331,8 +382,8 @@ impl Ring {
         self.queued > 0
     }
 
-    /// Whether the kernel keeps completions that only an [`Ring::enter`] brings out: deferred ones, or more than its
-    /// queue holds.
+    /// Whether the kernel keeps completions that only an [`Ring::enter`] brings out: deferred ones,
+    /// or more than its queue holds.
     pub(crate) fn has_hidden(&mut self) -> bool {
         let queue = self.uring.submission();
         queue.taskrun() || queue.cq_overflow()
@@ -351,7 +402,8 @@ impl Ring {
             _ => submitter.submit_and_wait(want),
         };
         // What the kernel has not consumed stays in the queue, whatever the call returned.
-        self.queued = u32::try_from(self.uring.submission().len()).expect("a queue of at most 2^15");
+        self.queued =
+            u32::try_from(self.uring.submission().len()).expect("a queue of at most 2^15");
         match result {
             // A call that has submitted something reports that, and not what ended its sleep.
             Ok(_) => Ok(want == 0 || self.queued > 0 || !self.uring.completion().is_empty()),
@@ -362,7 +414,8 @@ impl Ring {
         }
     }
 
-    /// Takes finished operations; each becomes an event for `deliver`, or, without a mailbox, a ring of the bell.
+    /// Takes finished operations; each becomes an event for `deliver`, or, without a mailbox, a
+    /// ring of the bell.
     pub(crate) fn reap(&mut self, mut deliver: impl FnMut(Option<Rc<Mailbox>>, Event)) {
         let mut completions = self.uring.completion();
         completions.sync();
@@ -381,7 +434,8 @@ impl Ring {
     }
 }
 
-/// How long the kernel may take to take requests back, each time, and how often it is asked without a request coming back.
+/// How long the kernel may take to take requests back, each time, and how often it is asked without
+/// a request coming back.
 const CANCEL_TIME: Duration = Duration::from_millis(100);
 const CANCEL_ATTEMPTS: u32 = 25;
 
@@ -392,8 +446,9 @@ const ETIME: i32 = 62;
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // The kernel may still write into buffers that the slots hold: ask it to stop, then wait until it has. What is
-        // still queued cannot be taken back, so it goes to the kernel first; a signal may end any of the calls early.
+        // The kernel may still write into buffers that the slots hold: ask it to stop, then wait
+        // until it has. What is still queued cannot be taken back, so it goes to the kernel first;
+        // a signal may end any of the calls early.
         let mut fruitless = 0;
         while self.in_flight > 0 {
             let before = self.in_flight;
@@ -401,18 +456,23 @@ impl Drop for Ring {
                 self.enter(0, None)
             } else {
                 let moment = types::Timespec::from(CANCEL_TIME);
-                let _ = self.uring.submitter().register_sync_cancel(Some(moment), types::CancelBuilder::any());
+                let _ = self
+                    .uring
+                    .submitter()
+                    .register_sync_cancel(Some(moment), types::CancelBuilder::any());
                 self.enter(1, Some(CANCEL_TIME))
             };
             self.reap(|_, _| ());
             fruitless = if self.in_flight < before { 0 } else { fruitless + 1 };
             if entered.is_err() || fruitless > CANCEL_ATTEMPTS {
-                // A device that does not answer keeps what it was lent. Leaking is the one safe answer left.
+                // A device that does not answer keeps what it was lent. Leaking is the one safe
+                // answer left.
                 std::mem::forget(std::mem::take(&mut self.slots));
                 return;
             }
         }
-        // The kernel takes a ring apart some time after it is closed, and until then its files would be open and locked.
+        // The kernel takes a ring apart some time after it is closed, and until then its files
+        // would be open and locked.
         let _ = self.uring.submitter().unregister_files();
     }
 }
@@ -433,7 +493,9 @@ impl Shape {
         let first = spans.next().expect("a buffer has a span");
         match (spans.next(), u32::try_from(first.length)) {
             (None, Ok(length)) => match first.registered {
-                Some((owner, index)) if owner == ring => Shape::Registered(first.pointer, length, index),
+                Some((owner, index)) if owner == ring => {
+                    Shape::Registered(first.pointer, length, index)
+                }
                 _ => Shape::Plain(first.pointer, length),
             },
             (second, _) => Shape::Vector(
@@ -493,7 +555,14 @@ impl Target {
         operation!(self, file => opcode::Write::new(file, pointer, length).offset(offset).rw_flags(flags))
     }
 
-    fn write_fixed(self, pointer: *mut u8, length: u32, index: u16, offset: u64, flags: i32) -> squeue::Entry {
+    fn write_fixed(
+        self,
+        pointer: *mut u8,
+        length: u32,
+        index: u16,
+        offset: u64,
+        flags: i32,
+    ) -> squeue::Entry {
         operation!(self, file => opcode::WriteFixed::new(file, pointer, length, index).offset(offset).rw_flags(flags))
     }
 

@@ -26,7 +26,11 @@ fn take(source: &Source) -> Outcome {
         if let Some(event) = source.take() {
             return event.outcome;
         }
-        assert_ne!(reactor.wait(Some(deadline)).unwrap(), Woken::Deadline, "no event in {PATIENCE:?}");
+        assert_ne!(
+            reactor.wait(Some(deadline)).unwrap(),
+            Woken::Deadline,
+            "no event in {PATIENCE:?}"
+        );
     }
 }
 
@@ -64,7 +68,9 @@ fn scattered(mut whole: BufMut, piece: usize) -> Buf {
 fn a_rope_of_any_shape_is_sent_whole() {
     let reactor = Reactor::wall().unwrap();
     // More than a socket holds, and (last) more pieces than the kernel takes in one operation.
-    for (length, piece) in [(1, 1), (100, 100), (100, 7), (3 << 20, 3 << 20), (3 << 20, 5000), (2000, 1)] {
+    for (length, piece) in
+        [(1, 1), (100, 100), (100, 7), (3 << 20, 3 << 20), (3 << 20, 5000), (2000, 1)]
+    {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let socket = reactor.register(Arc::new(OwnedFd::from(ours.try_clone().unwrap()))).unwrap();
         let reader = std::thread::spawn(move || {
@@ -76,12 +82,18 @@ fn a_rope_of_any_shape_is_sent_whole() {
         let mut left = scattered(noise(length), piece);
         while !left.is_empty() {
             source.send(&socket, left, 1);
-            let Outcome::Written { buffer, result } = take(&source) else { panic!("a send was started") };
+            let Outcome::Written { buffer, result } = take(&source) else {
+                panic!("a send was started")
+            };
             left = buffer;
             let _ = left.split_to(result.unwrap() as usize);
         }
         ours.shutdown(Shutdown::Write).unwrap();
-        assert_eq!(reader.join().unwrap(), noise(length).as_slice().unwrap(), "{length} bytes in pieces of {piece}");
+        assert_eq!(
+            reader.join().unwrap(),
+            noise(length).as_slice().unwrap(),
+            "{length} bytes in pieces of {piece}"
+        );
     }
 }
 

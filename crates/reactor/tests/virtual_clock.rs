@@ -1,4 +1,5 @@
-//! The virtual clock: it moves only in `wait`, jumps to the next timer, and does the same on every run.
+//! The virtual clock: it moves only in `wait`, jumps to the next timer, and does the same on every
+//! run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,7 +107,11 @@ fn what_a_dropped_source_waited_for_does_not_exist_any_more() {
     // One event lies in its mailbox, one timer is still set.
     drop(source);
     assert_eq!(reactor.wait(None).unwrap(), Woken::Idle);
-    assert_eq!(reactor.now(), Time(1), "nobody waits for the later timer, so the clock does not go there");
+    assert_eq!(
+        reactor.now(),
+        Time(1),
+        "nobody waits for the later timer, so the clock does not go there"
+    );
 }
 
 #[test]
@@ -141,7 +146,11 @@ fn time_saturates_instead_of_wrapping() {
 fn derived_seeds_are_the_same_every_time_and_differ_by_label_and_number() {
     let mut seeds: Vec<u64> = ["member", "model", ""]
         .iter()
-        .flat_map(|label| (0..50).flat_map(move |number| [derive_seed(1, label, number), derive_seed(2, label, number)]))
+        .flat_map(|label| {
+            (0..50).flat_map(move |number| {
+                [derive_seed(1, label, number), derive_seed(2, label, number)]
+            })
+        })
         .collect();
     assert_eq!(derive_seed(1, "member", 0), seeds[0]);
     seeds.sort_unstable();
@@ -159,7 +168,11 @@ fn one_who_waits_for_more_leaves_the_others_their_events() {
     assert_eq!(reactor.wait_for_more().expect("no kernel"), Woken::Events);
     assert_eq!((reactor.now(), own.take().map(|event| event.token)), (Time(20), Some(2)));
     assert_eq!(reactor.wait_for_more().expect("no kernel"), Woken::Idle);
-    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events, "the other's event still lies there");
+    assert_eq!(
+        reactor.wait(None).expect("no kernel"),
+        Woken::Events,
+        "the other's event still lies there"
+    );
     assert_eq!(other.take().map(|event| event.token), Some(1));
 }
 
@@ -191,8 +204,15 @@ fn one_owner_of_several_is_not_kept_awake_by_the_others_events() {
     };
     assert_eq!((event.token, reactor.now(), &waits[..]), (30, Time(30), &[Woken::Events; 3][..]));
     assert_eq!(reactor.wait_for_new(Some(Time(35))).expect("no kernel"), Woken::Deadline);
-    assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events, "an owner of all hears of those that lie there");
-    assert_eq!(std::iter::from_fn(|| other.take()).map(|event| event.token).collect::<Vec<_>>(), [10, 20]);
+    assert_eq!(
+        reactor.wait(None).expect("no kernel"),
+        Woken::Events,
+        "an owner of all hears of those that lie there"
+    );
+    assert_eq!(
+        std::iter::from_fn(|| other.take()).map(|event| event.token).collect::<Vec<_>>(),
+        [10, 20]
+    );
     assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Events);
     assert_eq!((other.take().map(|event| event.token), reactor.now()), (Some(40), Time(40)));
     assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Idle);
@@ -214,7 +234,11 @@ fn what_came_while_nobody_waited_is_new() {
     assert_eq!((own.take().map(|event| event.token), reactor.now()), (Some(3), Time(7)));
     reactor.nudge();
     assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Rung);
-    assert_eq!(reactor.wait_for_new(None).expect("no kernel"), Woken::Idle, "the other's event is old");
+    assert_eq!(
+        reactor.wait_for_new(None).expect("no kernel"),
+        Woken::Idle,
+        "the other's event is old"
+    );
     assert_eq!(other.take().map(|event| event.token), Some(1));
 }
 
@@ -229,10 +253,17 @@ fn an_event_that_nobody_takes_is_loud_and_keeps_nobody_awake() {
     assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events);
     assert!(own.take().is_none());
     // Only where assertions are off anybody comes here.
-    assert_eq!((reactor.wait(None).expect("no kernel"), reactor.now()), (Woken::Events, Time(500)), "what is new ends a wait");
+    assert_eq!(
+        (reactor.wait(None).expect("no kernel"), reactor.now()),
+        (Woken::Events, Time(500)),
+        "what is new ends a wait"
+    );
     assert_eq!(own.take().map(|event| event.token), Some(2));
     assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events, "it is told of once more");
-    assert_eq!((reactor.wait(None).expect("no kernel"), reactor.now().since(Time(500))), (Woken::Events, Duration::from_secs(1)));
+    assert_eq!(
+        (reactor.wait(None).expect("no kernel"), reactor.now().since(Time(500))),
+        (Woken::Events, Duration::from_secs(1))
+    );
     assert_eq!(forgotten.take().map(|event| event.token), Some(1));
     assert_eq!((reactor.wait(None).expect("no kernel"), reactor.rounds()), (Woken::Idle, 5));
 }

@@ -1,4 +1,5 @@
-//! The wall clock: kernel I/O through the ring, its limits, and what happens when somebody leaves early.
+//! The wall clock: kernel I/O through the ring, its limits, and what happens when somebody leaves
+//! early.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -27,7 +28,11 @@ fn take(source: &Source) -> Event {
         if let Some(event) = source.take() {
             return event;
         }
-        assert_ne!(reactor.wait(Some(deadline)).unwrap(), Woken::Deadline, "no event in {PATIENCE:?}");
+        assert_ne!(
+            reactor.wait(Some(deadline)).unwrap(),
+            Woken::Deadline,
+            "no event in {PATIENCE:?}"
+        );
     }
 }
 
@@ -122,7 +127,10 @@ fn a_wait_whose_deadline_has_passed_still_takes_what_is_there() {
     source.write(&ring_file, 0, BufMut::zeroed(512).freeze(), false, 1);
     let give_up = reactor.now() + PATIENCE;
     while reactor.wait(Some(reactor.now())).unwrap() != Woken::Events {
-        assert!(reactor.now() < give_up, "polling with a passed deadline never finds the completion");
+        assert!(
+            reactor.now() < give_up,
+            "polling with a passed deadline never finds the completion"
+        );
     }
     assert_eq!(take_written(&source).unwrap(), 512);
 }
@@ -174,7 +182,13 @@ fn buffers_past_the_table_of_registered_ones_work_the_same() {
     let source = reactor.source();
     let buffers: Vec<BufMut> = (0..1100).map(|_| reactor.allocate(512)).collect();
     for (index, buffer) in buffers.into_iter().enumerate() {
-        source.write(&ring_file, 512 * index as u64, numbered(buffer, index as u64).freeze(), false, 1);
+        source.write(
+            &ring_file,
+            512 * index as u64,
+            numbered(buffer, index as u64).freeze(),
+            false,
+            1,
+        );
     }
     for _ in 0..1100 {
         assert_eq!(take_written(&source).unwrap(), 512);
@@ -185,8 +199,15 @@ fn buffers_past_the_table_of_registered_ones_work_the_same() {
         source.read(&ring_file, 512 * index as u64, buffer, index as u64);
     }
     for _ in 0..1100 {
-        let Event { token, outcome: Outcome::Read { buffer, result: Ok(512) } } = take(&source) else { panic!("a read of 512 bytes") };
-        assert_eq!(bytes(&buffer.freeze()), bytes(&numbered(BufMut::zeroed(512), token).freeze()), "buffer {token}");
+        let Event { token, outcome: Outcome::Read { buffer, result: Ok(512) } } = take(&source)
+        else {
+            panic!("a read of 512 bytes")
+        };
+        assert_eq!(
+            bytes(&buffer.freeze()),
+            bytes(&numbered(BufMut::zeroed(512), token).freeze()),
+            "buffer {token}"
+        );
     }
 }
 
@@ -195,7 +216,10 @@ fn a_buffer_registered_with_one_reactor_serves_another_on_another_thread() {
     let ours = Reactor::wall().unwrap();
     // Takes the first place of our table, so that the number alone would mean another buffer.
     let decoy = ours.allocate(4096);
-    let image = std::thread::spawn(|| numbered(Reactor::wall().unwrap().allocate(4096), 5).freeze()).join().unwrap();
+    let image =
+        std::thread::spawn(|| numbered(Reactor::wall().unwrap().allocate(4096), 5).freeze())
+            .join()
+            .unwrap();
     let (ring_file, mut file) = temporary(&ours);
     let source = ours.source();
     source.write(&ring_file, 0, image.clone(), false, 1);
@@ -277,7 +301,9 @@ fn more_submissions_and_completions_than_the_queues_hold() {
     let expected = bytes(&numbered(BufMut::zeroed(512), 6).freeze())[..8].to_vec();
     let mut seen = vec![false; COUNT as usize];
     for _ in 0..COUNT {
-        let Event { token, outcome: Outcome::Read { buffer, result } } = take(&source) else { panic!("only reads were started") };
+        let Event { token, outcome: Outcome::Read { buffer, result } } = take(&source) else {
+            panic!("only reads were started")
+        };
         assert_eq!((result.unwrap(), bytes(&buffer.freeze())), (8, expected.clone()));
         assert!(!std::mem::replace(&mut seen[token as usize], true), "token {token} came twice");
     }
@@ -294,7 +320,10 @@ fn timers_and_deadlines_on_the_wall() {
     let woken = reactor.wait(Some(start + Duration::from_millis(1))).unwrap();
     assert!(reactor.now() >= start + Duration::from_millis(1));
     // A busy machine may oversleep, up to the first timer and beyond.
-    assert!(woken == Woken::Deadline || reactor.now() >= start + Duration::from_millis(2), "{woken:?}");
+    assert!(
+        woken == Woken::Deadline || reactor.now() >= start + Duration::from_millis(2),
+        "{woken:?}"
+    );
     for token in [1, 2] {
         let event = take(&source);
         assert!(matches!(event.outcome, Outcome::Timer));
@@ -311,10 +340,13 @@ fn errors_come_as_events_with_the_buffer() {
     let read_only = File::open("/dev/null").unwrap();
     let write_only = File::options().write(true).open("/dev/null").unwrap();
     let folder = File::open("/").unwrap();
-    let [read_only, write_only, folder] = [read_only, write_only, folder].map(|file| reactor.register(Arc::new(file.into())).unwrap());
+    let [read_only, write_only, folder] = [read_only, write_only, folder]
+        .map(|file| reactor.register(Arc::new(file.into())).unwrap());
     source.write(&read_only, 0, numbered(BufMut::zeroed(16), 7).freeze(), false, 1);
     let event = take(&source);
-    let Outcome::Written { buffer, result: Err(error) } = event.outcome else { panic!("{event:?}") };
+    let Outcome::Written { buffer, result: Err(error) } = event.outcome else {
+        panic!("{event:?}")
+    };
     assert_eq!((error.raw_os_error(), buffer.len()), (Some(9), 16), "EBADF");
     source.read(&write_only, 0, rope(16, 4), 2);
     let (buffer, result) = take_read(&source);
@@ -366,7 +398,10 @@ fn a_reactor_with_reads_that_never_end_can_be_dropped() {
         }
         if submitted {
             reactor.turn().unwrap();
-            assert_eq!(reactor.wait(Some(reactor.now() + Duration::from_millis(1))).unwrap(), Woken::Deadline);
+            assert_eq!(
+                reactor.wait(Some(reactor.now() + Duration::from_millis(1))).unwrap(),
+                Woken::Deadline
+            );
         }
         drop(source);
         drop(reactor);
@@ -374,7 +409,11 @@ fn a_reactor_with_reads_that_never_end_can_be_dropped() {
         for writer in writers {
             let mut ends = [PollFd::new(&writer, PollFlags::empty())];
             let patience = rustix::event::Timespec { tv_sec: 20, tv_nsec: 0 };
-            assert_eq!(rustix::event::poll(&mut ends, Some(&patience)).unwrap(), 1, "submitted: {submitted}");
+            assert_eq!(
+                rustix::event::poll(&mut ends, Some(&patience)).unwrap(),
+                1,
+                "submitted: {submitted}"
+            );
             assert!(ends[0].revents().contains(PollFlags::ERR));
         }
     }
@@ -386,7 +425,13 @@ fn a_reactor_dropped_in_the_middle_of_many_writes() {
     let (ring_file, file) = temporary(&reactor);
     let source = reactor.source();
     for index in 0..600 {
-        source.write(&ring_file, index * 4096, numbered(reactor.allocate(4096), index).freeze(), false, index);
+        source.write(
+            &ring_file,
+            index * 4096,
+            numbered(reactor.allocate(4096), index).freeze(),
+            false,
+            index,
+        );
     }
     drop((source, ring_file, reactor));
     // What did get there is whole: the buffers lived until the kernel was done with them.
@@ -413,7 +458,10 @@ fn another_thread_rings() {
     // Rings before a wait are one, and none is left afterwards.
     (0..5).for_each(|_| ringer.ring());
     assert_eq!(reactor.wait(Some(reactor.now() + PATIENCE)).unwrap(), Woken::Rung);
-    assert_eq!(reactor.wait(Some(reactor.now() + Duration::from_millis(1))).unwrap(), Woken::Deadline);
+    assert_eq!(
+        reactor.wait(Some(reactor.now() + Duration::from_millis(1))).unwrap(),
+        Woken::Deadline
+    );
     // A second bell of the same reactor is the same bell; one may outlive the reactor.
     reactor.ringer().unwrap().ring();
     assert_eq!(reactor.wait(Some(reactor.now() + PATIENCE)).unwrap(), Woken::Rung);
@@ -443,16 +491,25 @@ fn child_waits_for_a_signal() {
 #[test]
 fn a_signal_interrupts_wait() {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_waits_for_a_signal", "--ignored", "--nocapture", "--test-threads=1"])
+        .args([
+            "--exact",
+            "child_waits_for_a_signal",
+            "--ignored",
+            "--nocapture",
+            "--test-threads=1",
+        ])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    // The harness runs the test on a thread of its own, and a process's signals go to its first one unless another is named.
-    let thread = lines.find_map(|line| line.rsplit_once("thread ")?.1.parse().ok()).expect("the child says which thread it is");
+    // The harness runs the test on a thread of its own, and a process's signals go to its first one
+    // unless another is named.
+    let thread = lines
+        .find_map(|line| line.rsplit_once("thread ")?.1.parse().ok())
+        .expect("the child says which thread it is");
     let thread = rustix::process::Pid::from_raw(thread).unwrap();
-    // A signal may come before the child sleeps, so it is sent until the child is through; not so often that it gets to
-    // nothing else.
+    // A signal may come before the child sleeps, so it is sent until the child is through; not so
+    // often that it gets to nothing else.
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
@@ -484,7 +541,8 @@ fn one_owner_of_several_sleeps_over_the_others_events() {
     assert_eq!(take(&other).token, 1);
 }
 
-/// Whoever stops an array may eject its members: nothing is open or locked any more when the reactor is gone.
+/// Whoever stops an array may eject its members: nothing is open or locked any more when the
+/// reactor is gone.
 #[test]
 fn a_reactor_that_is_gone_holds_no_file() {
     let folder = tempfile::tempdir().unwrap();

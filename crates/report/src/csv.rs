@@ -1,32 +1,57 @@
-//! `summary.csv`: one row for each cell and metric, as RFC 4180 has it. Figures are in base units with nine significant digits:
-//! more than any measurement has, and the same on every machine. The raw figures are in `trials.jsonl`.
+//! `summary.csv`: one row for each cell and metric, as RFC 4180 has it. Figures are in base units
+//! with nine significant digits: more than any measurement has, and the same on every machine. The
+//! raw figures are in `trials.jsonl`.
 
 use results::analysis::{Analysis, Cell, Comparison, Metric};
 use results::types::Run;
 
 /// One row for each cell and metric: the axes, then
-/// `workload,metric,trials,median,low,high,ratio,ratio_low,ratio_high,verdict`. A field without a value is empty.
+/// `workload,metric,trials,median,low,high,ratio,ratio_low,ratio_high,verdict`. A field without a
+/// value is empty.
 #[must_use]
 pub fn csv(run: &Run, analysis: &Analysis) -> String {
     let mut text = String::new();
     let axes = run.plan.axes.iter().map(|axis| axis.name.clone());
-    let fixed = ["workload", "metric", "trials", "median", "low", "high", "ratio", "ratio_low", "ratio_high", "verdict"];
+    let fixed = [
+        "workload",
+        "metric",
+        "trials",
+        "median",
+        "low",
+        "high",
+        "ratio",
+        "ratio_low",
+        "ratio_high",
+        "verdict",
+    ];
     line(&mut text, axes.chain(fixed.map(String::from)).map(Field::Text));
     for (comparison, cell, metric) in rows(analysis) {
-        let member = comparison.configurations.iter().find(|member| member.id == cell.configuration);
-        let axes = run.plan.axes.iter().map(|axis| member.and_then(|member| member.settings.get(&axis.name)).cloned().unwrap_or_default());
+        let member =
+            comparison.configurations.iter().find(|member| member.id == cell.configuration);
+        let axes = run.plan.axes.iter().map(|axis| {
+            member.and_then(|member| member.settings.get(&axis.name)).cloned().unwrap_or_default()
+        });
         let named = axes.chain([cell.workload.clone(), metric.name.clone()]).map(Field::Text);
         let trials = Field::Figure(Some(metric.trials as f64));
-        let figures = figures(metric).map(|figure| Field::Figure(figure.map(|figure| significant(figure, 9))));
-        line(&mut text, named.chain([trials]).chain(figures).chain([Field::Text(word(metric).to_string())]));
+        let figures = figures(metric)
+            .map(|figure| Field::Figure(figure.map(|figure| significant(figure, 9))));
+        line(
+            &mut text,
+            named.chain([trials]).chain(figures).chain([Field::Text(word(metric).to_string())]),
+        );
     }
     text
 }
 
 /// Every metric of every cell that has trials, in the plan's order.
 pub(crate) fn rows(analysis: &Analysis) -> impl Iterator<Item = (&Comparison, &Cell, &Metric)> {
-    let cells = analysis.comparisons.iter().flat_map(|comparison| comparison.cells.iter().map(move |cell| (comparison, cell)));
-    cells.flat_map(|(comparison, cell)| cell.metrics.iter().map(move |metric| (comparison, cell, metric)))
+    let cells = analysis
+        .comparisons
+        .iter()
+        .flat_map(|comparison| comparison.cells.iter().map(move |cell| (comparison, cell)));
+    cells.flat_map(|(comparison, cell)| {
+        cell.metrics.iter().map(move |metric| (comparison, cell, metric))
+    })
 }
 
 /// Median, its interval, ratio, its interval.
@@ -50,14 +75,17 @@ pub(crate) fn significant(figure: f64, digits: usize) -> f64 {
 
 /// The bare verdict word: empty where there is none.
 pub(crate) fn word(metric: &Metric) -> &'static str {
-    metric.versus_baseline.map_or("baseline", |versus| versus.verdict.map_or("", |verdict| verdict.word()))
+    metric
+        .versus_baseline
+        .map_or("baseline", |versus| versus.verdict.map_or("", |verdict| verdict.word()))
 }
 
 /// What stands in a cell.
 enum Field {
     /// Anybody's words: escaped.
     Text(String),
-    /// A figure of ours; nothing where there is none. It may begin with a minus, which a text may not.
+    /// A figure of ours; nothing where there is none. It may begin with a minus, which a text may
+    /// not.
     Figure(Option<f64>),
 }
 

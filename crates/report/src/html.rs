@@ -22,7 +22,8 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 // The browser itself now holds us to fetching nothing.
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src \
+                    'unsafe-inline'; script-src 'unsafe-inline'";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content="raidloom";
                 title { (name) " – raidloom report" }
@@ -49,7 +50,8 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
                 }
                 footer {
                     p {
-                        "Figures are medians; MB/s are 10" sup { "6" } " bytes per second, KiB and MiB are binary. "
+                        "Figures are medians; MB/s are 10" sup { "6" } " bytes per second, KiB and \
+                        MiB are binary. "
                         span #save hidden {
                             "Save the summary as " button type="button" data-save="csv" { "CSV" } " or " button type="button" data-save="json" { "JSON" } "."
                         }
@@ -60,7 +62,8 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
             }
         }
     };
-    // The templates take away what markup would mean; what a terminal or the reading direction would make of it goes here.
+    // The templates take away what markup would mean; what a terminal or the reading direction
+    // would make of it goes here.
     escape::text(&page.into_string()).into_owned()
 }
 
@@ -69,27 +72,37 @@ fn embedded(data: &Value) -> String {
     escape::json(&data.to_string()).replace('<', "\\u003c")
 }
 
-/// The rows of `summary.csv` with names by index and six significant digits, so that a large run stays a small page.
+/// The rows of `summary.csv` with names by index and six significant digits, so that a large run
+/// stays a small page.
 fn data(run: &Run, analysis: &Analysis) -> Value {
     let plan = &run.plan;
-    let mut metrics: Vec<&str> = csv::rows(analysis).map(|(.., metric)| metric.name.as_str()).collect();
+    let mut metrics: Vec<&str> =
+        csv::rows(analysis).map(|(.., metric)| metric.name.as_str()).collect();
     metrics.sort_unstable();
     metrics.dedup();
     let short = |figure: Option<f64>| figure.map(|figure| csv::significant(figure, 6));
     let rows: Vec<Value> = csv::rows(analysis)
         .map(|(_, cell, metric)| {
-            let configuration = plan.configurations.iter().position(|known| known.id == cell.configuration);
+            let configuration =
+                plan.configurations.iter().position(|known| known.id == cell.configuration);
             let workload = plan.workloads.iter().position(|known| known.name == cell.workload);
-            let mut row =
-                vec![json!(configuration), json!(workload), json!(metrics.binary_search(&metric.name.as_str()).ok()), json!(metric.trials)];
+            let mut row = vec![
+                json!(configuration),
+                json!(workload),
+                json!(metrics.binary_search(&metric.name.as_str()).ok()),
+                json!(metric.trials),
+            ];
             row.extend(csv::figures(metric).map(|figure| json!(short(figure))));
             row.push(json!(csv::word(metric)));
             Value::Array(row)
         })
         .collect();
     let axes: Vec<&str> = plan.axes.iter().map(|axis| axis.name.as_str()).collect();
-    let configurations: Vec<Vec<Option<&String>>> =
-        plan.configurations.iter().map(|known| axes.iter().map(|axis| known.settings.get(*axis)).collect()).collect();
+    let configurations: Vec<Vec<Option<&String>>> = plan
+        .configurations
+        .iter()
+        .map(|known| axes.iter().map(|axis| known.settings.get(*axis)).collect())
+        .collect();
     json!({
         "schema": "raidloom/report-data/1",
         "name": plan.name,
@@ -150,7 +163,8 @@ fn scores(analysis: &Analysis) -> Markup {
         section aria-labelledby="scores" {
             h2 #scores { "Scores against the baseline" }
             p.note {
-                "Geometric mean of the ratios of all workloads of a kind, with its interval of 95 %, each on its own log axis. Right of 1 is faster. "
+                "Geometric mean of the ratios of all workloads of a kind, with its interval of 95 \
+                %, each on its own log axis. Right of 1 is faster. "
                 span.key-best { "Marked rows" } " are the best set; the recommended one is bold. "
                 "● a sure difference, ○ none, ◆ the baseline; the band is “same”, ±" (numbers::percent(analysis.margin)) "."
             }
@@ -175,8 +189,10 @@ fn ratios(run: &Run, analysis: &Analysis) -> Markup {
         section aria-labelledby="ratios" {
             h2 #ratios { "Every workload" }
             p.note {
-                "The baseline's figure, and each configuration's ratio to it; above 1 is faster. The same tints in every map. After the number: = the same within "
-                (numbers::percent(analysis.margin)) ", ? undecided, ! doubtful trials. A row shows its figures when pointed at; all of them are in the table after the map."
+                "The baseline's figure, and each configuration's ratio to it; above 1 is faster. \
+                The same tints in every map. After the number: = the same within "
+                (numbers::percent(analysis.margin)) ", ? undecided, ! doubtful trials. A row shows \
+                    its figures when pointed at; all of them are in the table after the map."
             }
             (heat_key())
             @for comparison in &analysis.comparisons {
@@ -211,7 +227,8 @@ fn order(run: &Run, analysis: &Analysis) -> Markup {
     html! {
         section aria-labelledby="order" {
             h2 #order { "Trials in run order" }
-            p.note { "Each dot is a trial, as distance from the median of its cell. A slope or a step here is the machine, not a configuration." }
+            p.note { "Each dot is a trial, as distance from the median of its cell. A slope or a \
+                step here is the machine, not a configuration." }
             @for comparison in &analysis.comparisons {
                 h3 { (title(comparison)) }
                 figure {
@@ -252,7 +269,8 @@ fn folded(summary: &str, table: &Table) -> Markup {
     }
 }
 
-/// What may be wider than the page. It takes the keyboard's focus, so that it can be scrolled without a mouse, and says what it is.
+/// What may be wider than the page. It takes the keyboard's focus, so that it can be scrolled
+/// without a mouse, and says what it is.
 fn scrolled(name: &str, wide: &Markup) -> Markup {
     html! { div.scroll role="region" tabindex="0" aria-label=(name) { (wide) } }
 }
@@ -279,7 +297,9 @@ fn shown(table: &Table) -> Markup {
 mod tests {
     #[test]
     fn embedded_data_cannot_end_its_element() {
-        let text = super::embedded(&serde_json::json!({ "name": "</script><script>alert(1)</script><!--" }));
+        let text = super::embedded(
+            &serde_json::json!({ "name": "</script><script>alert(1)</script><!--" }),
+        );
         assert!(!text.contains('<'), "{text}");
         let back: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(back["name"], "</script><script>alert(1)</script><!--");

@@ -1,4 +1,5 @@
-//! What people read: text, Markdown, CSV, JSON and one HTML page, all made from a [`results::Run`] and its [`results::analysis::Analysis`].
+//! What people read: text, Markdown, CSV, JSON and one HTML page, all made from a [`results::Run`]
+//! and its [`results::analysis::Analysis`].
 //!
 //! ```text
 //! Run + Analysis ─┬─ sentences, numbers ──┬─ text, markdown, html        for people: verdict, warnings, tables, details
@@ -6,8 +7,9 @@
 //!                 └─ summary rows ────────── csv, json, data in the page   for programs: base units, unit in the name
 //! ```
 //!
-//! Every number in prose goes through the same function, from the same value, as the number in the chart and the table.
-//! Names, labels and facts are foreign text: `escape` takes from each output what would steer it.
+//! Every number in prose goes through the same function, from the same value, as the number in the
+//! chart and the table. Names, labels and facts are foreign text: `escape` takes from each output
+//! what would steer it.
 
 mod csv;
 mod html;

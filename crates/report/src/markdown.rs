@@ -12,14 +12,30 @@ use crate::table::{self, Table};
 /// The report: verdict, warnings, scores, ratios, machine.
 #[must_use]
 pub fn markdown(run: &Run, analysis: &Analysis) -> String {
-    let mut text = format!("# {}\n\n{}\n\n## Verdict\n", escaped(&run.plan.name), escaped(&sentences::scope(run, analysis).join(" · ")));
+    let mut text = format!(
+        "# {}\n\n{}\n\n## Verdict\n",
+        escaped(&run.plan.name),
+        escaped(&sentences::scope(run, analysis).join(" · "))
+    );
     for comparison in &analysis.comparisons {
         let subject = table::comparison_subject(comparison);
-        let _ = write!(text, "\n### {}: {}\n\n", escaped(&table::comparison_title(comparison)), escaped(&subject));
+        let _ = write!(
+            text,
+            "\n### {}: {}\n\n",
+            escaped(&table::comparison_title(comparison)),
+            escaped(&subject)
+        );
         for kind in &comparison.kinds {
             let answer = sentences::answer(analysis, comparison, kind);
             let details = answer.details.join(" ");
-            let _ = writeln!(text, "* **{}: {}** {}. {}", answer.kind, escaped(&answer.pick), answer.score, escaped(&details));
+            let _ = writeln!(
+                text,
+                "* **{}: {}** {}. {}",
+                answer.kind,
+                escaped(&answer.pick),
+                answer.score,
+                escaped(&details)
+            );
         }
         if let Some(sentence) = sentences::for_all(comparison) {
             let _ = write!(text, "\n{}\n", escaped(&sentence));
@@ -63,7 +79,11 @@ fn put_table(text: &mut String, table: &Table) {
     }
     text.push('\n');
     text.push_str(&row(table.columns.iter().map(|column| escaped(&column.name)).collect()));
-    text.push_str(&row(table.columns.iter().map(|column| if column.number { "---:".into() } else { "---".into() }).collect()));
+    text.push_str(&row(table
+        .columns
+        .iter()
+        .map(|column| if column.number { "---:".into() } else { "---".into() })
+        .collect()));
     for cells in &table.rows {
         text.push_str(&row(cells.iter().map(|cell| escaped(cell)).collect()));
     }

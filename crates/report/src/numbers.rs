@@ -1,4 +1,5 @@
-//! Numbers as people read them: at most four significant digits, and no digit that the interval does not support.
+//! Numbers as people read them: at most four significant digits, and no digit that the interval
+//! does not support.
 
 use results::analysis::{Metric, Score, Versus};
 use results::statistics::{Interval, Verdict};
@@ -13,7 +14,8 @@ pub(crate) struct Unit {
     factor: f64,
 }
 
-/// The unit that a metric is printed in, by the base unit its name ends in. Throughput is in MB/s of 10^6 bytes.
+/// The unit that a metric is printed in, by the base unit its name ends in. Throughput is in MB/s
+/// of 10^6 bytes.
 pub(crate) fn unit(metric: &str) -> Unit {
     let known = [
         ("bytes_per_second", "MB/s", 1e-6),
@@ -27,8 +29,9 @@ pub(crate) fn unit(metric: &str) -> Unit {
     found.map_or(Unit { name: "", factor: 1.0 }, |(_, name, factor)| Unit { name, factor: *factor })
 }
 
-/// How many decimals a value deserves: two digits of the half-width when that begins with 1, one otherwise; never more than four
-/// significant digits, and three where there is no interval to go by. Negative for tens, hundreds, and so on.
+/// How many decimals a value deserves: two digits of the half-width when that begins with 1, one
+/// otherwise; never more than four significant digits, and three where there is no interval to go
+/// by. Negative for tens, hundreds, and so on.
 fn decimals(value: f64, interval: Option<Interval>) -> i32 {
     if value == 0.0 || !value.is_finite() {
         return 0;
@@ -57,7 +60,8 @@ fn rounded(value: f64, decimals: i32) -> String {
 /// A figure in a unit, without the unit.
 pub(crate) fn figure(value: f64, interval: Option<Interval>, unit: Unit) -> String {
     let scaled = |value: f64| value * unit.factor;
-    let interval = interval.map(|interval| Interval { low: scaled(interval.low), high: scaled(interval.high) });
+    let interval = interval
+        .map(|interval| Interval { low: scaled(interval.low), high: scaled(interval.high) });
     rounded(scaled(value), decimals(scaled(value), interval))
 }
 
@@ -89,7 +93,11 @@ pub(crate) fn ratio_interval(value: f64, interval: Option<Interval>) -> String {
 /// `1.86× (1.83 to 1.89)`, or `1.86×` without an interval.
 pub(crate) fn ratio_whole(value: f64, interval: Option<Interval>) -> String {
     let ends = ratio_interval(value, interval);
-    if ends.is_empty() { format!("{}×", ratio(value, interval)) } else { format!("{}× ({ends})", ratio(value, interval)) }
+    if ends.is_empty() {
+        format!("{}×", ratio(value, interval))
+    } else {
+        format!("{}× ({ends})", ratio(value, interval))
+    }
 }
 
 /// [`ratio_whole`] of a score.
@@ -100,7 +108,11 @@ pub(crate) fn score_whole(score: &Score) -> String {
 /// A share as per cent with one digit: `3 %`, `0.4 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent.abs() >= 1.0 || percent == 0.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+    if percent.abs() >= 1.0 || percent == 0.0 {
+        format!("{percent:.0} %")
+    } else {
+        format!("{percent:.1} %")
+    }
 }
 
 /// A p-value; below 0.001 only that.
@@ -116,7 +128,9 @@ pub(crate) fn p_value(p: Option<f64>) -> String {
 pub(crate) fn verdict(verdict: Option<Verdict>, few: bool) -> String {
     let Some(verdict) = verdict else { return "too few trials".into() };
     let text = match verdict {
-        Verdict::Undecided { more_blocks } if more_blocks >= 1000 => "undecided: over 1000 more blocks".to_string(),
+        Verdict::Undecided { more_blocks } if more_blocks >= 1000 => {
+            "undecided: over 1000 more blocks".to_string()
+        }
         Verdict::Undecided { more_blocks: 1 } => "undecided: about 1 more block".to_string(),
         Verdict::Undecided { more_blocks } => format!("undecided: about {more_blocks} more blocks"),
         known => known.word().to_string(),
@@ -124,8 +138,8 @@ pub(crate) fn verdict(verdict: Option<Verdict>, few: bool) -> String {
     if few { format!("{text} (few trials)") } else { text }
 }
 
-/// A mark after a ratio where there is no real difference: `=` same, `?` undecided or too few trials; else a space as wide as a digit,
-/// which keeps the numbers of a column aligned.
+/// A mark after a ratio where there is no real difference: `=` same, `?` undecided or too few
+/// trials; else a space as wide as a digit, which keeps the numbers of a column aligned.
 pub(crate) fn mark(versus: &Versus) -> &'static str {
     match versus.verdict {
         Some(Verdict::Same) => "=",
@@ -134,7 +148,8 @@ pub(crate) fn mark(versus: &Versus) -> &'static str {
     }
 }
 
-/// The verdict of a metric: `baseline` for the baseline's own cell, empty where the direction of the metric is not known.
+/// The verdict of a metric: `baseline` for the baseline's own cell, empty where the direction of
+/// the metric is not known.
 pub(crate) fn metric_verdict(metric: &Metric) -> String {
     match &metric.versus_baseline {
         None => "baseline".into(),
@@ -155,14 +170,20 @@ pub(crate) fn kind(group: Group) -> &'static str {
 
 /// The metric that a workload's verdicts are about, and its unit.
 pub(crate) fn workload_unit(plan: &Plan, workload: &str) -> Unit {
-    let metric = plan.workloads.iter().find(|known| known.name == workload).map_or("", |known| known.metric.as_str());
+    let metric = plan
+        .workloads
+        .iter()
+        .find(|known| known.name == workload)
+        .map_or("", |known| known.metric.as_str());
     unit(metric)
 }
 
-/// Puts a narrow no-break space between the number and the unit of sizes such as `64KiB`, anywhere in a text.
+/// Puts a narrow no-break space between the number and the unit of sizes such as `64KiB`, anywhere
+/// in a text.
 pub(crate) fn spaced_sizes(text: &str) -> String {
     let spaced = |word: &str| {
-        let digits = word.len() - word.trim_start_matches(|character: char| character.is_ascii_digit()).len();
+        let digits = word.len()
+            - word.trim_start_matches(|character: char| character.is_ascii_digit()).len();
         let (number, unit) = word.split_at(digits);
         let known = ["B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB"].contains(&unit);
         if digits > 0 && known { format!("{number}\u{202f}{unit}") } else { word.to_string() }
@@ -209,9 +230,12 @@ mod tests {
 
     #[test]
     fn units_follow_from_the_metrics_name() {
-        for (metric, name) in
-            [("read_throughput_bytes_per_second", "MB/s"), ("io_per_second", "IO/s"), ("latency_p99_seconds", "ms"), ("unheard_of", "")]
-        {
+        for (metric, name) in [
+            ("read_throughput_bytes_per_second", "MB/s"),
+            ("io_per_second", "IO/s"),
+            ("latency_p99_seconds", "ms"),
+            ("unheard_of", ""),
+        ] {
             assert_eq!(unit(metric).name, name);
         }
     }

@@ -1,8 +1,9 @@
 //! The charts: a forest plot, a heat map and a strip of trials in run order, as inline SVG.
 //!
-//! Shapes are written as `rect {}`, not `rect;`: in SVG nothing is void, and an unclosed shape would swallow what follows.
-//! Coordinates are CSS pixels at the chart's own size. Colours and fonts come from the page's style sheet through classes, so that one
-//! chart serves light, dark and print. Every chart has a title; the page puts the same numbers in a table after it.
+//! Shapes are written as `rect {}`, not `rect;`: in SVG nothing is void, and an unclosed shape
+//! would swallow what follows. Coordinates are CSS pixels at the chart's own size. Colours and
+//! fonts come from the page's style sheet through classes, so that one chart serves light, dark and
+//! print. Every chart has a title; the page puts the same numbers in a table after it.
 
 use maud::{Markup, html};
 use results::analysis::{Comparison, KindResult, Score};
@@ -29,18 +30,22 @@ impl LogScale {
     pub(crate) fn new(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (low, high) = values
             .filter(|value| value.is_finite() && *value > 0.0)
-            .fold((1.0 / RANGE_MIN, RANGE_MIN), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+            .fold((1.0 / RANGE_MIN, RANGE_MIN), |(low, high): (f64, f64), value| {
+                (low.min(value), high.max(value))
+            });
         let spare = (high / low).powf(0.04);
         Self { low: low / spare, high: high * spare, from, to }
     }
 
     /// Where a value lies; values outside lie at the ends.
     pub(crate) fn place(&self, value: f64) -> f64 {
-        let share = (value.clamp(self.low, self.high) / self.low).ln() / (self.high / self.low).ln();
+        let share =
+            (value.clamp(self.low, self.high) / self.low).ln() / (self.high / self.low).ln();
         self.from + share * (self.to - self.from)
     }
 
-    /// Round values at least `distance` apart; 1 is always among them, then rounder ones come first.
+    /// Round values at least `distance` apart; 1 is always among them, then rounder ones come
+    /// first.
     pub(crate) fn ticks(&self, distance: f64) -> Vec<f64> {
         let rounder_first: [&[f64]; 6] = [
             &[1.0, 2.0, 0.5, 4.0, 0.25, 10.0, 0.1, 100.0, 0.01, 1000.0, 0.001],
@@ -51,7 +56,12 @@ impl LogScale {
             &[1.05, 0.95, 1.02, 0.98, 1.01, 0.99],
         ];
         let mut ticks: Vec<f64> = Vec::new();
-        for value in rounder_first.into_iter().flatten().copied().filter(|value| self.low <= *value && *value <= self.high) {
+        for value in rounder_first
+            .into_iter()
+            .flatten()
+            .copied()
+            .filter(|value| self.low <= *value && *value <= self.high)
+        {
             if ticks.iter().all(|tick| (self.place(*tick) - self.place(value)).abs() >= distance) {
                 ticks.push(value);
             }
@@ -74,26 +84,40 @@ const LABEL_MAX: f64 = 204.0;
 /// Room for the name of a heat map's row, and for the head of its column.
 const NAME_MAX: f64 = 250.0;
 const HEAD_MAX: f64 = 150.0;
-/// Least share of its own size that a chart is drawn at: below, its text could not be read, and the chart is scrolled instead.
+/// Least share of its own size that a chart is drawn at: below, its text could not be read, and the
+/// chart is scrolled instead.
 const SCALE_MIN: f64 = 0.8;
 
-/// Scores of one kind of access with their intervals against the baseline. Each has its own scale, so that intervals can be seen; the
-/// band of "same" shows how far it is zoomed in.
+/// Scores of one kind of access with their intervals against the baseline. Each has its own scale,
+/// so that intervals can be seen; the band of "same" shows how far it is zoomed in.
 pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) -> Markup {
     const PLOT: f64 = 118.0;
     const TOP: f64 = 6.0;
     let widest = |texts: &mut dyn Iterator<Item = f64>| texts.fold(0.0, f64::max);
-    let label = |score: &Score| fitted(&table::label(comparison, &score.configuration), Face::Bold, LABEL_MAX);
-    let left = 23.0 + widest(&mut kind.scores.iter().map(|score| measure::width(&label(score), Face::Bold)));
+    let label = |score: &Score| {
+        fitted(&table::label(comparison, &score.configuration), Face::Bold, LABEL_MAX)
+    };
+    let left = 23.0
+        + widest(&mut kind.scores.iter().map(|score| measure::width(&label(score), Face::Bold)));
     let right = left + PLOT;
     let values = widest(&mut kind.scores.iter().map(|score| {
         let [ratio, interval] = forest_values(comparison, score);
         12.0 + measure::width(&ratio, Face::Text) + 5.0 + measure::width(&interval, Face::Text)
     }));
-    let tips = widest(&mut kind.scores.iter().map(|score| 9.0 + measure::width(&forest_tip(comparison, kind, score), Face::Small)));
+    let tips = widest(
+        &mut kind
+            .scores
+            .iter()
+            .map(|score| 9.0 + measure::width(&forest_tip(comparison, kind, score), Face::Small)),
+    );
     let width = (right + values).max(tips) + 2.0;
-    let ends =
-        |score: &Score| [Some(score.ratio), score.interval.map(|interval| interval.low), score.interval.map(|interval| interval.high)];
+    let ends = |score: &Score| {
+        [
+            Some(score.ratio),
+            score.interval.map(|interval| interval.low),
+            score.interval.map(|interval| interval.high),
+        ]
+    };
     let all = kind.scores.iter().flat_map(ends).flatten().chain([1.0 - margin, 1.0 + margin]);
     let scale = LogScale::new(all, left, right);
     let bottom = TOP + ROW * kind.scores.len() as f64;
@@ -127,19 +151,34 @@ fn sizes(width: f64) -> String {
 
 /// The figures beside a row: the ratio and its interval.
 fn forest_values(comparison: &Comparison, score: &Score) -> [String; 2] {
-    let ratio = if score.configuration == comparison.baseline { "1".into() } else { numbers::ratio(score.ratio, score.interval) };
+    let ratio = if score.configuration == comparison.baseline {
+        "1".into()
+    } else {
+        numbers::ratio(score.ratio, score.interval)
+    };
     [ratio, numbers::ratio_interval(score.ratio, score.interval)]
 }
 
 /// What a row says when it is pointed at.
 fn forest_tip(comparison: &Comparison, kind: &KindResult, score: &Score) -> String {
     let baseline = score.configuration == comparison.baseline;
-    let verdict = if baseline { "baseline".to_string() } else { numbers::verdict(score.verdict, score.few) };
+    let verdict =
+        if baseline { "baseline".to_string() } else { numbers::verdict(score.verdict, score.few) };
     let best = if kind.best_set.contains(&score.configuration) { ", in the best set" } else { "" };
-    format!("{}: {verdict}{best}", fitted(&table::label(comparison, &score.configuration), Face::Small, LABEL_MAX))
+    format!(
+        "{}: {verdict}{best}",
+        fitted(&table::label(comparison, &score.configuration), Face::Small, LABEL_MAX)
+    )
 }
 
-fn forest_row(comparison: &Comparison, kind: &KindResult, score: &Score, scale: &LogScale, top: f64, edges: [f64; 3]) -> Markup {
+fn forest_row(
+    comparison: &Comparison,
+    kind: &KindResult,
+    score: &Score,
+    scale: &LogScale,
+    top: f64,
+    edges: [f64; 3],
+) -> Markup {
     let [right, width, tip] = edges;
     let middle = top + ROW / 2.0;
     let label = table::label(comparison, &score.configuration);
@@ -184,17 +223,19 @@ fn verdict_class(verdict: Option<Verdict>) -> &'static str {
     }
 }
 
-/// A ratio this far from 1, either way, has the full colour in every heat map, so that maps can be compared.
+/// A ratio this far from 1, either way, has the full colour in every heat map, so that maps can be
+/// compared.
 const HEAT_FULL: f64 = 2.0;
 
-/// Colour class and opacity of a ratio. The opacity grows with the logarithm, a little faster near 1 where differences are small, and
-/// stops where the number would no longer be readable on it.
+/// Colour class and opacity of a ratio. The opacity grows with the logarithm, a little faster near
+/// 1 where differences are small, and stops where the number would no longer be readable on it.
 pub(crate) fn tint(ratio: f64) -> (&'static str, f64) {
     let share = (ratio.ln().abs() / HEAT_FULL.ln()).min(1.0);
     (if ratio >= 1.0 { "f" } else { "s" }, 0.55 * share.powf(0.75))
 }
 
-/// Ratio of each workload in each configuration of a panel; the tint says how far from 1, the number says the same.
+/// Ratio of each workload in each configuration of a panel; the tint says how far from 1, the
+/// number says the same.
 pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup {
     const CELL_MIN: f64 = 62.0;
     const BASE_MIN: f64 = 92.0;
@@ -202,28 +243,46 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
     const TOP: f64 = 46.0;
     let widest = |texts: &mut dyn Iterator<Item = f64>| texts.fold(0.0, f64::max);
     let workloads = &run.plan.workloads;
-    let heads = widest(&mut panel.columns.iter().map(|(_, head)| measure::width(&fitted(head, Face::Bold, HEAD_MAX), Face::Bold)));
+    let heads = widest(
+        &mut panel
+            .columns
+            .iter()
+            .map(|(_, head)| measure::width(&fitted(head, Face::Bold, HEAD_MAX), Face::Bold)),
+    );
     let texts = widest(&mut panel.columns.iter().flat_map(|(configuration, _)| {
-        let text = move |workload: &Workload| table::heat_text(run, comparison, configuration, &workload.name);
+        let text = move |workload: &Workload| {
+            table::heat_text(run, comparison, configuration, &workload.name)
+        };
         workloads.iter().map(move |workload| measure::width(&text(workload), Face::Text))
     }));
     let cell = CELL_MIN.max(heads + 10.0).max(texts + 8.0);
     let baseline = fitted(&table::label(comparison, &comparison.baseline), Face::Bold, HEAD_MAX);
-    let figure = |workload: &Workload| table::figure(run, comparison, &comparison.baseline, &workload.name).unwrap_or_default();
-    let figures = widest(&mut workloads.iter().map(|workload| measure::width(&figure(workload), Face::Text)));
+    let figure = |workload: &Workload| {
+        table::figure(run, comparison, &comparison.baseline, &workload.name).unwrap_or_default()
+    };
+    let figures =
+        widest(&mut workloads.iter().map(|workload| measure::width(&figure(workload), Face::Text)));
     let base = BASE_MIN.max(figures.max(measure::width(&baseline, Face::Bold)) + 16.0);
-    let axis = if panel.name.is_empty() { panel.axis.clone() } else { format!("{}, {}", panel.axis, panel.name) };
+    let axis = if panel.name.is_empty() {
+        panel.axis.clone()
+    } else {
+        format!("{}, {}", panel.axis, panel.name)
+    };
     let name = |workload: &Workload| fitted(&workload.name, Face::Text, NAME_MAX);
-    let left = 12.0 + widest(&mut workloads.iter().map(|workload| measure::width(&name(workload), Face::Text))) + base;
+    let left = 12.0
+        + widest(&mut workloads.iter().map(|workload| measure::width(&name(workload), Face::Text)))
+        + base;
     let right = left + cell * panel.columns.len() as f64;
     // A narrow map still has room for what stands above and below it.
-    let tips =
-        widest(&mut workloads.iter().map(|workload| 6.0 + measure::width(&heat_tip(run, comparison, panel, &workload.name), Face::Small)));
+    let tips = widest(&mut workloads.iter().map(|workload| {
+        6.0 + measure::width(&heat_tip(run, comparison, panel, &workload.name), Face::Small)
+    }));
     let whole = right.max(left + 4.0 + measure::width(&axis, Face::Small)).max(tips);
     let mut y = TOP;
     let mut rows = Vec::new();
     for group in [Group::Sequential, Group::Random, Group::Mixed, Group::Files] {
-        let workloads: Vec<_> = run.plan.workloads.iter().filter(|workload| workload.group == group).collect();
+        let workloads: Vec<_> =
+            run.plan.workloads.iter().filter(|workload| workload.group == group).collect();
         for (place, workload) in workloads.iter().enumerate() {
             rows.push((y, (place == 0).then(|| numbers::kind(group)), *workload));
             y += HEIGHT;
@@ -264,9 +323,18 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
     }
 }
 
-fn heat_cell(run: &Run, comparison: &Comparison, configuration: &str, workload: &str, x: f64, y: f64, size: [f64; 2]) -> Markup {
+fn heat_cell(
+    run: &Run,
+    comparison: &Comparison,
+    configuration: &str,
+    workload: &str,
+    x: f64,
+    y: f64,
+    size: [f64; 2],
+) -> Markup {
     let cell = comparison.cell(configuration, workload);
-    let versus = cell.and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
+    let versus =
+        cell.and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
     let gain = versus.map_or(1.0, |versus| versus.gain());
     let (class, tint) = tint(gain);
     let text = table::heat_text(run, comparison, configuration, workload);
@@ -280,7 +348,9 @@ fn heat_cell(run: &Run, comparison: &Comparison, configuration: &str, workload: 
 
 /// The best cell of a row with its interval, and the baseline's figure.
 fn heat_tip(run: &Run, comparison: &Comparison, panel: &Panel, workload: &str) -> String {
-    let versus = |configuration: &str| comparison.cell(configuration, workload)?.metrics.first()?.versus_baseline;
+    let versus = |configuration: &str| {
+        comparison.cell(configuration, workload)?.metrics.first()?.versus_baseline
+    };
     let best = panel
         .columns
         .iter()
@@ -288,10 +358,17 @@ fn heat_tip(run: &Run, comparison: &Comparison, panel: &Panel, workload: &str) -
         .max_by(|(_, left), (_, right)| left.gain().total_cmp(&right.gain()));
     let highest = best.map_or_else(String::new, |(configuration, versus)| {
         let ratio = numbers::ratio_whole(versus.gain(), versus.gain_interval());
-        format!("highest {ratio}, {}; ", fitted(&table::label(comparison, configuration), Face::Small, HEAD_MAX))
+        format!(
+            "highest {ratio}, {}; ",
+            fitted(&table::label(comparison, configuration), Face::Small, HEAD_MAX)
+        )
     });
-    let baseline = table::figure(run, comparison, &comparison.baseline, workload).unwrap_or_else(|| "no trial".to_string());
-    format!("{highest}{} {baseline}", fitted(&table::label(comparison, &comparison.baseline), Face::Small, HEAD_MAX))
+    let baseline = table::figure(run, comparison, &comparison.baseline, workload)
+        .unwrap_or_else(|| "no trial".to_string());
+    format!(
+        "{highest}{} {baseline}",
+        fitted(&table::label(comparison, &comparison.baseline), Face::Small, HEAD_MAX)
+    )
 }
 
 /// Every trial of a comparison in the order it was run, as distance from the median of its cell.
@@ -303,7 +380,11 @@ pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
         .cells
         .iter()
         .filter_map(|cell| {
-            let settings = &comparison.configurations.iter().find(|member| member.id == cell.configuration)?.settings;
+            let settings = &comparison
+                .configurations
+                .iter()
+                .find(|member| member.id == cell.configuration)?
+                .settings;
             let metric = cell.metrics.first()?;
             Some(((settings, cell.workload.as_str()), metric))
         })
@@ -312,22 +393,34 @@ pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
     let points: Vec<(usize, u32, f64, bool)> = run
         .trials
         .iter()
-        .filter_map(|trial| Some((trial, *medians.get(&(&trial.settings, trial.workload.as_str()))?)))
+        .filter_map(|trial| {
+            Some((trial, *medians.get(&(&trial.settings, trial.workload.as_str()))?))
+        })
         .enumerate()
         .filter_map(|(place, (trial, metric))| {
             let ratio = trial.metrics.get(&metric.name)? / metric.median;
-            (ratio.is_finite() && ratio > 0.0).then_some((place, trial.block, ratio, !trial.flags.is_empty()))
+            (ratio.is_finite() && ratio > 0.0).then_some((
+                place,
+                trial.block,
+                ratio,
+                !trial.flags.is_empty(),
+            ))
         })
         .collect();
     let scale = LogScale::new(points.iter().map(|(_, _, ratio, _)| *ratio), BOTTOM, TOP);
-    let percent = |tick: f64| if tick == 1.0 { "median".to_owned() } else { format!("{:+.0} %", (tick - 1.0) * 100.0) };
+    let percent = |tick: f64| {
+        if tick == 1.0 { "median".to_owned() } else { format!("{:+.0} %", (tick - 1.0) * 100.0) }
+    };
     let ticks = scale.ticks(20.0);
-    let left = 8.0 + ticks.iter().map(|tick| measure::width(&percent(*tick), Face::Small)).fold(0.0, f64::max);
+    let left = 8.0
+        + ticks.iter().map(|tick| measure::width(&percent(*tick), Face::Small)).fold(0.0, f64::max);
     let last = points.last().map_or(1, |(place, ..)| (*place).max(1)) as f64;
     let x = |place: usize| left + 6.0 + (WIDTH - left - 12.0) * place as f64 / last;
     let path = |doubtful: bool| {
         let chosen = points.iter().filter(|(.., flagged)| *flagged == doubtful);
-        chosen.map(|(place, _, ratio, _)| format!("M{} {}h0", px(x(*place)), px(scale.place(*ratio)))).collect::<String>()
+        chosen
+            .map(|(place, _, ratio, _)| format!("M{} {}h0", px(x(*place)), px(scale.place(*ratio))))
+            .collect::<String>()
     };
     let mut starts: Vec<(usize, u32)> = Vec::new();
     for (place, block, ..) in &points {
@@ -336,7 +429,8 @@ pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
         }
     }
     // Numbers of blocks stand where they do not touch; the first says what they are.
-    let apart = starts.windows(2).map(|pair| x(pair[1].0) - x(pair[0].0)).fold(f64::INFINITY, f64::min);
+    let apart =
+        starts.windows(2).map(|pair| x(pair[1].0) - x(pair[0].0)).fold(f64::INFINITY, f64::min);
     let first = if apart >= measure::width("block 1", Face::Small) + 6.0 { "block " } else { "" };
     let numbered = apart >= measure::width(&starts.len().to_string(), Face::Small) + 4.0;
     html! {
@@ -374,12 +468,18 @@ mod tests {
             let scale = LogScale::new([high, 1.0 / high.sqrt(), f64::NAN].into_iter(), 0.0, 130.0);
             let ticks = scale.ticks(26.0);
             assert!(ticks.contains(&1.0) && ticks.len() >= 2, "{high}: {ticks:?}");
-            assert!(ticks.windows(2).all(|pair| scale.place(pair[1]) - scale.place(pair[0]) >= 26.0), "{high}: {ticks:?}");
+            assert!(
+                ticks.windows(2).all(|pair| scale.place(pair[1]) - scale.place(pair[0]) >= 26.0),
+                "{high}: {ticks:?}"
+            );
         }
     }
 
     #[test]
     fn coordinates_are_short() {
-        assert_eq!((px(12.04), px(12.06), px(3.0)), ("12".to_string(), "12.1".to_string(), "3".to_string()));
+        assert_eq!(
+            (px(12.04), px(12.06), px(3.0)),
+            ("12".to_string(), "12.1".to_string(), "3".to_string())
+        );
     }
 }

@@ -35,16 +35,27 @@ fn number(name: impl Into<String>) -> Column {
 pub(crate) fn comparison_title(comparison: &Comparison) -> String {
     let name = numbers::spaced_sizes(&comparison.name);
     let modelled = if comparison.modelled { "modelled" } else { "" };
-    let parts: Vec<&str> = [name.as_str(), modelled].into_iter().filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> =
+        [name.as_str(), modelled].into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() { "all configurations".into() } else { parts.join(", ") }
 }
 
 /// What is compared with what: `raid0 by chunk, against single`.
 pub(crate) fn comparison_subject(comparison: &Comparison) -> String {
-    let shared = comparison.shared.iter().map(|value| numbers::spaced_sizes(value)).collect::<Vec<_>>().join(" ");
-    let by = if comparison.axes.is_empty() { String::new() } else { format!("by {}", comparison.axes.join(" and ")) };
+    let shared = comparison
+        .shared
+        .iter()
+        .map(|value| numbers::spaced_sizes(value))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let by = if comparison.axes.is_empty() {
+        String::new()
+    } else {
+        format!("by {}", comparison.axes.join(" and "))
+    };
     let against = format!("against {}", label(comparison, &comparison.baseline));
-    let parts: Vec<&str> = [shared.as_str(), by.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> =
+        [shared.as_str(), by.as_str()].into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() { against } else { format!("{}, {against}", parts.join(" ")) }
 }
 
@@ -64,7 +75,11 @@ pub(crate) fn scores(comparison: &Comparison, kind: &KindResult) -> Table {
     };
     let rows = kind.scores.iter().map(|score| {
         let baseline = score.configuration == comparison.baseline;
-        let verdict = if baseline { "baseline".to_string() } else { numbers::verdict(score.verdict, score.few) };
+        let verdict = if baseline {
+            "baseline".to_string()
+        } else {
+            numbers::verdict(score.verdict, score.few)
+        };
         let best = kind.best_set.contains(&score.configuration);
         vec![
             label(comparison, &score.configuration),
@@ -77,7 +92,11 @@ pub(crate) fn scores(comparison: &Comparison, kind: &KindResult) -> Table {
         ]
     });
     Table {
-        caption: format!("Score of {} work, {}", numbers::kind(kind.group), comparison_title(comparison)),
+        caption: format!(
+            "Score of {} work, {}",
+            numbers::kind(kind.group),
+            comparison_title(comparison)
+        ),
         rows: rows.collect(),
         columns: vec![
             words("configuration"),
@@ -97,7 +116,8 @@ fn yes_no(value: bool) -> String {
 
 /// Columns of a heat map: configurations that differ only in one of the comparison's axes.
 pub(crate) struct Panel {
-    /// What its configurations share; empty when there is only one panel and they share nothing worth saying.
+    /// What its configurations share; empty when there is only one panel and they share nothing
+    /// worth saying.
     pub(crate) name: String,
     /// Name of the axis that runs along the columns.
     pub(crate) axis: String,
@@ -105,23 +125,38 @@ pub(crate) struct Panel {
     pub(crate) columns: Vec<(String, String)>,
 }
 
-/// Splits a comparison's configurations, without the baseline, into as few panels as one axis along the columns allows; of axes that
-/// are equal in that, the last.
+/// Splits a comparison's configurations, without the baseline, into as few panels as one axis along
+/// the columns allows; of axes that are equal in that, the last.
 pub(crate) fn panels(comparison: &Comparison) -> Vec<Panel> {
-    comparison.axes.iter().rev().map(|axis| panels_along(comparison, axis)).min_by_key(Vec::len).unwrap_or_default()
+    comparison
+        .axes
+        .iter()
+        .rev()
+        .map(|axis| panels_along(comparison, axis))
+        .min_by_key(Vec::len)
+        .unwrap_or_default()
 }
 
 fn panels_along(comparison: &Comparison, along: &String) -> Vec<Panel> {
     let mut panels: Vec<(Vec<Option<&String>>, Panel)> = Vec::new();
-    for member in comparison.configurations.iter().filter(|member| member.id != comparison.baseline) {
+    for member in comparison.configurations.iter().filter(|member| member.id != comparison.baseline)
+    {
         let others = comparison.axes.iter().filter(|axis| *axis != along);
         let shared: Vec<Option<&String>> = others.map(|axis| member.settings.get(axis)).collect();
-        let head = member.settings.get(along).map_or_else(|| "–".to_string(), |value| numbers::spaced_sizes(value));
+        let head = member
+            .settings
+            .get(along)
+            .map_or_else(|| "–".to_string(), |value| numbers::spaced_sizes(value));
         let column = (member.id.clone(), head);
         match panels.iter_mut().find(|(known, _)| *known == shared) {
             Some((_, panel)) => panel.columns.push(column),
             None => {
-                let name = shared.iter().flatten().map(|value| numbers::spaced_sizes(value)).collect::<Vec<_>>().join(" ");
+                let name = shared
+                    .iter()
+                    .flatten()
+                    .map(|value| numbers::spaced_sizes(value))
+                    .collect::<Vec<_>>()
+                    .join(" ");
                 panels.push((shared, Panel { name, axis: along.clone(), columns: vec![column] }));
             }
         }
@@ -130,20 +165,38 @@ fn panels_along(comparison: &Comparison, along: &String) -> Vec<Panel> {
 }
 
 /// The figure of a cell with its unit.
-pub(crate) fn figure(run: &Run, comparison: &Comparison, configuration: &str, workload: &str) -> Option<String> {
+pub(crate) fn figure(
+    run: &Run,
+    comparison: &Comparison,
+    configuration: &str,
+    workload: &str,
+) -> Option<String> {
     let unit = numbers::workload_unit(&run.plan, workload);
     let metric = comparison.cell(configuration, workload)?.metrics.first()?;
     Some(format!("{} {}", numbers::figure(metric.median, metric.interval, unit), unit.name))
 }
 
-/// The ratio of a cell with its mark, its figure when there is none to compare it with, a dash when there is neither; then `!` when
-/// any trial that it rests on is doubtful, also one of the baseline.
-pub(crate) fn heat_text(run: &Run, comparison: &Comparison, configuration: &str, workload: &str) -> String {
+/// The ratio of a cell with its mark, its figure when there is none to compare it with, a dash when
+/// there is neither; then `!` when any trial that it rests on is doubtful, also one of the
+/// baseline.
+pub(crate) fn heat_text(
+    run: &Run,
+    comparison: &Comparison,
+    configuration: &str,
+    workload: &str,
+) -> String {
     let cell = comparison.cell(configuration, workload);
-    let versus = cell.and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
+    let versus =
+        cell.and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
     let text = versus.map_or_else(
         || figure(run, comparison, configuration, workload).unwrap_or_else(|| "–\u{2007}".into()),
-        |versus| format!("{}{}", numbers::ratio(versus.gain(), versus.gain_interval()), numbers::mark(&versus)),
+        |versus| {
+            format!(
+                "{}{}",
+                numbers::ratio(versus.gain(), versus.gain_interval()),
+                numbers::mark(&versus)
+            )
+        },
     );
     let baseline = versus.and_then(|_| comparison.cell(&comparison.baseline, workload));
     let doubtful = [cell, baseline].into_iter().flatten().any(|cell| !cell.flags.is_empty());
@@ -153,8 +206,12 @@ pub(crate) fn heat_text(run: &Run, comparison: &Comparison, configuration: &str,
 /// Ratio of each workload in each configuration of a panel.
 pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
     let row = |workload: &Workload| {
-        let ratios = panel.columns.iter().map(|(configuration, _)| heat_text(run, comparison, configuration, &workload.name));
-        let baseline = figure(run, comparison, &comparison.baseline, &workload.name).unwrap_or_else(|| "–".into());
+        let ratios = panel
+            .columns
+            .iter()
+            .map(|(configuration, _)| heat_text(run, comparison, configuration, &workload.name));
+        let baseline = figure(run, comparison, &comparison.baseline, &workload.name)
+            .unwrap_or_else(|| "–".into());
         [workload.name.clone(), baseline].into_iter().chain(ratios).collect()
     };
     let shared = if panel.name.is_empty() { String::new() } else { format!("{}, ", panel.name) };
@@ -195,9 +252,15 @@ pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
                 label(comparison, &member.id),
                 trials.to_string(),
                 figure(run, comparison, &member.id, &workload.name).unwrap_or_else(|| "–".into()),
-                metric.map_or_else(String::new, |metric| numbers::figure_interval(metric.median, metric.interval, unit)),
-                versus.map_or_else(String::new, |versus| numbers::ratio(versus.ratio, versus.interval)),
-                versus.map_or_else(String::new, |versus| numbers::ratio_interval(versus.ratio, versus.interval)),
+                metric.map_or_else(String::new, |metric| {
+                    numbers::figure_interval(metric.median, metric.interval, unit)
+                }),
+                versus.map_or_else(String::new, |versus| {
+                    numbers::ratio(versus.ratio, versus.interval)
+                }),
+                versus.map_or_else(String::new, |versus| {
+                    numbers::ratio_interval(versus.ratio, versus.interval)
+                }),
                 numbers::p_value(versus.and_then(|versus| versus.p)),
                 metric.map_or_else(|| "not measured".into(), numbers::metric_verdict),
                 flags.collect::<Vec<_>>().join("; "),
@@ -222,12 +285,17 @@ pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
 /// How far each block lay from the run's median.
 pub(crate) fn block_effects(comparison: &Comparison) -> Table {
     Table {
-        caption: format!("Median distance of each block from the run, {}", comparison_title(comparison)),
+        caption: format!(
+            "Median distance of each block from the run, {}",
+            comparison_title(comparison)
+        ),
         columns: vec![number("block"), number("change, %")],
         rows: comparison
             .block_effects
             .iter()
-            .map(|effect| vec![(effect.block + 1).to_string(), format!("{:+.2}", effect.change * 100.0)])
+            .map(|effect| {
+                vec![(effect.block + 1).to_string(), format!("{:+.2}", effect.change * 100.0)]
+            })
             .collect(),
     }
 }
@@ -250,7 +318,13 @@ pub(crate) fn configurations(analysis: &Analysis) -> Table {
     }
     Table {
         caption: "Configurations".into(),
-        columns: vec![words("comparison"), words("configuration"), words("figures"), words("role"), words("stack")],
+        columns: vec![
+            words("comparison"),
+            words("configuration"),
+            words("figures"),
+            words("role"),
+            words("stack"),
+        ],
         rows,
     }
 }
@@ -269,6 +343,11 @@ pub(crate) fn facts(run: &Run) -> Table {
     Table {
         caption: String::new(),
         columns: vec![words("fact"), words("value")],
-        rows: own.into_iter().chain(settings).chain(facts).map(|(name, value)| vec![name, value]).collect(),
+        rows: own
+            .into_iter()
+            .chain(settings)
+            .chain(facts)
+            .map(|(name, value)| vec![name, value])
+            .collect(),
     }
 }

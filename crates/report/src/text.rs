@@ -1,4 +1,5 @@
-//! The report for a terminal: verdict first, then warnings, scores with a small forest plot, and the ratios.
+//! The report for a terminal: verdict first, then warnings, scores with a small forest plot, and
+//! the ratios.
 
 use std::borrow::Cow;
 
@@ -25,7 +26,11 @@ const WIDTH_MIN: usize = 60;
 
 impl Style {
     fn paint(self, paint: Paint, text: &str) -> String {
-        if self.color && !text.trim().is_empty() { escape::paint(paint, text) } else { printable(text).into_owned() }
+        if self.color && !text.trim().is_empty() {
+            escape::paint(paint, text)
+        } else {
+            printable(text).into_owned()
+        }
     }
 }
 
@@ -38,11 +43,20 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
     out.wrapped(0, &sentences::scope(run, analysis).join(" · "));
     out.heading("VERDICT");
     for comparison in &analysis.comparisons {
-        let title = format!("{}: {}", table::comparison_title(comparison), table::comparison_subject(comparison));
+        let title = format!(
+            "{}: {}",
+            table::comparison_title(comparison),
+            table::comparison_subject(comparison)
+        );
         out.line(&style.paint(Paint::Bold, &title));
         for kind in &comparison.kinds {
             let answer = sentences::answer(analysis, comparison, kind);
-            let lead = format!("  {:<11} {}  {}", answer.kind, style.paint(Paint::Bold, &answer.pick), answer.score);
+            let lead = format!(
+                "  {:<11} {}  {}",
+                answer.kind,
+                style.paint(Paint::Bold, &answer.pick),
+                answer.score
+            );
             out.line(lead.trim_end());
             out.wrapped(14, &answer.details.join(" "));
         }
@@ -61,7 +75,11 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
     }
     if sentences::has_scores(analysis) {
         out.heading("SCORES");
-        out.wrapped(0, "Geometric mean of the ratios of a kind. * best set, ● sure difference from the baseline, ○ none, │ the baseline");
+        out.wrapped(
+            0,
+            "Geometric mean of the ratios of a kind. * best set, ● sure difference from \
+            the baseline, ○ none, │ the baseline",
+        );
         out.line("");
         for comparison in &analysis.comparisons {
             for kind in comparison.kinds.iter().filter(|kind| !kind.scores.is_empty()) {
@@ -75,7 +93,8 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             out.table(&table::heat(run, comparison, &panel));
         }
     }
-    // Each value was escaped where it was put in, so that columns are counted as they are seen; this is for one that was forgotten.
+    // Each value was escaped where it was put in, so that columns are counted as they are seen;
+    // this is for one that was forgotten.
     escape::painted(&out.text)
 }
 
@@ -123,23 +142,37 @@ impl Out {
 
     /// Scores as rows with their interval drawn on a log axis, where there is room for it.
     fn forest(&mut self, comparison: &Comparison, kind: &KindResult) {
-        let title = format!("{}, {}", table::comparison_title(comparison), numbers::kind(kind.group));
+        let title =
+            format!("{}, {}", table::comparison_title(comparison), numbers::kind(kind.group));
         self.wrapped(0, &title);
         let rows: Vec<(&Score, [String; 3])> = kind
             .scores
             .iter()
             .map(|score| {
                 let best = if kind.best_set.contains(&score.configuration) { "*" } else { " " };
-                let label = format!("{best} {}", printable(&table::label(comparison, &score.configuration)));
+                let label = format!(
+                    "{best} {}",
+                    printable(&table::label(comparison, &score.configuration))
+                );
                 if score.configuration == comparison.baseline {
                     return (score, [label, "1×".into(), "baseline".into()]);
                 }
-                (score, [label, numbers::score_whole(score), numbers::verdict(score.verdict, score.few)])
+                (
+                    score,
+                    [
+                        label,
+                        numbers::score_whole(score),
+                        numbers::verdict(score.verdict, score.few),
+                    ],
+                )
             })
             .collect();
-        let widths = [0, 1, 2].map(|column| rows.iter().map(|(_, cells)| width(&cells[column])).max().unwrap_or(0));
+        let widths = [0, 1, 2]
+            .map(|column| rows.iter().map(|(_, cells)| width(&cells[column])).max().unwrap_or(0));
         let room = self.style.width.saturating_sub(widths.iter().sum::<usize>() + 6).min(41);
-        let ends = rows.iter().flat_map(|(score, _)| [Some(score.ratio), score.interval.map(|i| i.low), score.interval.map(|i| i.high)]);
+        let ends = rows.iter().flat_map(|(score, _)| {
+            [Some(score.ratio), score.interval.map(|i| i.low), score.interval.map(|i| i.high)]
+        });
         let scale = LogScale::new(ends.flatten(), 0.0, room.saturating_sub(1) as f64);
         for (score, [label, ratio, verdict]) in rows {
             let plot = if room < 15 { String::new() } else { drawn(&scale, score, room) + "  " };
@@ -150,7 +183,8 @@ impl Out {
                 Some(Verdict::Slower | Verdict::SlightlySlower) => Some(Paint::Red),
                 _ => None,
             };
-            let fits = width(&label) + width(&plot) + width(&ratio) + width(&verdict) + 4 <= self.style.width;
+            let fits = width(&label) + width(&plot) + width(&ratio) + width(&verdict) + 4
+                <= self.style.width;
             let verdict = paint.map_or(verdict.clone(), |paint| self.style.paint(paint, &verdict));
             if fits {
                 self.line(format!("{label}  {plot}{ratio}  {verdict}").trim_end());
@@ -162,28 +196,39 @@ impl Out {
         self.line("");
     }
 
-    /// A table; columns that do not fit go into a further one below, each with the first column again.
+    /// A table; columns that do not fit go into a further one below, each with the first column
+    /// again.
     fn table(&mut self, table: &Table) {
         self.wrapped(0, &table.caption);
         let cells = |column: usize| {
-            let texts = std::iter::once(&table.columns[column].name).chain(table.rows.iter().map(move |row| &row[column]));
+            let texts = std::iter::once(&table.columns[column].name)
+                .chain(table.rows.iter().map(move |row| &row[column]));
             texts.map(|text| printable(text))
         };
-        let widths: Vec<usize> = (0..table.columns.len()).map(|column| cells(column).map(|cell| width(&cell)).max().unwrap_or(0)).collect();
+        let widths: Vec<usize> = (0..table.columns.len())
+            .map(|column| cells(column).map(|cell| width(&cell)).max().unwrap_or(0))
+            .collect();
         let mut first = 1;
         while first < table.columns.len() {
             let mut after = first;
             let mut used = widths[0];
-            while after < table.columns.len() && (after == first || used + 2 + widths[after] <= self.style.width) {
+            while after < table.columns.len()
+                && (after == first || used + 2 + widths[after] <= self.style.width)
+            {
                 used += 2 + widths[after];
                 after += 1;
             }
             let shown: Vec<usize> = std::iter::once(0).chain(first..after).collect();
-            let columns: Vec<Vec<Cow<'_, str>>> = shown.iter().map(|column| cells(*column).collect()).collect();
+            let columns: Vec<Vec<Cow<'_, str>>> =
+                shown.iter().map(|column| cells(*column).collect()).collect();
             for row in 0..=table.rows.len() {
                 let padded = shown.iter().zip(&columns).map(|(column, cells)| {
                     let (cell, width) = (&cells[row], widths[*column]);
-                    if table.columns[*column].number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+                    if table.columns[*column].number {
+                        format!("{cell:>width$}")
+                    } else {
+                        format!("{cell:<width$}")
+                    }
                 });
                 self.line(padded.collect::<Vec<_>>().join("  ").trim_end());
             }

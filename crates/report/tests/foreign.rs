@@ -1,4 +1,5 @@
-//! Text from strangers: whatever a plan, a superblock or a file is called, no output is steered by it.
+//! Text from strangers: whatever a plan, a superblock or a file is called, no output is steered by
+//! it.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -9,11 +10,13 @@ use results::analyse;
 use results::types::Run;
 use serde_json::Value;
 
-/// What a name may hold that somebody else chose: a title and a clipboard for the terminal, a cleared screen, C1's one-character form
-/// of the same, a line that looks like ours, a turned direction of writing, and a character that is not seen.
+/// What a name may hold that somebody else chose: a title and a clipboard for the terminal, a
+/// cleared screen, C1's one-character form of the same, a line that looks like ours, a turned
+/// direction of writing, and a character that is not seen.
 const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}]52;c;b3duZWQ=\u{7}\u{1b}[2J\u{9b}31m\u{7f}\rraidloom: all is well\n# forged\t\u{202e}gpj\u{2066}\u{200b}\u{feff}";
 
-/// Every string of a document that is not a name in a list of known words, with the hostile text after it.
+/// Every string of a document that is not a name in a list of known words, with the hostile text
+/// after it.
 fn poison(value: &mut Value, key: &str, hostile: &str) {
     // Words of a fixed set, and a time that is read.
     const KNOWN: &[&str] = &["schema", "clock", "group", "better", "metric", "started"];
@@ -32,12 +35,14 @@ fn poison(value: &mut Value, key: &str, hostile: &str) {
     }
 }
 
-/// A run in which whatever is not a number or a word of ours is hostile, present and future fields alike.
+/// A run in which whatever is not a number or a word of ours is hostile, present and future fields
+/// alike.
 fn poisoned(hostile: &str) -> Run {
     let mut run = fixture::small();
     run.trials[7].flags.push("a flag".into());
     run.notes.push("a note".into());
-    let mut document = serde_json::json!({ "plan": run.plan, "host": run.host, "trials": run.trials });
+    let mut document =
+        serde_json::json!({ "plan": run.plan, "host": run.host, "trials": run.trials });
     poison(&mut document, "", hostile);
     let read = |part: &str| document[part].clone();
     Run {
@@ -48,7 +53,8 @@ fn poisoned(hostile: &str) -> Run {
     }
 }
 
-/// Characters that steer a terminal, or that a reader does not see although they change what is seen.
+/// Characters that steer a terminal, or that a reader does not see although they change what is
+/// seen.
 fn steers(character: char) -> bool {
     character.is_control() && !matches!(character, '\n' | '\t')
         || "\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{200b}\u{feff}".contains(character)
@@ -60,7 +66,10 @@ fn assert_harmless(what: &str, text: &str) {
     assert_eq!(found, None, "in {what}: {:?}", found.map(|(at, _)| around(at)));
     // What ends a line in the page's source ends none in what is read.
     for line in text.lines().filter(|_| !text.starts_with("<!DOCTYPE html>")) {
-        assert!(!line.starts_with("raidloom: all is well") && !line.starts_with("# forged"), "a line of {what} is forged");
+        assert!(
+            !line.starts_with("raidloom: all is well") && !line.starts_with("# forged"),
+            "a line of {what} is forged"
+        );
     }
 }
 
@@ -68,7 +77,10 @@ fn assert_harmless(what: &str, text: &str) {
 fn names_do_not_steer_the_terminal_the_markdown_the_page_or_the_table() {
     let run = poisoned(HOSTILE);
     let analysis = analyse(&run);
-    assert!(!analysis.comparisons.is_empty() && !analysis.warnings.is_empty(), "the poisoned run still has something to say");
+    assert!(
+        !analysis.comparisons.is_empty() && !analysis.warnings.is_empty(),
+        "the poisoned run still has something to say"
+    );
     assert_harmless("the text", &report::text(&run, &analysis, Style { color: false, width: 100 }));
     assert_harmless("report.md", &report::markdown(&run, &analysis));
     assert_harmless("the JSON", &report::json(&run, &analysis));
@@ -76,7 +88,11 @@ fn names_do_not_steer_the_terminal_the_markdown_the_page_or_the_table() {
     let page = report::html(&run, &analysis);
     assert_harmless("the page", &page);
     // The data in the page is still JSON, and still says what the name is.
-    let data = page.split("type=\"application/json\">").nth(1).and_then(|rest| rest.split("</script>").next()).unwrap();
+    let data = page
+        .split("type=\"application/json\">")
+        .nth(1)
+        .and_then(|rest| rest.split("</script>").next())
+        .unwrap();
     let data: Value = serde_json::from_str(data).unwrap();
     assert_eq!(data["name"], run.plan.name);
     let document: Value = serde_json::from_str(&report::json(&run, &analysis)).unwrap();
@@ -85,20 +101,27 @@ fn names_do_not_steer_the_terminal_the_markdown_the_page_or_the_table() {
     let colored = report::text(&run, &analysis, Style { color: true, width: 100 });
     assert!(colored.contains("\x1b[1m"));
     let own = ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"];
-    assert_harmless("the coloured text", &own.iter().fold(colored, |text, sequence| text.replace(sequence, "")));
+    assert_harmless(
+        "the coloured text",
+        &own.iter().fold(colored, |text, sequence| text.replace(sequence, "")),
+    );
 }
 
-/// A spreadsheet runs what begins with `=`, `+`, `-` or `@`, in either width, also after a tab, and after a separator of its own.
+/// A spreadsheet runs what begins with `=`, `+`, `-` or `@`, in either width, also after a tab, and
+/// after a separator of its own.
 #[test]
 fn no_cell_of_the_summary_is_a_formula() {
-    for start in ["=", "+", "-", "@", "\t=", "\r=", "＝", "＋", "－", "＠", "a;=", " ;@", "|;+"] {
+    for start in ["=", "+", "-", "@", "\t=", "\r=", "＝", "＋", "－", "＠", "a;=", " ;@", "|;+"]
+    {
         let run = poisoned(&format!("{start}cmd|' /C calc'!A0"));
         let text = report::csv(&run, &analyse(&run));
         for separator in [',', ';', '\t'] {
             for cell in text.split(['\n', '\r', separator]) {
                 let cell = cell.trim_start_matches(['"', ' ']);
                 assert!(
-                    cell.parse::<f64>().is_ok() || !cell.starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠']),
+                    cell.parse::<f64>().is_ok()
+                        || !cell
+                            .starts_with(['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠']),
                     "{start:?}: {cell:?}"
                 );
             }

@@ -1,5 +1,6 @@
-//! Text, Markdown and CSV of a small run, held against files. `RAIDLOOM_BLESS=1 cargo test -p report` writes them anew: read the
-//! difference before committing it.
+//! Text, Markdown and CSV of a small run, held against files.
+//! `RAIDLOOM_BLESS=1 cargo test -p report` writes them anew: read the difference before committing
+//! it.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -21,7 +22,8 @@ fn check(name: &str, text: &str) {
     let line = first.unwrap_or_else(|| text.split('\n').count().min(expected.split('\n').count()));
     assert!(
         text == expected,
-        "{name} differs from line {} on:\n  expected {:?}\n  found    {:?}\nRAIDLOOM_BLESS=1 accepts the new text.",
+        "{name} differs from line {} on:\n  expected {:?}\n  found    {:?}\nRAIDLOOM_BLESS=1 \
+        accepts the new text.",
         line + 1,
         expected.split('\n').nth(line),
         text.split('\n').nth(line)
@@ -60,7 +62,13 @@ fn text_of_a_run_that_has_hardly_begun() {
 #[test]
 fn a_doubtful_figure_is_marked_and_one_that_is_missing_says_why() {
     let mut run = fixture::small();
-    let other = run.plan.configurations.iter().find(|configuration| configuration.id != configuration.baseline).unwrap().clone();
+    let other = run
+        .plan
+        .configurations
+        .iter()
+        .find(|configuration| configuration.id != configuration.baseline)
+        .unwrap()
+        .clone();
     let [first, second] = [0, 1].map(|index| run.plan.workloads[index].name.clone());
     for trial in run.trials.iter_mut().filter(|trial| trial.settings == other.settings) {
         if trial.workload == first {
@@ -71,15 +79,29 @@ fn a_doubtful_figure_is_marked_and_one_that_is_missing_says_why() {
         }
     }
     let analysis = analyse(&run);
-    assert!(!analysis.warnings.iter().any(|warning| matches!(warning, results::analysis::Warning::NoRatio { .. })), "the reason is said");
+    assert!(
+        !analysis
+            .warnings
+            .iter()
+            .any(|warning| matches!(warning, results::analysis::Warning::NoRatio { .. })),
+        "the reason is said"
+    );
     let marked = |text: &str, workload: &str| {
-        let row = text.lines().find(|line| line.trim_start_matches("| ").starts_with(workload) && line.contains('!'));
+        let row = text
+            .lines()
+            .find(|line| line.trim_start_matches("| ").starts_with(workload) && line.contains('!'));
         assert!(row.is_some(), "{workload} is not marked in {text}");
     };
     for text in [report::text(&run, &analysis, plain(100)), report::markdown(&run, &analysis)] {
         marked(&text, &first);
         marked(&text, &second);
-        assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("not measured: no such file system"), "{text}");
+        assert!(
+            text.split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .contains("not measured: no such file system"),
+            "{text}"
+        );
     }
     let page = report::html(&run, &analysis);
     assert!(page.contains("read from a cache ("), "the table of cells names the flag");
@@ -92,14 +114,22 @@ fn text_keeps_to_its_width_and_color_only_adds_escapes() {
     let analysis = analyse(&run);
     for width in [60, 80, 132] {
         for line in report::text(&run, &analysis, plain(width)).lines() {
-            assert!(line.chars().count() <= width, "{} columns at width {width}: {line}", line.chars().count());
+            assert!(
+                line.chars().count() <= width,
+                "{} columns at width {width}: {line}",
+                line.chars().count()
+            );
         }
     }
     let colored = report::text(&run, &analysis, Style { color: true, width: 80 });
     assert!(colored.contains("\x1b[1m"));
     let mut stripped = String::new();
     for (index, part) in colored.split('\x1b').enumerate() {
-        stripped.push_str(if index == 0 { part } else { part.split_once('m').map_or("", |(_, rest)| rest) });
+        stripped.push_str(if index == 0 {
+            part
+        } else {
+            part.split_once('m').map_or("", |(_, rest)| rest)
+        });
     }
     assert_eq!(stripped, report::text(&run, &analysis, plain(80)));
 }
@@ -109,8 +139,14 @@ fn csv_has_the_documented_columns_and_one_row_a_cell_and_metric() {
     let run = fixture::small();
     let text = report::csv(&run, &analyse(&run));
     let mut lines = text.split("\r\n");
-    assert_eq!(lines.next(), Some("members,layout,chunk,workload,metric,trials,median,low,high,ratio,ratio_low,ratio_high,verdict"));
-    // 8 configurations x (6 workloads with 5 metrics + 3 mixed ones with 9), and the empty text after the last line's end.
+    assert_eq!(
+        lines.next(),
+        Some(
+            "members,layout,chunk,workload,metric,trials,median,low,high,ratio,ratio_low,ratio_high,verdict"
+        )
+    );
+    // 8 configurations x (6 workloads with 5 metrics + 3 mixed ones with 9), and the empty text
+    // after the last line's end.
     assert_eq!(lines.count(), 8 * (6 * 5 + 3 * 9) + 1);
 }
 
@@ -121,26 +157,49 @@ fn json_says_its_schema_and_holds_no_missing_number() {
     let document: serde_json::Value = serde_json::from_str(&report::json(&run, &analysis)).unwrap();
     assert_eq!(document["schema"], "raidloom/report/1");
     let score = &document["analysis"]["comparisons"][0]["kinds"][0]["scores"][1];
-    assert!(score["ratio"].is_number() && score["interval"]["low"].is_number() && score["verdict"]["word"].is_string(), "{score}");
+    assert!(
+        score["ratio"].is_number()
+            && score["interval"]["low"].is_number()
+            && score["verdict"]["word"].is_string(),
+        "{score}"
+    );
 }
 
-/// "Every number in prose goes through the same function, from the same value, as the number in the chart and the table."
+/// "Every number in prose goes through the same function, from the same value, as the number in the
+/// chart and the table."
 #[test]
 fn numbers_of_the_verdict_stand_in_chart_table_and_text_too() {
     let run = fixture::whole();
     let analysis = analyse(&run);
     let page = report::html(&run, &analysis);
-    let scores: Vec<&str> = page.split("<p class=\"score\">").skip(1).filter_map(|rest| rest.split("</p>").next()).collect();
+    let scores: Vec<&str> = page
+        .split("<p class=\"score\">")
+        .skip(1)
+        .filter_map(|rest| rest.split("</p>").next())
+        .collect();
     assert_eq!(scores.len(), 6);
-    let (text, markdown) = (report::text(&run, &analysis, plain(100)), report::markdown(&run, &analysis));
+    let (text, markdown) =
+        (report::text(&run, &analysis, plain(100)), report::markdown(&run, &analysis));
     let mut seen = 0;
     for score in scores.into_iter().filter(|score| !score.contains("baseline")) {
         let (ratio, interval) = score.split_once("× (").unwrap();
         let interval = interval.trim_end_matches(')');
-        assert!(page.contains(&format!(">{ratio}<tspan class=\"soft\" dx=\"5\">{interval}</tspan>")), "{score} is not in a chart");
-        assert!(page.contains(&format!("<td class=\"n\">{ratio}</td><td class=\"n\">{interval}</td>")), "{score} is not in a table");
-        assert!(text.matches(score).count() >= 2, "{score} is not in verdict and scores of the text");
-        assert!(markdown.contains(score) && markdown.contains(&format!("| {ratio} | {interval} |")), "{score} is not in the Markdown");
+        assert!(
+            page.contains(&format!(">{ratio}<tspan class=\"soft\" dx=\"5\">{interval}</tspan>")),
+            "{score} is not in a chart"
+        );
+        assert!(
+            page.contains(&format!("<td class=\"n\">{ratio}</td><td class=\"n\">{interval}</td>")),
+            "{score} is not in a table"
+        );
+        assert!(
+            text.matches(score).count() >= 2,
+            "{score} is not in verdict and scores of the text"
+        );
+        assert!(
+            markdown.contains(score) && markdown.contains(&format!("| {ratio} | {interval} |")),
+            "{score} is not in the Markdown"
+        );
         seen += 1;
     }
     assert!(seen >= 4, "only {seen} scores to check");

@@ -1,6 +1,7 @@
 //! The page, rendered by Chromium at 1080 and 480 CSS pixels, and its size.
 //!
-//! Without Chromium the rendering tests say so and pass, except where `CI=true`: there it must be installed.
+//! Without Chromium the rendering tests say so and pass, except where `CI=true`: there it must be
+//! installed.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -11,7 +12,8 @@ use std::process::Command;
 
 use results::analyse;
 
-/// Checks itself once loaded and tells its parent window. Every promise about the page that needs a browser is in here.
+/// Checks itself once loaded and tells its parent window. Every promise about the page that needs a
+/// browser is in here.
 const PROBE: &str = r#"<script>
 const errors = [];
 addEventListener("error", (event) => errors.push(String(event.message)));
@@ -47,11 +49,13 @@ addEventListener("load", () => {
     if (first.right > second.left + 1 && second.right > first.left + 1 && first.bottom > second.top + 1 && second.bottom > first.top + 1 && getComputedStyle(a.parentElement).overflowX === "visible")
       problems.push(`one over another: ${named(a)} | ${named(b)}`);
   }
-  for (const part of document.querySelectorAll("[tabindex], a[href], button, summary, input, select, textarea")) {
+  for (const part of document.querySelectorAll("[tabindex], a[href], button, summary, input, \
+      select, textarea")) {
     if (!(part.getAttribute("aria-label") ?? (part.matches("button, summary, a") ? part.textContent : "")).trim()) problems.push(`takes the focus without a name: ${part.tagName} ${part.className.baseVal ?? part.className}`);
     if (part.closest("[role=img]")) problems.push(`takes the focus within a picture: ${part.tagName}`);
   }
-  if (document.getElementById("save")?.hidden !== false) problems.push("the script did not run to its end");
+  if (document.getElementById("save")?.hidden !== false) problems.push("the script did not run to \
+      its end");
   parent.postMessage({ width: innerWidth, charts: document.querySelectorAll("svg").length, height: root.scrollHeight, problems: problems.slice(0, 20) }, "*");
 });
 </script>"#;
@@ -60,7 +64,9 @@ fn chromium() -> Option<PathBuf> {
     let found = ["chromium", "chromium-browser", "google-chrome"]
         .iter()
         .flat_map(|name| {
-            std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).map(|folder| folder.join(name)).collect::<Vec<_>>()
+            std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+                .map(|folder| folder.join(name))
+                .collect::<Vec<_>>()
         })
         .find(|path| path.is_file());
     if found.is_none() {
@@ -82,8 +88,20 @@ fn screenshots() -> PathBuf {
 fn browse(chromium: &Path, file: &Path, width: u32, height: u32, more: &[&str]) -> String {
     let profile = file.with_extension("profile");
     let output = Command::new(chromium)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--virtual-time-budget=4000"])
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--hide-scrollbars",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--virtual-time-budget=4000",
+        ])
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("--window-size={width},{height}"))
         .args(more)
@@ -95,36 +113,59 @@ fn browse(chromium: &Path, file: &Path, width: u32, height: u32, more: &[&str]) 
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Renders a page at a width in CSS pixels and returns what the probe told, as JSON. With `dark` the reader prefers dark.
+/// Renders a page at a width in CSS pixels and returns what the probe told, as JSON. With `dark`
+/// the reader prefers dark.
 ///
-/// The page stands in a frame, because a headless window is never narrower than about 500 pixels; and within the frame's own document,
-/// because a frame from another file is not laid out until it is drawn.
+/// The page stands in a frame, because a headless window is never narrower than about 500 pixels;
+/// and within the frame's own document, because a frame from another file is not laid out until it
+/// is drawn.
 fn render(chromium: &Path, page: &str, name: &str, width: u32, dark: bool) -> serde_json::Value {
     rendered(chromium, page, name, width, dark, true)
 }
 
 /// The same; without `kept` there is no picture to look at.
-fn rendered(chromium: &Path, page: &str, name: &str, width: u32, dark: bool, kept: bool) -> serde_json::Value {
+fn rendered(
+    chromium: &Path,
+    page: &str,
+    name: &str,
+    width: u32,
+    dark: bool,
+    kept: bool,
+) -> serde_json::Value {
     let folder = screenshots();
     let probed = page.replacen("<head>", &format!("<head>{PROBE}"), 1);
     assert_ne!(probed, page, "the page has no head");
     let source = probed.replace('&', "&amp;").replace('"', "&quot;");
     let wrapper = |height: u32| {
         let text = format!(
-            "<!doctype html><meta charset=utf-8><meta name=color-scheme content='light dark'><body style='margin:0'>\
-             <script>addEventListener('message', (event) => document.body.append(Object.assign(document.createElement('pre'), \
-             {{ hidden: true, textContent: 'PROBE' + JSON.stringify(event.data) + 'END' }})))</script>\
-             <iframe srcdoc=\"{source}\" width={width} height={height} style='border:0;display:block'></iframe>"
+            "<!doctype html><meta charset=utf-8><meta name=color-scheme content='light dark'><body \
+            style='margin:0'>\
+             <script>addEventListener('message', (event) => \
+             document.body.append(Object.assign(document.createElement('pre'), \
+             {{ hidden: true, textContent: 'PROBE' + JSON.stringify(event.data) + 'END' \
+             }})))</script>\
+             <iframe srcdoc=\"{source}\" width={width} height={height} \
+             style='border:0;display:block'></iframe>"
         );
         let path = folder.join(format!("{name}-{width}.html"));
         std::fs::write(&path, text).unwrap();
         path
     };
-    let scheme = if dark { "--blink-settings=preferredColorScheme=0" } else { "--blink-settings=preferredColorScheme=1" };
+    let scheme = if dark {
+        "--blink-settings=preferredColorScheme=0"
+    } else {
+        "--blink-settings=preferredColorScheme=1"
+    };
     let dom = browse(chromium, &wrapper(2000), width.max(500), 2000, &[scheme, "--dump-dom"]);
-    let told = dom.rsplit_once("PROBE{").and_then(|(_, rest)| rest.split_once("}END")).map(|(told, _)| format!("{{{told}}}"));
-    let told = told.unwrap_or_else(|| panic!("the page told nothing:\n{}", &dom[..dom.len().min(2000)]));
-    let told: serde_json::Value = serde_json::from_str(&told.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")).unwrap();
+    let told = dom
+        .rsplit_once("PROBE{")
+        .and_then(|(_, rest)| rest.split_once("}END"))
+        .map(|(told, _)| format!("{{{told}}}"));
+    let told =
+        told.unwrap_or_else(|| panic!("the page told nothing:\n{}", &dom[..dom.len().min(2000)]));
+    let told: serde_json::Value =
+        serde_json::from_str(&told.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+            .unwrap();
     if !kept {
         let _ = std::fs::remove_file(folder.join(format!("{name}-{width}.html")));
         return told;
@@ -159,14 +200,20 @@ fn page_is_whole_at_every_width() {
     }
 }
 
-/// The page takes the reader's own font. DejaVu Sans is the widest that is usual, Liberation Sans is as narrow as Arial, and a font
-/// of one width is what `system-ui` means on a Debian that has no other; where one is not there, the browser takes another.
+/// The page takes the reader's own font. DejaVu Sans is the widest that is usual, Liberation Sans
+/// is as narrow as Arial, and a font of one width is what `system-ui` means on a Debian that has no
+/// other; where one is not there, the browser takes another.
 #[test]
 fn intervals_are_whole_in_narrow_and_wide_fonts() {
     let Some(chromium) = chromium() else { return };
     let run = fixture::whole();
     let page = report::html(&run, &analyse(&run));
-    for (family, width) in [("DejaVu Sans", 1080), ("Liberation Sans", 1080), ("Liberation Mono", 1080), ("Liberation Mono", 360)] {
+    for (family, width) in [
+        ("DejaVu Sans", 1080),
+        ("Liberation Sans", 1080),
+        ("Liberation Mono", 1080),
+        ("Liberation Mono", 360),
+    ] {
         let set = page.replacen("font: 1rem/1.5 ", &format!("font: 1rem/1.5 \"{family}\", "), 1);
         assert_ne!(set, page, "the page sets its font elsewhere");
         let told = rendered(&chromium, &set, "font", width, false, false);
@@ -174,8 +221,8 @@ fn intervals_are_whole_in_narrow_and_wide_fonts() {
     }
 }
 
-/// What is printed is laid out as on a screen of the paper's width with the rules for print: 718 CSS pixels on A4 with a margin of
-/// 10 mm, 642 with 20 mm.
+/// What is printed is laid out as on a screen of the paper's width with the rules for print: 718
+/// CSS pixels on A4 with a margin of 10 mm, 642 with 20 mm.
 #[test]
 fn printed_tables_do_not_lie_over_each_other() {
     let Some(chromium) = chromium() else { return };
@@ -216,7 +263,8 @@ fn broken_pages_are_caught() {
     let Some(chromium) = chromium() else { return };
     let run = fixture::small();
     let page = report::html(&run, &analyse(&run));
-    let planted = "<div tabindex=0></div><div style='height:9px'><table><tr><td>one<td>one</table></div><table><tr><td>two<td>two</table><div style='width:2000px'>wide</div><svg viewBox='0 0 9 9'><text x='900'>out</text></svg>\
+    let planted = "<div tabindex=0></div><div \
+        style='height:9px'><table><tr><td>one<td>one</table></div><table><tr><td>two<td>two</table><div style='width:2000px'>wide</div><svg viewBox='0 0 9 9'><text x='900'>out</text></svg>\
                    <img src='http://127.0.0.1:9/x.png'><script>undefinedFunction()</script></main>";
     let told = render(&chromium, &page.replace("</main>", planted), "broken", 1080, false);
     let problems = told["problems"].to_string();
@@ -247,14 +295,19 @@ fn page_fetches_nothing_and_stays_small() {
     let cells = run.plan.configurations.len() * run.plan.workloads.len();
     println!("{} bytes for {cells} cells", page.len());
     assert!(page.len() <= 2_000_000, "{} bytes for {cells} cells", page.len());
-    assert!(page.len() <= 2_000 * cells, "{} bytes for {cells} cells: more than 400 KB for 200", page.len());
+    assert!(
+        page.len() <= 2_000 * cells,
+        "{} bytes for {cells} cells: more than 400 KB for 200",
+        page.len()
+    );
 }
 
 #[test]
 fn modelled_figures_are_labelled_in_every_section() {
     let run = fixture::small();
     let page = report::html(&run, &analyse(&run));
-    // A tag at the comparison's name in verdict, scores, ratios and run order; and each chart's title and table's caption.
+    // A tag at the comparison's name in verdict, scores, ratios and run order; and each chart's
+    // title and table's caption.
     assert!(page.matches("class=\"tag\">modelled").count() >= 4);
     let titles = page.split("<title>").skip(2).filter_map(|rest| rest.split("</title>").next());
     for title in titles.filter(|title| title.contains("maxtor")) {

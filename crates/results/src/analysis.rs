@@ -1,4 +1,5 @@
-//! From a run to its answers: ratios with intervals, verdicts, scores, best sets. Pure: the same run gives the same analysis.
+//! From a run to its answers: ratios with intervals, verdicts, scores, best sets. Pure: the same
+//! run gives the same analysis.
 //!
 //! ```text
 //! Run ─┬─ Comparison: configurations that share one baseline
@@ -11,16 +12,20 @@
 //!
 //! Three rules go beyond a single interval:
 //!
-//! * **Score.** Per block, the weighted mean of the log ratios of a kind's workloads: the weighted geometric mean, the only mean of
-//!   normalised figures whose ranking does not depend on the baseline (Fleming & Wallace 1986). Its interval is then that of any
-//!   paired comparison. A block in which one of the kind's workloads is missing, in the configuration or its baseline, is left out.
-//! * **Best set.** Each configuration is compared with the leader, block by block, by a one-sided paired t test of the log scores at
-//!   5 % / (K - 1). It leaves the set only if the leader is ahead by that test *and* not surely within the margin. The t test stands
-//!   where the signed rank could not: with 6 blocks that never goes below 1.6 %, so with 5 configurations it could drop nobody.
-//!   The configuration that is truly best is dropped with at most 5 %, whichever one leads.
-//! * **Holding jointly.** Among many intervals of 95 % some miss. A score's difference from the baseline holds jointly when the t
-//!   interval at 5 % / (K - 1) excludes 1 as well, and two configurations are told apart only when the one at 5 % / (number of pairs)
-//!   excludes both 1 and a difference within the margin.
+//! * **Score.** Per block, the weighted mean of the log ratios of a kind's workloads: the weighted
+//!   geometric mean, the only mean of normalised figures whose ranking does not depend on the
+//!   baseline (Fleming & Wallace 1986). Its interval is then that of any paired comparison. A block
+//!   in which one of the kind's workloads is missing, in the configuration or its baseline, is left
+//!   out.
+//! * **Best set.** Each configuration is compared with the leader, block by block, by a one-sided
+//!   paired t test of the log scores at 5 % / (K - 1). It leaves the set only if the leader is
+//!   ahead by that test *and* not surely within the margin. The t test stands where the signed rank
+//!   could not: with 6 blocks that never goes below 1.6 %, so with 5 configurations it could drop
+//!   nobody. The configuration that is truly best is dropped with at most 5 %, whichever one leads.
+//! * **Holding jointly.** Among many intervals of 95 % some miss. A score's difference from the
+//!   baseline holds jointly when the t interval at 5 % / (K - 1) excludes 1 as well, and two
+//!   configurations are told apart only when the one at 5 % / (number of pairs) excludes both 1 and
+//!   a difference within the margin.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +37,8 @@ use crate::types::{Better, Clock, Configuration, Group, Plan, Run, Trial, Worklo
 /// A drift of the machine is worth a warning from this relative change over the run.
 const DRIFT_CHANGE_MIN: f64 = 0.02;
 
-/// Fewest trials of a cell among which one can stand out: with fewer, the median deviation itself is mostly chance.
+/// Fewest trials of a cell among which one can stand out: with fewer, the median deviation itself
+/// is mostly chance.
 const OUTLIER_TRIALS_MIN: usize = 10;
 
 /// Everything the reports say, as values.
@@ -57,7 +63,8 @@ pub struct Analysis {
 /// The configurations that share one baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The axis values that all of its configurations share and no other comparison has; empty when there is nothing to tell apart.
+    /// The axis values that all of its configurations share and no other comparison has; empty when
+    /// there is nothing to tell apart.
     pub name: String,
     /// Whether any of its figures are modelled rather than measured.
     pub modelled: bool,
@@ -65,7 +72,8 @@ pub struct Comparison {
     pub baseline: String,
     /// The axis values that all but the baseline share, in the plan's order.
     pub shared: Vec<String>,
-    /// Names of the axes that differ among its configurations other than the baseline, in the plan's order.
+    /// Names of the axes that differ among its configurations other than the baseline, in the
+    /// plan's order.
     pub axes: Vec<String>,
     /// Its configurations, baseline included, in the plan's order.
     pub configurations: Vec<Member>,
@@ -86,7 +94,8 @@ pub struct Comparison {
 pub struct Member {
     /// Identity.
     pub id: String,
-    /// The values by which it differs: a baseline from all others, another configuration from those beside it. Unique within it.
+    /// The values by which it differs: a baseline from all others, another configuration from those
+    /// beside it. Unique within it.
     pub label: String,
     /// Axis name to value.
     pub settings: BTreeMap<String, String>,
@@ -118,7 +127,8 @@ pub struct Metric {
     pub median: f64,
     /// Order-statistic interval of the median; none below 6 trials.
     pub interval: Option<Interval>,
-    /// Comparison with the baseline's cell; none for the baseline itself and where no block has both.
+    /// Comparison with the baseline's cell; none for the baseline itself and where no block has
+    /// both.
     pub versus_baseline: Option<Versus>,
 }
 
@@ -131,7 +141,8 @@ pub struct Versus {
     pub ratio: f64,
     /// Interval of the ratio; none below 3 pairs.
     pub interval: Option<Interval>,
-    /// Two-sided p-value, adjusted by Holm over the comparison's cells of this workload and metric; none below 3 pairs.
+    /// Two-sided p-value, adjusted by Holm over the comparison's cells of this workload and metric;
+    /// none below 3 pairs.
     pub p: Option<f64>,
     /// Fewer than 6 pairs: the interval leans on the noise being normal.
     pub few: bool,
@@ -151,7 +162,11 @@ impl Versus {
     /// The interval of [`Versus::gain`].
     #[must_use]
     pub fn gain_interval(&self) -> Option<Interval> {
-        if self.better == Some(Better::Lower) { self.interval.map(|interval| interval.reciprocal()) } else { self.interval }
+        if self.better == Some(Better::Lower) {
+            self.interval.map(|interval| interval.reciprocal())
+        } else {
+            self.interval
+        }
     }
 }
 
@@ -178,13 +193,16 @@ pub struct KindResult {
     /// The leader and every configuration that cannot be told apart from it, best score first.
     /// Empty below 3 blocks: then nothing can be told.
     pub best_set: Vec<String>,
-    /// The baseline if it is in the best set, since there is then no reason to leave it; else the leader.
+    /// The baseline if it is in the best set, since there is then no reason to leave it; else the
+    /// leader.
     pub recommended: Option<String>,
-    /// Pairs of configurations that cannot be told apart, in the plan's order; empty below 3 blocks.
+    /// Pairs of configurations that cannot be told apart, in the plan's order; empty below 3
+    /// blocks.
     pub not_told_apart: Vec<(String, String)>,
 }
 
-/// Weighted geometric mean of a configuration's ratios over a kind's workloads; above 1 is better than the baseline.
+/// Weighted geometric mean of a configuration's ratios over a kind's workloads; above 1 is better
+/// than the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Score {
     /// Identity of the configuration.
@@ -199,12 +217,14 @@ pub struct Score {
     pub few: bool,
     /// The verdict; none below 3 blocks and for the baseline.
     pub verdict: Option<Verdict>,
-    /// Whether the difference from the baseline holds when all configurations are looked at together.
+    /// Whether the difference from the baseline holds when all configurations are looked at
+    /// together.
     pub holds_jointly: bool,
 }
 
 impl Score {
-    /// Surely better (`true`) or surely worse (`false`) than the baseline; `None` when that cannot be said.
+    /// Surely better (`true`) or surely worse (`false`) than the baseline; `None` when that cannot
+    /// be said.
     #[must_use]
     pub fn differs(&self) -> Option<bool> {
         match self.verdict.filter(|_| self.holds_jointly)? {
@@ -298,13 +318,18 @@ impl Comparison {
     /// Label of a configuration; its identity when it is not in the comparison.
     #[must_use]
     pub fn label<'a>(&'a self, configuration: &'a str) -> &'a str {
-        self.configurations.iter().find(|member| member.id == configuration).map_or(configuration, |member| member.label.as_str())
+        self.configurations
+            .iter()
+            .find(|member| member.id == configuration)
+            .map_or(configuration, |member| member.label.as_str())
     }
 
     /// The cell of a configuration and a workload.
     #[must_use]
     pub fn cell(&self, configuration: &str, workload: &str) -> Option<&Cell> {
-        self.cells.iter().find(|cell| cell.configuration == configuration && cell.workload == workload)
+        self.cells
+            .iter()
+            .find(|cell| cell.configuration == configuration && cell.workload == workload)
     }
 }
 
@@ -316,11 +341,12 @@ impl KindResult {
     }
 }
 
-/// Which direction of a metric is better, by its name: throughput and operations up, latency down, whatever part of a mixed
-/// workload they are of. `None` for a metric that is neither.
+/// Which direction of a metric is better, by its name: throughput and operations up, latency down,
+/// whatever part of a mixed workload they are of. `None` for a metric that is neither.
 #[must_use]
 pub fn better_of(metric: &str) -> Option<Better> {
-    let metric = metric.strip_prefix("read_").or_else(|| metric.strip_prefix("write_")).unwrap_or(metric);
+    let metric =
+        metric.strip_prefix("read_").or_else(|| metric.strip_prefix("write_")).unwrap_or(metric);
     if metric.starts_with("throughput_") || metric.starts_with("io_") {
         Some(Better::Higher)
     } else {
@@ -335,7 +361,8 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Sorts the trials in; counts those of no cell of the plan and those that a later one replaces.
+    /// Sorts the trials in; counts those of no cell of the plan and those that a later one
+    /// replaces.
     fn new(run: &'a Run) -> (Self, usize, usize) {
         let mut places = BTreeMap::new();
         for (configuration, settings) in run.plan.configurations.iter().enumerate() {
@@ -347,21 +374,47 @@ impl<'a> Table<'a> {
         let (mut unknown, mut repeated) = (0, 0);
         for trial in &run.trials {
             match places.get(&(&trial.settings, trial.workload.as_str())) {
-                Some(place) => repeated += usize::from(table.trials.entry(*place).or_default().insert(trial.block, trial).is_some()),
+                Some(place) => {
+                    repeated += usize::from(
+                        table
+                            .trials
+                            .entry(*place)
+                            .or_default()
+                            .insert(trial.block, trial)
+                            .is_some(),
+                    )
+                }
                 None => unknown += 1,
             }
         }
         (table, unknown, repeated)
     }
 
-    fn cell(&self, configuration: usize, workload: usize) -> impl Iterator<Item = (u32, &'a Trial)> + '_ {
-        self.trials.get(&(configuration, workload)).into_iter().flatten().map(|(block, trial)| (*block, *trial))
+    fn cell(
+        &self,
+        configuration: usize,
+        workload: usize,
+    ) -> impl Iterator<Item = (u32, &'a Trial)> + '_ {
+        self.trials
+            .get(&(configuration, workload))
+            .into_iter()
+            .flatten()
+            .map(|(block, trial)| (*block, *trial))
     }
 
     /// Block -> natural logarithm of a metric, where it has one.
-    fn logarithms(&self, configuration: usize, workload: usize, metric: &str) -> BTreeMap<u32, f64> {
-        let figure = |trial: &Trial| trial.metrics.get(metric).copied().filter(|figure| figure.is_finite() && *figure > 0.0);
-        self.cell(configuration, workload).filter_map(|(block, trial)| Some((block, figure(trial)?.ln()))).collect()
+    fn logarithms(
+        &self,
+        configuration: usize,
+        workload: usize,
+        metric: &str,
+    ) -> BTreeMap<u32, f64> {
+        let figure = |trial: &Trial| {
+            trial.metrics.get(metric).copied().filter(|figure| figure.is_finite() && *figure > 0.0)
+        };
+        self.cell(configuration, workload)
+            .filter_map(|(block, trial)| Some((block, figure(trial)?.ln())))
+            .collect()
     }
 }
 
@@ -370,12 +423,18 @@ impl<'a> Table<'a> {
 pub fn analyse(run: &Run) -> Analysis {
     let plan = &run.plan;
     let (table, unknown, repeated) = Table::new(run);
-    let comparisons: Vec<Comparison> = comparison_members(plan).iter().map(|members| comparison(plan, &table, members)).collect();
+    let comparisons: Vec<Comparison> =
+        comparison_members(plan).iter().map(|members| comparison(plan, &table, members)).collect();
     let finished = table.trials.values().map(BTreeMap::len).sum();
     // What was read from files of other tools is all there is.
-    let planned = if run.is_imported() { finished } else { plan.configurations.len() * plan.workloads.len() * plan.blocks as usize };
+    let planned = if run.is_imported() {
+        finished
+    } else {
+        plan.configurations.len() * plan.workloads.len() * plan.blocks as usize
+    };
 
-    let mut warnings: Vec<Warning> = run.notes.iter().map(|text| Warning::Note { text: text.clone() }).collect();
+    let mut warnings: Vec<Warning> =
+        run.notes.iter().map(|text| Warning::Note { text: text.clone() }).collect();
     if finished < planned {
         warnings.push(Warning::Incomplete { finished, planned });
     }
@@ -386,14 +445,23 @@ pub fn analyse(run: &Run) -> Analysis {
         warnings.push(Warning::Repeated { trials: repeated });
     }
     for comparison in &comparisons {
-        let blocks = comparison.cells.iter().filter_map(|cell| cell.metrics.first()).map(|metric| metric.trials).max().unwrap_or(0);
+        let blocks = comparison
+            .cells
+            .iter()
+            .filter_map(|cell| cell.metrics.first())
+            .map(|metric| metric.trials)
+            .max()
+            .unwrap_or(0);
         if blocks < PAIRS_EXACT_MIN {
             warnings.push(Warning::FewBlocks { comparison: comparison.name.clone(), blocks });
         }
-        if let Some(drift) =
-            comparison.drift.filter(|drift| drift.p < 1.0 - statistics::CONFIDENCE && drift.change.abs() > DRIFT_CHANGE_MIN)
-        {
-            warnings.push(Warning::Drifted { comparison: comparison.name.clone(), change: drift.change });
+        if let Some(drift) = comparison.drift.filter(|drift| {
+            drift.p < 1.0 - statistics::CONFIDENCE && drift.change.abs() > DRIFT_CHANGE_MIN
+        }) {
+            warnings.push(Warning::Drifted {
+                comparison: comparison.name.clone(),
+                change: drift.change,
+            });
         }
     }
     warnings.extend(trial_warnings(plan, &table));
@@ -459,16 +527,29 @@ fn trial_warnings(plan: &Plan, table: &Table<'_>) -> Vec<Warning> {
 }
 
 fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
-    let configurations: Vec<&Configuration> = members.iter().map(|index| &plan.configurations[*index]).collect();
-    let baseline_id = configurations.first().map_or("", |configuration| configuration.baseline.as_str());
-    let baseline = members.iter().copied().find(|index| plan.configurations[*index].id == baseline_id);
+    let configurations: Vec<&Configuration> =
+        members.iter().map(|index| &plan.configurations[*index]).collect();
+    let baseline_id =
+        configurations.first().map_or("", |configuration| configuration.baseline.as_str());
+    let baseline =
+        members.iter().copied().find(|index| plan.configurations[*index].id == baseline_id);
     let differing = |among: &[&Configuration]| -> Vec<String> {
-        let differs = |axis: &str| among.iter().any(|configuration| configuration.settings.get(axis) != among[0].settings.get(axis));
+        let differs = |axis: &str| {
+            among.iter().any(|configuration| {
+                configuration.settings.get(axis) != among[0].settings.get(axis)
+            })
+        };
         plan.axes.iter().filter(|axis| differs(&axis.name)).map(|axis| axis.name.clone()).collect()
     };
-    let others: Vec<&Configuration> = configurations.iter().copied().filter(|configuration| configuration.id != baseline_id).collect();
+    let others: Vec<&Configuration> = configurations
+        .iter()
+        .copied()
+        .filter(|configuration| configuration.id != baseline_id)
+        .collect();
     let all_axes = differing(&configurations);
-    let axes = Some(differing(&others)).filter(|axes| !axes.is_empty()).unwrap_or_else(|| all_axes.clone());
+    let axes = Some(differing(&others))
+        .filter(|axes| !axes.is_empty())
+        .unwrap_or_else(|| all_axes.clone());
     let dropped = all_axes.iter().filter(|axis| !axes.contains(axis));
     let shared = dropped.filter_map(|axis| others.first()?.settings.get(axis).cloned()).collect();
 
@@ -487,12 +568,19 @@ fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
         .collect();
     let good_for_all = configurations
         .iter()
-        .filter(|configuration| !kinds.is_empty() && kinds.iter().all(|kind| kind.best_set.contains(&configuration.id)))
+        .filter(|configuration| {
+            !kinds.is_empty() && kinds.iter().all(|kind| kind.best_set.contains(&configuration.id))
+        })
         .map(|configuration| configuration.id.clone())
         .collect();
     let block_effects = block_effects(plan, table, members);
-    let drift = statistics::trend(&block_effects.iter().map(|effect| effect.change.ln_1p()).collect::<Vec<_>>())
-        .map(|trend| Drift { change: (trend.slope * (block_effects.len() - 1) as f64).exp_m1(), p: trend.p });
+    let drift = statistics::trend(
+        &block_effects.iter().map(|effect| effect.change.ln_1p()).collect::<Vec<_>>(),
+    )
+    .map(|trend| Drift {
+        change: (trend.slope * (block_effects.len() - 1) as f64).exp_m1(),
+        p: trend.p,
+    });
     Comparison {
         name: comparison_name(plan, &configurations, baseline_id),
         modelled: configurations.iter().any(|configuration| configuration.clock == Clock::Virtual),
@@ -501,7 +589,10 @@ fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
             .iter()
             .map(|configuration| Member {
                 id: configuration.id.clone(),
-                label: label(if configuration.id == baseline_id { &all_axes } else { &axes }, configuration),
+                label: label(
+                    if configuration.id == baseline_id { &all_axes } else { &axes },
+                    configuration,
+                ),
                 settings: configuration.settings.clone(),
                 stack: configuration.stack.clone(),
             })
@@ -516,17 +607,21 @@ fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
     }
 }
 
-/// The axis values that all `configurations` share and no configuration outside has; where only several together tell them from the
-/// others, all that they share and not everybody has.
+/// The axis values that all `configurations` share and no configuration outside has; where only
+/// several together tell them from the others, all that they share and not everybody has.
 fn comparison_name(plan: &Plan, configurations: &[&Configuration], baseline: &str) -> String {
-    let outside = || plan.configurations.iter().filter(|configuration| configuration.baseline != baseline);
+    let outside =
+        || plan.configurations.iter().filter(|configuration| configuration.baseline != baseline);
     if outside().next().is_none() {
         return String::new();
     }
     let own = |axis: &str| {
         let value = configurations.first()?.settings.get(axis)?;
-        let shared = configurations.iter().all(|configuration| configuration.settings.get(axis) == Some(value));
-        let elsewhere = outside().any(|configuration| configuration.settings.get(axis) == Some(value));
+        let shared = configurations
+            .iter()
+            .all(|configuration| configuration.settings.get(axis) == Some(value));
+        let elsewhere =
+            outside().any(|configuration| configuration.settings.get(axis) == Some(value));
         (shared && !elsewhere).then_some(value.as_str())
     };
     let values: Vec<&str> = plan.axes.iter().filter_map(|axis| own(&axis.name)).collect();
@@ -535,8 +630,11 @@ fn comparison_name(plan: &Plan, configurations: &[&Configuration], baseline: &st
     }
     let shared = |axis: &str| {
         let value = configurations.first()?.settings.get(axis)?;
-        let all = configurations.iter().all(|configuration| configuration.settings.get(axis) == Some(value));
-        let everybody = outside().all(|configuration| configuration.settings.get(axis) == Some(value));
+        let all = configurations
+            .iter()
+            .all(|configuration| configuration.settings.get(axis) == Some(value));
+        let everybody =
+            outside().all(|configuration| configuration.settings.get(axis) == Some(value));
         (all && !everybody).then_some(value.as_str())
     };
     let values: Vec<&str> = plan.axes.iter().filter_map(|axis| shared(&axis.name)).collect();
@@ -544,11 +642,21 @@ fn comparison_name(plan: &Plan, configurations: &[&Configuration], baseline: &st
 }
 
 fn label(axes: &[String], configuration: &Configuration) -> String {
-    let values: Vec<&str> = axes.iter().filter_map(|axis| configuration.settings.get(axis)).map(String::as_str).collect();
+    let values: Vec<&str> = axes
+        .iter()
+        .filter_map(|axis| configuration.settings.get(axis))
+        .map(String::as_str)
+        .collect();
     if values.is_empty() { configuration.stack.clone() } else { values.join(" ") }
 }
 
-fn cell(plan: &Plan, table: &Table<'_>, configuration: usize, baseline: Option<usize>, workload: usize) -> Cell {
+fn cell(
+    plan: &Plan,
+    table: &Table<'_>,
+    configuration: usize,
+    baseline: Option<usize>,
+    workload: usize,
+) -> Cell {
     let named = &plan.workloads[workload];
     let mut names: BTreeSet<&str> = BTreeSet::new();
     let mut flags: BTreeMap<&str, usize> = BTreeMap::new();
@@ -563,13 +671,19 @@ fn cell(plan: &Plan, table: &Table<'_>, configuration: usize, baseline: Option<u
         .into_iter()
         .chain(names)
         .filter_map(|name| {
-            let figure = |trial: &Trial| trial.metrics.get(name).copied().filter(|figure| figure.is_finite());
-            let figures: Vec<f64> = table.cell(configuration, workload).filter_map(|(_, trial)| figure(trial)).collect();
+            let figure = |trial: &Trial| {
+                trial.metrics.get(name).copied().filter(|figure| figure.is_finite())
+            };
+            let figures: Vec<f64> = table
+                .cell(configuration, workload)
+                .filter_map(|(_, trial)| figure(trial))
+                .collect();
             let median = statistics::median(&figures)?;
             let better = if name == named.metric { Some(named.better) } else { better_of(name) };
-            let versus_baseline = baseline
-                .filter(|baseline| *baseline != configuration)
-                .and_then(|baseline| versus(plan, table, [configuration, baseline], workload, name, better));
+            let versus_baseline =
+                baseline.filter(|baseline| *baseline != configuration).and_then(|baseline| {
+                    versus(plan, table, [configuration, baseline], workload, name, better)
+                });
             Some(Metric {
                 name: name.to_string(),
                 trials: figures.len(),
@@ -583,11 +697,21 @@ fn cell(plan: &Plan, table: &Table<'_>, configuration: usize, baseline: Option<u
         configuration: plan.configurations[configuration].id.clone(),
         workload: named.name.clone(),
         metrics,
-        flags: flags.into_iter().map(|(text, trials)| Flag { text: text.to_string(), trials }).collect(),
+        flags: flags
+            .into_iter()
+            .map(|(text, trials)| Flag { text: text.to_string(), trials })
+            .collect(),
     }
 }
 
-fn versus(plan: &Plan, table: &Table<'_>, pair: [usize; 2], workload: usize, metric: &str, better: Option<Better>) -> Option<Versus> {
+fn versus(
+    plan: &Plan,
+    table: &Table<'_>,
+    pair: [usize; 2],
+    workload: usize,
+    metric: &str,
+    better: Option<Better>,
+) -> Option<Versus> {
     let [own, base] = pair.map(|configuration| table.logarithms(configuration, workload, metric));
     let paired = statistics::paired(&differences(&own, &base))?;
     Some(Versus {
@@ -624,8 +748,13 @@ fn adjust_p_values(cells: &mut [Cell]) {
     }
 }
 
-/// Block -> weighted mean of the logarithms of a kind's workloads, turned so that more is better; only blocks that have them all.
-fn log_scores(table: &Table<'_>, configuration: usize, workloads: &[(usize, &Workload)]) -> BTreeMap<u32, f64> {
+/// Block -> weighted mean of the logarithms of a kind's workloads, turned so that more is better;
+/// only blocks that have them all.
+fn log_scores(
+    table: &Table<'_>,
+    configuration: usize,
+    workloads: &[(usize, &Workload)],
+) -> BTreeMap<u32, f64> {
     let total: f64 = workloads.iter().map(|(_, workload)| workload.weight).sum();
     let mut sums: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
     for (index, workload) in workloads {
@@ -636,14 +765,27 @@ fn log_scores(table: &Table<'_>, configuration: usize, workloads: &[(usize, &Wor
             *sum += sign * workload.weight / total * logarithm;
         }
     }
-    sums.into_iter().filter(|(_, (count, _))| *count == workloads.len()).map(|(block, (_, sum))| (block, sum)).collect()
+    sums.into_iter()
+        .filter(|(_, (count, _))| *count == workloads.len())
+        .map(|(block, (_, sum))| (block, sum))
+        .collect()
 }
 
-fn kind_result(plan: &Plan, table: &Table<'_>, members: &[usize], baseline: Option<usize>, group: Group) -> KindResult {
+fn kind_result(
+    plan: &Plan,
+    table: &Table<'_>,
+    members: &[usize],
+    baseline: Option<usize>,
+    group: Group,
+) -> KindResult {
     // A workload of weight 0 is shown but has no say, and need not be complete.
     let of_kind = |workload: &&Workload| workload.group == group;
-    let counted: Vec<(usize, &Workload)> =
-        plan.workloads.iter().enumerate().filter(|(_, workload)| of_kind(workload) && workload.weight > 0.0).collect();
+    let counted: Vec<(usize, &Workload)> = plan
+        .workloads
+        .iter()
+        .enumerate()
+        .filter(|(_, workload)| of_kind(workload) && workload.weight > 0.0)
+        .collect();
     let id = |configuration: usize| plan.configurations[configuration].id.clone();
     let base = baseline.map(|baseline| log_scores(table, baseline, &counted)).unwrap_or_default();
     let others = members.len().saturating_sub(1).max(1) as f64;
@@ -661,8 +803,11 @@ fn kind_result(plan: &Plan, table: &Table<'_>, members: &[usize], baseline: Opti
             ratio: paired.estimate.exp(),
             interval: paired.interval.map(|interval| interval.exp()).filter(|_| !is_baseline),
             few: paired.pairs < PAIRS_EXACT_MIN,
-            verdict: statistics::verdict(&paired, plan.margin, Better::Higher).filter(|_| !is_baseline),
-            holds_jointly: !is_baseline && jointly(&differences(&own, &base), others).is_some_and(|interval| !interval.contains(0.0)),
+            verdict: statistics::verdict(&paired, plan.margin, Better::Higher)
+                .filter(|_| !is_baseline),
+            holds_jointly: !is_baseline
+                && jointly(&differences(&own, &base), others)
+                    .is_some_and(|interval| !interval.contains(0.0)),
         });
         scored.push((*member, own));
     }
@@ -673,21 +818,29 @@ fn kind_result(plan: &Plan, table: &Table<'_>, members: &[usize], baseline: Opti
     let mut best_set = Vec::new();
     if let Some(best) = best.filter(|best| scores[*best].pairs >= PAIRS_MIN) {
         let mut set: Vec<usize> = (0..scored.len())
-            .filter(|other| *other == best || !surely_behind(&scored[best].1, &scored[*other].1, others, plan.margin))
+            .filter(|other| {
+                *other == best
+                    || !surely_behind(&scored[best].1, &scored[*other].1, others, plan.margin)
+            })
             .collect();
-        set.sort_by(|left, right| scores[*right].ratio.total_cmp(&scores[*left].ratio).then(left.cmp(right)));
+        set.sort_by(|left, right| {
+            scores[*right].ratio.total_cmp(&scores[*left].ratio).then(left.cmp(right))
+        });
         best_set = set.into_iter().map(|place| scores[place].configuration.clone()).collect();
     }
     let leader = best.map(|best| scores[best].configuration.clone());
     let baseline_id = baseline.map(id);
-    let recommended = baseline_id.filter(|baseline| best_set.contains(baseline)).or_else(|| leader.clone());
+    let recommended =
+        baseline_id.filter(|baseline| best_set.contains(baseline)).or_else(|| leader.clone());
 
     let pairs = (scored.len() * scored.len().saturating_sub(1) / 2).max(1) as f64;
     let mut not_told_apart = Vec::new();
     for (place, (first, own)) in scored.iter().enumerate() {
         for (second, other) in &scored[place + 1..] {
             let within = plan.margin.ln_1p();
-            let apart = |interval: Interval| !interval.contains(0.0) && (interval.low < -within || interval.high > within);
+            let apart = |interval: Interval| {
+                !interval.contains(0.0) && (interval.low < -within || interval.high > within)
+            };
             if jointly(&differences(own, other), pairs).is_some_and(|interval| !apart(interval)) {
                 not_told_apart.push((id(*first), id(*second)));
             }
@@ -695,7 +848,12 @@ fn kind_result(plan: &Plan, table: &Table<'_>, members: &[usize], baseline: Opti
     }
     KindResult {
         group,
-        workloads: plan.workloads.iter().filter(of_kind).map(|workload| workload.name.clone()).collect(),
+        workloads: plan
+            .workloads
+            .iter()
+            .filter(of_kind)
+            .map(|workload| workload.name.clone())
+            .collect(),
         scores,
         leader,
         best_set,
@@ -712,10 +870,17 @@ fn jointly(differences: &[f64], comparisons: f64) -> Option<Interval> {
     statistics::t_interval(differences, 1.0 - (1.0 - statistics::CONFIDENCE) / comparisons)
 }
 
-/// Whether the leader is ahead by a one-sided test at 5 % / `others`, and not surely within the margin.
-fn surely_behind(leader: &BTreeMap<u32, f64>, other: &BTreeMap<u32, f64>, others: f64, margin: f64) -> bool {
+/// Whether the leader is ahead by a one-sided test at 5 % / `others`, and not surely within the
+/// margin.
+fn surely_behind(
+    leader: &BTreeMap<u32, f64>,
+    other: &BTreeMap<u32, f64>,
+    others: f64,
+    margin: f64,
+) -> bool {
     // The lower end of a two-sided interval at twice the level is the one-sided bound.
-    jointly(&differences(leader, other), others / 2.0).is_some_and(|ahead| ahead.low > 0.0 && ahead.high > margin.ln_1p())
+    jointly(&differences(leader, other), others / 2.0)
+        .is_some_and(|ahead| ahead.low > 0.0 && ahead.high > margin.ln_1p())
 }
 
 /// Per block, the median over the cells of how far each lay from its own median.
@@ -725,13 +890,19 @@ fn block_effects(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Vec<Block
         for (index, workload) in plan.workloads.iter().enumerate() {
             let sign = if workload.better == Better::Lower { -1.0 } else { 1.0 };
             let logarithms = table.logarithms(*member, index, &workload.metric);
-            let Some(centre) = statistics::median(&logarithms.values().copied().collect::<Vec<_>>()) else { continue };
+            let Some(centre) =
+                statistics::median(&logarithms.values().copied().collect::<Vec<_>>())
+            else {
+                continue;
+            };
             for (block, logarithm) in logarithms {
                 distances.entry(block).or_default().push(sign * (logarithm - centre.median));
             }
         }
     }
-    let effect = |(block, distances): (u32, Vec<f64>)| Some(BlockEffect { block, change: statistics::median(&distances)?.median.exp_m1() });
+    let effect = |(block, distances): (u32, Vec<f64>)| {
+        Some(BlockEffect { block, change: statistics::median(&distances)?.median.exp_m1() })
+    };
     distances.into_iter().filter_map(effect).collect()
 }
 

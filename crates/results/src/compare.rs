@@ -6,10 +6,11 @@
 //! run B: cell ── figures b1 … bn ┘
 //! ```
 //!
-//! Nothing pairs the trials of one run with those of another, so the shift of two samples is estimated: the median of all
-//! differences (Hodges & Lehmann 1963) with the interval that the rank sum gives it, exact where the counts are small
-//! (Mann & Whitney 1947). What changed on the machine between the runs looks like a difference too; nothing can tell them
-//! apart, which is why a run interleaves its cells.
+//! Nothing pairs the trials of one run with those of another, so the shift of two samples is
+//! estimated: the median of all differences (Hodges & Lehmann 1963) with the interval that the rank
+//! sum gives it, exact where the counts are small (Mann & Whitney 1947). What changed on the
+//! machine between the runs looks like a difference too; nothing can tell them apart, which is why
+//! a run interleaves its cells.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,16 +40,21 @@ pub fn shift(first: &[f64], second: &[f64]) -> Option<Shift> {
     if first.is_empty() || second.is_empty() {
         return None;
     }
-    let mut differences: Vec<f64> = second.iter().flat_map(|after| first.iter().map(move |before| after - before)).collect();
+    let mut differences: Vec<f64> =
+        second.iter().flat_map(|after| first.iter().map(move |before| after - before)).collect();
     differences.sort_unstable_by(f64::total_cmp);
     let estimate = statistics::median(&differences)?.median;
     let depth = rank_sum_depth(first.len(), second.len(), 1.0 - CONFIDENCE);
-    let interval = depth.map(|depth| Interval { low: differences[depth - 1], high: differences[differences.len() - depth] });
+    let interval = depth.map(|depth| Interval {
+        low: differences[depth - 1],
+        high: differences[differences.len() - depth],
+    });
     let p = depth.is_some().then(|| rank_sum_p(&differences, first.len(), second.len()));
     Some(Shift { estimate, interval, p })
 }
 
-/// How many differences to count in from either end for an interval that misses with at most `alpha`.
+/// How many differences to count in from either end for an interval that misses with at most
+/// `alpha`.
 fn rank_sum_depth(first: usize, second: usize, alpha: f64) -> Option<usize> {
     let mut below = 0.0;
     let distribution = distribution(first, second);
@@ -59,7 +65,8 @@ fn rank_sum_depth(first: usize, second: usize, alpha: f64) -> Option<usize> {
     Some(depth.count()).filter(|depth| *depth > 0)
 }
 
-/// Two-sided p-value of U, the number of differences above 0; a difference of 0 counts half, rounded towards no shift.
+/// Two-sided p-value of U, the number of differences above 0; a difference of 0 counts half,
+/// rounded towards no shift.
 fn rank_sum_p(differences: &[f64], first: usize, second: usize) -> f64 {
     let above = differences.iter().filter(|difference| **difference > 0.0).count();
     let equal = differences.iter().filter(|difference| **difference == 0.0).count();
@@ -68,8 +75,9 @@ fn rank_sum_p(differences: &[f64], first: usize, second: usize) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// Probability of each U from 0 to `first * second` when both samples come from one distribution. U counts the pairs in
-/// which the second is larger: `N(u; m, n) = N(u - n; m - 1, n) + N(u; m, n - 1)`.
+/// Probability of each U from 0 to `first * second` when both samples come from one distribution. U
+/// counts the pairs in which the second is larger:
+/// `N(u; m, n) = N(u - n; m - 1, n) + N(u; m, n - 1)`.
 fn distribution(first: usize, second: usize) -> Vec<f64> {
     if first > EXACT_MAX || second > EXACT_MAX {
         return approximation(first, second);
@@ -135,15 +143,22 @@ pub struct Changes {
     pub notes: Vec<String>,
 }
 
-/// Compares the second run with the first, cell by cell. Cells are the same when settings and workload are; two runs of one
-/// configuration each are compared by workload alone. `margin` is the half-width of "same", as a fraction.
+/// Compares the second run with the first, cell by cell. Cells are the same when settings and
+/// workload are; two runs of one configuration each are compared by workload alone. `margin` is the
+/// half-width of "same", as a fraction.
 #[must_use]
 pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
     let mut changes = Changes::default();
-    let only = |run: &Run| <[Configuration; 1]>::try_from(run.plan.configurations.clone()).ok().map(|[only]| only);
+    let only = |run: &Run| {
+        <[Configuration; 1]>::try_from(run.plan.configurations.clone()).ok().map(|[only]| only)
+    };
     let alone = only(first).zip(only(second)).filter(|(first, second)| first.id != second.id);
     if let Some((before, after)) = &alone {
-        changes.notes.push(format!("each run has one configuration: {} is compared with {}", label(after), label(before)));
+        changes.notes.push(format!(
+            "each run has one configuration: {} is compared with {}",
+            label(after),
+            label(before)
+        ));
     }
     let mut missing = 0;
     for configuration in &first.plan.configurations {
@@ -158,11 +173,21 @@ pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
                 continue;
             };
             if other.clock != configuration.clock {
-                changes.notes.push(format!("{}: modelled figures are not compared with measured ones", label(configuration)));
+                changes.notes.push(format!(
+                    "{}: modelled figures are not compared with measured ones",
+                    label(configuration)
+                ));
                 break;
             }
-            let figures = [(first, configuration), (second, other)].map(|(run, of)| figures(run, of, workload, &workload.metric));
-            match cell(configuration, workload, (&workload.metric, workload.better), &figures, margin) {
+            let figures = [(first, configuration), (second, other)]
+                .map(|(run, of)| figures(run, of, workload, &workload.metric));
+            match cell(
+                configuration,
+                workload,
+                (&workload.metric, workload.better),
+                &figures,
+                margin,
+            ) {
                 Some(cell) => changes.cells.push(cell),
                 None => missing += 1,
             }
@@ -172,12 +197,19 @@ pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
         changes.notes.push(format!("{missing} cells of the first run have no figures in both"));
     }
     if changes.cells.iter().any(|cell| cell.ratio_interval.is_none()) {
-        changes.notes.push("ratios without an interval rest on too few trials: four on each side are the fewest".to_owned());
+        changes.notes.push(
+            "ratios without an interval rest on too few trials: four on each side are the fewest"
+                .to_owned(),
+        );
     }
-    if first.plan.configurations.iter().any(|configuration| configuration.clock == Clock::Wall) && !changes.cells.is_empty() {
-        changes
-            .notes
-            .push("the runs were not interleaved: what changed on the machine between them cannot be told from a difference".to_owned());
+    if first.plan.configurations.iter().any(|configuration| configuration.clock == Clock::Wall)
+        && !changes.cells.is_empty()
+    {
+        changes.notes.push(
+            "the runs were not interleaved: what changed on the machine between them cannot \
+                be told from a difference"
+                .to_owned(),
+        );
     }
     let p_values: Vec<f64> = changes.cells.iter().filter_map(|cell| cell.p).collect();
     let mut adjusted = holm(&p_values).into_iter();
@@ -187,23 +219,53 @@ pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
     changes
 }
 
-/// Cells that [`compare`] compares, each by every metric that both runs have of it and that is `wanted`: their own metric and
-/// all others. Their p-values stand alone, and there are no verdicts.
+/// Cells that [`compare`] compares, each by every metric that both runs have of it and that is
+/// `wanted`: their own metric and all others. Their p-values stand alone, and there are no
+/// verdicts.
 #[must_use]
-pub fn by_metrics(first: &Run, second: &Run, changes: &Changes, wanted: impl Fn(&str) -> bool) -> Vec<CellChange> {
+pub fn by_metrics(
+    first: &Run,
+    second: &Run,
+    changes: &Changes,
+    wanted: impl Fn(&str) -> bool,
+) -> Vec<CellChange> {
     let mut found = Vec::new();
     for change in &changes.cells {
-        let of = |run: &Run| run.plan.configurations.iter().find(|configuration| configuration.settings == change.settings).cloned();
-        // One configuration each, whatever their settings: these two were compared.
-        let alone = || <[Configuration; 1]>::try_from(second.plan.configurations.clone()).ok().map(|[only]| only);
-        let Some((before, after)) = of(first).zip(of(second).or_else(alone)) else { continue };
-        let Some(workload) = first.plan.workloads.iter().find(|workload| workload.name == change.workload) else { continue };
-        let names = |run: &Run, configuration: &Configuration| -> BTreeSet<String> {
-            trials(run, configuration, workload).flat_map(|trial| trial.metrics.keys().cloned()).collect()
+        let of = |run: &Run| {
+            run.plan
+                .configurations
+                .iter()
+                .find(|configuration| configuration.settings == change.settings)
+                .cloned()
         };
-        for metric in names(first, &before).intersection(&names(second, &after)).filter(|metric| wanted(metric)) {
-            let better = if *metric == workload.metric { workload.better } else { better_of(metric).unwrap_or(Better::Higher) };
-            let figures = [(first, &before), (second, &after)].map(|(run, of)| figures(run, of, workload, metric));
+        // One configuration each, whatever their settings: these two were compared.
+        let alone = || {
+            <[Configuration; 1]>::try_from(second.plan.configurations.clone())
+                .ok()
+                .map(|[only]| only)
+        };
+        let Some((before, after)) = of(first).zip(of(second).or_else(alone)) else { continue };
+        let Some(workload) =
+            first.plan.workloads.iter().find(|workload| workload.name == change.workload)
+        else {
+            continue;
+        };
+        let names = |run: &Run, configuration: &Configuration| -> BTreeSet<String> {
+            trials(run, configuration, workload)
+                .flat_map(|trial| trial.metrics.keys().cloned())
+                .collect()
+        };
+        for metric in names(first, &before)
+            .intersection(&names(second, &after))
+            .filter(|metric| wanted(metric))
+        {
+            let better = if *metric == workload.metric {
+                workload.better
+            } else {
+                better_of(metric).unwrap_or(Better::Higher)
+            };
+            let figures = [(first, &before), (second, &after)]
+                .map(|(run, of)| figures(run, of, workload, metric));
             let changed = cell(&before, workload, (metric, better), &figures, 0.0);
             found.extend(changed.map(|changed| CellChange { verdict: None, ..changed }));
         }
@@ -215,13 +277,25 @@ fn label(configuration: &Configuration) -> String {
     configuration.settings.values().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-fn trials<'a>(run: &'a Run, configuration: &'a Configuration, workload: &'a Workload) -> impl Iterator<Item = &'a Trial> {
-    run.trials.iter().filter(|trial| trial.settings == configuration.settings && trial.workload == workload.name)
+fn trials<'a>(
+    run: &'a Run,
+    configuration: &'a Configuration,
+    workload: &'a Workload,
+) -> impl Iterator<Item = &'a Trial> {
+    run.trials
+        .iter()
+        .filter(|trial| trial.settings == configuration.settings && trial.workload == workload.name)
 }
 
 /// The figures of a cell above 0, by a metric.
-fn figures(run: &Run, configuration: &Configuration, workload: &Workload, metric: &str) -> Vec<f64> {
-    let figures = trials(run, configuration, workload).filter_map(|trial| trial.metrics.get(metric).copied());
+fn figures(
+    run: &Run,
+    configuration: &Configuration,
+    workload: &Workload,
+    metric: &str,
+) -> Vec<f64> {
+    let figures =
+        trials(run, configuration, workload).filter_map(|trial| trial.metrics.get(metric).copied());
     figures.filter(|figure| figure.is_finite() && *figure > 0.0).collect()
 }
 
@@ -232,12 +306,22 @@ fn cell(
     figures: &[Vec<f64>; 2],
     margin: f64,
 ) -> Option<CellChange> {
-    let logarithms = figures.each_ref().map(|figures| figures.iter().map(|figure| figure.ln()).collect::<Vec<f64>>());
+    let logarithms = figures
+        .each_ref()
+        .map(|figures| figures.iter().map(|figure| figure.ln()).collect::<Vec<f64>>());
     let shift = shift(&logarithms[0], &logarithms[1])?;
     let trials = figures.each_ref().map(Vec::len);
-    let deviation = logarithms.iter().map(|side| statistics::standard_deviation(side)).fold(0.0, f64::max);
-    let paired = Paired { pairs: trials[0].min(trials[1]), estimate: shift.estimate, interval: shift.interval, p: shift.p, deviation };
-    let median = |figures: &Vec<f64>| statistics::median(figures).map_or(f64::NAN, |median| median.median);
+    let deviation =
+        logarithms.iter().map(|side| statistics::standard_deviation(side)).fold(0.0, f64::max);
+    let paired = Paired {
+        pairs: trials[0].min(trials[1]),
+        estimate: shift.estimate,
+        interval: shift.interval,
+        p: shift.p,
+        deviation,
+    };
+    let median =
+        |figures: &Vec<f64>| statistics::median(figures).map_or(f64::NAN, |median| median.median);
     Some(CellChange {
         settings: configuration.settings.clone(),
         workload: workload.name.clone(),
@@ -266,7 +350,8 @@ mod tests {
                 continue;
             }
             let below = |place: usize| (0..place).filter(|at| chosen >> at & 1 == 1).count();
-            let u: usize = (0..first + second).filter(|place| chosen >> place & 1 == 0).map(below).sum();
+            let u: usize =
+                (0..first + second).filter(|place| chosen >> place & 1 == 0).map(below).sum();
             counts[u] += 1.0;
             ways += 1.0;
         }
@@ -286,17 +371,29 @@ mod tests {
 
     #[test]
     fn the_approximation_takes_over_without_a_step() {
-        let (exact, rough) = (distribution(EXACT_MAX, EXACT_MAX), approximation(EXACT_MAX, EXACT_MAX));
+        let (exact, rough) =
+            (distribution(EXACT_MAX, EXACT_MAX), approximation(EXACT_MAX, EXACT_MAX));
         let cumulated = |distribution: &[f64]| distribution.iter().take(1500).sum::<f64>();
-        assert!((cumulated(&exact) - cumulated(&rough)).abs() < 2e-3, "{} {}", cumulated(&exact), cumulated(&rough));
+        assert!(
+            (cumulated(&exact) - cumulated(&rough)).abs() < 2e-3,
+            "{} {}",
+            cumulated(&exact),
+            cumulated(&rough)
+        );
     }
 
     #[test]
     fn the_interval_has_the_published_depth() {
-        // Tables of the Mann-Whitney test at 5 %, two-sided: the largest U that is significant, plus one.
-        for (first, second, depth) in
-            [(4, 4, Some(1)), (5, 5, Some(3)), (6, 6, Some(6)), (8, 8, Some(14)), (3, 3, None), (10, 10, Some(24))]
-        {
+        // Tables of the Mann-Whitney test at 5 %, two-sided: the largest U that is significant,
+        // plus one.
+        for (first, second, depth) in [
+            (4, 4, Some(1)),
+            (5, 5, Some(3)),
+            (6, 6, Some(6)),
+            (8, 8, Some(14)),
+            (3, 3, None),
+            (10, 10, Some(24)),
+        ] {
             assert_eq!(rank_sum_depth(first, second, 0.05), depth, "{first}, {second}");
         }
     }
@@ -305,10 +402,17 @@ mod tests {
     fn equal_samples_show_no_shift_and_distant_ones_do() {
         let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         let none = shift(&values, &values).unwrap();
-        assert!(none.estimate == 0.0 && none.p == Some(1.0) && none.interval.is_some_and(|interval| interval.contains(0.0)));
+        assert!(
+            none.estimate == 0.0
+                && none.p == Some(1.0)
+                && none.interval.is_some_and(|interval| interval.contains(0.0))
+        );
         let moved: Vec<f64> = values.iter().map(|value| value + 10.0).collect();
         let far = shift(&values, &moved).unwrap();
-        assert!(far.estimate == 10.0 && far.p.is_some_and(|p| (p - 2.0 / 924.0).abs() < 1e-9), "{far:?}");
+        assert!(
+            far.estimate == 10.0 && far.p.is_some_and(|p| (p - 2.0 / 924.0).abs() < 1e-9),
+            "{far:?}"
+        );
         assert!(far.interval.is_some_and(|interval| interval.low > 5.0));
         assert!(shift(&[], &values).is_none());
         assert_eq!(shift(&[1.0], &[3.0]), Some(Shift { estimate: 2.0, interval: None, p: None }));
@@ -320,11 +424,13 @@ mod tests {
         let mut random = crate::random::Random::new(7);
         let mut covered = 0;
         for _ in 0..2000 {
-            let mut sample = |centre: f64| (0..7).map(|_| centre + 0.03 * random.normal()).collect::<Vec<f64>>();
+            let mut sample =
+                |centre: f64| (0..7).map(|_| centre + 0.03 * random.normal()).collect::<Vec<f64>>();
             let (first, second) = (sample(0.0), sample(0.05));
             covered += u32::from(shift(&first, &second).unwrap().interval.unwrap().contains(0.05));
         }
-        // Exact intervals are never below 95 %; of 2000 rounds chance moves it by 0.5 % a deviation.
+        // Exact intervals are never below 95 %; of 2000 rounds chance moves it by 0.5 % a
+        // deviation.
         assert!((1870..=1990).contains(&covered), "{covered} of 2000");
     }
 
@@ -351,7 +457,13 @@ mod tests {
             better: Better::Higher,
             weight: 1.0,
         };
-        let configuration = Configuration { id: id.clone(), settings: settings.clone(), stack: String::new(), clock, baseline: id };
+        let configuration = Configuration {
+            id: id.clone(),
+            settings: settings.clone(),
+            stack: String::new(),
+            clock,
+            baseline: id,
+        };
         Run {
             plan: Plan {
                 schema: 1,
@@ -376,7 +488,11 @@ mod tests {
         let after = run("4KiB", &[120.0, 121.0, 119.0, 120.5, 120.2], Clock::Wall);
         let changes = compare(&before, &after, 0.02);
         let cell = &changes.cells[0];
-        assert!((cell.ratio - 1.2).abs() < 0.005 && cell.trials == [5, 5] && cell.medians == [100.2, 120.2]);
+        assert!(
+            (cell.ratio - 1.2).abs() < 0.005
+                && cell.trials == [5, 5]
+                && cell.medians == [100.2, 120.2]
+        );
         assert_eq!(cell.verdict, Some(Verdict::Faster));
         assert!(changes.notes.iter().any(|note| note.contains("not interleaved")));
         let back = compare(&after, &before, 0.02);

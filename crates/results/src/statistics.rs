@@ -1,7 +1,9 @@
-//! The statistics behind every number with an interval: pure functions over slices, no I/O, no randomness.
+//! The statistics behind every number with an interval: pure functions over slices, no I/O, no
+//! randomness.
 //!
-//! A comparison is made on *paired differences of logarithms*, `d[b] = ln x[cell, b] - ln x[baseline, b]`, one for each block `b`:
-//! pairing removes what the machine did during the block, and on the log scale +25 % and -20 % are mirror images.
+//! A comparison is made on *paired differences of logarithms*,
+//! `d[b] = ln x[cell, b] - ln x[baseline, b]`, one for each block `b`: pairing removes what the
+//! machine did during the block, and on the log scale +25 % and -20 % are mirror images.
 //!
 //! ```text
 //! blocks   estimate                     interval of 95 %                                p, two-sided
@@ -11,8 +13,9 @@
 //! 6 up     Hodges-Lehmann               Walsh averages, exact signed rank               exact signed rank
 //! ```
 //!
-//! Sources: Hodges & Lehmann 1963 (estimate), Walsh 1949 and Tukey 1949 (interval), Wilcoxon 1945 and Pratt 1959 (signed rank),
-//! Holm 1979 (many comparisons), Sen 1968 and Mann 1945 (slope and trend).
+//! Sources: Hodges & Lehmann 1963 (estimate), Walsh 1949 and Tukey 1949 (interval), Wilcoxon 1945
+//! and Pratt 1959 (signed rank), Holm 1979 (many comparisons), Sen 1968 and Mann 1945 (slope and
+//! trend).
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
@@ -25,11 +28,12 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Fewest pairs that an interval may be made from.
 pub const PAIRS_MIN: usize = 3;
 
-/// Fewest pairs for which the exact signed rank reaches 95 %; below it a result is marked "few trials".
+/// Fewest pairs for which the exact signed rank reaches 95 %; below it a result is marked "few
+/// trials".
 pub const PAIRS_EXACT_MIN: usize = 6;
 
-/// Above this many pairs the signed rank's normal approximation is used: the exact table costs the cube of the count,
-/// and the two agree to four digits there.
+/// Above this many pairs the signed rank's normal approximation is used: the exact table costs the
+/// cube of the count, and the two agree to four digits there.
 const PAIRS_EXACT_MAX: usize = 100;
 
 /// Both ends of an interval; a point when they are equal.
@@ -76,7 +80,8 @@ pub struct Paired {
     pub deviation: f64,
 }
 
-/// Estimate, interval and p-value of paired differences, by the rule in this module's table. `None` without differences.
+/// Estimate, interval and p-value of paired differences, by the rule in this module's table. `None`
+/// without differences.
 #[must_use]
 pub fn paired(differences: &[f64]) -> Option<Paired> {
     let pairs = differences.len();
@@ -94,8 +99,8 @@ pub fn paired(differences: &[f64]) -> Option<Paired> {
         });
     }
     let walsh = walsh_averages(differences);
-    let interval =
-        signed_rank_depth(pairs, 1.0 - CONFIDENCE).map(|depth| Interval { low: walsh[depth - 1], high: walsh[walsh.len() - depth] });
+    let interval = signed_rank_depth(pairs, 1.0 - CONFIDENCE)
+        .map(|depth| Interval { low: walsh[depth - 1], high: walsh[walsh.len() - depth] });
     let p = (pairs >= PAIRS_EXACT_MIN).then(|| signed_rank_p(differences));
     Some(Paired { pairs, estimate: median_of_sorted(&walsh), interval, p, deviation })
 }
@@ -111,16 +116,19 @@ pub fn walsh_averages(values: &[f64]) -> Vec<f64> {
     averages
 }
 
-/// The Hodges-Lehmann estimate of the centre: the median of the Walsh averages. `None` without values.
+/// The Hodges-Lehmann estimate of the centre: the median of the Walsh averages. `None` without
+/// values.
 #[must_use]
 pub fn hodges_lehmann(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| median_of_sorted(&walsh_averages(values)))
 }
 
-/// How many Walsh averages to count in from either end, `k`, for an interval that misses with at most probability `alpha`:
-/// `[W(k), W(M+1-k)]`. `None` when so few pairs cannot reach it (below 6 for 5 %).
+/// How many Walsh averages to count in from either end, `k`, for an interval that misses with at
+/// most probability `alpha`: `[W(k), W(M+1-k)]`. `None` when so few pairs cannot reach it (below 6
+/// for 5 %).
 ///
-/// `k` is the largest number with `P(T <= k-1) <= alpha/2`, `T` being the signed-rank statistic when there is no difference.
+/// `k` is the largest number with `P(T <= k-1) <= alpha/2`, `T` being the signed-rank statistic
+/// when there is no difference.
 #[must_use]
 pub fn signed_rank_depth(pairs: usize, alpha: f64) -> Option<usize> {
     if pairs == 0 {
@@ -130,7 +138,10 @@ pub fn signed_rank_depth(pairs: usize, alpha: f64) -> Option<usize> {
         let count = pairs as f64;
         let mean = count * (count + 1.0) / 4.0;
         let deviation = (count * (count + 1.0) * (2.0 * count + 1.0) / 24.0).sqrt();
-        return Some((mean + standard_normal().inverse_cdf(alpha / 2.0) * deviation).floor().max(1.0) as usize);
+        return Some(
+            (mean + standard_normal().inverse_cdf(alpha / 2.0) * deviation).floor().max(1.0)
+                as usize,
+        );
     }
     let ranks: Vec<usize> = (1..=pairs).collect();
     let mut below = 0.0;
@@ -143,8 +154,9 @@ pub fn signed_rank_depth(pairs: usize, alpha: f64) -> Option<usize> {
 
 /// Two-sided p-value of the Wilcoxon signed-rank test of "the differences are symmetric about 0".
 ///
-/// Equal sizes share the mean of their ranks, and zeros keep their rank but take no side (Pratt). Given the ranks, the signs are
-/// `n` fair coins whatever the ties, so the distribution is counted exactly rather than corrected. All zero gives 1.
+/// Equal sizes share the mean of their ranks, and zeros keep their rank but take no side (Pratt).
+/// Given the ranks, the signs are `n` fair coins whatever the ties, so the distribution is counted
+/// exactly rather than corrected. All zero gives 1.
 #[must_use]
 pub fn signed_rank_p(differences: &[f64]) -> f64 {
     let mut sorted: Vec<f64> = differences.to_vec();
@@ -174,7 +186,8 @@ pub fn signed_rank_p(differences: &[f64]) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// Probability of each sum of a random half of `ranks`: index is the sum. One rank is added at a time.
+/// Probability of each sum of a random half of `ranks`: index is the sum. One rank is added at a
+/// time.
 fn signed_rank_distribution(ranks: &[usize]) -> Vec<f64> {
     let mut probability = vec![0.0; ranks.iter().sum::<usize>() + 1];
     probability[0] = 1.0;
@@ -224,7 +237,8 @@ pub fn t_quantile(count: usize, probability: f64) -> Option<f64> {
 pub struct Median {
     /// The median.
     pub median: f64,
-    /// `x(l)..x(n+1-l)` with at least 95 %; none below 6 values, where not even smallest to largest reaches that.
+    /// `x(l)..x(n+1-l)` with at least 95 %; none below 6 values, where not even smallest to largest
+    /// reaches that.
     pub interval: Option<Interval>,
 }
 
@@ -251,7 +265,8 @@ pub fn median(values: &[f64]) -> Option<Median> {
         depth += 1;
         log_probability += ((count - depth + 1) as f64 / depth as f64).ln();
     }
-    let interval = (depth > 0).then(|| Interval { low: sorted[depth - 1], high: sorted[count - depth] });
+    let interval =
+        (depth > 0).then(|| Interval { low: sorted[depth - 1], high: sorted[count - depth] });
     Some(Median { median: median_of_sorted(&sorted), interval })
 }
 
@@ -311,10 +326,11 @@ impl Verdict {
     }
 }
 
-/// The verdict word for an interval of the ratio cell / baseline; `margin` is a fraction (0.02 is 2 %).
+/// The verdict word for an interval of the ratio cell / baseline; `margin` is a fraction (0.02 is 2
+/// %).
 ///
-/// For a metric of which less is better the ratio is turned over first, so that "faster" is always the better side.
-/// `None` without an interval, that is below [`PAIRS_MIN`] pairs.
+/// For a metric of which less is better the ratio is turned over first, so that "faster" is always
+/// the better side. `None` without an interval, that is below [`PAIRS_MIN`] pairs.
 #[must_use]
 pub fn verdict(paired: &Paired, margin: f64, better: Better) -> Option<Verdict> {
     let ratio = paired.interval?.exp();
@@ -334,9 +350,11 @@ pub fn verdict(paired: &Paired, margin: f64, better: Better) -> Option<Verdict> 
     })
 }
 
-/// About how many blocks more until the interval is as narrow as the margin: `ceil((t s / m)^2) - B`, at least 1.
+/// About how many blocks more until the interval is as narrow as the margin:
+/// `ceil((t s / m)^2) - B`, at least 1.
 fn more_blocks(paired: &Paired, margin: f64) -> u32 {
-    let quantile = t_quantile(paired.pairs, f64::midpoint(1.0, CONFIDENCE)).unwrap_or(f64::INFINITY);
+    let quantile =
+        t_quantile(paired.pairs, f64::midpoint(1.0, CONFIDENCE)).unwrap_or(f64::INFINITY);
     let needed = (quantile * paired.deviation / margin).powi(2).ceil() - paired.pairs as f64;
     // `as` saturates, so a margin of 0 says "very many" rather than overflowing.
     needed.max(1.0) as u32
@@ -347,7 +365,8 @@ fn more_blocks(paired: &Paired, margin: f64) -> u32 {
 pub struct Trend {
     /// Theil-Sen slope, in units of the values per block.
     pub slope: f64,
-    /// Two-sided p-value of Mann and Kendall's test of "no trend" (normal approximation, continuity corrected).
+    /// Two-sided p-value of Mann and Kendall's test of "no trend" (normal approximation, continuity
+    /// corrected).
     pub p: f64,
 }
 
@@ -360,17 +379,24 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     }
     let mut slopes = Vec::with_capacity(count * (count - 1) / 2);
     for (index, first) in values.iter().enumerate() {
-        slopes.extend(values[index + 1..].iter().zip(1u32..).map(|(second, distance)| (second - first) / f64::from(distance)));
+        slopes.extend(
+            values[index + 1..]
+                .iter()
+                .zip(1u32..)
+                .map(|(second, distance)| (second - first) / f64::from(distance)),
+        );
     }
     slopes.sort_unstable_by(f64::total_cmp);
-    let score = slopes.iter().map(|slope| if *slope == 0.0 { 0.0 } else { slope.signum() }).sum::<f64>();
+    let score =
+        slopes.iter().map(|slope| if *slope == 0.0 { 0.0 } else { slope.signum() }).sum::<f64>();
     let count = count as f64;
     let variance = count * (count - 1.0) * (2.0 * count + 5.0) / 18.0;
     let z = (score.abs() - 1.0).max(0.0) / variance.sqrt();
     Some(Trend { slope: median_of_sorted(&slopes), p: 2.0 * standard_normal().cdf(-z) })
 }
 
-/// Indices of values further than 10 scaled median absolute deviations from the median. None when over half the values are equal.
+/// Indices of values further than 10 scaled median absolute deviations from the median. None when
+/// over half the values are equal.
 #[must_use]
 pub fn outliers(values: &[f64]) -> Vec<usize> {
     let Some(centre) = median(values).map(|median| median.median) else { return Vec::new() };
@@ -396,7 +422,8 @@ pub fn standard_deviation(values: &[f64]) -> f64 {
         return 0.0;
     }
     let centre = mean(values);
-    (values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (values.len() - 1) as f64).sqrt()
+    (values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (values.len() - 1) as f64)
+        .sqrt()
 }
 
 fn standard_error(values: &[f64]) -> f64 {
@@ -429,7 +456,8 @@ mod tests {
 
     #[test]
     fn depth_of_the_walsh_averages_is_the_published_one() {
-        let table = [(6, 1), (7, 3), (8, 4), (9, 6), (10, 9), (11, 11), (12, 14), (15, 26), (20, 53)];
+        let table =
+            [(6, 1), (7, 3), (8, 4), (9, 6), (10, 9), (11, 11), (12, 14), (15, 26), (20, 53)];
         for (pairs, depth) in table {
             assert_eq!(signed_rank_depth(pairs, 0.05), Some(depth), "{pairs} pairs");
         }
@@ -444,9 +472,16 @@ mod tests {
         let approximate = signed_rank_depth(PAIRS_EXACT_MAX + 1, 0.05).unwrap_or_default() as f64;
         // One pair more moves the depth by about half the count.
         assert!((30.0..60.0).contains(&(approximate - exact)), "{exact} {approximate}");
-        let values = |count: u32| (0..count).map(|index| f64::from(index % 7) - 2.5 + f64::from(index) * 1e-3).collect::<Vec<_>>();
+        let values = |count: u32| {
+            (0..count)
+                .map(|index| f64::from(index % 7) - 2.5 + f64::from(index) * 1e-3)
+                .collect::<Vec<_>>()
+        };
         let (exact, approximate) = (signed_rank_p(&values(98)), signed_rank_p(&values(105)));
-        assert!(exact < 0.2 && approximate < exact && approximate > exact / 4.0, "{exact} {approximate}");
+        assert!(
+            exact < 0.2 && approximate < exact && approximate > exact / 4.0,
+            "{exact} {approximate}"
+        );
     }
 
     #[test]
@@ -454,7 +489,12 @@ mod tests {
         for ranks in [vec![1, 2, 3, 4, 5, 6], vec![2, 5, 5, 5, 9, 9, 12], vec![4], vec![]] {
             let mut counted = vec![0.0; ranks.iter().sum::<usize>() + 1];
             for signs in 0..1usize << ranks.len() {
-                let sum: usize = ranks.iter().enumerate().filter(|(bit, _)| signs >> bit & 1 == 1).map(|(_, rank)| rank).sum();
+                let sum: usize = ranks
+                    .iter()
+                    .enumerate()
+                    .filter(|(bit, _)| signs >> bit & 1 == 1)
+                    .map(|(_, rank)| rank)
+                    .sum();
                 counted[sum] += 0.5_f64.powi(ranks.len() as i32);
             }
             assert_eq!(signed_rank_distribution(&ranks), counted, "{ranks:?}");
@@ -466,8 +506,15 @@ mod tests {
         assert_eq!(signed_rank_p(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), 2.0 / 64.0);
         assert_eq!(signed_rank_p(&[-1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), 4.0 / 64.0);
         // Darwin's fifteen pairs of maize plants: the smaller rank sum is 24, p = 0.041.
-        let differences = [49.0, -67.0, 8.0, 16.0, 6.0, 23.0, 28.0, 41.0, 14.0, 29.0, 56.0, 24.0, 75.0, 60.0, -48.0];
-        assert!(close(signed_rank_p(&differences), 0.0413, 0.0005), "{}", signed_rank_p(&differences));
+        let differences = [
+            49.0, -67.0, 8.0, 16.0, 6.0, 23.0, 28.0, 41.0, 14.0, 29.0, 56.0, 24.0, 75.0, 60.0,
+            -48.0,
+        ];
+        assert!(
+            close(signed_rank_p(&differences), 0.0413, 0.0005),
+            "{}",
+            signed_rank_p(&differences)
+        );
         // All equal: every sum is reached by ties alone.
         assert_eq!(signed_rank_p(&[0.7; 6]), 2.0 / 64.0);
         assert_eq!(signed_rank_p(&[0.0; 8]), 1.0);
@@ -479,9 +526,13 @@ mod tests {
     #[test]
     fn t_intervals_have_the_published_quantiles() {
         for (count, quantile) in [(3, 4.303), (4, 3.182), (5, 2.776)] {
-            assert!(close(t_quantile(count, 0.975).unwrap_or_default(), quantile, 0.0005), "{count}");
+            assert!(
+                close(t_quantile(count, 0.975).unwrap_or_default(), quantile, 0.0005),
+                "{count}"
+            );
         }
-        let interval = t_interval(&[1.0, 2.0, 3.0], 0.95).unwrap_or(Interval { low: 0.0, high: 0.0 });
+        let interval =
+            t_interval(&[1.0, 2.0, 3.0], 0.95).unwrap_or(Interval { low: 0.0, high: 0.0 });
         assert!(close(interval.low, 2.0 - 4.303 / 3.0_f64.sqrt(), 0.001));
         assert!(close(interval.high, 2.0 + 4.303 / 3.0_f64.sqrt(), 0.001));
         assert_eq!(t_test(&[0.1, 0.1, 0.1]), Some(0.0));
@@ -504,15 +555,25 @@ mod tests {
             for count in counts {
                 let median = median(&values(count));
                 let expected = Interval { low: depth, high: f64::from(count) + 1.0 - depth };
-                assert_eq!(median.and_then(|median| median.interval), Some(expected), "{count} values");
+                assert_eq!(
+                    median.and_then(|median| median.interval),
+                    Some(expected),
+                    "{count} values"
+                );
                 assert_eq!(median.map(|median| median.median), Some(f64::from(count + 1) / 2.0));
             }
         }
         for count in 1..6 {
-            assert_eq!(median(&values(count)).and_then(|median| median.interval), None, "{count} values");
+            assert_eq!(
+                median(&values(count)).and_then(|median| median.interval),
+                None,
+                "{count} values"
+            );
         }
         assert_eq!(median(&[]), None);
-        let many = median(&values(3000)).and_then(|median| median.interval).unwrap_or(Interval { low: 0.0, high: 0.0 });
+        let many = median(&values(3000))
+            .and_then(|median| median.interval)
+            .unwrap_or(Interval { low: 0.0, high: 0.0 });
         assert!((1440.0..1455.0).contains(&many.low), "{many:?}");
     }
 
@@ -546,18 +607,29 @@ mod tests {
         ];
         for (low, high, higher, lower) in cases {
             assert_eq!(word(low, high, Better::Higher), Some(higher), "{low} to {high}");
-            assert_eq!(word(low, high, Better::Lower), Some(lower), "{low} to {high}, less is better");
+            assert_eq!(
+                word(low, high, Better::Lower),
+                Some(lower),
+                "{low} to {high}, less is better"
+            );
         }
-        assert_eq!(paired(&[0.1, 0.2]).and_then(|paired| verdict(&paired, 0.02, Better::Higher)), None);
+        assert_eq!(
+            paired(&[0.1, 0.2]).and_then(|paired| verdict(&paired, 0.02, Better::Higher)),
+            None
+        );
     }
 
     #[test]
     fn undecided_says_how_many_blocks_more() {
         let differences = [0.05, -0.06, 0.04, -0.05, 0.07, -0.03];
-        let paired =
-            paired(&differences).filter(|paired| paired.interval.is_some()).unwrap_or_else(|| panic!("six pairs have an interval"));
+        let paired = paired(&differences)
+            .filter(|paired| paired.interval.is_some())
+            .unwrap_or_else(|| panic!("six pairs have an interval"));
         let expected = (2.5706 * standard_deviation(&differences) / 0.02).powi(2).ceil() as u32 - 6;
-        assert_eq!(verdict(&paired, 0.02, Better::Higher), Some(Verdict::Undecided { more_blocks: expected }));
+        assert_eq!(
+            verdict(&paired, 0.02, Better::Higher),
+            Some(Verdict::Undecided { more_blocks: expected })
+        );
         assert_eq!(more_blocks(&Paired { deviation: 0.0, ..paired }, 0.02), 1);
         assert_eq!(more_blocks(&paired, 0.0), u32::MAX);
     }
@@ -566,12 +638,19 @@ mod tests {
     fn values_without_spread_give_points_and_no_nan() {
         for count in 1..=12 {
             for value in [0.0, 0.7, -0.3, 0.1 + 0.2] {
-                let paired = paired(&vec![value; count]).unwrap_or_else(|| panic!("{count} values"));
+                let paired =
+                    paired(&vec![value; count]).unwrap_or_else(|| panic!("{count} values"));
                 assert_eq!(paired.deviation, 0.0);
                 assert!(close(paired.estimate, value, 1e-15));
                 if let Some(interval) = paired.interval {
-                    assert!(close(interval.low, value, 1e-15) && close(interval.high, value, 1e-15), "{count} x {value}: {interval:?}");
-                    assert!(paired.p.is_some_and(|p| (0.0..=1.0).contains(&p)), "{count} x {value}");
+                    assert!(
+                        close(interval.low, value, 1e-15) && close(interval.high, value, 1e-15),
+                        "{count} x {value}: {interval:?}"
+                    );
+                    assert!(
+                        paired.p.is_some_and(|p| (0.0..=1.0).contains(&p)),
+                        "{count} x {value}"
+                    );
                 } else {
                     assert!(count < PAIRS_MIN);
                 }
@@ -581,7 +660,8 @@ mod tests {
 
     #[test]
     fn trend_is_found_where_there_is_one() {
-        let rising = trend(&[0.0, 0.01, 0.02, 0.03, 0.04, 0.05]).unwrap_or(Trend { slope: 0.0, p: 1.0 });
+        let rising =
+            trend(&[0.0, 0.01, 0.02, 0.03, 0.04, 0.05]).unwrap_or(Trend { slope: 0.0, p: 1.0 });
         assert!(close(rising.slope, 0.01, 1e-12) && close(rising.p, 0.00853, 0.0005), "{rising:?}");
         let flat = trend(&[0.0; 6]).unwrap_or(Trend { slope: 1.0, p: 0.0 });
         assert_eq!((flat.slope, flat.p), (0.0, 1.0));
@@ -595,14 +675,22 @@ mod tests {
         assert!(outliers(&[]).is_empty());
     }
 
-    /// Share of `rounds` in which `interval` covers the true difference, with normal noise of 3 % in each of two paired cells.
-    fn coverage(seed: u64, pairs: usize, rounds: u32, interval: impl Fn(&[f64]) -> Option<Interval>) -> f64 {
+    /// Share of `rounds` in which `interval` covers the true difference, with normal noise of 3 %
+    /// in each of two paired cells.
+    fn coverage(
+        seed: u64,
+        pairs: usize,
+        rounds: u32,
+        interval: impl Fn(&[f64]) -> Option<Interval>,
+    ) -> f64 {
         let mut random = Random::new(seed);
         let truth = 0.25;
         let mut covered = 0;
         for _ in 0..rounds {
-            let differences: Vec<f64> = (0..pairs).map(|_| truth + 0.03 * (random.normal() - random.normal())).collect();
-            covered += u32::from(interval(&differences).is_some_and(|interval| interval.contains(truth)));
+            let differences: Vec<f64> =
+                (0..pairs).map(|_| truth + 0.03 * (random.normal() - random.normal())).collect();
+            covered +=
+                u32::from(interval(&differences).is_some_and(|interval| interval.contains(truth)));
         }
         f64::from(covered) / f64::from(rounds)
     }
@@ -611,7 +699,9 @@ mod tests {
     fn intervals_cover_as_often_as_they_say() {
         let seed = 20_041_121;
         for pairs in [3, 4, 5, 6, 7, 8, 9, 12, 20] {
-            let share = coverage(seed, pairs, 4000, |differences| paired(differences).and_then(|paired| paired.interval));
+            let share = coverage(seed, pairs, 4000, |differences| {
+                paired(differences).and_then(|paired| paired.interval)
+            });
             assert!((0.93..=0.975).contains(&share), "{pairs} pairs cover {share}, seed {seed}");
         }
     }
@@ -640,14 +730,21 @@ mod tests {
         let (mut found, mut false_alarms) = (0, 0);
         for _ in 0..2000 {
             // Drift of 1 % a block hits both sides of a pair alike.
-            let noise: Vec<f64> = (0..6).map(|_| 0.01 * (random.normal() - random.normal())).collect();
+            let noise: Vec<f64> =
+                (0..6).map(|_| 0.01 * (random.normal() - random.normal())).collect();
             let planted: Vec<f64> = noise.iter().map(|noise| noise + 0.05).collect();
-            let excludes_zero =
-                |values: &[f64]| paired(values).and_then(|paired| paired.interval).is_some_and(|interval| !interval.contains(0.0));
+            let excludes_zero = |values: &[f64]| {
+                paired(values)
+                    .and_then(|paired| paired.interval)
+                    .is_some_and(|interval| !interval.contains(0.0))
+            };
             false_alarms += u32::from(excludes_zero(&noise));
             found += u32::from(excludes_zero(&planted));
         }
         assert!(found > 1900, "+5 % was found {found} times of 2000, seed {seed}");
-        assert!(false_alarms < 100, "equal cells were called different {false_alarms} times of 2000, seed {seed}");
+        assert!(
+            false_alarms < 100,
+            "equal cells were called different {false_alarms} times of 2000, seed {seed}"
+        );
     }
 }

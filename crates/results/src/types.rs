@@ -165,31 +165,37 @@ pub struct Run {
     pub host: Host,
     /// All trials, in the order they were finished.
     pub trials: Vec<Trial>,
-    /// What happened to the run that its reader should know (a torn line dropped, still incomplete), in words.
+    /// What happened to the run that its reader should know (a torn line dropped, still
+    /// incomplete), in words.
     pub notes: Vec<String>,
 }
 
 /// The flag of every trial that was read from a file of another tool, or of another run.
-pub const IMPORTED: &str = "imported: measured apart from the others, so that a drift of the machine cannot be excluded";
+pub const IMPORTED: &str =
+    "imported: measured apart from the others, so that a drift of the machine cannot be excluded";
 
 impl Run {
     /// Whether it was made of files, so that there was never a plan to fulfil.
     #[must_use]
     pub fn is_imported(&self) -> bool {
-        !self.trials.is_empty() && self.trials.iter().all(|trial| trial.flags.iter().any(|flag| flag == IMPORTED))
+        !self.trials.is_empty()
+            && self.trials.iter().all(|trial| trial.flags.iter().any(|flag| flag == IMPORTED))
     }
 }
 
 fn hash(settings: &BTreeMap<String, String>, workload: Option<&str>) -> u64 {
     // Length-prefixed, so that no two settings share a text.
     let mut text = String::new();
-    for part in settings.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]).chain(workload) {
+    for part in
+        settings.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]).chain(workload)
+    {
         text.push_str(&format!("{}:{part};", part.len()));
     }
     xxhash_rust::xxh3::xxh3_64(text.as_bytes())
 }
 
-/// Identity of a configuration: the hash of its own settings, so that it survives changes elsewhere in the plan.
+/// Identity of a configuration: the hash of its own settings, so that it survives changes elsewhere
+/// in the plan.
 #[must_use]
 pub fn configuration_id(settings: &BTreeMap<String, String>) -> String {
     format!("{:012x}", hash(settings, None) >> 16)

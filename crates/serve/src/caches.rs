@@ -32,10 +32,15 @@ pub(crate) fn resize(
         None => only_in_memory(server, caches)?,
     };
     let Some(cache) = caches.get(number) else {
-        let text = format!("{server}: there is no cache {number}; they are numbered from 0 (`raidloom cache status {server}`)");
+        let text = format!(
+            "{server}: there is no cache {number}; they are numbered from 0 (`raidloom cache \
+            status {server}`)"
+        );
         return Err(if caches.is_empty() { none(server) } else { Error::usage(text) });
     };
-    upkeep.resize_cache(number, size_bytes).map_err(|error| Error::from(error).at(format!("{server}: cache {number}")))?;
+    upkeep
+        .resize_cache(number, size_bytes)
+        .map_err(|error| Error::from(error).at(format!("{server}: cache {number}")))?;
     let size_bytes = cache.status().map_or(size_bytes, |status| status.size_bytes);
     Ok(json!({ "cache": number, "size_bytes": size_bytes }))
 }
@@ -46,7 +51,8 @@ fn only_in_memory(server: &str, caches: &[CacheHandle]) -> Result<usize, Error> 
     match (numbers.next(), numbers.next()) {
         (Some(number), None) => Ok(number),
         (Some(_), Some(_)) => Err(Error::usage(format!(
-            "{server}: it has several caches in memory; --cache says which (`raidloom cache status {server}` numbers them)"
+            "{server}: it has several caches in memory; --cache says which (`raidloom cache status \
+            {server}` numbers them)"
         ))),
         // The only one there is says itself why it cannot.
         (None, _) if !caches.is_empty() => Ok(0),

@@ -14,7 +14,8 @@ use crate::protocol::{Answer, Command, Request, VERSION};
 use crate::runtime::{Entry, Runtime, SOCKET};
 use crate::status::Status;
 
-/// How long a server that has hung up may take to be gone: what it has in memory is given back first.
+/// How long a server that has hung up may take to be gone: what it has in memory is given back
+/// first.
 const END_TIME: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 
 /// A connection to the server of one array.
@@ -35,7 +36,10 @@ impl Client {
             Some(Entry { process: Some(process), .. }) => Process::of(process),
             Some(Entry { process: None, .. }) => return Err(has_died(name)),
             None => {
-                return Err(Error::usage(format!("{name}: no array of this name is running; `raidloom array list` names those that are")));
+                return Err(Error::usage(format!(
+                    "{name}: no array of this name is running; `raidloom array list` names those \
+                    that are"
+                )));
             }
         };
         let path = runtime.folder_of(name)?.join(SOCKET);
@@ -51,11 +55,13 @@ impl Client {
     /// # Errors
     /// What the server says, or that it has died. Then nothing of its process is left.
     pub fn ask(&mut self, command: Command) -> Result<serde_json::Value, Error> {
-        let mut line = serde_json::to_vec(&Request { version: VERSION, request: command }).expect("a request is plain data");
+        let mut line = serde_json::to_vec(&Request { version: VERSION, request: command })
+            .expect("a request is plain data");
         line.push(b'\n');
         let mut answer = String::new();
         let said = self.stream.get_mut().write_all(&line);
-        // Also where nothing could be said: a server that will not listen says why before it hangs up.
+        // Also where nothing could be said: a server that will not listen says why before it hangs
+        // up.
         let heard = self.stream.read_line(&mut answer);
         if !answer.ends_with('\n') {
             // It may have been killed, and its sockets are closed before its process has ended.
@@ -63,14 +69,22 @@ impl Client {
                 return Err(has_died(&self.name));
             }
             return Err(match said.and(heard) {
-                Ok(_) => Error::failed(format!("{}: its server has hung up without an answer", self.name)),
-                Err(error) => Error::from_io(format_args!("{}: talking to its server", self.name), &error),
+                Ok(_) => Error::failed(format!(
+                    "{}: its server has hung up without an answer",
+                    self.name
+                )),
+                Err(error) => {
+                    Error::from_io(format_args!("{}: talking to its server", self.name), &error)
+                }
             });
         }
         match serde_json::from_str(&answer) {
             Ok(Answer::Done(value)) => Ok(value),
             Ok(Answer::Refused(refusal)) => Err(refusal.into()),
-            Err(error) => Err(Error::failed(format!("{}: its server's answer cannot be read: {error}", self.name))),
+            Err(error) => Err(Error::failed(format!(
+                "{}: its server's answer cannot be read: {error}",
+                self.name
+            ))),
         }
     }
 
@@ -80,7 +94,9 @@ impl Client {
     /// As [`Client::ask`].
     pub fn status(&mut self) -> Result<Status, Error> {
         let value = self.ask(Command::Status)?;
-        serde_json::from_value(value).map_err(|error| Error::failed(format!("{}: its status cannot be read: {error}", self.name)))
+        serde_json::from_value(value).map_err(|error| {
+            Error::failed(format!("{}: its status cannot be read: {error}", self.name))
+        })
     }
 
     /// Ends the server, and waits until it has ended. Says what could not be done in order.
@@ -90,13 +106,16 @@ impl Client {
     pub fn stop(mut self) -> Result<Vec<String>, Error> {
         let answer = self.ask(Command::Stop)?;
         let problems = answer["problems"].as_array().into_iter().flatten();
-        let mut problems: Vec<String> = problems.filter_map(|problem| problem.as_str().map(str::to_owned)).collect();
-        // The kernel closes the connection while the process still holds its members, so its end alone says too little.
+        let mut problems: Vec<String> =
+            problems.filter_map(|problem| problem.as_str().map(str::to_owned)).collect();
+        // The kernel closes the connection while the process still holds its members, so its end
+        // alone says too little.
         let patience = Duration::from_secs(END_TIME.tv_sec.unsigned_abs());
         let _ = self.stream.get_ref().set_read_timeout(Some(patience));
         let _ = self.stream.read_to_end(&mut Vec::new());
         if self.process.0.is_some() && !self.process.ends(Some(&END_TIME)) {
-            let text = "its process has not ended, for a device does not give its requests back; it holds the members until then";
+            let text = "its process has not ended, for a device does not give its requests back; \
+                it holds the members until then";
             problems.push(format!("{}: {text}", self.name));
         }
         Ok(problems)
@@ -104,7 +123,8 @@ impl Client {
 }
 
 fn has_died(name: &str) -> Error {
-    let advice = format!("`raidloom array stop {name}` cleans up, `raidloom array start` starts it again");
+    let advice =
+        format!("`raidloom array stop {name}` cleans up, `raidloom array start` starts it again");
     Error::failed(format!("{name}: its server has died; {advice}"))
 }
 
@@ -114,7 +134,10 @@ struct Process(Option<OwnedFd>);
 
 impl Process {
     fn of(number: u32) -> Process {
-        Process(Pid::from_raw(number.cast_signed()).and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok()))
+        Process(
+            Pid::from_raw(number.cast_signed())
+                .and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok()),
+        )
     }
 
     /// Waits for its end, at most for `patience`; whether it has ended.

@@ -31,7 +31,9 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, Error> {
         listener.set_nonblocking(true)?;
         Ok(listener)
     };
-    listen().map_err(|error: io::Error| Error::from_io(format_args!("making the control socket {}", path.display()), &error))
+    listen().map_err(|error: io::Error| {
+        Error::from_io(format_args!("making the control socket {}", path.display()), &error)
+    })
 }
 
 /// Answers one connection on a thread of its own.
@@ -49,9 +51,14 @@ pub(crate) fn answer(server: &Arc<Server>, stream: UnixStream) {
         return;
     }
     if others >= MAX_CONNECTIONS {
-        let text = format!("{}: it is talking to {MAX_CONNECTIONS} others already; try again later", server.name());
+        let text = format!(
+            "{}: it is talking to {MAX_CONNECTIONS} others already; try again later",
+            server.name()
+        );
         // A new socket has room for a line, and nobody is waited for.
-        let _ = stream.set_nonblocking(true).and_then(|()| say(&stream, &Answer::Refused(Refusal { text, exit_code: 1 })));
+        let _ = stream
+            .set_nonblocking(true)
+            .and_then(|()| say(&stream, &Answer::Refused(Refusal { text, exit_code: 1 })));
         return;
     }
     let server = Arc::clone(server);
@@ -60,13 +67,15 @@ pub(crate) fn answer(server: &Arc<Server>, stream: UnixStream) {
         // A peer that goes away in the middle has nobody to be told.
         let _ = converse(&server, stream);
     };
-    // A machine that cannot start a thread has worse to worry about; the peer sees the connection close.
+    // A machine that cannot start a thread has worse to worry about; the peer sees the connection
+    // close.
     let _ = thread::Builder::new().name("control".to_owned()).spawn(converse);
 }
 
 /// Whether the other end is the user who runs the server, or root.
 fn is_owner(stream: &UnixStream) -> bool {
-    rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid.is_root() || peer.uid == rustix::process::geteuid())
+    rustix::net::sockopt::socket_peercred(stream)
+        .is_ok_and(|peer| peer.uid.is_root() || peer.uid == rustix::process::geteuid())
 }
 
 fn converse(server: &Arc<Server>, stream: UnixStream) -> io::Result<()> {
@@ -91,7 +100,8 @@ fn converse(server: &Arc<Server>, stream: UnixStream) -> io::Result<()> {
         };
         say(&stream, &answer)?;
         if ends {
-            // The connection is closed by the end of the process: that is what the other side waits for.
+            // The connection is closed by the end of the process: that is what the other side waits
+            // for.
             std::mem::forget(stream);
             server.end();
             return Ok(());
@@ -109,12 +119,17 @@ fn read(line: &[u8]) -> Result<Command, String> {
     if line.last() != Some(&b'\n') {
         return Err(format!("a request is one line of at most {MAX_LINE_BYTES} bytes"));
     }
-    let value: serde_json::Value = serde_json::from_slice(line).map_err(|error| format!("the request is not JSON: {error}"))?;
+    let value: serde_json::Value = serde_json::from_slice(line)
+        .map_err(|error| format!("the request is not JSON: {error}"))?;
     let version = value.get("version").and_then(serde_json::Value::as_u64);
     if version != Some(u64::from(VERSION)) {
-        return Err(format!("the request is not of version {VERSION}; server and command have to be of one release"));
+        return Err(format!(
+            "the request is not of version {VERSION}; server and command have to be of one release"
+        ));
     }
-    serde_json::from_value::<Request>(value).map(|request| request.request).map_err(|error| format!("the request makes no sense: {error}"))
+    serde_json::from_value::<Request>(value)
+        .map(|request| request.request)
+        .map_err(|error| format!("the request makes no sense: {error}"))
 }
 
 #[cfg(test)]

@@ -37,8 +37,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Roster {
     /// Of a stack that was opened through `guard`.
-    pub(crate) fn new(running: Vec<Running>, leaves: Vec<Member>, device: &Arc<dyn Device>, guard: Guard) -> Roster {
-        Roster { running, leaves: Mutex::new(leaves), device: Arc::clone(device), guard, more_guards: Mutex::default() }
+    pub(crate) fn new(
+        running: Vec<Running>,
+        leaves: Vec<Member>,
+        device: &Arc<dyn Device>,
+        guard: Guard,
+    ) -> Roster {
+        Roster {
+            running,
+            leaves: Mutex::new(leaves),
+            device: Arc::clone(device),
+            guard,
+            more_guards: Mutex::default(),
+        }
     }
 
     /// The arrays, those below before those above.
@@ -53,23 +64,39 @@ impl Roster {
 
     /// The array of this name; without one, the only one there is.
     fn array(&self, name: Option<&str>) -> Result<usize, Error> {
-        let names = || self.running.iter().map(|running| running.assembly().name.clone()).collect::<Vec<_>>().join(", ");
+        let names = || {
+            self.running
+                .iter()
+                .map(|running| running.assembly().name.clone())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         match (name, &self.running[..]) {
-            (_, []) => {
-                Err(Error::usage("no array in this stack keeps metadata, so that nobody would know tomorrow who was a member today"))
-            }
+            (_, []) => Err(Error::usage(
+                "no array in this stack keeps metadata, so that nobody would know tomorrow who was \
+                a member today",
+            )),
             (None, [_]) => Ok(0),
-            (None, _) => Err(Error::usage(format!("there are several arrays in this stack: {}; --array names one", names()))),
+            (None, _) => Err(Error::usage(format!(
+                "there are several arrays in this stack: {}; --array names one",
+                names()
+            ))),
             (Some(name), running) => {
                 let found = running.iter().position(|running| running.assembly().name == name);
-                found.ok_or_else(|| Error::usage(format!("{name}: no such array in this stack; there are {}", names())))
+                found.ok_or_else(|| {
+                    Error::usage(format!(
+                        "{name}: no such array in this stack; there are {}",
+                        names()
+                    ))
+                })
             }
         }
     }
 
     /// Does what a request asks for of an array's members.
     pub(crate) fn carry_out(&self, upkeep: &Upkeep, command: Command) -> Result<Value, Error> {
-        let note = |array: usize, text: String| upkeep.note(&self.running[array].assembly().name, text);
+        let note =
+            |array: usize, text: String| upkeep.note(&self.running[array].assembly().name, text);
         match command {
             Command::Fail { array, member } => {
                 let array = self.array(array.as_deref())?;
@@ -100,9 +127,12 @@ impl Roster {
             }
             Command::Speed { array, least_bytes_per_second, most_bytes_per_second } => {
                 let array = self.array(array.as_deref())?;
-                let limits = upkeep.set_speed(array, least_bytes_per_second, most_bytes_per_second)?;
+                let limits =
+                    upkeep.set_speed(array, least_bytes_per_second, most_bytes_per_second)?;
                 let Limits { least_bytes_per_second, most_bytes_per_second, .. } = limits;
-                return Ok(json!({ "least_bytes_per_second": least_bytes_per_second, "most_bytes_per_second": most_bytes_per_second }));
+                return Ok(
+                    json!({ "least_bytes_per_second": least_bytes_per_second, "most_bytes_per_second": most_bytes_per_second }),
+                );
             }
             Command::Wait { array } => return Ok(waited(upkeep, self.array(array.as_deref())?)),
             Command::Status
@@ -115,14 +145,18 @@ impl Roster {
         Ok(Value::Null)
     }
 
-    /// Who was a member and whose place is still empty gets it back; everybody else becomes a spare, which takes the place of
-    /// the next member that is missing. What was done, in one line.
+    /// Who was a member and whose place is still empty gets it back; everybody else becomes a
+    /// spare, which takes the place of the next member that is missing. What was done, in one line.
     fn add(&self, running: &Running, device: &str, consent: GivenConsent) -> Result<String, Error> {
         let newcomer = self.open(running, device, consent)?;
         let done = match running.empty_slot_of(&newcomer.device, &newcomer.reactor)? {
             Some(member) => newcomer.seat(running, member)?,
             None => {
-                let new_device = running.make_spare(&newcomer.device, newcomer.device_uuid, &newcomer.reactor)?;
+                let new_device = running.make_spare(
+                    &newcomer.device,
+                    newcomer.device_uuid,
+                    &newcomer.reactor,
+                )?;
                 running.control().add(new_device)?;
                 format!("{device} was added")
             }
@@ -132,18 +166,32 @@ impl Roster {
     }
 
     /// A member that serves is copied; a place without one is rebuilt. What was done, in one line.
-    fn replace(&self, running: &Running, member: usize, device: &str, consent: GivenConsent) -> Result<String, Error> {
+    fn replace(
+        &self,
+        running: &Running,
+        member: usize,
+        device: &str,
+        consent: GivenConsent,
+    ) -> Result<String, Error> {
         let control = running.control();
         let snapshot = control.snapshot();
         let Some(condition) = snapshot.members.get(member) else {
-            return Err(Error::usage(format!("member {member}: the array has slots 0 to {}", snapshot.members.len() - 1)));
+            return Err(Error::usage(format!(
+                "member {member}: the array has slots 0 to {}",
+                snapshot.members.len() - 1
+            )));
         };
-        if matches!(condition, MemberState::Recovering { .. }) || snapshot.replaced.contains(&member) {
-            return Err(Error::refused(format!("member {member} is being rebuilt or replaced already; wait for the end of that")));
+        if matches!(condition, MemberState::Recovering { .. })
+            || snapshot.replaced.contains(&member)
+        {
+            return Err(Error::refused(format!(
+                "member {member} is being rebuilt or replaced already; wait for the end of that"
+            )));
         }
         let newcomer = self.open(running, device, consent)?;
         let done = if *condition == MemberState::InSync {
-            let new_device = running.make_spare(&newcomer.device, newcomer.device_uuid, &newcomer.reactor)?;
+            let new_device =
+                running.make_spare(&newcomer.device, newcomer.device_uuid, &newcomer.reactor)?;
             control.replace(member, new_device)?;
             format!("member {member} is given to {device}")
         } else {
@@ -157,33 +205,58 @@ impl Roster {
     }
 
     /// Opens a device that is to become a member.
-    fn open(&self, running: &Running, text: &str, consent: GivenConsent) -> Result<Newcomer, Error> {
+    fn open(
+        &self,
+        running: &Running,
+        text: &str,
+        consent: GivenConsent,
+    ) -> Result<Newcomer, Error> {
         let node = stack::parse(text).map_err(block::Error::from)?;
         let files = files_of(&node);
-        if let Some((file, place)) = self.failed().into_iter().find(|(file, _)| files.contains(file)) {
+        if let Some((file, place)) =
+            self.failed().into_iter().find(|(file, _)| files.contains(file))
+        {
             let advice = format!("`raidloom array remove` takes it out of place {place} first");
             return Err(Error::refused(format!("{}: it has failed; {advice}", file.display())));
         }
         let taken = self.taken();
         if let Some(file) = files.iter().find(|file| taken.contains(file)) {
-            return Err(Error::refused(format!("{}: it is a member or a spare already", file.display())));
+            return Err(Error::refused(format!(
+                "{}: it is a member or a spare already",
+                file.display()
+            )));
         }
         // What was a member of this very array may be one again without more words.
         let set_uuid = running.assembly().set_uuid;
         let peek = Guard::new(Consent::default());
         let was_member = |file: &PathBuf| {
-            mdtools::examine(&peek, file).is_ok_and(|examined| examined.found.iter().any(|found| found.superblock.set_uuid == set_uuid))
+            mdtools::examine(&peek, file).is_ok_and(|examined| {
+                examined.found.iter().any(|found| found.superblock.set_uuid == set_uuid)
+            })
         };
         let returns = !files.is_empty() && files.iter().all(was_member);
         let own = (!returns).then(|| Guard::new(consent.into()));
-        let context =
-            BuildContext { files: own.as_ref().unwrap_or(&self.guard), seed: 0, read_only: false, create_bytes: None, emulate: false };
+        let context = BuildContext {
+            files: own.as_ref().unwrap_or(&self.guard),
+            seed: 0,
+            read_only: false,
+            create_bytes: None,
+            emulate: false,
+        };
         let stack = stack::build(&node, &context)?;
         own.as_ref().map_or(Ok(()), Guard::refuse_stray_consent)?;
-        let reactor = Reactor::wall().map_err(|error| Error::from_io("a reactor for a new member", &error))?;
+        let reactor = Reactor::wall()
+            .map_err(|error| Error::from_io("a reactor for a new member", &error))?;
         let mut device_uuid = [0; 16];
         Random::new().fill(&mut device_uuid);
-        Ok(Newcomer { text: text.to_owned(), device: stack.device, leaves: stack.members, device_uuid, reactor, guard: own })
+        Ok(Newcomer {
+            text: text.to_owned(),
+            device: stack.device,
+            leaves: stack.members,
+            device_uuid,
+            reactor,
+            guard: own,
+        })
     }
 
     /// Shows the leaves of who has become a member. One that was there before begins to count anew.
@@ -199,7 +272,9 @@ impl Roster {
         let mut failed = Vec::new();
         for running in &self.running {
             let Snapshot { names, members, .. } = running.control().snapshot();
-            for (place, name) in names.iter().enumerate().filter(|(place, _)| members[*place] == MemberState::Faulty) {
+            for (place, name) in
+                names.iter().enumerate().filter(|(place, _)| members[*place] == MemberState::Faulty)
+            {
                 failed.extend(files_named(name).into_iter().map(|file| (file, place)));
             }
         }
@@ -212,7 +287,8 @@ impl Roster {
         lock(&self.more_guards).iter().for_each(Guard::let_go);
     }
 
-    /// The files that are in the stack now: members, spares, and those that members are being copied to.
+    /// The files that are in the stack now: members, spares, and those that members are being
+    /// copied to.
     pub(crate) fn taken(&self) -> Vec<PathBuf> {
         let mut taken = files_of(&self.device.describe());
         for running in &self.running {
@@ -238,12 +314,16 @@ struct Newcomer {
 impl Newcomer {
     /// Gives it an empty place. What was done, in one line.
     fn seat(&self, running: &Running, member: usize) -> Result<String, Error> {
-        let owed = running.add_to_slot(member, &self.device, self.device_uuid, &self.reactor)?.bytes();
+        let owed =
+            running.add_to_slot(member, &self.device, self.device_uuid, &self.reactor)?.bytes();
         let all = running.control().member_bytes();
         let text = &self.text;
         Ok(if owed < all {
             let (owed, all) = (block::size_text(owed), block::size_text(all));
-            format!("{text} is back as member {member}: by the bitmap it has missed {owed} of {all} at most")
+            format!(
+                "{text} is back as member {member}: by the bitmap it has missed {owed} of {all} at \
+                most"
+            )
         } else {
             format!("{text} was added as member {member}")
         })
@@ -275,6 +355,11 @@ fn files_of(node: &Node) -> Vec<PathBuf> {
 
 impl From<GivenConsent> for Consent {
     fn from(given: GivenConsent) -> Consent {
-        Consent { erase_serials: given.erase, erase_signature: given.erase_signature, devices: given.allow_device, ..Consent::default() }
+        Consent {
+            erase_serials: given.erase,
+            erase_signature: given.erase_signature,
+            devices: given.allow_device,
+            ..Consent::default()
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! As what a stack appears: a file, a block device over it, NBD. Made in this order, taken away in the reverse one.
+//! As what a stack appears: a file, a block device over it, NBD. Made in this order, taken away in
+//! the reverse one.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -48,8 +49,10 @@ impl Exports {
         if settings.attach != Attach::No {
             exports.attach(claim, settings, device, journal, notes)?;
         }
-        // What is not to be seen on this machine is served all the same: to whoever may enter the server's folder.
-        let default = if settings.attach == Attach::No { vec![UNIX.to_owned()] } else { Vec::new() };
+        // What is not to be seen on this machine is served all the same: to whoever may enter the
+        // server's folder.
+        let default =
+            if settings.attach == Attach::No { vec![UNIX.to_owned()] } else { Vec::new() };
         let addresses = if settings.nbd.is_empty() { &default } else { &settings.nbd };
         if !addresses.is_empty() {
             exports.nbd = Some(serve_nbd(claim, settings, device, &exports.gate, addresses)?);
@@ -66,7 +69,8 @@ impl Exports {
         notes: &mut Vec<String>,
     ) -> Result<(), Error> {
         let path = claim.folder().join(DISK);
-        let placeholder = File::create_new(&path).map_err(|error| Error::from_io(path.display(), &error))?;
+        let placeholder =
+            File::create_new(&path).map_err(|error| Error::from_io(path.display(), &error))?;
         journal.note_file(&path, &placeholder)?;
         drop(placeholder);
         let path = path.canonicalize().map_err(|error| Error::from_io(path.display(), &error))?;
@@ -84,16 +88,21 @@ impl Exports {
         }
         journal.note_loop(&path)?;
         let info = device.info();
-        let made = match LoopDevice::attach(&path, info.block_bytes, settings.read_only || info.read_only) {
-            Ok(made) => made,
-            Err(error) => {
-                notes.push(format!("it is attached as a file only: {error}"));
-                return Ok(());
-            }
-        };
+        let made =
+            match LoopDevice::attach(&path, info.block_bytes, settings.read_only || info.read_only)
+            {
+                Ok(made) => made,
+                Err(error) => {
+                    notes.push(format!("it is attached as a file only: {error}"));
+                    return Ok(());
+                }
+            };
         journal.note_loop_device(&path, made.path())?;
         if !made.is_direct() {
-            notes.push(format!("{}: the kernel caches its blocks a second time, for it refuses direct I/O", made.path().display()));
+            notes.push(format!(
+                "{}: the kernel caches its blocks a second time, for it refuses direct I/O",
+                made.path().display()
+            ));
         }
         tell_kernel(made.path(), info.rotational);
         self.block_device = Some(made);
@@ -103,7 +112,10 @@ impl Exports {
     /// As what it appears on this machine.
     pub(crate) fn attached(&self) -> Option<Attached> {
         let file = self.file.as_ref()?.path().to_owned();
-        Some(Attached { file, block_device: self.block_device.as_ref().map(|device| device.path().to_owned()) })
+        Some(Attached {
+            file,
+            block_device: self.block_device.as_ref().map(|device| device.path().to_owned()),
+        })
     }
 
     /// Addresses of the export `name`.
@@ -118,14 +130,21 @@ impl Exports {
 
     /// What has gone wrong with what is served.
     pub(crate) fn troubles(&self) -> Vec<String> {
-        let file = self.file.as_ref().and_then(FuseFile::failure).map(|error| format!("the file is not served any more: {error}"));
+        let file = self
+            .file
+            .as_ref()
+            .and_then(FuseFile::failure)
+            .map(|error| format!("the file is not served any more: {error}"));
         let nbd = self.nbd.as_ref().map(nbd::Server::status);
-        let nbd = nbd.and_then(|status| status.trouble.or_else(|| status.exports.into_iter().find_map(|export| export.trouble)));
+        let nbd = nbd.and_then(|status| {
+            status.trouble.or_else(|| status.exports.into_iter().find_map(|export| export.trouble))
+        });
         file.into_iter().chain(nbd.map(|text| format!("NBD: {text}"))).collect()
     }
 
-    /// Takes everything away, unless it is in use on this machine. NBD clients are sent home last of all. Programs that
-    /// look at every drive that changes (udev, file managers) have it open for a moment, so that this is tried for a while.
+    /// Takes everything away, unless it is in use on this machine. NBD clients are sent home last
+    /// of all. Programs that look at every drive that changes (udev, file managers) have it open
+    /// for a moment, so that this is tried for a while.
     ///
     /// # Errors
     /// What is in use; it and what it stands on stay.
@@ -158,7 +177,9 @@ fn serve_nbd(
     let socket = claim.folder().join(NBD);
     let address = |text: &String| match text.as_str() {
         UNIX => Ok(nbd::Address::Unix(socket.clone())),
-        text => text.parse().map_err(|error: String| Error::usage(format!("--nbd {error}, or {UNIX} for a socket in the server's folder"))),
+        text => text.parse().map_err(|error: String| {
+            Error::usage(format!("--nbd {error}, or {UNIX} for a socket in the server's folder"))
+        }),
     };
     let addresses = addresses.iter().map(address).collect::<Result<Vec<_>, Error>>()?;
     let tls = settings.tls.as_ref().map(|tls| nbd::Tls {
@@ -180,10 +201,13 @@ fn serve_nbd(
 
 /// Tells the kernel whether the disk seeks. Without the right to it, the kernel only knows less.
 ///
-/// It is not told that a drive of quick removal needs no flushes, although it could be: the kernel keeps that for the next
-/// user of the loop device, who may need them.
+/// It is not told that a drive of quick removal needs no flushes, although it could be: the kernel
+/// keeps that for the next user of the loop device, who may need them.
 fn tell_kernel(device: &Path, rotational: bool) {
     if let Some(name) = device.file_name() {
-        let _ = fs::write(Path::new("/sys/block").join(name).join("queue/rotational"), if rotational { "1" } else { "0" });
+        let _ = fs::write(
+            Path::new("/sys/block").join(name).join("queue/rotational"),
+            if rotational { "1" } else { "0" },
+        );
     }
 }

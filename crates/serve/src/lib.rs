@@ -9,8 +9,9 @@
 //!                                      └─ upkeep of its arrays    cleanup.jsonl  what has to be undone
 //! ```
 //!
-//! Whatever a server makes outside its own process stands in its journal before it is made. A server that is killed leaves
-//! the journal behind, and the next `start` or `stop` undoes what stands in it.
+//! Whatever a server makes outside its own process stands in its journal before it is made. A
+//! server that is killed leaves the journal behind, and the next `start` or `stop` undoes what
+//! stands in it.
 
 mod caches;
 mod client;

@@ -1,4 +1,5 @@
-//! A word to the service manager, as systemd has it for `Type=notify`: one datagram to the socket that `NOTIFY_SOCKET` names.
+//! A word to the service manager, as systemd has it for `Type=notify`: one datagram to the socket
+//! that `NOTIFY_SOCKET` names.
 
 use std::env;
 use std::ffi::OsStr;
@@ -7,7 +8,8 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Tells the service manager, if there is one. `state` is one `NAME=VALUE` a line: `READY=1`, `STATUS=…`, `STOPPING=1`.
+/// Tells the service manager, if there is one. `state` is one `NAME=VALUE` a line: `READY=1`,
+/// `STATUS=…`, `STOPPING=1`.
 ///
 /// # Errors
 /// When there is one and it cannot be told.
@@ -34,8 +36,12 @@ mod tests {
         let path = folder.path().join("notify");
         let abstract_name = format!("raidloom-test-{}", std::process::id());
         let named = UnixDatagram::bind(&path).unwrap();
-        let nameless = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&abstract_name).unwrap()).unwrap();
-        for (socket, address) in [(named, path.into_os_string()), (nameless, format!("@{abstract_name}").into())] {
+        let nameless =
+            UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&abstract_name).unwrap())
+                .unwrap();
+        for (socket, address) in
+            [(named, path.into_os_string()), (nameless, format!("@{abstract_name}").into())]
+        {
             send(&address, "READY=1\nSTATUS=tank").unwrap();
             let mut said = [0; 64];
             let length = socket.recv(&mut said).unwrap();

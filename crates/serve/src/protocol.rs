@@ -1,4 +1,5 @@
-//! What passes over a control socket: one JSON object a line, one answer to each request. `docs/serving.md` shows them.
+//! What passes over a control socket: one JSON object a line, one answer to each request.
+//! `docs/serving.md` shows them.
 
 use std::path::PathBuf;
 
@@ -25,7 +26,8 @@ pub enum Command {
     Status,
     /// End, unless something is mounted from it.
     Stop,
-    /// Mount the file system on it, whichever that is, or of a kind, which is made first where there is nothing.
+    /// Mount the file system on it, whichever that is, or of a kind, which is made first where
+    /// there is nothing.
     Mount {
         /// Where; an absolute path.
         point: PathBuf,
@@ -176,26 +178,51 @@ mod tests {
 
     #[test]
     fn requests_read_as_the_documentation_shows_them() {
-        let read = |text: &str| serde_json::from_str::<Request>(text).map(|request| request.request);
+        let read =
+            |text: &str| serde_json::from_str::<Request>(text).map(|request| request.request);
         assert_eq!(read(r#"{"version": 1, "request": "status"}"#).unwrap(), Command::Status);
-        assert_eq!(read(r#"{"version": 1, "request": {"fail": {"member": 2}}}"#).unwrap(), Command::Fail { array: None, member: 2 });
+        assert_eq!(
+            read(r#"{"version": 1, "request": {"fail": {"member": 2}}}"#).unwrap(),
+            Command::Fail { array: None, member: 2 }
+        );
         let scrub = read(r#"{"version": 1, "request": {"scrub": {"action": "check"}}}"#).unwrap();
         assert_eq!(scrub, Command::Scrub { array: None, action: ScrubAction::Check });
-        let speed = Command::Speed { array: None, least_bytes_per_second: None, most_bytes_per_second: Some(1 << 20) };
-        assert_eq!(read(r#"{"version": 1, "request": {"speed": {"most_bytes_per_second": 1048576}}}"#).unwrap(), speed);
-        assert!(read(r#"{"version": 1, "request": {"fail": {"member": 2, "force": true}}}"#).is_err(), "unknown fields are refused");
-        assert_eq!(read(r#"{"version": 1, "request": "flush_caches"}"#).unwrap(), Command::FlushCaches);
-        let resize = read(r#"{"version": 1, "request": {"resize_cache": {"size_bytes": 4096}}}"#).unwrap();
+        let speed = Command::Speed {
+            array: None,
+            least_bytes_per_second: None,
+            most_bytes_per_second: Some(1 << 20),
+        };
+        assert_eq!(
+            read(r#"{"version": 1, "request": {"speed": {"most_bytes_per_second": 1048576}}}"#)
+                .unwrap(),
+            speed
+        );
+        assert!(
+            read(r#"{"version": 1, "request": {"fail": {"member": 2, "force": true}}}"#).is_err(),
+            "unknown fields are refused"
+        );
+        assert_eq!(
+            read(r#"{"version": 1, "request": "flush_caches"}"#).unwrap(),
+            Command::FlushCaches
+        );
+        let resize =
+            read(r#"{"version": 1, "request": {"resize_cache": {"size_bytes": 4096}}}"#).unwrap();
         assert_eq!(resize, Command::ResizeCache { cache: None, size_bytes: 4096 });
         assert!(read(r#"{"version": 1, "request": "explode"}"#).is_err());
     }
 
     #[test]
     fn a_refusal_ends_the_command_as_the_error_would() {
-        for error in [host::Error::usage("a"), host::Error::refused("b"), host::Error::failed("c")] {
-            let back =
-                host::Error::from(Refusal::from(host::Error::from(Refusal { text: error.to_string(), exit_code: error.exit_code() })));
-            assert_eq!((back.exit_code(), back.to_string()), (error.exit_code(), error.to_string()));
+        for error in [host::Error::usage("a"), host::Error::refused("b"), host::Error::failed("c")]
+        {
+            let back = host::Error::from(Refusal::from(host::Error::from(Refusal {
+                text: error.to_string(),
+                exit_code: error.exit_code(),
+            })));
+            assert_eq!(
+                (back.exit_code(), back.to_string()),
+                (error.exit_code(), error.to_string())
+            );
         }
     }
 }

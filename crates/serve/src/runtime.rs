@@ -47,13 +47,17 @@ pub struct Claim {
 }
 
 impl Runtime {
-    /// The user's folder: `RAIDLOOM_RUNTIME_DIR`, for root `/run/raidloom`, else below `XDG_RUNTIME_DIR`, and where that is not
-    /// set or somebody else's (after `su`), one of the user's own below the folder for temporary files.
+    /// The user's folder: `RAIDLOOM_RUNTIME_DIR`, for root `/run/raidloom`, else below
+    /// `XDG_RUNTIME_DIR`, and where that is not set or somebody else's (after `su`), one of the
+    /// user's own below the folder for temporary files.
     ///
     /// # Errors
     /// When that last one is there already and somebody else's, or somebody else may enter it.
     pub fn find() -> Result<Runtime, Error> {
-        let runtime = Runtime::choose(|name| env::var_os(name).map(PathBuf::from), rustix::process::geteuid().as_raw());
+        let runtime = Runtime::choose(
+            |name| env::var_os(name).map(PathBuf::from),
+            rustix::process::geteuid().as_raw(),
+        );
         if runtime.shared_parent && fs::symlink_metadata(&runtime.folder).is_ok() {
             runtime.check()?;
         }
@@ -67,11 +71,16 @@ impl Runtime {
         if user == 0 {
             return Runtime::at(PathBuf::from("/run/raidloom"));
         }
-        let is_own = |folder: &PathBuf| folder.is_absolute() && fs::metadata(folder).is_ok_and(|data| data.is_dir() && data.uid() == user);
+        let is_own = |folder: &PathBuf| {
+            folder.is_absolute()
+                && fs::metadata(folder).is_ok_and(|data| data.is_dir() && data.uid() == user)
+        };
         if let Some(folder) = variable("XDG_RUNTIME_DIR").filter(is_own) {
             return Runtime::at(folder.join("raidloom"));
         }
-        let temporary = variable("TMPDIR").filter(|folder| folder.is_absolute()).unwrap_or_else(|| PathBuf::from("/tmp"));
+        let temporary = variable("TMPDIR")
+            .filter(|folder| folder.is_absolute())
+            .unwrap_or_else(|| PathBuf::from("/tmp"));
         Runtime { folder: temporary.join(format!("raidloom-{user}")), shared_parent: true }
     }
 
@@ -81,14 +90,26 @@ impl Runtime {
         Runtime { folder, shared_parent: false }
     }
 
-    /// Makes the folder unless it is there. Nobody else may look into it: control sockets stand there.
+    /// Makes the folder unless it is there. Nobody else may look into it: control sockets stand
+    /// there.
     fn make(&self) -> Result<(), Error> {
-        let failed = |error: io::Error| Error::from_io(format_args!("making the runtime folder {}", self.folder.display()), &error);
+        let failed = |error: io::Error| {
+            Error::from_io(
+                format_args!("making the runtime folder {}", self.folder.display()),
+                &error,
+            )
+        };
         if !self.shared_parent {
-            return DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed);
+            return DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&self.folder)
+                .map_err(failed);
         }
         match DirBuilder::new().mode(0o700).create(&self.folder) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(failed(error));
+            }
             _ => (),
         }
         self.check()
@@ -98,11 +119,13 @@ impl Runtime {
     fn check(&self) -> Result<(), Error> {
         check_own(&self.folder)?;
         let parent = self.folder.parent().unwrap_or(Path::new("/"));
-        let data = fs::metadata(parent).map_err(|error| Error::from_io(parent.display(), &error))?;
+        let data =
+            fs::metadata(parent).map_err(|error| Error::from_io(parent.display(), &error))?;
         let writable = data.mode() & 0o022 != 0 && data.mode() & 0o1000 == 0;
         if writable || ![0, rustix::process::geteuid().as_raw()].contains(&data.uid()) {
             return Err(Error::refused(format!(
-                "{}: others may rename what is in it, so arrays cannot keep their sockets there; RAIDLOOM_RUNTIME_DIR names another folder",
+                "{}: others may rename what is in it, so arrays cannot keep their sockets there; \
+                RAIDLOOM_RUNTIME_DIR names another folder",
                 parent.display()
             )));
         }
@@ -122,7 +145,8 @@ impl Runtime {
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut names: Vec<String> = folders.filter_map(|folder| folder.file_name().into_string().ok()).collect();
+        let mut names: Vec<String> =
+            folders.filter_map(|folder| folder.file_name().into_string().ok()).collect();
         names.sort();
         names.into_iter().filter_map(|name| self.entry(&name)).collect()
     }
@@ -135,7 +159,8 @@ impl Runtime {
         let process = match file.try_lock_shared() {
             // One that is about to end is as good as dead: whoever cleans up waits for its lock.
             Err(TryLockError::WouldBlock) => {
-                Some(fs::read_to_string(&path).ok()?.trim().parse().ok()?).filter(|process| facts::lives(*process))
+                Some(fs::read_to_string(&path).ok()?.trim().parse().ok()?)
+                    .filter(|process| facts::lives(*process))
             }
             _ => None,
         };
@@ -145,7 +170,10 @@ impl Runtime {
     /// The first of `array0`, `array1`, … that is not taken.
     #[must_use]
     pub fn free_name(&self) -> String {
-        (0_u64..).map(|number| format!("array{number}")).find(|name| self.entry(name).is_none()).expect("numbers do not end")
+        (0_u64..)
+            .map(|number| format!("array{number}"))
+            .find(|name| self.entry(name).is_none())
+            .expect("numbers do not end")
     }
 
     /// A new file for what a server will say that has no folder yet.
@@ -153,11 +181,19 @@ impl Runtime {
     /// # Errors
     /// When the folder cannot be made, or the file in it.
     pub fn new_log(&self) -> Result<(PathBuf, File), Error> {
-        let failed = |error: io::Error| Error::from_io(format_args!("making a log in {}", self.folder.display()), &error);
+        let failed = |error: io::Error| {
+            Error::from_io(format_args!("making a log in {}", self.folder.display()), &error)
+        };
         self.make()?;
         // A process has started one server at a time.
         let path = self.folder.join(format!(".log-{}", std::process::id()));
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path).map_err(failed)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
         Ok((path, file))
     }
 
@@ -167,7 +203,9 @@ impl Runtime {
     /// When a server of that name lives, or the folder cannot be made.
     pub fn claim(&self, name: &str) -> Result<Claim, Error> {
         let folder = self.folder_of(name)?;
-        let failed = |error: io::Error| Error::from_io(format_args!("making the runtime folder {}", folder.display()), &error);
+        let failed = |error: io::Error| {
+            Error::from_io(format_args!("making the runtime folder {}", folder.display()), &error)
+        };
         self.make()?;
         // Nobody else may look into it: the control socket stands there.
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
@@ -185,7 +223,8 @@ impl Runtime {
         Ok(Claim { name: name.to_owned(), folder, _lock: lock, notes })
     }
 
-    /// Undoes what dead servers have left behind, whatever their names. Says in words what was done.
+    /// Undoes what dead servers have left behind, whatever their names. Says in words what was
+    /// done.
     #[must_use]
     pub fn clean_up(&self) -> Vec<String> {
         let dead = self.entries().into_iter().filter(|entry| entry.process.is_none());
@@ -200,9 +239,16 @@ impl Runtime {
 
 /// A folder of the caller's own, no link to one, that nobody else may enter.
 fn check_own(folder: &Path) -> Result<(), Error> {
-    let data = fs::symlink_metadata(folder).map_err(|error| Error::from_io(folder.display(), &error))?;
-    if !data.is_dir() || data.uid() != rustix::process::geteuid().as_raw() || data.mode() & 0o077 != 0 {
-        return Err(Error::refused(format!("{}: it has to be a folder of yours that nobody else may enter", folder.display())));
+    let data =
+        fs::symlink_metadata(folder).map_err(|error| Error::from_io(folder.display(), &error))?;
+    if !data.is_dir()
+        || data.uid() != rustix::process::geteuid().as_raw()
+        || data.mode() & 0o077 != 0
+    {
+        return Err(Error::refused(format!(
+            "{}: it has to be a folder of yours that nobody else may enter",
+            folder.display()
+        )));
     }
     Ok(())
 }
@@ -234,7 +280,8 @@ impl Drop for Claim {
     }
 }
 
-/// How often a lock is tried whose holder is about to end, has ended, or only looks who holds it, and how long in between.
+/// How often a lock is tried whose holder is about to end, has ended, or only looks who holds it,
+/// and how long in between.
 const ATTEMPTS: u32 = 2000;
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -242,21 +289,33 @@ fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
     let failed = |error: io::Error| Error::from_io(path.display(), &error);
     let mut attempts = 0..ATTEMPTS;
     loop {
-        let lock = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path).map_err(failed)?;
+        let lock = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .map_err(failed)?;
         let locked = match lock.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         };
-        // The last holder may have removed the file before we had the lock; then it keeps nobody else out.
-        let same = fs::metadata(path).is_ok_and(|data| lock.metadata().is_ok_and(|own| own.ino() == data.ino()));
+        // The last holder may have removed the file before we had the lock; then it keeps nobody
+        // else out.
+        let same = fs::metadata(path)
+            .is_ok_and(|data| lock.metadata().is_ok_and(|own| own.ino() == data.ino()));
         if locked && same {
             return Ok(lock);
         }
         let holder = fs::read_to_string(path).unwrap_or_default();
         let lives = !locked && holder.trim().parse().is_ok_and(facts::lives);
         if lives || attempts.next().is_none() {
-            return Err(Error::refused(format!("{name}: it is running already, as process {}", holder.trim())));
+            return Err(Error::refused(format!(
+                "{name}: it is running already, as process {}",
+                holder.trim()
+            )));
         }
         thread::sleep(PAUSE);
     }
@@ -264,11 +323,17 @@ fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
 
 /// Names become folders, sockets and systemd units.
 pub(crate) fn check_name(name: &str) -> Result<(), Error> {
-    let letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':'));
-    if letters && !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.starts_with(['.', '-']) {
+    let letters = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':'));
+    if letters && !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.starts_with(['.', '-'])
+    {
         return Ok(());
     }
-    Err(Error::usage(format!("{name:?}: a running array's name has 1 to {MAX_NAME_BYTES} letters, digits, `-`, `_`, `.` or `:`")))
+    Err(Error::usage(format!(
+        "{name:?}: a running array's name has 1 to {MAX_NAME_BYTES} letters, digits, `-`, `_`, `.` \
+        or `:`"
+    )))
 }
 
 #[cfg(test)]
@@ -320,36 +385,56 @@ mod tests {
         let user = fs::metadata(own.path()).unwrap().uid();
         let (ours, other) = (if user == 0 { 1000 } else { user }, own.path().to_owned());
         let choose = |variables: &[(&str, &str)], user: u32| {
-            let value = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| PathBuf::from(value));
+            let value = |name: &str| {
+                variables
+                    .iter()
+                    .find(|(known, _)| *known == name)
+                    .map(|(_, value)| PathBuf::from(value))
+            };
             Runtime::choose(value, user)
         };
         let at = |variables: &[(&str, &str)], user: u32| choose(variables, user).folder;
         let other = other.to_str().unwrap();
-        assert_eq!(at(&[("RAIDLOOM_RUNTIME_DIR", "/a"), ("XDG_RUNTIME_DIR", other)], ours), Path::new("/a"));
+        assert_eq!(
+            at(&[("RAIDLOOM_RUNTIME_DIR", "/a"), ("XDG_RUNTIME_DIR", other)], ours),
+            Path::new("/a")
+        );
         assert_eq!(at(&[("XDG_RUNTIME_DIR", other)], 0), Path::new("/run/raidloom"));
         if user == ours {
             assert_eq!(at(&[("XDG_RUNTIME_DIR", other)], ours), own.path().join("raidloom"));
         }
         // Not set, of somebody else as `su` leaves it, empty, of the current folder, not there.
         let temporary = PathBuf::from(format!("/tmp/raidloom-{}", user + 1));
-        for variables in [&[][..], &[("XDG_RUNTIME_DIR", other)], &[("XDG_RUNTIME_DIR", "")], &[("XDG_RUNTIME_DIR", "."), ("TMPDIR", "t")]]
-        {
+        for variables in [
+            &[][..],
+            &[("XDG_RUNTIME_DIR", other)],
+            &[("XDG_RUNTIME_DIR", "")],
+            &[("XDG_RUNTIME_DIR", "."), ("TMPDIR", "t")],
+        ] {
             let chosen = choose(variables, user + 1);
             assert_eq!((chosen.folder, chosen.shared_parent), (temporary.clone(), true));
         }
-        assert_eq!(at(&[("TMPDIR", "/var/tmp"), ("XDG_RUNTIME_DIR", "/none")], 7), Path::new("/var/tmp/raidloom-7"));
+        assert_eq!(
+            at(&[("TMPDIR", "/var/tmp"), ("XDG_RUNTIME_DIR", "/none")], 7),
+            Path::new("/var/tmp/raidloom-7")
+        );
     }
 
     #[test]
     fn a_folder_among_temporary_files_is_ones_own_alone_or_refused() {
         let parent = tempfile::tempdir().unwrap();
-        let mode = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let mode = |path: &Path, mode: u32| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap()
+        };
         let runtime = Runtime { folder: parent.path().join("raidloom-1"), shared_parent: true };
         mode(parent.path(), 0o1777);
         drop(runtime.claim("tank").unwrap());
         assert_eq!(fs::metadata(&runtime.folder).unwrap().mode() & 0o7777, 0o700);
         let refused = |why: &str| {
-            for error in [runtime.claim("tank").map(drop).unwrap_err(), runtime.new_log().map(drop).unwrap_err()] {
+            for error in [
+                runtime.claim("tank").map(drop).unwrap_err(),
+                runtime.new_log().map(drop).unwrap_err(),
+            ] {
                 assert!(error.exit_code() == 4 && error.to_string().contains(why), "{error}");
             }
         };

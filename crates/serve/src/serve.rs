@@ -63,7 +63,8 @@ pub struct Server {
     watch: Watch,
 }
 
-/// How long the end may take: flushing the cache of a slow disk takes minutes. A member that does not answer has had its time.
+/// How long the end may take: flushing the cache of a slow disk takes minutes. A member that does
+/// not answer has had its time.
 const END_TIME: Duration = Duration::from_secs(20 * 60);
 const SILENT_END_TIME: Duration = Duration::from_secs(20);
 /// How often it is looked whether a member does not answer.
@@ -88,19 +89,31 @@ impl Server {
     /// Opens the stack and makes its exports. When this returns, programs can use them.
     ///
     /// # Errors
-    /// What is wrong with the stack, a member that is refused, or an export that cannot be made. Nothing is left behind then.
+    /// What is wrong with the stack, a member that is refused, or an export that cannot be made.
+    /// Nothing is left behind then.
     pub fn start(claim: Claim, settings: Settings) -> Result<Arc<Server>, Error> {
-        let consent = Consent { in_place: true, devices: settings.allow_device.clone(), raw: settings.raw, ..Consent::default() };
+        let consent = Consent {
+            in_place: true,
+            devices: settings.allow_device.clone(),
+            raw: settings.raw,
+            ..Consent::default()
+        };
         let guard = Guard::new(consent);
-        let Made { stack, journal, notes, exports, upkeep, listener, bell } = make(&claim, &settings, &guard).inspect_err(|_| {
-            // Files that were made for a stack that cannot be started are of no use.
-            guard.remove_made();
-        })?;
+        let Made { stack, journal, notes, exports, upkeep, listener, bell } =
+            make(&claim, &settings, &guard).inspect_err(|_| {
+                // Files that were made for a stack that cannot be started are of no use.
+                guard.remove_made();
+            })?;
         let server = Arc::new(Server {
             name: claim.name().to_owned(),
             folder: claim.folder().to_owned(),
             claim: Mutex::new(Some(claim)),
-            roster: Roster::new(stack.arrays.running().to_vec(), stack.members, &stack.device, guard),
+            roster: Roster::new(
+                stack.arrays.running().to_vec(),
+                stack.members,
+                &stack.device,
+                guard,
+            ),
             device: stack.device,
             deadlines: stack.deadlines,
             caches: stack.caches,
@@ -148,7 +161,8 @@ impl Server {
         lock(&self.exports).attached()
     }
 
-    /// What a program is pointed to: the block device, the file where there is none, or an NBD address.
+    /// What a program is pointed to: the block device, the file where there is none, or an NBD
+    /// address.
     #[must_use]
     pub fn address(&self) -> String {
         let exports = lock(&self.exports);
@@ -159,7 +173,12 @@ impl Server {
     /// Where file systems on it are mounted.
     fn mounts(&self) -> Vec<PathBuf> {
         let Some(attached) = self.attached() else { return Vec::new() };
-        attached.block_device.iter().chain([&attached.file]).flat_map(|device| mount::points_of(device)).collect()
+        attached
+            .block_device
+            .iter()
+            .chain([&attached.file])
+            .flat_map(|device| mount::points_of(device))
+            .collect()
     }
 
     /// What it serves and how that fares.
@@ -178,8 +197,14 @@ impl Server {
         });
         let (arrays, events, trouble) = match &*lock(&self.upkeep) {
             Some(upkeep) => {
-                let status = |(number, running)| ArrayStatus::of_running(running, upkeep.progress(number).as_ref());
-                (self.roster.running().iter().enumerate().map(status).collect(), upkeep.events(), upkeep.trouble())
+                let status = |(number, running)| {
+                    ArrayStatus::of_running(running, upkeep.progress(number).as_ref())
+                };
+                (
+                    self.roster.running().iter().enumerate().map(status).collect(),
+                    upkeep.events(),
+                    upkeep.trouble(),
+                )
             }
             None => (Vec::new(), Vec::new(), None),
         };
@@ -206,7 +231,12 @@ impl Server {
             },
             members: members.collect(),
             arrays,
-            caches: self.caches.iter().filter_map(CacheHandle::status).map(CacheReport::from).collect(),
+            caches: self
+                .caches
+                .iter()
+                .filter_map(CacheHandle::status)
+                .map(CacheReport::from)
+                .collect(),
             events,
         }
     }
@@ -231,8 +261,9 @@ impl Server {
         self.device.info().read_only || self.settings.read_only
     }
 
-    /// Serves until it is asked to end over its control socket or something can be read from `wake`: then it unmounts what
-    /// it has mounted itself, and goes on serving if somebody still uses that.
+    /// Serves until it is asked to end over its control socket or something can be read from
+    /// `wake`: then it unmounts what it has mounted itself, and goes on serving if somebody still
+    /// uses that.
     ///
     /// # Errors
     /// What could not be done in order at the end.
@@ -240,8 +271,11 @@ impl Server {
         let failed = |error: std::io::Error| Error::from_io("waiting for requests", &error);
         let mut said = String::new();
         loop {
-            let mut ready =
-                [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN), PollFd::new(&wake, PollFlags::IN)];
+            let mut ready = [
+                PollFd::new(&self.listener, PollFlags::IN),
+                PollFd::new(&self.bell, PollFlags::IN),
+                PollFd::new(&wake, PollFlags::IN),
+            ];
             match rustix::event::poll(&mut ready, None) {
                 Err(rustix::io::Errno::INTR) => continue,
                 other => other.map_err(|error| failed(error.into()))?,
@@ -294,10 +328,14 @@ impl Server {
         let _operation = lock(&self.operation);
         match command {
             Command::Stop => self.end_all().map(|problems| json!({ "problems": problems })),
-            Command::Mount { point, file_system, options } => self.mount(&point, file_system.as_deref(), options.as_deref()),
+            Command::Mount { point, file_system, options } => {
+                self.mount(&point, file_system.as_deref(), options.as_deref())
+            }
             Command::Unmount => self.unmount(),
             Command::FlushCaches => caches::flush(&self.name, &self.caches),
-            Command::ResizeCache { cache, size_bytes } => caches::resize(&self.name, &self.caches, &*self.upkeep()?, cache, size_bytes),
+            Command::ResizeCache { cache, size_bytes } => {
+                caches::resize(&self.name, &self.caches, &*self.upkeep()?, cache, size_bytes)
+            }
             other => self.exchange(other),
         }
     }
@@ -310,8 +348,8 @@ impl Server {
         self.roster.carry_out(&*self.upkeep()?, command).map_err(|error| error.at(&self.name))
     }
 
-    /// Ends everything in order, and says what could not be done so; with `unmounts` also file systems that this server has
-    /// mounted itself.
+    /// Ends everything in order, and says what could not be done so; with `unmounts` also file
+    /// systems that this server has mounted itself.
     ///
     /// # Errors
     /// Who still uses it. Then it is still served.
@@ -319,7 +357,11 @@ impl Server {
         let _operation = lock(&self.operation);
         if unmounts {
             let own = lock(&self.mounted).clone();
-            self.mounts().iter().rev().filter(|point| own.contains(point)).try_for_each(|point| mount::unmount_patiently(point))?;
+            self.mounts()
+                .iter()
+                .rev()
+                .filter(|point| own.contains(point))
+                .try_for_each(|point| mount::unmount_patiently(point))?;
         }
         self.end_all()
     }
@@ -337,16 +379,24 @@ impl Server {
         loop {
             match ended.recv_timeout(END_ROUND) {
                 Ok(result) => return result,
-                Err(RecvTimeoutError::Disconnected) => return Err(Error::failed(format!("{}: ending it went wrong", self.name))),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::failed(format!("{}: ending it went wrong", self.name)));
+                }
                 Err(RecvTimeoutError::Timeout) => waited += END_ROUND,
             }
-            let silent: Vec<String> = self.deadlines.iter().filter_map(DeadlineWatch::failure).collect();
+            let silent: Vec<String> =
+                self.deadlines.iter().filter_map(DeadlineWatch::failure).collect();
             if waited >= if silent.is_empty() { END_TIME } else { SILENT_END_TIME } {
                 let (name, step) = (&self.name, *lock(&self.step));
-                let why = if silent.is_empty() { String::new() } else { format!(" ({})", silent.join("; ")) };
+                let why = if silent.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({})", silent.join("; "))
+                };
                 let process = std::process::id();
                 return Ok(vec![format!(
-                    "{name}: {step} has not come to its end in {}{why}: what follows it is not done, and the array is found as after a power cut. \
+                    "{name}: {step} has not come to its end in {}{why}: what follows it is not \
+                    done, and the array is found as after a power cut. \
                      Process {process} holds the members until the kernel gives its requests back",
                     block::duration_text(waited)
                 )]);
@@ -361,7 +411,10 @@ impl Server {
         step("taking the exports away");
         if let Some(point) = self.mounts().first() {
             let advice = format!("raidloom array umount {name}");
-            return Err(Error::refused(format!("{name}: it is mounted at {}; `{advice}` unmounts it", point.display())));
+            return Err(Error::refused(format!(
+                "{name}: it is mounted at {}; `{advice}` unmounts it",
+                point.display()
+            )));
         }
         Exports::end(&self.exports).map_err(|error| Error::from(error).at(name))?;
         self.watch.end();
@@ -372,9 +425,15 @@ impl Server {
         step("the last flush");
         let mut problems = Vec::new();
         if !self.is_read_only() && self.device.info().volatile_cache {
-            let flushed = Reactor::wall().map_err(|error| block::Error::from_io("a reactor for the last flush", error));
-            let flushed = flushed.and_then(|reactor| Blocking::open(&*self.device, &reactor)?.flush());
-            problems.extend(flushed.err().map(|error| format!("{name}: what was written last may not be durable: {error}")));
+            let flushed = Reactor::wall()
+                .map_err(|error| block::Error::from_io("a reactor for the last flush", error));
+            let flushed =
+                flushed.and_then(|reactor| Blocking::open(&*self.device, &reactor)?.flush());
+            problems.extend(
+                flushed.err().map(|error| {
+                    format!("{name}: what was written last may not be durable: {error}")
+                }),
+            );
         }
         step("closing the caches");
         // Those above write to those below.
@@ -392,13 +451,22 @@ impl Server {
         Ok(problems)
     }
 
-    fn mount(&self, point: &Path, file_system: Option<&str>, options: Option<&str>) -> Result<Value, Error> {
+    fn mount(
+        &self,
+        point: &Path,
+        file_system: Option<&str>,
+        options: Option<&str>,
+    ) -> Result<Value, Error> {
         let kind = file_system.map(FileSystem::named).transpose()?;
         let Some(attached) = self.attached() else {
-            return Err(Error::usage(format!("{}: it is not attached; start it with --attach", self.name)));
+            return Err(Error::usage(format!(
+                "{}: it is not attached; start it with --attach",
+                self.name
+            )));
         };
         let Some(device) = &attached.block_device else {
-            let text = "there is no block device to mount; the kernel has no loop devices here, or only root may make them";
+            let text = "there is no block device to mount; the kernel has no loop devices here, or \
+                only root may make them";
             return Err(Error::failed(format!("{}: {text}", self.name)));
         };
         if !point.is_absolute() || !point.is_dir() {
@@ -407,16 +475,23 @@ impl Server {
         let found = mount::holds(device)?;
         if found.is_none() {
             if self.is_read_only() {
-                return Err(Error::refused(format!("{}: it holds no file system, and it is read-only", device.display())));
+                return Err(Error::refused(format!(
+                    "{}: it holds no file system, and it is read-only",
+                    device.display()
+                )));
             }
             let Some(kind) = kind else {
-                let text = format!("{}: it holds no file system; --fs KIND makes one (--fs ext4)", self.name);
+                let text = format!(
+                    "{}: it holds no file system; --fs KIND makes one (--fs ext4)",
+                    self.name
+                );
                 return Err(Error::usage(text));
             };
             kind.make(device)?;
         }
         // The kernel's table names the real path.
-        let point = point.canonicalize().map_err(|error| Error::from_io(point.display(), &error))?;
+        let point =
+            point.canonicalize().map_err(|error| Error::from_io(point.display(), &error))?;
         lock(&self.journal).note_mount(&point, device)?;
         let options = mount_options(self.settings.policy, self.is_read_only(), options);
         let options = options.as_deref();
@@ -429,7 +504,9 @@ impl Server {
             None => error,
         })?;
         lock(&self.mounted).push(point.clone());
-        Ok(json!({ "device": device, "point": point, "file_system": file_system, "made": found.is_none() }))
+        Ok(
+            json!({ "device": device, "point": point, "file_system": file_system, "made": found.is_none() }),
+        )
     }
 
     fn unmount(&self) -> Result<Value, Error> {
@@ -444,10 +521,11 @@ impl Server {
     }
 }
 
-/// A file system keeps what is written to it for itself for a while, whatever is below. On a drive of quick removal it is
-/// mounted so that it does not, unless somebody says otherwise.
+/// A file system keeps what is written to it for itself for a while, whatever is below. On a drive
+/// of quick removal it is mounted so that it does not, unless somebody says otherwise.
 fn mount_options(policy: RemovalPolicy, read_only: bool, given: Option<&str>) -> Option<String> {
-    let says = given.is_some_and(|options| options.split(',').any(|option| matches!(option, "sync" | "async")));
+    let says = given
+        .is_some_and(|options| options.split(',').any(|option| matches!(option, "sync" | "async")));
     match given {
         given if !policy.writes_durably() || read_only || says => given.map(str::to_owned),
         Some(given) if !given.is_empty() => Some(format!("{given},sync")),
@@ -458,7 +536,10 @@ fn mount_options(policy: RemovalPolicy, read_only: bool, given: Option<&str>) ->
 impl Drop for Server {
     fn drop(&mut self) {
         // In this order: what stands on another goes first. What is gone already is left alone.
-        let journal = std::mem::replace(self.journal.get_mut().unwrap_or_else(PoisonError::into_inner), Journal::new(&self.folder));
+        let journal = std::mem::replace(
+            self.journal.get_mut().unwrap_or_else(PoisonError::into_inner),
+            Journal::new(&self.folder),
+        );
         for problem in journal.undo() {
             escape::err(&format!("raidloom: {problem}"));
         }
@@ -467,24 +548,37 @@ impl Drop for Server {
 
 fn make(claim: &Claim, settings: &Settings, guard: &Guard) -> Result<Made, Error> {
     let size = settings.size.as_deref().map(stack::size::parse).transpose();
-    let size = size.map_err(|error| Error::usage(format!("--size: {error}")))?.map(|size| size.bytes);
+    let size =
+        size.map_err(|error| Error::usage(format!("--size: {error}")))?.map(|size| size.bytes);
     let create_bytes = match (settings.create, size) {
         (false, None) => None,
-        (false, Some(_)) => return Err(Error::usage("--size is for files that are made: --create says so")),
+        (false, Some(_)) => {
+            return Err(Error::usage("--size is for files that are made: --create says so"));
+        }
         (true, Some(size)) => Some(size),
         (true, None) => {
             check_sizes(&settings.tree()?)?;
             Some(0)
         }
     };
-    let member_time = settings.member_timeout.as_deref().map(stack::size::parse_duration).transpose();
-    let member_time = member_time.map_err(|error| Error::usage(format!("--member-timeout: {error}")))?.unwrap_or(MEMBER_TIME);
+    let member_time =
+        settings.member_timeout.as_deref().map(stack::size::parse_duration).transpose();
+    let member_time = member_time
+        .map_err(|error| Error::usage(format!("--member-timeout: {error}")))?
+        .unwrap_or(MEMBER_TIME);
     let members = Members { guard, time: (!member_time.is_zero()).then_some(member_time) };
-    let context = BuildContext { files: &members, seed: 0, read_only: settings.read_only, create_bytes, emulate: true };
+    let context = BuildContext {
+        files: &members,
+        seed: 0,
+        read_only: settings.read_only,
+        create_bytes,
+        emulate: true,
+    };
     let stack = stack::build(&settings.tree()?, &context)?;
     if stack.clock == Clock::Virtual {
         return Err(Error::usage(
-            "a stack of modelled disks alone keeps no data and runs on a clock of its own; there is nothing to serve",
+            "a stack of modelled disks alone keeps no data and runs on a clock of its own; there \
+            is nothing to serve",
         ));
     }
     let mut journal = Journal::new(claim.folder());
@@ -507,7 +601,12 @@ struct Members<'a> {
 }
 
 impl OpenFiles for Members<'_> {
-    fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, block::Error> {
+    fn open(
+        &self,
+        path: &Path,
+        read_only: bool,
+        create: Option<u64>,
+    ) -> Result<File, block::Error> {
         OpenFiles::open(self.guard, path, read_only, create)
     }
 
@@ -528,8 +627,14 @@ impl OpenFiles for Members<'_> {
 fn check_sizes(node: &Node) -> Result<(), Error> {
     for leaf in node.leaves() {
         let Node::Leaf { scheme, address, options } = leaf else { continue };
-        if scheme == "file" && !options.iter().any(|(name, _)| name == "size") && !Path::new(address).exists() {
-            return Err(Error::usage(format!("{address}: it is not there; --size SIZE or {address}?size=SIZE says how large to make it")));
+        if scheme == "file"
+            && !options.iter().any(|(name, _)| name == "size")
+            && !Path::new(address).exists()
+        {
+            return Err(Error::usage(format!(
+                "{address}: it is not there; --size SIZE or {address}?size=SIZE says how large to \
+                make it"
+            )));
         }
     }
     Ok(())
@@ -545,8 +650,15 @@ mod tests {
         let quick = |given| mount_options(RemovalPolicy::Quick, false, given);
         assert_eq!(quick(None).as_deref(), Some("sync"));
         assert_eq!(quick(Some("noatime")).as_deref(), Some("noatime,sync"));
-        assert_eq!(quick(Some("async,noatime")).as_deref(), Some("async,noatime"), "who says so in so many words gets it");
+        assert_eq!(
+            quick(Some("async,noatime")).as_deref(),
+            Some("async,noatime"),
+            "who says so in so many words gets it"
+        );
         assert_eq!(mount_options(RemovalPolicy::Quick, true, None), None);
-        assert_eq!(mount_options(RemovalPolicy::Performance, false, Some("noatime")).as_deref(), Some("noatime"));
+        assert_eq!(
+            mount_options(RemovalPolicy::Performance, false, Some("noatime")).as_deref(),
+            Some("noatime")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What is to be served, and how: from flags, and as a file for arrays that are started again and again.
+//! What is to be served, and how: from flags, and as a file for arrays that are started again and
+//! again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -93,28 +94,44 @@ mod policy {
     use export::RemovalPolicy;
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    pub(super) fn serialize<S: Serializer>(policy: &RemovalPolicy, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        policy: &RemovalPolicy,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.collect_str(policy)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RemovalPolicy, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<RemovalPolicy, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 
 impl Settings {
-    /// Reads a configuration file. Paths in it are relative to its folder, and its name is the server's unless it names one.
+    /// Reads a configuration file. Paths in it are relative to its folder, and its name is the
+    /// server's unless it names one.
     ///
     /// # Errors
     /// What is wrong in it, and where.
     pub fn read(path: &Path) -> Result<Settings, Error> {
-        let text = fs::read_to_string(path).map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
+        let text = fs::read_to_string(path)
+            .map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
         let mut settings: Settings = toml::from_str(&text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-            Error::usage(format!("{}, line {line}: {}", path.display(), error.message().lines().next().unwrap_or_default()))
+            let line = error
+                .span()
+                .map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            Error::usage(format!(
+                "{}, line {line}: {}",
+                path.display(),
+                error.message().lines().next().unwrap_or_default()
+            ))
         })?;
         if settings.stack.is_empty() {
-            return Err(Error::usage(format!("{}: it names no stack; stack = 'raid1(...)' does", path.display())));
+            return Err(Error::usage(format!(
+                "{}: it names no stack; stack = 'raid1(...)' does",
+                path.display()
+            )));
         }
         if settings.name.is_none() {
             settings.name = path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
@@ -138,8 +155,13 @@ impl Settings {
                 return Settings::read(&file);
             }
             if !Path::new(target).exists() && !target.contains(':') {
-                let text = format!("{target}: there is no configuration {}, and no file of that name", file.display());
-                return Err(Error::usage(text).then("a stack text such as 'raid1(a.img, b.img)' starts without a configuration"));
+                let text = format!(
+                    "{target}: there is no configuration {}, and no file of that name",
+                    file.display()
+                );
+                return Err(Error::usage(text).then(
+                    "a stack text such as 'raid1(a.img, b.img)' starts without a configuration",
+                ));
             }
         }
         let mut settings = Settings { stack: target.to_owned(), ..Settings::default() };
@@ -147,10 +169,16 @@ impl Settings {
         Ok(settings)
     }
 
-    /// A server works in no particular folder, so whatever is relative is made absolute before it starts.
+    /// A server works in no particular folder, so whatever is relative is made absolute before it
+    /// starts.
     fn make_absolute(&mut self, folder: &Path) -> Result<(), Error> {
-        let absolute = |path: &Path| std::path::absolute(folder.join(path)).map_err(|error| Error::from_io(path.display(), &error));
-        self.stack = with_absolute_paths(stack::parse(&self.stack).map_err(block::Error::from)?, &absolute)?.to_string();
+        let absolute = |path: &Path| {
+            std::path::absolute(folder.join(path))
+                .map_err(|error| Error::from_io(path.display(), &error))
+        };
+        self.stack =
+            with_absolute_paths(stack::parse(&self.stack).map_err(block::Error::from)?, &absolute)?
+                .to_string();
         if let Some(tls) = &mut self.tls {
             for file in [&mut tls.certificate, &mut tls.key].into_iter().chain(&mut tls.clients) {
                 *file = absolute(file)?;
@@ -166,28 +194,46 @@ impl Settings {
     }
 }
 
-/// Where configurations are found by their names: `RAIDLOOM_CONFIG_DIR`, for root `/etc/raidloom`, else the user's.
+/// Where configurations are found by their names: `RAIDLOOM_CONFIG_DIR`, for root `/etc/raidloom`,
+/// else the user's.
 #[must_use]
 pub fn configurations() -> PathBuf {
     let named = std::env::var_os("RAIDLOOM_CONFIG_DIR").map(PathBuf::from);
     named.unwrap_or_else(|| {
         let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
-        let user = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home).map(|folder| folder.join("raidloom"));
-        if rustix::process::geteuid().is_root() { PathBuf::from("/etc/raidloom") } else { user.unwrap_or_default() }
+        let user = std::env::var_os("XDG_CONFIG_HOME")
+            .map(PathBuf::from)
+            .or_else(home)
+            .map(|folder| folder.join("raidloom"));
+        if rustix::process::geteuid().is_root() {
+            PathBuf::from("/etc/raidloom")
+        } else {
+            user.unwrap_or_default()
+        }
     })
 }
 
-fn with_absolute_paths(node: Node, absolute: &dyn Fn(&Path) -> Result<PathBuf, Error>) -> Result<Node, Error> {
+fn with_absolute_paths(
+    node: Node,
+    absolute: &dyn Fn(&Path) -> Result<PathBuf, Error>,
+) -> Result<Node, Error> {
     Ok(match node {
         Node::Layer { name, options, children } => {
-            let children = children.into_iter().map(|child| with_absolute_paths(child, absolute)).collect::<Result<_, _>>()?;
+            let children = children
+                .into_iter()
+                .map(|child| with_absolute_paths(child, absolute))
+                .collect::<Result<_, _>>()?;
             Node::Layer { name, options, children }
         }
         // A model is named by a word, or by the path of its file.
-        Node::Leaf { scheme, address, options } if scheme == "file" || scheme == "model" && address.contains('/') => {
+        Node::Leaf { scheme, address, options }
+            if scheme == "file" || scheme == "model" && address.contains('/') =>
+        {
             let address = absolute(Path::new(&address))?;
             let address = address.into_os_string().into_string();
-            let address = address.map_err(|path| Error::usage(format!("{}: the path is no UTF-8", path.to_string_lossy())))?;
+            let address = address.map_err(|path| {
+                Error::usage(format!("{}: the path is no UTF-8", path.to_string_lossy()))
+            })?;
             Node::Leaf { scheme, address, options }
         }
         other => other,
@@ -196,8 +242,10 @@ fn with_absolute_paths(node: Node, absolute: &dyn Fn(&Path) -> Result<PathBuf, E
 
 fn with_force(node: Node) -> Node {
     let Node::Layer { name, mut options, children } = node else { return node };
-    let knows_force = stack::table::layer(&name).is_ok_and(|row| row.options.iter().any(|option| option.name == "force"));
-    let has_metadata = options.iter().any(|(option, value)| option == "metadata" && value != "none");
+    let knows_force = stack::table::layer(&name)
+        .is_ok_and(|row| row.options.iter().any(|option| option.name == "force"));
+    let has_metadata =
+        options.iter().any(|(option, value)| option == "metadata" && value != "none");
     if knows_force && has_metadata {
         options.retain(|(option, _)| option != "force");
         options.push(("force".to_owned(), "yes".to_owned()));
@@ -213,15 +261,23 @@ mod tests {
     fn a_configuration_is_read_with_paths_relative_to_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tank.toml");
-        let text = "stack = 'raid1(metadata=1.2, a.img, \"b c.img\")'\nattach = 'yes'\npolicy = 'quick'\nnbd = ['unix']\n\
+        let text = "stack = 'raid1(metadata=1.2, a.img, \"b c.img\")'\nattach = 'yes'\npolicy = \
+            'quick'\nnbd = ['unix']\n\
                     [mount]\nfolder = '/srv/tank'\nfs = 'ext4'\n";
         fs::write(&path, text).unwrap();
         let settings = Settings::read(&path).unwrap();
         let shown = folder.path().display();
-        assert_eq!(settings.stack, format!("raid1(metadata=1.2, file:{shown}/a.img, file:\"{shown}/b c.img\")"));
-        assert_eq!((settings.name.as_deref(), settings.attach, settings.policy), (Some("tank"), Attach::Yes, RemovalPolicy::Quick));
+        assert_eq!(
+            settings.stack,
+            format!("raid1(metadata=1.2, file:{shown}/a.img, file:\"{shown}/b c.img\")")
+        );
+        assert_eq!(
+            (settings.name.as_deref(), settings.attach, settings.policy),
+            (Some("tank"), Attach::Yes, RemovalPolicy::Quick)
+        );
         assert_eq!(settings.mount.as_ref().map(|mount| mount.fs.as_str()), Some("ext4"));
-        let again: Settings = serde_json::from_str(&serde_json::to_string(&settings).unwrap()).unwrap();
+        let again: Settings =
+            serde_json::from_str(&serde_json::to_string(&settings).unwrap()).unwrap();
         assert_eq!(again, settings);
     }
 
@@ -237,7 +293,11 @@ mod tests {
             fs::write(&path, text).unwrap();
             let error = Settings::read(&path).unwrap_err();
             assert_eq!(error.exit_code(), 2);
-            assert!(error.to_string().contains(&format!("tank.toml, line {line}: ")) && error.to_string().contains(reason), "{error}");
+            assert!(
+                error.to_string().contains(&format!("tank.toml, line {line}: "))
+                    && error.to_string().contains(reason),
+                "{error}"
+            );
         }
         fs::write(&path, "policy = 'quick'\n").unwrap();
         assert!(Settings::read(&path).unwrap_err().to_string().contains("names no stack"));
@@ -245,11 +305,23 @@ mod tests {
 
     #[test]
     fn force_reaches_every_array_that_can_be_forced() {
-        let settings = |stack: &str| Settings { stack: stack.to_owned(), force: true, ..Settings::default() };
-        let forced = settings("raid0(raid5(metadata=1.2, a, b, c), raid1(metadata=1.2, d, e), raid6(f, g, h, i))").tree().unwrap();
-        let expected = "raid0(raid5(metadata=1.2, force=yes, file:a, file:b, file:c), raid1(metadata=1.2, file:d, file:e), \
+        let settings =
+            |stack: &str| Settings { stack: stack.to_owned(), force: true, ..Settings::default() };
+        let forced = settings(
+            "raid0(raid5(metadata=1.2, a, b, c), raid1(metadata=1.2, d, e), raid6(f, g, h, i))",
+        )
+        .tree()
+        .unwrap();
+        let expected = "raid0(raid5(metadata=1.2, force=yes, file:a, file:b, file:c), \
+            raid1(metadata=1.2, file:d, file:e), \
                         raid6(file:f, file:g, file:h, file:i))";
         assert_eq!(forced.to_string(), expected);
-        assert!(!Settings { force: false, ..settings("raid5(metadata=1.2, a, b, c)") }.tree().unwrap().to_string().contains("force"));
+        assert!(
+            !Settings { force: false, ..settings("raid5(metadata=1.2, a, b, c)") }
+                .tree()
+                .unwrap()
+                .to_string()
+                .contains("force")
+        );
     }
 }

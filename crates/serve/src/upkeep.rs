@@ -1,5 +1,5 @@
-//! What a server does for its arrays beside serving: their metadata, rebuilds, resyncs and scrubs, and for its caches, which
-//! write out what is dirty and change their size; on a thread of its own.
+//! What a server does for its arrays beside serving: their metadata, rebuilds, resyncs and scrubs,
+//! and for its caches, which write out what is dirty and change their size; on a thread of its own.
 //!
 //! ```text
 //!   control socket ──Order──> thread: one reactor, a metadata writer and a sync scheduler for each array ──> members
@@ -26,7 +26,8 @@ use crate::protocol::ScrubAction;
 
 /// How many events are remembered.
 const EVENTS_MAX: usize = 64;
-/// How often something is looked at that rings no bell: paced work goes on by its own timers, this is for what is shown.
+/// How often something is looked at that rings no bell: paced work goes on by its own timers, this
+/// is for what is shown.
 const ROUND: Duration = Duration::from_secs(1);
 
 /// Something that happened to an array.
@@ -59,7 +60,11 @@ impl Board {
         if self.events.len() == EVENTS_MAX {
             self.events.pop_front();
         }
-        self.events.push_back(Event { unix_seconds: facts::unix_seconds(), array: array.to_owned(), text });
+        self.events.push_back(Event {
+            unix_seconds: facts::unix_seconds(),
+            array: array.to_owned(),
+            text,
+        });
     }
 }
 
@@ -74,7 +79,8 @@ enum Order {
     End,
 }
 
-/// The upkeep of all arrays of a server. Dropping it ends the thread; what was under way goes on with the next start.
+/// The upkeep of all arrays of a server. Dropping it ends the thread; what was under way goes on
+/// with the next start.
 pub(crate) struct Upkeep {
     orders: Sender<Order>,
     ringer: Ringer,
@@ -104,7 +110,12 @@ impl Upkeep {
         let (orders, inbox) = mpsc::channel();
         let (ready, made) = mpsc::channel();
         let count = arrays.len();
-        let board = Board { progress: vec![None; count], idle: vec![true; count], ended: vec![None; count], ..Board::default() };
+        let board = Board {
+            progress: vec![None; count],
+            idle: vec![true; count],
+            ended: vec![None; count],
+            ..Board::default()
+        };
         let board = Arc::new(Shown { board: Mutex::new(board), changed: Condvar::new() });
         let (arrays, caches, shared) = (arrays.to_vec(), caches.to_vec(), Arc::clone(&board));
         // The reactor belongs to this thread, so it is made here.
@@ -118,8 +129,11 @@ impl Upkeep {
             }
         };
         let failed = |error| Error::from_io("starting the upkeep of the arrays", error);
-        let thread = std::thread::Builder::new().name("upkeep".to_owned()).spawn(keep).map_err(failed)?;
-        let ringer = made.recv().map_err(|_| Error::new(ErrorKind::Other, "the upkeep of the arrays ended at once"))??;
+        let thread =
+            std::thread::Builder::new().name("upkeep".to_owned()).spawn(keep).map_err(failed)?;
+        let ringer = made.recv().map_err(|_| {
+            Error::new(ErrorKind::Other, "the upkeep of the arrays ended at once")
+        })??;
         Ok(Upkeep { orders, ringer, board, thread: Mutex::new(Some(thread)) })
     }
 
@@ -128,7 +142,8 @@ impl Upkeep {
         self.board.board().progress[array].clone()
     }
 
-    /// Waits for a second at most until nothing is under way and nothing is due at an array; whether that is so.
+    /// Waits for a second at most until nothing is under way and nothing is due at an array;
+    /// whether that is so.
     pub(crate) fn wait_until_idle(&self, array: usize) -> bool {
         let busy = |board: &mut Board| !board.idle[array] && board.trouble.is_none();
         let waited = self.board.changed.wait_timeout_while(self.board.board(), ROUND, busy);
@@ -165,7 +180,8 @@ impl Upkeep {
         self.board.board().note(array, text);
     }
 
-    /// Notes something that was done from outside, and has what follows from it begun before this returns.
+    /// Notes something that was done from outside, and has what follows from it begun before this
+    /// returns.
     pub(crate) fn note(&self, array: &str, text: String) {
         self.board.board().note(array, text);
         let (sender, seen) = mpsc::channel();
@@ -181,12 +197,18 @@ impl Upkeep {
         self.ask("arrays", |sender| Order::Scrub(array, action, sender))
     }
 
-    /// Changes how fast members are brought up to date and compared, in bytes of a member per second: the least while
-    /// somebody uses the array and the most while nobody does. The limits from now on.
+    /// Changes how fast members are brought up to date and compared, in bytes of a member per
+    /// second: the least while somebody uses the array and the most while nobody does. The limits
+    /// from now on.
     ///
     /// # Errors
     /// As [`Upkeep::scrub`], and for rates that make no sense.
-    pub(crate) fn set_speed(&self, array: usize, least: Option<u64>, most: Option<u64>) -> Result<Limits, Error> {
+    pub(crate) fn set_speed(
+        &self,
+        array: usize,
+        least: Option<u64>,
+        most: Option<u64>,
+    ) -> Result<Limits, Error> {
         self.ask("arrays", |sender| Order::Speed(array, [least, most], sender))
     }
 
@@ -199,10 +221,16 @@ impl Upkeep {
     }
 
     /// Gives an order about `whose`, and waits for its answer.
-    fn ask<T>(&self, whose: &str, order: impl FnOnce(Sender<Result<T, Error>>) -> Order) -> Result<T, Error> {
+    fn ask<T>(
+        &self,
+        whose: &str,
+        order: impl FnOnce(Sender<Result<T, Error>>) -> Order,
+    ) -> Result<T, Error> {
         let (sender, answer) = mpsc::channel();
         self.tell(order(sender));
-        answer.recv().unwrap_or_else(|_| Err(Error::new(ErrorKind::Other, format!("the upkeep of the {whose} has ended"))))
+        answer.recv().unwrap_or_else(|_| {
+            Err(Error::new(ErrorKind::Other, format!("the upkeep of the {whose} has ended")))
+        })
     }
 
     fn tell(&self, order: Order) {
@@ -217,7 +245,8 @@ impl Drop for Upkeep {
     }
 }
 
-/// What is done for one array. The scheduler is polled before the writer, which writes down what it did.
+/// What is done for one array. The scheduler is polled before the writer, which writes down what it
+/// did.
 struct Care {
     name: String,
     running: Running,
@@ -258,8 +287,12 @@ impl Care {
         let least_bytes_per_second = least.unwrap_or(self.limits.least_bytes_per_second);
         let most_bytes_per_second = most.unwrap_or(self.limits.most_bytes_per_second);
         if least_bytes_per_second == 0 || least_bytes_per_second > most_bytes_per_second {
-            let (least, most) = (block::size_text(least_bytes_per_second), block::size_text(most_bytes_per_second));
-            return Err(Error::new(ErrorKind::Invalid, format!("at least {least} and at most {most} a second: not a pace to go at")));
+            let (least, most) =
+                (block::size_text(least_bytes_per_second), block::size_text(most_bytes_per_second));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("at least {least} and at most {most} a second: not a pace to go at"),
+            ));
         }
         self.limits = Limits { least_bytes_per_second, most_bytes_per_second, ..self.limits };
         scheduler.set_limits(self.limits);
@@ -275,19 +308,33 @@ struct Caretaker {
 }
 
 impl Caretaker {
-    fn open(arrays: &[Running], caches: &[CacheHandle], board: Arc<Shown>) -> Result<(Caretaker, Ringer), Error> {
+    fn open(
+        arrays: &[Running],
+        caches: &[CacheHandle],
+        board: Arc<Shown>,
+    ) -> Result<(Caretaker, Ringer), Error> {
         let failed = |error| Error::from_io("a reactor for the upkeep of the arrays", error);
         let reactor = Reactor::wall().map_err(failed)?;
         let ringer = reactor.ringer().map_err(failed)?;
         let care = |running: &Running| {
             let keeps = running.assembly().level.is_redundant() && !running.info().read_only;
-            let scheduler = keeps.then(|| SyncScheduler::open(running.control(), &reactor)).transpose()?;
+            let scheduler =
+                keeps.then(|| SyncScheduler::open(running.control(), &reactor)).transpose()?;
             let metadata_writer = running.metadata_writer(&reactor)?;
             let (name, limits) = (running.assembly().name.clone(), Limits::default());
-            Ok(Care { name, running: running.clone(), scheduler, limits, metadata_writer, failed: Vec::new() })
+            Ok(Care {
+                name,
+                running: running.clone(),
+                scheduler,
+                limits,
+                metadata_writer,
+                failed: Vec::new(),
+            })
         };
         let cares = arrays.iter().map(care).collect::<Result<Vec<_>, Error>>()?;
-        let keeper = |cache: &CacheHandle| Ok(CacheCare { keeper: CacheKeeper::open(cache, &reactor)?, waiting: None });
+        let keeper = |cache: &CacheHandle| {
+            Ok(CacheCare { keeper: CacheKeeper::open(cache, &reactor)?, waiting: None })
+        };
         let caches = caches.iter().map(keeper).collect::<Result<Vec<_>, Error>>()?;
         Ok((Caretaker { cares, caches, board, reactor }, ringer))
     }
@@ -301,7 +348,9 @@ impl Caretaker {
                         let done = scrub(self.cares[array].scheduler.as_mut(), action);
                         seen.push(Box::new(move || _ = answer.send(done)) as Box<dyn FnOnce()>);
                     }
-                    Order::Resize(cache, size_bytes, answer) => self.caches[cache].resize(size_bytes, answer),
+                    Order::Resize(cache, size_bytes, answer) => {
+                        self.caches[cache].resize(size_bytes, answer)
+                    }
                     Order::Speed(array, [least, most], answer) => {
                         let _ = answer.send(self.cares[array].set_speed(least, most));
                     }
@@ -313,7 +362,8 @@ impl Caretaker {
             // What was asked for shows in what is answered.
             seen.drain(..).for_each(|answer| answer());
             if let Err(error) = self.reactor.wait(Some(self.reactor.now() + ROUND)) {
-                self.board.board().trouble = Some(format!("arrays are not kept up any more: {error}"));
+                self.board.board().trouble =
+                    Some(format!("arrays are not kept up any more: {error}"));
                 return;
             }
         }
@@ -364,12 +414,17 @@ fn scrub(scheduler: Option<&mut SyncScheduler>, action: ScrubAction) -> Result<(
 }
 
 fn nothing_to_keep_up() -> Error {
-    Error::new(ErrorKind::Invalid, "there is nothing to compare: the array has no redundancy, or was started for reading only")
+    Error::new(
+        ErrorKind::Invalid,
+        "there is nothing to compare: the array has no redundancy, or was started for reading only",
+    )
 }
 
 fn told(notice: &Notice) -> String {
     match notice {
-        Notice::SpareAssigned { member, name } => format!("the spare {} takes the place of member {member}", device_text(name)),
+        Notice::SpareAssigned { member, name } => {
+            format!("the spare {} takes the place of member {member}", device_text(name))
+        }
         Notice::Began(action) => format!("the {action} has begun"),
         Notice::Ended(Outcome { progress, ending }) => {
             let mut text = match ending {

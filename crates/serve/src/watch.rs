@@ -1,7 +1,8 @@
 //! Whether the members' files are still where the next start will look for them.
 //!
-//! A file that is deleted or renamed over while it is open goes on serving, and is gone when the server ends. A thread of its
-//! own looks, because a look may have to wait for the file system of a member that does not answer.
+//! A file that is deleted or renamed over while it is open goes on serving, and is gone when the
+//! server ends. A thread of its own looks, because a look may have to wait for the file system of a
+//! member that does not answer.
 
 use std::collections::HashMap;
 use std::fs;
@@ -52,9 +53,13 @@ impl Known {
                     continue;
                 }
                 (None, None) => continue,
-                (Some(_), None) => "it was deleted or renamed; it serves until the array is stopped, and the next start will miss it",
+                (Some(_), None) => {
+                    "it was deleted or renamed; it serves until the array is stopped, and the next \
+                    start will miss it"
+                }
                 (Some(_), Some(_)) => {
-                    "another file lies under this name; the member serves until the array is stopped, and the next start will find the other"
+                    "another file lies under this name; the member serves until the array is \
+                    stopped, and the next start will find the other"
                 }
             };
             self.told.push((file.clone(), format!("{}: {text}", file.display())));
@@ -76,7 +81,10 @@ impl Watch {
                 known.look(&server.files(), identity);
                 let notes: Vec<String> = known.told.iter().map(|(_, text)| text.clone()).collect();
                 let before = std::mem::replace(&mut *lock(&server.watch().notes), notes.clone());
-                notes.into_iter().filter(|text| !before.contains(text)).for_each(|text| server.tell(text));
+                notes
+                    .into_iter()
+                    .filter(|text| !before.contains(text))
+                    .for_each(|text| server.tell(text));
             }
         };
         // Without it nothing but these notes is missing.
@@ -119,7 +127,11 @@ mod tests {
         known.look(&files, identity);
         let told: Vec<&str> = known.told.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(told.len(), 2);
-        assert!(told[0].contains("/a: it was deleted or renamed") && told[0].contains("the next start will miss it"), "{told:?}");
+        assert!(
+            told[0].contains("/a: it was deleted or renamed")
+                && told[0].contains("the next start will miss it"),
+            "{told:?}"
+        );
         assert!(told[1].contains("/b: another file lies under this name"), "{told:?}");
         fs::rename(file("elsewhere"), &files[0]).unwrap();
         known.look(&files[..1], identity);

@@ -1,7 +1,8 @@
 //! A tree to devices.
 //!
-//! Every leaf gets counters on top, so that what each member moved is known exactly. Files are opened by whoever the
-//! caller names: one module of raidloom alone decides what may be opened for writing.
+//! Every leaf gets counters on top, so that what each member moved is known exactly. Files are
+//! opened by whoever the caller names: one module of raidloom alone decides what may be opened for
+//! writing.
 
 use std::fs::File;
 use std::ops::Range;
@@ -15,13 +16,13 @@ use array::metadata::Running;
 use array::{ArrayDevice, ParityLayout, Raid0Layout, Raid10Layout};
 use block::{Clock, Counted, Counters, Device, Emulated, Error, ErrorKind, Node, SECTOR_BYTES};
 use cache::{
-    AdmissionOptions, Cache, CacheHandle, CacheMode, CacheOptions, Facts, KeepingOptions, LeafFacts, Overlay, OverlayOptions, PolicyKind,
-    StoreSeal,
+    AdmissionOptions, Cache, CacheHandle, CacheMode, CacheOptions, Facts, KeepingOptions,
+    LeafFacts, Overlay, OverlayOptions, PolicyKind, StoreSeal,
 };
 use device::model::{Links, ModelDevice, ModelOptions};
 use device::{
-    BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice, FileOptions, NullDevice, RamDevice,
-    RecordDevice,
+    BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice,
+    FileOptions, NullDevice, RamDevice, RecordDevice,
 };
 use reactor::derive_seed;
 
@@ -31,33 +32,37 @@ use crate::superblocks::{self, Arrays};
 use crate::table::{self, OptionRow, Problem};
 use crate::{parse, size};
 
-/// Runs longer than this go past a cache unless it holds the whole device: a backup or a scan would flush it.
+/// Runs longer than this go past a cache unless it holds the whole device: a backup or a scan would
+/// flush it.
 const SEQUENTIAL_CUTOFF_BYTES: u64 = 4 << 20;
 
-/// A cache in memory can become as large as the device, or as this: far more than machines have, and even room that is never
-/// used costs a word for each 32 MiB.
+/// A cache in memory can become as large as the device, or as this: far more than machines have,
+/// and even room that is never used costs a word for each 32 MiB.
 const CACHE_GROWTH_BYTES_MAX: u64 = 256 << 30;
 
 /// Opens files and block devices for a stack, or refuses to.
 pub trait OpenFiles {
-    /// Opens `path`, for reading only or for both; with `create` a file that is not there is made with that many bytes.
+    /// Opens `path`, for reading only or for both; with `create` a file that is not there is made
+    /// with that many bytes.
     ///
     /// # Errors
     /// Why not, in one line for the user.
     fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error>;
 
-    /// What tells the time that md's superblocks are given when they are written; without it they keep what they have.
+    /// What tells the time that md's superblocks are given when they are written; without it they
+    /// keep what they have.
     fn time(&self) -> fn() -> Option<TimeStamp> {
         || None
     }
 
-    /// How long a member of an array may take for an answer before it counts as failed; for ever where nothing is said.
+    /// How long a member of an array may take for an answer before it counts as failed; for ever
+    /// where nothing is said.
     fn member_time(&self) -> Option<Duration> {
         None
     }
 
-    /// Opens for writing what a layer keeps for itself, an overlay's delta or a trace. A file that is not there is made
-    /// sparse, with that many bytes, and stays.
+    /// Opens for writing what a layer keeps for itself, an overlay's delta or a trace. A file that
+    /// is not there is made sparse, with that many bytes, and stays.
     ///
     /// # Errors
     /// As [`OpenFiles::open`].
@@ -98,14 +103,16 @@ pub struct Stack {
     pub members: Vec<Member>,
     /// What the user should know: direct I/O that is not there, a unit that could mean two things.
     pub notes: Vec<String>,
-    /// The clock that the stack runs on by itself: virtual when it is made of modelled disks alone, and of memory that caches
-    /// them.
+    /// The clock that the stack runs on by itself: virtual when it is made of modelled disks alone,
+    /// and of memory that caches them.
     pub clock: Clock,
     /// The caches in it, those below before those above.
     pub caches: Vec<CacheHandle>,
-    /// What tells which members of arrays have not answered in time; none where they may take for ever.
+    /// What tells which members of arrays have not answered in time; none where they may take for
+    /// ever.
     pub deadlines: Vec<DeadlineWatch>,
-    /// The arrays in it that keep md's metadata. Last, so that they are ended when nobody else can use the stack any more.
+    /// The arrays in it that keep md's metadata. Last, so that they are ended when nobody else can
+    /// use the stack any more.
     pub arrays: Arrays,
 }
 
@@ -116,7 +123,8 @@ impl Stack {
         Facts { leaves: self.arrays.leaf_facts_at_first(), believe_sample: false }
     }
 
-    /// Ends the stack in order and says what is known of its files and disks now. The stack's device must have no other user.
+    /// Ends the stack in order and says what is known of its files and disks now. The stack's
+    /// device must have no other user.
     ///
     /// # Errors
     /// As [`Arrays::end`].
@@ -139,8 +147,8 @@ pub fn parse_and_build(text: &str, context: &BuildContext<'_>) -> Result<Stack, 
 /// Builds the devices of a tree.
 ///
 /// # Errors
-/// What cannot be built, and why: an unknown name or value, a file that is missing, refused or named twice, sizes that do
-/// not fit.
+/// What cannot be built, and why: an unknown name or value, a file that is missing, refused or
+/// named twice, sizes that do not fit.
 pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
     let mut builder = Builder {
         context,
@@ -163,8 +171,23 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
     refuse_files_named_twice(node)?;
     let device = builder.device(node)?;
     let device = if context.emulate { Emulated::over(device) } else { device };
-    let Builder { members, notes, models, memory_stores, caches, running, leaves, seals, deadlines, .. } = builder;
-    let clock = if models > 0 && models + memory_stores == members.len() as u64 { Clock::Virtual } else { Clock::Wall };
+    let Builder {
+        members,
+        notes,
+        models,
+        memory_stores,
+        caches,
+        running,
+        leaves,
+        seals,
+        deadlines,
+        ..
+    } = builder;
+    let clock = if models > 0 && models + memory_stores == members.len() as u64 {
+        Clock::Virtual
+    } else {
+        Clock::Wall
+    };
     let arrays = Arrays::new(running, leaves, seals, deadlines.clone());
     Ok(Stack { device, members, notes, clock, caches, deadlines, arrays })
 }
@@ -174,7 +197,8 @@ struct Builder<'a> {
     /// The context's, but below an overlay nothing is opened for writing and nothing is made.
     read_only: bool,
     create_bytes: Option<u64>,
-    /// While what a layer keeps for itself is built, an overlay's delta or a cache's store: how large it has to be.
+    /// While what a layer keeps for itself is built, an overlay's delta or a cache's store: how
+    /// large it has to be.
     kept_bytes: Option<u64>,
     members: Vec<Member>,
     notes: Vec<String>,
@@ -186,7 +210,8 @@ struct Builder<'a> {
     /// Members that are the memory of a cache: they take no time, modelled or not.
     memory_stores: u64,
     caches: Vec<CacheHandle>,
-    /// Members below the layer that is being built that carry md superblocks: their stack text, version, and what these say.
+    /// Members below the layer that is being built that carry md superblocks: their stack text,
+    /// version, and what these say.
     carriers: Vec<(String, Version, String)>,
     /// Arrays with metadata, those below before those above.
     running: Vec<Running>,
@@ -203,10 +228,17 @@ struct Settings<'a> {
 }
 
 impl<'a> Settings<'a> {
-    fn check(of: &str, known: &'static [OptionRow], given: &'a [(String, String)]) -> Result<Settings<'a>, Error> {
+    fn check(
+        of: &str,
+        known: &'static [OptionRow],
+        given: &'a [(String, String)],
+    ) -> Result<Settings<'a>, Error> {
         for (number, (name, value)) in given.iter().enumerate() {
-            let row = table::option(of, known, name).map_err(|problem| refusal(&format!("{of}: {name}"), &problem))?;
-            row.takes.check(value).map_err(|problem| refusal(&format!("{of}: {name}={value}"), &problem))?;
+            let row = table::option(of, known, name)
+                .map_err(|problem| refusal(&format!("{of}: {name}"), &problem))?;
+            row.takes
+                .check(value)
+                .map_err(|problem| refusal(&format!("{of}: {name}={value}"), &problem))?;
             if given[..number].iter().any(|(earlier, _)| earlier == name) {
                 return Err(Error::new(ErrorKind::Invalid, format!("{of}: {name} is given twice")));
             }
@@ -219,7 +251,12 @@ impl<'a> Settings<'a> {
     }
 
     fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Error> {
-        let wrong = |value: &str| Error::new(ErrorKind::Invalid, format!("{name}={value} is no number of the kind that is needed"));
+        let wrong = |value: &str| {
+            Error::new(
+                ErrorKind::Invalid,
+                format!("{name}={value} is no number of the kind that is needed"),
+            )
+        };
         self.get(name).map(|value| value.parse().map_err(|_| wrong(value))).transpose()
     }
 
@@ -236,16 +273,27 @@ fn refusal(place: &str, problem: &Problem) -> Error {
 impl Builder<'_> {
     fn device(&mut self, node: &Node) -> Result<Arc<dyn Device>, Error> {
         match node {
-            Node::Missing => Err(Error::new(ErrorKind::Invalid, "`missing` can stand only for a member of an array with redundancy")),
+            Node::Missing => Err(Error::new(
+                ErrorKind::Invalid,
+                "`missing` can stand only for a member of an array with redundancy",
+            )),
             Node::Layer { name, options, children } => {
                 let row = table::layer(name).map_err(|problem| refusal(name, &problem))?;
                 let settings = Settings::check(name, row.options, options)?;
                 if children.len() < row.members.0 || children.len() > row.members.1 {
-                    let text = format!("{name}: {} devices; it stands on {} to {}", children.len(), row.members.0, row.members.1);
+                    let text = format!(
+                        "{name}: {} devices; it stands on {} to {}",
+                        children.len(),
+                        row.members.0,
+                        row.members.1
+                    );
                     return Err(Error::new(ErrorKind::Invalid, text));
                 }
                 if !row.redundant && children.contains(&Node::Missing) {
-                    let text = format!("{name}: a member is `missing`, and {name} has no redundancy to do without it");
+                    let text = format!(
+                        "{name}: a member is `missing`, and {name} has no redundancy to do without \
+                        it"
+                    );
                     return Err(Error::new(ErrorKind::Invalid, text));
                 }
                 match name.as_str() {
@@ -255,18 +303,23 @@ impl Builder<'_> {
                     _ => (),
                 }
                 let first_carrier = self.carriers.len();
-                let member = |child: &Node| if *child == Node::Missing { Ok(None) } else { self.device(child).map(Some) };
+                let member = |child: &Node| {
+                    if *child == Node::Missing { Ok(None) } else { self.device(child).map(Some) }
+                };
                 let mut members = children.iter().map(member).collect::<Result<Vec<_>, Error>>()?;
                 if row.options.iter().any(|option| option.name == table::METADATA.name) {
                     members.iter_mut().flatten().for_each(|member| self.bound(member));
                     let carriers = self.carriers.split_off(first_carrier);
                     match (settings.get("metadata"), carriers.first()) {
                         (Some("none"), _) | (None, None) => (),
-                        (Some(metadata), _) => return self.recorded(name, metadata, &settings, &members),
+                        (Some(metadata), _) => {
+                            return self.recorded(name, metadata, &settings, &members);
+                        }
                         // Used whole, the superblocks would be data to write over.
                         (None, Some((member, version, array))) => {
                             let text = format!(
-                                "{name}: {member} carries an md superblock: it is {array}. metadata={version} uses the array, \
+                                "{name}: {member} carries an md superblock: it is {array}. \
+                                metadata={version} uses the array, \
                                  metadata=none the whole members, superblocks and all"
                             );
                             return Err(Error::new(ErrorKind::Refused, text));
@@ -277,7 +330,9 @@ impl Builder<'_> {
             }
             Node::Leaf { scheme, address, options } => {
                 let row = table::leaf(scheme).map_err(|problem| refusal(scheme, &problem))?;
-                row.address.check(address).map_err(|problem| refusal(&format!("{scheme}:{address}"), &problem))?;
+                row.address
+                    .check(address)
+                    .map_err(|problem| refusal(&format!("{scheme}:{address}"), &problem))?;
                 let settings = Settings::check(scheme, row.options, options)?;
                 let known = self.leaves.len();
                 let leaf = self.leaf(scheme, address, &settings)?;
@@ -285,7 +340,10 @@ impl Builder<'_> {
                     self.leaves.push(Leaf::nameless());
                 }
                 let counted = Counted::over(leaf);
-                self.members.push(Member { name: counted.describe().to_string(), counters: counted.counters() });
+                self.members.push(Member {
+                    name: counted.describe().to_string(),
+                    counters: counted.counters(),
+                });
                 Ok(Arc::new(counted))
             }
         }
@@ -300,17 +358,28 @@ impl Builder<'_> {
         }
     }
 
-    fn layer(&mut self, name: &str, settings: &Settings<'_>, members: Vec<Option<Arc<dyn Device>>>) -> Result<Arc<dyn Device>, Error> {
+    fn layer(
+        &mut self,
+        name: &str,
+        settings: &Settings<'_>,
+        members: Vec<Option<Arc<dyn Device>>>,
+    ) -> Result<Arc<dyn Device>, Error> {
         match name {
-            "linear" | "raid0" | "fault" => self.plain_layer(name, settings, members.into_iter().flatten().collect()),
+            "linear" | "raid0" | "fault" => {
+                self.plain_layer(name, settings, members.into_iter().flatten().collect())
+            }
             "raid1" => shared(name, ArrayDevice::raid1(members)),
             name => {
                 let chunk_bytes = self.size(settings, "chunk")?.unwrap_or(512 << 10);
                 let layout = settings.get("layout");
-                let parity = || layout.and_then(ParityLayout::from_name).unwrap_or(ParityLayout::LeftSymmetric);
+                let parity = || {
+                    layout.and_then(ParityLayout::from_name).unwrap_or(ParityLayout::LeftSymmetric)
+                };
                 match name {
                     "raid10" => {
-                        let layout = layout.and_then(Raid10Layout::from_name).unwrap_or(Raid10Layout::near(2));
+                        let layout = layout
+                            .and_then(Raid10Layout::from_name)
+                            .unwrap_or(Raid10Layout::near(2));
                         shared(name, ArrayDevice::raid10(members, chunk_bytes, layout))
                     }
                     "raid4" => shared(name, ArrayDevice::raid4(members, chunk_bytes)),
@@ -346,12 +415,21 @@ impl Builder<'_> {
     }
 
     /// A layer without redundancy.
-    fn plain_layer(&mut self, name: &str, settings: &Settings<'_>, members: Vec<Arc<dyn Device>>) -> Result<Arc<dyn Device>, Error> {
+    fn plain_layer(
+        &mut self,
+        name: &str,
+        settings: &Settings<'_>,
+        members: Vec<Arc<dyn Device>>,
+    ) -> Result<Arc<dyn Device>, Error> {
         match name {
             "linear" => shared(name, ArrayDevice::linear(members)),
             "raid0" => {
                 let chunk_bytes = self.size(settings, "chunk")?.unwrap_or(64 << 10);
-                let layout = if settings.is("layout", "alternate") { Raid0Layout::Alternate } else { Raid0Layout::Original };
+                let layout = if settings.is("layout", "alternate") {
+                    Raid0Layout::Alternate
+                } else {
+                    Raid0Layout::Original
+                };
                 shared(name, ArrayDevice::raid0(members, chunk_bytes, layout))
             }
             _ => {
@@ -363,7 +441,11 @@ impl Builder<'_> {
     }
 
     /// A delta and what is never written below it.
-    fn overlay(&mut self, settings: &Settings<'_>, children: &[Node]) -> Result<Arc<dyn Device>, Error> {
+    fn overlay(
+        &mut self,
+        settings: &Settings<'_>,
+        children: &[Node],
+    ) -> Result<Arc<dyn Device>, Error> {
         let [delta, lower] = children else { unreachable!("the count was checked") };
         let (first, first_leaf) = (self.members.len(), self.leaves.len());
         let above = (self.read_only, self.create_bytes, self.kept_bytes);
@@ -375,18 +457,27 @@ impl Builder<'_> {
         let facts = self.facts(settings, first_leaf..self.leaves.len());
 
         let block_bytes = lower.info().block_bytes;
-        // The smaller the block, the larger the index: a delta of this size is large enough with any.
+        // The smaller the block, the larger the index: a delta of this size is large enough with
+        // any.
         let above = self.kept_bytes.replace(Overlay::delta_bytes(block_bytes, lower.info())?);
-        let says_block = |options: &[(String, String)]| options.iter().any(|(name, _)| name == "block");
+        let says_block =
+            |options: &[(String, String)]| options.iter().any(|(name, _)| name == "block");
         let delta = match delta {
-            Node::Leaf { options, .. } if u64::from(block_bytes) > SECTOR_BYTES && !says_block(options) => {
+            Node::Leaf { options, .. }
+                if u64::from(block_bytes) > SECTOR_BYTES && !says_block(options) =>
+            {
                 self.device(&delta.clone().with("block", block_bytes))
             }
             delta => self.device(delta),
         };
         self.kept_bytes = above;
         self.members.extend(lower_members);
-        let overlay = Overlay::open(delta?, lower, &facts, OverlayOptions { keep: !settings.is("keep", "no") })?;
+        let overlay = Overlay::open(
+            delta?,
+            lower,
+            &facts,
+            OverlayOptions { keep: !settings.is("keep", "no") },
+        )?;
         self.notes.extend(overlay.note().map(str::to_owned));
         Ok(Arc::new(overlay))
     }
@@ -398,7 +489,11 @@ impl Builder<'_> {
     }
 
     /// A store and the device that it is to speed up.
-    fn cache(&mut self, settings: &Settings<'_>, children: &[Node]) -> Result<Arc<dyn Device>, Error> {
+    fn cache(
+        &mut self,
+        settings: &Settings<'_>,
+        children: &[Node],
+    ) -> Result<Arc<dyn Device>, Error> {
         let [store, lower] = children else { unreachable!("the count was checked") };
         let mode = settings.get("mode").and_then(CacheMode::from_name).unwrap_or_default();
         let (first, first_leaf) = (self.members.len(), self.leaves.len());
@@ -432,10 +527,24 @@ impl Builder<'_> {
         Ok(Arc::new(cache))
     }
 
-    /// Memory for a cache of so many bytes, with room to grow until it holds the whole device: what is not used takes none.
-    fn cache_memory(&mut self, size_bytes: u64, options: &[(String, String)], lower: &dyn Device) -> Result<Arc<dyn Device>, Error> {
-        let leaf = |bytes: u64| Node::Leaf { scheme: "ram".to_owned(), address: size::text(bytes), options: options.to_vec() };
-        let whole_bytes = lower.info().size_bytes.min(CACHE_GROWTH_BYTES_MAX).next_multiple_of(u64::from(Cache::BLOCK_BYTES_MAX));
+    /// Memory for a cache of so many bytes, with room to grow until it holds the whole device: what
+    /// is not used takes none.
+    fn cache_memory(
+        &mut self,
+        size_bytes: u64,
+        options: &[(String, String)],
+        lower: &dyn Device,
+    ) -> Result<Arc<dyn Device>, Error> {
+        let leaf = |bytes: u64| Node::Leaf {
+            scheme: "ram".to_owned(),
+            address: size::text(bytes),
+            options: options.to_vec(),
+        };
+        let whole_bytes = lower
+            .info()
+            .size_bytes
+            .min(CACHE_GROWTH_BYTES_MAX)
+            .next_multiple_of(u64::from(Cache::BLOCK_BYTES_MAX));
         let memory = self.device(&leaf(size_bytes.max(whole_bytes)))?;
         if let Some(member) = self.members.last_mut() {
             member.name = leaf(size_bytes).to_string();
@@ -443,11 +552,15 @@ impl Builder<'_> {
         Ok(memory)
     }
 
-    /// A store that outlives the cache. A file that is not there is made, of the size that its leaf names.
+    /// A store that outlives the cache. A file that is not there is made, of the size that its leaf
+    /// names.
     fn kept_store(&mut self, store: &Node, block_bytes: u32) -> Result<Arc<dyn Device>, Error> {
         let Node::Leaf { options, .. } = store else { return self.device(store) };
-        let option = |wanted: &str| options.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
-        let size_bytes = option("size").and_then(|text| size::parse(text).ok()).map(|size| size.bytes);
+        let option = |wanted: &str| {
+            options.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+        };
+        let size_bytes =
+            option("size").and_then(|text| size::parse(text).ok()).map(|size| size.bytes);
         let above = std::mem::replace(&mut self.kept_bytes, size_bytes);
         let store = if u64::from(block_bytes) > SECTOR_BYTES && option("block").is_none() {
             self.device(&store.clone().with("block", block_bytes))
@@ -466,10 +579,13 @@ impl Builder<'_> {
         lower: &dyn Device,
     ) -> Result<CacheOptions, Error> {
         let plain = CacheOptions::default();
-        let number = |name: &str, plain: u8| -> Result<u8, Error> { Ok(settings.number(name)?.unwrap_or(plain)) };
+        let number = |name: &str, plain: u8| -> Result<u8, Error> {
+            Ok(settings.number(name)?.unwrap_or(plain))
+        };
         let promote_after = number("promote_after", plain.admission.promote_after)?;
         if !(1..=15).contains(&promote_after) {
-            let text = format!("cache: promote_after={promote_after}: expected a number from 1 to 15");
+            let text =
+                format!("cache: promote_after={promote_after}: expected a number from 1 to 15");
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let cutoff = match self.size(settings, "sequential_cutoff")? {
@@ -491,9 +607,15 @@ impl Builder<'_> {
         })
     }
 
-    fn keeping_options(&mut self, settings: &Settings<'_>, plain: KeepingOptions) -> Result<KeepingOptions, Error> {
+    fn keeping_options(
+        &mut self,
+        settings: &Settings<'_>,
+        plain: KeepingOptions,
+    ) -> Result<KeepingOptions, Error> {
         let idle = settings.get("writeback_idle").map(size::parse_duration).transpose();
-        let idle = idle.map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()).at("cache: writeback_idle"))?;
+        let idle = idle.map_err(|error| {
+            Error::new(ErrorKind::Invalid, error.to_string()).at("cache: writeback_idle")
+        })?;
         Ok(KeepingOptions {
             idle: idle.map_or(plain.idle, |idle| (!idle.is_zero()).then_some(idle)),
             high_percent: settings.number("dirty_high")?.unwrap_or(plain.high_percent),
@@ -502,17 +624,23 @@ impl Builder<'_> {
         })
     }
 
-    /// A trace and what it is of. The trace is no device: it grows, on either clock, and also over what is only read.
+    /// A trace and what it is of. The trace is no device: it grows, on either clock, and also over
+    /// what is only read.
     fn record(&mut self, children: &[Node]) -> Result<Arc<dyn Device>, Error> {
         let [trace, below] = children else { unreachable!("the count was checked") };
         let Node::Leaf { scheme, address, options } = trace else {
             return Err(Error::new(
                 ErrorKind::Invalid,
-                format!("record: {trace} stands where the trace is named: record(file:PATH, DEVICE)"),
+                format!(
+                    "record: {trace} stands where the trace is named: record(file:PATH, DEVICE)"
+                ),
             ));
         };
         if scheme != "file" || !options.is_empty() {
-            let text = format!("record: {trace} cannot be a trace; name a file, without options: record(file:PATH, DEVICE)");
+            let text = format!(
+                "record: {trace} cannot be a trace; name a file, without options: \
+                record(file:PATH, DEVICE)"
+            );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let below = self.device(below)?;
@@ -521,7 +649,12 @@ impl Builder<'_> {
         Ok(Arc::new(RecordDevice::new(below, file, path)?))
     }
 
-    fn leaf(&mut self, scheme: &str, address: &str, settings: &Settings<'_>) -> Result<Arc<dyn Device>, Error> {
+    fn leaf(
+        &mut self,
+        scheme: &str,
+        address: &str,
+        settings: &Settings<'_>,
+    ) -> Result<Arc<dyn Device>, Error> {
         match scheme {
             "file" => self.file(Path::new(address), settings),
             "ram" | "null" => {
@@ -533,7 +666,10 @@ impl Builder<'_> {
                 })
             }
             "model" => {
-                let options = ModelOptions { keep_data: settings.is("data", "keep"), link: settings.get("link").map(str::to_owned) };
+                let options = ModelOptions {
+                    keep_data: settings.is("data", "keep"),
+                    link: settings.get("link").map(str::to_owned),
+                };
                 let seed = derive_seed(self.context.seed, "model", self.models);
                 self.models += 1;
                 Ok(Arc::new(ModelDevice::load(address, &options, seed, &mut self.links)?))
@@ -554,10 +690,18 @@ impl Builder<'_> {
             size_bytes: self.size(settings, "size")?,
             block_bytes: self.block(settings)?,
         };
-        let create = self.create_bytes.map(|bytes| options.size_bytes.unwrap_or(bytes).saturating_add(options.offset_bytes));
+        let create = self
+            .create_bytes
+            .map(|bytes| options.size_bytes.unwrap_or(bytes).saturating_add(options.offset_bytes));
         let file = match self.kept_bytes.filter(|_| !options.read_only) {
-            Some(bytes) => self.context.files.open_kept(path, bytes.saturating_add(options.offset_bytes))?,
-            None => self.context.files.open(path, options.read_only, create.filter(|_| !options.read_only))?,
+            Some(bytes) => {
+                self.context.files.open_kept(path, bytes.saturating_add(options.offset_bytes))?
+            }
+            None => self.context.files.open(
+                path,
+                options.read_only,
+                create.filter(|_| !options.read_only),
+            )?,
         };
         let mark = if options.offset_bytes == 0 { superblocks::mark(&file) } else { None };
         self.leaves.push(Leaf::of(&file));
@@ -566,7 +710,10 @@ impl Builder<'_> {
             self.carriers.push((device.describe().to_string(), version, array));
         }
         if let Some(reason) = device.direct_refused() {
-            self.notes.push(format!("{}: through the page cache, for direct I/O is not to be had: {reason}", path.display()));
+            self.notes.push(format!(
+                "{}: through the page cache, for direct I/O is not to be had: {reason}",
+                path.display()
+            ));
         }
         Ok(Arc::new(device))
     }
@@ -586,10 +733,20 @@ impl Builder<'_> {
             read_flip: settings.number("read_flip")?.unwrap_or(plain.read_flip),
             write_flip: settings.number("write_flip")?.unwrap_or(plain.write_flip),
             write_lost: settings.number("write_lost")?.unwrap_or(plain.write_lost),
-            write_misdirected: settings.number("write_misdirected")?.unwrap_or(plain.write_misdirected),
-            bad: bad.unwrap_or_default().into_iter().map(|(offset, length)| BadRange { offset, length }).collect(),
-            delay: delay.map_err(|error| Error::new(ErrorKind::Invalid, format!("delay: {error}")))?.unwrap_or(plain.delay),
-            delay_probability: settings.number("delay_probability")?.unwrap_or(plain.delay_probability),
+            write_misdirected: settings
+                .number("write_misdirected")?
+                .unwrap_or(plain.write_misdirected),
+            bad: bad
+                .unwrap_or_default()
+                .into_iter()
+                .map(|(offset, length)| BadRange { offset, length })
+                .collect(),
+            delay: delay
+                .map_err(|error| Error::new(ErrorKind::Invalid, format!("delay: {error}")))?
+                .unwrap_or(plain.delay),
+            delay_probability: settings
+                .number("delay_probability")?
+                .unwrap_or(plain.delay_probability),
             stuck_after: settings.number("stuck_after")?,
             vanish_after: settings.number("vanish_after")?,
             volatile: settings.is("volatile", "yes"),
@@ -599,17 +756,26 @@ impl Builder<'_> {
     }
 
     fn size(&mut self, settings: &Settings<'_>, name: &str) -> Result<Option<u64>, Error> {
-        settings.get(name).map(|value| self.parse_size(&format!("{name}={value}"), value)).transpose()
+        settings
+            .get(name)
+            .map(|value| self.parse_size(&format!("{name}={value}"), value))
+            .transpose()
     }
 
     fn block(&mut self, settings: &Settings<'_>) -> Result<Option<u32>, Error> {
         let Some(bytes) = self.size(settings, "block")? else { return Ok(None) };
-        let too_large = |_| Error::new(ErrorKind::Invalid, format!("block={}: a block must be smaller than 4GiB", size::text(bytes)));
+        let too_large = |_| {
+            Error::new(
+                ErrorKind::Invalid,
+                format!("block={}: a block must be smaller than 4GiB", size::text(bytes)),
+            )
+        };
         u32::try_from(bytes).map(Some).map_err(too_large)
     }
 
     fn parse_size(&mut self, place: &str, text: &str) -> Result<u64, Error> {
-        let size = size::parse(text).map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()).at(place))?;
+        let size = size::parse(text)
+            .map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()).at(place))?;
         if let Some(note) = size.note
             && !self.notes.contains(&note)
         {
@@ -620,11 +786,15 @@ impl Builder<'_> {
 }
 
 /// An array, or what is wrong with it.
-fn shared<D: Device + 'static>(name: &str, array: Result<D, Error>) -> Result<Arc<dyn Device>, Error> {
+fn shared<D: Device + 'static>(
+    name: &str,
+    array: Result<D, Error>,
+) -> Result<Arc<dyn Device>, Error> {
     Ok(Arc::new(array.map_err(|error| error.at(name))?))
 }
 
-/// Two members on one file would overwrite each other. This is looked at before anything is opened or made.
+/// Two members on one file would overwrite each other. This is looked at before anything is opened
+/// or made.
 fn refuse_files_named_twice(node: &Node) -> Result<(), Error> {
     let leaves = node.leaves().into_iter().filter_map(|leaf| match leaf {
         Node::Leaf { scheme, address, .. } if scheme == "file" => Some(Path::new(address)),
@@ -632,7 +802,10 @@ fn refuse_files_named_twice(node: &Node) -> Result<(), Error> {
     });
     let Some((earlier, later)) = Identity::same_twice(leaves) else { return Ok(()) };
     let text = match earlier.as_os_str() == later.as_os_str() {
-        true => format!("{} stands in the stack twice; every member needs a file or device of its own", later.display()),
+        true => format!(
+            "{} stands in the stack twice; every member needs a file or device of its own",
+            later.display()
+        ),
         false => twice_text(earlier, later),
     };
     Err(Error::new(ErrorKind::Invalid, text))

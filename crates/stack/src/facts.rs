@@ -1,5 +1,5 @@
-//! What the system knows of files and disks besides their data: whether they are those that they were, and whether anybody has
-//! written to them since.
+//! What the system knows of files and disks besides their data: whether they are those that they
+//! were, and whether anybody has written to them since.
 //!
 //! ```text
 //!              which one                           what every write moves                 for how long
@@ -8,8 +8,8 @@
 //!   loop       those of the file behind it
 //! ```
 //!
-//! The number of a file's file system is no part of it: it may be another one after each start of the machine. It stands in
-//! for the time of birth where a file system keeps none.
+//! The number of a file's file system is no part of it: it may be another one after each start of
+//! the machine. It stands in for the time of birth where a file system keeps none.
 
 use std::fs::{self, File, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -40,8 +40,8 @@ impl Leaf {
         self.file.as_ref().map_or_else(LeafFacts::default, facts_of)
     }
 
-    /// Makes its time stamps durable, and has the kernel count what it still held back. What fails here is found different the
-    /// next time, which is safe.
+    /// Makes its time stamps durable, and has the kernel count what it still held back. What fails
+    /// here is found different the next time, which is safe.
     pub(crate) fn settle(&self) {
         let _ = self.file.as_ref().map(File::sync_all);
     }
@@ -57,7 +57,8 @@ fn facts_of(file: &File) -> LeafFacts {
 
 fn of_file(data: &Metadata) -> LeafFacts {
     let birth = data.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let born = birth.map_or_else(|| format!("on {}", data.dev()), |birth| format!("born {}", birth.as_nanos()));
+    let born = birth
+        .map_or_else(|| format!("on {}", data.dev()), |birth| format!("born {}", birth.as_nanos()));
     LeafFacts {
         identity: fact(format!("file {} {born}", data.ino()).as_bytes()),
         epoch: 0,
@@ -67,7 +68,9 @@ fn of_file(data: &Metadata) -> LeafFacts {
 
 fn of_disk(data: &Metadata) -> LeafFacts {
     let (major, minor) = (rustix::fs::major(data.rdev()), rustix::fs::minor(data.rdev()));
-    let Ok(folder) = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")) else { return LeafFacts::default() };
+    let Ok(folder) = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")) else {
+        return LeafFacts::default();
+    };
     of_folder(&folder)
 }
 
@@ -78,40 +81,60 @@ fn of_folder(folder: &Path) -> LeafFacts {
         (Some(_), Some(parent)) => parent.to_owned(),
         _ => folder.to_owned(),
     };
-    let place = format!("{} {}", partition.unwrap_or_default(), attribute(folder, "start").unwrap_or_default());
+    let place = format!(
+        "{} {}",
+        partition.unwrap_or_default(),
+        attribute(folder, "start").unwrap_or_default()
+    );
     if let Some(path) = attribute(&disk, "loop/backing_file") {
         // Its own counters say nothing of who writes to the file.
         let Ok(data) = fs::metadata(path) else { return LeafFacts::default() };
         let offset = attribute(&disk, "loop/offset").unwrap_or_default();
         let behind = of_file(&data);
-        return LeafFacts { identity: fact(format!("loop {} {offset} {place}", behind.identity).as_bytes()), ..behind };
+        return LeafFacts {
+            identity: fact(format!("loop {} {offset} {place}", behind.identity).as_bytes()),
+            ..behind
+        };
     }
     let named = ["wwid", "device/wwid", "serial", "device/serial", "dm/uuid", "md/uuid"];
-    let name = named.into_iter().find_map(|name| Some((name, attribute(&disk, name).filter(|value| !value.is_empty())?)));
+    let name = named
+        .into_iter()
+        .find_map(|name| Some((name, attribute(&disk, name).filter(|value| !value.is_empty())?)));
     let start = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
-    let epoch = start.zip(attribute(&disk, "diskseq")).map_or(0, |(start, sequence)| fact(format!("{start} {sequence}").as_bytes()));
+    let epoch = start
+        .zip(attribute(&disk, "diskseq"))
+        .map_or(0, |(start, sequence)| fact(format!("{start} {sequence}").as_bytes()));
     let counts = attribute(&disk, "queue/iostats").as_deref() == Some("1");
     LeafFacts {
-        identity: name.map_or(0, |(name, value)| fact(format!("disk {name} {value} {place}").as_bytes())),
+        identity: name
+            .map_or(0, |(name, value)| fact(format!("disk {name} {value} {place}").as_bytes())),
         epoch,
-        state: if counts && epoch != 0 { written(folder, &disk).map_or(0, |written| fact(written.as_bytes())) } else { 0 },
+        state: if counts && epoch != 0 {
+            written(folder, &disk).map_or(0, |written| fact(written.as_bytes()))
+        } else {
+            0
+        },
     }
 }
 
-/// All that was written to a disk or partition: through itself, and through the whole disk but no partition of it.
+/// All that was written to a disk or partition: through itself, and through the whole disk but no
+/// partition of it.
 fn written(folder: &Path, disk: &Path) -> Option<String> {
     let own = counted(folder)?;
     if folder == disk {
         return Some(format!("{own:?}"));
     }
-    // The whole disk counts its partitions too. Another one may be written to right now; then it is tried again.
+    // The whole disk counts its partitions too. Another one may be written to right now; then it is
+    // tried again.
     const TRIES: usize = 8;
     for _ in 0..TRIES {
         let whole = counted(disk)?;
         let mut past = whole;
         for part in parts(disk)? {
             let counted = counted(&part)?;
-            past.iter_mut().zip(counted).for_each(|(past, counted)| *past = past.wrapping_sub(counted));
+            past.iter_mut()
+                .zip(counted)
+                .for_each(|(past, counted)| *past = past.wrapping_sub(counted));
         }
         if counted(disk)? == whole {
             return Some(format!("{own:?} {past:?}"));
@@ -133,7 +156,12 @@ fn counted(folder: &Path) -> Option<[u64; 4]> {
     let fields: Vec<u64> = text.split_whitespace().map_while(|field| field.parse().ok()).collect();
     let field = |index: usize| fields.get(index).copied();
     // Kernels before 4.18 do not count what is discarded.
-    Some([field(FIELDS[0])?, field(FIELDS[1])?, field(FIELDS[2]).unwrap_or(0), field(FIELDS[3]).unwrap_or(0)])
+    Some([
+        field(FIELDS[0])?,
+        field(FIELDS[1])?,
+        field(FIELDS[2]).unwrap_or(0),
+        field(FIELDS[3]).unwrap_or(0),
+    ])
 }
 
 fn attribute(folder: &Path, name: &str) -> Option<String> {
@@ -177,7 +205,11 @@ mod tests {
         let at_first = seen(IDLE, IDLE, IDLE);
         assert!(at_first.identity != 0 && at_first.epoch != 0 && at_first.state != 0);
         assert_eq!(seen(IDLE, IDLE, IDLE), at_first);
-        assert_eq!(seen(WRITTEN, IDLE, WRITTEN), at_first, "the neighbour's, which the disk counts too");
+        assert_eq!(
+            seen(WRITTEN, IDLE, WRITTEN),
+            at_first,
+            "the neighbour's, which the disk counts too"
+        );
         assert_ne!(seen(WRITTEN, WRITTEN, IDLE).state, at_first.state, "its own");
         assert_ne!(seen(WRITTEN, IDLE, IDLE).state, at_first.state, "past all partitions");
     }
@@ -187,7 +219,10 @@ mod tests {
         let silent = folder(&[("stat", IDLE), ("diskseq", "3"), ("queue/iostats", "0")]);
         let facts = of_folder(silent.path());
         assert_eq!((facts.identity, facts.state), (0, 0));
-        let (one, two) = (folder(&[("stat", IDLE), ("diskseq", "3"), ("queue/iostats", "1")]), folder(&[("stat", IDLE)]));
+        let (one, two) = (
+            folder(&[("stat", IDLE), ("diskseq", "3"), ("queue/iostats", "1")]),
+            folder(&[("stat", IDLE)]),
+        );
         assert!(of_folder(one.path()).state != 0 && of_folder(two.path()).state == 0);
     }
 

@@ -1,4 +1,5 @@
-//! What a path leads to, whatever it is called: a file has many names (hard links, bind mounts), and one identity.
+//! What a path leads to, whatever it is called: a file has many names (hard links, bind mounts),
+//! and one identity.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -23,7 +24,8 @@ impl Identity {
         if let Ok(data) = path.metadata() {
             return Identity::of_data(&data);
         }
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent =
+            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_owned());
         Identity::Nothing(parent.join(path.file_name().unwrap_or_default()))
     }
@@ -38,9 +40,13 @@ impl Identity {
     }
 
     /// The first two of several paths that lead to the same file or device.
-    pub fn same_twice<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Option<(&'a Path, &'a Path)> {
+    pub fn same_twice<'a>(
+        paths: impl IntoIterator<Item = &'a Path>,
+    ) -> Option<(&'a Path, &'a Path)> {
         let mut seen = HashMap::new();
-        paths.into_iter().find_map(|path| seen.insert(Identity::of(path), path).map(|earlier| (earlier, path)))
+        paths
+            .into_iter()
+            .find_map(|path| seen.insert(Identity::of(path), path).map(|earlier| (earlier, path)))
     }
 }
 
@@ -51,5 +57,9 @@ pub fn twice_text(earlier: &Path, later: &Path) -> String {
     if earlier.as_os_str() == later.as_os_str() {
         return format!("{} is named twice", later.display());
     }
-    format!("{} and {} are the same file; every member needs a file or device of its own", earlier.display(), later.display())
+    format!(
+        "{} and {} are the same file; every member needs a file or device of its own",
+        earlier.display(),
+        later.display()
+    )
 }

@@ -8,7 +8,8 @@
 //!   Stack
 //! ```
 //!
-//! What layers, leaves and options there are stands in one table ([`table`]); parsing, building and help all read it.
+//! What layers, leaves and options there are stands in one table ([`table`]); parsing, building and
+//! help all read it.
 
 mod build;
 mod facts;

@@ -1,7 +1,8 @@
 //! The known name that a wrong one was probably meant to be.
 
-/// The candidate closest to `word`, if it is close enough to be a slip of the finger: at most one edit for every three
-/// letters of the longer of the two, an exchange of neighbours counting as one.
+/// The candidate closest to `word`, if it is close enough to be a slip of the finger: at most one
+/// edit for every three letters of the longer of the two, an exchange of neighbours counting as
+/// one.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters: Vec<char> = word.to_lowercase().chars().collect();
@@ -16,8 +17,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, _, candidate)| candidate)
 }
 
-/// Insertions, deletions, replacements and exchanges of neighbours that lead from one word to the other (the restricted
-/// Damerau-Levenshtein distance).
+/// Insertions, deletions, replacements and exchanges of neighbours that lead from one word to the
+/// other (the restricted Damerau-Levenshtein distance).
 fn distance(from: &[char], to: &[char]) -> usize {
     let mut rows = vec![vec![0; to.len() + 1]; from.len() + 1];
     for row in 0..=from.len() {
@@ -25,9 +26,15 @@ fn distance(from: &[char], to: &[char]) -> usize {
             rows[row][column] = if row == 0 || column == 0 {
                 row + column
             } else {
-                let replaced = rows[row - 1][column - 1] + usize::from(from[row - 1] != to[column - 1]);
-                let mut least = replaced.min(rows[row - 1][column] + 1).min(rows[row][column - 1] + 1);
-                if row > 1 && column > 1 && from[row - 1] == to[column - 2] && from[row - 2] == to[column - 1] {
+                let replaced =
+                    rows[row - 1][column - 1] + usize::from(from[row - 1] != to[column - 1]);
+                let mut least =
+                    replaced.min(rows[row - 1][column] + 1).min(rows[row][column - 1] + 1);
+                if row > 1
+                    && column > 1
+                    && from[row - 1] == to[column - 2]
+                    && from[row - 2] == to[column - 1]
+                {
                     least = least.min(rows[row - 2][column - 2] + 1);
                 }
                 least

@@ -19,7 +19,8 @@ use crate::table::{self, OptionRow, Problem};
 /// Deeper stacks are refused, before they exhaust ours.
 const DEPTH_MAX: u32 = 64;
 
-/// A place further along its line than this is not drawn: no screen would show it, and no format string can space it.
+/// A place further along its line than this is not drawn: no screen would show it, and no format
+/// string can space it.
 const DRAWN_MAX: usize = 10_000;
 
 /// What is wrong with a stack text, and where.
@@ -71,7 +72,8 @@ impl From<ParseError> for Error {
 /// Reads a stack text.
 ///
 /// # Errors
-/// The first thing that is wrong, with its place: the notation, an unknown name, or a value that its option does not take.
+/// The first thing that is wrong, with its place: the notation, an unknown name, or a value that
+/// its option does not take.
 pub fn parse(text: &str) -> Result<Node, ParseError> {
     let mut parser = Parser { text, position: 0, depth: 0 };
     let node = parser.device("a device")?;
@@ -126,13 +128,20 @@ impl<'a> Parser<'a> {
     }
 
     fn error(&self, position: usize, found: &str, problem: Problem) -> ParseError {
-        ParseError { text: self.text.to_owned(), position, found: found.to_owned(), expected: problem.expected, hint: problem.hint }
+        ParseError {
+            text: self.text.to_owned(),
+            position,
+            found: found.to_owned(),
+            expected: problem.expected,
+            hint: problem.hint,
+        }
     }
 
     /// An error about what stands here: a word, or one letter.
     fn unexpected(&self, expected: &str, hint: Option<String>) -> ParseError {
         let rest = self.rest();
-        let word = rest.find(|letter: char| !is_name(letter) && letter != '.').unwrap_or(rest.len());
+        let word =
+            rest.find(|letter: char| !is_name(letter) && letter != '.').unwrap_or(rest.len());
         let end = if word > 0 { word } else { self.peek().map_or(0, char::len_utf8) };
         self.error(self.position, &rest[..end], Problem { expected: expected.to_owned(), hint })
     }
@@ -141,7 +150,8 @@ impl<'a> Parser<'a> {
     fn quoting_hint(&self) -> Option<String> {
         let before = self.text[..self.position].chars().next_back();
         let after_a_word = before.is_some_and(|letter| !matches!(letter, '(' | ')' | ','));
-        (after_a_word && !self.rest().is_empty()).then(|| "put an address that holds spaces, commas or brackets in quotes".to_owned())
+        (after_a_word && !self.rest().is_empty())
+            .then(|| "put an address that holds spaces, commas or brackets in quotes".to_owned())
     }
 
     fn device(&mut self, expected: &str) -> Result<Node, ParseError> {
@@ -151,7 +161,9 @@ impl<'a> Parser<'a> {
         match self.peek() {
             Some('(') if !name.is_empty() => {
                 let row = table::layer(name).map_err(|mut problem| {
-                    problem.hint.get_or_insert_with(|| "put a path that holds brackets in quotes".to_owned());
+                    problem.hint.get_or_insert_with(|| {
+                        "put a path that holds brackets in quotes".to_owned()
+                    });
                     self.error(start, name, problem)
                 })?;
                 self.depth += 1;
@@ -165,7 +177,9 @@ impl<'a> Parser<'a> {
             }
             Some(':') if !name.is_empty() => {
                 let row = table::leaf(name).map_err(|mut problem| {
-                    problem.hint.get_or_insert_with(|| format!("for a file of that name write `file:{name}:...`"));
+                    problem.hint.get_or_insert_with(|| {
+                        format!("for a file of that name write `file:{name}:...`")
+                    });
                     self.error(start, name, problem)
                 })?;
                 self.take(':');
@@ -210,7 +224,10 @@ impl<'a> Parser<'a> {
         Ok(Node::Leaf { scheme: row.name.to_owned(), address, options })
     }
 
-    fn leaf_options(&mut self, row: &'static table::LeafRow) -> Result<Vec<(String, String)>, ParseError> {
+    fn leaf_options(
+        &mut self,
+        row: &'static table::LeafRow,
+    ) -> Result<Vec<(String, String)>, ParseError> {
         let mut options = Vec::new();
         let mut more = self.take('?');
         while more {
@@ -249,10 +266,16 @@ impl<'a> Parser<'a> {
         }
         let (least, most) = row.members;
         if children.len() < least || children.len() > most {
-            let devices = |count: usize| if count == 1 { "1 device".to_owned() } else { format!("{count} devices") };
+            let devices = |count: usize| {
+                if count == 1 { "1 device".to_owned() } else { format!("{count} devices") }
+            };
             let expected = match (least, most) {
-                (least, most) if least == most => format!("{} in it, not {}", devices(least), children.len()),
-                _ if children.len() < least => format!("at least {} in it, not {}", devices(least), children.len()),
+                (least, most) if least == most => {
+                    format!("{} in it, not {}", devices(least), children.len())
+                }
+                _ if children.len() < least => {
+                    format!("at least {} in it, not {}", devices(least), children.len())
+                }
                 _ => format!("at most {} in it, not {}", devices(most), children.len()),
             };
             return Err(self.error(start, row.name, Problem { expected, hint: None }));
@@ -273,9 +296,17 @@ impl<'a> Parser<'a> {
         if name.is_empty() {
             return Err(self.unexpected("the name of an option", None));
         }
-        let row = table::option(of, known, name).map_err(|problem| self.error(start, name, problem))?;
+        let row =
+            table::option(of, known, name).map_err(|problem| self.error(start, name, problem))?;
         if options.iter().any(|(given, _)| given == name) {
-            return Err(self.error(start, name, Problem { expected: format!("each option once: `{name}` was given before"), hint: None }));
+            return Err(self.error(
+                start,
+                name,
+                Problem {
+                    expected: format!("each option once: `{name}` was given before"),
+                    hint: None,
+                },
+            ));
         }
         if !self.take('=') {
             return Err(self.unexpected(&format!("`=` after `{name}`"), None));
@@ -300,7 +331,11 @@ impl<'a> Parser<'a> {
     fn value(&mut self, also_ends: &[char]) -> Result<String, ParseError> {
         if self.peek() != Some('"') {
             return Ok(self
-                .run(|letter| !is_space(letter) && !matches!(letter, ',' | '(' | ')' | '"') && !also_ends.contains(&letter))
+                .run(|letter| {
+                    !is_space(letter)
+                        && !matches!(letter, ',' | '(' | ')' | '"')
+                        && !also_ends.contains(&letter)
+                })
                 .to_owned());
         }
         let start = self.position;

@@ -48,15 +48,21 @@ const DURATION_EXAMPLES: &str = "a duration such as 50ms, 2s or 10min";
 /// # Errors
 /// When the text is no number with a unit, comes to no whole number of bytes, or is past 2^64.
 pub fn parse(text: &str) -> Result<Size, UnitError> {
-    let error = |what: &str| UnitError { reason: format!("`{text}` {what}"), expected: SIZE_EXAMPLES };
+    let error =
+        |what: &str| UnitError { reason: format!("`{text}` {what}"), expected: SIZE_EXAMPLES };
     let (number, unit) = Number::split(text).ok_or_else(|| error("is no size"))?;
-    let (bytes_each, bare) = size_unit(unit).ok_or_else(|| error(&format!("has the unknown unit `{unit}`")))?;
+    let (bytes_each, bare) =
+        size_unit(unit).ok_or_else(|| error(&format!("has the unknown unit `{unit}`")))?;
     let bytes = number.times(bytes_each).ok_or_else(|| error("is no whole number of bytes"))?;
     let bytes = u64::try_from(bytes).map_err(|_| error("is past 2^64 bytes"))?;
     let note = bare.then(|| {
         let letter = unit.to_uppercase();
         let thousand = if letter == "K" { "k" } else { &letter };
-        format!("{text} was taken as {} (1024-based); write {letter}iB or {thousand}B to say which is meant", self::text(bytes))
+        format!(
+            "{text} was taken as {} (1024-based); write {letter}iB or {thousand}B to say which \
+            is meant",
+            self::text(bytes)
+        )
     });
     Ok(Size { bytes, note })
 }
@@ -85,9 +91,11 @@ fn size_unit(unit: &str) -> Option<(u128, bool)> {
 /// Reads a duration; a plain `0` needs no unit.
 ///
 /// # Errors
-/// When the text is no number with a unit of time, comes to no whole number of nanoseconds, or is past 2^64 of them.
+/// When the text is no number with a unit of time, comes to no whole number of nanoseconds, or is
+/// past 2^64 of them.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
-    let error = |what: &str| UnitError { reason: format!("`{text}` {what}"), expected: DURATION_EXAMPLES };
+    let error =
+        |what: &str| UnitError { reason: format!("`{text}` {what}"), expected: DURATION_EXAMPLES };
     let (number, unit) = Number::split(text).ok_or_else(|| error("is no duration"))?;
     let nanoseconds_each: u128 = match unit {
         "ns" => 1,
@@ -100,7 +108,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
         "" => return Err(error("has no unit")),
         _ => return Err(error(&format!("has the unknown unit `{unit}`"))),
     };
-    let nanoseconds = number.times(nanoseconds_each).ok_or_else(|| error("is no whole number of nanoseconds"))?;
+    let nanoseconds =
+        number.times(nanoseconds_each).ok_or_else(|| error("is no whole number of nanoseconds"))?;
     u64::try_from(nanoseconds).map(Duration::from_nanos).map_err(|_| error("is too long"))
 }
 
@@ -113,14 +122,19 @@ struct Number {
 impl Number {
     /// Number and unit; one space may stand between them.
     fn split(text: &str) -> Option<(Number, &str)> {
-        let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
+        let end = text
+            .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
+            .unwrap_or(text.len());
         let (number, unit) = text.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if whole.is_empty() || number.ends_with('.') || number.len() > 30 {
             return None;
         }
         let digits = format!("{whole}{fraction}").parse().ok()?;
-        Some((Number { digits, places: u32::try_from(fraction.len()).ok()? }, unit.strip_prefix(' ').unwrap_or(unit)))
+        Some((
+            Number { digits, places: u32::try_from(fraction.len()).ok()? },
+            unit.strip_prefix(' ').unwrap_or(unit),
+        ))
     }
 
     fn times(&self, each: u128) -> Option<u128> {
@@ -159,9 +173,15 @@ mod tests {
     fn a_bare_letter_is_1024_based_and_noted() {
         let size = parse("64K").expect("a size");
         assert_eq!(size.bytes, 65536);
-        assert_eq!(size.note.as_deref(), Some("64K was taken as 64KiB (1024-based); write KiB or kB to say which is meant"));
+        assert_eq!(
+            size.note.as_deref(),
+            Some("64K was taken as 64KiB (1024-based); write KiB or kB to say which is meant")
+        );
         let size = parse("2g").expect("a size");
-        assert_eq!((size.bytes, size.note.is_some_and(|note| note.contains("GiB or GB"))), (2 << 30, true));
+        assert_eq!(
+            (size.bytes, size.note.is_some_and(|note| note.contains("GiB or GB"))),
+            (2 << 30, true)
+        );
     }
 
     #[test]
@@ -181,7 +201,10 @@ mod tests {
             ("64é", "unknown unit"),
         ] {
             let error = parse(text).expect_err(text).to_string();
-            assert!(error.contains(part) && error.contains("expected a size such as"), "{text}: {error}");
+            assert!(
+                error.contains(part) && error.contains("expected a size such as"),
+                "{text}: {error}"
+            );
         }
     }
 
@@ -199,10 +222,21 @@ mod tests {
 
     #[test]
     fn durations_need_a_unit() {
-        for (text, nanoseconds) in [("50ms", 50_000_000), ("1.5s", 1_500_000_000), ("2min", 120_000_000_000), ("0", 0), ("8us", 8000)] {
+        for (text, nanoseconds) in [
+            ("50ms", 50_000_000),
+            ("1.5s", 1_500_000_000),
+            ("2min", 120_000_000_000),
+            ("0", 0),
+            ("8us", 8000),
+        ] {
             assert_eq!(parse_duration(text), Ok(Duration::from_nanos(nanoseconds)), "{text}");
         }
-        for (text, part) in [("5", "has no unit"), ("5m", "unknown unit `m`"), ("s", "no duration"), ("0.1ns", "whole number")] {
+        for (text, part) in [
+            ("5", "has no unit"),
+            ("5m", "unknown unit `m`"),
+            ("s", "no duration"),
+            ("0.1ns", "whole number"),
+        ] {
             let error = parse_duration(text).expect_err(text).to_string();
             assert!(error.contains(part) && error.contains("50ms"), "{text}: {error}");
         }

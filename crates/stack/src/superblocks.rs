@@ -5,8 +5,9 @@
 //!     level, chunk, layout, order       level, chunk, layout, roles
 //! ```
 //!
-//! The superblocks decide; the text has to say the same. So a text that was right once does not start something else after
-//! members were exchanged, and a wrong order, which would be harmless here, is not taken over into a text without metadata.
+//! The superblocks decide; the text has to say the same. So a text that was right once does not
+//! start something else after members were exchanged, and a wrong order, which would be harmless
+//! here, is not taken over into a text without metadata.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -16,7 +17,8 @@ use std::sync::Arc;
 
 use array::Raid0Layout;
 use array::md::{
-    AssembleOptions, Assembly, Candidate, ChecksumVerdict, Role, Slot, Start, Superblock, TimeStamp, Version, assemble, uuid_text,
+    AssembleOptions, Assembly, Candidate, ChecksumVerdict, Role, Slot, Start, Superblock,
+    TimeStamp, Version, assemble, uuid_text,
 };
 use array::metadata::{Running, StartOptions, examine, start};
 use block::{Device, Error, ErrorKind, Node, Reactor, SECTOR_BYTES, size_text};
@@ -43,9 +45,10 @@ pub(crate) struct Said<'a> {
     pub(crate) time: fn() -> Option<TimeStamp>,
 }
 
-/// The arrays in a stack that keep md's metadata. They have to be ended, or they are found dirty when they are started again;
-/// dropping them does that, as far as it can be done without telling anybody about an error. When they have ended, nothing is
-/// written below any more, and the stores of caches, closed by then, take down what they stand on is like.
+/// The arrays in a stack that keep md's metadata. They have to be ended, or they are found dirty
+/// when they are started again; dropping them does that, as far as it can be done without telling
+/// anybody about an error. When they have ended, nothing is written below any more, and the stores
+/// of caches, closed by then, take down what they stand on is like.
 #[derive(Default)]
 pub struct Arrays {
     /// Those below before those above.
@@ -92,7 +95,8 @@ impl Arrays {
         self.settle();
         for (seal, below) in &self.seals {
             let leaves: Vec<LeafFacts> = self.leaves[below.clone()].iter().map(Leaf::now).collect();
-            seal.seal(&leaves).map_err(|error| error.at("taking down what the cache's device below is like"))?;
+            seal.seal(&leaves)
+                .map_err(|error| error.at("taking down what the cache's device below is like"))?;
         }
         Ok(())
     }
@@ -103,7 +107,8 @@ impl Arrays {
         &self.running
     }
 
-    /// Ends them in order: members are flushed, then called clean. Nobody may use the stack any more.
+    /// Ends them in order: members are flushed, then called clean. Nobody may use the stack any
+    /// more.
     ///
     /// # Errors
     /// The first that could not be ended; the others are all the same.
@@ -112,8 +117,11 @@ impl Arrays {
             return Ok(());
         }
         if !self.running.is_empty() {
-            let reactor = Reactor::wall().map_err(|error| Error::from_io("a reactor to end arrays on", error))?;
-            let ends = self.running.iter().rev().map(|running| running.stop(&reactor).map_err(|error| error.at(&running.assembly().name)));
+            let reactor = Reactor::wall()
+                .map_err(|error| Error::from_io("a reactor to end arrays on", error))?;
+            let ends = self.running.iter().rev().map(|running| {
+                running.stop(&reactor).map_err(|error| error.at(&running.assembly().name))
+            });
             ends.collect::<Vec<_>>().into_iter().collect::<Result<(), Error>>()?;
         }
         self.seal()
@@ -129,7 +137,9 @@ impl Drop for Arrays {
 
 impl std::fmt::Debug for Arrays {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.running.iter().map(|running| running.describe().to_string())).finish()
+        f.debug_list()
+            .entries(self.running.iter().map(|running| running.describe().to_string()))
+            .finish()
     }
 }
 
@@ -137,13 +147,18 @@ fn invalid(text: String) -> Error {
     Error::new(ErrorKind::Invalid, text)
 }
 
-/// Starts the array that the members make up by their superblocks; `None` is a place that is said to be missing. With it comes
-/// what is to be said about members.
+/// Starts the array that the members make up by their superblocks; `None` is a place that is said
+/// to be missing. With it comes what is to be said about members.
 ///
 /// # Errors
-/// One line that names the member and the field in which superblocks and text, or superblocks among themselves, differ.
-pub(crate) fn run(said: &Said<'_>, members: &[Option<Arc<dyn Device>>]) -> Result<(Running, Vec<String>), Error> {
-    let reactor = Reactor::wall().map_err(|error| Error::from_io("a reactor to read superblocks on", error))?;
+/// One line that names the member and the field in which superblocks and text, or superblocks among
+/// themselves, differ.
+pub(crate) fn run(
+    said: &Said<'_>,
+    members: &[Option<Arc<dyn Device>>],
+) -> Result<(Running, Vec<String>), Error> {
+    let reactor = Reactor::wall()
+        .map_err(|error| Error::from_io("a reactor to read superblocks on", error))?;
     let (mut candidates, mut devices, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for member in members {
         let Some(device) = member else {
@@ -152,10 +167,18 @@ pub(crate) fn run(said: &Said<'_>, members: &[Option<Arc<dyn Device>>]) -> Resul
         };
         let name = device.describe().to_string();
         let versions = Version::ALL_TEXT;
-        let none = || invalid(format!("{name}: no md superblock of version {versions} on it; metadata=none uses whole members"));
+        let none = || {
+            invalid(format!(
+                "{name}: no md superblock of version {versions} on it; metadata=none uses whole \
+                members"
+            ))
+        };
         let candidate = examine(&**device, &name, &reactor)?.ok_or_else(none)?;
         if candidate.version.to_string() != said.metadata {
-            let text = format!("{name}: its superblock has version {}, and the text says metadata={}", candidate.version, said.metadata);
+            let text = format!(
+                "{name}: its superblock has version {}, and the text says metadata={}",
+                candidate.version, said.metadata
+            );
             return Err(invalid(text));
         }
         places.push(Some(candidates.len()));
@@ -168,43 +191,67 @@ pub(crate) fn run(said: &Said<'_>, members: &[Option<Arc<dyn Device>>]) -> Resul
         _ => None,
     };
     let assembly = assemble(&candidates, AssembleOptions { raid0_layout }).map_err(invalid)?;
-    let read_only = said.read_only || devices.iter().flatten().any(|device| device.info().read_only);
+    let read_only =
+        said.read_only || devices.iter().flatten().any(|device| device.info().read_only);
     let returning = if read_only { Vec::new() } else { returning(&assembly, &candidates, &places) };
     agree(said, &assembly, &candidates, &places, &returning)?;
-    let options = StartOptions { read_only, force: said.force, time: said.time, ..StartOptions::default() };
+    let options =
+        StartOptions { read_only, force: said.force, time: said.time, ..StartOptions::default() };
     let running = start(&assembly, &devices, &options, &reactor)?;
     if !read_only && assembly.level.is_redundant() {
         for &spare in &assembly.spares {
             let uuid = candidates[spare].superblock.device_uuid;
-            let arrival = running.make_spare(devices[spare].as_ref().expect("each candidate has its device"), uuid, &reactor)?;
+            let arrival = running.make_spare(
+                devices[spare].as_ref().expect("each candidate has its device"),
+                uuid,
+                &reactor,
+            )?;
             running.control().add(arrival)?;
         }
     }
     let mut notes = assembly.notes.clone();
     for (place, candidate) in returning {
-        let (device, uuid) =
-            (devices[candidate].as_ref().expect("each candidate has its device"), candidates[candidate].superblock.device_uuid);
+        let (device, uuid) = (
+            devices[candidate].as_ref().expect("each candidate has its device"),
+            candidates[candidate].superblock.device_uuid,
+        );
         let owed = running.add_to_slot(place, device, uuid, &reactor)?;
-        let why = assembly.left_out.iter().find(|left_out| left_out.candidate == candidate).map_or("is stale", |left_out| &left_out.reason);
-        let how = if owed.bytes() < running.control().member_bytes() { "brought up to date by the bitmap" } else { "rebuilt" };
+        let why = assembly
+            .left_out
+            .iter()
+            .find(|left_out| left_out.candidate == candidate)
+            .map_or("is stale", |left_out| &left_out.reason);
+        let how = if owed.bytes() < running.control().member_bytes() {
+            "brought up to date by the bitmap"
+        } else {
+            "rebuilt"
+        };
         notes.push(format!("{why}: it is {how} now, {} of it", size_text(owed.bytes())));
     }
     Ok((running, notes))
 }
 
-/// Stale members that the text has in their own places: they are brought up to date. One that was in use without the others has
-/// writes that they have not, and is for somebody to decide about.
-fn returning(assembly: &Assembly, candidates: &[Candidate], places: &[Option<usize>]) -> Vec<(usize, usize)> {
+/// Stale members that the text has in their own places: they are brought up to date. One that was
+/// in use without the others has writes that they have not, and is for somebody to decide about.
+fn returning(
+    assembly: &Assembly,
+    candidates: &[Candidate],
+    places: &[Option<usize>],
+) -> Vec<(usize, usize)> {
     let stale = assembly.slots.iter().enumerate().filter_map(|(place, slot)| match slot {
         Slot::Stale { candidate, .. } => Some((place, *candidate)),
         _ => None,
     });
     let knows_the_others = |candidate: usize| {
         let roles = &candidates[candidate].superblock.roles;
-        (0_u16..).zip(&assembly.slots).all(|(place, slot)| slot.present().is_none() || roles.contains(&Role::Active(place)))
+        (0_u16..)
+            .zip(&assembly.slots)
+            .all(|(place, slot)| slot.present().is_none() || roles.contains(&Role::Active(place)))
     };
     let is_seated = |place: usize, candidate: usize| places.get(place) == Some(&Some(candidate));
-    stale.filter(|&(place, candidate)| is_seated(place, candidate) && knows_the_others(candidate)).collect()
+    stale
+        .filter(|&(place, candidate)| is_seated(place, candidate) && knows_the_others(candidate))
+        .collect()
 }
 
 /// Whether text and superblocks say the same. Those in `returning` need not be in sync.
@@ -216,7 +263,9 @@ fn agree(
     returning: &[(usize, usize)],
 ) -> Result<(), Error> {
     let newest = &candidates[assembly.newest].name;
-    let differ = |field: &str, found: &str, text: &str| Err(invalid(format!("{newest}: {field} is {found}, and the text says {text}")));
+    let differ = |field: &str, found: &str, text: &str| {
+        Err(invalid(format!("{newest}: {field} is {found}, and the text says {text}")))
+    };
     if assembly.level.to_string() != said.level {
         return differ("level", &assembly.level.to_string(), said.level);
     }
@@ -225,37 +274,54 @@ fn agree(
     }
     let chunk_bytes = u64::from(assembly.chunk_sectors) * SECTOR_BYTES;
     if let Some(chunk) = said.chunk_bytes.filter(|chunk| *chunk != chunk_bytes) {
-        return differ("chunksize", &size_text(chunk_bytes), &format!("chunk={}", size_text(chunk)));
+        return differ(
+            "chunksize",
+            &size_text(chunk_bytes),
+            &format!("chunk={}", size_text(chunk)),
+        );
     }
     if let Some(layout) = said.layout.filter(|layout| *layout != assembly.layout.to_string()) {
         return differ("layout", &assembly.layout.to_string(), &format!("layout={layout}"));
     }
     let returns = |candidate: usize| returning.iter().any(|&(_, returning)| returning == candidate);
     if let Some(left_out) = assembly.left_out.iter().find(|left_out| !returns(left_out.candidate)) {
-        return Err(Error::new(ErrorKind::Refused, format!("{}; write `missing` in its place to go on without it", left_out.reason)));
+        return Err(Error::new(
+            ErrorKind::Refused,
+            format!("{}; write `missing` in its place to go on without it", left_out.reason),
+        ));
     }
-    let waits = |candidate: &usize| assembly.spares.contains(candidate) || assembly.journals.contains(candidate);
-    let seats: Vec<Option<usize>> = places.iter().copied().filter(|place| !place.as_ref().is_some_and(waits)).collect();
+    let waits = |candidate: &usize| {
+        assembly.spares.contains(candidate) || assembly.journals.contains(candidate)
+    };
+    let seats: Vec<Option<usize>> =
+        places.iter().copied().filter(|place| !place.as_ref().is_some_and(waits)).collect();
     if seats.len() != assembly.slots.len() {
         let text = format!(
-            "{newest}: the array has {} places (raid_disks), and the text names {}; `missing` stands for a member that is not there",
+            "{newest}: the array has {} places (raid_disks), and the text names {}; `missing` \
+            stands for a member that is not there",
             assembly.slots.len(),
             seats.len()
         );
         return Err(invalid(text));
     }
     for (place, candidate) in seats.iter().enumerate() {
-        let Some(candidate) = candidate.as_ref().filter(|candidate| !returns(**candidate)) else { continue };
+        let Some(candidate) = candidate.as_ref().filter(|candidate| !returns(**candidate)) else {
+            continue;
+        };
         let role = assembly.slots.iter().position(|slot| seated(slot) == Some(*candidate));
         if role != Some(place) {
             let own = candidates[*candidate].superblock.role();
             let order: Vec<String> = assembly
                 .slots
                 .iter()
-                .map(|slot| seated(slot).map_or("missing".to_owned(), |index| candidates[index].name.clone()))
+                .map(|slot| {
+                    seated(slot)
+                        .map_or("missing".to_owned(), |index| candidates[index].name.clone())
+                })
                 .collect();
             let text = format!(
-                "{}: it is {own} (dev_roles) and stands in place {place}; the order of the roles is {}",
+                "{}: it is {own} (dev_roles) and stands in place {place}; the order of the roles \
+                is {}",
                 candidates[*candidate].name,
                 order.join(", ")
             );
@@ -280,17 +346,25 @@ pub(crate) fn mark(mut file: &File) -> Option<(Version, String)> {
         let mut bytes = vec![0; 4096];
         file.read_exact_at(&mut bytes, sector * SECTOR_BYTES).ok()?;
         let superblock = Superblock::decode_as(version, &bytes, size_bytes / SECTOR_BYTES).ok()?;
-        let is_own = superblock.super_offset_sectors == sector && superblock.checksum_verdict() == ChecksumVerdict::Correct;
-        let array = format!("{} of array {} ({})", superblock.role(), superblock.name(), uuid_text(&superblock.set_uuid));
+        let is_own = superblock.super_offset_sectors == sector
+            && superblock.checksum_verdict() == ChecksumVerdict::Correct;
+        let array = format!(
+            "{} of array {} ({})",
+            superblock.role(),
+            superblock.name(),
+            uuid_text(&superblock.set_uuid)
+        );
         is_own.then_some((version, array))
     })
 }
 
-/// The text of the stack that an assembly is started by; places whose member is not used are `missing`. `leaf` makes the leaf
-/// of a candidate.
+/// The text of the stack that an assembly is started by; places whose member is not used are
+/// `missing`. `leaf` makes the leaf of a candidate.
 #[must_use]
 pub fn tree_of(assembly: &Assembly, version: Version, leaf: impl Fn(usize) -> Node) -> Node {
     let places = assembly.slots.iter().map(|slot| seated(slot).map_or(Node::Missing, &leaf));
-    let waiting = assembly.spares.iter().chain(&assembly.journals).map(|candidate| leaf(*candidate));
-    Node::layer(&assembly.level.to_string(), places.chain(waiting).collect()).with("metadata", version)
+    let waiting =
+        assembly.spares.iter().chain(&assembly.journals).map(|candidate| leaf(*candidate));
+    Node::layer(&assembly.level.to_string(), places.chain(waiting).collect())
+        .with("metadata", version)
 }

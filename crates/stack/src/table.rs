@@ -1,4 +1,5 @@
-//! Every layer, leaf and option there is, declared once: parsing, building and help read this table.
+//! Every layer, leaf and option there is, declared once: parsing, building and help read this
+//! table.
 
 use std::fmt;
 
@@ -36,15 +37,25 @@ impl Takes {
     /// What is expected, and the word that may have been meant.
     pub fn check(self, text: &str) -> Result<(), Problem> {
         let expected = || Err(Problem { expected: self.to_string(), hint: None });
-        let reason = |error: size::UnitError| Problem { expected: self.to_string(), hint: Some(error.reason) };
+        let reason = |error: size::UnitError| Problem {
+            expected: self.to_string(),
+            hint: Some(error.reason),
+        };
         match self {
             Takes::Size => size::parse(text).map(drop).map_err(reason),
             Takes::Duration => size::parse_duration(text).map(drop).map_err(reason),
             Takes::Copies if Raid10Layout::from_name(text).is_some() => Ok(()),
             Takes::Count => text.parse::<u64>().map(drop).or_else(|_| expected()),
-            Takes::Fraction if text.parse::<f64>().is_ok_and(|number| (0.0..=1.0).contains(&number)) => Ok(()),
+            Takes::Fraction
+                if text.parse::<f64>().is_ok_and(|number| (0.0..=1.0).contains(&number)) =>
+            {
+                Ok(())
+            }
             Takes::Word(words) if words.contains(&text) => Ok(()),
-            Takes::Word(words) => Err(Problem { expected: self.to_string(), hint: nearest(text, words.iter().copied()).map(did_you_mean) }),
+            Takes::Word(words) => Err(Problem {
+                expected: self.to_string(),
+                hint: nearest(text, words.iter().copied()).map(did_you_mean),
+            }),
             Takes::Ranges => ranges(text).map(drop).or_else(|_| expected()),
             Takes::Path | Takes::Name if !text.is_empty() => Ok(()),
             Takes::Fraction | Takes::Copies | Takes::Path | Takes::Name => expected(),
@@ -70,7 +81,10 @@ impl fmt::Display for Takes {
 
 /// Offset and length of each of `OFFSET+LENGTH;OFFSET+LENGTH`, in bytes.
 pub(crate) fn ranges(text: &str) -> Result<Vec<(u64, u64)>, size::UnitError> {
-    let no_range = || size::UnitError { reason: format!("`{text}` is no list of ranges"), expected: "OFFSET+LENGTH;OFFSET+LENGTH" };
+    let no_range = || size::UnitError {
+        reason: format!("`{text}` is no list of ranges"),
+        expected: "OFFSET+LENGTH;OFFSET+LENGTH",
+    };
     let range = |text: &str| {
         let (offset, length) = text.split_once('+').ok_or_else(no_range)?;
         Ok((size::parse(offset)?.bytes, size::parse(length)?.bytes))
@@ -129,26 +143,45 @@ pub struct LeafRow {
 }
 
 const YES_NO: Takes = Takes::Word(&["yes", "no"]);
-const BLOCK: OptionRow =
-    OptionRow { name: "block", takes: Takes::Size, default: "512", help: "block size: a power of two, at least 512 bytes" };
-/// Without the word, members are used whole unless they carry superblocks; then it has to be said what is meant.
+const BLOCK: OptionRow = OptionRow {
+    name: "block",
+    takes: Takes::Size,
+    default: "512",
+    help: "block size: a power of two, at least 512 bytes",
+};
+/// Without the word, members are used whole unless they carry superblocks; then it has to be said
+/// what is meant.
 pub(crate) const METADATA: OptionRow = OptionRow {
     name: "metadata",
     takes: Takes::Word(&["none", "1.2", "1.1", "1.0", "0.90"]),
     default: "none",
-    help: "md superblocks on the members, by which the array is started (0.90 for reading only); none: the whole members are used",
+    help: "md superblocks on the members, by which the array is started (0.90 for reading only); \
+        none: the whole members are used",
 };
 const FORCE: OptionRow = OptionRow {
     name: "force",
     takes: YES_NO,
     default: "no",
-    help: "with metadata: start also a dirty array with a member missing, though something may be lost by it",
+    help: "with metadata: start also a dirty array with a member missing, though something may be \
+        lost by it",
 };
-const CHUNK: OptionRow = OptionRow { name: "chunk", takes: Takes::Size, default: "512KiB", help: "what one member holds contiguously" };
+const CHUNK: OptionRow = OptionRow {
+    name: "chunk",
+    takes: Takes::Size,
+    default: "512KiB",
+    help: "what one member holds contiguously",
+};
 /// How parity moves: what RAID 5 and 6 have in common, and what RAID 6 has besides.
 const LAYOUT: OptionRow = OptionRow {
     name: "layout",
-    takes: Takes::Word(&["left-asymmetric", "right-asymmetric", "left-symmetric", "right-symmetric", "parity-first", "parity-last"]),
+    takes: Takes::Word(&[
+        "left-asymmetric",
+        "right-asymmetric",
+        "left-symmetric",
+        "right-symmetric",
+        "parity-first",
+        "parity-last",
+    ]),
     default: "left-symmetric",
     help: "how parity moves from row to row",
 };
@@ -177,29 +210,48 @@ const BELIEVE: OptionRow = OptionRow {
     name: "believe",
     takes: Takes::Word(&["same", "sample"]),
     default: "same",
-    help: "sample vouches for a device that was moved, copied or touched: it counts as unchanged if a sample of its data is",
+    help: "sample vouches for a device that was moved, copied or touched: it counts as unchanged \
+        if a sample of its data is",
 };
 
 /// The layers.
 pub static LAYERS: &[LayerRow] = &[
-    LayerRow { name: "linear", members: (1, MEMBERS_MAX), redundant: false, options: &[METADATA], help: "members one behind the other" },
+    LayerRow {
+        name: "linear",
+        members: (1, MEMBERS_MAX),
+        redundant: false,
+        options: &[METADATA],
+        help: "members one behind the other",
+    },
     LayerRow {
         name: "raid0",
         members: (1, MEMBERS_MAX),
         redundant: false,
         options: &[
-            OptionRow { name: "chunk", takes: Takes::Size, default: "64KiB", help: "what one member holds contiguously" },
+            OptionRow {
+                name: "chunk",
+                takes: Takes::Size,
+                default: "64KiB",
+                help: "what one member holds contiguously",
+            },
             OptionRow {
                 name: "layout",
                 takes: Takes::Word(&["original", "alternate"]),
                 default: "original",
-                help: "who comes first where only the longer members go on: md before 3.14, or md 3.14 to 5.3",
+                help: "who comes first where only the longer members go on: md before 3.14, or md \
+                    3.14 to 5.3",
             },
             METADATA,
         ],
         help: "chunks dealt out to the members in turn",
     },
-    LayerRow { name: "raid1", members: (1, 255), redundant: true, options: &[METADATA], help: "everything on every member" },
+    LayerRow {
+        name: "raid1",
+        members: (1, 255),
+        redundant: true,
+        options: &[METADATA],
+        help: "everything on every member",
+    },
     LayerRow {
         name: "raid10",
         members: (2, MEMBERS_MAX),
@@ -242,10 +294,16 @@ pub static LAYERS: &[LayerRow] = &[
         members: (2, 2),
         redundant: false,
         options: &[
-            OptionRow { name: "keep", takes: YES_NO, default: "yes", help: "keep the changes in the delta; no: forget them at the end" },
+            OptionRow {
+                name: "keep",
+                takes: YES_NO,
+                default: "yes",
+                help: "keep the changes in the delta; no: forget them at the end",
+            },
             BELIEVE,
         ],
-        help: "DELTA, DEVICE: what is written goes to the delta, the device is opened read-only (docs/formats/overlay.md)",
+        help: "DELTA, DEVICE: what is written goes to the delta, the device is opened read-only \
+            (docs/formats/overlay.md)",
     },
     LayerRow {
         name: "cache",
@@ -256,7 +314,8 @@ pub static LAYERS: &[LayerRow] = &[
                 name: "mode",
                 takes: Takes::Word(&["write-through", "write-around", "write-back", "read-only"]),
                 default: "write-through",
-                help: "writes go to the device and the store, to the device alone, to the store first, or nowhere",
+                help: "writes go to the device and the store, to the device alone, to the store \
+                    first, or nowhere",
             },
             OptionRow {
                 name: "block",
@@ -274,9 +333,15 @@ pub static LAYERS: &[LayerRow] = &[
                 name: "sequential_cutoff",
                 takes: Takes::Size,
                 default: "4MiB",
-                help: "longer sequential runs go past the cache; 0 for none does. A cache as large as the device has no such limit",
+                help: "longer sequential runs go past the cache; 0 for none does. A cache as large \
+                    as the device has no such limit",
             },
-            OptionRow { name: "promote_after", takes: Takes::Count, default: "1", help: "at which access a block comes in, 1 to 15" },
+            OptionRow {
+                name: "promote_after",
+                takes: Takes::Count,
+                default: "1",
+                help: "at which access a block comes in, 1 to 15",
+            },
             OptionRow {
                 name: "dirty",
                 takes: Takes::Count,
@@ -289,12 +354,18 @@ pub static LAYERS: &[LayerRow] = &[
                 default: "4/5 of dirty",
                 help: "write-back, in a server: above so many percent dirty, it writes out",
             },
-            OptionRow { name: "dirty_low", takes: Takes::Count, default: "1/2 of dirty", help: "down to so many percent" },
+            OptionRow {
+                name: "dirty_low",
+                takes: Takes::Count,
+                default: "1/2 of dirty",
+                help: "down to so many percent",
+            },
             OptionRow {
                 name: "writeback_idle",
                 takes: Takes::Duration,
                 default: "1s",
-                help: "write-back, in a server: all of it is written out after so long without a request; 0 for never",
+                help: "write-back, in a server: all of it is written out after so long without a \
+                    request; 0 for never",
             },
             OptionRow {
                 name: "writeback_rate",
@@ -304,7 +375,8 @@ pub static LAYERS: &[LayerRow] = &[
             },
             BELIEVE,
         ],
-        help: "STORE, DEVICE: what is asked for again comes from the store: ram:SIZE, or a device, which is kept (docs/formats/cache.md)",
+        help: "STORE, DEVICE: what is asked for again comes from the store: ram:SIZE, or a device, \
+            which is kept (docs/formats/cache.md)",
     },
     LayerRow {
         name: "record",
@@ -318,16 +390,36 @@ pub static LAYERS: &[LayerRow] = &[
         members: (1, 1),
         redundant: false,
         options: &[
-            OptionRow { name: "seed", takes: Takes::Count, default: "the run's", help: "where the dice start" },
-            OptionRow { name: "read_error", takes: Takes::Fraction, default: "0", help: "probability that a read fails" },
-            OptionRow { name: "write_error", takes: Takes::Fraction, default: "0", help: "probability that a write fails" },
+            OptionRow {
+                name: "seed",
+                takes: Takes::Count,
+                default: "the run's",
+                help: "where the dice start",
+            },
+            OptionRow {
+                name: "read_error",
+                takes: Takes::Fraction,
+                default: "0",
+                help: "probability that a read fails",
+            },
+            OptionRow {
+                name: "write_error",
+                takes: Takes::Fraction,
+                default: "0",
+                help: "probability that a write fails",
+            },
             OptionRow {
                 name: "flush_error",
                 takes: Takes::Fraction,
                 default: "0",
                 help: "probability that a flush, and all after it, fail",
             },
-            OptionRow { name: "read_flip", takes: Takes::Fraction, default: "0", help: "probability that a read brings one bit changed" },
+            OptionRow {
+                name: "read_flip",
+                takes: Takes::Fraction,
+                default: "0",
+                help: "probability that a read brings one bit changed",
+            },
             OptionRow {
                 name: "write_flip",
                 takes: Takes::Fraction,
@@ -346,13 +438,48 @@ pub static LAYERS: &[LayerRow] = &[
                 default: "0",
                 help: "probability that a write arrives at another place",
             },
-            OptionRow { name: "bad", takes: Takes::Ranges, default: "none", help: "what cannot be read until it is written" },
-            OptionRow { name: "delay", takes: Takes::Duration, default: "0s", help: "time added to requests" },
-            OptionRow { name: "delay_probability", takes: Takes::Fraction, default: "1", help: "probability that a request is delayed" },
-            OptionRow { name: "stuck_after", takes: Takes::Count, default: "never", help: "answers no request after so many" },
-            OptionRow { name: "vanish_after", takes: Takes::Count, default: "never", help: "gone after so many requests" },
-            OptionRow { name: "volatile", takes: YES_NO, default: "no", help: "a write cache that a crash empties" },
-            OptionRow { name: "lie", takes: Takes::Word(&["flush"]), default: "never", help: "answers flushes and does nothing" },
+            OptionRow {
+                name: "bad",
+                takes: Takes::Ranges,
+                default: "none",
+                help: "what cannot be read until it is written",
+            },
+            OptionRow {
+                name: "delay",
+                takes: Takes::Duration,
+                default: "0s",
+                help: "time added to requests",
+            },
+            OptionRow {
+                name: "delay_probability",
+                takes: Takes::Fraction,
+                default: "1",
+                help: "probability that a request is delayed",
+            },
+            OptionRow {
+                name: "stuck_after",
+                takes: Takes::Count,
+                default: "never",
+                help: "answers no request after so many",
+            },
+            OptionRow {
+                name: "vanish_after",
+                takes: Takes::Count,
+                default: "never",
+                help: "gone after so many requests",
+            },
+            OptionRow {
+                name: "volatile",
+                takes: YES_NO,
+                default: "no",
+                help: "a write cache that a crash empties",
+            },
+            OptionRow {
+                name: "lie",
+                takes: Takes::Word(&["flush"]),
+                default: "never",
+                help: "answers flushes and does nothing",
+            },
             OptionRow { name: "shorn", takes: YES_NO, default: "no", help: "a crash tears blocks" },
         ],
         help: "breaks what is below it, by seed",
@@ -365,8 +492,18 @@ pub static LEAVES: &[LeafRow] = &[
         name: "file",
         address: Takes::Path,
         options: &[
-            OptionRow { name: "size", takes: Takes::Size, default: "to the file's end", help: "size of the device" },
-            OptionRow { name: "offset", takes: Takes::Size, default: "0", help: "where the device starts in the file" },
+            OptionRow {
+                name: "size",
+                takes: Takes::Size,
+                default: "to the file's end",
+                help: "size of the device",
+            },
+            OptionRow {
+                name: "offset",
+                takes: Takes::Size,
+                default: "0",
+                help: "where the device starts in the file",
+            },
             OptionRow { name: "block", takes: Takes::Size, default: "the target's", ..BLOCK },
             OptionRow {
                 name: "direct",
@@ -378,8 +515,18 @@ pub static LEAVES: &[LeafRow] = &[
         ],
         help: "a regular file or a block device; a bare path is one too",
     },
-    LeafRow { name: "ram", address: Takes::Size, options: &[BLOCK], help: "memory; gone when raidloom ends" },
-    LeafRow { name: "null", address: Takes::Size, options: &[BLOCK], help: "takes everything, keeps nothing" },
+    LeafRow {
+        name: "ram",
+        address: Takes::Size,
+        options: &[BLOCK],
+        help: "memory; gone when raidloom ends",
+    },
+    LeafRow {
+        name: "null",
+        address: Takes::Size,
+        options: &[BLOCK],
+        help: "takes everything, keeps nothing",
+    },
     LeafRow {
         name: "model",
         address: Takes::Name,
@@ -390,7 +537,12 @@ pub static LEAVES: &[LeafRow] = &[
                 default: "drop",
                 help: "whether what is written can be read back",
             },
-            OptionRow { name: "link", takes: Takes::Name, default: "the model's", help: "the bus it shares with others of that name" },
+            OptionRow {
+                name: "link",
+                takes: Takes::Name,
+                default: "the model's",
+                help: "the bus it shares with others of that name",
+            },
         ],
         help: "a modelled disk: the times of a real one",
     },
@@ -404,10 +556,9 @@ const LATER: &[&str] = &["nbd", "rbd"];
 /// # Errors
 /// What is expected instead.
 pub fn layer(name: &str) -> Result<&'static LayerRow, Problem> {
-    LAYERS
-        .iter()
-        .find(|row| row.name == name)
-        .ok_or_else(|| unknown(name, "a layer", &LAYERS.iter().map(|row| row.name).collect::<Vec<_>>()))
+    LAYERS.iter().find(|row| row.name == name).ok_or_else(|| {
+        unknown(name, "a layer", &LAYERS.iter().map(|row| row.name).collect::<Vec<_>>())
+    })
 }
 
 /// The leaf of this scheme.
@@ -415,17 +566,20 @@ pub fn layer(name: &str) -> Result<&'static LayerRow, Problem> {
 /// # Errors
 /// What is expected instead.
 pub fn leaf(name: &str) -> Result<&'static LeafRow, Problem> {
-    LEAVES
-        .iter()
-        .find(|row| row.name == name)
-        .ok_or_else(|| unknown(name, "a leaf", &LEAVES.iter().map(|row| row.name).collect::<Vec<_>>()))
+    LEAVES.iter().find(|row| row.name == name).ok_or_else(|| {
+        unknown(name, "a leaf", &LEAVES.iter().map(|row| row.name).collect::<Vec<_>>())
+    })
 }
 
 /// The option of this name among those of a layer or leaf called `of`.
 ///
 /// # Errors
 /// What is expected instead.
-pub fn option(of: &str, options: &'static [OptionRow], name: &str) -> Result<&'static OptionRow, Problem> {
+pub fn option(
+    of: &str,
+    options: &'static [OptionRow],
+    name: &str,
+) -> Result<&'static OptionRow, Problem> {
     options.iter().find(|row| row.name == name).ok_or_else(|| {
         let names: Vec<&str> = options.iter().map(|row| row.name).collect();
         if names.is_empty() {
@@ -463,7 +617,10 @@ pub fn help() -> String {
     let mut text = String::from("Layers: NAME(option=value, device, ...)\n");
     let options = |text: &mut String, options: &[OptionRow]| {
         for row in options {
-            *text += &format!("      {:<17} {}: {} (default {})\n", row.name, row.takes, row.help, row.default);
+            *text += &format!(
+                "      {:<17} {}: {} (default {})\n",
+                row.name, row.takes, row.help, row.default
+            );
         }
     };
     for row in LAYERS {

@@ -1,5 +1,5 @@
-//! A write-back cache over an array with parity: whole stripes are written out together, so that parity is computed without
-//! reading.
+//! A write-back cache over an array with parity: whole stripes are written out together, so that
+//! parity is computed without reading.
 
 use std::fs::File;
 use std::path::Path;
@@ -18,21 +18,31 @@ impl OpenFiles for NoFiles {
 }
 
 fn build(text: &str) -> Stack {
-    let context = BuildContext { files: &NoFiles, seed: 1, read_only: false, create_bytes: None, emulate: true };
+    let context = BuildContext {
+        files: &NoFiles,
+        seed: 1,
+        read_only: false,
+        create_bytes: None,
+        emulate: true,
+    };
     parse_and_build(text, &context).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// How often the members of the array were read, and how many bytes were written to them; the first leaf is the cache's memory.
+/// How often the members of the array were read, and how many bytes were written to them; the first
+/// leaf is the cache's memory.
 fn moved(stack: &Stack) -> (u64, u64) {
     let members = stack.members[1..].iter().map(|member| member.counters.read());
     members.fold((0, 0), |(reads, bytes), moved| (reads + moved.reads, bytes + moved.written_bytes))
 }
 
-/// Random writes of 4 KiB that in the end cover the first 4.5 MiB, whole stripes of all these arrays.
+/// Random writes of 4 KiB that in the end cover the first 4.5 MiB, whole stripes of all these
+/// arrays.
 fn scattered_writes(channel: &mut Blocking, seed: u64) {
     let mut blocks: Vec<u64> = (0..1152).collect();
     Random::with_seed(seed).shuffle(&mut blocks);
-    blocks.into_iter().for_each(|block| channel.write_slice(block * 4096, &[block as u8; 4096]).expect("a write"));
+    blocks.into_iter().for_each(|block| {
+        channel.write_slice(block * 4096, &[block as u8; 4096]).expect("a write")
+    });
 }
 
 /// Arrays, how many members they have, and how many of them data fill.
@@ -53,7 +63,11 @@ fn a_flush_writes_whole_stripes_without_reading_a_member() {
         channel.flush().expect("a flush");
         let after = moved(&stack);
         assert_eq!(after.0 - before.0, 0, "{array}: the members were read to compute parity");
-        assert_eq!(after.1 - before.1, (1152 * 4096) / data * members, "{array}: data and parity, each once");
+        assert_eq!(
+            after.1 - before.1,
+            (1152 * 4096) / data * members,
+            "{array}: data and parity, each once"
+        );
 
         // Without the cache each write costs reads.
         let bare = build(array);
@@ -77,7 +91,10 @@ fn so_does_the_write_out_of_an_idle_cache() {
             reactor.wait(None).expect("the clock goes on");
         }
         let (reads, bytes) = moved(&stack);
-        assert!(reads == 0 && bytes > 1152 * 4096, "{array}: {reads} reads and {bytes} bytes written");
+        assert!(
+            reads == 0 && bytes > 1152 * 4096,
+            "{array}: {reads} reads and {bytes} bytes written"
+        );
     }
 }
 
@@ -85,11 +102,16 @@ fn so_does_the_write_out_of_an_idle_cache() {
 #[test]
 fn clean_blocks_make_a_stripe_whole() {
     let reactor = Reactor::virtual_clock();
-    let stack = build("cache(mode=write-back, sequential_cutoff=0, ram:16MiB, raid5(chunk=64KiB, ram:16MiB, ram:16MiB, ram:16MiB))");
+    let stack = build(
+        "cache(mode=write-back, sequential_cutoff=0, ram:16MiB, raid5(chunk=64KiB, ram:16MiB, \
+        ram:16MiB, ram:16MiB))",
+    );
     let mut channel = Blocking::open(&*stack.device, &reactor).expect("a channel");
     channel.read_slice(0, &mut vec![0; 1 << 20]).expect("a read brings eight stripes in");
     let (reads, _) = moved(&stack);
-    (0..8).for_each(|stripe| channel.write_slice(stripe * (128 << 10) + 4096, &[7; 4096]).expect("a write"));
+    (0..8).for_each(|stripe| {
+        channel.write_slice(stripe * (128 << 10) + 4096, &[7; 4096]).expect("a write")
+    });
     channel.flush().expect("a flush");
     assert_eq!(moved(&stack).0, reads, "the members were read to compute parity");
 }

@@ -17,7 +17,8 @@ impl OpenFiles for NoFiles {
 }
 
 fn build(text: &str, seed: u64) -> Arc<dyn Device> {
-    let context = BuildContext { files: &NoFiles, seed, read_only: false, create_bytes: None, emulate: true };
+    let context =
+        BuildContext { files: &NoFiles, seed, read_only: false, create_bytes: None, emulate: true };
     parse_and_build(text, &context).expect(text).device
 }
 
@@ -27,27 +28,38 @@ fn stacks_keep_the_contract() {
         "linear(ram:96KiB, ram:1KiB, ram:64KiB)",
         "raid0(chunk=4KiB, ram:128KiB, ram:128KiB)",
         "raid0(chunk=1536, layout=alternate, ram:12KiB, ram:40KiB, ram:30KiB)",
-        "raid0(chunk=8KiB, fault(volatile=yes, delay=100us, delay_probability=0.3, ram:64KiB), ram:64KiB)",
+        "raid0(chunk=8KiB, fault(volatile=yes, delay=100us, delay_probability=0.3, ram:64KiB), \
+        ram:64KiB)",
         "raid0(chunk=512, linear(ram:8KiB, null:8KiB), model:st340015a)",
-        "raid1(ram:96KiB, missing, fault(volatile=yes, delay=100us, delay_probability=0.3, ram:100KiB))",
+        "raid1(ram:96KiB, missing, fault(volatile=yes, delay=100us, delay_probability=0.3, \
+        ram:100KiB))",
         "raid10(chunk=4KiB, layout=f2, ram:64KiB, ram:64KiB, missing)",
         "raid4(chunk=1KiB, ram:32KiB, ram:32KiB, ram:32KiB)",
         "raid5(chunk=4KiB, layout=right-asymmetric, ram:64KiB, ram:64KiB, ram:70KiB, missing)",
-        "raid6(chunk=2KiB, layout=ddf-N-continue, ram:32KiB, missing, ram:32KiB, missing, ram:32KiB)",
+        "raid6(chunk=2KiB, layout=ddf-N-continue, ram:32KiB, missing, ram:32KiB, missing, \
+        ram:32KiB)",
         "overlay(ram:4MiB, raid0(chunk=4KiB, ram:64KiB, ram:64KiB))",
         "overlay(keep=no, ram:4MiB, ram:96KiB)",
         "cache(mode=write-back, ram:24KiB, raid5(chunk=4KiB, ram:32KiB, ram:32KiB, ram:32KiB))",
         "cache(mode=write-through, policy=lru, ram:16KiB, fault(volatile=yes, ram:96KiB))",
-        "raid0(chunk=4KiB, raid1(ram:64KiB, ram:64KiB), raid5(chunk=1KiB, ram:32KiB, ram:32KiB, missing))",
+        "raid0(chunk=4KiB, raid1(ram:64KiB, ram:64KiB), raid5(chunk=1KiB, ram:32KiB, ram:32KiB, \
+        missing))",
     ] {
         for seed in 0..2 {
-            if let Err(violation) = conformance::run(|| build(text, seed), Reactor::virtual_clock, seed) {
+            if let Err(violation) =
+                conformance::run(|| build(text, seed), Reactor::virtual_clock, seed)
+            {
                 panic!("{text}: {violation}");
             }
         }
     }
-    for text in ["raid0(chunk=4KiB, ram:128KiB, ram:128KiB)", "raid5(chunk=4KiB, ram:128KiB, ram:128KiB, ram:128KiB)"] {
-        if let Err(violation) = conformance::run(|| build(text, 1), || Reactor::wall().expect("an io_uring"), 1) {
+    for text in [
+        "raid0(chunk=4KiB, ram:128KiB, ram:128KiB)",
+        "raid5(chunk=4KiB, ram:128KiB, ram:128KiB, ram:128KiB)",
+    ] {
+        if let Err(violation) =
+            conformance::run(|| build(text, 1), || Reactor::wall().expect("an io_uring"), 1)
+        {
             panic!("{text} on the wall clock: {violation}");
         }
     }

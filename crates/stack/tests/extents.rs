@@ -11,23 +11,36 @@ struct Files;
 
 impl OpenFiles for Files {
     fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error> {
-        let opened = OpenOptions::new().read(true).write(!read_only).create(create.is_some()).truncate(false).open(path);
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(!read_only)
+            .create(create.is_some())
+            .truncate(false)
+            .open(path);
         let file = opened.map_err(|error| Error::from_io(path.display().to_string(), error))?;
         if let Some(size) = create {
-            file.set_len(size).map_err(|error| Error::from_io(path.display().to_string(), error))?;
+            file.set_len(size)
+                .map_err(|error| Error::from_io(path.display().to_string(), error))?;
         }
         Ok(file)
     }
 }
 
 fn build(text: &str) -> Arc<dyn Device> {
-    let context = BuildContext { files: &Files, seed: 1, read_only: false, create_bytes: Some(4 << 20), emulate: true };
+    let context = BuildContext {
+        files: &Files,
+        seed: 1,
+        read_only: false,
+        create_bytes: Some(4 << 20),
+        emulate: true,
+    };
     parse_and_build(text, &context).expect(text).device
 }
 
 /// Offset and end of all that is no hole, asked for until all is known.
 fn data(device: &dyn Device) -> Vec<(u64, u64)> {
-    let (mut runs, mut at, size): (Vec<(u64, u64)>, u64, u64) = (Vec::new(), 0, device.info().size_bytes);
+    let (mut runs, mut at, size): (Vec<(u64, u64)>, u64, u64) =
+        (Vec::new(), 0, device.info().size_bytes);
     while at < size {
         let mut found = Extents::new();
         device.extents(at, size - at, &mut found);
@@ -59,10 +72,15 @@ fn finds_holes(text: &str, slack: u64) {
     }
     let found = data(&*device);
     for offset in WRITTEN {
-        assert!(found.iter().any(|(start, end)| (*start..*end).contains(&offset)), "{text}: {offset} of {found:?}");
+        assert!(
+            found.iter().any(|(start, end)| (*start..*end).contains(&offset)),
+            "{text}: {offset} of {found:?}"
+        );
     }
     for (start, end) in &found {
-        let near = WRITTEN.iter().any(|offset| *start + slack >= *offset && *end <= offset + block + slack);
+        let near = WRITTEN
+            .iter()
+            .any(|offset| *start + slack >= *offset && *end <= offset + block + slack);
         assert!(near, "{text}: {start} to {end} is said to be data");
     }
 }
@@ -81,7 +99,8 @@ fn holes_are_seen_through_every_layer() {
         "overlay(ram:16MiB, ram:4MiB)",
         "cache(mode=write-back, ram:1MiB, ram:4MiB)",
         "cache(ram:1MiB, ram:4MiB)",
-        "overlay(keep=no, ram:16MiB, cache(mode=write-back, ram:1MiB, raid0(chunk=64KiB, ram:2MiB, ram:2MiB)))",
+        "overlay(keep=no, ram:16MiB, cache(mode=write-back, ram:1MiB, raid0(chunk=64KiB, ram:2MiB, \
+        ram:2MiB)))",
     ] {
         finds_holes(text, 64 << 10);
     }

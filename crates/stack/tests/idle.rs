@@ -1,4 +1,5 @@
-//! What has nothing to do does nothing: every set-up goes to sleep after its work and is not woken for what nobody takes.
+//! What has nothing to do does nothing: every set-up goes to sleep after its work and is not woken
+//! for what nobody takes.
 
 use std::fs::File;
 use std::path::Path;
@@ -23,7 +24,8 @@ impl OpenFiles for Bounded {
     }
 }
 
-/// Every level, and every layer below and above one; slow leaves, so that there is something to wait for.
+/// Every level, and every layer below and above one; slow leaves, so that there is something to
+/// wait for.
 const SETUPS: [&str; 16] = [
     "linear(SLOW, SLOW)",
     "raid0(chunk=4KiB, SLOW, SLOW)",
@@ -45,7 +47,13 @@ const SETUPS: [&str; 16] = [
 const SLOW: &str = "fault(volatile=yes, delay=3ms, ram:256KiB)";
 
 fn build(text: &str, time: Option<Duration>) -> Stack {
-    let context = BuildContext { files: &Bounded(time), seed: 3, read_only: false, create_bytes: None, emulate: true };
+    let context = BuildContext {
+        files: &Bounded(time),
+        seed: 3,
+        read_only: false,
+        create_bytes: None,
+        emulate: true,
+    };
     parse_and_build(&text.replace("SLOW", SLOW), &context).expect(text)
 }
 
@@ -61,8 +69,17 @@ impl Owner {
     fn of(stack: &Stack) -> Owner {
         let reactor = Reactor::virtual_clock();
         let channels = (0..2).map(|_| stack.device.open(8, &reactor).expect("a channel")).collect();
-        let caches = stack.caches.iter().map(|cache| CacheKeeper::open(cache, &reactor).expect("a keeper")).collect();
-        let arrays = stack.arrays.running().iter().map(|array| SyncScheduler::open(array.control(), &reactor).expect("a keeper")).collect();
+        let caches = stack
+            .caches
+            .iter()
+            .map(|cache| CacheKeeper::open(cache, &reactor).expect("a keeper"))
+            .collect();
+        let arrays = stack
+            .arrays
+            .running()
+            .iter()
+            .map(|array| SyncScheduler::open(array.control(), &reactor).expect("a keeper"))
+            .collect();
         Owner { channels, caches, arrays, reactor }
     }
 
@@ -97,7 +114,11 @@ impl Owner {
                             completion.result.expect(text);
                             break;
                         }
-                        assert_ne!(self.reactor.wait(None).expect("no kernel"), Woken::Idle, "{text}: never answered");
+                        assert_ne!(
+                            self.reactor.wait(None).expect("no kernel"),
+                            Woken::Idle,
+                            "{text}: never answered"
+                        );
                     }
                 }
             }
@@ -111,18 +132,25 @@ impl Owner {
         loop {
             self.poll(&mut done);
             assert!(done.is_empty(), "{text}: nothing was asked for");
-            if !matches!(self.reactor.wait(Some(until)).expect("no kernel"), Woken::Events | Woken::Rung) {
+            if !matches!(
+                self.reactor.wait(Some(until)).expect("no kernel"),
+                Woken::Events | Woken::Rung
+            ) {
                 return self.reactor.rounds() - before;
             }
-            assert!(self.reactor.rounds() - before < 1_000_000, "{text}: it is woken again and again");
+            assert!(
+                self.reactor.rounds() - before < 1_000_000,
+                "{text}: it is woken again and again"
+            );
         }
     }
 }
 
-/// C32: An owner polls its idle channels too before it waits: a channel without requests may have timers or work of its own,
-/// and what lies there for it would wake the owner again and again.
+/// C32: An owner polls its idle channels too before it waits: a channel without requests may have
+/// timers or work of its own, and what lies there for it would wake the owner again and again.
 ///
-/// So every set-up is idle when it is idle: first what was begun comes to its end, and then an hour is as good as no time.
+/// So every set-up is idle when it is idle: first what was begun comes to its end, and then an hour
+/// is as good as no time.
 #[test]
 fn every_set_up_is_idle_when_it_is_idle() {
     for text in SETUPS {
@@ -133,11 +161,18 @@ fn every_set_up_is_idle_when_it_is_idle() {
                 owner.work(text);
                 // The last timers of a bound on answers go off: one for each channel below.
                 let settling = owner.rest(Duration::from_secs(60), text);
-                // A write-back cache looks four times a second whether there is something to write out.
+                // A write-back cache looks four times a second whether there is something to write
+                // out.
                 let looks = 4 * 3600 * owner.caches.len() as u64;
                 let idle = owner.rest(Duration::from_secs(3600), text);
-                assert!(settling <= 1000, "{text}, {time:?}, {round}: {settling} rounds in the first minute");
-                assert!(idle <= looks + 2, "{text}, {time:?}, {round}: {idle} rounds in an idle hour");
+                assert!(
+                    settling <= 1000,
+                    "{text}, {time:?}, {round}: {settling} rounds in the first minute"
+                );
+                assert!(
+                    idle <= looks + 2,
+                    "{text}, {time:?}, {round}: {idle} rounds in an idle hour"
+                );
             }
         }
     }

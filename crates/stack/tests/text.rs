@@ -19,11 +19,23 @@ fn reads_the_notation() {
         ("\"missing\"", Node::leaf("file", "missing")),
         ("a.img?size=4GiB&direct=no", a().with("size", "4GiB").with("direct", "no")),
         ("ram:100MiB?block=4096", Node::leaf("ram", "100MiB").with("block", "4096")),
-        ("raid0(chunk=64KiB, file:a.img, /dev/disk/by-id/ata-B:1)", Node::layer("raid0", vec![a(), b()]).with("chunk", "64KiB")),
-        ("raid0(a.img,missing,layout = alternate)", Node::layer("raid0", vec![a(), Node::Missing]).with("layout", "alternate")),
+        (
+            "raid0(chunk=64KiB, file:a.img, /dev/disk/by-id/ata-B:1)",
+            Node::layer("raid0", vec![a(), b()]).with("chunk", "64KiB"),
+        ),
+        (
+            "raid0(a.img,missing,layout = alternate)",
+            Node::layer("raid0", vec![a(), Node::Missing]).with("layout", "alternate"),
+        ),
         (
             "linear(\n  raid0(a.img, ram:1GiB),\n\tnull:1TiB\n)",
-            Node::layer("linear", vec![Node::layer("raid0", vec![a(), Node::leaf("ram", "1GiB")]), Node::leaf("null", "1TiB")]),
+            Node::layer(
+                "linear",
+                vec![
+                    Node::layer("raid0", vec![a(), Node::leaf("ram", "1GiB")]),
+                    Node::leaf("null", "1TiB"),
+                ],
+            ),
         ),
     ] {
         assert_eq!(parse(text), Ok(expected), "{text}");
@@ -32,11 +44,21 @@ fn reads_the_notation() {
 
 #[test]
 fn a_place_far_along_a_line_is_named_and_not_drawn() {
-    for text in [format!("raid0({}, fil:a)", "a.img, ".repeat(20_000)), format!("raid0(a.img){}", "b".repeat(100_000))] {
+    for text in [
+        format!("raid0({}, fil:a)", "a.img, ".repeat(20_000)),
+        format!("raid0(a.img){}", "b".repeat(100_000)),
+    ] {
         let error = parse(&text).expect_err("wrong").to_string();
-        assert!(error.starts_with("stack text, byte ") && !error.contains('\n'), "{}", &error[..200]);
+        assert!(
+            error.starts_with("stack text, byte ") && !error.contains('\n'),
+            "{}",
+            &error[..200]
+        );
     }
-    assert!(parse("raid0(a.img)b").expect_err("wrong").to_string().contains("\n              ^"), "drawn");
+    assert!(
+        parse("raid0(a.img)b").expect_err("wrong").to_string().contains("\n              ^"),
+        "drawn"
+    );
 }
 
 /// A value that the option takes.
@@ -48,7 +70,10 @@ fn value(takes: Takes, random: &mut Random) -> String {
         Takes::Fraction => format!("{:.3}", random.f64()),
         Takes::Duration => format!("{}us", random.u16(..)),
         Takes::Word(words) => words[random.usize(..words.len())].to_owned(),
-        Takes::Ranges => (0..random.usize(1..4)).map(|at| format!("{at}MiB+{}", random.u16(..))).collect::<Vec<_>>().join(";"),
+        Takes::Ranges => (0..random.usize(1..4))
+            .map(|at| format!("{at}MiB+{}", random.u16(..)))
+            .collect::<Vec<_>>()
+            .join(";"),
         Takes::Path | Takes::Name => {
             let letters: Vec<char> = "ab/.-:=?&\\\"'(), \t\nµ漢é%#[]{}".chars().collect();
             (0..random.usize(1..12)).map(|_| letters[random.usize(..letters.len())]).collect()
@@ -69,7 +94,11 @@ fn tree(depth: u32, random: &mut Random) -> Node {
         }
         let row = &LEAVES[random.usize(..LEAVES.len())];
         let address = value(row.address, random);
-        return Node::Leaf { scheme: row.name.to_owned(), address, options: options(row.options, random) };
+        return Node::Leaf {
+            scheme: row.name.to_owned(),
+            address,
+            options: options(row.options, random),
+        };
     }
     let row = &LAYERS[random.usize(..LAYERS.len())];
     let count = random.usize(row.members.0..=row.members.1.min(row.members.0.max(4)));
@@ -105,14 +134,18 @@ fn no_text_breaks_the_parser() {
             Ok(node) => assert_eq!(parse(&node.to_string()), Ok(node), "seed {seed}: {text}"),
             Err(error) => {
                 assert!(text.is_char_boundary(error.position), "seed {seed}: {text}");
-                assert!(text[error.position..].starts_with(&error.found) || error.found == "\"\"", "seed {seed}: {error}");
+                assert!(
+                    text[error.position..].starts_with(&error.found) || error.found == "\"\"",
+                    "seed {seed}: {error}"
+                );
                 assert!(error.to_string().lines().count() >= 2, "seed {seed}: {error}");
             }
         }
     }
 }
 
-/// `golden/text-errors.txt`: a line `> text` (`\n` stands for a new line), then the message. `RAIDLOOM_BLESS=1` writes it anew.
+/// `golden/text-errors.txt`: a line `> text` (`\n` stands for a new line), then the message.
+/// `RAIDLOOM_BLESS=1` writes it anew.
 #[test]
 fn wrong_texts_are_explained() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/text-errors.txt");
@@ -135,8 +168,14 @@ fn a_tower_of_layers_is_refused_before_it_falls() {
 #[test]
 fn help_names_everything() {
     let help = table::help();
-    let names = LAYERS.iter().flat_map(|row| row.options).chain(LEAVES.iter().flat_map(|row| row.options)).map(|row| row.name);
-    for name in names.chain(LAYERS.iter().map(|row| row.name)).chain(LEAVES.iter().map(|row| row.name)) {
+    let names = LAYERS
+        .iter()
+        .flat_map(|row| row.options)
+        .chain(LEAVES.iter().flat_map(|row| row.options))
+        .map(|row| row.name);
+    for name in
+        names.chain(LAYERS.iter().map(|row| row.name)).chain(LEAVES.iter().map(|row| row.name))
+    {
         assert!(help.contains(&format!("  {name} ")), "{name} is missing in\n{help}");
     }
 }

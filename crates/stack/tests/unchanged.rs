@@ -1,4 +1,5 @@
-//! What a stack knows of the files it stands on: a cache's store, or a delta, that is older than its device is not believed.
+//! What a stack knows of the files it stands on: a cache's store, or a delta, that is older than
+//! its device is not believed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,7 +14,13 @@ struct Files;
 impl OpenFiles for Files {
     fn open(&self, path: &Path, read_only: bool, create: Option<u64>) -> Result<File, Error> {
         let fail = |error: io::Error| Error::from_io(path.display().to_string(), error);
-        let file = OpenOptions::new().read(true).write(!read_only).create(create.is_some()).truncate(false).open(path).map_err(fail)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(!read_only)
+            .create(create.is_some())
+            .truncate(false)
+            .open(path)
+            .map_err(fail)?;
         if let Some(bytes) = create.filter(|_| file.metadata().is_ok_and(|data| data.len() == 0)) {
             file.set_len(bytes).map_err(fail)?;
         }
@@ -22,7 +29,16 @@ impl OpenFiles for Files {
 }
 
 fn build(text: &str) -> Result<Stack, Error> {
-    parse_and_build(text, &BuildContext { files: &Files, seed: 1, read_only: false, create_bytes: None, emulate: true })
+    parse_and_build(
+        text,
+        &BuildContext {
+            files: &Files,
+            seed: 1,
+            read_only: false,
+            create_bytes: None,
+            emulate: true,
+        },
+    )
 }
 
 /// Files of 24 MiB with something in them.
@@ -47,10 +63,13 @@ impl Folder {
         format!("file:{}", self.path(name).display())
     }
 
-    /// Writes 8 bytes as somebody else would, in a moment that the file system tells from the one before.
+    /// Writes 8 bytes as somebody else would, in a moment that the file system tells from the one
+    /// before.
     fn write(&self, name: &str, offset: u64, bytes: [u8; 8]) {
         let file = OpenOptions::new().write(true).open(self.path(name)).expect("it is there");
-        let time = |file: &File| file.metadata().map(|data| (data.ctime(), data.ctime_nsec())).expect("it has times");
+        let time = |file: &File| {
+            file.metadata().map(|data| (data.ctime(), data.ctime_nsec())).expect("it has times")
+        };
         let before = time(&file);
         while time(&file) == before {
             file.write_all_at(&bytes, offset).expect("a write");
@@ -61,7 +80,10 @@ impl Folder {
 fn read(stack: &Stack, offset: u64) -> [u8; 8] {
     let mut block = [0; 4096];
     let reactor = Reactor::wall().expect("io_uring");
-    Blocking::open(&*stack.device, &reactor).expect("it opens").read_slice(offset, &mut block).expect("a read");
+    Blocking::open(&*stack.device, &reactor)
+        .expect("it opens")
+        .read_slice(offset, &mut block)
+        .expect("a read");
     block[..8].try_into().expect("eight bytes")
 }
 
@@ -79,7 +101,8 @@ fn used(stack: &Stack) -> u64 {
 
 const PLACES: [u64; 3] = [3 << 20, 20 << 20, (20 << 20) + (32 << 10)];
 
-/// "8 bytes written alone at 3 or 20 MiB: stale reads": over one file, and over arrays with and without superblocks.
+/// "8 bytes written alone at 3 or 20 MiB: stale reads": over one file, and over arrays with and
+/// without superblocks.
 #[test]
 fn a_cache_over_files_is_warm_when_nobody_wrote_and_never_stale_when_somebody_did() {
     for lower in ["a", "raid1(a, b)"] {
@@ -92,16 +115,30 @@ fn a_cache_over_files_is_warm_when_nobody_wrote_and_never_stale_when_somebody_di
         drop(stack);
 
         let stack = build(&text).expect("a cache");
-        assert_eq!((used(&stack), &stack.notes[..]), (3, &[][..]), "{text}: warm, for nobody has written");
+        assert_eq!(
+            (used(&stack), &stack.notes[..]),
+            (3, &[][..]),
+            "{text}: warm, for nobody has written"
+        );
         drop(stack);
         for place in PLACES {
             folder.write("a", place, [9; 8]);
             let stack = build(&text).expect("a cache");
             assert_eq!(used(&stack), 0, "{text}: byte {place}");
-            assert!(stack.notes.iter().any(|note| note.contains("begins empty")), "{:?}", stack.notes);
+            assert!(
+                stack.notes.iter().any(|note| note.contains("begins empty")),
+                "{:?}",
+                stack.notes
+            );
             // Whichever copy RAID 1 reads from, it is none of the cache's.
-            assert!(!text.contains("raid1") || [[9; 8], (place / 8).to_le_bytes()].contains(&read(&stack, place)));
-            assert!(text.contains("raid1") || read(&stack, place) == [9; 8], "{text}: byte {place}");
+            assert!(
+                !text.contains("raid1")
+                    || [[9; 8], (place / 8).to_le_bytes()].contains(&read(&stack, place))
+            );
+            assert!(
+                text.contains("raid1") || read(&stack, place) == [9; 8],
+                "{text}: byte {place}"
+            );
         }
     }
 }
@@ -115,7 +152,10 @@ fn what_is_dirty_stays_when_nobody_wrote_and_is_refused_when_somebody_did() {
     assert_eq!(read(&build(&text).expect("a cache"), 3 << 20), [7; 8]);
     folder.write("a", 20 << 20, [9; 8]);
     let error = build(&text).expect_err("written to");
-    assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("cache salvage"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Refused && error.to_string().contains("cache salvage"),
+        "{error}"
+    );
     let vouched = text.replace("cache(", "cache(believe=sample, ");
     assert_eq!(read(&build(&vouched).expect("vouched for"), 3 << 20), [7; 8]);
 }
@@ -136,15 +176,23 @@ fn an_overlay_over_a_file_that_was_written_to_is_refused_and_one_over_a_copy_too
     assert!(build(&copied).is_ok(), "once is enough");
     folder.write("copy", 20 << 20, [9; 8]);
     let error = build(&copied).expect_err("written to");
-    assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("was written to"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Refused && error.to_string().contains("was written to"),
+        "{error}"
+    );
 }
 
-/// A cache below another writes to its own store when it is closed, which is a leaf of the upper one.
+/// A cache below another writes to its own store when it is closed, which is a leaf of the upper
+/// one.
 #[test]
 fn a_cache_over_a_cache_is_warm_too() {
     let folder = Folder::new();
     let device = folder.device("a");
-    let text = format!("cache({}?size=8MiB, cache({}?size=8MiB, {device}))", folder.text("upper"), folder.text("lower"));
+    let text = format!(
+        "cache({}?size=8MiB, cache({}?size=8MiB, {device}))",
+        folder.text("upper"),
+        folder.text("lower")
+    );
     PLACES.iter().for_each(|&place| _ = read(&build(&text).expect("caches"), place));
     let stack = build(&text).expect("caches");
     assert!(stack.notes.is_empty(), "{:?}", stack.notes);

@@ -1,6 +1,7 @@
 //! Everything that `docs/contract.md` says and that can be checked on any device from above.
 //!
-//! Devices that keep no data (`null:`, modelled disks) are held to the rules of requests and completions alone.
+//! Devices that keep no data (`null:`, modelled disks) are held to the rules of requests and
+//! completions alone.
 
 use std::sync::Arc;
 
@@ -11,16 +12,27 @@ use crate::Violation;
 use crate::model::{self, Load, scattered};
 use crate::owner::{Owner, Patience};
 
-/// Runs all checks. `make` gives the device to check, new or with whatever the last check left on it; what lies on it is
-/// overwritten. `reactor` gives the clock it runs on.
+/// Runs all checks. `make` gives the device to check, new or with whatever the last check left on
+/// it; what lies on it is overwritten. `reactor` gives the clock it runs on.
 ///
 /// # Errors
 /// The first sentence of the contract that was found broken.
-pub fn run(make: impl Fn() -> Arc<dyn Device>, reactor: impl Fn() -> Reactor + Sync, seed: u64) -> Result<(), Violation> {
+pub fn run(
+    make: impl Fn() -> Arc<dyn Device>,
+    reactor: impl Fn() -> Reactor + Sync,
+    seed: u64,
+) -> Result<(), Violation> {
     Check { device: make(), reactor: reactor(), seed }.information()?;
-    for check in
-        [Check::refusals, Check::edges, Check::pieces, Check::depth, Check::flush, Check::abilities, Check::extents, Check::dropped]
-    {
+    for check in [
+        Check::refusals,
+        Check::edges,
+        Check::pieces,
+        Check::depth,
+        Check::flush,
+        Check::abilities,
+        Check::extents,
+        Check::dropped,
+    ] {
         check(&Check { device: make(), reactor: reactor(), seed })?;
     }
     let loads = [
@@ -29,26 +41,39 @@ pub fn run(make: impl Fn() -> Arc<dyn Device>, reactor: impl Fn() -> Reactor + S
         Load { requests: 300, depth: 32, channels: 3, longest_blocks: 3 },
     ];
     for (load, number) in loads.iter().zip(0..) {
-        model::drive(&make(), &reactor(), load, derive_seed(seed, "load", number)).map_err(|found| Violation { seed, ..found })?;
+        model::drive(&make(), &reactor(), load, derive_seed(seed, "load", number))
+            .map_err(|found| Violation { seed, ..found })?;
     }
     threads(&make(), &reactor, seed)
 }
 
-/// After `fail` has made the next flush of the device fail, all later ones fail too, on every channel.
+/// After `fail` has made the next flush of the device fail, all later ones fail too, on every
+/// channel.
 ///
 /// # Errors
 /// `C21` when one succeeds.
-pub fn sticky_flush(device: &dyn Device, reactor: &Reactor, fail: impl FnOnce(), seed: u64) -> Result<(), Violation> {
-    let mut owners = [Owner::open(device, 1, reactor, seed)?, Owner::open(device, 1, reactor, seed)?];
+pub fn sticky_flush(
+    device: &dyn Device,
+    reactor: &Reactor,
+    fail: impl FnOnce(),
+    seed: u64,
+) -> Result<(), Violation> {
+    let mut owners =
+        [Owner::open(device, 1, reactor, seed)?, Owner::open(device, 1, reactor, seed)?];
     fail();
     for (attempt, channel) in [0, 0, 1, 0, 1].into_iter().enumerate() {
         if owners[channel].run(reactor, Op::Flush)?.result.is_ok() {
-            return Err(owners[channel].violation("C21", format!("flush {attempt} after the failure, on channel {channel}, succeeded")));
+            return Err(owners[channel].violation(
+                "C21",
+                format!("flush {attempt} after the failure, on channel {channel}, succeeded"),
+            ));
         }
     }
     let mut later = Owner::open(device, 1, reactor, seed)?;
     match later.run(reactor, Op::Flush)?.result {
-        Ok(()) => Err(later.violation("C21", "a flush on a channel opened after the failure succeeded")),
+        Ok(()) => {
+            Err(later.violation("C21", "a flush on a channel opened after the failure succeeded"))
+        }
         Err(_) => Ok(()),
     }
 }
@@ -72,7 +97,8 @@ impl Check {
 
     /// How many blocks, up to `wanted`, the device has and takes in one request.
     fn few_blocks(&self, wanted: u64) -> u64 {
-        (self.info().size_bytes.min(u64::from(self.info().max_request_bytes)) / self.block()).min(wanted)
+        (self.info().size_bytes.min(u64::from(self.info().max_request_bytes)) / self.block())
+            .min(wanted)
     }
 
     fn violation(&self, rule: &'static str, detail: impl Into<String>) -> Violation {
@@ -95,28 +121,49 @@ impl Check {
         let what = format!("{} {:?}", op.name(), op.range());
         let completion = owner.run(&self.reactor, op)?;
         match (completion.result, completion.buffer) {
-            (Err(error), _) => Err(self.violation("C6", format!("{what}, which keeps to the rules, was refused: {error}"))),
+            (Err(error), _) => Err(self.violation(
+                "C6",
+                format!("{what}, which keeps to the rules, was refused: {error}"),
+            )),
             (Ok(()), Returned::Read(buffer)) => Ok(Some(buffer)),
             (Ok(()), _) => Ok(None),
         }
     }
 
     fn read(&self, owner: &mut Owner, offset: u64, length: u64) -> Result<Vec<u8>, Violation> {
-        let buffer = self.must(owner, Op::Read { offset, into: BufMut::zeroed(length as usize) })?.expect("a read gives a buffer");
+        let buffer = self
+            .must(owner, Op::Read { offset, into: BufMut::zeroed(length as usize) })?
+            .expect("a read gives a buffer");
         let mut bytes = vec![0; length as usize];
         buffer.copy_to_slice(&mut bytes);
         Ok(bytes)
     }
 
-    fn expect(&self, owner: &mut Owner, rule: &'static str, what: &str, offset: u64, expected: &[u8]) -> Result<(), Violation> {
+    fn expect(
+        &self,
+        owner: &mut Owner,
+        rule: &'static str,
+        what: &str,
+        offset: u64,
+        expected: &[u8],
+    ) -> Result<(), Violation> {
         let found = self.read(owner, offset, expected.len() as u64)?;
         if !self.info().stores_data || found == expected {
             return Ok(());
         }
-        let first = found.iter().zip(expected).position(|(found, expected)| found != expected).expect("they differ");
+        let first = found
+            .iter()
+            .zip(expected)
+            .position(|(found, expected)| found != expected)
+            .expect("they differ");
         Err(self.violation(
             rule,
-            format!("{what}: byte {} is {:#04x} instead of {:#04x}", offset + first as u64, found[first], expected[first]),
+            format!(
+                "{what}: byte {} is {:#04x} instead of {:#04x}",
+                offset + first as u64,
+                found[first],
+                expected[first]
+            ),
         ))
     }
 
@@ -130,7 +177,11 @@ impl Check {
             && info.size_bytes.is_multiple_of(u64::from(block))
             && whole(info.max_request_bytes)
             && whole(info.optimal_bytes);
-        if sane { Ok(()) } else { Err(self.violation("C6", format!("sizes that make no sense: {info:?}"))) }
+        if sane {
+            Ok(())
+        } else {
+            Err(self.violation("C6", format!("sizes that make no sense: {info:?}")))
+        }
     }
 
     /// Requests that break a rule are answered with the right error and change nothing.
@@ -154,7 +205,9 @@ impl Check {
             (u64::MAX / block * block - block, 2 * block),
         ];
         let too_long = u64::from(info.max_request_bytes) + block;
-        for (offset, length) in ranges.into_iter().chain((too_long <= size).then_some((0, too_long))) {
+        for (offset, length) in
+            ranges.into_iter().chain((too_long <= size).then_some((0, too_long)))
+        {
             let buffer = || BufMut::zeroed(length as usize);
             for op in [
                 Op::Read { offset, into: buffer() },
@@ -180,7 +233,13 @@ impl Check {
             }
         }
         self.expect(&mut owner, "C6", "a refused request changed the first block", 0, &before.0)?;
-        self.expect(&mut owner, "C6", "a refused request changed the last block", size - edge, &before.1)
+        self.expect(
+            &mut owner,
+            "C6",
+            "a refused request changed the last block",
+            size - edge,
+            &before.1,
+        )
     }
 
     fn refused(&self, owner: &mut Owner, op: Op) -> Result<(), Violation> {
@@ -188,8 +247,14 @@ impl Check {
         let what = format!("{} {:?}", op.name(), op.range());
         match owner.run(&self.reactor, op)?.result {
             Err(error) if error.kind() == expected.kind() => Ok(()),
-            Err(error) => Err(self.violation("C6", format!("{what} was answered with {error:?} instead of {:?}", expected.kind()))),
-            Ok(()) => Err(self.violation("C6", format!("{what} succeeded instead of {:?}", expected.kind()))),
+            Err(error) => Err(self.violation(
+                "C6",
+                format!("{what} was answered with {error:?} instead of {:?}", expected.kind()),
+            )),
+            Ok(()) => {
+                Err(self
+                    .violation("C6", format!("{what} succeeded instead of {:?}", expected.kind())))
+            }
         }
     }
 
@@ -203,7 +268,9 @@ impl Check {
             self.read(&mut owner, 0, block)?;
             return self.read(&mut owner, size - longest, longest).map(drop);
         }
-        let all = (size <= 16 << 20).then(|| (0..size).step_by(longest as usize).map(|offset| (offset, longest.min(size - offset))));
+        let all = (size <= 16 << 20).then(|| {
+            (0..size).step_by(longest as usize).map(|offset| (offset, longest.min(size - offset)))
+        });
         let ends = [(0, block), (size - block, block), (0, longest), (size - longest, longest)];
         for (offset, length) in all.into_iter().flatten().chain(ends) {
             let image = self.image(length, "edge");
@@ -235,12 +302,19 @@ impl Check {
             let place = offset as usize..(offset + count * block) as usize;
             image.copy_to_slice(&mut expected[place.clone()]);
             self.must(&mut owner, Op::Write { offset, from: image.freeze(), fua: false })?;
-            let into = scattered(&self.reactor, count * block, self.info().block_bytes, &mut random);
-            let buffer = self.must(&mut owner, Op::Read { offset, into })?.expect("a read gives a buffer");
+            let into =
+                scattered(&self.reactor, count * block, self.info().block_bytes, &mut random);
+            let buffer =
+                self.must(&mut owner, Op::Read { offset, into })?.expect("a read gives a buffer");
             let mut found = vec![0; place.len()];
             buffer.copy_to_slice(&mut found);
             if self.info().stores_data && found != expected[place] {
-                return Err(self.violation("C15", format!("a read of {count} blocks at {offset} into pieces finds something else")));
+                return Err(self.violation(
+                    "C15",
+                    format!(
+                        "a read of {count} blocks at {offset} into pieces finds something else"
+                    ),
+                ));
             }
             self.expect(&mut owner, "C15", "the blocks around a write", 0, &expected)?;
         }
@@ -266,8 +340,13 @@ impl Check {
             let mut patience = Patience::new(&self.reactor, self.seed);
             while owner.in_flight() > 0 {
                 let done = owner.poll()?;
-                if let Some(error) = done.iter().find_map(|completion| completion.result.as_ref().err()) {
-                    return Err(self.violation("C8", format!("of {depth} requests at once one failed: {error}")));
+                if let Some(error) =
+                    done.iter().find_map(|completion| completion.result.as_ref().err())
+                {
+                    return Err(self.violation(
+                        "C8",
+                        format!("of {depth} requests at once one failed: {error}"),
+                    ));
                 }
                 if done.is_empty() {
                     patience.wait(&format!("{} of {depth} requests", owner.in_flight()))?;
@@ -285,7 +364,14 @@ impl Check {
         let mut owner = self.owner(3)?;
         self.must(&mut owner, Op::Flush).map_err(|found| Violation { rule: "C22", ..found })?;
         if !self.info().read_only {
-            self.must(&mut owner, Op::Write { offset: 0, from: self.image(self.block(), "flush").freeze(), fua: false })?;
+            self.must(
+                &mut owner,
+                Op::Write {
+                    offset: 0,
+                    from: self.image(self.block(), "flush").freeze(),
+                    fua: false,
+                },
+            )?;
         }
         self.must(&mut owner, Op::Flush).map_err(|found| Violation { rule: "C22", ..found })?;
         for _ in 0..3 {
@@ -294,8 +380,11 @@ impl Check {
         let mut patience = Patience::new(&self.reactor, self.seed);
         while owner.in_flight() > 0 {
             let done = owner.poll()?;
-            if let Some(error) = done.iter().find_map(|completion| completion.result.as_ref().err()) {
-                return Err(self.violation("C22", format!("one of three flushes at once failed: {error}")));
+            if let Some(error) = done.iter().find_map(|completion| completion.result.as_ref().err())
+            {
+                return Err(
+                    self.violation("C22", format!("one of three flushes at once failed: {error}"))
+                );
             }
             if done.is_empty() {
                 patience.wait("a flush")?;
@@ -304,8 +393,8 @@ impl Check {
         Ok(())
     }
 
-    /// FUA, zeroes and discard as `Info` says.
-    /// Holes, asked for after each of some writes, clearings and discards, and in ranges of any size.
+    /// FUA, zeroes and discard as `Info` says. Holes, asked for after each of some writes,
+    /// clearings and discards, and in ranges of any size.
     fn extents(&self) -> Result<(), Violation> {
         let (info, block) = (self.info().clone(), self.block());
         let blocks = (info.size_bytes / block).min(4096);
@@ -318,12 +407,17 @@ impl Check {
             let op = match random.u8(..5) {
                 0 if info.zeroes != Support::None => Op::WriteZeroes { offset, length, fua: false },
                 1 if info.discard != DiscardSupport::None => Op::Discard { offset, length },
-                _ => Op::Write { offset, from: self.image(length, &format!("extents {round}")).freeze(), fua: false },
+                _ => Op::Write {
+                    offset,
+                    from: self.image(length, &format!("extents {round}")).freeze(),
+                    fua: false,
+                },
             };
             if !info.read_only {
                 self.must(&mut owner, op)?;
             }
-            let (first, asked) = if round % 2 == 0 { (0, blocks * block) } else { (offset, length) };
+            let (first, asked) =
+                if round % 2 == 0 { (0, blocks * block) } else { (offset, length) };
             self.runs(&mut owner, first, asked)?;
         }
         Ok(())
@@ -336,15 +430,27 @@ impl Check {
             let mut found = Extents::new();
             self.device.extents(at, end - at, &mut found);
             let told = found.length();
-            if told == 0 || told > end - at || found.runs().iter().any(|run| !run.length.is_multiple_of(self.block())) {
-                return Err(self.violation("C31", format!("asked about {} bytes at {at}, it told of {told}: {found:?}", end - at)));
+            if told == 0
+                || told > end - at
+                || found.runs().iter().any(|run| !run.length.is_multiple_of(self.block()))
+            {
+                return Err(self.violation(
+                    "C31",
+                    format!("asked about {} bytes at {at}, it told of {told}: {found:?}", end - at),
+                ));
             }
             for run in found.runs() {
                 let mut left = if run.is_hole { run.length } else { 0 };
                 while left > 0 {
                     let now = left.min(self.few_blocks(256) * self.block());
                     let zeroes = vec![0; now as usize];
-                    self.expect(owner, "C31", "what is called a hole", at + run.length - left, &zeroes)?;
+                    self.expect(
+                        owner,
+                        "C31",
+                        "what is called a hole",
+                        at + run.length - left,
+                        &zeroes,
+                    )?;
                     left -= now;
                 }
                 at += run.length;
@@ -372,9 +478,21 @@ impl Check {
             Ok(bytes)
         };
         let neighbours = |owner: &mut Owner, what: &str, before: &[u8]| {
-            self.expect(owner, "C24", &format!("the block before {what}"), 0, &before[..block as usize])?;
+            self.expect(
+                owner,
+                "C24",
+                &format!("the block before {what}"),
+                0,
+                &before[..block as usize],
+            )?;
             let last = before.len() - block as usize;
-            self.expect(owner, "C24", &format!("the block behind {what}"), last as u64, &before[last..])
+            self.expect(
+                owner,
+                "C24",
+                &format!("the block behind {what}"),
+                last as u64,
+                &before[last..],
+            )
         };
         let flags: &[bool] = if info.fua == Support::None { &[false] } else { &[false, true] };
         for &fua in flags {
@@ -399,11 +517,13 @@ impl Check {
         Ok(())
     }
 
-    /// A channel dropped with requests in flight: each block old or new, nobody hangs, and the device goes on.
+    /// A channel dropped with requests in flight: each block old or new, nobody hangs, and the
+    /// device goes on.
     fn dropped(&self) -> Result<(), Violation> {
         let block = self.block();
         let blocks = self.few_blocks(8);
-        // What was given up may get there later than what comes after it, as long as the reactor lives.
+        // What was given up may get there later than what comes after it, as long as the reactor
+        // lives.
         let mut candidates: Vec<Vec<u8>> = Vec::new();
         for polls in [false, true] {
             let mut owner = self.owner(blocks as u32)?;
@@ -423,16 +543,25 @@ impl Check {
                 })?;
             }
             if polls {
-                self.reactor.turn().map_err(|error| self.violation("C13", format!("turning the reactor: {error}")))?;
+                self.reactor.turn().map_err(|error| {
+                    self.violation("C13", format!("turning the reactor: {error}"))
+                })?;
                 owner.poll()?;
             }
             drop(owner);
             let mut next = self.owner(1)?;
             let found = self.read(&mut next, 0, blocks * block)?;
-            for (number, (found, old)) in found.chunks(block as usize).zip(old.chunks(block as usize)).enumerate() {
+            for (number, (found, old)) in
+                found.chunks(block as usize).zip(old.chunks(block as usize)).enumerate()
+            {
                 let known = found == old || candidates.iter().any(|candidate| candidate == found);
                 if self.info().stores_data && !known {
-                    return Err(self.violation("C13", format!("block {number} is neither old nor new after its channel was dropped")));
+                    return Err(self.violation(
+                        "C13",
+                        format!(
+                            "block {number} is neither old nor new after its channel was dropped"
+                        ),
+                    ));
                 }
             }
         }
@@ -440,21 +569,37 @@ impl Check {
     }
 }
 
-/// The device from several threads at once, each with a reactor and a part of its own. Virtual clocks are one a stack.
-fn threads(device: &Arc<dyn Device>, reactor: &(impl Fn() -> Reactor + Sync), seed: u64) -> Result<(), Violation> {
+/// The device from several threads at once, each with a reactor and a part of its own. Virtual
+/// clocks are one a stack.
+fn threads(
+    device: &Arc<dyn Device>,
+    reactor: &(impl Fn() -> Reactor + Sync),
+    seed: u64,
+) -> Result<(), Violation> {
     if reactor().clock() == Clock::Virtual {
         return Ok(());
     }
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS).map(|number| scope.spawn(move || thread(device, &reactor(), number, seed))).collect();
+        let threads: Vec<_> = (0..THREADS)
+            .map(|number| scope.spawn(move || thread(device, &reactor(), number, seed)))
+            .collect();
         threads.into_iter().try_for_each(|thread| {
-            let failed = |_| Violation { rule: "C14", detail: "a thread with a channel of its own panicked".to_owned(), seed };
+            let failed = |_| Violation {
+                rule: "C14",
+                detail: "a thread with a channel of its own panicked".to_owned(),
+                seed,
+            };
             thread.join().map_err(failed)?
         })
     })
 }
 
-fn thread(device: &Arc<dyn Device>, reactor: &Reactor, number: u64, seed: u64) -> Result<(), Violation> {
+fn thread(
+    device: &Arc<dyn Device>,
+    reactor: &Reactor,
+    number: u64,
+    seed: u64,
+) -> Result<(), Violation> {
     let info = device.info();
     let block = u64::from(info.block_bytes);
     // The threads' blocks lie side by side, and none belongs to two of them.
@@ -465,7 +610,8 @@ fn thread(device: &Arc<dyn Device>, reactor: &Reactor, number: u64, seed: u64) -
     let mut owner = Owner::open(&**device, 1, reactor, seed)?;
     let mut run = |op: Op| -> Result<Returned, Violation> {
         let completion = owner.run(reactor, op)?;
-        let failed = |error| Violation { rule: "C14", detail: format!("on thread {number}: {error}"), seed };
+        let failed =
+            |error| Violation { rule: "C14", detail: format!("on thread {number}: {error}"), seed };
         completion.result.map(|()| completion.buffer).map_err(failed)
     };
     for round in 0..30 {
@@ -478,9 +624,15 @@ fn thread(device: &Arc<dyn Device>, reactor: &Reactor, number: u64, seed: u64) -
             run(Op::Write { offset, from: buffer.freeze(), fua: false })?;
         }
         let mut found = vec![0; block as usize];
-        run(Op::Read { offset, into: BufMut::zeroed(block as usize) })?.read().copy_to_slice(&mut found);
+        run(Op::Read { offset, into: BufMut::zeroed(block as usize) })?
+            .read()
+            .copy_to_slice(&mut found);
         if !info.read_only && info.stores_data && found != expected {
-            return Err(Violation { rule: "C15", detail: format!("thread {number} does not find at {offset} what it wrote"), seed });
+            return Err(Violation {
+                rule: "C15",
+                detail: format!("thread {number} does not find at {offset} what it wrote"),
+                seed,
+            });
         }
     }
     Ok(())

@@ -5,7 +5,8 @@
 //! point n: the same run up to the n-th dot -> all members crash -> power on -> start again -> read all, compare
 //! ```
 //!
-//! Members should complete through timers (`Memory::delayed`), so that every write of theirs is a moment of its own.
+//! Members should complete through timers (`Memory::delayed`), so that every write of theirs is a
+//! moment of its own.
 
 use std::sync::Arc;
 
@@ -114,11 +115,12 @@ pub struct Summary {
     pub crashes: u64,
 }
 
-/// Runs `steps` once without a crash and then once for each crash, always from a rig that `make` makes anew.
+/// Runs `steps` once without a crash and then once for each crash, always from a rig that `make`
+/// makes anew.
 ///
 /// # Errors
-/// `C27` when a block is torn, `C28` when something durable is lost or the device does not start again, and whatever else
-/// is broken on the way.
+/// `C27` when a block is torn, `C28` when something durable is lost or the device does not start
+/// again, and whatever else is broken on the way.
 pub fn enumerate(
     make: impl Fn() -> Rig,
     reactor: impl Fn() -> Reactor,
@@ -154,7 +156,11 @@ fn crash_at(
     state: u64,
     seed: u64,
 ) -> Result<(), Violation> {
-    let violation = |rule, detail: String| Violation { rule, detail: format!("crash {state} at moment {point}: {detail}"), seed };
+    let violation = |rule, detail: String| Violation {
+        rule,
+        detail: format!("crash {state} at moment {point}: {detail}"),
+        seed,
+    };
     let before = reactor();
     let (driver, _) = run(rig, &before, steps, depth, Some(point), seed)?;
     let losses = derive_seed(derive_seed(seed, "point", point), "state", state);
@@ -164,18 +170,34 @@ fn crash_at(
     let Driver { ledger, device, owners, .. } = driver;
     drop((owners, device, before));
     rig.members.iter().for_each(|member| member.power_on());
-    let device = (rig.start)().map_err(|error| violation("C28", format!("the device does not start again: {error}")))?;
+    let device = (rig.start)()
+        .map_err(|error| violation("C28", format!("the device does not start again: {error}")))?;
     let reactor = reactor();
-    let mut channel = Blocking::open(&*device, &reactor).map_err(|error| violation("C28", error.to_string()))?;
+    let mut channel =
+        Blocking::open(&*device, &reactor).map_err(|error| violation("C28", error.to_string()))?;
     let mut bytes = vec![0; device.info().size_bytes as usize];
     channel.read_slice(0, &mut bytes).map_err(|error| violation("C28", error.to_string()))?;
     ledger.check_after_crash(0, &bytes).map_err(|(rule, detail)| violation(rule, detail))
 }
 
 /// Runs the steps up to the moment `stop`, or to the end; returns the count of moments.
-fn run(rig: &Rig, reactor: &Reactor, steps: &[Step], depth: u32, stop: Option<u64>, seed: u64) -> Result<(Driver, u64), Violation> {
-    let device = (rig.start)().map_err(|error| Violation { rule: "C14", detail: format!("the device does not start: {error}"), seed })?;
-    assert!(device.info().size_bytes / u64::from(device.info().block_bytes) <= 96, "a small device: all of it is read after each crash");
+fn run(
+    rig: &Rig,
+    reactor: &Reactor,
+    steps: &[Step],
+    depth: u32,
+    stop: Option<u64>,
+    seed: u64,
+) -> Result<(Driver, u64), Violation> {
+    let device = (rig.start)().map_err(|error| Violation {
+        rule: "C14",
+        detail: format!("the device does not start: {error}"),
+        seed,
+    })?;
+    assert!(
+        device.info().size_bytes / u64::from(device.info().block_bytes) <= 96,
+        "a small device: all of it is read after each crash"
+    );
     let mut driver = Driver::new(device, reactor.clone(), depth, CHANNELS, seed)?;
     let mut moments = 0;
     let mut next = steps.iter().peekable();
@@ -209,7 +231,9 @@ fn run(rig: &Rig, reactor: &Reactor, steps: &[Step], depth: u32, stop: Option<u6
 
 fn operation(step: &Step) -> Op {
     match *step {
-        Step::Write { offset, length, fua } => Op::Write { offset, from: BufMut::zeroed(length as usize).freeze(), fua },
+        Step::Write { offset, length, fua } => {
+            Op::Write { offset, from: BufMut::zeroed(length as usize).freeze(), fua }
+        }
         Step::WriteZeroes { offset, length, fua } => Op::WriteZeroes { offset, length, fua },
         Step::Discard { offset, length } => Op::Discard { offset, length },
         Step::Flush => Op::Flush,

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::{env, fs};
 
-/// Compares `actual` with the text in `path`; with `RAIDLOOM_BLESS=1` in the environment it becomes the text.
+/// Compares `actual` with the text in `path`; with `RAIDLOOM_BLESS=1` in the environment it becomes
+/// the text.
 ///
 /// # Panics
 /// When they differ, with the first line that does, or when the file cannot be read or written.
@@ -11,10 +12,13 @@ pub fn check(path: impl AsRef<Path>, actual: &str) {
     let path = path.as_ref();
     if env::var_os("RAIDLOOM_BLESS").is_some_and(|bless| bless == "1") {
         let folder = path.parent().expect("a golden file lies in a folder");
-        fs::create_dir_all(folder).and_then(|()| fs::write(path, actual)).expect("a golden file can be written");
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(path, actual))
+            .expect("a golden file can be written");
         return;
     }
-    let expected = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}; RAIDLOOM_BLESS=1 makes it", path.display()));
+    let expected = fs::read_to_string(path)
+        .unwrap_or_else(|error| panic!("{}: {error}; RAIDLOOM_BLESS=1 makes it", path.display()));
     if let Some(difference) = first_difference(&expected, actual) {
         panic!("{}: {difference}\nRAIDLOOM_BLESS=1 accepts the new text", path.display());
     }
@@ -32,8 +36,11 @@ pub fn first_difference(expected: &str, actual: &str) -> Option<String> {
         match (left.next(), right.next()) {
             (Some(expected), Some(actual)) if expected == actual => (),
             (expected, actual) => {
-                let [expected, actual] = [expected, actual].map(|text| text.map_or("(end)".to_owned(), |text| format!("{text:?}")));
-                return Some(format!("line {line} differs\n  expected: {expected}\n  actual:   {actual}"));
+                let [expected, actual] = [expected, actual]
+                    .map(|text| text.map_or("(end)".to_owned(), |text| format!("{text:?}")));
+                return Some(format!(
+                    "line {line} differs\n  expected: {expected}\n  actual:   {actual}"
+                ));
             }
         }
     }

@@ -1,7 +1,8 @@
 //! What reads may find, from what the owner of the channels saw and nothing else.
 //!
-//! Every write is remembered with the moments of its submission and of its return. Of two writes to a block, the one that
-//! had returned before the other was submitted is *older*; otherwise either may come first, block by block.
+//! Every write is remembered with the moments of its submission and of its return. Of two writes to
+//! a block, the one that had returned before the other was submitted is *older*; otherwise either
+//! may come first, block by block.
 //!
 //! ```text
 //! moment      1    2    3    4    5    6    7
@@ -40,8 +41,8 @@ struct Block {
     /// When a read's answer showed that it holds something newer.
     initial_gone: Option<u64>,
     writes: Vec<WriteId>,
-    /// Those of the writes that a read's answer has ruled out, and when. A read that was under way by then may still
-    /// bring them: it need not find all its blocks at one moment.
+    /// Those of the writes that a read's answer has ruled out, and when. A read that was under way
+    /// by then may still bring them: it need not find all its blocks at one moment.
     gone: Vec<(WriteId, u64)>,
 }
 
@@ -64,13 +65,29 @@ pub(crate) type WriteId = usize;
 
 impl Ledger {
     pub(crate) fn new(block_bytes: u32, seed: u64) -> Ledger {
-        Ledger { seed, block_bytes: u64::from(block_bytes), moment: 0, blocks: BTreeMap::new(), writes: Vec::new() }
+        Ledger {
+            seed,
+            block_bytes: u64::from(block_bytes),
+            moment: 0,
+            blocks: BTreeMap::new(),
+            writes: Vec::new(),
+        }
     }
 
     /// Notes what lies at `offset` before anything is written.
     pub(crate) fn learn(&mut self, offset: u64, bytes: &[u8]) {
-        for (number, block) in (offset / self.block_bytes..).zip(bytes.chunks(self.block_bytes as usize)) {
-            self.blocks.insert(number, Block { initial: block.to_vec(), initial_gone: None, writes: Vec::new(), gone: Vec::new() });
+        for (number, block) in
+            (offset / self.block_bytes..).zip(bytes.chunks(self.block_bytes as usize))
+        {
+            self.blocks.insert(
+                number,
+                Block {
+                    initial: block.to_vec(),
+                    initial_gone: None,
+                    writes: Vec::new(),
+                    gone: Vec::new(),
+                },
+            );
         }
     }
 
@@ -83,9 +100,19 @@ impl Ledger {
     pub(crate) fn begin_write(&mut self, offset: u64, length: u64, content: Content) -> WriteId {
         let submitted = self.next_moment();
         let id = self.writes.len();
-        self.writes.push(Write { content, submitted, returned: None, succeeded: false, durable: false });
+        self.writes.push(Write {
+            content,
+            submitted,
+            returned: None,
+            succeeded: false,
+            durable: false,
+        });
         for number in offset / self.block_bytes..(offset + length) / self.block_bytes {
-            self.blocks.get_mut(&number).expect("writes stay where the ledger has learnt what lies there").writes.push(id);
+            self.blocks
+                .get_mut(&number)
+                .expect("writes stay where the ledger has learnt what lies there")
+                .writes
+                .push(id);
         }
         id
     }
@@ -94,7 +121,8 @@ impl Ledger {
     pub(crate) fn end_write(&mut self, id: WriteId, succeeded: bool, durable: bool) {
         let returned = Some(self.next_moment());
         let write = &mut self.writes[id];
-        (write.returned, write.succeeded, write.durable) = (returned, succeeded, succeeded && durable);
+        (write.returned, write.succeeded, write.durable) =
+            (returned, succeeded, succeeded && durable);
     }
 
     /// A read or a flush about to be submitted.
@@ -105,14 +133,17 @@ impl Ledger {
     /// A flush submitted at `begun` succeeded.
     pub(crate) fn end_flush(&mut self, begun: u64) {
         for write in &mut self.writes {
-            write.durable |= write.succeeded && write.returned.is_some_and(|returned| returned < begun);
+            write.durable |=
+                write.succeeded && write.returned.is_some_and(|returned| returned < begun);
         }
     }
 
     /// The bytes of the write `id` to the blocks from `offset`.
     pub(crate) fn fill(&self, id: WriteId, offset: u64, buffer: &mut BufMut) {
         let mut image = vec![0; buffer.len()];
-        for (sector, bytes) in (offset / SECTOR_BYTES..).zip(image.chunks_mut(SECTOR_BYTES as usize)) {
+        for (sector, bytes) in
+            (offset / SECTOR_BYTES..).zip(image.chunks_mut(SECTOR_BYTES as usize))
+        {
             bytes.copy_from_slice(&self.sector(id, sector));
         }
         buffer.copy_from_slice(&image);
@@ -120,7 +151,8 @@ impl Ledger {
 
     fn sector(&self, id: WriteId, sector: u64) -> [u8; SECTOR_BYTES as usize] {
         let mut bytes = [0; SECTOR_BYTES as usize];
-        Random::with_seed(derive_seed(self.seed, "sector", sector ^ (id as u64) << 40)).fill(&mut bytes);
+        Random::with_seed(derive_seed(self.seed, "sector", sector ^ (id as u64) << 40))
+            .fill(&mut bytes);
         for (place, word) in bytes.chunks_mut(8).zip([self.seed, sector, id as u64]) {
             place.copy_from_slice(&word.to_le_bytes());
         }
@@ -137,38 +169,75 @@ impl Ledger {
         }
     }
 
-    /// Whether a write to this block, of those that `counts` accepts, was submitted after `returned`.
-    fn superseded(&self, block: &Block, returned: Option<u64>, counts: impl Fn(&Write) -> bool) -> bool {
+    /// Whether a write to this block, of those that `counts` accepts, was submitted after
+    /// `returned`.
+    fn superseded(
+        &self,
+        block: &Block,
+        returned: Option<u64>,
+        counts: impl Fn(&Write) -> bool,
+    ) -> bool {
         let Some(returned) = returned else { return false };
-        block.writes.iter().map(|&id| &self.writes[id]).any(|write| counts(write) && returned < write.submitted)
+        block
+            .writes
+            .iter()
+            .map(|&id| &self.writes[id])
+            .any(|write| counts(write) && returned < write.submitted)
     }
 
-    /// The versions that a block may hold for a reader who asked at `begun` and whose bytes these are: writes, and whether
-    /// the initial one is among them.
-    fn found(&self, begun: u64, number: u64, bytes: &[u8], counts: impl Fn(&Write) -> bool) -> (bool, Vec<WriteId>) {
+    /// The versions that a block may hold for a reader who asked at `begun` and whose bytes these
+    /// are: writes, and whether the initial one is among them.
+    fn found(
+        &self,
+        begun: u64,
+        number: u64,
+        bytes: &[u8],
+        counts: impl Fn(&Write) -> bool,
+    ) -> (bool, Vec<WriteId>) {
         let block = &self.blocks[&number];
         let there = |gone: Option<u64>| gone.is_none_or(|gone| begun < gone);
-        let initial = there(block.initial_gone) && block.initial == bytes && !self.superseded(block, Some(0), &counts);
+        let initial = there(block.initial_gone)
+            && block.initial == bytes
+            && !self.superseded(block, Some(0), &counts);
         let writes = block.writes.iter().copied().filter(|&id| there(block.gone(id)));
-        let allowed = writes.filter(|&id| !self.superseded(block, self.writes[id].returned, &counts));
+        let allowed =
+            writes.filter(|&id| !self.superseded(block, self.writes[id].returned, &counts));
         (initial, allowed.filter(|&id| self.matches(id, number, bytes)).collect())
     }
 
-    /// Whether a read submitted at `begun` may find these bytes; what it found is settled for all reads from then on.
-    pub(crate) fn check_read(&mut self, begun: u64, offset: u64, bytes: &[u8]) -> Result<(), String> {
+    /// Whether a read submitted at `begun` may find these bytes; what it found is settled for all
+    /// reads from then on.
+    pub(crate) fn check_read(
+        &mut self,
+        begun: u64,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(), String> {
         let now = self.next_moment();
-        let counts = |write: &Write| write.succeeded && write.returned.is_some_and(|returned| returned < begun);
-        for (number, bytes) in (offset / self.block_bytes..).zip(bytes.chunks(self.block_bytes as usize)) {
+        let counts = |write: &Write| {
+            write.succeeded && write.returned.is_some_and(|returned| returned < begun)
+        };
+        for (number, bytes) in
+            (offset / self.block_bytes..).zip(bytes.chunks(self.block_bytes as usize))
+        {
             let (initial, writes) = self.found(begun, number, bytes, counts);
             if !initial && writes.is_empty() {
                 return Err(self.explain(number, bytes));
             }
-            let quiet = self.blocks[&number].writes.iter().all(|&id| self.writes[id].returned.is_some_and(|returned| returned < begun));
+            let quiet = self.blocks[&number]
+                .writes
+                .iter()
+                .all(|&id| self.writes[id].returned.is_some_and(|returned| returned < begun));
             if quiet {
-                // The order of writes that were in flight together is decided once; later reads may not see another.
+                // The order of writes that were in flight together is decided once; later reads may
+                // not see another.
                 let block = self.blocks.get_mut(&number).expect("found above");
-                let ruled_out: Vec<WriteId> =
-                    block.writes.iter().copied().filter(|id| !writes.contains(id) && block.gone(*id).is_none()).collect();
+                let ruled_out: Vec<WriteId> = block
+                    .writes
+                    .iter()
+                    .copied()
+                    .filter(|id| !writes.contains(id) && block.gone(*id).is_none())
+                    .collect();
                 block.gone.extend(ruled_out.into_iter().map(|id| (id, now)));
                 if !initial {
                     block.initial_gone.get_or_insert(now);
@@ -179,8 +248,14 @@ impl Ledger {
     }
 
     /// Whether these bytes may lie there after a crash: nothing older than the last durable write.
-    pub(crate) fn check_after_crash(&self, offset: u64, bytes: &[u8]) -> Result<(), (&'static str, String)> {
-        for (number, bytes) in (offset / self.block_bytes..).zip(bytes.chunks(self.block_bytes as usize)) {
+    pub(crate) fn check_after_crash(
+        &self,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(), (&'static str, String)> {
+        for (number, bytes) in
+            (offset / self.block_bytes..).zip(bytes.chunks(self.block_bytes as usize))
+        {
             let (initial, writes) = self.found(u64::MAX, number, bytes, |write| write.durable);
             if !initial && writes.is_empty() {
                 let (any_initial, any_writes) = self.found(u64::MAX, number, bytes, |_| false);
@@ -194,12 +269,18 @@ impl Ledger {
     /// What lies there instead, for a person.
     fn explain(&self, number: u64, bytes: &[u8]) -> String {
         let describe = |sector: &[u8]| {
-            let word = |index: usize| u64::from_le_bytes(sector[8 * index..8 * index + 8].try_into().expect("eight bytes"));
+            let word = |index: usize| {
+                u64::from_le_bytes(
+                    sector[8 * index..8 * index + 8].try_into().expect("eight bytes"),
+                )
+            };
             if sector.iter().all(|&byte| byte == 0) {
                 "zeroes".to_owned()
             } else if word(0) != self.seed {
                 "bytes nobody wrote".to_owned()
-            } else if word(2) >= self.writes.len() as u64 || sector != self.sector(word(2) as usize, word(1)) {
+            } else if word(2) >= self.writes.len() as u64
+                || sector != self.sector(word(2) as usize, word(1))
+            {
                 format!("a damaged sector {} of write {}", word(1), word(2))
             } else {
                 format!("sector {} of write {}", word(1), word(2))
@@ -209,14 +290,20 @@ impl Ledger {
         found.dedup();
         found.truncate(4);
         let block = &self.blocks[&number];
-        let writes: Vec<String> = block.writes.iter().rev().take(6).map(|&id| self.describe(id)).collect();
+        let writes: Vec<String> =
+            block.writes.iter().rev().take(6).map(|&id| self.describe(id)).collect();
         let first_sector = number * self.block_bytes / SECTOR_BYTES;
-        format!("block {number} (sector {first_sector}) holds {}; its latest writes: {}", found.join(", "), writes.join(", "))
+        format!(
+            "block {number} (sector {first_sector}) holds {}; its latest writes: {}",
+            found.join(", "),
+            writes.join(", ")
+        )
     }
 
     fn describe(&self, id: WriteId) -> String {
         let Write { content, submitted, returned, succeeded, durable } = &self.writes[id];
-        let returned = returned.map_or("in flight".to_owned(), |returned| format!("returned {returned}"));
+        let returned =
+            returned.map_or("in flight".to_owned(), |returned| format!("returned {returned}"));
         let end = if *succeeded || returned == "in flight" { "" } else { ", failed" };
         let durable = if *durable { ", durable" } else { "" };
         format!("{id} ({content:?}, submitted {submitted}, {returned}{end}{durable})")
@@ -251,7 +338,10 @@ mod tests {
         ledger.end_write(c, true, false);
         let [a, b, c] = [a, b, c].map(|id| bytes(&ledger, id));
         for bytes in [&a, &b, &c, &vec![0; 512]] {
-            assert!(ledger.check_read(early, 0, bytes).is_ok(), "all were under way, and the initial one may still be there");
+            assert!(
+                ledger.check_read(early, 0, bytes).is_ok(),
+                "all were under way, and the initial one may still be there"
+            );
         }
         let late = ledger.begin();
         assert!(ledger.check_read(late, 0, &a).unwrap_err().contains("write 0"));
@@ -270,7 +360,10 @@ mod tests {
         let late = ledger.begin();
         let a = bytes(&ledger, a);
         assert!(ledger.check_read(late, 0, &a).is_ok());
-        assert!(ledger.check_read(early, 0, &[0; 512]).is_ok(), "it was submitted before the write");
+        assert!(
+            ledger.check_read(early, 0, &[0; 512]).is_ok(),
+            "it was submitted before the write"
+        );
         let later = ledger.begin();
         assert!(ledger.check_read(later, 0, &[0; 512]).is_err());
     }
@@ -283,9 +376,15 @@ mod tests {
         let flush = ledger.begin();
         let b = ledger.begin_write(0, 512, Content::Zeroes);
         ledger.end_write(b, true, false);
-        assert!(ledger.check_after_crash(0, &[0; 512]).is_ok(), "the flush has not ended: anything goes");
+        assert!(
+            ledger.check_after_crash(0, &[0; 512]).is_ok(),
+            "the flush has not ended: anything goes"
+        );
         ledger.end_flush(flush);
-        assert!(ledger.check_after_crash(0, &bytes(&ledger, a)).is_ok(), "the flush covers A and not B");
+        assert!(
+            ledger.check_after_crash(0, &bytes(&ledger, a)).is_ok(),
+            "the flush covers A and not B"
+        );
         assert!(ledger.check_after_crash(0, &[0; 512]).is_ok(), "B may have got there");
         let flush = ledger.begin();
         ledger.end_flush(flush);

@@ -1,4 +1,5 @@
-//! For tests only: what every device must do, checked from outside, and the little devices the checks are tested with.
+//! For tests only: what every device must do, checked from outside, and the little devices the
+//! checks are tested with.
 //!
 //! ```text
 //!   conformance   any device against docs/contract.md         Err(Violation { rule: "C15", detail, seed })
@@ -9,8 +10,8 @@
 //!   golden        text held against a file; RAIDLOOM_BLESS=1 rewrites it
 //! ```
 //!
-//! Every check returns a [`Violation`] instead of panicking, so that planted mistakes can be shown to be found
-//! (`tests/must_fail.rs`). The seed in it replays the run.
+//! Every check returns a [`Violation`] instead of panicking, so that planted mistakes can be shown
+//! to be found (`tests/must_fail.rs`). The seed in it replays the run.
 
 pub mod conformance;
 pub mod crash;
@@ -39,7 +40,11 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of docs/contract.md is broken: {} (seed {})", self.rule, self.detail, self.seed)
+        write!(
+            f,
+            "{} of docs/contract.md is broken: {} (seed {})",
+            self.rule, self.detail, self.seed
+        )
     }
 }
 

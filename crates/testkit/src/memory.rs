@@ -1,7 +1,9 @@
-//! A device in memory for the tests of everything else: small, honest, and as nasty as the contract permits.
+//! A device in memory for the tests of everything else: small, honest, and as nasty as the contract
+//! permits.
 //!
-//! Requests take effect when they complete: at the next poll, or, with [`Memory::delayed`], after a random time each, so
-//! that they overtake one another. With a volatile cache (`Info::volatile_cache`) it keeps apart what a crash may lose:
+//! Requests take effect when they complete: at the next poll, or, with [`Memory::delayed`], after a
+//! random time each, so that they overtake one another. With a volatile cache
+//! (`Info::volatile_cache`) it keeps apart what a crash may lose:
 //!
 //! ```text
 //! in flight --completes--> volatile versions, oldest first --flush--> durable
@@ -12,7 +14,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use block::{Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request, Support};
+use block::{
+    Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Op,
+    Reactor, Request, Support,
+};
 use reactor::{Buf, Random, Source, derive_seed};
 
 use crate::crash::Crashable;
@@ -55,7 +60,8 @@ struct State {
     visible: Vec<u8>,
     /// What is safe; only kept apart with a volatile cache.
     durable: Vec<u8>,
-    /// Completed and not yet durable, by block, oldest first, with the count of completed writes at that moment.
+    /// Completed and not yet durable, by block, oldest first, with the count of completed writes at
+    /// that moment.
     volatile: BTreeMap<u64, Vec<(u64, Vec<u8>)>>,
     completed: u64,
     in_flight: HashMap<u64, Image>,
@@ -66,10 +72,16 @@ struct State {
 }
 
 impl Memory {
-    /// A device of `size_bytes` zeroes, without a cache, that completes at the next poll and can do everything.
+    /// A device of `size_bytes` zeroes, without a cache, that completes at the next poll and can do
+    /// everything.
     #[must_use]
     pub fn new(size_bytes: u64) -> Memory {
-        let able = Info { fua: Support::Native, zeroes: Support::Native, discard: DiscardSupport::ReadsZero, ..Info::plain(size_bytes) };
+        let able = Info {
+            fua: Support::Native,
+            zeroes: Support::Native,
+            discard: DiscardSupport::ReadsZero,
+            ..Info::plain(size_bytes)
+        };
         Memory::with(able)
     }
 
@@ -90,7 +102,13 @@ impl Memory {
             powered: true,
             life: 0,
         };
-        Memory { info, shared: Arc::new(Mutex::new(state)), faults: Arc::default(), delay: None, tears: false }
+        Memory {
+            info,
+            shared: Arc::new(Mutex::new(state)),
+            faults: Arc::default(),
+            delay: None,
+            tears: false,
+        }
     }
 
     /// The same, but every request takes a random time up to `longest`.
@@ -116,7 +134,13 @@ impl Memory {
     #[must_use]
     pub fn reopened(&self) -> Memory {
         let Memory { info, shared, delay, tears, .. } = self;
-        Memory { info: info.clone(), shared: Arc::clone(shared), faults: Arc::default(), delay: *delay, tears: *tears }
+        Memory {
+            info: info.clone(),
+            shared: Arc::clone(shared),
+            faults: Arc::default(),
+            delay: *delay,
+            tears: *tears,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -132,15 +156,21 @@ impl Crashable for Memory {
         let mut choices: BTreeMap<u64, Vec<Vec<u8>>> = BTreeMap::new();
         for (&block, versions) in &state.volatile {
             let start = block as usize * block_bytes;
-            let all = choices.entry(block).or_insert_with(|| vec![state.durable[start..start + block_bytes].to_vec()]);
+            let all = choices
+                .entry(block)
+                .or_insert_with(|| vec![state.durable[start..start + block_bytes].to_vec()]);
             all.extend(versions.iter().map(|(_, bytes)| bytes.clone()));
         }
         let mut in_flight: Vec<_> = std::mem::take(&mut state.in_flight).into_iter().collect();
         in_flight.sort_unstable_by_key(|(started, _)| *started);
         for (_, image) in in_flight {
-            for (block, bytes) in (image.offset / block_bytes as u64..).zip(image.bytes.chunks(block_bytes)) {
+            for (block, bytes) in
+                (image.offset / block_bytes as u64..).zip(image.bytes.chunks(block_bytes))
+            {
                 let start = block as usize * block_bytes;
-                let all = choices.entry(block).or_insert_with(|| vec![state.visible[start..start + block_bytes].to_vec()]);
+                let all = choices
+                    .entry(block)
+                    .or_insert_with(|| vec![state.visible[start..start + block_bytes].to_vec()]);
                 all.push(bytes.to_vec());
             }
         }
@@ -236,7 +266,9 @@ impl MemoryChannel {
     fn image(&self, op: &Op) -> Option<Image> {
         match op {
             Op::Write { offset, from, .. } => Some(Image { offset: *offset, bytes: flatten(from) }),
-            Op::WriteZeroes { offset, length, .. } => Some(Image { offset: *offset, bytes: vec![0; *length as usize] }),
+            Op::WriteZeroes { offset, length, .. } => {
+                Some(Image { offset: *offset, bytes: vec![0; *length as usize] })
+            }
             Op::Discard { offset, length } => {
                 let left = if self.info.discard == DiscardSupport::ReadsZero { 0 } else { 0xdd };
                 Some(Image { offset: *offset, bytes: vec![left; *length as usize] })
@@ -255,7 +287,8 @@ impl MemoryChannel {
             return request.complete(Err(error));
         }
         let fault = self.fault(&request.op);
-        let failed = |what: &str| Err(Error::new(ErrorKind::Media, format!("a {what} that was to fail")));
+        let failed =
+            |what: &str| Err(Error::new(ErrorKind::Media, format!("a {what} that was to fail")));
         let image = state.in_flight.remove(&started);
         let Request { tag, mut op } = request;
         let result = match &mut op {
@@ -275,7 +308,8 @@ impl MemoryChannel {
             }
             Op::Write { .. } | Op::WriteZeroes { .. } | Op::Discard { .. } => {
                 let image = image.expect("noted at submit");
-                let durable = matches!(op, Op::Write { fua: true, .. } | Op::WriteZeroes { fua: true, .. });
+                let durable =
+                    matches!(op, Op::Write { fua: true, .. } | Op::WriteZeroes { fua: true, .. });
                 let random = &mut self.random;
                 state.change(&self.info, &image, durable, |_| !fault || random.bool());
                 if fault { failed("write") } else { Ok(()) }
@@ -301,10 +335,18 @@ impl MemoryChannel {
 }
 
 impl State {
-    fn change(&mut self, info: &Info, image: &Image, durable: bool, mut reaches: impl FnMut(u64) -> bool) {
+    fn change(
+        &mut self,
+        info: &Info,
+        image: &Image,
+        durable: bool,
+        mut reaches: impl FnMut(u64) -> bool,
+    ) {
         self.completed += 1;
         let block_bytes = info.block_bytes as usize;
-        for (block, bytes) in (image.offset / block_bytes as u64..).zip(image.bytes.chunks(block_bytes)) {
+        for (block, bytes) in
+            (image.offset / block_bytes as u64..).zip(image.bytes.chunks(block_bytes))
+        {
             if !reaches(block) {
                 continue;
             }

@@ -1,12 +1,16 @@
 //! Seeded random requests against a ledger of what every read may find.
 //!
-//! The ledger knows only what the owner of the channels saw, so any device can be driven: requests overlap, overtake one
-//! another and go out on several channels, and writes in flight together may end in either order, block by block.
+//! The ledger knows only what the owner of the channels saw, so any device can be driven: requests
+//! overlap, overtake one another and go out on several channels, and writes in flight together may
+//! end in either order, block by block.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use block::{Buf, BufMut, Completion, Device, DiscardSupport, ErrorKind, Info, Op, Reactor, Returned, Support};
+use block::{
+    Buf, BufMut, Completion, Device, DiscardSupport, ErrorKind, Info, Op, Reactor, Returned,
+    Support,
+};
 use reactor::{Random, derive_seed};
 
 use crate::Violation;
@@ -37,7 +41,8 @@ const TRIES: u32 = 32;
 /// Blocks that one window holds; small, so that requests meet.
 const WINDOW_BLOCKS: u64 = 24;
 
-/// Parts of a device to work on, as offset and length in bytes: both ends and a place in between, or all of a small one.
+/// Parts of a device to work on, as offset and length in bytes: both ends and a place in between,
+/// or all of a small one.
 pub(crate) fn windows(info: &Info, random: &mut Random) -> Vec<(u64, u64)> {
     let block = u64::from(info.block_bytes);
     let blocks = info.size_bytes / block;
@@ -49,9 +54,18 @@ pub(crate) fn windows(info: &Info, random: &mut Random) -> Vec<(u64, u64)> {
 }
 
 /// A buffer in up to four pieces, which need not lie in order; pieces are whole blocks.
-pub(crate) fn scattered(reactor: &Reactor, length: u64, block_bytes: u32, random: &mut Random) -> BufMut {
+pub(crate) fn scattered(
+    reactor: &Reactor,
+    length: u64,
+    block_bytes: u32,
+    random: &mut Random,
+) -> BufMut {
     let block = block_bytes as usize;
-    let mut host = if random.bool() { reactor.allocate(length as usize + block) } else { BufMut::zeroed(length as usize + block) };
+    let mut host = if random.bool() {
+        reactor.allocate(length as usize + block)
+    } else {
+        BufMut::zeroed(length as usize + block)
+    };
     let _gap = host.split_to(random.usize(0..=1) * block);
     let mut pieces = Vec::new();
     let mut left = length as usize;
@@ -86,12 +100,29 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Opens the channels and learns what lies in the windows.
-    pub(crate) fn new(device: Arc<dyn Device>, reactor: Reactor, depth: u32, channels: u32, seed: u64) -> Result<Driver, Violation> {
+    pub(crate) fn new(
+        device: Arc<dyn Device>,
+        reactor: Reactor,
+        depth: u32,
+        channels: u32,
+        seed: u64,
+    ) -> Result<Driver, Violation> {
         let mut random = Random::with_seed(seed);
         let windows = windows(device.info(), &mut random);
-        let owners = (0..channels).map(|_| Owner::open(&*device, depth, &reactor, seed)).collect::<Result<_, _>>()?;
+        let owners = (0..channels)
+            .map(|_| Owner::open(&*device, depth, &reactor, seed))
+            .collect::<Result<_, _>>()?;
         let ledger = Ledger::new(device.info().block_bytes, derive_seed(seed, "contents", 0));
-        let mut driver = Driver { device, reactor, owners, ledger, random, windows, expected: HashMap::new(), seed };
+        let mut driver = Driver {
+            device,
+            reactor,
+            owners,
+            ledger,
+            random,
+            windows,
+            expected: HashMap::new(),
+            seed,
+        };
         for (offset, length) in driver.windows.clone() {
             let bytes = driver.read_all(offset, length)?;
             driver.ledger.learn(offset, &bytes);
@@ -123,7 +154,10 @@ impl Driver {
             tries += 1;
             match completion.result {
                 Ok(()) => return Ok(completion.buffer.read()),
-                Err(error) if tries == TRIES => return Err(self.violation("C15", format!("reading {length} bytes at {offset}: {error}"))),
+                Err(error) if tries == TRIES => {
+                    return Err(self
+                        .violation("C15", format!("reading {length} bytes at {offset}: {error}")));
+                }
                 Err(_) => (),
             }
         }
@@ -138,11 +172,15 @@ impl Driver {
         let info = self.device.info().clone();
         let block = u64::from(info.block_bytes);
         let (start, window) = self.windows[self.random.usize(..self.windows.len())];
-        let longest = longest_blocks.min(window / block).min(u64::from(info.max_request_bytes) / block);
+        let longest =
+            longest_blocks.min(window / block).min(u64::from(info.max_request_bytes) / block);
         let length = self.random.u64(1..=longest.max(1)) * block;
         let offset = start + self.random.u64(0..=(window - length) / block) * block;
         let fua = info.fua != Support::None && self.random.u8(..5) == 0;
-        let read = |random: &mut Random| Op::Read { offset, into: scattered(&self.reactor, length, info.block_bytes, random) };
+        let read = |random: &mut Random| Op::Read {
+            offset,
+            into: scattered(&self.reactor, length, info.block_bytes, random),
+        };
         if info.read_only {
             return if self.random.u8(..10) == 0 { Op::Flush } else { read(&mut self.random) };
         }
@@ -152,7 +190,8 @@ impl Driver {
             9..11 if info.zeroes != Support::None => Op::WriteZeroes { offset, length, fua },
             11 if info.discard != DiscardSupport::None => Op::Discard { offset, length },
             _ => {
-                let from = scattered(&self.reactor, length, info.block_bytes, &mut self.random).freeze();
+                let from =
+                    scattered(&self.reactor, length, info.block_bytes, &mut self.random).freeze();
                 Op::Write { offset, from, fua }
             }
         }
@@ -174,7 +213,13 @@ impl Driver {
             Op::Discard { offset, length } => {
                 let reads_zero = self.device.info().discard == DiscardSupport::ReadsZero;
                 let content = if reads_zero { Content::Zeroes } else { Content::Anything };
-                (op, Expected::Write(self.ledger.begin_write(offset, length, content), durable_at_once))
+                (
+                    op,
+                    Expected::Write(
+                        self.ledger.begin_write(offset, length, content),
+                        durable_at_once,
+                    ),
+                )
             }
             Op::Read { offset, .. } => (op, Expected::Read(self.ledger.begin(), offset)),
             Op::Flush => (op, Expected::Flush(self.ledger.begin())),
@@ -209,7 +254,8 @@ impl Driver {
         let done = self.owners[channel].poll()?;
         let count = done.len();
         for completion in done {
-            let expected = self.expected.remove(&(channel, completion.tag)).expect("the owner checks tags");
+            let expected =
+                self.expected.remove(&(channel, completion.tag)).expect("the owner checks tags");
             self.end(expected, completion)?;
         }
         Ok(count)
@@ -218,15 +264,28 @@ impl Driver {
     fn end(&mut self, expected: Expected, completion: Completion) -> Result<(), Violation> {
         let error = completion.result.err();
         if let Some(error) = &error
-            && matches!(error.kind(), ErrorKind::Misaligned | ErrorKind::OutOfRange | ErrorKind::Invalid | ErrorKind::Unsupported)
+            && matches!(
+                error.kind(),
+                ErrorKind::Misaligned
+                    | ErrorKind::OutOfRange
+                    | ErrorKind::Invalid
+                    | ErrorKind::Unsupported
+            )
         {
-            return Err(self.violation("C6", format!("a request that keeps to the rules was refused: {error}")));
+            return Err(self.violation(
+                "C6",
+                format!("a request that keeps to the rules was refused: {error}"),
+            ));
         }
         match (expected, error) {
-            (Expected::Write(id, durable), error) => self.ledger.end_write(id, error.is_none(), durable),
+            (Expected::Write(id, durable), error) => {
+                self.ledger.end_write(id, error.is_none(), durable)
+            }
             (Expected::Flush(begun), None) => self.ledger.end_flush(begun),
             (Expected::Read(begun, offset), None) => {
-                let Returned::Read(buffer) = completion.buffer else { unreachable!("the owner checks buffers") };
+                let Returned::Read(buffer) = completion.buffer else {
+                    unreachable!("the owner checks buffers")
+                };
                 let mut bytes = vec![0; buffer.len()];
                 buffer.copy_to_slice(&mut bytes);
                 if self.device.info().stores_data {
@@ -279,12 +338,19 @@ impl Driver {
 
 /// Drives `device` with random requests on `reactor` and checks everything that comes back.
 ///
-/// Requests may fail with errors of the medium: a failed write leaves each of its blocks old or new.
+/// Requests may fail with errors of the medium: a failed write leaves each of its blocks old or
+/// new.
 ///
 /// # Errors
 /// The sentence of the contract that was broken.
-pub fn drive(device: &Arc<dyn Device>, reactor: &Reactor, load: &Load, seed: u64) -> Result<(), Violation> {
-    let mut driver = Driver::new(Arc::clone(device), reactor.clone(), load.depth, load.channels, seed)?;
+pub fn drive(
+    device: &Arc<dyn Device>,
+    reactor: &Reactor,
+    load: &Load,
+    seed: u64,
+) -> Result<(), Violation> {
+    let mut driver =
+        Driver::new(Arc::clone(device), reactor.clone(), load.depth, load.channels, seed)?;
     let mut started = 0;
     while started < load.requests {
         let channel = driver.random.usize(..driver.owners.len());

@@ -1,10 +1,12 @@
-//! The owner of one channel, which checks every hop from above: one completion a request, the tag and buffer it came with,
-//! an honest count in flight, and somebody to wake it.
+//! The owner of one channel, which checks every hop from above: one completion a request, the tag
+//! and buffer it came with, an honest count in flight, and somebody to wake it.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use block::{Buf, BufMut, Channel, Clock, Completion, Device, Op, Reactor, Request, Returned, Time};
+use block::{
+    Buf, BufMut, Channel, Clock, Completion, Device, Op, Reactor, Request, Returned, Time,
+};
 use reactor::Woken;
 
 use crate::Violation;
@@ -53,7 +55,12 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    pub(crate) fn open(device: &dyn Device, depth: u32, reactor: &Reactor, seed: u64) -> Result<Owner, Violation> {
+    pub(crate) fn open(
+        device: &dyn Device,
+        depth: u32,
+        reactor: &Reactor,
+        seed: u64,
+    ) -> Result<Owner, Violation> {
         let channel = device.open(depth, reactor).map_err(|error| {
             let detail = format!("opening {} at depth {depth}: {error}", device.describe());
             Violation { rule: "C14", detail, seed }
@@ -74,7 +81,12 @@ impl Owner {
         if said == counted {
             return Ok(());
         }
-        Err(self.violation("C9", format!("after a {after} in_flight() says {said}, but {counted} requests are not answered")))
+        Err(self.violation(
+            "C9",
+            format!(
+                "after a {after} in_flight() says {said}, but {counted} requests are not answered"
+            ),
+        ))
     }
 
     /// Submits under a tag of its own choice, which it returns.
@@ -91,7 +103,10 @@ impl Owner {
             Op::Write { from, .. } => Owed::written(from),
             _ => Owed::Nothing,
         };
-        assert!(self.open.len() < self.depth as usize && self.open.insert(tag, owed).is_none(), "the testkit breaks its own rules");
+        assert!(
+            self.open.len() < self.depth as usize && self.open.insert(tag, owed).is_none(),
+            "the testkit breaks its own rules"
+        );
         self.channel.submit(Request::new(tag, op));
         self.check_count("submit")?;
         Ok(tag)
@@ -107,9 +122,17 @@ impl Owner {
                 Returned::Written(buffer) => Owed::written(buffer),
             };
             match self.open.remove(&completion.tag) {
-                None => return Err(self.violation("C1", format!("a completion with tag {} that is not in flight", completion.tag))),
+                None => {
+                    return Err(self.violation(
+                        "C1",
+                        format!("a completion with tag {} that is not in flight", completion.tag),
+                    ));
+                }
                 Some(owed) if owed != returned => {
-                    return Err(self.violation("C2", format!("tag {} lent {owed:x?} and got {returned:x?} back", completion.tag)));
+                    return Err(self.violation(
+                        "C2",
+                        format!("tag {} lent {owed:x?} and got {returned:x?} back", completion.tag),
+                    ));
                 }
                 Some(_) => (),
             }
@@ -152,9 +175,16 @@ impl Patience<'_> {
         self.fruitless += 1;
         match self.reactor.wait(self.deadline) {
             Ok(Woken::Events | Woken::Rung) if self.fruitless < FRUITLESS => Ok(()),
-            Ok(Woken::Events | Woken::Rung) => violation("C12", format!("{what} is woken for again and again, but never answered")),
-            Ok(Woken::Idle) => violation("C12", format!("{what} is not answered and nothing is left that could wake its owner")),
-            Ok(Woken::Deadline) => violation("C12", format!("{what} is not answered in {PATIENCE:?}")),
+            Ok(Woken::Events | Woken::Rung) => {
+                violation("C12", format!("{what} is woken for again and again, but never answered"))
+            }
+            Ok(Woken::Idle) => violation(
+                "C12",
+                format!("{what} is not answered and nothing is left that could wake its owner"),
+            ),
+            Ok(Woken::Deadline) => {
+                violation("C12", format!("{what} is not answered in {PATIENCE:?}"))
+            }
             Err(error) => violation("C12", format!("waiting for {what}: {error}")),
         }
     }

@@ -1,4 +1,5 @@
-//! The testkit's own devices, and the adapters of `block`, pass every check: the checks ask nothing that is not promised.
+//! The testkit's own devices, and the adapters of `block`, pass every check: the checks ask nothing
+//! that is not promised.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -36,8 +37,12 @@ fn memory_at_the_next_poll_and_after_random_delays() {
 #[test]
 fn every_block_size_and_tiny_devices() {
     for block_bytes in [512, 1024, 4096, 65536] {
-        let limits =
-            Info { block_bytes, optimal_bytes: block_bytes, max_request_bytes: 4 * block_bytes, ..able(40 * u64::from(block_bytes)) };
+        let limits = Info {
+            block_bytes,
+            optimal_bytes: block_bytes,
+            max_request_bytes: 4 * block_bytes,
+            ..able(40 * u64::from(block_bytes))
+        };
         conforms(|| Arc::new(slow(limits.clone())));
     }
     for blocks in [1, 2, 5] {
@@ -49,7 +54,8 @@ fn every_block_size_and_tiny_devices() {
 fn devices_that_can_less() {
     conforms(|| Arc::new(slow(Info::plain(SIZE))));
     conforms(|| Arc::new(slow(Info { read_only: true, ..able(SIZE) })));
-    for discard in [DiscardSupport::None, DiscardSupport::Indeterminate, DiscardSupport::ReadsZero] {
+    for discard in [DiscardSupport::None, DiscardSupport::Indeterminate, DiscardSupport::ReadsZero]
+    {
         conforms(|| Arc::new(slow(Info { discard, fua: Support::None, ..able(SIZE) })));
     }
 }
@@ -60,7 +66,9 @@ fn adapters_and_an_empty_layer_over_slow_memory() {
     conforms(|| Arc::new(Counted::over(Arc::new(slow(able(SIZE))))));
     for volatile_cache in [false, true] {
         conforms(|| Emulated::over(Arc::new(slow(Info { volatile_cache, ..Info::plain(SIZE) }))));
-        conforms(|| Emulated::over(Arc::new(Memory::with(Info { volatile_cache, ..Info::plain(SIZE) }))));
+        conforms(|| {
+            Emulated::over(Arc::new(Memory::with(Info { volatile_cache, ..Info::plain(SIZE) })))
+        });
     }
 }
 
@@ -75,7 +83,12 @@ fn checked_has_nothing_to_say_about_random_requests() {
 #[test]
 fn memory_on_the_wall_clock_from_several_threads() {
     let wall = || Reactor::wall().expect("this machine has io_uring");
-    conformance::run(|| Arc::new(Memory::with(able(SIZE)).delayed(5, Duration::from_micros(20))), wall, 3).unwrap();
+    conformance::run(
+        || Arc::new(Memory::with(able(SIZE)).delayed(5, Duration::from_micros(20))),
+        wall,
+        3,
+    )
+    .unwrap();
 }
 
 #[test]
@@ -115,22 +128,49 @@ fn a_volatile_cache_that_keeps_its_promises_survives_a_crash_at_every_moment() {
     let info = Info { volatile_cache: true, ..able(48 * 512) };
     for seed in 0..3 {
         let steps = crash::history(&info, 40, seed);
-        let summary = crash::enumerate(|| rig(&info, |device| device), Reactor::virtual_clock, &steps, &Options::default(), seed).unwrap();
+        let summary = crash::enumerate(
+            || rig(&info, |device| device),
+            Reactor::virtual_clock,
+            &steps,
+            &Options::default(),
+            seed,
+        )
+        .unwrap();
         assert!(summary.moments > 80 && summary.crashes > 320, "{summary:?}");
     }
 }
 
 #[test]
 fn emulated_fua_and_zeroes_survive_a_crash_at_every_moment() {
-    let able = Info { volatile_cache: true, fua: Support::Emulated, zeroes: Support::Emulated, ..Info::plain(48 * 1024) };
-    let plain = Info { block_bytes: 1024, fua: Support::None, zeroes: Support::None, ..able.clone() };
+    let able = Info {
+        volatile_cache: true,
+        fua: Support::Emulated,
+        zeroes: Support::Emulated,
+        ..Info::plain(48 * 1024)
+    };
+    let plain =
+        Info { block_bytes: 1024, fua: Support::None, zeroes: Support::None, ..able.clone() };
     let steps = crash::history(&Info { block_bytes: 1024, ..able }, 40, 5);
-    crash::enumerate(|| rig(&plain, Emulated::over), Reactor::virtual_clock, &steps, &Options::default(), 5).unwrap();
+    crash::enumerate(
+        || rig(&plain, Emulated::over),
+        Reactor::virtual_clock,
+        &steps,
+        &Options::default(),
+        5,
+    )
+    .unwrap();
 }
 
 #[test]
 fn without_a_cache_every_completed_write_survives() {
     let info = able(48 * 512);
     let steps = crash::history(&info, 40, 6);
-    crash::enumerate(|| rig(&info, |device| device), Reactor::virtual_clock, &steps, &Options::default(), 6).unwrap();
+    crash::enumerate(
+        || rig(&info, |device| device),
+        Reactor::virtual_clock,
+        &steps,
+        &Options::default(),
+        6,
+    )
+    .unwrap();
 }

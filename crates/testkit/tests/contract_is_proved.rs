@@ -12,7 +12,11 @@ fn root() -> PathBuf {
 fn sentences(text: &str) -> BTreeMap<String, String> {
     let mut sentences = BTreeMap::new();
     for line in text.lines() {
-        let Some((number, sentence)) = line.strip_prefix("* **").and_then(|line| line.split_once("** ")) else { continue };
+        let Some((number, sentence)) =
+            line.strip_prefix("* **").and_then(|line| line.split_once("** "))
+        else {
+            continue;
+        };
         let again = sentences.insert(number.to_owned(), sentence.trim().to_owned());
         assert!(again.is_none(), "{number} is there twice");
     }
@@ -37,7 +41,9 @@ fn comments_of_tests(text: &str) -> Vec<String> {
 }
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+    for entry in
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+    {
         let path = entry.expect("a folder's entry can be read").path();
         if path.is_dir() {
             sources(&path, found);
@@ -53,13 +59,21 @@ fn missing(sentences: &BTreeMap<String, String>, comments: &[String]) -> Vec<Str
         let quote = format!("{number}: {sentence}");
         !comments.iter().any(|comment| comment.contains(&quote))
     });
-    let mut problems: Vec<String> = unquoted.map(|(number, sentence)| format!("no test quotes `{number}: {sentence}`")).collect();
+    let mut problems: Vec<String> = unquoted
+        .map(|(number, sentence)| format!("no test quotes `{number}: {sentence}`"))
+        .collect();
     for comment in comments {
         for (start, _) in comment.match_indices('C') {
             let Some((number, text)) = comment[start..].split_once(": ") else { continue };
             let quotes = number.len() > 1 && number[1..].bytes().all(|byte| byte.is_ascii_digit());
-            if quotes && !sentences.get(number).is_some_and(|sentence| text.starts_with(sentence.as_str())) {
-                problems.push(format!("a test quotes what the contract does not say: `{number}: {text}`"));
+            if quotes
+                && !sentences
+                    .get(number)
+                    .is_some_and(|sentence| text.starts_with(sentence.as_str()))
+            {
+                problems.push(format!(
+                    "a test quotes what the contract does not say: `{number}: {text}`"
+                ));
             }
         }
     }
@@ -68,15 +82,23 @@ fn missing(sentences: &BTreeMap<String, String>, comments: &[String]) -> Vec<Str
 
 #[test]
 fn every_sentence_of_the_contract_is_quoted_by_a_test() {
-    let text = fs::read_to_string(root().join("docs/contract.md")).expect("docs/contract.md is there");
+    let text =
+        fs::read_to_string(root().join("docs/contract.md")).expect("docs/contract.md is there");
     let sentences = sentences(&text);
     let expected: Vec<String> = (1..=sentences.len()).map(|number| format!("C{number}")).collect();
-    assert!(expected.iter().all(|number| sentences.contains_key(number)), "numbers without gaps: {:?}", sentences.keys());
+    assert!(
+        expected.iter().all(|number| sentences.contains_key(number)),
+        "numbers without gaps: {:?}",
+        sentences.keys()
+    );
     assert!(sentences.len() >= 20, "the contract was found");
     let mut files = Vec::new();
     sources(&root().join("crates"), &mut files);
-    let read = |path: &PathBuf| fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let comments: Vec<String> = files.iter().flat_map(|path| comments_of_tests(&read(path))).collect();
+    let read = |path: &PathBuf| {
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let comments: Vec<String> =
+        files.iter().flat_map(|path| comments_of_tests(&read(path))).collect();
     let problems = missing(&sentences, &comments);
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
@@ -84,7 +106,9 @@ fn every_sentence_of_the_contract_is_quoted_by_a_test() {
 #[test]
 fn a_sentence_without_its_test_and_a_wrong_quote_are_found() {
     let sentences = sentences("# Title\n* **C1** One holds.\n* **C2** Two holds, too.\n");
-    let quoted = comments_of_tests("/// C1: One\n/// holds.\n#[test]\nfn a() {}\n// C2: Two holds, too.\nfn no_test() {}\n");
+    let quoted = comments_of_tests(
+        "/// C1: One\n/// holds.\n#[test]\nfn a() {}\n// C2: Two holds, too.\nfn no_test() {}\n",
+    );
     assert_eq!(quoted, ["C1: One holds."]);
     assert_eq!(missing(&sentences, &quoted), ["no test quotes `C2: Two holds, too.`"]);
     let wrong = comments_of_tests("// C1: One holds. C2: Two holds.\n#[test]\n");

@@ -1,4 +1,5 @@
-//! Planted mistakes, each of which some check has to find: a check that finds nothing proves nothing.
+//! Planted mistakes, each of which some check has to find: a check that finds nothing proves
+//! nothing.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -7,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use block::{
-    Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request, Returned,
-    Support,
+    Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info,
+    Node, Op, Reactor, Request, Returned, Support,
 };
 use testkit::crash::{self, Crashable, Options, Rig};
 use testkit::model::{self, Load};
@@ -65,7 +66,8 @@ enum Mistake {
     ShallowDepth,
     /// Takes no flush on a read-only device.
     RefusesFlush,
-    /// Spares a flush when this channel has not written since the last one, whatever the others did.
+    /// Spares a flush when this channel has not written since the last one, whatever the others
+    /// did.
     SparesFlush,
 }
 
@@ -143,29 +145,50 @@ impl Channel for MistakenChannel {
     fn submit(&mut self, mut request: Request) {
         use Mistake as M;
         self.count += 1;
-        let (nth, block, size) = (self.count, u64::from(self.info.block_bytes), self.info.size_bytes);
+        let (nth, block, size) =
+            (self.count, u64::from(self.info.block_bytes), self.info.size_bytes);
         let allowed = self.info.check(&request.op).is_ok();
         if let Op::Read { offset, .. } = &request.op {
             self.lent.insert(request.tag, *offset);
         }
         match (self.mistake, &mut request.op) {
-            (M::DropsWrites, Op::Write { .. }) if allowed && nth.is_multiple_of(7) => return self.end(request, Ok(())),
+            (M::DropsWrites, Op::Write { .. }) if allowed && nth.is_multiple_of(7) => {
+                return self.end(request, Ok(()));
+            }
             (M::IgnoresFlush, Op::Flush) => return self.end(request, Ok(())),
             (M::IgnoresFua, Op::Write { fua, .. } | Op::WriteZeroes { fua, .. }) => *fua = false,
             (M::ForgetsOne, _) if nth == 5 => return drop(request),
-            (M::OffByOne, Op::Write { offset, from, .. }) if allowed && *offset + block + from.len() as u64 <= size => *offset += block,
+            (M::OffByOne, Op::Write { offset, from, .. })
+                if allowed && *offset + block + from.len() as u64 <= size =>
+            {
+                *offset += block
+            }
             (M::IgnoresDiscard, Op::Discard { .. }) if allowed => return self.end(request, Ok(())),
-            (M::ZeroesTooFar, Op::WriteZeroes { offset, length, .. }) if allowed && *offset + *length < size => *length += block,
+            (M::ZeroesTooFar, Op::WriteZeroes { offset, length, .. })
+                if allowed && *offset + *length < size =>
+            {
+                *length += block
+            }
             (M::ClampsRange, Op::Read { .. }) if !allowed => return self.end(request, Ok(())),
-            (M::WrongKind, _) if !allowed => return self.end(request, Err(Error::new(ErrorKind::Other, "no"))),
-            (M::RefusesLate, Op::Write { offset, from, .. }) if *offset < size && *offset + from.len() as u64 > size => {
-                let last = Op::Write { offset: size - block, from: from.clone().split_to(block as usize), fua: false };
+            (M::WrongKind, _) if !allowed => {
+                return self.end(request, Err(Error::new(ErrorKind::Other, "no")));
+            }
+            (M::RefusesLate, Op::Write { offset, from, .. })
+                if *offset < size && *offset + from.len() as u64 > size =>
+            {
+                let last = Op::Write {
+                    offset: size - block,
+                    from: from.clone().split_to(block as usize),
+                    fua: false,
+                };
                 self.below.submit(Request::new(u64::MAX / 2, last));
                 let mut done = Vec::new();
                 self.below.poll(&mut done);
                 return self.end(request, Err(Error::new(ErrorKind::OutOfRange, "past the end")));
             }
-            (M::ForgetsLastBlock, Op::Write { offset, from, .. }) if allowed && *offset + from.len() as u64 == size => {
+            (M::ForgetsLastBlock, Op::Write { offset, from, .. })
+                if allowed && *offset + from.len() as u64 == size =>
+            {
                 return self.end(request, Ok(()));
             }
             (M::SortsPieces, Op::Write { from, .. }) if allowed && from.slices().count() > 1 => {
@@ -174,16 +197,25 @@ impl Channel for MistakenChannel {
                 let mut sorted = BufMut::zeroed(from.len());
                 sorted.copy_from_slice(&pieces.concat());
                 let mut done = Vec::new();
-                let Op::Write { offset, fua, .. } = request.op else { unreachable!("just matched") };
-                self.below.submit(Request::new(request.tag, Op::Write { offset, from: sorted.freeze(), fua }));
+                let Op::Write { offset, fua, .. } = request.op else {
+                    unreachable!("just matched")
+                };
+                self.below.submit(Request::new(
+                    request.tag,
+                    Op::Write { offset, from: sorted.freeze(), fua },
+                ));
                 self.below.poll(&mut done);
                 return self.end(request, done.remove(0).result);
             }
             (M::ShallowDepth, _) if self.depth > 4 && self.below.in_flight() >= self.depth / 2 => {
                 return self.end(request, Err(Error::new(ErrorKind::Busy, "the queue is full")));
             }
-            (M::RefusesFlush, Op::Flush) => return self.end(request, Err(Error::new(ErrorKind::ReadOnly, "read-only"))),
-            (M::SparesFlush, Op::Flush) if !std::mem::take(&mut self.wrote) => return self.end(request, Ok(())),
+            (M::RefusesFlush, Op::Flush) => {
+                return self.end(request, Err(Error::new(ErrorKind::ReadOnly, "read-only")));
+            }
+            (M::SparesFlush, Op::Flush) if !std::mem::take(&mut self.wrote) => {
+                return self.end(request, Ok(()));
+            }
             _ => (),
         }
         self.wrote |= request.op.changes_data();
@@ -197,7 +229,11 @@ impl Channel for MistakenChannel {
             self.count += 1;
             match (self.mistake, &mut completion.buffer) {
                 (Mistake::CompletesTwice, _) if self.count.is_multiple_of(5) => {
-                    done.push(Completion { tag: completion.tag, buffer: Returned::Nothing, result: Ok(()) });
+                    done.push(Completion {
+                        tag: completion.tag,
+                        buffer: Returned::Nothing,
+                        result: Ok(()),
+                    });
                 }
                 (Mistake::SwapsReadBuffer, Returned::Read(buffer)) => {
                     let mut bytes = vec![0; buffer.len()];
@@ -206,7 +242,9 @@ impl Channel for MistakenChannel {
                     other.copy_from_slice(&bytes);
                     completion.buffer = Returned::Read(other);
                 }
-                (Mistake::SwapsWriteBuffer, Returned::Written(buffer)) => completion.buffer = Returned::Written(copied(buffer)),
+                (Mistake::SwapsWriteBuffer, Returned::Written(buffer)) => {
+                    completion.buffer = Returned::Written(copied(buffer))
+                }
                 (Mistake::ChangesTag, _) => completion.tag ^= 1 << 40,
                 (Mistake::StaleReads, Returned::Read(buffer)) if completion.result.is_ok() => {
                     let mut remembered = self.remembered.lock().unwrap();
@@ -227,7 +265,11 @@ impl Channel for MistakenChannel {
 
     fn in_flight(&self) -> u32 {
         let count = self.below.in_flight() + self.ended.len() as u32;
-        if self.mistake == Mistake::Miscounts && count > 2 { count - 1 } else { count + u32::from(self.forgot()) }
+        if self.mistake == Mistake::Miscounts && count > 2 {
+            count - 1
+        } else {
+            count + u32::from(self.forgot())
+        }
     }
 }
 
@@ -244,11 +286,16 @@ fn memory() -> Memory {
 
 /// What the conformance suite has to say, the device completing at the next poll or after a delay.
 fn conformance_of(below: impl Fn() -> Memory, mistake: Mistake) -> Violation {
-    let result = conformance::run(|| mistaken(Arc::new(below()), mistake), Reactor::virtual_clock, 1);
+    let result =
+        conformance::run(|| mistaken(Arc::new(below()), mistake), Reactor::virtual_clock, 1);
     result.expect_err("the conformance suite has not noticed")
 }
 
-fn crashes(info: &Info, layer: impl Fn(Arc<dyn Device>) -> Arc<dyn Device> + Copy + 'static, tears: bool) -> Result<(), Violation> {
+fn crashes(
+    info: &Info,
+    layer: impl Fn(Arc<dyn Device>) -> Arc<dyn Device> + Copy + 'static,
+    tears: bool,
+) -> Result<(), Violation> {
     let make = || {
         let memory = Memory::with(info.clone()).delayed(3, Duration::from_micros(500));
         let memory = Arc::new(if tears { memory.tearing() } else { memory });
@@ -266,7 +313,8 @@ fn cached() -> Info {
 #[test]
 fn without_a_mistake_nothing_is_found() {
     crashes(&cached(), |below| mistaken(below, Mistake::None), false).unwrap();
-    conformance::run(|| mistaken(Arc::new(memory()), Mistake::None), Reactor::virtual_clock, 1).unwrap();
+    conformance::run(|| mistaken(Arc::new(memory()), Mistake::None), Reactor::virtual_clock, 1)
+        .unwrap();
 }
 
 #[test]
@@ -301,9 +349,20 @@ fn the_conformance_suite_finds_each_mistake_and_names_the_sentence() {
 
 #[test]
 fn random_requests_find_what_changes_data_wrongly() {
-    for mistake in [Mistake::DropsWrites, Mistake::OffByOne, Mistake::StaleReads, Mistake::IgnoresDiscard, Mistake::ZeroesTooFar] {
+    for mistake in [
+        Mistake::DropsWrites,
+        Mistake::OffByOne,
+        Mistake::StaleReads,
+        Mistake::IgnoresDiscard,
+        Mistake::ZeroesTooFar,
+    ] {
         let slow = memory().delayed(9, Duration::from_micros(300));
-        let found = model::drive(&mistaken(Arc::new(slow), mistake), &Reactor::virtual_clock(), &Load::default(), 4);
+        let found = model::drive(
+            &mistaken(Arc::new(slow), mistake),
+            &Reactor::virtual_clock(),
+            &Load::default(),
+            4,
+        );
         let found = found.expect_err("random requests have not noticed");
         assert_eq!(found.rule, "C15", "{mistake:?} was found as {found}");
         assert!(found.to_string().ends_with("(seed 4)"), "{found}");
@@ -313,7 +372,8 @@ fn random_requests_find_what_changes_data_wrongly() {
 #[test]
 fn a_crash_finds_what_only_promises_to_be_durable() {
     for mistake in [Mistake::IgnoresFlush, Mistake::IgnoresFua, Mistake::SparesFlush] {
-        let found = crashes(&cached(), move |below| mistaken(below, mistake), false).expect_err("no crash has noticed");
+        let found = crashes(&cached(), move |below| mistaken(below, mistake), false)
+            .expect_err("no crash has noticed");
         assert_eq!(found.rule, "C28", "{mistake:?} was found as {found}");
     }
 }
@@ -321,7 +381,10 @@ fn a_crash_finds_what_only_promises_to_be_durable() {
 #[test]
 fn a_crash_finds_a_torn_block() {
     crashes(&cached(), |below| below, false).unwrap();
-    assert_eq!(crashes(&cached(), |below| below, true).expect_err("no crash has noticed").rule, "C27");
+    assert_eq!(
+        crashes(&cached(), |below| below, true).expect_err("no crash has noticed").rule,
+        "C27"
+    );
 }
 
 #[test]
@@ -334,12 +397,18 @@ fn a_crash_finds_a_cache_that_is_not_declared() {
         let start = move || {
             let info = Info { volatile_cache: false, ..memory.info().clone() };
             let below = Arc::clone(&memory) as Arc<dyn Device>;
-            Ok(Arc::new(Mistaken { below, info, mistake: Mistake::None, remembered: Arc::default() }) as Arc<dyn Device>)
+            Ok(Arc::new(Mistaken {
+                below,
+                info,
+                mistake: Mistake::None,
+                remembered: Arc::default(),
+            }) as Arc<dyn Device>)
         };
         Rig { members, start: Box::new(start) }
     };
     let steps = crash::history(&honest, 30, 8);
-    let found = crash::enumerate(make, Reactor::virtual_clock, &steps, &Options::default(), 8).expect_err("no crash has noticed");
+    let found = crash::enumerate(make, Reactor::virtual_clock, &steps, &Options::default(), 8)
+        .expect_err("no crash has noticed");
     assert_eq!(found.rule, "C28");
 }
 
@@ -367,8 +436,10 @@ fn abilities_that_are_only_claimed_are_found() {
         Info { max_request_bytes: 1000, ..plain.clone() },
     ];
     for claim in claims {
-        let make = || Arc::new(Claims(Memory::with(plain.clone()), claim.clone())) as Arc<dyn Device>;
-        let found = conformance::run(make, Reactor::virtual_clock, 1).expect_err("the claim was believed");
+        let make =
+            || Arc::new(Claims(Memory::with(plain.clone()), claim.clone())) as Arc<dyn Device>;
+        let found =
+            conformance::run(make, Reactor::virtual_clock, 1).expect_err("the claim was believed");
         assert_eq!(found.rule, "C6", "{claim:?}: {found}");
     }
     // Discard that claims zeroes over a device that leaves something else.
@@ -392,9 +463,17 @@ fn a_flush_that_forgets_its_failure_is_found() {
 fn a_golden_file_that_differs_is_found_with_its_line() {
     assert_eq!(golden::first_difference("a\nb\n", "a\nb\n"), None);
     let difference = golden::first_difference("a\nb\n", "a\nc\n").unwrap();
-    assert!(difference.contains("line 2") && difference.contains("\"b\"") && difference.contains("\"c\""), "{difference}");
+    assert!(
+        difference.contains("line 2")
+            && difference.contains("\"b\"")
+            && difference.contains("\"c\""),
+        "{difference}"
+    );
     assert!(golden::first_difference("a\n", "a").unwrap().contains("line 2"));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("missing.txt");
-    assert!(std::panic::catch_unwind(|| golden::check(&path, "text")).is_err(), "a missing file is not an empty one");
+    assert!(
+        std::panic::catch_unwind(|| golden::check(&path, "text")).is_err(),
+        "a missing file is not an empty one"
+    );
 }

@@ -1,12 +1,14 @@
-//! A file-system exerciser: random operations on one file, each held against a copy of the file in memory.
+//! A file-system exerciser: random operations on one file, each held against a copy of the file in
+//! memory.
 //!
 //! ```text
 //!   seed ──> operation ──┬──> file: write, truncate, mmap, punch, sync, reopen …
 //!                        └──> copy in memory ──> what the next read of the file has to find
 //! ```
 //!
-//! The idea is that of `fsx`, which Apple published: whatever a file system or the device below loses, mixes up or leaves behind
-//! shows up as a byte that differs from the copy. A seed and a number of operations replay a run.
+//! The idea is that of `fsx`, which Apple published: whatever a file system or the device below
+//! loses, mixes up or leaves behind shows up as a byte that differs from the copy. A seed and a
+//! number of operations replay a run.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -69,7 +71,9 @@ impl fmt::Display for Operation {
             Operation::Read(offset, length) => write!(f, "read {length} at {offset}"),
             Operation::MappedRead(offset, length) => write!(f, "mapped read {length} at {offset}"),
             Operation::Write(offset, length) => write!(f, "write {length} at {offset}"),
-            Operation::MappedWrite(offset, length) => write!(f, "mapped write {length} at {offset}"),
+            Operation::MappedWrite(offset, length) => {
+                write!(f, "mapped write {length} at {offset}")
+            }
             Operation::Truncate(size) => write!(f, "truncate to {size}"),
             Operation::Punch(offset, length) => write!(f, "punch {length} at {offset}"),
             Operation::Sync => f.write_str("sync"),
@@ -130,7 +134,8 @@ impl PlainFile {
     /// # Errors
     /// What the system says.
     pub fn create(path: &Path) -> io::Result<PlainFile> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
         Ok(PlainFile { path: path.to_owned(), file })
     }
 }
@@ -148,7 +153,11 @@ impl Subject for PlainFile {
         if !mapped {
             return self.file.read_exact_at(into, offset);
         }
-        let map = Map::with_options().offset(offset as usize).len(into.len()).map(&self.file).map_err(|error| mapping_failed(&error))?;
+        let map = Map::with_options()
+            .offset(offset as usize)
+            .len(into.len())
+            .map(&self.file)
+            .map_err(|error| mapping_failed(&error))?;
         into.copy_from_slice(&map);
         Ok(())
     }
@@ -157,8 +166,11 @@ impl Subject for PlainFile {
         if !mapped {
             return self.file.write_all_at(from, offset);
         }
-        let mut map =
-            MapMut::with_options().offset(offset as usize).len(from.len()).map(&self.file).map_err(|error| mapping_failed(&error))?;
+        let mut map = MapMut::with_options()
+            .offset(offset as usize)
+            .len(from.len())
+            .map(&self.file)
+            .map_err(|error| mapping_failed(&error))?;
         map.copy_from_slice(from);
         Ok(())
     }
@@ -168,7 +180,12 @@ impl Subject for PlainFile {
     }
 
     fn punch(&mut self, offset: u64, length: u64) -> io::Result<()> {
-        match rustix::fs::fallocate(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, length) {
+        match rustix::fs::fallocate(
+            &self.file,
+            FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
+            offset,
+            length,
+        ) {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => Err(io::ErrorKind::Unsupported.into()),
             other => Ok(other?),
         }
@@ -200,7 +217,8 @@ pub struct Summary {
 /// Draws an operation for a file that is `size` bytes long now.
 #[must_use]
 pub fn draw(random: &mut Rng, size: u64, settings: &Settings) -> Operation {
-    // One in four begins at a page or ends there: what is partly within a page is where mistakes live.
+    // One in four begins at a page or ends there: what is partly within a page is where mistakes
+    // live.
     let place = |random: &mut Rng, limit: u64| {
         let offset = random.u64(..limit);
         if random.u8(..) < 64 { offset / 4096 * 4096 } else { offset }
@@ -252,7 +270,11 @@ impl Run<'_> {
             Operation::Reopen => self.subject.reopen().map_err(|error| error.to_string())?,
         }
         let size = self.subject.size_bytes().map_err(|error| error.to_string())?;
-        if size == self.copy.len() as u64 { Ok(()) } else { Err(format!("the file has {size} bytes instead of {}", self.copy.len())) }
+        if size == self.copy.len() as u64 {
+            Ok(())
+        } else {
+            Err(format!("the file has {size} bytes instead of {}", self.copy.len()))
+        }
     }
 
     fn compare(&mut self, offset: u64, length: u64, mapped: bool) -> Result<(), String> {
@@ -261,8 +283,13 @@ impl Run<'_> {
         self.subject.read(offset, &mut found, mapped).map_err(|error| error.to_string())?;
         self.summary.compared_bytes += length;
         let expected = &self.copy[offset as usize..][..length as usize];
-        let Some(first) = found.iter().zip(expected).position(|(found, expected)| found != expected) else { return Ok(()) };
-        let count = found.iter().zip(expected).filter(|(found, expected)| found != expected).count();
+        let Some(first) =
+            found.iter().zip(expected).position(|(found, expected)| found != expected)
+        else {
+            return Ok(());
+        };
+        let count =
+            found.iter().zip(expected).filter(|(found, expected)| found != expected).count();
         Err(format!(
             "{count} bytes differ, the first at {}: {:#04x} instead of {:#04x}",
             offset + first as u64,
@@ -298,7 +325,9 @@ impl Run<'_> {
         let zeroes = vec![0; length as usize];
         if self.summary.has_holes {
             match self.subject.punch(offset, length) {
-                Err(error) if error.kind() == io::ErrorKind::Unsupported => self.summary.has_holes = false,
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                    self.summary.has_holes = false
+                }
                 other => {
                     other.map_err(|error| error.to_string())?;
                     self.copy[offset as usize..][..zeroes.len()].fill(0);
@@ -322,7 +351,10 @@ pub fn exercise(subject: &mut dyn Subject, settings: &Settings) -> Result<Summar
     let mut last: VecDeque<String> = VecDeque::new();
     let failed = |number: u64, last: &VecDeque<String>, what: &str| {
         let before: String = last.iter().map(|line| format!("\n  {line}")).collect();
-        format!("operation {number} of seed {}: {what}; the last operations were{before}", settings.seed)
+        format!(
+            "operation {number} of seed {}: {what}; the last operations were{before}",
+            settings.seed
+        )
     };
     for number in 0..settings.operations {
         let operation = draw(&mut run.random, run.copy.len() as u64, settings);
@@ -335,7 +367,9 @@ pub fn exercise(subject: &mut dyn Subject, settings: &Settings) -> Result<Summar
     let whole = run.copy.len() as u64;
     run.carry_out(Operation::Reopen)
         .and_then(|()| run.carry_out(Operation::Read(0, whole)))
-        .map_err(|what| failed(settings.operations, &last, &format!("reading it all at the end: {what}")))?;
+        .map_err(|what| {
+            failed(settings.operations, &last, &format!("reading it all at the end: {what}"))
+        })?;
     Ok(run.summary)
 }
 
@@ -369,7 +403,13 @@ mod tests {
 
     impl InMemory {
         fn new(planted: Planted) -> InMemory {
-            InMemory { planted, bytes: Vec::new(), behind: Vec::new(), writes: 0, mapped: Vec::new() }
+            InMemory {
+                planted,
+                bytes: Vec::new(),
+                behind: Vec::new(),
+                writes: 0,
+                mapped: Vec::new(),
+            }
         }
     }
 
@@ -408,7 +448,10 @@ mod tests {
             }
             let before = self.bytes.len();
             self.bytes.resize(size, 0);
-            if self.planted == Planted::KeepsBehindTheEnd && size > before && self.behind.len() > before {
+            if self.planted == Planted::KeepsBehindTheEnd
+                && size > before
+                && self.behind.len() > before
+            {
                 let end = size.min(self.behind.len());
                 self.bytes[before..end].copy_from_slice(&self.behind[before..end]);
             }
@@ -417,7 +460,11 @@ mod tests {
 
         fn punch(&mut self, offset: u64, length: u64) -> io::Result<()> {
             let end = (offset + length) as usize;
-            let start = if self.planted == Planted::PunchesTooLittle { offset.next_multiple_of(4096) as usize } else { offset as usize };
+            let start = if self.planted == Planted::PunchesTooLittle {
+                offset.next_multiple_of(4096) as usize
+            } else {
+                offset as usize
+            };
             if start < end {
                 self.bytes[start..end].fill(0);
             }
@@ -447,17 +494,33 @@ mod tests {
     #[test]
     fn a_file_that_keeps_what_it_is_told_passes() {
         for seed in 0..20 {
-            let summary = exercise(&mut InMemory::new(Planted::Nothing), &settings(seed)).unwrap_or_else(|error| panic!("{error}"));
-            assert!(summary.compared_bytes > 100_000 && summary.written_bytes > 100_000, "{summary:?}");
+            let summary = exercise(&mut InMemory::new(Planted::Nothing), &settings(seed))
+                .unwrap_or_else(|error| panic!("{error}"));
+            assert!(
+                summary.compared_bytes > 100_000 && summary.written_bytes > 100_000,
+                "{summary:?}"
+            );
         }
     }
 
     #[test]
     fn every_planted_mistake_is_caught() {
-        use Planted::{KeepsBehindTheEnd, LosesMappedWrites, LosesWrite, PunchesTooLittle, TearsTheLastByte};
-        for planted in [LosesWrite(1), LosesWrite(20), KeepsBehindTheEnd, PunchesTooLittle, LosesMappedWrites, TearsTheLastByte] {
-            let caught = (0..10).filter(|seed| exercise(&mut InMemory::new(planted), &settings(*seed)).is_err()).count();
-            // A lost write may be overwritten before anybody reads it; the others happen again and again.
+        use Planted::{
+            KeepsBehindTheEnd, LosesMappedWrites, LosesWrite, PunchesTooLittle, TearsTheLastByte,
+        };
+        for planted in [
+            LosesWrite(1),
+            LosesWrite(20),
+            KeepsBehindTheEnd,
+            PunchesTooLittle,
+            LosesMappedWrites,
+            TearsTheLastByte,
+        ] {
+            let caught = (0..10)
+                .filter(|seed| exercise(&mut InMemory::new(planted), &settings(*seed)).is_err())
+                .count();
+            // A lost write may be overwritten before anybody reads it; the others happen again and
+            // again.
             let least = if matches!(planted, LosesWrite(_)) { 5 } else { 10 };
             assert!(caught >= least, "{planted:?} was caught by {caught} of 10 seeds");
         }
@@ -465,9 +528,17 @@ mod tests {
 
     #[test]
     fn a_failure_names_operation_place_and_seed_and_happens_again() {
-        let fail = || exercise(&mut InMemory::new(Planted::TearsTheLastByte), &settings(7)).expect_err("a planted mistake");
+        let fail = || {
+            exercise(&mut InMemory::new(Planted::TearsTheLastByte), &settings(7))
+                .expect_err("a planted mistake")
+        };
         let error = fail();
-        assert!(error.contains("of seed 7: ") && error.contains("differ, the first at ") && error.contains("\n  "), "{error}");
+        assert!(
+            error.contains("of seed 7: ")
+                && error.contains("differ, the first at ")
+                && error.contains("\n  "),
+            "{error}"
+        );
         assert_eq!(error, fail());
     }
 
@@ -482,7 +553,9 @@ mod tests {
                 Operation::Read(offset, length) => (0, Some((offset, length)), size),
                 Operation::MappedRead(offset, length) => (1, Some((offset, length)), size),
                 Operation::Write(offset, length) => (2, Some((offset, length)), limits.size_bytes),
-                Operation::MappedWrite(offset, length) => (3, Some((offset, length)), limits.size_bytes),
+                Operation::MappedWrite(offset, length) => {
+                    (3, Some((offset, length)), limits.size_bytes)
+                }
                 Operation::Truncate(size) => (4, Some((size, 0)), limits.size_bytes),
                 Operation::Punch(offset, length) => (5, Some((offset, length)), size),
                 Operation::Sync => (6, None, 0),
@@ -490,7 +563,10 @@ mod tests {
             };
             seen[kind] = true;
             if let Some((offset, length)) = range {
-                assert!(offset + length <= limit && length <= limits.longest_bytes, "{operation} at size {size}");
+                assert!(
+                    offset + length <= limit && length <= limits.longest_bytes,
+                    "{operation} at size {size}"
+                );
                 assert!(length > 0 || matches!(operation, Operation::Truncate(_)), "{operation}");
             }
         }
@@ -503,7 +579,8 @@ mod tests {
         let path = folder.path().join("file");
         let seed = fastrand::u64(..);
         let mut file = PlainFile::create(&path).expect("a file");
-        let summary = exercise(&mut file, &settings(seed)).unwrap_or_else(|error| panic!("{error}"));
+        let summary =
+            exercise(&mut file, &settings(seed)).unwrap_or_else(|error| panic!("{error}"));
         assert!(summary.compared_bytes > 0);
         assert!(std::fs::metadata(&path).expect("a file").len() <= settings(seed).size_bytes);
     }

@@ -1,5 +1,5 @@
-//! What the tests that exchange arrays with the Linux kernel have in common: which arrays there are, the machine that runs the
-//! kernel, and raidloom's way from a set of members to a device.
+//! What the tests that exchange arrays with the Linux kernel have in common: which arrays there
+//! are, the machine that runs the kernel, and raidloom's way from a set of members to a device.
 //!
 //! ```text
 //!   Shape ──> Job ──> arrays.sh inside user-mode Linux ──> members' images, what the kernel says
@@ -37,5 +37,8 @@ pub fn difference(found: &[u8], expected: &[u8]) -> Option<String> {
     let first = found.iter().zip(expected).position(|(found, expected)| found != expected)?;
     let sectors = found.chunks(SECTOR_BYTES as usize).zip(expected.chunks(SECTOR_BYTES as usize));
     let wrong = sectors.filter(|(found, expected)| found != expected).count();
-    Some(format!("first at byte {first} (sector {}); {wrong} sectors differ", first as u64 / SECTOR_BYTES))
+    Some(format!(
+        "first at byte {first} (sector {}); {wrong} sectors differ",
+        first as u64 / SECTOR_BYTES
+    ))
 }

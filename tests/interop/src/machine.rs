@@ -44,14 +44,28 @@ impl<'a> Job<'a> {
     /// A job with a whole array.
     #[must_use]
     pub fn new(what: &'static str, name: &'a str, shape: Shape, content: &'a Path) -> Job<'a> {
-        Job { what, name, shape, content, skip: 0, subsets: Vec::new(), gone: Vec::new(), options: "" }
+        Job {
+            what,
+            name,
+            shape,
+            content,
+            skip: 0,
+            subsets: Vec::new(),
+            gone: Vec::new(),
+            options: "",
+        }
     }
 
     fn line(&self) -> String {
         let subsets: Vec<String> = self.subsets.iter().map(|roles| roles_text(roles)).collect();
         let (what, name, devices) = (self.what, self.name, self.shape.devices().join(" "));
-        let (content, skip, subsets, gone) = (self.content.display(), self.skip, subsets.join(" "), roles_text(&self.gone));
-        format!("{what}|{name}|{devices}|{content}|{skip}|{subsets}|{gone}|{} {}", self.shape.mdadm_options(), self.options)
+        let (content, skip, subsets, gone) =
+            (self.content.display(), self.skip, subsets.join(" "), roles_text(&self.gone));
+        format!(
+            "{what}|{name}|{devices}|{content}|{skip}|{subsets}|{gone}|{} {}",
+            self.shape.mdadm_options(),
+            self.options
+        )
     }
 }
 
@@ -63,7 +77,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine with as many disks of these sizes as an array may need. The disks are full of old data.
+    /// A machine with as many disks of these sizes as an array may need. The disks are full of old
+    /// data.
     ///
     /// # Errors
     /// What kept the images from being made.
@@ -76,22 +91,36 @@ impl Machine {
         Ok(Machine { folder: folder.to_owned(), images: images.collect::<io::Result<_>>()? })
     }
 
-    /// What is missing for such a machine, with the command that installs it; `None` when all is there.
+    /// What is missing for such a machine, with the command that installs it; `None` when all is
+    /// there.
     #[must_use]
     pub fn missing() -> Option<String> {
         let in_path = |name: &str| {
             let path = std::env::var_os("PATH").unwrap_or_default();
-            std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).any(|folder| folder.join(name).exists())
+            std::env::split_paths(&path)
+                .chain(["/usr/sbin".into(), "/sbin".into()])
+                .any(|folder| folder.join(name).exists())
         };
-        let there = |variable: &str, otherwise: &str| Path::new(&std::env::var_os(variable).unwrap_or(otherwise.into())).exists();
-        let kernel = std::env::var_os("UML_KERNEL").map_or_else(|| in_path("linux.uml"), |path| Path::new(&path).exists());
+        let there = |variable: &str, otherwise: &str| {
+            Path::new(&std::env::var_os(variable).unwrap_or(otherwise.into())).exists()
+        };
+        let kernel = std::env::var_os("UML_KERNEL")
+            .map_or_else(|| in_path("linux.uml"), |path| Path::new(&path).exists());
         let uml = kernel && there("UML_MODULES", "/usr/lib/uml/modules");
-        let needed = [(uml, "user-mode-linux"), (in_path("mdadm"), "mdadm"), (in_path("mkfs.ext4"), "e2fsprogs")];
-        let packages: Vec<&str> = needed.iter().filter(|(there, _)| !there).map(|(_, name)| *name).collect();
-        (!packages.is_empty()).then(|| format!("{} not there: apt-get install {}", packages.join(" and "), packages.join(" ")))
+        let needed = [
+            (uml, "user-mode-linux"),
+            (in_path("mdadm"), "mdadm"),
+            (in_path("mkfs.ext4"), "e2fsprogs"),
+        ];
+        let packages: Vec<&str> =
+            needed.iter().filter(|(there, _)| !there).map(|(_, name)| *name).collect();
+        (!packages.is_empty()).then(|| {
+            format!("{} not there: apt-get install {}", packages.join(" and "), packages.join(" "))
+        })
     }
 
-    /// Whether the test can go on. Without what it needs it is skipped, which is said; in CI that is a failure.
+    /// Whether the test can go on. Without what it needs it is skipped, which is said; in CI that
+    /// is a failure.
     ///
     /// # Panics
     /// When something is missing and the variable `CI` is `true`.
@@ -115,8 +144,10 @@ impl Machine {
         std::fs::write(self.folder.join("jobs"), lines).map_err(failed)?;
         let mut command = Command::new(here.join("uml.sh"));
         command.args(["-t", "1800"]).arg("-w").arg(&self.folder).arg(here.join("arrays.sh"));
-        let output = command.args(&self.images).arg("--").arg(&self.folder).output().map_err(failed)?;
-        let (text, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let output =
+            command.args(&self.images).arg("--").arg(&self.folder).output().map_err(failed)?;
+        let (text, log) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         if !output.status.success() {
             return Err(format!("{}\n{text}\n{log}", output.status));
         }
@@ -127,5 +158,10 @@ impl Machine {
 /// What the kernel printed about the array of this name under this key; empty when nothing.
 #[must_use]
 pub fn said<'a>(lines: &'a [String], name: &str, key: &str) -> &'a str {
-    lines.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.strip_prefix(key)?.strip_prefix(' ')).unwrap_or_default()
+    lines
+        .iter()
+        .find_map(|line| {
+            line.strip_prefix(name)?.strip_prefix(' ')?.strip_prefix(key)?.strip_prefix(' ')
+        })
+        .unwrap_or_default()
 }

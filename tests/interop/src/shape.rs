@@ -1,4 +1,5 @@
-//! Which arrays are exchanged: every level, layout and number of members, over members of three kinds of sizes.
+//! Which arrays are exchanged: every level, layout and number of members, over members of three
+//! kinds of sizes.
 
 use std::fmt;
 
@@ -6,21 +7,25 @@ use array::Raid0Layout;
 use array::geometry::{ParityLayout, Raid10Layout};
 use array::md::{Layout, Level};
 
-/// How large the members of an array are. Their data begin at 1 MiB, or at 2 MiB where chunks are large.
+/// How large the members of an array are. Their data begin at 1 MiB, or at 2 MiB where chunks are
+/// large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
     /// A few small chunks, and half of one.
     Small,
     /// An odd number of chunks, and a rest that is an odd number of sectors.
     Odd,
-    /// Each another size. Level 0 deals out a number of chunks to all of them before some go on, after which its two layouts differ.
+    /// Each another size. Level 0 deals out a number of chunks to all of them before some go on,
+    /// after which its two layouts differ.
     Unequal,
     /// Large enough for chunks of 512 KiB.
     Large,
 }
 
-/// In KiB behind the first MiB. The smallest is the first; its 23 chunks of 16 KiB are no multiple of 2 to 6.
-const UNEQUAL_KIB: [u64; 7] = [23 * 16 + 5, 41 * 16 + 3, 30 * 16 + 7, 52 * 16 + 9, 35 * 16, 47 * 16 + 1, 38 * 16 + 11];
+/// In KiB behind the first MiB. The smallest is the first; its 23 chunks of 16 KiB are no multiple
+/// of 2 to 6.
+const UNEQUAL_KIB: [u64; 7] =
+    [23 * 16 + 5, 41 * 16 + 3, 30 * 16 + 7, 52 * 16 + 9, 35 * 16, 47 * 16 + 1, 38 * 16 + 11];
 
 impl Sizes {
     /// The most members that an array has.
@@ -57,7 +62,8 @@ pub struct Shape {
     pub layout: &'static str,
     /// How many members.
     pub members: usize,
-    /// Chunk in KiB; 0 for levels without. Of linear it is what members are rounded to; with 0 that is left to each side.
+    /// Chunk in KiB; 0 for levels without. Of linear it is what members are rounded to; with 0 that
+    /// is left to each side.
     pub chunk_kib: u64,
     /// How large they are.
     pub sizes: Sizes,
@@ -74,7 +80,14 @@ impl fmt::Display for Shape {
     }
 }
 
-const RAID5: [&str; 6] = ["left-asymmetric", "right-asymmetric", "left-symmetric", "right-symmetric", "parity-first", "parity-last"];
+const RAID5: [&str; 6] = [
+    "left-asymmetric",
+    "right-asymmetric",
+    "left-symmetric",
+    "right-symmetric",
+    "parity-first",
+    "parity-last",
+];
 const RAID6: [&str; 14] = [
     "left-asymmetric",
     "right-asymmetric",
@@ -91,7 +104,8 @@ const RAID6: [&str; 14] = [
     "right-symmetric-6",
     "parity-first-6",
 ];
-const RAID10: [(&str, usize); 6] = [("n2", 2), ("n3", 3), ("f2", 2), ("f3", 3), ("o2", 2), ("o3", 3)];
+const RAID10: [(&str, usize); 6] =
+    [("n2", 2), ("n3", 3), ("f2", 2), ("f3", 3), ("o2", 2), ("o3", 3)];
 
 impl Shape {
     /// An array whose chunk goes with its sizes.
@@ -101,10 +115,17 @@ impl Shape {
         Shape { level, layout, members, chunk_kib, sizes }
     }
 
-    /// Every level and layout, with their names as mdadm has them, and the fewest members that they take.
+    /// Every level and layout, with their names as mdadm has them, and the fewest members that they
+    /// take.
     #[must_use]
     pub fn kinds() -> Vec<(&'static str, &'static str, usize)> {
-        let mut kinds = vec![("linear", "", 2), ("0", "original", 2), ("0", "alternate", 2), ("1", "", 2), ("4", "", 2)];
+        let mut kinds = vec![
+            ("linear", "", 2),
+            ("0", "original", 2),
+            ("0", "alternate", 2),
+            ("1", "", 2),
+            ("4", "", 2),
+        ];
         kinds.extend(RAID5.map(|layout| ("5", layout, 2)));
         kinds.extend(RAID6.map(|layout| ("6", layout, 4)));
         kinds.extend(RAID10.map(|(layout, least)| ("10", layout, least)));
@@ -116,16 +137,30 @@ impl Shape {
     pub fn all(sizes: Sizes) -> Vec<Shape> {
         let kinds = Shape::kinds().into_iter();
         kinds
-            .flat_map(|(level, layout, least)| (least..=Sizes::MEMBERS_MAX).map(move |members| Shape::new(level, layout, members, sizes)))
+            .flat_map(|(level, layout, least)| {
+                (least..=Sizes::MEMBERS_MAX)
+                    .map(move |members| Shape::new(level, layout, members, sizes))
+            })
             .collect()
     }
 
-    /// Arrays beside the many. Their chunk is no power of two: level 0 takes any whole number of pages, and linear rounds its
-    /// members to any; md refuses them at the other levels. And a mirror of one member, which mdadm makes when it is told to.
+    /// Arrays beside the many. Their chunk is no power of two: level 0 takes any whole number of
+    /// pages, and linear rounds its members to any; md refuses them at the other levels. And a
+    /// mirror of one member, which mdadm makes when it is told to.
     #[must_use]
     pub fn unusual(sizes: Sizes) -> Vec<Shape> {
-        let few = [("0", "original", 3, 12), ("0", "alternate", 4, 20), ("0", "original", 5, 28), ("linear", "", 3, 12), ("1", "", 1, 0)];
-        few.map(|(level, layout, members, chunk_kib)| Shape { chunk_kib, ..Shape::new(level, layout, members, sizes) }).into()
+        let few = [
+            ("0", "original", 3, 12),
+            ("0", "alternate", 4, 20),
+            ("0", "original", 5, 28),
+            ("linear", "", 3, 12),
+            ("1", "", 1, 0),
+        ];
+        few.map(|(level, layout, members, chunk_kib)| Shape {
+            chunk_kib,
+            ..Shape::new(level, layout, members, sizes)
+        })
+        .into()
     }
 
     /// The level as raidloom has it.
@@ -205,7 +240,8 @@ impl Shape {
         }
     }
 
-    /// The sets of members that are left out in turn: each one, and each two where an array may live through that.
+    /// The sets of members that are left out in turn: each one, and each two where an array may
+    /// live through that.
     #[must_use]
     pub fn subsets(&self) -> Vec<Vec<usize>> {
         let most = match self.level {
@@ -215,7 +251,8 @@ impl Shape {
             _ => 1,
         };
         let singles = (0..self.members).map(|role| vec![role]);
-        let pairs = (0..self.members).flat_map(|first| (first + 1..self.members).map(move |second| vec![first, second]));
+        let pairs = (0..self.members)
+            .flat_map(|first| (first + 1..self.members).map(move |second| vec![first, second]));
         singles.chain(pairs.filter(|_| most == 2 && self.members > 2)).collect()
     }
 }

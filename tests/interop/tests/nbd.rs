@@ -15,10 +15,12 @@ use stack::{BuildContext, OpenFiles};
 const SEED: u64 = 20_261_121;
 const MIB: usize = 1 << 20;
 
-/// Whether the programs are there. Without them the test is skipped, which is said; in CI that is a failure.
+/// Whether the programs are there. Without them the test is skipped, which is said; in CI that is a
+/// failure.
 fn are_there(test: &str, programs: &[(&str, &str)]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).collect();
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).collect();
     let missing: Vec<&str> = programs
         .iter()
         .filter(|(program, _)| !folders.iter().any(|folder| folder.join(program).exists()))
@@ -50,7 +52,13 @@ impl OpenFiles for NoFiles {
 }
 
 fn device(text: &str) -> Arc<dyn Device> {
-    let context = BuildContext { files: &NoFiles, seed: SEED, read_only: false, create_bytes: None, emulate: false };
+    let context = BuildContext {
+        files: &NoFiles,
+        seed: SEED,
+        read_only: false,
+        create_bytes: None,
+        emulate: false,
+    };
     stack::parse_and_build(text, &context).unwrap_or_else(|error| panic!("{text}: {error}")).device
 }
 
@@ -101,7 +109,8 @@ fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     // Debian's python3 first: nbdsh is one of its programs.
     let path = format!("/usr/bin:{}", std::env::var("PATH").unwrap_or_default());
     let output = Command::new(program).args(arguments).env("PATH", path).output();
-    let Output { status, stdout, stderr } = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+    let Output { status, stdout, stderr } =
+        output.unwrap_or_else(|error| panic!("{program}: {error}"));
     let text = String::from_utf8_lossy(&stdout).into_owned();
     if status.success() {
         return Ok(text);
@@ -122,7 +131,8 @@ fn nbdinfo_sees_what_is_there() {
     if !are_there("nbdinfo", &[LIBNBD]) {
         return;
     }
-    let mut second = exported("read only ü/2", "raid0(chunk=64KiB, ram:3MiB?block=4096, ram:3MiB?block=4096)");
+    let mut second =
+        exported("read only ü/2", "raid0(chunk=64KiB, ram:3MiB?block=4096, ram:3MiB?block=4096)");
     second.read_only = true;
     let mut quick = exported("quick", "ram:1MiB");
     quick.policy = RemovalPolicy::Quick;
@@ -130,7 +140,8 @@ fn nbdinfo_sees_what_is_there() {
     let list = json(&succeed("nbdinfo", &["--json", "--list", &served.uri("")]));
     assert_eq!((&list["protocol"], &list["structured"]), (&"newstyle-fixed".into(), &true.into()));
     let exports = list["exports"].as_array().expect("exports");
-    let names: Vec<_> = exports.iter().map(|export| export["export-name"].as_str().expect("a name")).collect();
+    let names: Vec<_> =
+        exports.iter().map(|export| export["export-name"].as_str().expect("a name")).collect();
     assert_eq!(names, ["first", "read only ü/2", "quick"]);
     let first = &exports[0];
     for (key, value) in [
@@ -153,8 +164,16 @@ fn nbdinfo_sees_what_is_there() {
     }
     let second = json(&succeed("nbdinfo", &["--json", &served.uri("read only ü/2")]));
     let second = &second["exports"][0];
-    assert_eq!((&second["is_read_only"], &second["can_zero"]), (&true.into(), &false.into()), "{second}");
-    assert_eq!((&second["block_size_minimum"], &second["export-size"]), (&4096.into(), &(6 << 20).into()), "{second}");
+    assert_eq!(
+        (&second["is_read_only"], &second["can_zero"]),
+        (&true.into(), &false.into()),
+        "{second}"
+    );
+    assert_eq!(
+        (&second["block_size_minimum"], &second["export-size"]),
+        (&4096.into(), &(6 << 20).into()),
+        "{second}"
+    );
     // The empty name is the first export's; another is an error that says so.
     assert_eq!(succeed("nbdinfo", &["--size", &served.uri("")]).trim(), (2 << 20).to_string());
     let error = run("nbdinfo", &["--size", &served.uri("none")]).expect_err("there is none");
@@ -169,19 +188,30 @@ fn nbdcopy_moves_everything_over_several_connections() {
     if !are_there("nbdcopy", &[LIBNBD]) {
         return;
     }
-    let served = serve(vec![exported("a", "raid0(chunk=4KiB, ram:20MiB, ram:20MiB)"), exported("b", "ram:40MiB")]);
+    let served = serve(vec![
+        exported("a", "raid0(chunk=4KiB, ram:20MiB, ram:20MiB)"),
+        exported("b", "ram:40MiB"),
+    ]);
     let (from, to) = (served.path("from"), served.path("to"));
     fs::write(&from, noise(SEED, 40 * MIB)).expect("written");
-    for (connections, request_bytes) in [("1", "262144"), ("4", "262144"), ("2", "33554432"), ("4", "4096")] {
-        let how = [format!("--connections={connections}"), format!("--request-size={request_bytes}")];
-        let copy = |from: &str, to: &str| succeed("nbdcopy", &[&how[0], &how[1], "--flush", from, to]);
+    for (connections, request_bytes) in
+        [("1", "262144"), ("4", "262144"), ("2", "33554432"), ("4", "4096")]
+    {
+        let how =
+            [format!("--connections={connections}"), format!("--request-size={request_bytes}")];
+        let copy =
+            |from: &str, to: &str| succeed("nbdcopy", &[&how[0], &how[1], "--flush", from, to]);
         copy(&from, &served.uri("a"));
         copy(&served.uri("a"), &served.uri("b"));
         copy(&served.uri("b"), &to);
         assert!(fs::read(&from).expect("from") == fs::read(&to).expect("to"), "{how:?}");
     }
     let status = served.server.status();
-    assert!(status.exports[0].written_bytes >= 4 * 40 * MIB as u64 && status.exports[1].read_bytes >= 4 * 40 * MIB as u64, "{status:?}");
+    assert!(
+        status.exports[0].written_bytes >= 4 * 40 * MIB as u64
+            && status.exports[1].read_bytes >= 4 * 40 * MIB as u64,
+        "{status:?}"
+    );
     assert_eq!((status.turned_away, status.exports[0].errors), (0, 0));
 }
 
@@ -303,7 +333,10 @@ fn nbdsh_asks_for_everything_and_for_what_is_wrong() {
     let head = format!("socket = '{}'\nseed = {SEED}\n", served.socket());
     let script = served.path("script.py");
     fs::write(&script, head + SHELL).expect("written");
-    assert_eq!(succeed("nbdsh", &["-c", &format!("exec(open('{script}').read(), globals())")]).trim(), "done");
+    assert_eq!(
+        succeed("nbdsh", &["-c", &format!("exec(open('{script}').read(), globals())")]).trim(),
+        "done"
+    );
     let status = served.server.status();
     assert!(status.exports[0].errors >= 10 && status.exports[1].errors == 3, "{status:?}");
     assert_eq!(status.turned_away, 0);
@@ -320,7 +353,10 @@ fn qemu_reads_writes_and_compares() {
     assert_eq!(info["virtual-size"], 32 << 20, "{info}");
     fs::write(&image, noise(SEED, 32 * MIB)).expect("written");
     succeed("qemu-img", &["convert", "-n", "-f", "raw", "-O", "raw", &image, &uri]);
-    assert!(succeed("qemu-img", &["compare", "-f", "raw", "-F", "raw", &image, &uri]).contains("identical"));
+    assert!(
+        succeed("qemu-img", &["compare", "-f", "raw", "-F", "raw", &image, &uri])
+            .contains("identical")
+    );
     let commands = [
         "write -P 0xab 64k 128k",
         "read -P 0xab 64k 128k",
@@ -346,11 +382,15 @@ fn qemu_reads_writes_and_compares() {
     arguments.push(&uri);
     let said = succeed("qemu-io", &arguments);
     assert!(!said.contains("failed") && !said.contains("error"), "{said}");
-    let error = run("qemu-img", &["compare", "-f", "raw", "-F", "raw", &image, &uri]).expect_err("they differ now");
+    let error = run("qemu-img", &["compare", "-f", "raw", "-F", "raw", &image, &uri])
+        .expect_err("they differ now");
     assert!(error.contains("Content mismatch"), "{error}");
     let map = json(&succeed("qemu-img", &["map", "--output=json", "-f", "raw", &uri]));
     assert_eq!(map[0]["data"], true, "{map}");
-    assert_eq!((served.server.status().exports[0].errors, served.server.status().turned_away), (0, 0));
+    assert_eq!(
+        (served.server.status().exports[0].errors, served.server.status().turned_away),
+        (0, 0)
+    );
 }
 
 #[test]
@@ -358,7 +398,8 @@ fn copies_skip_what_is_a_hole() {
     if !are_there("nbdcopy and qemu-img over holes", &[LIBNBD, ("nbdcopy", "libnbd-bin"), QEMU]) {
         return;
     }
-    let text = "cache(mode=write-back, ram:1MiB, raid5(chunk=64KiB, ram:64MiB, ram:64MiB, ram:64MiB))";
+    let text =
+        "cache(mode=write-back, ram:1MiB, raid5(chunk=64KiB, ram:64MiB, ram:64MiB, ram:64MiB))";
     let served = serve(vec![exported("holes", text)]);
     let (uri, reads) = (served.uri("holes"), || served.server.status().exports[0].read_bytes);
     let image = served.path("image");
@@ -366,7 +407,12 @@ fn copies_skip_what_is_a_hole() {
     fs::File::options().write(true).open(&image).unwrap().set_len(128 << 20).unwrap();
     succeed("nbdcopy", &[&image, &uri]);
     let map = json(&succeed("nbdinfo", &["--json", "--map", &uri]));
-    let data = map.as_array().unwrap().iter().filter(|run| run["type"] == 0).map(|run| run["length"].as_u64().unwrap());
+    let data = map
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|run| run["type"] == 0)
+        .map(|run| run["length"].as_u64().unwrap());
     let data: u64 = data.sum();
     assert!((256 << 10..4 << 20).contains(&data), "{map}");
     for program in ["nbdcopy", "qemu-img"] {
@@ -411,7 +457,10 @@ fn fio_verifies_what_it_wrote() {
         assert_eq!(report["jobs"][0]["error"], 0, "{report}");
         assert!(report["jobs"][0]["write"]["total_ios"].as_u64() > Some(0), "{report}");
     }
-    assert_eq!((served.server.status().exports[0].errors, served.server.status().turned_away), (0, 0));
+    assert_eq!(
+        (served.server.status().exports[0].errors, served.server.status().turned_away),
+        (0, 0)
+    );
 }
 
 #[test]
@@ -422,20 +471,44 @@ fn nbdkit_passes_on_what_it_reads_from_us() {
     let served = serve(vec![exported("a", "ram:16MiB")]);
     let (from, to) = (served.path("from"), served.path("to"));
     fs::write(&from, noise(SEED, 16 * MIB)).expect("written");
-    let script = format!("nbdcopy --flush '{from}' \"$uri\" && nbdcopy \"$uri\" '{to}' && nbdinfo --json \"$uri\"");
-    let said = json(&succeed("nbdkit", &["-U", "-", "nbd", &format!("uri={}", served.uri("a")), "--run", &script]));
+    let script = format!(
+        "nbdcopy --flush '{from}' \"$uri\" && nbdcopy \"$uri\" '{to}' && nbdinfo --json \"$uri\""
+    );
+    let said = json(&succeed(
+        "nbdkit",
+        &["-U", "-", "nbd", &format!("uri={}", served.uri("a")), "--run", &script],
+    ));
     assert!(fs::read(&from).expect("from") == fs::read(&to).expect("to"));
     let export = &said["exports"][0];
-    assert_eq!((&export["export-size"], &export["can_fua"]), (&(16 << 20).into(), &true.into()), "{export}");
-    assert_eq!((served.server.status().exports[0].errors, served.server.status().turned_away), (0, 0));
+    assert_eq!(
+        (&export["export-size"], &export["can_fua"]),
+        (&(16 << 20).into(), &true.into()),
+        "{export}"
+    );
+    assert_eq!(
+        (served.server.status().exports[0].errors, served.server.status().turned_away),
+        (0, 0)
+    );
 }
 
-/// A root, a certificate of the server for `localhost` and one of a client, named as qemu and libnbd look for them.
+/// A root, a certificate of the server for `localhost` and one of a client, named as qemu and
+/// libnbd look for them.
 fn make_certificates(folder: &Path) {
     let path = |name: &str| folder.join(name).display().to_string();
-    let key = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
+    let key = [
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+    ];
     let make = |name: &str, more: &[&str]| {
-        let (certificate, secret) = (path(&format!("{name}-cert.pem")), path(&format!("{name}-key.pem")));
+        let (certificate, secret) =
+            (path(&format!("{name}-cert.pem")), path(&format!("{name}-key.pem")));
         let subject = format!("/CN=raidloom test {name}");
         let mut arguments = key.to_vec();
         arguments.extend(["-subj", &subject, "-keyout", &secret, "-out", &certificate]);
@@ -444,10 +517,20 @@ fn make_certificates(folder: &Path) {
     };
     make("ca", &["-addext", "keyUsage=critical,keyCertSign,cRLSign"]);
     let (root, root_key) = (path("ca-cert.pem"), path("ca-key.pem"));
-    let signed = ["-CA", &root, "-CAkey", &root_key, "-addext", "basicConstraints=critical,CA:FALSE"];
+    let signed =
+        ["-CA", &root, "-CAkey", &root_key, "-addext", "basicConstraints=critical,CA:FALSE"];
     make(
         "server",
-        &[&signed[..], &["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-addext", "extendedKeyUsage=serverAuth"]].concat(),
+        &[
+            &signed[..],
+            &[
+                "-addext",
+                "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                "-addext",
+                "extendedKeyUsage=serverAuth",
+            ],
+        ]
+        .concat(),
     );
     make("client", &[&signed[..], &["-addext", "extendedKeyUsage=clientAuth"]].concat());
 }
@@ -461,20 +544,30 @@ fn tls_keeps_out_who_does_not_speak_it() {
     make_certificates(certificates.path());
     // A client that has the root and no certificate of its own.
     let stranger = tempfile::tempdir().expect("a folder");
-    fs::copy(certificates.path().join("ca-cert.pem"), stranger.path().join("ca-cert.pem")).expect("copied");
-    let (folder, stranger) = (certificates.path().display().to_string(), stranger.path().display().to_string());
+    fs::copy(certificates.path().join("ca-cert.pem"), stranger.path().join("ca-cert.pem"))
+        .expect("copied");
+    let (folder, stranger) =
+        (certificates.path().display().to_string(), stranger.path().display().to_string());
     let file = |name: &str| certificates.path().join(name);
     for clients in [None, Some(file("ca-cert.pem"))] {
         let known_only = clients.is_some();
-        let tls = Tls { certificate: file("server-cert.pem"), key: file("server-key.pem"), clients };
+        let tls =
+            Tls { certificate: file("server-cert.pem"), key: file("server-key.pem"), clients };
         let options = Options { tls: Some(tls), ..Options::default() };
-        let served = serve_with(vec![exported("a", "ram:16MiB")], &options, Some("127.0.0.1:0".parse().expect("an address")));
+        let served = serve_with(
+            vec![exported("a", "ram:16MiB")],
+            &options,
+            Some("127.0.0.1:0".parse().expect("an address")),
+        );
         let uri = served.uri("a");
         assert!(uri.starts_with("nbds://127.0.0.1:"), "{uri}");
         let port = uri.trim_start_matches("nbds://127.0.0.1:").trim_end_matches("/a").to_owned();
 
         let secure = |folder: &str| format!("nbds://localhost:{port}/a?tls-certificates={folder}");
-        assert_eq!(succeed("nbdinfo", &["--size", &secure(&folder)]).trim(), (16 << 20).to_string());
+        assert_eq!(
+            succeed("nbdinfo", &["--size", &secure(&folder)]).trim(),
+            (16 << 20).to_string()
+        );
         let (from, to) = (served.path("from"), served.path("to"));
         fs::write(&from, noise(SEED, 16 * MIB)).expect("written");
         succeed("nbdcopy", &["--flush", &from, &secure(&folder)]);
@@ -483,13 +576,18 @@ fn tls_keeps_out_who_does_not_speak_it() {
         let credentials = format!("tls-creds-x509,id=tls0,endpoint=client,dir={folder}");
         let image = format!("driver=nbd,host=localhost,port={port},export=a,tls-creds=tls0");
         let raw = format!("driver=file,filename={from}");
-        let said = succeed("qemu-img", &["compare", "--object", &credentials, "--image-opts", &raw, &image]);
+        let said = succeed(
+            "qemu-img",
+            &["compare", "--object", &credentials, "--image-opts", &raw, &image],
+        );
         assert!(said.contains("identical"), "{said}");
 
-        let error = run("nbdinfo", &["--size", &format!("nbd://localhost:{port}/a")]).expect_err("TLS is required");
+        let error = run("nbdinfo", &["--size", &format!("nbd://localhost:{port}/a")])
+            .expect_err("TLS is required");
         assert!(error.contains("TLS"), "{error}");
         // Without a name to be found, not even the list of exports.
-        run("nbdinfo", &["--list", &format!("nbd://localhost:{port}/")]).expect_err("TLS is required");
+        run("nbdinfo", &["--list", &format!("nbd://localhost:{port}/")])
+            .expect_err("TLS is required");
         assert_eq!(run("nbdinfo", &["--size", &secure(&stranger)]).is_err(), known_only);
         assert_eq!(served.server.status().exports[0].errors, 0);
     }
@@ -503,21 +601,32 @@ fn tls_is_offered_on_a_unix_socket() {
     let certificates = tempfile::tempdir().expect("a folder");
     make_certificates(certificates.path());
     let file = |name: &str| certificates.path().join(name);
-    let tls = Tls { certificate: file("server-cert.pem"), key: file("server-key.pem"), clients: None };
-    let served = serve_with(vec![exported("a", "ram:1MiB")], &Options { tls: Some(tls), ..Options::default() }, None);
+    let tls =
+        Tls { certificate: file("server-cert.pem"), key: file("server-key.pem"), clients: None };
+    let served = serve_with(
+        vec![exported("a", "ram:1MiB")],
+        &Options { tls: Some(tls), ..Options::default() },
+        None,
+    );
     let plain = served.uri("a");
     assert_eq!(succeed("nbdinfo", &["--size", &plain]).trim(), (1 << 20).to_string());
-    let secure =
-        plain.replace("nbd+unix", "nbds+unix") + &format!("&tls-certificates={}&tls-hostname=localhost", certificates.path().display());
+    let secure = plain.replace("nbd+unix", "nbds+unix")
+        + &format!("&tls-certificates={}&tls-hostname=localhost", certificates.path().display());
     let info = json(&succeed("nbdinfo", &["--json", &secure]));
-    assert_eq!((&info["TLS"], &info["exports"][0]["export-size"]), (&true.into(), &(1 << 20).into()), "{info}");
+    assert_eq!(
+        (&info["TLS"], &info["exports"][0]["export-size"]),
+        (&true.into(), &(1 << 20).into()),
+        "{info}"
+    );
 }
 
 /// The server half of [`a_socket_of_the_service_manager_is_served`], in a process of its own.
 #[test]
 #[ignore = "started by a_socket_of_the_service_manager_is_served"]
 fn child_serves_what_it_inherited() {
-    let server = Server::start(vec![exported("a", "ram:3MiB")], &[Address::Inherited], &Options::default()).expect("a server");
+    let server =
+        Server::start(vec![exported("a", "ram:3MiB")], &[Address::Inherited], &Options::default())
+            .expect("a server");
     // Until the client ends this process.
     loop {
         std::thread::park();
@@ -535,12 +644,16 @@ fn a_socket_of_the_service_manager_is_served() {
     let size = succeed("nbdinfo", &[&["--size", "--", "[", &this], &child[..], &["]"]].concat());
     // The test harness of the child talks first, and with one processor it does not end its line.
     assert!(size.split_whitespace().any(|word| word == (3 << 20).to_string()), "{size}");
-    let error = Server::start(vec![exported("a", "ram:3MiB")], &[Address::Inherited], &Options::default()).err().expect("no socket");
+    let error =
+        Server::start(vec![exported("a", "ram:3MiB")], &[Address::Inherited], &Options::default())
+            .err()
+            .expect("no socket");
     assert!(error.to_string().contains("LISTEN_FDS"), "{error}");
 }
 
-/// The server half of [`the_kernels_client_makes_a_drive_of_it`]: it runs inside user-mode Linux, whose kernel reaches no socket of
-/// ours. Says on its output when it is ready, and at its end what it did.
+/// The server half of [`the_kernels_client_makes_a_drive_of_it`]: it runs inside user-mode Linux,
+/// whose kernel reaches no socket of ours. Says on its output when it is ready, and at its end what
+/// it did.
 #[test]
 #[ignore = "started by the_kernels_client_makes_a_drive_of_it"]
 fn child_serves_the_kernel() {
@@ -549,9 +662,11 @@ fn child_serves_the_kernel() {
     quick.policy = RemovalPolicy::Quick;
     let mut read_only = exported("read-only", "ram:8MiB");
     read_only.read_only = true;
-    let exports = vec![exported("drive", "raid0(chunk=64KiB, ram:48MiB, ram:48MiB)"), quick, read_only];
+    let exports =
+        vec![exported("drive", "raid0(chunk=64KiB, ram:48MiB, ram:48MiB)"), quick, read_only];
     let address = Address::Unix(Path::new(&folder).join("nbd.sock"));
-    let server = Server::start(exports, &[address], &Options { workers: 2, ..Options::default() }).expect("a server");
+    let server = Server::start(exports, &[address], &Options { workers: 2, ..Options::default() })
+        .expect("a server");
     println!("ready");
     // Until its input ends.
     let mut line = String::new();
@@ -559,14 +674,19 @@ fn child_serves_the_kernel() {
     let status = server.status();
     let errors: u64 = status.exports.iter().map(|export| export.errors).sum();
     let used = status.exports[0].flushes > 0 && status.exports[0].clears > 0;
-    println!("server errors {errors}, turned away {}, flushed and trimmed {used}", status.turned_away);
+    println!(
+        "server errors {errors}, turned away {}, flushed and trimmed {used}",
+        status.turned_away
+    );
     server.stop();
 }
 
 #[test]
 fn the_kernels_client_makes_a_drive_of_it() {
     let test = "the kernel's nbd client";
-    if !Machine::is_there(test) || !are_there(test, &[("nbd-client", "nbd-client"), ("mkfs.ext4", "e2fsprogs")]) {
+    if !Machine::is_there(test)
+        || !are_there(test, &[("nbd-client", "nbd-client"), ("mkfs.ext4", "e2fsprogs")])
+    {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -575,9 +695,16 @@ fn the_kernels_client_makes_a_drive_of_it() {
     let (uml, script) = (here.join("uml.sh"), here.join("nbd-client.sh"));
     let server = std::env::current_exe().expect("this program");
     let mut machine = Command::new(uml);
-    machine.args(["-t", "900", "-w"]).arg(folder.path()).arg(script).arg("--").arg(server).arg(folder.path());
+    machine
+        .args(["-t", "900", "-w"])
+        .arg(folder.path())
+        .arg(script)
+        .arg("--")
+        .arg(server)
+        .arg(folder.path());
     let output = machine.output().expect("bash runs");
-    let (said, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (said, log) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let expected = [
         "drive size 100663296",
         "drive cache write back, read-only 0",

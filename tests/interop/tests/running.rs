@@ -1,5 +1,5 @@
-//! Arrays that mdadm made, that raidloom keeps running with their metadata, and that the kernel takes back: after an orderly stop
-//! and after none.
+//! Arrays that mdadm made, that raidloom keeps running with their metadata, and that the kernel
+//! takes back: after an orderly stop and after none.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,13 @@ struct Made {
     options: &'static str,
 }
 
-const fn made(name: &'static str, level: &'static str, layout: &'static str, members: usize, options: &'static str) -> Made {
+const fn made(
+    name: &'static str,
+    level: &'static str,
+    layout: &'static str,
+    members: usize,
+    options: &'static str,
+) -> Made {
     let chunk_kib = if level.as_bytes()[0] == b'1' && level.len() == 1 { 0 } else { 64 };
     Made { name, shape: Shape { level, layout, members, chunk_kib, sizes: Sizes::Large }, options }
 }
@@ -49,8 +55,16 @@ enum End {
 fn write(paths: &[PathBuf], content: &mut [u8], end: End, seed: u64) -> Result<(), String> {
     let kept = Kept::start(paths, &[])?;
     let (array, assembly) = (&kept.array, kept.array.assembly());
-    if !assembly.clean || assembly.degraded_count() > 0 || array.info().size_bytes != content.len() as u64 {
-        return Err(format!("clean {}, {}, {} bytes", assembly.clean, assembly.places_text(), array.info().size_bytes));
+    if !assembly.clean
+        || assembly.degraded_count() > 0
+        || array.info().size_bytes != content.len() as u64
+    {
+        return Err(format!(
+            "clean {}, {}, {} bytes",
+            assembly.clean,
+            assembly.places_text(),
+            array.info().size_bytes
+        ));
     }
     let mut channel = Blocking::open(array, &kept.reactor).map_err(|error| error.to_string())?;
     let mut found = vec![0; content.len()];
@@ -68,7 +82,9 @@ fn write(paths: &[PathBuf], content: &mut [u8], end: End, seed: u64) -> Result<(
         let length = random.usize(1..=200).min(sectors - start);
         let piece = start * 512..(start + length) * 512;
         random.fill(&mut content[piece.clone()]);
-        channel.write_slice((start * 512) as u64, &content[piece]).map_err(|error| error.to_string())?;
+        channel
+            .write_slice((start * 512) as u64, &content[piece])
+            .map_err(|error| error.to_string())?;
     }
     channel.flush().map_err(|error| error.to_string())?;
     drop(channel);
@@ -87,13 +103,22 @@ fn check_superblocks(paths: &[PathBuf], end: End) -> Result<(), String> {
         superblocks.push(examined.candidate().ok_or("no superblock")?.superblock);
     }
     let (first, rest) = superblocks.split_first().ok_or("no member")?;
-    let alike = |one: &&Superblock| one.events == first.events && one.resync_offset_sectors == first.resync_offset_sectors;
-    let rest: Vec<&Superblock> =
-        rest.iter().enumerate().filter(|(role, _)| end != End::LeftDegraded || *role != 0).map(|(_, one)| one).collect();
+    let alike = |one: &&Superblock| {
+        one.events == first.events && one.resync_offset_sectors == first.resync_offset_sectors
+    };
+    let rest: Vec<&Superblock> = rest
+        .iter()
+        .enumerate()
+        .filter(|(role, _)| end != End::LeftDegraded || *role != 0)
+        .map(|(_, one)| one)
+        .collect();
     if !rest.iter().all(alike) || first.is_clean() != (end == End::Stopped) {
         return Err(format!(
             "events and resync_offset: {:?}",
-            superblocks.iter().map(|one| (one.events, one.resync_offset_sectors)).collect::<Vec<_>>()
+            superblocks
+                .iter()
+                .map(|one| (one.events, one.resync_offset_sectors))
+                .collect::<Vec<_>>()
         ));
     }
     Ok(())
@@ -109,8 +134,13 @@ fn what_raidloom_kept_running_is_taken_back_by_the_kernel() {
     let content = noise(SEED, 24 << 20);
     let content_path = folder.path().join("content");
     fs::write(&content_path, &content).expect("written");
-    let make = |array: &'static Made| Job { options: array.options, ..Job::new("make", array.name, array.shape, &content_path) };
-    let lines = machine.run(&ARRAYS.iter().map(make).collect::<Vec<_>>()).unwrap_or_else(|error| panic!("{error}"));
+    let make = |array: &'static Made| Job {
+        options: array.options,
+        ..Job::new("make", array.name, array.shape, &content_path)
+    };
+    let lines = machine
+        .run(&ARRAYS.iter().map(make).collect::<Vec<_>>())
+        .unwrap_or_else(|error| panic!("{error}"));
 
     let mut taken = Vec::new();
     let mut wrong = Vec::new();
@@ -121,11 +151,14 @@ fn what_raidloom_kept_running_is_taken_back_by_the_kernel() {
         for end in ends {
             let name = format!("{}-{end:?}", array.name);
             let paths = member_paths(folder.path(), &name, &array.shape);
-            for (from, to) in member_paths(folder.path(), array.name, &array.shape).iter().zip(&paths) {
+            for (from, to) in
+                member_paths(folder.path(), array.name, &array.shape).iter().zip(&paths)
+            {
                 fs::copy(from, to).expect("copied");
             }
             let mut expected = content[..size].to_vec();
-            let written = write(&paths, &mut expected, end, seed).and_then(|()| check_superblocks(&paths, end));
+            let written = write(&paths, &mut expected, end, seed)
+                .and_then(|()| check_superblocks(&paths, end));
             if let Err(error) = written {
                 wrong.push(format!("{name}: {error}"));
                 continue;
@@ -154,7 +187,10 @@ fn what_raidloom_kept_running_is_taken_back_by_the_kernel() {
         if *end != End::LeftDegraded {
             expect("mismatches", "0");
         }
-        assert!(array.shape.md_level() != Level::Linear, "levels without redundancy have nothing to keep");
+        assert!(
+            array.shape.md_level() != Level::Linear,
+            "levels without redundancy have nothing to keep"
+        );
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(taken.len(), 2 * ARRAYS.len() + 1);

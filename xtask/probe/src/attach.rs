@@ -5,7 +5,8 @@ use std::path::Path;
 
 use export::fuse::{FuseFile, FuseOptions};
 
-/// Serves a stack in the place of a file, as `raidloom array start --attach=file` does it; says `ready` when programs may come.
+/// Serves a stack in the place of a file, as `raidloom array start --attach=file` does it; says
+/// `ready` when programs may come.
 ///
 /// # Errors
 /// What is wrong with the stack or the file; afterwards, what ended the serving before its time.
@@ -13,12 +14,15 @@ pub(crate) fn fuse(arguments: impl Iterator<Item = String>) -> Result<String, St
     let arguments: Vec<String> = arguments.collect();
     let (target, file, workers) = match &arguments[..] {
         [target, file] => (target, file, 0),
-        [target, file, workers] => (target, file, workers.parse().map_err(|_| format!("{workers}: no number of workers"))?),
+        [target, file, workers] => {
+            (target, file, workers.parse().map_err(|_| format!("{workers}: no number of workers"))?)
+        }
         _ => return Err("a target and a file are needed".to_owned()),
     };
     let (device, _) = crate::build(target)?;
     let options = FuseOptions { workers, ..FuseOptions::default() };
-    let mut served = FuseFile::mount(device, Path::new(file), &options).map_err(|error| error.to_string())?;
+    let mut served =
+        FuseFile::mount(device, Path::new(file), &options).map_err(|error| error.to_string())?;
     println!("ready");
     io::stdout().flush().map_err(|error| error.to_string())?;
     // Whoever started this closes it, be it by ending.

@@ -1,4 +1,5 @@
-//! Runs one load for `cargo xtask bench`, in a process of its own, so that its processor time can be told apart.
+//! Runs one load for `cargo xtask bench`, in a process of its own, so that its processor time can
+//! be told apart.
 //!
 //! ```text
 //! probe TARGET random-read|random-write|sequential-read|sequential-write
@@ -11,9 +12,9 @@
 //! probe attach TARGET FILE [WORKERS]                      a stack as a file until the standard input ends
 //! ```
 //!
-//! Prints one line of JSON: `{"operations": N, "seconds": S}`, seconds of real time, also on the virtual clock; `hits` and
-//! `written` print what they are named for. The server
-//! prints `ready` instead, when clients may come.
+//! Prints one line of JSON: `{"operations": N, "seconds": S}`, seconds of real time, also on the
+//! virtual clock; `hits` and `written` print what they are named for. The server prints `ready`
+//! instead, when clients may come.
 
 mod attach;
 mod cache;
@@ -73,7 +74,8 @@ fn main() -> ExitCode {
 }
 
 fn settings(arguments: impl Iterator<Item = String>) -> Result<Settings, String> {
-    let (mut words, mut bytes, mut depth, mut limit, mut layers, mut fill) = (Vec::new(), None, None, None, 0, false);
+    let (mut words, mut bytes, mut depth, mut limit, mut layers, mut fill) =
+        (Vec::new(), None, None, None, 0, false);
     for argument in arguments {
         match argument.split_once('=') {
             Some(("--bytes", text)) => bytes = Some(number(text)?),
@@ -89,7 +91,8 @@ fn settings(arguments: impl Iterator<Item = String>) -> Result<Settings, String>
     let (Some(bytes), Some(depth), Some(limit)) = (bytes, depth, limit) else {
         return Err("--bytes, --depth and one of --seconds and --requests are needed".to_owned());
     };
-    let [target, pattern] = <[String; 2]>::try_from(words).map_err(|_| "a target and a pattern are needed".to_owned())?;
+    let [target, pattern] = <[String; 2]>::try_from(words)
+        .map_err(|_| "a target and a pattern are needed".to_owned())?;
     let (random, direction) = match pattern.as_str() {
         "random-read" => (true, Direction::Read),
         "random-write" => (true, Direction::Write),
@@ -110,7 +113,10 @@ struct ReadOnly;
 impl OpenFiles for ReadOnly {
     fn open(&self, path: &Path, read_only: bool, _create: Option<u64>) -> Result<File, Error> {
         if !read_only {
-            return Err(Error::new(ErrorKind::Refused, format!("{}: files are only read here", path.display())));
+            return Err(Error::new(
+                ErrorKind::Refused,
+                format!("{}: files are only read here", path.display()),
+            ));
         }
         File::open(path).map_err(|error| Error::from_io(path.display().to_string(), error))
     }
@@ -120,7 +126,8 @@ impl OpenFiles for ReadOnly {
 fn build(target: &str) -> Result<(Arc<dyn Device>, Clock), String> {
     // Memory is written to, files are not.
     let read_only = target.starts_with("file:");
-    let context = BuildContext { files: &ReadOnly, seed: 1, read_only, create_bytes: None, emulate: false };
+    let context =
+        BuildContext { files: &ReadOnly, seed: 1, read_only, create_bytes: None, emulate: false };
     let stack = stack::parse_and_build(target, &context).map_err(|error| error.to_string())?;
     for note in &stack.notes {
         eprintln!("probe: {note}");
@@ -145,26 +152,54 @@ fn run(settings: &Settings) -> Result<String, String> {
     let info = device.info();
     if settings.fill {
         let load = Load { depth: 1, bytes: Some(info.size_bytes), ..Load::default() };
-        drive(&*device, &reactor, &load, Sequential::new(Direction::Write, 0, info.size_bytes, FILL_BYTES))?;
+        drive(
+            &*device,
+            &reactor,
+            &load,
+            Sequential::new(Direction::Write, 0, info.size_bytes, FILL_BYTES),
+        )?;
     }
     let load = match settings.limit {
-        Limit::Seconds(seconds) => Load { depth: settings.depth, time: Some(Duration::from_secs(seconds.into())), ..Load::default() },
-        Limit::Requests(count) => Load { depth: settings.depth, operations: Some(count), ..Load::default() },
+        Limit::Seconds(seconds) => Load {
+            depth: settings.depth,
+            time: Some(Duration::from_secs(seconds.into())),
+            ..Load::default()
+        },
+        Limit::Requests(count) => {
+            Load { depth: settings.depth, operations: Some(count), ..Load::default() }
+        }
     };
     if settings.random {
         // Aligned to their own size, as fio does it.
-        drive(&*device, &reactor, &load, Uniform::new(settings.direction, info.size_bytes, settings.bytes, settings.bytes, 1))
+        drive(
+            &*device,
+            &reactor,
+            &load,
+            Uniform::new(settings.direction, info.size_bytes, settings.bytes, settings.bytes, 1),
+        )
     } else {
-        drive(&*device, &reactor, &load, Sequential::new(settings.direction, 0, info.size_bytes, settings.bytes))
+        drive(
+            &*device,
+            &reactor,
+            &load,
+            Sequential::new(settings.direction, 0, info.size_bytes, settings.bytes),
+        )
     }
 }
 
 /// Loads the device and tells how many requests were done in how much real time.
-fn drive<R: Requests>(device: &dyn Device, reactor: &Reactor, load: &Load, mut requests: R) -> Result<String, String> {
+fn drive<R: Requests>(
+    device: &dyn Device,
+    reactor: &Reactor,
+    load: &Load,
+    mut requests: R,
+) -> Result<String, String> {
     let start = Instant::now();
     let sample =
-        load::run(device, reactor, load, &mut requests, &mut Unverified, &mut Hooks::default()).map_err(|error| error.to_string())?;
-    // On the wall clock the load's own time, which begins after its buffers were made; the virtual clock's is modelled.
+        load::run(device, reactor, load, &mut requests, &mut Unverified, &mut Hooks::default())
+            .map_err(|error| error.to_string())?;
+    // On the wall clock the load's own time, which begins after its buffers were made; the virtual
+    // clock's is modelled.
     let seconds = match reactor.clock() {
         Clock::Virtual => start.elapsed().as_secs_f64(),
         Clock::Wall => sample.elapsed.as_secs_f64(),

@@ -1,4 +1,5 @@
-//! What arrays with parity are held against: the bare arithmetic, and the arithmetic with the copying that no array can avoid.
+//! What arrays with parity are held against: the bare arithmetic, and the arithmetic with the
+//! copying that no array can avoid.
 
 use std::time::{Duration, Instant};
 
@@ -43,7 +44,10 @@ fn timed(limit: Duration, mut round: impl FnMut()) -> String {
         operations += 1;
         let elapsed = start.elapsed();
         if elapsed >= limit {
-            return format!("{{\"operations\": {operations}, \"seconds\": {}}}", elapsed.as_secs_f64());
+            return format!(
+                "{{\"operations\": {operations}, \"seconds\": {}}}",
+                elapsed.as_secs_f64()
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! A drive as a file and as a block device, against `qemu-storage-daemon --export fuse`. fio is the program that uses it.
+//! A drive as a file and as a block device, against `qemu-storage-daemon --export fuse`. fio is the
+//! program that uses it.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -24,11 +25,36 @@ struct Load {
 
 const LOADS: &[Load] = &[
     Load { name: "random read 4 KiB, depth 1", pattern: "randread", request_bytes: 4096, depth: 1 },
-    Load { name: "random read 4 KiB, depth 32", pattern: "randread", request_bytes: 4096, depth: 32 },
-    Load { name: "random write 4 KiB, depth 1", pattern: "randwrite", request_bytes: 4096, depth: 1 },
-    Load { name: "random write 4 KiB, depth 32", pattern: "randwrite", request_bytes: 4096, depth: 32 },
-    Load { name: "sequential read 1 MiB, depth 4", pattern: "read", request_bytes: 1 << 20, depth: 4 },
-    Load { name: "sequential write 1 MiB, depth 4", pattern: "write", request_bytes: 1 << 20, depth: 4 },
+    Load {
+        name: "random read 4 KiB, depth 32",
+        pattern: "randread",
+        request_bytes: 4096,
+        depth: 32,
+    },
+    Load {
+        name: "random write 4 KiB, depth 1",
+        pattern: "randwrite",
+        request_bytes: 4096,
+        depth: 1,
+    },
+    Load {
+        name: "random write 4 KiB, depth 32",
+        pattern: "randwrite",
+        request_bytes: 4096,
+        depth: 32,
+    },
+    Load {
+        name: "sequential read 1 MiB, depth 4",
+        pattern: "read",
+        request_bytes: 1 << 20,
+        depth: 4,
+    },
+    Load {
+        name: "sequential write 1 MiB, depth 4",
+        pattern: "write",
+        request_bytes: 1 << 20,
+        depth: 4,
+    },
 ];
 
 /// Who serves.
@@ -57,7 +83,12 @@ struct Served {
 }
 
 impl Served {
-    fn start(bench: &Bench, side: Side, backing: Backing, with_loop: bool) -> Result<Served, String> {
+    fn start(
+        bench: &Bench,
+        side: Side,
+        backing: Backing,
+        with_loop: bool,
+    ) -> Result<Served, String> {
         let folder = PathBuf::from(format!("/dev/shm/raidloom-attach-{}", std::process::id()));
         let said = |error: std::io::Error| format!("{}: {error}", folder.display());
         fs::create_dir_all(&folder).map_err(said)?;
@@ -76,19 +107,30 @@ impl Served {
             Side::Qemu => {
                 let node = match backing {
                     Backing::Memory => {
-                        File::create(&image).and_then(|image| image.set_len(SIZE_BYTES)).map_err(said)?;
-                        format!("driver=file,node-name=drive,aio=io_uring,cache.direct=on,filename={}", image.display())
+                        File::create(&image)
+                            .and_then(|image| image.set_len(SIZE_BYTES))
+                            .map_err(said)?;
+                        format!(
+                            "driver=file,node-name=drive,aio=io_uring,cache.direct=on,filename={}",
+                            image.display()
+                        )
                     }
-                    Backing::Nothing => format!("driver=null-co,node-name=drive,size={SIZE_BYTES},read-zeroes=off"),
+                    Backing::Nothing => {
+                        format!("driver=null-co,node-name=drive,size={SIZE_BYTES},read-zeroes=off")
+                    }
                 };
-                let export = format!("type=fuse,id=export,node-name=drive,writable=on,mountpoint={}", file.display());
+                let export = format!(
+                    "type=fuse,id=export,node-name=drive,writable=on,mountpoint={}",
+                    file.display()
+                );
                 let mut command = Command::new("qemu-storage-daemon");
                 command.args(["--blockdev", &node, "--export", &export]);
                 command
             }
         };
         let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let process = process.map_err(|error| format!("{:?} cannot be started: {error}", command.get_program()))?;
+        let process = process
+            .map_err(|error| format!("{:?} cannot be started: {error}", command.get_program()))?;
         let mut served = Served { process, file, block_device: None, folder };
         served.wait(side)?;
         if with_loop {
@@ -108,12 +150,21 @@ impl Served {
             let mut line = String::new();
             let output = self.process.stdout.take().expect("it was piped");
             BufReader::new(output).read_line(&mut line).map_err(|error| error.to_string())?;
-            return if line.trim() == "ready" { Ok(()) } else { Err(format!("the probe said {line:?} instead of being ready")) };
+            return if line.trim() == "ready" {
+                Ok(())
+            } else {
+                Err(format!("the probe said {line:?} instead of being ready"))
+            };
         }
         // It says nothing; the placeholder is empty and what is served is not.
         let end = Instant::now() + PATIENCE;
-        while fs::metadata(&self.file).map_err(|error| format!("{}: {error}", self.file.display()))?.len() != SIZE_BYTES {
-            if Instant::now() > end || self.process.try_wait().is_ok_and(|status| status.is_some()) {
+        while fs::metadata(&self.file)
+            .map_err(|error| format!("{}: {error}", self.file.display()))?
+            .len()
+            != SIZE_BYTES
+        {
+            if Instant::now() > end || self.process.try_wait().is_ok_and(|status| status.is_some())
+            {
                 return Err("qemu-storage-daemon serves nothing".to_owned());
             }
             thread::park_timeout(Duration::from_millis(20));
@@ -130,7 +181,9 @@ impl Served {
     fn cpu_seconds(&self) -> Result<f64, String> {
         let path = format!("/proc/{}/stat", self.process.id());
         let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-        cpu_ticks(&text).map(|ticks| ticks as f64 / rustix::param::clock_ticks_per_second() as f64).ok_or_else(|| format!("{path}: {text}"))
+        cpu_ticks(&text)
+            .map(|ticks| ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+            .ok_or_else(|| format!("{path}: {text}"))
     }
 
     fn used(&self) -> &Path {
@@ -140,7 +193,8 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // Whatever of this fails, there is nobody to be told and something else to be taken away still.
+        // Whatever of this fails, there is nobody to be told and something else to be taken away
+        // still.
         if let Some(device) = &self.block_device {
             let _ = Command::new("losetup").arg("--detach").arg(device).status();
         }
@@ -153,7 +207,8 @@ impl Drop for Served {
 
 /// User and system time from a line of `/proc/PID/stat`, in clock ticks.
 fn cpu_ticks(text: &str) -> Option<u64> {
-    // The program's name is in brackets and may hold blanks. Behind it, user and system time are the 12th and 13th.
+    // The program's name is in brackets and may hold blanks. Behind it, user and system time are
+    // the 12th and 13th.
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
@@ -168,7 +223,14 @@ struct Done {
 /// fio on a drive, without a load yet.
 fn fio(path: &Path) -> Command {
     let mut fio = Command::new("fio");
-    fio.args(["--name=bench", "--ioengine=io_uring", "--direct=1", "--norandommap=1", "--invalidate=0", "--allow_file_create=0"]);
+    fio.args([
+        "--name=bench",
+        "--ioengine=io_uring",
+        "--direct=1",
+        "--norandommap=1",
+        "--invalidate=0",
+        "--allow_file_create=0",
+    ]);
     fio.args(["--eta=never", "--output-format=json", "--randseed=1"]);
     fio.args([format!("--filename={}", path.display()), format!("--size={SIZE_BYTES}")]);
     fio
@@ -176,17 +238,27 @@ fn fio(path: &Path) -> Command {
 
 fn run(served: &Served, load: &Load, seconds: u32) -> Result<Done, String> {
     let mut fio = fio(served.used());
-    fio.args([format!("--rw={}", load.pattern), format!("--bs={}", load.request_bytes), format!("--iodepth={}", load.depth)]);
+    fio.args([
+        format!("--rw={}", load.pattern),
+        format!("--bs={}", load.request_bytes),
+        format!("--iodepth={}", load.depth),
+    ]);
     fio.args(["--time_based".to_owned(), format!("--runtime={seconds}")]);
     let before = served.cpu_seconds()?;
     let finished = child::succeed(&mut fio)?;
     let cpu_seconds = served.cpu_seconds()? - before;
-    let json: serde_json::Value = serde_json::from_str(&finished.output).map_err(|error| format!("fio's JSON: {error}"))?;
+    let json: serde_json::Value =
+        serde_json::from_str(&finished.output).map_err(|error| format!("fio's JSON: {error}"))?;
     let job = &json["jobs"][0];
     let moved = &job[if load.pattern.ends_with("read") { "read" } else { "write" }];
     match (job["error"].as_i64(), moved["total_ios"].as_f64(), moved["runtime"].as_f64()) {
-        (Some(0), Some(operations), Some(milliseconds)) if operations > 0.0 && milliseconds > 0.0 => {
-            Ok(Done { operations_per_second: operations * 1000.0 / milliseconds, cpu_us: cpu_seconds * 1e6 / operations })
+        (Some(0), Some(operations), Some(milliseconds))
+            if operations > 0.0 && milliseconds > 0.0 =>
+        {
+            Ok(Done {
+                operations_per_second: operations * 1000.0 / milliseconds,
+                cpu_us: cpu_seconds * 1e6 / operations,
+            })
         }
         _ => Err(format!("fio did not measure {}: {}", load.name, finished.output)),
     }
@@ -198,16 +270,24 @@ fn run(served: &Served, load: &Load, seconds: u32) -> Result<Done, String> {
 /// When a server or fio fails.
 pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
     let mut rows = Vec::new();
-    for (place, backing, with_loop) in
-        [("file", Backing::Memory, false), ("loop device", Backing::Memory, true), ("file of nothing", Backing::Nothing, false)]
-    {
+    for (place, backing, with_loop) in [
+        ("file", Backing::Memory, false),
+        ("loop device", Backing::Memory, true),
+        ("file of nothing", Backing::Nothing, false),
+    ] {
         // What carries no data is only asked how fast requests come and go.
-        let loads = LOADS.iter().filter(|load| !matches!(backing, Backing::Nothing) || load.request_bytes == 4096);
+        let loads = LOADS
+            .iter()
+            .filter(|load| !matches!(backing, Backing::Nothing) || load.request_bytes == 4096);
         for load in loads {
             eprintln!("   {place}: {}", load.name);
-            let side = |side| run(&Served::start(bench, side, backing, with_loop)?, load, bench.effort.seconds);
+            let side = |side| {
+                run(&Served::start(bench, side, backing, with_loop)?, load, bench.effort.seconds)
+            };
             let (ours, other) = bench.rounds(|| side(Side::Raidloom), || side(Side::Qemu))?;
-            let each = |done: &[Done], number: fn(&Done) -> f64| done.iter().map(number).collect::<Vec<f64>>();
+            let each = |done: &[Done], number: fn(&Done) -> f64| {
+                done.iter().map(number).collect::<Vec<f64>>()
+            };
             let load = format!("{place}: {}", load.name);
             rows.push(Row {
                 load: load.clone(),
@@ -226,15 +306,24 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
         }
     }
     let how = format!(
-        "A drive of {} MiB is served as a file through FUSE, and as a loop device with direct I/O over that file; fio uses it for {} s a round with \
-        `ioengine=io_uring` and `direct=1`. A server is started anew for each round. All of it is written once before. Each side serves memory in its own way: raidloom `ram:`, \
-        qemu-storage-daemon a file on tmpfs (`aio=io_uring`, `cache.direct=on`), for it has no memory of its own. The rows `file of nothing` leave \
-        that out: `null:` against `null-co`, so that only the serving is compared. Processor time is the server's, all its threads included; what the \
+        "A drive of {} MiB is served as a file through FUSE, and as a loop device with direct I/O \
+        over that file; fio uses it for {} s a round with \
+        `ioengine=io_uring` and `direct=1`. A server is started anew for each round. All of it is \
+        written once before. Each side serves memory in its own way: raidloom `ram:`, \
+        qemu-storage-daemon a file on tmpfs (`aio=io_uring`, `cache.direct=on`), for it has no \
+        memory of its own. The rows `file of nothing` leave \
+        that out: `null:` against `null-co`, so that only the serving is compared. Processor time \
+        is the server's, all its threads included; what the \
         kernel does on fio's own time is not in it.",
         SIZE_BYTES >> 20,
         bench.effort.seconds
     );
-    Ok(Section { title: "Attached drives against qemu-storage-daemon", how, sides: ("raidloom", "qemu-storage-daemon"), rows })
+    Ok(Section {
+        title: "Attached drives against qemu-storage-daemon",
+        how,
+        sides: ("raidloom", "qemu-storage-daemon"),
+        rows,
+    })
 }
 
 #[cfg(test)]

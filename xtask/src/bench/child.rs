@@ -12,7 +12,8 @@ pub(crate) struct Finished {
     pub(crate) output: String,
     /// Its exit code; `None` when a signal ended it.
     pub(crate) code: Option<i32>,
-    /// Processor time of the process, its threads (the kernel's workers for its ring among them) and its own children.
+    /// Processor time of the process, its threads (the kernel's workers for its ring among them)
+    /// and its own children.
     pub(crate) cpu_seconds: f64,
     /// The most memory it had at once.
     pub(crate) peak_bytes: u64,
@@ -63,10 +64,15 @@ mod tests {
 
     #[test]
     fn a_child_is_measured() {
-        let finished =
-            succeed(Command::new("sh").args(["-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done"])).expect("sh runs");
+        let finished = succeed(
+            Command::new("sh")
+                .args(["-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done"]),
+        )
+        .expect("sh runs");
         assert_eq!(finished.output, "done\n");
-        assert!(finished.cpu_seconds > 0.0 && finished.peak_bytes > 100_000 && finished.seconds > 0.0);
+        assert!(
+            finished.cpu_seconds > 0.0 && finished.peak_bytes > 100_000 && finished.seconds > 0.0
+        );
     }
 
     #[test]

@@ -23,7 +23,8 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
     let plan = bench.root.join(PLAN);
     let text = fs::read_to_string(&plan).map_err(|error| format!("{}: {error}", plan.display()))?;
     let modelled = folder.join("modelled.toml");
-    fs::write(&modelled, only_modelled(&text)?).map_err(|error| format!("{}: {error}", modelled.display()))?;
+    fs::write(&modelled, only_modelled(&text)?)
+        .map_err(|error| format!("{}: {error}", modelled.display()))?;
 
     eprintln!("   whole plan");
     let whole = raidloom(bench, &folder, &plan, "whole")?;
@@ -35,28 +36,51 @@ pub(crate) fn measure(bench: &Bench) -> Result<Section, String> {
     // Runs are of no use once they are timed; what cannot be removed is removed next time.
     let _ = fs::remove_dir_all(&folder);
 
-    let row = |load: &str, measure, ours, limit| Row { load: load.to_owned(), measure, ours, other: None, aim: Aim::AtMost(limit) };
+    let row = |load: &str, measure, ours, limit| Row {
+        load: load.to_owned(),
+        measure,
+        ours,
+        other: None,
+        aim: Aim::AtMost(limit),
+    };
     let rows = vec![
         row("whole plan", "s", vec![whole.seconds], 180.0),
         row("whole plan", "MB at most at once", vec![whole.peak_bytes as f64 / 1e6], 300.0),
         row("modelled half", "s", halves.iter().map(|half| half.seconds).collect(), 10.0),
-        row("modelled half", "MB at most at once", halves.iter().map(|half| half.peak_bytes as f64 / 1e6).collect(), 300.0),
+        row(
+            "modelled half",
+            "MB at most at once",
+            halves.iter().map(|half| half.peak_bytes as f64 / 1e6).collect(),
+            300.0,
+        ),
     ];
     let how = format!(
-        "`raidloom run {PLAN}`, once as `make demo` does it, and with its modelled members alone. Memory is the largest resident set the kernel saw."
+        "`raidloom run {PLAN}`, once as `make demo` does it, and with its modelled members alone. \
+        Memory is the largest resident set the kernel saw."
     );
     Ok(Section { title: "The demo", how, sides: ("raidloom", ""), rows })
 }
 
 fn raidloom(bench: &Bench, folder: &Path, plan: &Path, output: &str) -> Result<Finished, String> {
     let mut command = bench.program("raidloom");
-    child::succeed(command.current_dir(folder).arg("--quiet").arg("run").arg(plan).arg("--output").arg(folder.join(output)))
+    child::succeed(
+        command
+            .current_dir(folder)
+            .arg("--quiet")
+            .arg("run")
+            .arg(plan)
+            .arg("--output")
+            .arg(folder.join(output)),
+    )
 }
 
 /// The same plan without members that are not modelled.
 fn only_modelled(text: &str) -> Result<String, String> {
     let mut plan: Table = text.parse().map_err(|error| format!("{PLAN}: {error}"))?;
-    let members = plan.get_mut("members").and_then(Value::as_table_mut).ok_or_else(|| format!("{PLAN} has no members"))?;
+    let members = plan
+        .get_mut("members")
+        .and_then(Value::as_table_mut)
+        .ok_or_else(|| format!("{PLAN} has no members"))?;
     members.retain(|_, set| set.get("models").is_some());
     let kept: Vec<Value> = members.keys().map(|name| Value::String(name.clone())).collect();
     if kept.is_empty() {
@@ -96,8 +120,14 @@ mod tests {
             members = "maxtor"
         "#;
         let half: Table = only_modelled(plan).expect("a plan").parse().expect("TOML");
-        assert_eq!(half["members"].as_table().expect("members").keys().collect::<Vec<_>>(), ["maxtor"]);
-        assert_eq!(half["matrix"]["members"], Value::Array(vec![Value::String("maxtor".to_owned())]));
+        assert_eq!(
+            half["members"].as_table().expect("members").keys().collect::<Vec<_>>(),
+            ["maxtor"]
+        );
+        assert_eq!(
+            half["matrix"]["members"],
+            Value::Array(vec![Value::String("maxtor".to_owned())])
+        );
         assert_eq!(half["add"].as_array().expect("add").len(), 1);
         assert_eq!(half["name"].as_str(), Some("demo"));
         assert!(only_modelled("[members.files]\nfiles = {}\n").is_err());

@@ -1,4 +1,5 @@
-//! The load generator against fio: the same file, the same requests, one after the other, several times.
+//! The load generator against fio: the same file, the same requests, one after the other, several
+//! times.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -27,9 +28,24 @@ pub(crate) struct Work {
 }
 
 const WORKS: &[Work] = &[
-    Work { name: "random read 4 KiB, depth 1", pattern: "random-read", request_bytes: 4096, depth: 1 },
-    Work { name: "random read 4 KiB, depth 32", pattern: "random-read", request_bytes: 4096, depth: 32 },
-    Work { name: "sequential read 1 MiB, depth 4", pattern: "sequential-read", request_bytes: 1 << 20, depth: 4 },
+    Work {
+        name: "random read 4 KiB, depth 1",
+        pattern: "random-read",
+        request_bytes: 4096,
+        depth: 1,
+    },
+    Work {
+        name: "random read 4 KiB, depth 32",
+        pattern: "random-read",
+        request_bytes: 4096,
+        depth: 32,
+    },
+    Work {
+        name: "sequential read 1 MiB, depth 4",
+        pattern: "sequential-read",
+        request_bytes: 1 << 20,
+        depth: 4,
+    },
 ];
 
 /// What one side did in one round.
@@ -46,7 +62,8 @@ impl Done {
         self.operations / self.seconds
     }
 
-    /// Processor time for one operation in microseconds, less what the process needs to start and end.
+    /// Processor time for one operation in microseconds, less what the process needs to start and
+    /// end.
     fn cpu_us(&self, start_up: f64) -> f64 {
         (self.cpu_seconds - start_up) * 1e6 / self.operations
     }
@@ -66,13 +83,17 @@ impl Drop for Scratch {
 }
 
 impl Scratch {
-    /// A file of random bytes, all of it on the medium. Fails when another measurement has it: neither would be worth anything.
+    /// A file of random bytes, all of it on the medium. Fails when another measurement has it:
+    /// neither would be worth anything.
     fn filled(folder: &Path, size_bytes: u64) -> Result<Scratch, String> {
         let path = folder.join("raidloom-bench.img");
         let said = |error: io::Error| format!("{}: {error}", path.display());
         fs::create_dir_all(folder).map_err(said)?;
-        let mut file = File::options().write(true).create(true).truncate(false).open(&path).map_err(said)?;
-        file.try_lock().map_err(|_| format!("{}: another measurement is under way; wait for its end", path.display()))?;
+        let mut file =
+            File::options().write(true).create(true).truncate(false).open(&path).map_err(said)?;
+        file.try_lock().map_err(|_| {
+            format!("{}: another measurement is under way; wait for its end", path.display())
+        })?;
         let write = |file: &mut File| -> io::Result<()> {
             file.set_len(0)?;
             let mut random = fastrand::Rng::with_seed(1);
@@ -103,7 +124,8 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
         let scratch = Scratch::filled(&place.folder, FILE_BYTES)?;
         if place.direct {
             // Pages left over from writing would be looked at before each direct read.
-            rustix::fs::fadvise(&scratch.file, 0, None, rustix::fs::Advice::DontNeed).map_err(|error| format!("posix_fadvise: {error}"))?;
+            rustix::fs::fadvise(&scratch.file, 0, None, rustix::fs::Advice::DontNeed)
+                .map_err(|error| format!("posix_fadvise: {error}"))?;
         }
         for work in WORKS {
             eprintln!("   {}: {}", place.name, work.name);
@@ -111,14 +133,21 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
         }
     }
     let how = format!(
-        "One file of {} MiB of random bytes, made beforehand, is read by both for {} s a round. fio runs with `ioengine=io_uring`, registered buffers and \
-        files (`fixedbufs`, `registerfiles`) and `norandommap`, so that both choose offsets freely; it keeps its latency percentiles as raidloom keeps its \
-        histogram; neither verifies. Processor time is that of the whole process with its children and the kernel's workers for it, \
-        less that of a run of one request, so that starting up counts for neither. With O_DIRECT the disk's own counter of sectors has to \
+        "One file of {} MiB of random bytes, made beforehand, is read by both for {} s a round. \
+        fio runs with `ioengine=io_uring`, registered buffers and \
+        files (`fixedbufs`, `registerfiles`) and `norandommap`, so that both choose offsets \
+        freely; it keeps its latency percentiles as raidloom keeps its \
+        histogram; neither verifies. Processor time is that of the whole process with its children \
+        and the kernel's workers for it, \
+        less that of a run of one request, so that starting up counts for neither. With O_DIRECT \
+        the disk's own counter of sectors has to \
         confirm that what was counted was read.\n\n\
-        The file on tmpfs flatters raidloom: tmpfs does not claim to answer without waiting, so the kernel hands each of fio's requests to a worker \
-        thread. raidloom's file device asks for an answer in place (`O_NONBLOCK`), which fio has no option for. The rows `page cache` are \
-        the same file on a disk's file system, read through the page cache that holds all of it: there neither takes the detour, and the generators compare as they are.",
+        The file on tmpfs flatters raidloom: tmpfs does not claim to answer without waiting, so \
+        the kernel hands each of fio's requests to a worker \
+        thread. raidloom's file device asks for an answer in place (`O_NONBLOCK`), which fio has \
+        no option for. The rows `page cache` are \
+        the same file on a disk's file system, read through the page cache that holds all of it: \
+        there neither takes the detour, and the generators compare as they are.",
         FILE_BYTES >> 20,
         bench.effort.seconds
     );
@@ -141,7 +170,9 @@ fn rounds(bench: &Bench, place: &Place, work: &Work, path: &Path) -> Result<Vec<
         }
     }
     let load = format!("{}: {}", place.name, work.name);
-    let each = |done: &[Done], number: &dyn Fn(&Done) -> f64| done.iter().map(number).collect::<Vec<f64>>();
+    let each = |done: &[Done], number: &dyn Fn(&Done) -> f64| {
+        done.iter().map(number).collect::<Vec<f64>>()
+    };
     Ok(vec![
         Row {
             load: load.clone(),
@@ -169,8 +200,14 @@ fn least(side: &dyn Fn(Limit) -> Result<Done, String>) -> Result<f64, String> {
     Ok(least)
 }
 
-/// Runs one side and lets the disk confirm that it read what it counted. Others may read too, so it may have read more.
-fn witnessed(place: &Place, work: &Work, path: &Path, side: impl Fn() -> Result<Done, String>) -> Result<Done, String> {
+/// Runs one side and lets the disk confirm that it read what it counted. Others may read too, so it
+/// may have read more.
+fn witnessed(
+    place: &Place,
+    work: &Work,
+    path: &Path,
+    side: impl Fn() -> Result<Done, String>,
+) -> Result<Done, String> {
     if !place.direct {
         return side();
     }
@@ -179,19 +216,24 @@ fn witnessed(place: &Place, work: &Work, path: &Path, side: impl Fn() -> Result<
     let read = (disk_read_bytes(path)? - before) as f64;
     let counted = done.operations * f64::from(work.request_bytes);
     if read < 0.99 * counted {
-        return Err(format!("{}: {counted} bytes were counted, but the disk read {read}", work.name));
+        return Err(format!(
+            "{}: {counted} bytes were counted, but the disk read {read}",
+            work.name
+        ));
     }
     Ok(done)
 }
 
 /// Bytes that the disk under `path` has read since the machine started.
 fn disk_read_bytes(path: &Path) -> Result<u64, String> {
-    let device = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?.st_dev();
+    let device =
+        fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?.st_dev();
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let table = fs::read_to_string("/proc/diskstats").map_err(|error| format!("/proc/diskstats: {error}"))?;
-    sectors_read(&table, major, minor)
-        .map(|sectors| sectors * 512)
-        .ok_or_else(|| format!("{}: its disk {major}:{minor} is not in /proc/diskstats", path.display()))
+    let table = fs::read_to_string("/proc/diskstats")
+        .map_err(|error| format!("/proc/diskstats: {error}"))?;
+    sectors_read(&table, major, minor).map(|sectors| sectors * 512).ok_or_else(|| {
+        format!("{}: its disk {major}:{minor} is not in /proc/diskstats", path.display())
+    })
 }
 
 fn sectors_read(table: &str, major: u32, minor: u32) -> Option<u64> {
@@ -229,7 +271,9 @@ fn run(work: &Work, path: &Path, direct: bool, limit: Limit) -> Result<Done, Str
     fio.arg(format!("--iodepth={}", work.depth));
     fio.arg(format!("--direct={}", u8::from(direct)));
     match limit {
-        Limit::Seconds(seconds) => fio.args(["--time_based".to_owned(), format!("--runtime={seconds}")]),
+        Limit::Seconds(seconds) => {
+            fio.args(["--time_based".to_owned(), format!("--runtime={seconds}")])
+        }
         Limit::OneRequest => fio.arg("--number_ios=1"),
     };
     let finished = child::succeed(&mut fio)?;
@@ -239,14 +283,17 @@ fn run(work: &Work, path: &Path, direct: bool, limit: Limit) -> Result<Done, Str
 
 /// Operations and seconds from fio's JSON.
 pub(super) fn read_json(text: &str) -> Result<(f64, f64), String> {
-    let json: serde_json::Value = serde_json::from_str(text).map_err(|error| format!("fio's JSON: {error}"))?;
+    let json: serde_json::Value =
+        serde_json::from_str(text).map_err(|error| format!("fio's JSON: {error}"))?;
     let job = &json["jobs"][0];
     if job["error"].as_i64() != Some(0) {
         return Err(format!("fio reports error {}", job["error"]));
     }
     let read = &job["read"];
     match (read["total_ios"].as_f64(), read["runtime"].as_f64()) {
-        (Some(operations), Some(milliseconds)) if operations > 0.0 => Ok((operations, milliseconds / 1000.0)),
+        (Some(operations), Some(milliseconds)) if operations > 0.0 => {
+            Ok((operations, milliseconds / 1000.0))
+        }
         _ => Err("fio's JSON has no jobs[0].read.total_ios and runtime".to_owned()),
     }
 }
@@ -259,7 +306,10 @@ mod tests {
     fn what_fio_did_is_read_from_its_json() {
         let text = r#"{"jobs": [{"error": 0, "read": {"total_ios": 5000, "runtime": 2500}}]}"#;
         assert_eq!(read_json(text), Ok((5000.0, 2.5)));
-        assert!(read_json(r#"{"jobs": [{"error": 5, "read": {"total_ios": 5000, "runtime": 2500}}]}"#).is_err());
+        assert!(
+            read_json(r#"{"jobs": [{"error": 5, "read": {"total_ios": 5000, "runtime": 2500}}]}"#)
+                .is_err()
+        );
         assert!(read_json(r#"{"jobs": []}"#).is_err());
     }
 
@@ -284,7 +334,8 @@ mod tests {
 
     #[test]
     fn the_right_disk_is_found() {
-        let table = " 253       0 zram0 0 0 0 0\n 254       0 vda 100 5 2048 7 1 2 3\n 254       1 vda1 1 1 8 7 1 2 3\n";
+        let table = " 253       0 zram0 0 0 0 0\n 254       0 vda 100 5 2048 7 1 2 3\n 254       1 \
+            vda1 1 1 8 7 1 2 3\n";
         assert_eq!(sectors_read(table, 254, 0), Some(2048));
         assert_eq!(sectors_read(table, 254, 1), Some(8));
         assert_eq!(sectors_read(table, 8, 0), None);

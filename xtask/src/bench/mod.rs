@@ -1,8 +1,9 @@
 //! `cargo xtask bench`: speed against fio and against itself, measured side by side in one run.
 //!
-//! Every measured load runs in a child process of its own (`xtask/probe` for raidloom, `fio` for fio), the two sides take
-//! turns, and who goes first changes from round to round. A table shows medians with the smallest and the largest round, what
-//! was aimed at, and what holds a missed aim back. Nothing is pinned, and nothing is dropped between rounds.
+//! Every measured load runs in a child process of its own (`xtask/probe` for raidloom, `fio` for
+//! fio), the two sides take turns, and who goes first changes from round to round. A table shows
+//! medians with the smallest and the largest round, what was aimed at, and what holds a missed aim
+//! back. Nothing is pinned, and nothing is dropped between rounds.
 
 mod attach;
 mod cache;
@@ -62,17 +63,25 @@ const CASES: &[(&str, &str, Case)] = &[
     ("demo", "raidloom", demo::measure),
 ];
 
-/// Runs the cases named, or all of them, and writes their sections of `docs/benchmarks.md`; `--quick` only prints them.
+/// Runs the cases named, or all of them, and writes their sections of `docs/benchmarks.md`;
+/// `--quick` only prints them.
 ///
 /// # Errors
-/// A case that does not exist, or something that could not be measured. A missed aim is no error: it stands in the table.
+/// A case that does not exist, or something that could not be measured. A missed aim is no error:
+/// it stands in the table.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let short = arguments.iter().any(|argument| argument == "--short");
-    let only: Vec<&String> = arguments.iter().filter(|argument| !["--quick", "--short"].contains(&argument.as_str())).collect();
+    let only: Vec<&String> = arguments
+        .iter()
+        .filter(|argument| !["--quick", "--short"].contains(&argument.as_str()))
+        .collect();
     if let Some(unknown) = only.iter().find(|name| !CASES.iter().any(|(case, ..)| case == **name)) {
         let known: Vec<&str> = CASES.iter().map(|(name, ..)| *name).collect();
-        return Err(format!("no such case: {unknown}; the cases are {}, the flags --quick and --short", known.join(", ")));
+        return Err(format!(
+            "no such case: {unknown}; the cases are {}, the flags --quick and --short",
+            known.join(", ")
+        ));
     }
     let effort = if quick {
         QUICK
@@ -88,7 +97,10 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
         // A case by itself takes the place of its section; what was measured before stays.
         page = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    let wanted: Vec<_> = CASES.iter().filter(|(name, ..)| only.is_empty() || only.iter().any(|case| case == name)).collect();
+    let wanted: Vec<_> = CASES
+        .iter()
+        .filter(|(name, ..)| only.is_empty() || only.iter().any(|case| case == name))
+        .collect();
     // All of them first: what does not build should not be found out after minutes of measuring.
     for (_, package, _) in &wanted {
         bench.build(package)?;
@@ -99,8 +111,15 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
         let section = case(&bench).map_err(|error| format!("{name}: {error}"))?;
         let seconds = bench.effort.seconds;
         // A case may have needed more of them.
-        let rounds = section.rows.iter().map(|row| row.ours.len()).fold(bench.effort.rounds as usize, usize::max);
-        let text = format!("{}\nMeasured in {rounds} rounds, loads in real time for {seconds} s each; {state}.\n", section.markdown());
+        let rounds = section
+            .rows
+            .iter()
+            .map(|row| row.ours.len())
+            .fold(bench.effort.rounds as usize, usize::max);
+        let text = format!(
+            "{}\nMeasured in {rounds} rounds, loads in real time for {seconds} s each; {state}.\n",
+            section.markdown()
+        );
         println!("{text}");
         page = with_section(&page, &text);
         if !quick {
@@ -111,16 +130,23 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
 }
 
 const HEAD: &str = "# Benchmarks\n\n\
-    Written by `cargo xtask bench` (or `make bench`) and never by hand: run it again to get the numbers of your machine, \
-    or name a case to measure its section alone. Each number is the median of the rounds, with the smallest and the largest in \
-    brackets; the two sides of a ratio take turns within one run, and the ratio is the median of the rounds' own ratios.\n\n";
+    Written by `cargo xtask bench` (or `make bench`) and never by hand: run it again to get the \
+    numbers of your machine, \
+    or name a case to measure its section alone. Each number is the median of the rounds, with the \
+    smallest and the largest in \
+    brackets; the two sides of a ratio take turns within one run, and the ratio is the median of \
+    the rounds' own ratios.\n\n";
 
 /// The page with this section in the place of the one of the same heading, or at the end.
 fn with_section(page: &str, section: &str) -> String {
     let heading = section.lines().next().unwrap_or_default();
     let lines: Vec<&str> = page.lines().collect();
     let start = lines.iter().position(|line| *line == heading).unwrap_or(lines.len());
-    let end = lines.iter().skip(start + 1).position(|line| line.starts_with("## ")).map_or(lines.len(), |next| start + 1 + next);
+    let end = lines
+        .iter()
+        .skip(start + 1)
+        .position(|line| line.starts_with("## "))
+        .map_or(lines.len(), |next| start + 1 + next);
     let before = lines[..start].join("\n");
     let after = lines.get(end..).unwrap_or_default().join("\n");
     let parts = [before.trim_end(), section.trim_end(), after.trim_end()];
@@ -132,15 +158,21 @@ fn target_folder(root: &Path) -> Result<PathBuf, String> {
     let mut cargo = Command::new("cargo");
     cargo.args(["metadata", "--format-version", "1", "--no-deps", "--offline"]).current_dir(root);
     let output = cargo.output().map_err(|error| format!("cargo metadata: {error}"))?;
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))?;
-    metadata["target_directory"].as_str().map(PathBuf::from).ok_or_else(|| "cargo metadata names no target directory".to_owned())
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("cargo metadata: {error}"))?;
+    metadata["target_directory"]
+        .as_str()
+        .map(PathBuf::from)
+        .ok_or_else(|| "cargo metadata names no target directory".to_owned())
 }
 
 impl Bench {
     /// Builds a package of the workspace as users do.
     fn build(&self, package: &str) -> Result<(), String> {
         let mut cargo = Command::new("cargo");
-        cargo.args(["build", "--release", "--locked", "--package", package]).current_dir(&self.root);
+        cargo
+            .args(["build", "--release", "--locked", "--package", package])
+            .current_dir(&self.root);
         match cargo.status() {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(format!("cargo build: {status}")),
@@ -152,7 +184,11 @@ impl Bench {
     ///
     /// # Errors
     /// When a side cannot be measured.
-    fn rounds<T>(&self, ours: impl Fn() -> Result<T, String>, other: impl Fn() -> Result<T, String>) -> Result<(Vec<T>, Vec<T>), String> {
+    fn rounds<T>(
+        &self,
+        ours: impl Fn() -> Result<T, String>,
+        other: impl Fn() -> Result<T, String>,
+    ) -> Result<(Vec<T>, Vec<T>), String> {
         let (mut a, mut b) = (Vec::new(), Vec::new());
         for round in 0..self.effort.rounds {
             if round % 2 == 0 {
@@ -178,15 +214,22 @@ mod tests {
 
     #[test]
     fn a_case_that_does_not_exist_is_named() {
-        let error = run(Path::new("."), &["--quick".to_owned(), "fioo".to_owned()]).expect_err("no such case");
+        let error = run(Path::new("."), &["--quick".to_owned(), "fioo".to_owned()])
+            .expect_err("no such case");
         assert!(error.contains("fioo") && error.contains("virtual"), "{error}");
     }
 
     #[test]
     fn a_section_takes_the_place_of_its_like() {
         let page = "# Benchmarks\n\nHow.\n\n## One\n\n1\n\n## Two\n\n2\n";
-        assert_eq!(with_section(page, "## One\n\nnew\n"), "# Benchmarks\n\nHow.\n\n## One\n\nnew\n\n## Two\n\n2\n");
-        assert_eq!(with_section(page, "## Two\n\nnew\n"), "# Benchmarks\n\nHow.\n\n## One\n\n1\n\n## Two\n\nnew\n");
+        assert_eq!(
+            with_section(page, "## One\n\nnew\n"),
+            "# Benchmarks\n\nHow.\n\n## One\n\nnew\n\n## Two\n\n2\n"
+        );
+        assert_eq!(
+            with_section(page, "## Two\n\nnew\n"),
+            "# Benchmarks\n\nHow.\n\n## One\n\n1\n\n## Two\n\nnew\n"
+        );
         assert_eq!(with_section(page, "## Three\n\n3\n"), format!("{page}\n## Three\n\n3\n"));
     }
 }

@@ -1,4 +1,5 @@
-//! The NBD server against qemu's and nbdkit: the same client, the same requests, one after the other, several times.
+//! The NBD server against qemu's and nbdkit: the same client, the same requests, one after the
+//! other, several times.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -59,7 +60,11 @@ struct Load {
 
 impl Load {
     fn name(self) -> String {
-        let connections = if self.connections == 1 { "one connection".to_owned() } else { format!("{} connections", self.connections) };
+        let connections = if self.connections == 1 {
+            "one connection".to_owned()
+        } else {
+            format!("{} connections", self.connections)
+        };
         format!("random read {} KiB, {connections}", self.request_bytes >> 10)
     }
 }
@@ -89,20 +94,31 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
         }
     }
     let how = format!(
-        "fio's nbd engine reads from each server over a Unix socket, {DEPTH} requests outstanding on each connection and a process for each, for {} s a \
-        round. `null` answers with zeroes and `memory` holds {} MiB, written through the server beforehand. They stand for `null:` and `ram:` here, \
-        `null-co` of `qemu-storage-daemon` (as it is by default, without `read-zeroes`, for with it no data go over the socket at all), and nbdkit's \
-        plugins `null` and `memory allocator=malloc`. qemu has no drive in memory: there both serve one file on tmpfs (`file:` here, \
-        `driver=file,aio=io_uring` there). Everything else is as each has it by default. Processor time is the server's alone, kernel included; client and server \
-        share the machine's processors, so that a client that is the slower half hides a part of the difference in requests, and none of it there.",
+        "fio's nbd engine reads from each server over a Unix socket, {DEPTH} requests outstanding \
+        on each connection and a process for each, for {} s a \
+        round. `null` answers with zeroes and `memory` holds {} MiB, written through the server \
+        beforehand. They stand for `null:` and `ram:` here, \
+        `null-co` of `qemu-storage-daemon` (as it is by default, without `read-zeroes`, for with \
+        it no data go over the socket at all), and nbdkit's \
+        plugins `null` and `memory allocator=malloc`. qemu has no drive in memory: there both \
+        serve one file on tmpfs (`file:` here, \
+        `driver=file,aio=io_uring` there). Everything else is as each has it by default. Processor \
+        time is the server's alone, kernel included; client and server \
+        share the machine's processors, so that a client that is the slower half hides a part of \
+        the difference in requests, and none of it there.",
         bench.effort.seconds,
         MEMORY_BYTES >> 20
     );
-    Ok(Section { title: "NBD server against qemu-storage-daemon and nbdkit", how, sides: ("raidloom", "the other"), rows })
+    Ok(Section {
+        title: "NBD server against qemu-storage-daemon and nbdkit",
+        how,
+        sides: ("raidloom", "the other"),
+        rows,
+    })
 }
 
-/// Hits in a cache in memory, against those in nbdkit's, where both hold all of one file on tmpfs, and so does what they keep it
-/// in; and against bare memory through the same export.
+/// Hits in a cache in memory, against those in nbdkit's, where both hold all of one file on tmpfs,
+/// and so does what they keep it in; and against bare memory through the same export.
 ///
 /// # Errors
 /// As [`compare`].
@@ -145,7 +161,8 @@ fn title(rival: &Rival) -> String {
 }
 
 fn rows_of(rival: &Rival, load: Load, ours: &[Done], theirs: &[Done]) -> [Row; 2] {
-    let each = |done: &[Done], number: fn(&Done) -> f64| done.iter().map(number).collect::<Vec<f64>>();
+    let each =
+        |done: &[Done], number: fn(&Done) -> f64| done.iter().map(number).collect::<Vec<f64>>();
     let row = |measure, number, aim| Row {
         load: format!("{}: {}", title(rival), load.name()),
         measure,
@@ -155,7 +172,11 @@ fn rows_of(rival: &Rival, load: Load, ours: &[Done], theirs: &[Done]) -> [Row; 2
     };
     [
         row("io/s", Done::rate, Aim::AtLeast(rival.aim)),
-        row("server's processor µs/io", |done| done.cpu_seconds * 1e6 / done.operations, Aim::AtMost(1.0)),
+        row(
+            "server's processor µs/io",
+            |done| done.cpu_seconds * 1e6 / done.operations,
+            Aim::AtMost(1.0),
+        ),
     ]
 }
 
@@ -170,8 +191,12 @@ impl Place {
         fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let place = Place { folder };
         let mut random = fastrand::Rng::with_seed(1);
-        let bytes: Vec<u8> = std::iter::repeat_with(|| random.u64(..).to_ne_bytes()).take(MEMORY_BYTES as usize / 8).flatten().collect();
-        fs::write(place.file(), bytes).map_err(|error| format!("{}: {error}", place.file().display()))?;
+        let bytes: Vec<u8> = std::iter::repeat_with(|| random.u64(..).to_ne_bytes())
+            .take(MEMORY_BYTES as usize / 8)
+            .flatten()
+            .collect();
+        fs::write(place.file(), bytes)
+            .map_err(|error| format!("{}: {error}", place.file().display()))?;
         Ok(place)
     }
 
@@ -218,7 +243,9 @@ fn command(bench: &Bench, place: &Place, program: Program, backing: Backing) -> 
                 Backing::Null => format!("null:{NULL_BYTES}"),
                 Backing::Memory => format!("ram:{MEMORY_BYTES}"),
                 Backing::File => format!("file:\"{file}\""),
-                Backing::Cached => format!("cache(mode=read-only, ram:{MEMORY_BYTES}, file:\"{file}\")"),
+                Backing::Cached => {
+                    format!("cache(mode=read-only, ram:{MEMORY_BYTES}, file:\"{file}\")")
+                }
             };
             let mut command = bench.program("probe");
             command.args(["serve", &target, &socket]);
@@ -226,12 +253,19 @@ fn command(bench: &Bench, place: &Place, program: Program, backing: Backing) -> 
         }
         Program::Qemu => {
             let node = match backing {
-                Backing::Null => format!("driver=null-co,node-name=node,size={NULL_BYTES},read-zeroes=off"),
-                Backing::Memory | Backing::File | Backing::Cached => format!("driver=file,node-name=node,filename={file},aio=io_uring"),
+                Backing::Null => {
+                    format!("driver=null-co,node-name=node,size={NULL_BYTES},read-zeroes=off")
+                }
+                Backing::Memory | Backing::File | Backing::Cached => {
+                    format!("driver=file,node-name=node,filename={file},aio=io_uring")
+                }
             };
             let mut command = Command::new("qemu-storage-daemon");
             command.args(["--blockdev", &node]);
-            command.args(["--nbd-server", &format!("addr.type=unix,addr.path={socket},max-connections=0")]);
+            command.args([
+                "--nbd-server",
+                &format!("addr.type=unix,addr.path={socket},max-connections=0"),
+            ]);
             command.args(["--export", "type=nbd,id=export,node-name=node,name=bench,writable=off"]);
             command
         }
@@ -240,9 +274,17 @@ fn command(bench: &Bench, place: &Place, program: Program, backing: Backing) -> 
             command.args(["--foreground", "--unix", &socket]);
             match backing {
                 Backing::Null => command.args(["null", &NULL_BYTES.to_string()]),
-                // What it has read it keeps only if it is told to, in a file that it makes under TMPDIR.
-                Backing::Cached => command.env("TMPDIR", &place.folder).args(["--filter=cache", "file", &file, "cache-on-read=true"]),
-                Backing::Memory | Backing::File => command.args(["memory", &MEMORY_BYTES.to_string(), "allocator=malloc"]),
+                // What it has read it keeps only if it is told to, in a file that it makes under
+                // TMPDIR.
+                Backing::Cached => command.env("TMPDIR", &place.folder).args([
+                    "--filter=cache",
+                    "file",
+                    &file,
+                    "cache-on-read=true",
+                ]),
+                Backing::Memory | Backing::File => {
+                    command.args(["memory", &MEMORY_BYTES.to_string(), "allocator=malloc"])
+                }
             };
             command
         }
@@ -250,17 +292,29 @@ fn command(bench: &Bench, place: &Place, program: Program, backing: Backing) -> 
 }
 
 /// Starts a server and waits until it takes connections.
-fn start(bench: &Bench, place: &Place, program: Program, backing: Backing) -> Result<Running, String> {
+fn start(
+    bench: &Bench,
+    place: &Place,
+    program: Program,
+    backing: Backing,
+) -> Result<Running, String> {
     let mut command = command(bench, place, program, backing);
     let name = command.get_program().to_string_lossy().into_owned();
-    let child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|error| format!("{name} cannot be started: {error}"))?;
+    let child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{name} cannot be started: {error}"))?;
     let mut running = Running { child, socket: place.socket() };
     if program == Program::Raidloom {
         let mut line = String::new();
         let output = running.child.stdout.take().expect("it was piped");
         BufReader::new(output).read_line(&mut line).map_err(|error| format!("{name}: {error}"))?;
-        return if line.trim() == "ready" { Ok(running) } else { Err(format!("{name} said {line:?} instead of \"ready\"")) };
+        return if line.trim() == "ready" {
+            Ok(running)
+        } else {
+            Err(format!("{name} said {line:?} instead of \"ready\""))
+        };
     }
     let start = Instant::now();
     while UnixStream::connect(place.socket()).is_err() {
@@ -276,18 +330,44 @@ fn start(bench: &Bench, place: &Place, program: Program, backing: Backing) -> Re
 }
 
 /// Runs one load on a server of its own. The processor time is the server's, while the load runs.
-fn measure(bench: &Bench, place: &Place, program: Program, backing: Backing, load: Load) -> Result<Done, String> {
+fn measure(
+    bench: &Bench,
+    place: &Place,
+    program: Program,
+    backing: Backing,
+    load: Load,
+) -> Result<Done, String> {
     let running = start(bench, place, program, backing)?;
     if backing == Backing::Memory {
-        child::succeed(fio(place).args(["--rw=write", "--bs=1M", "--iodepth=4", &format!("--size={MEMORY_BYTES}")]))?;
+        child::succeed(fio(place).args([
+            "--rw=write",
+            "--bs=1M",
+            "--iodepth=4",
+            &format!("--size={MEMORY_BYTES}"),
+        ]))?;
     }
     if backing == Backing::Cached {
-        child::succeed(fio(place).args(["--rw=read", "--bs=1M", "--iodepth=4", &format!("--size={MEMORY_BYTES}")]))?;
+        child::succeed(fio(place).args([
+            "--rw=read",
+            "--bs=1M",
+            "--iodepth=4",
+            &format!("--size={MEMORY_BYTES}"),
+        ]))?;
     }
     let mut fio = fio(place);
-    fio.args(["--rw=randread", "--norandommap", "--randseed=1", "--time_based", "--group_reporting"]);
+    fio.args([
+        "--rw=randread",
+        "--norandommap",
+        "--randseed=1",
+        "--time_based",
+        "--group_reporting",
+    ]);
     fio.arg(format!("--runtime={}", bench.effort.seconds));
-    fio.args([format!("--bs={}", load.request_bytes), format!("--iodepth={DEPTH}"), format!("--numjobs={}", load.connections)]);
+    fio.args([
+        format!("--bs={}", load.request_bytes),
+        format!("--iodepth={DEPTH}"),
+        format!("--numjobs={}", load.connections),
+    ]);
     let before = processor_seconds(running.child.id())?;
     let finished = child::succeed(&mut fio)?;
     let cpu_seconds = processor_seconds(running.child.id())? - before;
@@ -308,11 +388,13 @@ fn fio(place: &Place) -> Command {
 fn processor_seconds(process: u32) -> Result<f64, String> {
     let path = PathBuf::from(format!("/proc/{process}/stat"));
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let ticks = ticks(&text).ok_or_else(|| format!("{}: not as proc(5) describes it", path.display()))?;
+    let ticks =
+        ticks(&text).ok_or_else(|| format!("{}: not as proc(5) describes it", path.display()))?;
     Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// User and system time of a line of `/proc/PID/stat`: the 14th and 15th field; the second is a name in parentheses.
+/// User and system time of a line of `/proc/PID/stat`: the 14th and 15th field; the second is a
+/// name in parentheses.
 fn ticks(line: &str) -> Option<u64> {
     let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
     Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
@@ -333,10 +415,15 @@ mod tests {
 
     #[test]
     fn a_place_is_gone_afterwards() {
-        let place = Place { folder: std::env::temp_dir().join(format!("raidloom-nbd-{}", std::process::id())) };
+        let place = Place {
+            folder: std::env::temp_dir().join(format!("raidloom-nbd-{}", std::process::id())),
+        };
         fs::create_dir(&place.folder).expect("a folder");
         fs::write(place.file(), "x").expect("a file");
-        assert!(place.uri().starts_with("nbd+unix:///bench?socket=/") && place.uri().ends_with("nbd.sock"));
+        assert!(
+            place.uri().starts_with("nbd+unix:///bench?socket=/")
+                && place.uri().ends_with("nbd.sock")
+        );
         let folder = place.folder.clone();
         drop(place);
         assert!(!folder.exists());

@@ -1,4 +1,5 @@
-//! P and Q against ISA-L, and arrays with parity against what their arithmetic and their members allow.
+//! P and Q against ISA-L, and arrays with parity against what their arithmetic and their members
+//! allow.
 
 use std::process::Command;
 
@@ -26,9 +27,21 @@ pub(crate) fn kernels(bench: &Bench) -> Result<Section, String> {
     for chunk in [4 * KIB, 64 * KIB, 512 * KIB] {
         for (data, parity) in SHAPES {
             eprintln!("   {data}+{parity}, {} KiB", chunk / KIB);
-            let ours = ["generate".to_owned(), data.to_string(), format!("--bytes={chunk}"), format!("--seconds={seconds}")];
-            let theirs = ["time".to_owned(), data.to_string(), chunk.to_string(), "1".to_owned(), seconds.to_string()];
-            let (a, b) = bench.rounds(|| bench.probe(&ours), || counted(Command::new(&isal).args(&theirs)))?;
+            let ours = [
+                "generate".to_owned(),
+                data.to_string(),
+                format!("--bytes={chunk}"),
+                format!("--seconds={seconds}"),
+            ];
+            let theirs = [
+                "time".to_owned(),
+                data.to_string(),
+                chunk.to_string(),
+                "1".to_owned(),
+                seconds.to_string(),
+            ];
+            let (a, b) = bench
+                .rounds(|| bench.probe(&ours), || counted(Command::new(&isal).args(&theirs)))?;
             let gigabytes = |done: &Done| done.rate() * (data * chunk) as f64 / 1e9;
             rows.push(Row {
                 load: format!("P and Q, {data}+{parity} chunks of {} KiB", chunk / KIB),
@@ -40,8 +53,10 @@ pub(crate) fn kernels(bench: &Bench) -> Result<Section, String> {
         }
     }
     let how = format!(
-        "The kernel that this processor gets, in the slices in which arrays compute, beside `pq_gen` of Debian's ISA-L: one set of chunks over and over, \
-        {seconds} s a round, on one core. The largest sets do not fit the second-level cache; there both wait for memory."
+        "The kernel that this processor gets, in the slices in which arrays compute, beside \
+        `pq_gen` of Debian's ISA-L: one set of chunks over and over, \
+        {seconds} s a round, on one core. The largest sets do not fit the second-level cache; \
+        there both wait for memory."
     );
     Ok(Section { title: "Parity kernels", how, sides: ("raidloom", "ISA-L"), rows })
 }
@@ -63,12 +78,30 @@ pub(crate) fn arrays(bench: &Bench) -> Result<Section, String> {
             eprintln!("   {level}, whole stripes of {data}+{parity} chunks of {} KiB", chunk / KIB);
             let target = array(level, data + parity, chunk);
             let stripe = data * chunk;
-            let ours = [&target, "sequential-write", &format!("--bytes={stripe}"), "--depth=1", &seconds, "--fill"].map(str::to_owned);
-            let allowed = ["stripes", &data.to_string(), &parity.to_string(), &format!("--bytes={chunk}"), &seconds].map(str::to_owned);
+            let ours = [
+                &target,
+                "sequential-write",
+                &format!("--bytes={stripe}"),
+                "--depth=1",
+                &seconds,
+                "--fill",
+            ]
+            .map(str::to_owned);
+            let allowed = [
+                "stripes",
+                &data.to_string(),
+                &parity.to_string(),
+                &format!("--bytes={chunk}"),
+                &seconds,
+            ]
+            .map(str::to_owned);
             let (a, b) = bench.rounds(|| bench.probe(&ours), || bench.probe(&allowed))?;
             let gigabytes = |done: &Done| done.rate() * stripe as f64 / 1e9;
             rows.push(Row {
-                load: format!("{level}, whole stripes of {data}+{parity} chunks of {} KiB", chunk / KIB),
+                load: format!(
+                    "{level}, whole stripes of {data}+{parity} chunks of {} KiB",
+                    chunk / KIB
+                ),
                 measure: "GB/s of data",
                 ours: a.iter().map(gigabytes).collect(),
                 other: Some(b.iter().map(gigabytes).collect()),
@@ -79,15 +112,22 @@ pub(crate) fn arrays(bench: &Bench) -> Result<Section, String> {
     for (level, members, reads, writes) in [("raid5", 5, 2.0, 2.0), ("raid6", 6, 3.0, 3.0)] {
         eprintln!("   {level}, random writes");
         let load = |target: &str, pattern: &str| {
-            [target, pattern, "--bytes=4096", &format!("--depth={DEPTH}"), &seconds, "--fill"].map(str::to_owned)
+            [target, pattern, "--bytes=4096", &format!("--depth={DEPTH}"), &seconds, "--fill"]
+                .map(str::to_owned)
         };
         let (ours, member) = (array(level, members, 64 * KIB), format!("ram:{}MiB", members * 64));
         // A member's own rates, and from them how many writes of the array they would allow.
         let allowed = || {
-            let (read, write) = (bench.probe(&load(&member, "random-read"))?, bench.probe(&load(&member, "random-write"))?);
+            let (read, write) = (
+                bench.probe(&load(&member, "random-read"))?,
+                bench.probe(&load(&member, "random-write"))?,
+            );
             Ok(1.0 / (reads / read.rate() + writes / write.rate()))
         };
-        let (a, b) = bench.rounds(|| bench.probe(&load(&ours, "random-write")).map(|done| done.rate()), allowed)?;
+        let (a, b) = bench.rounds(
+            || bench.probe(&load(&ours, "random-write")).map(|done| done.rate()),
+            allowed,
+        )?;
         rows.push(Row {
             load: format!("{level} over {members} members, random write 4 KiB, depth {DEPTH}"),
             measure: "io/s",
@@ -97,9 +137,12 @@ pub(crate) fn arrays(bench: &Bench) -> Result<Section, String> {
         });
     }
     let how = format!(
-        "Over `ram:` members of 64 MiB, written before, on one core, {} s a round. Whole stripes are held against the same kernel followed by plain copies of \
-        data and parity to as much memory. A random write of 4 KiB costs two reads and two writes of members at RAID 5, three and three at RAID 6 (md's \
-        count as well): it is held against as many requests to one `ram:` as large as the array at the rates that such a device gives alone.",
+        "Over `ram:` members of 64 MiB, written before, on one core, {} s a round. Whole stripes \
+        are held against the same kernel followed by plain copies of \
+        data and parity to as much memory. A random write of 4 KiB costs two reads and two writes \
+        of members at RAID 5, three and three at RAID 6 (md's \
+        count as well): it is held against as many requests to one `ram:` as large as the array at \
+        the rates that such a device gives alone.",
         bench.effort.seconds
     );
     Ok(Section { title: "Arrays with parity", how, sides: ("raidloom", "allowed"), rows })

@@ -20,13 +20,26 @@ impl Bench {
     ///
     /// # Errors
     /// When the probe fails.
-    pub(crate) fn probe_file(&self, work: &Work, path: &Path, direct: bool, limit: Limit) -> Result<Done, String> {
-        let target = format!("file:\"{}\"?direct={}", path.display(), if direct { "yes" } else { "no" });
+    pub(crate) fn probe_file(
+        &self,
+        work: &Work,
+        path: &Path,
+        direct: bool,
+        limit: Limit,
+    ) -> Result<Done, String> {
+        let target =
+            format!("file:\"{}\"?direct={}", path.display(), if direct { "yes" } else { "no" });
         let limit = match limit {
             Limit::Seconds(seconds) => format!("--seconds={seconds}"),
             Limit::OneRequest => "--requests=1".to_owned(),
         };
-        self.probe(&[target, work.pattern.to_owned(), format!("--bytes={}", work.request_bytes), format!("--depth={}", work.depth), limit])
+        self.probe(&[
+            target,
+            work.pattern.to_owned(),
+            format!("--bytes={}", work.request_bytes),
+            format!("--depth={}", work.depth),
+            limit,
+        ])
     }
 }
 
@@ -36,10 +49,14 @@ impl Bench {
 /// When it fails or prints something else.
 pub(crate) fn counted(command: &mut Command) -> Result<Done, String> {
     let finished = child::succeed(command)?;
-    let wrong = || format!("{} printed {}", command.get_program().to_string_lossy(), finished.output.trim());
+    let wrong = || {
+        format!("{} printed {}", command.get_program().to_string_lossy(), finished.output.trim())
+    };
     let json: serde_json::Value = serde_json::from_str(&finished.output).map_err(|_| wrong())?;
     match (json["operations"].as_f64(), json["seconds"].as_f64()) {
-        (Some(operations), Some(seconds)) => Ok(Done { operations, seconds, cpu_seconds: finished.cpu_seconds }),
+        (Some(operations), Some(seconds)) => {
+            Ok(Done { operations, seconds, cpu_seconds: finished.cpu_seconds })
+        }
         _ => Err(wrong()),
     }
 }
@@ -64,8 +81,13 @@ const EMPTY_LAYERS: u32 = 8;
 pub(crate) fn layers(bench: &Bench) -> Result<Section, String> {
     let seconds = format!("--seconds={}", bench.effort.seconds);
     let load = |target: &str, depth: u32, more: &[String]| {
-        let mut arguments =
-            vec![target.to_owned(), "random-read".to_owned(), "--bytes=4096".to_owned(), format!("--depth={depth}"), seconds.clone()];
+        let mut arguments = vec![
+            target.to_owned(),
+            "random-read".to_owned(),
+            "--bytes=4096".to_owned(),
+            format!("--depth={depth}"),
+            seconds.clone(),
+        ];
         arguments.extend_from_slice(more);
         arguments
     };
@@ -75,7 +97,12 @@ pub(crate) fn layers(bench: &Bench) -> Result<Section, String> {
         eprintln!("   raid0 over ram, depth {depth}");
         let ours = load("raid0(chunk=64KiB, ram:128MiB, ram:128MiB)", depth, &fill);
         let other = load("ram:256MiB", depth, &fill);
-        rows.push(ratio_row(bench, &format!("random read 4 KiB, depth {depth}: raid0 over two `ram:` / one `ram:`"), &ours, &other)?);
+        rows.push(ratio_row(
+            bench,
+            &format!("random read 4 KiB, depth {depth}: raid0 over two `ram:` / one `ram:`"),
+            &ours,
+            &other,
+        )?);
     }
     for depth in [1, 32] {
         eprintln!("   empty layers, depth {depth}");
@@ -85,7 +112,8 @@ pub(crate) fn layers(bench: &Bench) -> Result<Section, String> {
             let order = if round % 2 == 0 { [0, EMPTY_LAYERS] } else { [EMPTY_LAYERS, 0] };
             let mut nanoseconds = [0.0; 2];
             for count in order {
-                let done = bench.probe(&load("null:1GiB", depth, &[format!("--layers={count}")]))?;
+                let done =
+                    bench.probe(&load("null:1GiB", depth, &[format!("--layers={count}")]))?;
                 nanoseconds[usize::from(count > 0)] = done.seconds * 1e9 / done.operations;
             }
             costs.push((nanoseconds[1] - nanoseconds[0]) / f64::from(EMPTY_LAYERS));
@@ -99,8 +127,10 @@ pub(crate) fn layers(bench: &Bench) -> Result<Section, String> {
         });
     }
     let how = format!(
-        "4 KiB random reads for {} s a round, on one core, over 256 MiB of filled memory. An empty layer hands every request and every completion on; its \
-        cost is the time of a request through {EMPTY_LAYERS} of them less that through none, divided by {EMPTY_LAYERS}.",
+        "4 KiB random reads for {} s a round, on one core, over 256 MiB of filled memory. An empty \
+        layer hands every request and every completion on; its \
+        cost is the time of a request through {EMPTY_LAYERS} of them less that through none, \
+        divided by {EMPTY_LAYERS}.",
         bench.effort.seconds
     );
     Ok(Section { title: "Layers", how, sides: ("raidloom", "one `ram:`"), rows })
@@ -132,11 +162,19 @@ pub(crate) fn virtual_clock(bench: &Bench) -> Result<Section, String> {
             let done = bench.probe(&arguments)?;
             rates.push(done.rate() / 1e6);
         }
-        rows.push(Row { load: (*name).to_owned(), measure: "million requests/s", ours: rates, other: None, aim: Aim::AtLeast(2.0) });
+        rows.push(Row {
+            load: (*name).to_owned(),
+            measure: "million requests/s",
+            ours: rates,
+            other: None,
+            aim: Aim::AtLeast(2.0),
+        });
     }
     let how = format!(
-        "`raid0` with 64 KiB chunks over two modelled disks `maxtor-6y200p0`, {} requests a round, one outstanding, on one core: requests given to the array \
-        for each second of real time. What the array makes of them (a request over a chunk's end becomes two) is not counted.",
+        "`raid0` with 64 KiB chunks over two modelled disks `maxtor-6y200p0`, {} requests a round, \
+        one outstanding, on one core: requests given to the array \
+        for each second of real time. What the array makes of them (a request over a chunk's end \
+        becomes two) is not counted.",
         bench.effort.requests
     );
     Ok(Section { title: "Virtual clock", how, sides: ("raidloom", ""), rows })

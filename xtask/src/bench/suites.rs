@@ -24,8 +24,22 @@ impl Place<'_> {
     /// `raidloom bench crystal` in the folder, direct rows only, one run after the warm-up.
     fn crystal(&self, more: &[&str]) -> Result<Value, String> {
         let mut command = self.bench.program("raidloom");
-        command.args(["--json", "bench", "crystal"]).arg(&self.folder).args(["--profile", "8", "--access", "direct"]);
-        command.args(["--runs", "1", "--interval", "0s", "--size", &format!("{FILE_MIB}MiB"), "--time", &format!("{}s", self.seconds)]);
+        command.args(["--json", "bench", "crystal"]).arg(&self.folder).args([
+            "--profile",
+            "8",
+            "--access",
+            "direct",
+        ]);
+        command.args([
+            "--runs",
+            "1",
+            "--interval",
+            "0s",
+            "--size",
+            &format!("{FILE_MIB}MiB"),
+            "--time",
+            &format!("{}s", self.seconds),
+        ]);
         let finished = child::succeed(command.args(more))?;
         serde_json::from_str(&finished.output).map_err(|error| format!("raidloom's JSON: {error}"))
     }
@@ -36,7 +50,8 @@ impl Place<'_> {
 
     /// The job twice, of which the second counts: the row has a warm-up as well.
     fn theirs(job: &Job) -> Result<f64, String> {
-        let once = || child::succeed(Command::new("fio").arg("--output-format=json").args(&job.arguments));
+        let once =
+            || child::succeed(Command::new("fio").arg("--output-format=json").args(&job.arguments));
         once()?;
         fio_rate(&once()?.output)
     }
@@ -46,7 +61,8 @@ impl Place<'_> {
         let jobs = document.as_array().ok_or("--show-fio printed no list")?;
         jobs.iter()
             .map(|job| {
-                let arguments = serde_json::from_value(job["arguments"].clone()).map_err(|error| format!("--show-fio: {error}"))?;
+                let arguments = serde_json::from_value(job["arguments"].clone())
+                    .map_err(|error| format!("--show-fio: {error}"))?;
                 Ok(Job { name: job["name"].as_str().unwrap_or_default().to_owned(), arguments })
             })
             .collect()
@@ -61,7 +77,10 @@ struct Job {
 /// What a row says; a write's rate counts the flush, as fio's does with `end_fsync`.
 fn rate(document: &Value, name: &str) -> Result<f64, String> {
     let rows = document["rows"].as_array().ok_or("raidloom's JSON has no rows")?;
-    let row = rows.iter().find(|row| row["phase"] == name).ok_or_else(|| format!("{name}: no such row"))?;
+    let row = rows
+        .iter()
+        .find(|row| row["phase"] == name)
+        .ok_or_else(|| format!("{name}: no such row"))?;
     let metrics = &row["metrics"];
     let durable = metrics["durable_throughput_bytes_per_second"].as_f64();
     let rate = durable.or_else(|| metrics["throughput_bytes_per_second"].as_f64());
@@ -75,21 +94,33 @@ fn fio_rate(text: &str) -> Result<f64, String> {
     if job["error"].as_i64() != Some(0) {
         return Err(format!("fio reports error {}", job["error"]));
     }
-    let sum = |field: &str| ["read", "write"].iter().filter_map(|way| job[*way][field].as_f64()).sum::<f64>();
+    let sum = |field: &str| {
+        ["read", "write"].iter().filter_map(|way| job[*way][field].as_f64()).sum::<f64>()
+    };
     let (bytes, milliseconds) = (sum("io_bytes"), sum("runtime"));
-    if bytes > 0.0 && milliseconds > 0.0 { Ok(bytes / milliseconds / 1e3) } else { Err("fio's job moved nothing".to_owned()) }
+    if bytes > 0.0 && milliseconds > 0.0 {
+        Ok(bytes / milliseconds / 1e3)
+    } else {
+        Err("fio's job moved nothing".to_owned())
+    }
 }
 
-/// Measures all rows of profile 8: in every round each row on both sides, one right after the other.
+/// Measures all rows of profile 8: in every round each row on both sides, one right after the
+/// other.
 ///
 /// # Errors
 /// When raidloom or fio fails.
 pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
-    let place = Place { bench, folder: bench.target.join("bench").join("suites"), seconds: bench.effort.seconds };
+    let place = Place {
+        bench,
+        folder: bench.target.join("bench").join("suites"),
+        seconds: bench.effort.seconds,
+    };
     let said = |path: &Path| format!("{}", path.display());
     // An earlier run that was broken off may have left it.
     let _ = fs::remove_dir_all(&place.folder);
-    fs::create_dir_all(&place.folder).map_err(|error| format!("{}: {error}", said(&place.folder)))?;
+    fs::create_dir_all(&place.folder)
+        .map_err(|error| format!("{}: {error}", said(&place.folder)))?;
     let result = rounds(&place);
     let _ = fs::remove_dir_all(&place.folder);
     result
@@ -97,17 +128,29 @@ pub(crate) fn compare(bench: &Bench) -> Result<Section, String> {
 
 fn rounds(place: &Place<'_>) -> Result<Section, String> {
     let mut jobs = place.jobs()?;
-    let fill = jobs.iter().position(|job| job.name == "fill").ok_or("--show-fio printed no job that fills the file")?;
-    child::succeed(Command::new("fio").arg("--output-format=json").args(&jobs.remove(fill).arguments))?;
+    let fill = jobs
+        .iter()
+        .position(|job| job.name == "fill")
+        .ok_or("--show-fio printed no job that fills the file")?;
+    child::succeed(
+        Command::new("fio").arg("--output-format=json").args(&jobs.remove(fill).arguments),
+    )?;
     let rounds = place.bench.effort.rounds.max(ROUNDS_MIN);
     let mut rows: Vec<Row> = jobs
         .iter()
-        .map(|job| Row { load: job.name.clone(), measure: "MB/s", ours: Vec::new(), other: Some(Vec::new()), aim: Aim::Within(0.05) })
+        .map(|job| Row {
+            load: job.name.clone(),
+            measure: "MB/s",
+            ours: Vec::new(),
+            other: Some(Vec::new()),
+            aim: Aim::Within(0.05),
+        })
         .collect();
     for round in 0..rounds as usize {
         eprintln!("   round {} of {rounds}", round + 1);
         for (place_in_round, (job, row)) in jobs.iter().zip(&mut rows).enumerate() {
-            // Whatever else the machine does comes to both of a pair, and neither is always the first.
+            // Whatever else the machine does comes to both of a pair, and neither is always the
+            // first.
             let (ours, theirs) = if (round + place_in_round) % 2 == 0 {
                 let ours = place.ours(job)?;
                 (ours, Place::theirs(job)?)
@@ -120,13 +163,20 @@ fn rounds(place: &Place<'_>) -> Result<Section, String> {
         }
     }
     let how = format!(
-        "`raidloom bench crystal --profile 8 --access direct` on a file of {FILE_MIB} MiB on the disk, and the jobs that `--show-fio` prints for its \
-        rows, {} s each after a warm-up as long; in each of {rounds} rounds every row on one side right after the other. Both go past the page \
+        "`raidloom bench crystal --profile 8 --access direct` on a file of {FILE_MIB} MiB on the \
+        disk, and the jobs that `--show-fio` prints for its \
+        rows, {} s each after a warm-up as long; in each of {rounds} rounds every row on one side \
+        right after the other. Both go past the page \
         cache; rates of writes count the flush. raidloom checks every byte it reads \
         and makes new data for every write, which fio does not.",
         place.seconds
     );
-    Ok(Section { title: "Crystal's rows against fio's jobs", how, sides: ("raidloom", "fio"), rows })
+    Ok(Section {
+        title: "Crystal's rows against fio's jobs",
+        how,
+        sides: ("raidloom", "fio"),
+        rows,
+    })
 }
 
 #[cfg(test)]

@@ -19,7 +19,11 @@ impl Spread {
         let mut sorted = rounds.to_vec();
         sorted.sort_by(f64::total_cmp);
         let middle = sorted.len() / 2;
-        let median = if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
+        let median = if sorted.len() % 2 == 1 {
+            sorted[middle]
+        } else {
+            (sorted[middle - 1] + sorted[middle]) / 2.0
+        };
         Spread { median, low: sorted[0], high: sorted[sorted.len() - 1] }
     }
 }
@@ -54,19 +58,24 @@ const HELD_BACK: &[(&str, &str, &str)] = &[
     (
         "random write 4 KiB",
         "million requests/s",
-        "every write is modelled twice, into the drive's cache and out of it again, and choosing what leaves it next takes about a third of the time",
+        "every write is modelled twice, into the drive's cache and out of it again, and choosing \
+        what leaves it next takes about a third of the time",
     ),
     (
         "random read 4 KiB, depth 32: raid0",
         "io/s",
-        "over `null:` the array takes about 20 ns a request, over memory about 100: a profile shows the copying itself taking longer (about 70 % of the time with the array and without), as if the cache misses of two copies overlapped less when more code stands between them",
+        "over `null:` the array takes about 20 ns a request, over memory about 100: a profile \
+        shows the copying itself taking longer (about 70 % of the time with the array and \
+        without), as if the cache misses of two copies overlapped less when more code stands \
+        between them",
     ),
     ("random read 4 KiB, depth 1: all hits in memory", "io/s", HIT),
     ("random read 4 KiB, depth 32: all hits in memory", "io/s", HIT),
     (
         "nbdkit, memory: random read 4 KiB, one connection",
         "io/s",
-        "fio is busy all of the time, with 4 to 5 µs of its own for each request, while the server is idle a third of it",
+        "fio is busy all of the time, with 4 to 5 µs of its own for each request, while the server \
+        is idle a third of it",
     ),
     ("SEQ1M", "MB/s", VIRTUAL_DISK),
     ("RND4K", "MB/s", VIRTUAL_DISK),
@@ -76,22 +85,30 @@ const HELD_BACK: &[(&str, &str, &str)] = &[
 ];
 
 /// Of requests of 128 KiB over a Unix socket.
-const SOCKET_COPY: &str = "copying is nearly all there is to do, and nbdkit copies as often: a profile shows 36 to 60 % of the server's time in the kernel's copy into the socket; \
-    with one connection, when server and client run on different processors, a request takes the server a third more time than with four";
+const SOCKET_COPY: &str = "copying is nearly all there is to do, and nbdkit copies as often: a \
+    profile shows 36 to 60 % of the server's time in the kernel's copy into the socket; \
+    with one connection, when server and client run on different processors, a request takes the \
+    server a third more time than with four";
 
 /// Of crystal's rows.
-const VIRTUAL_DISK: &str = "rounds of one side alone differ by more than the 5 % that are asked about; a profile of RND4K Q1T1 read has 80 % of the time in the \
-    kernel's handing over to the virtual disk and the task switch after it, and 5 % in raidloom's own code (fio: 6 %, and 4 % in asking for the time), checking \
+const VIRTUAL_DISK: &str = "rounds of one side alone differ by more than the 5 % that are asked \
+    about; a profile of RND4K Q1T1 read has 80 % of the time in the \
+    kernel's handing over to the virtual disk and the task switch after it, and 5 % in raidloom's \
+    own code (fio: 6 %, and 4 % in asking for the time), checking \
     what was read 1 %";
 
 /// Of hits in memory.
-const HIT: &str = "over 4 MiB, which the processor's own caches hold, a hit costs about 105 ns beside the bare memory's 220: a profile shows two locks, the index, \
-    the policy and the hold on the block, none above 5 % of the time; over 64 MiB the copying takes longer besides, as with raid0";
+const HIT: &str = "over 4 MiB, which the processor's own caches hold, a hit costs about 105 ns \
+    beside the bare memory's 220: a profile shows two locks, the index, \
+    the policy and the hold on the block, none above 5 % of the time; over 64 MiB the copying \
+    takes longer besides, as with raid0";
 
 impl Row {
     fn judged(&self) -> Spread {
         match &self.other {
-            Some(other) => Spread::of(&self.ours.iter().zip(other).map(|(ours, other)| ours / other).collect::<Vec<_>>()),
+            Some(other) => Spread::of(
+                &self.ours.iter().zip(other).map(|(ours, other)| ours / other).collect::<Vec<_>>(),
+            ),
             None => Spread::of(&self.ours),
         }
     }
@@ -132,10 +149,14 @@ impl Row {
     }
 
     fn held_back(&self) -> &'static str {
-        let known = HELD_BACK.iter().find(|(load, measure, _)| self.load.starts_with(load) && self.measure == *measure);
+        let known = HELD_BACK
+            .iter()
+            .find(|(load, measure, _)| self.load.starts_with(load) && self.measure == *measure);
         match known {
             Some((_, _, why)) => why,
-            None if self.reached() => "the rounds lie on both sides of the aim; measure again while nothing else runs",
+            None if self.reached() => {
+                "the rounds lie on both sides of the aim; measure again while nothing else runs"
+            }
             None => "not looked into yet",
         }
     }
@@ -158,14 +179,20 @@ impl Section {
         let (ours, other) = self.sides;
         let mut text = format!("## {}\n\n{}\n\n", self.title, self.how);
         text += &if compared {
-            format!("| load | measure | {ours} | {other} | ratio | aim | |\n|---|---|---|---|---|---|---|\n")
+            format!(
+                "| load | measure | {ours} | {other} | ratio | aim | \
+                |\n|---|---|---|---|---|---|---|\n"
+            )
         } else {
             format!("| load | measure | {ours} | aim | |\n|---|---|---|---|---|\n")
         };
         for row in &self.rows {
-            let mut cells = vec![row.load.clone(), row.measure.to_owned(), spread(Spread::of(&row.ours))];
+            let mut cells =
+                vec![row.load.clone(), row.measure.to_owned(), spread(Spread::of(&row.ours))];
             if compared {
-                cells.push(row.other.as_ref().map_or("-".to_owned(), |other| spread(Spread::of(other))));
+                cells.push(
+                    row.other.as_ref().map_or("-".to_owned(), |other| spread(Spread::of(other))),
+                );
                 cells.push(if row.other.is_some() { spread(row.judged()) } else { "-".to_owned() });
             }
             cells.extend([row.aim_text(), row.verdict().to_owned()]);
@@ -201,7 +228,8 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 fn group(text: &str) -> String {
-    let (whole, rest) = text.split_once('.').map_or((text, None), |(whole, rest)| (whole, Some(rest)));
+    let (whole, rest) =
+        text.split_once('.').map_or((text, None), |(whole, rest)| (whole, Some(rest)));
     let mut grouped = String::new();
     for (index, digit) in whole.chars().enumerate() {
         if index > 0 && (whole.len() - index).is_multiple_of(3) && whole.len() > 4 && digit != '-' {
@@ -221,7 +249,13 @@ mod tests {
     use super::*;
 
     fn row(ours: &[f64], other: Option<&[f64]>, aim: Aim) -> Row {
-        Row { load: "load".to_owned(), measure: "io/s", ours: ours.to_vec(), other: other.map(<[f64]>::to_vec), aim }
+        Row {
+            load: "load".to_owned(),
+            measure: "io/s",
+            ours: ours.to_vec(),
+            other: other.map(<[f64]>::to_vec),
+            aim,
+        }
     }
 
     #[test]
@@ -242,10 +276,19 @@ mod tests {
         assert!(!row(&[0.999_999], Some(&[1.0]), Aim::AtLeast(1.0)).met());
         assert!(!row(&[25.000_01], None, Aim::AtMost(25.0)).met());
         assert!(row(&[25.0], None, Aim::AtMost(25.0)).met());
-        assert!(row(&[0.96, 1.2, 0.97], None, Aim::Within(0.05)).met() && !row(&[1.06], None, Aim::Within(0.05)).met());
-        assert_eq!(row(&[0.9, 0.94, 1.0], None, Aim::Within(0.05)).verdict(), "missed, not in every round");
+        assert!(
+            row(&[0.96, 1.2, 0.97], None, Aim::Within(0.05)).met()
+                && !row(&[1.06], None, Aim::Within(0.05)).met()
+        );
+        assert_eq!(
+            row(&[0.9, 0.94, 1.0], None, Aim::Within(0.05)).verdict(),
+            "missed, not in every round"
+        );
         assert_eq!(row(&[0.9], None, Aim::Within(0.05)).aim_text(), "1, within 5 %");
-        assert_eq!(row(&[0.9, 0.95, 1.2], None, Aim::AtLeast(1.0)).verdict(), "missed, not in every round");
+        assert_eq!(
+            row(&[0.9, 0.95, 1.2], None, Aim::AtLeast(1.0)).verdict(),
+            "missed, not in every round"
+        );
         assert_eq!(row(&[0.9, 0.95, 0.99], None, Aim::AtLeast(1.0)).verdict(), "missed");
     }
 
@@ -259,7 +302,10 @@ mod tests {
         };
         let text = section.markdown();
         assert!(
-            text.contains("| load | io/s | 1.00 (1.00 – 1.00) | 2.00 (2.00 – 2.00) | 0.500 (0.500 – 0.500) | at least 1.00 | missed |"),
+            text.contains(
+                "| load | io/s | 1.00 (1.00 – 1.00) | 2.00 (2.00 – 2.00) | 0.500 (0.500 \
+                – 0.500) | at least 1.00 | missed |"
+            ),
             "{text}"
         );
         assert!(text.contains("* load, io/s: not looked into yet."), "{text}");

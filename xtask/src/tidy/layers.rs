@@ -5,7 +5,8 @@
 //!          lab -> {bench, export, results}   bench -> {block, results}   report -> {escape, results}
 //! ```
 //!
-//! A crate may see those that its row names and nothing else: `array` never sees `device`, `bench` never sees `stack`.
+//! A crate may see those that its row names and nothing else: `array` never sees `device`, `bench`
+//! never sees `stack`.
 
 use super::{Finding, Tree};
 
@@ -27,12 +28,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("mdtools", &["array", "block", "escape", "host", "reactor", "stack"]),
     ("lab", &["array", "bench", "block", "export", "host", "reactor", "results", "stack"]),
     ("report", &["escape", "results"]),
-    ("serve", &["array", "block", "cache", "escape", "export", "host", "mdtools", "reactor", "stack"]),
+    (
+        "serve",
+        &["array", "block", "cache", "escape", "export", "host", "mdtools", "reactor", "stack"],
+    ),
     (
         "cli",
         &[
-            "array", "bench", "block", "cache", "device", "escape", "export", "host", "lab", "mdtools", "reactor", "report", "results",
-            "serve", "stack",
+            "array", "bench", "block", "cache", "device", "escape", "export", "host", "lab",
+            "mdtools", "reactor", "report", "results", "serve", "stack",
         ],
     ),
     ("testkit", &["block", "reactor"]),
@@ -46,7 +50,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const FOR_TESTS: &[&str] = &["testkit"];
 
 /// An executor belongs to `export` alone.
-const ASYNC_RUNTIMES: &[&str] = &["tokio", "async-std", "smol", "monoio", "glommio", "compio", "futures"];
+const ASYNC_RUNTIMES: &[&str] =
+    &["tokio", "async-std", "smol", "monoio", "glommio", "compio", "futures"];
 
 /// Dependencies that a crate's row does not name.
 pub(crate) fn dependencies(tree: &Tree) -> Vec<Finding> {
@@ -58,23 +63,35 @@ fn check(path: &str, text: &str) -> Vec<Finding> {
     let folder = path.trim_end_matches("/Cargo.toml");
     let name = folder.rsplit('/').next().unwrap_or(folder);
     let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
-        let message = format!("crate {name} has no row in the table of who may see whom; add it there and to docs/architecture.md");
+        let message = format!(
+            "crate {name} has no row in the table of who may see whom; add it there and to \
+            docs/architecture.md"
+        );
         return vec![Finding::error(RULE, path, 0, message)];
     };
     let manifest: toml::Table = match text.parse() {
         Ok(manifest) => manifest,
-        Err(error) => return vec![Finding::error(RULE, path, 0, format!("not TOML: {}", error.message()))],
+        Err(error) => {
+            return vec![Finding::error(RULE, path, 0, format!("not TOML: {}", error.message()))];
+        }
     };
     let mut findings = Vec::new();
-    for (section, tests) in [("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)] {
+    for (section, tests) in
+        [("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)]
+    {
         let Some(entries) = manifest.get(section).and_then(toml::Value::as_table) else { continue };
         for (key, entry) in entries {
             // `name = { package = "other" }` is a dependency on `other`.
             let dependency = entry.get("package").and_then(toml::Value::as_str).unwrap_or(key);
-            let line = 1 + text.lines().take_while(|line| !line.trim_start().starts_with(key.as_str())).count();
-            let ours = ALLOWED.iter().any(|(known, _)| *known == dependency) || dependency == "raidloom";
+            let line = 1 + text
+                .lines()
+                .take_while(|line| !line.trim_start().starts_with(key.as_str()))
+                .count();
+            let ours =
+                ALLOWED.iter().any(|(known, _)| *known == dependency) || dependency == "raidloom";
             // A crate depends on itself to turn on what only its tests may have.
-            let permitted = allowed.contains(&dependency) || (tests && (FOR_TESTS.contains(&dependency) || dependency == name));
+            let permitted = allowed.contains(&dependency)
+                || (tests && (FOR_TESTS.contains(&dependency) || dependency == name));
             if ours && !permitted {
                 let mut message = format!("{name} may not depend on {dependency}");
                 if !allowed.is_empty() {
@@ -83,7 +100,12 @@ fn check(path: &str, text: &str) -> Vec<Finding> {
                 findings.push(Finding::error(RULE, path, line, message));
             }
             if ASYNC_RUNTIMES.contains(&dependency) && name != "export" {
-                findings.push(Finding::error(RULE, path, line, format!("no async runtime below export: {dependency}")));
+                findings.push(Finding::error(
+                    RULE,
+                    path,
+                    line,
+                    format!("no async runtime below export: {dependency}"),
+                ));
             }
         }
     }
@@ -98,16 +120,29 @@ pub(crate) fn documented(tree: &Tree) -> Vec<Finding> {
     let exists = |name: &str| tree.paths.contains(&format!("crates/{name}"));
     let mut findings = Vec::new();
     for (name, allowed) in ALLOWED.iter().filter(|(name, _)| exists(name)) {
-        let row = page.lines().zip(1..).find(|(line, _)| line.starts_with(&format!("| `{name}` |")));
+        let row =
+            page.lines().zip(1..).find(|(line, _)| line.starts_with(&format!("| `{name}` |")));
         let Some((row, line)) = row else {
             findings.push(Finding::error(RULE, PAGE, 0, format!("crate {name} has no row")));
             continue;
         };
         // The last column names crates between backquotes.
-        let shown: Vec<&str> = row.trim_end_matches('|').rsplit('|').next().unwrap_or_default().split('`').skip(1).step_by(2).collect();
+        let shown: Vec<&str> = row
+            .trim_end_matches('|')
+            .rsplit('|')
+            .next()
+            .unwrap_or_default()
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .collect();
         let expected: Vec<&str> = allowed.iter().copied().filter(|name| exists(name)).collect();
         if shown != expected {
-            let message = format!("{name} may depend on [{}], but the page says [{}]", expected.join(" "), shown.join(" "));
+            let message = format!(
+                "{name} may depend on [{}], but the page says [{}]",
+                expected.join(" "),
+                shown.join(" ")
+            );
             findings.push(Finding::error(RULE, PAGE, line, message));
         }
     }
@@ -124,9 +159,16 @@ mod tests {
 
     #[test]
     fn an_array_that_sees_a_device_is_found() {
-        let found = messages("crates/array/Cargo.toml", "[dependencies]\nblock.workspace = true\ndevice.workspace = true\n");
+        let found = messages(
+            "crates/array/Cargo.toml",
+            "[dependencies]\nblock.workspace = true\ndevice.workspace = true\n",
+        );
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].starts_with("crates/array/Cargo.toml:3: error: array may not depend on device"), "{found:?}");
+        assert!(
+            found[0]
+                .starts_with("crates/array/Cargo.toml:3: error: array may not depend on device"),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -140,22 +182,41 @@ mod tests {
             ("lab", "cli"),
             ("cli", "testkit"),
         ] {
-            let found = messages(&format!("crates/{name}/Cargo.toml"), &format!("[dependencies]\n{dependency} = {{ path = \"..\" }}\n"));
+            let found = messages(
+                &format!("crates/{name}/Cargo.toml"),
+                &format!("[dependencies]\n{dependency} = {{ path = \"..\" }}\n"),
+            );
             assert_eq!(found.len(), 1, "{name} -> {dependency}: {found:?}");
         }
     }
 
     #[test]
     fn another_name_hides_nothing() {
-        let found = messages("crates/bench/Cargo.toml", "[dependencies]\nheap = { path = \"../stack\", package = \"stack\" }\n");
+        let found = messages(
+            "crates/bench/Cargo.toml",
+            "[dependencies]\nheap = { path = \"../stack\", package = \"stack\" }\n",
+        );
         assert_eq!(found.len(), 1, "{found:?}");
     }
 
     #[test]
     fn tests_may_use_the_testkit_and_no_more() {
-        assert!(messages("crates/array/Cargo.toml", "[dev-dependencies]\ntestkit.workspace = true\n").is_empty());
-        assert!(messages("crates/array/Cargo.toml", "[dev-dependencies]\narray = { path = \".\", features = [\"x\"] }\n").is_empty());
-        assert_eq!(messages("crates/array/Cargo.toml", "[dev-dependencies]\ndevice.workspace = true\n").len(), 1);
+        assert!(
+            messages("crates/array/Cargo.toml", "[dev-dependencies]\ntestkit.workspace = true\n")
+                .is_empty()
+        );
+        assert!(
+            messages(
+                "crates/array/Cargo.toml",
+                "[dev-dependencies]\narray = { path = \".\", features = [\"x\"] }\n"
+            )
+            .is_empty()
+        );
+        assert_eq!(
+            messages("crates/array/Cargo.toml", "[dev-dependencies]\ndevice.workspace = true\n")
+                .len(),
+            1
+        );
     }
 
     #[test]
@@ -168,12 +229,19 @@ mod tests {
     #[test]
     fn a_page_that_says_something_else_is_found() {
         let found = |page: &str| {
-            let files = [("crates/results/src/lib.rs", ""), ("crates/report/src/lib.rs", ""), (PAGE, page)];
+            let files =
+                [("crates/results/src/lib.rs", ""), ("crates/report/src/lib.rs", ""), (PAGE, page)];
             documented(&Tree::of(&files)).iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert!(found("| `results` | types | |\n| `report` | pages | `results` |\n").is_empty());
-        let wrong = found("| `results` | types | |\n| `report` | `lab` pages | `bench` `results` |\n");
-        assert!(wrong.len() == 1 && wrong[0].starts_with("docs/architecture.md:2: error: report may depend on [results]"), "{wrong:?}");
+        let wrong =
+            found("| `results` | types | |\n| `report` | `lab` pages | `bench` `results` |\n");
+        assert!(
+            wrong.len() == 1
+                && wrong[0]
+                    .starts_with("docs/architecture.md:2: error: report may depend on [results]"),
+            "{wrong:?}"
+        );
         assert_eq!(found("| `results` | types | |\n").len(), 1);
     }
 }

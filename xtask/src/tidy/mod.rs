@@ -4,7 +4,8 @@
 //!   git's list of files  ->  Tree  ->  rules, each a pure function  ->  findings
 //! ```
 //!
-//! Errors fail the build; warnings are printed and counted. Each rule has a test in which something planted must be found.
+//! Errors fail the build; warnings are printed and counted. Each rule has a test in which something
+//! planted must be found.
 
 mod layers;
 mod scrub;
@@ -79,19 +80,29 @@ impl Tree {
         Tree { files, paths }
     }
 
-    /// What git tracks, and what it would track: files not yet added are checked too, ignored ones are not.
+    /// What git tracks, and what it would track: files not yet added are checked too, ignored ones
+    /// are not.
     fn read(root: &Path) -> Result<Tree, String> {
         let output = Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
             .current_dir(root)
             .output()
-            .map_err(|error| format!("git is needed to list the project's files: {error}; install it: apt-get install git"))?;
+            .map_err(|error| {
+                format!(
+                    "git is needed to list the project's files: {error}; install \
+                it: apt-get install git"
+                )
+            })?;
         if !output.status.success() {
-            return Err(format!("git ls-files: {}", String::from_utf8_lossy(&output.stderr).trim()));
+            return Err(format!(
+                "git ls-files: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            ));
         }
         let mut files = Vec::new();
         for path in output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
-            let path = String::from_utf8(path.to_vec()).map_err(|_| "a file's name is not UTF-8".to_owned())?;
+            let path = String::from_utf8(path.to_vec())
+                .map_err(|_| "a file's name is not UTF-8".to_owned())?;
             // A file that git tracks and that has been removed since is not there to be checked.
             let Ok(bytes) = fs::read(root.join(&path)) else { continue };
             files.push(File { path, text: String::from_utf8(bytes).ok() });
@@ -111,14 +122,30 @@ impl Tree {
 
     #[cfg(test)]
     fn of(files: &[(&str, &str)]) -> Tree {
-        Tree::new(files.iter().map(|(path, text)| File { path: (*path).to_owned(), text: Some((*text).to_owned()) }).collect())
+        Tree::new(
+            files
+                .iter()
+                .map(|(path, text)| File {
+                    path: (*path).to_owned(),
+                    text: Some((*text).to_owned()),
+                })
+                .collect(),
+        )
     }
 }
 
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: &[Rule] =
-    &[layers::dependencies, layers::documented, source::words, source::opening, source::lengths, text::endings, text::machine, text::links];
+const RULES: &[Rule] = &[
+    layers::dependencies,
+    layers::documented,
+    source::words,
+    source::opening,
+    source::lengths,
+    text::endings,
+    text::machine,
+    text::links,
+];
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();
@@ -158,8 +185,14 @@ mod tests {
     #[test]
     fn a_clean_tree_has_no_findings() {
         let tree = Tree::of(&[
-            ("crates/array/Cargo.toml", "[package]\nname = \"array\"\n[dependencies]\nblock.workspace = true\n"),
-            ("crates/array/src/lib.rs", "//! Arrays.\n\n/// One.\npub fn one() -> u32 {\n    1\n}\n"),
+            (
+                "crates/array/Cargo.toml",
+                "[package]\nname = \"array\"\n[dependencies]\nblock.workspace = true\n",
+            ),
+            (
+                "crates/array/src/lib.rs",
+                "//! Arrays.\n\n/// One.\npub fn one() -> u32 {\n    1\n}\n",
+            ),
             ("README.md", "See [the array](crates/array/src/lib.rs).\n"),
         ]);
         assert_eq!(check(&tree), []);
@@ -168,7 +201,10 @@ mod tests {
     #[test]
     fn errors_come_before_warnings_and_say_where() {
         let long = format!("//! Long.\nfn long() {{\n{}}}\n", "    call();\n".repeat(200));
-        let tree = Tree::of(&[("crates/array/src/a.rs", &long), ("crates/array/src/b.rs", "//! B.\nfn b() { todo!() } \n")]);
+        let tree = Tree::of(&[
+            ("crates/array/src/a.rs", &long),
+            ("crates/array/src/b.rs", "//! B.\nfn b() { todo!() } \n"),
+        ]);
         let found: Vec<String> = check(&tree).iter().map(ToString::to_string).collect();
         assert_eq!(found.len(), 3, "{found:#?}");
         assert!(found[0].starts_with("crates/array/src/b.rs:2: error: "), "{found:#?}");

@@ -1,6 +1,8 @@
-//! Rust source without what a reader of code skips: comments and the insides of literals become blanks.
+//! Rust source without what a reader of code skips: comments and the insides of literals become
+//! blanks.
 //!
-//! Lines and columns stay where they are, so what is found in the scrubbed text is found at the same place in the file.
+//! Lines and columns stay where they are, so what is found in the scrubbed text is found at the
+//! same place in the file.
 
 /// Source with comments and literals blanked out.
 pub(crate) struct Scrubbed {
@@ -31,9 +33,12 @@ impl Scrubbed {
     /// Where `token` stands as a word of its own: no letter, digit or `_` before or after it.
     pub(crate) fn find<'a>(&'a self, token: &'a str) -> impl Iterator<Item = usize> + 'a {
         let bytes = self.code.as_bytes();
-        let joined = move |index: usize, edge: u8| is_word(edge) && bytes.get(index).is_some_and(|byte| is_word(*byte));
+        let joined = move |index: usize, edge: u8| {
+            is_word(edge) && bytes.get(index).is_some_and(|byte| is_word(*byte))
+        };
         self.code.match_indices(token).map(|(position, _)| position).filter(move |position| {
-            let before = position.checked_sub(1).is_some_and(|index| joined(index, token.as_bytes()[0]));
+            let before =
+                position.checked_sub(1).is_some_and(|index| joined(index, token.as_bytes()[0]));
             let after = joined(position + token.len(), token.as_bytes()[token.len() - 1]);
             !before && !after
         })
@@ -44,7 +49,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }
 
-/// The end of the block that opens at `open` (a `{`), just past its `}`; the end of the text if it never closes.
+/// The end of the block that opens at `open` (a `{`), just past its `}`; the end of the text if it
+/// never closes.
 pub(crate) fn block_end(code: &str, open: usize) -> usize {
     let mut depth = 0_usize;
     for (index, byte) in code.bytes().enumerate().skip(open) {
@@ -71,7 +77,10 @@ fn blank(source: &str) -> String {
             b'/' if bytes.get(index + 1) == Some(&b'/') => line_end(bytes, index),
             b'/' if bytes.get(index + 1) == Some(&b'*') => comment_end(bytes, index),
             b'"' => string_end(bytes, index),
-            b'r' if !previous_is_word(bytes, index) || bytes[index - 1] == b'b' || bytes[index - 1] == b'c' => {
+            b'r' if !previous_is_word(bytes, index)
+                || bytes[index - 1] == b'b'
+                || bytes[index - 1] == b'c' =>
+            {
                 raw_string_end(bytes, index).unwrap_or(index)
             }
             b'\'' => character_end(bytes, index).unwrap_or(index),
@@ -93,7 +102,10 @@ fn previous_is_word(bytes: &[u8], index: usize) -> bool {
 }
 
 fn line_end(bytes: &[u8], start: usize) -> usize {
-    bytes[start..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| start + length)
+    bytes[start..]
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .map_or(bytes.len(), |length| start + length)
 }
 
 fn comment_end(bytes: &[u8], start: usize) -> usize {
@@ -161,15 +173,23 @@ fn character_end(bytes: &[u8], start: usize) -> Option<usize> {
 fn test_ranges(code: &str) -> Vec<(usize, usize)> {
     let mut ranges = Vec::new();
     for (start, _) in code.match_indices("#[cfg(") {
-        let Some(attribute_end) = code[start..].find(']').map(|length| start + length + 1) else { continue };
+        let Some(attribute_end) = code[start..].find(']').map(|length| start + length + 1) else {
+            continue;
+        };
         let attribute = &code[start..attribute_end];
         if attribute.contains("not(")
-            || !attribute.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| word == "test")
+            || !attribute
+                .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+                .any(|word| word == "test")
         {
             continue;
         }
         // `#[cfg(test)] mod tests;` has no block here: its file is known by its name.
-        let Some(next) = code[attribute_end..].find(['{', ';']).map(|length| attribute_end + length) else { continue };
+        let Some(next) =
+            code[attribute_end..].find(['{', ';']).map(|length| attribute_end + length)
+        else {
+            continue;
+        };
         if code.as_bytes()[next] == b'{' {
             ranges.push((start, block_end(code, next)));
         }
@@ -183,18 +203,23 @@ mod tests {
 
     #[test]
     fn comments_and_literals_are_blanked_and_nothing_moves() {
-        let source =
-            "let a = \"unsafe \\\" {\"; // unsafe\nlet b = r#\"unsafe \"# ; /* unsafe /* { */ unsafe */ let c = 'x'; let d = '\\'';\n";
+        let source = "let a = \"unsafe \\\" \
+            {\"; // unsafe\nlet b = r#\"unsafe \"# ; /* unsafe /* { */ unsafe */ let c = 'x'; let d = '\\'';\n";
         let scrubbed = Scrubbed::new(source);
         assert_eq!(scrubbed.code.len(), source.len());
-        assert!(!scrubbed.code.contains("unsafe") && !scrubbed.code.contains('{'), "{}", scrubbed.code);
+        assert!(
+            !scrubbed.code.contains("unsafe") && !scrubbed.code.contains('{'),
+            "{}",
+            scrubbed.code
+        );
         assert_eq!(scrubbed.code.find("let c"), source.find("let c"));
         assert_eq!(scrubbed.code.lines().count(), source.lines().count());
     }
 
     #[test]
     fn lifetimes_and_raw_names_are_no_literals() {
-        let source = "fn f<'a>(x: &'a str) -> &'a str { r#match(x) } // ä 'ö'\nlet ü = 'ü'; let z = b'\\n'; unsafe {}";
+        let source = "fn f<'a>(x: &'a str) -> &'a str { r#match(x) } // ä 'ö'\nlet ü = 'ü'; let z \
+            = b'\\n'; unsafe {}";
         let scrubbed = Scrubbed::new(source);
         assert!(scrubbed.code.starts_with("fn f<'a>(x: &'a str) -> &'a str { r#match(x) }"));
         assert_eq!(scrubbed.find("unsafe").count(), 1);
@@ -202,14 +227,16 @@ mod tests {
 
     #[test]
     fn words_are_found_whole() {
-        let scrubbed = Scrubbed::new("deny(unsafe_code); not_unsafe(); unsafe { x::Instant::now() }\n");
+        let scrubbed =
+            Scrubbed::new("deny(unsafe_code); not_unsafe(); unsafe { x::Instant::now() }\n");
         assert_eq!(scrubbed.find("unsafe").collect::<Vec<_>>(), [33]);
         assert_eq!(scrubbed.find("Instant::now").count(), 1);
     }
 
     #[test]
     fn what_is_for_tests_only_is_known() {
-        let source = "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() { { } }\n}\nfn c() {}\n#[cfg(not(test))]\nfn d() {}\n#[cfg(test)]\nmod more;\n";
+        let source = "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() { { } }\n}\nfn c() \
+            {}\n#[cfg(not(test))]\nfn d() {}\n#[cfg(test)]\nmod more;\n";
         let scrubbed = Scrubbed::new(source);
         let at = |text: &str| scrubbed.is_test(source.find(text).expect("in the source"));
         assert_eq!([at("fn a"), at("fn b"), at("fn c"), at("fn d")], [false, true, false, false]);

@@ -25,18 +25,25 @@ enum Tests {
 }
 
 const CLOCK: &[&str] = &["crates/reactor/", "crates/host/src/facts", "crates/cli/", "xtask/"];
-const SLEEP: &[&str] = &["crates/reactor/src/", "crates/cli/src/", "xtask/src/", "xtask/probe/src/"];
+const SLEEP: &[&str] =
+    &["crates/reactor/src/", "crates/cli/src/", "xtask/src/", "xtask/probe/src/"];
 
 const PRINT: &[&str] = &["crates/escape/src/", "crates/testkit/", "xtask/", "fuzz/"];
-const UNESCAPED: &str = "what the program prints goes through escape::out or escape::err, so that no name steers the terminal";
+const UNESCAPED: &str = "what the program prints goes through escape::out or escape::err, so that \
+    no name steers the terminal";
 
 const WORDS: &[Word] = &[
     Word {
         rule: "unsafe",
         token: "unsafe",
-        allowed: &["crates/reactor/src/buffer.rs", "crates/reactor/src/ring.rs", "crates/array/src/parity/simd.rs"],
+        allowed: &[
+            "crates/reactor/src/buffer.rs",
+            "crates/reactor/src/ring.rs",
+            "crates/array/src/parity/simd.rs",
+        ],
         tests: Tests::There,
-        why: "unsafe stands only in the reactor's buffer.rs and ring.rs and the array's parity/simd.rs",
+        why: "unsafe stands only in the reactor's buffer.rs and ring.rs and the array's \
+            parity/simd.rs",
     },
     Word {
         rule: "unsafe",
@@ -49,12 +56,42 @@ const WORDS: &[Word] = &[
     Word { rule: "print", token: "print!", allowed: PRINT, tests: Tests::Free, why: UNESCAPED },
     Word { rule: "print", token: "eprintln!", allowed: PRINT, tests: Tests::Free, why: UNESCAPED },
     Word { rule: "print", token: "eprint!", allowed: PRINT, tests: Tests::Free, why: UNESCAPED },
-    Word { rule: "print", token: "stdout().lock", allowed: PRINT, tests: Tests::Free, why: UNESCAPED },
-    Word { rule: "print", token: "stderr().lock", allowed: PRINT, tests: Tests::Free, why: UNESCAPED },
-    Word { rule: "leftover", token: "todo!", allowed: &[], tests: Tests::Never, why: "finish it or file an issue" },
-    Word { rule: "leftover", token: "unimplemented!", allowed: &[], tests: Tests::Never, why: "finish it or answer with an error" },
+    Word {
+        rule: "print",
+        token: "stdout().lock",
+        allowed: PRINT,
+        tests: Tests::Free,
+        why: UNESCAPED,
+    },
+    Word {
+        rule: "print",
+        token: "stderr().lock",
+        allowed: PRINT,
+        tests: Tests::Free,
+        why: UNESCAPED,
+    },
+    Word {
+        rule: "leftover",
+        token: "todo!",
+        allowed: &[],
+        tests: Tests::Never,
+        why: "finish it or file an issue",
+    },
+    Word {
+        rule: "leftover",
+        token: "unimplemented!",
+        allowed: &[],
+        tests: Tests::Never,
+        why: "finish it or answer with an error",
+    },
     Word { rule: "leftover", token: "dbg!", allowed: &[], tests: Tests::Never, why: "remove it" },
-    Word { rule: "clock", token: "Instant::now", allowed: CLOCK, tests: Tests::There, why: "ask the reactor for the time" },
+    Word {
+        rule: "clock",
+        token: "Instant::now",
+        allowed: CLOCK,
+        tests: Tests::There,
+        why: "ask the reactor for the time",
+    },
     Word {
         rule: "clock",
         token: "SystemTime::now",
@@ -69,20 +106,43 @@ const WORDS: &[Word] = &[
         tests: Tests::Never,
         why: "wait for what is awaited, not for time to pass",
     },
-    Word { rule: "seed", token: "Rng::new", allowed: &[], tests: Tests::Never, why: "take a seed, so that a failure can be replayed" },
+    Word {
+        rule: "seed",
+        token: "Rng::new",
+        allowed: &[],
+        tests: Tests::Never,
+        why: "take a seed, so that a failure can be replayed",
+    },
 ];
 
 /// Rule, path and why it may be broken there. One that is not used any more is an error itself.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
-    ("clock", "crates/array/tests/timing.rs", "prints times to look at when asked to, and asserts nothing about them"),
+    (
+        "clock",
+        "crates/array/tests/timing.rs",
+        "prints times to look at when asked to, and asserts nothing about them",
+    ),
     (
         "clock",
         "crates/lab/src/run/execute.rs",
-        "the time left, and whether the host was busy, are about this machine whatever clock a cell runs on",
+        "the time left, and whether the host was busy, are about this machine whatever clock a \
+        cell runs on",
     ),
-    ("clock", "crates/lab/tests/cells.rs", "waits for another process; a test that hangs says less than one that fails"),
-    ("sleep", "crates/serve/src/runtime.rs", "somebody else's lock on a folder passes by itself and rings nobody"),
-    ("sleep", "crates/host/src/guard/mod.rs", "somebody else's hold on a device passes by itself and rings nobody"),
+    (
+        "clock",
+        "crates/lab/tests/cells.rs",
+        "waits for another process; a test that hangs says less than one that fails",
+    ),
+    (
+        "sleep",
+        "crates/serve/src/runtime.rs",
+        "somebody else's lock on a folder passes by itself and rings nobody",
+    ),
+    (
+        "sleep",
+        "crates/host/src/guard/mod.rs",
+        "somebody else's hold on a device passes by itself and rings nobody",
+    ),
     ("sleep", "crates/lab/tests/run.rs", "watches a child process that it kills at random moments"),
 ];
 
@@ -93,7 +153,12 @@ pub(crate) fn words(tree: &Tree) -> Vec<Finding> {
         let before = findings.len();
         findings.retain(|finding| finding.rule != *rule || finding.path != *path);
         if findings.len() == before && tree.paths.contains(*path) {
-            findings.push(Finding::error(rule, path, 0, format!("an exception that nothing needs; remove it from tidy: {why}")));
+            findings.push(Finding::error(
+                rule,
+                path,
+                0,
+                format!("an exception that nothing needs; remove it from tidy: {why}"),
+            ));
         }
     }
     findings
@@ -107,10 +172,19 @@ fn misplaced(tree: &Tree) -> Vec<Finding> {
             let here = word.allowed.iter().any(|start| path.starts_with(start));
             for position in scrubbed.find(word.token) {
                 let test = is_test_file(path) || scrubbed.is_test(position);
-                let wrong = if test { word.tests == Tests::Never || (!here && word.tests != Tests::Free) } else { !here };
+                let wrong = if test {
+                    word.tests == Tests::Never || (!here && word.tests != Tests::Free)
+                } else {
+                    !here
+                };
                 if wrong {
                     let message = format!("`{}`: {}", word.token, word.why);
-                    findings.push(Finding::error(word.rule, path, scrubbed.line(position), message));
+                    findings.push(Finding::error(
+                        word.rule,
+                        path,
+                        scrubbed.line(position),
+                        message,
+                    ));
                 }
             }
         }
@@ -126,7 +200,9 @@ fn is_test_file(path: &str) -> bool {
 pub(crate) fn opening(tree: &Tree) -> Vec<Finding> {
     tree.rust()
         .filter(|(path, text)| !path.ends_with("/tests.rs") && !text.starts_with("//!"))
-        .map(|(path, _)| Finding::error("opening", path, 1, "a file opens with `//!` and what it is for"))
+        .map(|(path, _)| {
+            Finding::error("opening", path, 1, "a file opens with `//!` and what it is for")
+        })
         .collect()
 }
 
@@ -139,7 +215,12 @@ pub(crate) fn lengths(tree: &Tree) -> Vec<Finding> {
     for (path, text) in tree.rust() {
         let lines = text.lines().count();
         if lines > FILE_LINES {
-            findings.push(Finding::warning("length", path, 0, format!("{lines} lines; more than {FILE_LINES} in a file")));
+            findings.push(Finding::warning(
+                "length",
+                path,
+                0,
+                format!("{lines} lines; more than {FILE_LINES} in a file"),
+            ));
         }
         let scrubbed = Scrubbed::new(text);
         for position in scrubbed.find("fn") {
@@ -147,7 +228,8 @@ pub(crate) fn lengths(tree: &Tree) -> Vec<Finding> {
             let first = scrubbed.line(position);
             let length = scrubbed.line(block_end(&scrubbed.code, open) - 1) - first + 1;
             if length > FUNCTION_LINES {
-                let message = format!("function {name} has {length} lines; more than {FUNCTION_LINES}");
+                let message =
+                    format!("function {name} has {length} lines; more than {FUNCTION_LINES}");
                 findings.push(Finding::warning("length", path, first, message));
             }
         }
@@ -155,7 +237,8 @@ pub(crate) fn lengths(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The name of the function whose `fn` is at `position`, and where its body opens; a type or a declaration has none.
+/// The name of the function whose `fn` is at `position`, and where its body opens; a type or a
+/// declaration has none.
 fn body(code: &str, position: usize) -> Option<(&str, usize)> {
     let rest = &code[position + 2..];
     let name = rest.trim_start();
@@ -189,7 +272,10 @@ mod tests {
         let planted = "//! P.\nfn f(p: *const u8) -> u8 {\n    unsafe { *p }\n}\n";
         let errors = found(words, "crates/array/src/execute.rs", planted);
         assert_eq!(errors.len(), 1, "{errors:?}");
-        assert!(errors[0].starts_with("crates/array/src/execute.rs:3: error: `unsafe`"), "{errors:?}");
+        assert!(
+            errors[0].starts_with("crates/array/src/execute.rs:3: error: `unsafe`"),
+            "{errors:?}"
+        );
         assert!(found(words, "crates/reactor/src/ring.rs", planted).is_empty());
         assert_eq!(found(words, "crates/reactor/src/lib.rs", planted).len(), 1);
     }
@@ -203,9 +289,17 @@ mod tests {
 
     #[test]
     fn leftovers_are_found_in_code_and_nowhere_else() {
-        let planted = "//! P.\nfn f() { todo!() }\nfn g() { unimplemented!() }\nfn h() { dbg!(1); }\n";
+        let planted =
+            "//! P.\nfn f() { todo!() }\nfn g() { unimplemented!() }\nfn h() { dbg!(1); }\n";
         assert_eq!(found(words, "crates/lab/src/plan.rs", planted).len(), 3);
-        assert!(found(words, "crates/lab/src/plan.rs", "//! todo!() dbg!\n// unimplemented!\nconst S: &str = \"todo!\";\n").is_empty());
+        assert!(
+            found(
+                words,
+                "crates/lab/src/plan.rs",
+                "//! todo!() dbg!\n// unimplemented!\nconst S: &str = \"todo!\";\n"
+            )
+            .is_empty()
+        );
     }
 
     #[test]
@@ -221,21 +315,40 @@ mod tests {
 
     #[test]
     fn printing_past_what_escapes_is_found() {
-        for planted in ["eprintln!(\"{name}\")", "println!()", "io::stdout().lock()", "std::io::stderr().lock()"] {
+        for planted in [
+            "eprintln!(\"{name}\")",
+            "println!()",
+            "io::stdout().lock()",
+            "std::io::stderr().lock()",
+        ] {
             let text = format!("//! P.\nfn f() {{ {planted}; }}\n");
             assert_eq!(found(words, "crates/serve/src/serve.rs", &text).len(), 1, "{planted}");
             assert!(found(words, "crates/escape/src/lib.rs", &text).is_empty(), "{planted}");
-            assert!(found(words, "crates/serve/tests/serve.rs", &text).is_empty(), "{planted}: tests say what they skip");
+            assert!(
+                found(words, "crates/serve/tests/serve.rs", &text).is_empty(),
+                "{planted}: tests say what they skip"
+            );
         }
     }
 
     #[test]
     fn a_sleep_in_a_test_is_found_wherever_it_is() {
-        let planted = "//! P.\n#[cfg(test)]\nmod tests {\n    fn f() { std::thread::sleep(d); }\n}\n";
+        let planted =
+            "//! P.\n#[cfg(test)]\nmod tests {\n    fn f() { std::thread::sleep(d); }\n}\n";
         assert_eq!(found(words, "crates/reactor/src/lib.rs", planted).len(), 1);
-        assert_eq!(found(words, "crates/cli/tests/run.rs", "//! P.\nfn f() { thread::sleep(d); }\n").len(), 1);
-        assert_eq!(found(words, "crates/device/src/file.rs", "//! P.\nfn f() { thread::sleep(d); }\n").len(), 1);
-        assert!(found(words, "crates/cli/src/main.rs", "//! P.\nfn f() { thread::sleep(d); }\n").is_empty());
+        assert_eq!(
+            found(words, "crates/cli/tests/run.rs", "//! P.\nfn f() { thread::sleep(d); }\n").len(),
+            1
+        );
+        assert_eq!(
+            found(words, "crates/device/src/file.rs", "//! P.\nfn f() { thread::sleep(d); }\n")
+                .len(),
+            1
+        );
+        assert!(
+            found(words, "crates/cli/src/main.rs", "//! P.\nfn f() { thread::sleep(d); }\n")
+                .is_empty()
+        );
     }
 
     #[test]
@@ -249,8 +362,23 @@ mod tests {
 
     #[test]
     fn chance_without_a_seed_is_found() {
-        assert_eq!(found(words, "crates/lab/src/order.rs", "//! P.\nfn f() { let r = fastrand::Rng::new(); }\n").len(), 1);
-        assert!(found(words, "crates/lab/src/order.rs", "//! P.\nfn f() { let r = fastrand::Rng::with_seed(1); }\n").is_empty());
+        assert_eq!(
+            found(
+                words,
+                "crates/lab/src/order.rs",
+                "//! P.\nfn f() { let r = fastrand::Rng::new(); }\n"
+            )
+            .len(),
+            1
+        );
+        assert!(
+            found(
+                words,
+                "crates/lab/src/order.rs",
+                "//! P.\nfn f() { let r = fastrand::Rng::with_seed(1); }\n"
+            )
+            .is_empty()
+        );
     }
 
     #[test]
@@ -261,12 +389,22 @@ mod tests {
 
     #[test]
     fn long_functions_and_files_are_found() {
-        let long = format!("//! P.\nfn short() {{}}\nfn long<const N: usize>(a: [u8; 4]) {{\n{}}}\n", "    f();\n".repeat(FUNCTION_LINES));
+        let long = format!(
+            "//! P.\nfn short() {{}}\nfn long<const N: usize>(a: [u8; 4]) {{\n{}}}\n",
+            "    f();\n".repeat(FUNCTION_LINES)
+        );
         let warnings = found(lengths, "crates/array/src/lib.rs", &long);
         assert_eq!(warnings.len(), 1, "{warnings:?}");
-        assert!(warnings[0].starts_with("crates/array/src/lib.rs:3: warning: function long"), "{warnings:?}");
-        let exactly = format!("//! P.\nfn fits() {{\n{}}}\n", "    f();\n".repeat(FUNCTION_LINES - 2));
+        assert!(
+            warnings[0].starts_with("crates/array/src/lib.rs:3: warning: function long"),
+            "{warnings:?}"
+        );
+        let exactly =
+            format!("//! P.\nfn fits() {{\n{}}}\n", "    f();\n".repeat(FUNCTION_LINES - 2));
         assert!(found(lengths, "crates/array/src/lib.rs", &exactly).is_empty());
-        assert_eq!(found(lengths, "crates/array/src/lib.rs", &"// P.\n".repeat(FILE_LINES + 1)).len(), 1);
+        assert_eq!(
+            found(lengths, "crates/array/src/lib.rs", &"// P.\n".repeat(FILE_LINES + 1)).len(),
+            1
+        );
     }
 }

@@ -15,9 +15,12 @@ fn ours(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
 pub(crate) fn endings(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     // What holds other programs' output byte by byte, or bytes for their own sake.
-    let exact = |path: &str| path.contains("/golden/") || path.ends_with(".trycmd") || path.starts_with("fuzz/seeds/");
+    let exact = |path: &str| {
+        path.contains("/golden/") || path.ends_with(".trycmd") || path.starts_with("fuzz/seeds/")
+    };
     for (path, text) in ours(tree).filter(|(path, _)| !exact(path)) {
-        let mut blank = text.split('\n').enumerate().filter(|(_, line)| line.ends_with([' ', '\t', '\r']));
+        let mut blank =
+            text.split('\n').enumerate().filter(|(_, line)| line.ends_with([' ', '\t', '\r']));
         if let Some((index, _)) = blank.next() {
             let message = match blank.count() {
                 0 => "blanks at the end of the line".to_owned(),
@@ -26,14 +29,20 @@ pub(crate) fn endings(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::error("ending", path, index + 1, message));
         }
         if !text.is_empty() && (!text.ends_with('\n') || text.ends_with("\n\n")) {
-            findings.push(Finding::error("ending", path, text.lines().count(), "a file ends with exactly one line end"));
+            findings.push(Finding::error(
+                "ending",
+                path,
+                text.lines().count(),
+                "a file ends with exactly one line end",
+            ));
         }
     }
     findings
 }
 
 /// Folders of one machine. Written in halves, so that this file does not break its own rule.
-const MACHINE_PATHS: &[&str] = &[concat!("/", "work/"), concat!("/", "root/"), concat!("/", "home/")];
+const MACHINE_PATHS: &[&str] =
+    &[concat!("/", "work/"), concat!("/", "root/"), concat!("/", "home/")];
 
 /// Hosts of package registries and mirrors: which one is used is the machine's affair.
 const REGISTRY_HOSTS: &[&str] = &[
@@ -57,7 +66,9 @@ pub(crate) fn machine(tree: &Tree) -> Vec<Finding> {
             for folder in MACHINE_PATHS {
                 let absolute = line.match_indices(folder).any(|(at, _)| {
                     // In `a/work/b` or `~/work/` the folder is part of a longer path.
-                    !line[..at].ends_with(|letter: char| letter.is_alphanumeric() || "._-~})>$*".contains(letter))
+                    !line[..at].ends_with(|letter: char| {
+                        letter.is_alphanumeric() || "._-~})>$*".contains(letter)
+                    })
                 });
                 if absolute {
                     findings.push(Finding::error(
@@ -69,7 +80,12 @@ pub(crate) fn machine(tree: &Tree) -> Vec<Finding> {
                 }
             }
             for host in REGISTRY_HOSTS.iter().filter(|host| line.contains(**host)) {
-                findings.push(Finding::error("machine", path, index + 1, format!("names the registry host {host}")));
+                findings.push(Finding::error(
+                    "machine",
+                    path,
+                    index + 1,
+                    format!("names the registry host {host}"),
+                ));
             }
         }
     }
@@ -95,8 +111,15 @@ pub(crate) fn links(tree: &Tree) -> Vec<Finding> {
                 if elsewhere || place.is_empty() {
                     continue;
                 }
-                if !resolve(folder, place).is_some_and(|resolved| resolved.is_empty() || tree.paths.contains(&resolved)) {
-                    findings.push(Finding::error("link", path, index + 1, format!("leads nowhere: {target}")));
+                if !resolve(folder, place)
+                    .is_some_and(|resolved| resolved.is_empty() || tree.paths.contains(&resolved))
+                {
+                    findings.push(Finding::error(
+                        "link",
+                        path,
+                        index + 1,
+                        format!("leads nowhere: {target}"),
+                    ));
                 }
             }
         }
@@ -106,9 +129,16 @@ pub(crate) fn links(tree: &Tree) -> Vec<Finding> {
 
 /// What the links and pictures of a line of Markdown lead to; code between backquotes holds none.
 fn targets(line: &str) -> Vec<String> {
-    let prose: String = line.split('`').enumerate().filter(|(index, _)| index % 2 == 0).map(|(_, part)| part).collect();
-    let inline = prose.match_indices("](").filter_map(|(at, _)| prose[at + 2..].split([')', ' ']).next());
-    let named = prose.match_indices("src=\"").filter_map(|(at, _)| prose[at + 5..].split('"').next());
+    let prose: String = line
+        .split('`')
+        .enumerate()
+        .filter(|(index, _)| index % 2 == 0)
+        .map(|(_, part)| part)
+        .collect();
+    let inline =
+        prose.match_indices("](").filter_map(|(at, _)| prose[at + 2..].split([')', ' ']).next());
+    let named =
+        prose.match_indices("src=\"").filter_map(|(at, _)| prose[at + 5..].split('"').next());
     inline.chain(named).map(str::to_owned).collect()
 }
 
@@ -161,10 +191,18 @@ mod tests {
     #[test]
     fn paths_and_hosts_of_one_machine_are_found() {
         for folder in MACHINE_PATHS {
-            assert_eq!(found(machine, &[("docs/a.md", &format!("see {folder}somewhere\n"))]).len(), 1, "{folder}");
+            assert_eq!(
+                found(machine, &[("docs/a.md", &format!("see {folder}somewhere\n"))]).len(),
+                1,
+                "{folder}"
+            );
         }
         for host in REGISTRY_HOSTS {
-            assert_eq!(found(machine, &[("docs/a.md", &format!("from https://{host}/x\n"))]).len(), 1, "{host}");
+            assert_eq!(
+                found(machine, &[("docs/a.md", &format!("from https://{host}/x\n"))]).len(),
+                1,
+                "{host}"
+            );
         }
         let part = format!("folder{}x\n", MACHINE_PATHS[0]);
         assert!(found(machine, &[("docs/a.md", &part)]).is_empty());
@@ -172,15 +210,27 @@ mod tests {
 
     #[test]
     fn links_that_lead_nowhere_are_found() {
-        let errors = found(links, &[("docs/a.md", "[b](b.md) and ![c](images/c.png)\n\n[out](../../x)\n[absolute](/etc/fstab)\n")]);
+        let errors = found(
+            links,
+            &[(
+                "docs/a.md",
+                "[b](b.md) and ![c](images/c.png)\n\n[out](../../x)\n[absolute](/etc/fstab)\n",
+            )],
+        );
         assert_eq!(errors.len(), 4, "{errors:?}");
         assert!(errors[0].starts_with("docs/a.md:1: error: leads nowhere: b.md"), "{errors:?}");
     }
 
     #[test]
     fn links_that_lead_somewhere_are_not() {
-        let page =
-            "[b](b.md#part) [up](../README.md) [folder](..) [here](#a) [web](https://example.org) `[no](link)`\n```\n[no](link)\n```\n";
-        assert!(found(links, &[("docs/a.md", page), ("docs/b.md", ""), ("README.md", "[docs](docs/)\n")]).is_empty());
+        let page = "[b](b.md#part) [up](../README.md) [folder](..) [here](#a) \
+            [web](https://example.org) `[no](link)`\n```\n[no](link)\n```\n";
+        assert!(
+            found(
+                links,
+                &[("docs/a.md", page), ("docs/b.md", ""), ("README.md", "[docs](docs/)\n")]
+            )
+            .is_empty()
+        );
     }
 }

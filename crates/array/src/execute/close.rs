@@ -13,7 +13,10 @@ impl<L: Level> ArrayChannel<L> {
     fn stop_waiting(&mut self) {
         let mut others = false;
         for (index, piece) in self.pieces.iter_mut().enumerate() {
-            let Some(piece) = piece.as_mut().filter(|piece| piece.phase == Phase::WaitingForRow) else { continue };
+            let Some(piece) = piece.as_mut().filter(|piece| piece.phase == Phase::WaitingForRow)
+            else {
+                continue;
+            };
             let Some(row) = piece.held_row.take() else { continue };
             let cancelled = self.shared.rows.cancel(row, &self.waiter, index as u32);
             others |= cancelled.unwrap_or_else(|| self.shared.rows.release(row, &self.waiter)).0;
@@ -24,8 +27,12 @@ impl<L: Level> ArrayChannel<L> {
     }
 
     fn is_writing(&self) -> bool {
-        let writes = |piece: &Piece| piece.phase == Phase::Writing && piece.held_row.is_some() || piece.log == LogState::Writing;
-        self.metadata_channels.has_update() || self.pieces.iter().flatten().any(|piece| writes(piece))
+        let writes = |piece: &Piece| {
+            piece.phase == Phase::Writing && piece.held_row.is_some()
+                || piece.log == LogState::Writing
+        };
+        self.metadata_channels.has_update()
+            || self.pieces.iter().flatten().any(|piece| writes(piece))
     }
 
     /// Waits for the next event. True when there is none to come.
@@ -34,9 +41,9 @@ impl<L: Level> ArrayChannel<L> {
     }
 }
 
-/// A row of which some members were written and others not must not be left to the next piece that locks it: what is made
-/// from it for an absent member would be rubbish, and copies would differ. So a channel that is dropped begins nothing
-/// more, but sees the writes through that it has sent.
+/// A row of which some members were written and others not must not be left to the next piece that
+/// locks it: what is made from it for an absent member would be rubbish, and copies would differ.
+/// So a channel that is dropped begins nothing more, but sees the writes through that it has sent.
 impl<L: Level> Drop for ArrayChannel<L> {
     fn drop(&mut self) {
         if !L::LOCKS_ROWS {
@@ -54,15 +61,25 @@ impl<L: Level> Drop for ArrayChannel<L> {
             }
             self.poll_retired(&mut done);
             self.poll_metadata();
-            if done.is_empty() && self.sent + self.metadata_channels.sent == before && self.is_writing() && self.reactor_stands() {
+            if done.is_empty()
+                && self.sent + self.metadata_channels.sent == before
+                && self.is_writing()
+                && self.reactor_stands()
+            {
                 break;
             }
             done.clear();
         }
         self.stop_waiting();
-        // A member whose answer to a write is missing now never gives one. What it holds is unknown.
+        // A member whose answer to a write is missing now never gives one. What it holds is
+        // unknown.
         let silent = Error::new(ErrorKind::TimedOut, "a write was never answered");
-        for piece in self.pieces.iter().flatten().filter(|piece| piece.phase == Phase::Writing && piece.held_row.is_some()) {
+        for piece in self
+            .pieces
+            .iter()
+            .flatten()
+            .filter(|piece| piece.phase == Phase::Writing && piece.held_row.is_some())
+        {
             for command in &piece.commands {
                 let queue = &self.members[command.member];
                 if queue.in_flight > 0 {
@@ -70,7 +87,13 @@ impl<L: Level> Drop for ArrayChannel<L> {
                 }
             }
         }
-        for slot in self.pieces.iter().flatten().filter(|piece| piece.log == LogState::Writing).map(|piece| piece.log_member) {
+        for slot in self
+            .pieces
+            .iter()
+            .flatten()
+            .filter(|piece| piece.log == LogState::Writing)
+            .map(|piece| piece.log_member)
+        {
             self.shared.drop_member(slot, self.members[slot].member.as_ref(), &silent);
         }
         self.abandon_update();

@@ -1,5 +1,5 @@
-//! Where an array keeps md's metadata: what has to be written down before a piece may write, before it may be answered, and
-//! what it logs in between.
+//! Where an array keeps md's metadata: what has to be written down before a piece may write, before
+//! it may be answered, and what it logs in between.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ pub(super) enum LogState {
     Writing,
     /// They are durable; no other piece may replace them.
     Written,
-    /// The same, of a write that a member did not take: they close the hole until it is written down that the member is out.
-    /// The new plan's entries then take their place.
+    /// The same, of a write that a member did not take: they close the hole until it is written
+    /// down that the member is out. The new plan's entries then take their place.
     Kept,
 }
 
@@ -48,8 +48,8 @@ fn written_part(operation: Operation) -> Option<Part> {
 }
 
 impl<L: Level> ArrayChannel<L> {
-    /// Faults to plan with. While parity may be untrue it is not taken for the old one: it is made from all of the row, which
-    /// is what may be logged.
+    /// Faults to plan with. While parity may be untrue it is not taken for the old one: it is made
+    /// from all of the row, which is what may be logged.
     pub(super) fn faults_for(&self, part: Part, faults: Faults) -> Faults {
         let mut faults = faults;
         if let Some(log) = self.shared.metadata.as_ref().and_then(|metadata| metadata.log.as_ref())
@@ -71,7 +71,9 @@ impl<L: Level> ArrayChannel<L> {
     /// Asks whether what is planned may be written.
     pub(super) fn pass_gate(&mut self, index: u32, piece: &mut Piece) -> Pass {
         let Some(metadata) = &self.shared.metadata else { return Pass::Go };
-        let Some(part) = written_part(piece.operation.slice(piece.done, piece.planned)) else { return Pass::Go };
+        let Some(part) = written_part(piece.operation.slice(piece.done, piece.planned)) else {
+            return Pass::Go;
+        };
         let range = if metadata.by_array_bytes {
             part.offset..part.offset + part.length
         } else {
@@ -79,7 +81,11 @@ impl<L: Level> ArrayChannel<L> {
             let ends = piece.plan.write.iter().map(|access| access.offset + access.length);
             starts.min().unwrap_or(0)..ends.max().unwrap_or(0)
         };
-        if piece.admitted.as_ref().is_some_and(|admitted| admitted.start <= range.start && range.end <= admitted.end) {
+        if piece
+            .admitted
+            .as_ref()
+            .is_some_and(|admitted| admitted.start <= range.start && range.end <= admitted.end)
+        {
             return Pass::Go;
         }
         let admission = metadata.admit(&*self.shared, &range, &self.waiter, index);
@@ -91,10 +97,14 @@ impl<L: Level> ArrayChannel<L> {
         self.follow(piece, admission)
     }
 
-    /// Asks whether a piece that is done may be answered: what it did without some members has to be written down.
+    /// Asks whether a piece that is done may be answered: what it did without some members has to
+    /// be written down.
     pub(super) fn pass_confirmation(&mut self, index: u32, piece: &mut Piece) -> Pass {
         let Some(metadata) = &self.shared.metadata else { return Pass::Go };
-        if metadata.knows(piece.generation) || !(matches!(piece.operation, Operation::Flush) || written_part(piece.operation).is_some()) {
+        if metadata.knows(piece.generation)
+            || !(matches!(piece.operation, Operation::Flush)
+                || written_part(piece.operation).is_some())
+        {
             return Pass::Go;
         }
         let admission = metadata.confirm(&*self.shared, piece.generation, &self.waiter, index);
@@ -120,12 +130,16 @@ impl<L: Level> ArrayChannel<L> {
 
     /// Completes what the piece logs, once it is computed.
     pub(super) fn seal_log(&self, piece: &mut Piece) {
-        if let (Some(log), Some(logged)) = (self.shared.metadata.as_ref().and_then(|metadata| metadata.log.as_ref()), &piece.logged) {
+        if let (Some(log), Some(logged)) = (
+            self.shared.metadata.as_ref().and_then(|metadata| metadata.log.as_ref()),
+            &piece.logged,
+        ) {
             log.seal(logged, &mut piece.memory);
         }
     }
 
-    /// Takes the log of the row's parity member and writes the piece's entries. True when they are written or there are none.
+    /// Takes the log of the row's parity member and writes the piece's entries. True when they are
+    /// written or there are none.
     pub(super) fn pass_log(&mut self, index: u32, piece: &mut Piece) -> bool {
         let Some(metadata) = &self.shared.metadata else { return true };
         let (Some(log), Some(logged)) = (&metadata.log, &piece.logged) else { return true };
@@ -142,37 +156,51 @@ impl<L: Level> ArrayChannel<L> {
             piece.log = LogState::Waiting;
             return false;
         }
-        let device = metadata.device_of(logged.member).expect("a member that holds parity has a superblock");
-        let bytes = piece.memory.share(Place::Scratch { buffer: logged.scratch, start: 0 }, piece.plan.scratch[logged.scratch]);
+        let device =
+            metadata.device_of(logged.member).expect("a member that holds parity has a superblock");
+        let bytes = piece.memory.share(
+            Place::Scratch { buffer: logged.scratch, start: 0 },
+            piece.plan.scratch[logged.scratch],
+        );
         let offset = metadata.log_offset(device);
         self.metadata_channels.write_log(device, offset, bytes, index, metadata, &self.reactor);
         piece.log = LogState::Writing;
         false
     }
 
-    /// Before the piece is planned again: gives the log free, unless its entries are needed for a while.
+    /// Before the piece is planned again: gives the log free, unless its entries are needed for a
+    /// while.
     pub(super) fn leave_log(&mut self, index: u32, piece: &mut Piece) {
-        if piece.phase == Phase::Writing && matches!(piece.log, LogState::Written | LogState::Kept) {
+        if piece.phase == Phase::Writing && matches!(piece.log, LogState::Written | LogState::Kept)
+        {
             piece.log = LogState::Kept;
         } else {
             self.release_log(index, piece);
         }
     }
 
-    /// The members that failed are written down. A log that the new plan does not write to is not needed any more.
+    /// The members that failed are written down. A log that the new plan does not write to is not
+    /// needed any more.
     pub(super) fn sort_out_log(&mut self, index: u32, piece: &mut Piece) {
-        if piece.log == LogState::Kept && piece.logged.as_ref().is_none_or(|logged| logged.member != piece.log_member) {
+        if piece.log == LogState::Kept
+            && piece.logged.as_ref().is_none_or(|logged| logged.member != piece.log_member)
+        {
             self.release_log(index, piece);
         }
     }
 
     /// Gives the log free for other pieces.
     pub(super) fn release_log(&mut self, index: u32, piece: &mut Piece) {
-        let Some(log) = self.shared.metadata.as_ref().and_then(|metadata| metadata.log.as_ref()) else { return };
+        let Some(log) = self.shared.metadata.as_ref().and_then(|metadata| metadata.log.as_ref())
+        else {
+            return;
+        };
         let others = match std::mem::take(&mut piece.log) {
             LogState::Idle => return,
             LogState::Waiting => log.give_up(piece.log_member, &self.waiter, index),
-            LogState::Writing | LogState::Written | LogState::Kept => log.release(piece.log_member, &self.waiter),
+            LogState::Writing | LogState::Written | LogState::Kept => {
+                log.release(piece.log_member, &self.waiter)
+            }
         };
         if others.0 {
             self.reactor.nudge();
@@ -206,7 +234,10 @@ impl<L: Level> ArrayChannel<L> {
 
     fn end_log(&mut self, index: u32, result: Result<(), Error>) {
         let mut piece = self.pieces[index as usize].take().expect("a piece that logs is under way");
-        debug_assert!(piece.phase == Phase::Logging && piece.log == LogState::Writing, "one log write at a time");
+        debug_assert!(
+            piece.phase == Phase::Logging && piece.log == LogState::Writing,
+            "one log write at a time"
+        );
         piece.log = LogState::Written;
         if let Err(error) = result {
             let slot = piece.log_member;
@@ -250,7 +281,12 @@ impl<L: Level> ArrayView for Shared<L> {
     }
 
     fn devices(&self) -> Vec<Option<Arc<dyn Device>>> {
-        self.health.membership().members.iter().map(|member| member.as_ref().map(|member| member.whole_device())).collect()
+        self.health
+            .membership()
+            .members
+            .iter()
+            .map(|member| member.as_ref().map(|member| member.whole_device()))
+            .collect()
     }
 
     fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost> {

@@ -34,7 +34,11 @@ impl MemberQueue {
         }
     }
 
-    pub(super) fn open(member: &Arc<Member>, depth: u32, reactor: &Reactor) -> Result<MemberQueue, Error> {
+    pub(super) fn open(
+        member: &Arc<Member>,
+        depth: u32,
+        reactor: &Reactor,
+    ) -> Result<MemberQueue, Error> {
         let channel = member.device.open(depth, reactor).map_err(|error| error.at(&member.name))?;
         let max_request_bytes = u64::from(member.device.info().max_request_bytes);
         Ok(MemberQueue {
@@ -69,7 +73,9 @@ impl<L: Level> ArrayChannel<L> {
             if self.members[slot].is_of(member.as_ref()) {
                 continue;
             }
-            let queue = match member.map(|member| (MemberQueue::open(&member, self.member_depth, &self.reactor), member)) {
+            let queue = match member.map(|member| {
+                (MemberQueue::open(&member, self.member_depth, &self.reactor), member)
+            }) {
                 None => MemberQueue::unused(None),
                 Some((Ok(queue), _)) => queue,
                 Some((Err(error), member)) => {
@@ -93,7 +99,11 @@ impl<L: Level> ArrayChannel<L> {
         queue.in_flight += 1;
         self.sent += 1;
         if L::REDUNDANT {
-            let read = if let Op::Read { offset, into } = &request.op { Some((*offset, into.len() as u64)) } else { None };
+            let read = if let Op::Read { offset, into } = &request.op {
+                Some((*offset, into.len() as u64))
+            } else {
+                None
+            };
             self.queues.begin(slot, read);
         }
         queue.channel.submit(request);
@@ -114,8 +124,9 @@ impl<L: Level> ArrayChannel<L> {
         self.end_commands(slot, member.as_ref(), at, done);
     }
 
-    /// Polls members without a request of this channel, which may have work of their own: a timer, a block on its way into a
-    /// cache. Done before the owner sleeps, and not while there is anything else to do.
+    /// Polls members without a request of this channel, which may have work of their own: a timer,
+    /// a block on its way into a cache. Done before the owner sleeps, and not while there is
+    /// anything else to do.
     pub(super) fn poll_idle(&mut self) {
         let mut done = Vec::new();
         for queue in self.members.iter_mut().filter(|queue| queue.in_flight == 0) {
@@ -140,9 +151,15 @@ impl<L: Level> ArrayChannel<L> {
         }
     }
 
-    /// Takes completions of one member, from `at` on in `done`. Direct requests end in place, unmoved. If one failed, it was
-    /// that of `member`.
-    fn end_commands(&mut self, slot: usize, member: Option<&Arc<Member>>, mut at: usize, done: &mut Vec<Completion>) {
+    /// Takes completions of one member, from `at` on in `done`. Direct requests end in place,
+    /// unmoved. If one failed, it was that of `member`.
+    fn end_commands(
+        &mut self,
+        slot: usize,
+        member: Option<&Arc<Member>>,
+        mut at: usize,
+        done: &mut Vec<Completion>,
+    ) {
         while at < done.len() {
             let tag = done[at].tag;
             let failed = done[at].result.is_err();

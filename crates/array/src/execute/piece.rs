@@ -12,7 +12,8 @@ use crate::memory::{HostBuffer, Memory, NO_FRAGMENT};
 use crate::metadata::Logged;
 use crate::{Access, Faults, Level, MemberSet, Part, Place, Plan, RowLock, SyncRange};
 
-/// How much a piece takes at a time after an error of the medium: so much is written back at most for one bad block.
+/// How much a piece takes at a time after an error of the medium: so much is written back at most
+/// for one bad block.
 pub(super) const CAREFUL_BYTES: u64 = 64 << 10;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,7 +41,8 @@ pub(super) struct Piece {
     pub(super) phase: Phase,
     /// The array's health when it was planned.
     pub(super) generation: u64,
-    /// In steps of so many bytes at most, for this member's medium failed; and the members that failed the present step again.
+    /// In steps of so many bytes at most, for this member's medium failed; and the members that
+    /// failed the present step again.
     pub(super) careful: Option<usize>,
     pub(super) careful_bytes: u64,
     pub(super) unreadable: MemberSet,
@@ -82,8 +84,12 @@ impl Command {
     /// Whether an access may be part of this command too.
     fn joins(&self, access: &Access, max_request_bytes: u64) -> bool {
         let (alike, most) = match (&self.payload, access.place) {
-            (Payload::Read(_) | Payload::Write(_), Place::Host { .. } | Place::Scratch { .. }) => (true, max_request_bytes),
-            (Payload::Zeroes, Place::Zeroes) | (Payload::Discard, Place::Discard) => (true, u64::MAX),
+            (Payload::Read(_) | Payload::Write(_), Place::Host { .. } | Place::Scratch { .. }) => {
+                (true, max_request_bytes)
+            }
+            (Payload::Zeroes, Place::Zeroes) | (Payload::Discard, Place::Discard) => {
+                (true, u64::MAX)
+            }
             _ => (false, 0),
         };
         alike && self.offset + self.length == access.offset && self.length + access.length <= most
@@ -124,30 +130,48 @@ impl<L: Level> ArrayChannel<L> {
         self.leave_log(index, piece);
         piece.logged = None;
         self.refresh_health();
-        let faults = Faults { absent: self.absent, unreadable: piece.unreadable, recovering: self.recovering };
+        let faults = Faults {
+            absent: self.absent,
+            unreadable: piece.unreadable,
+            recovering: self.recovering,
+        };
         piece.plan.clear();
         piece.phase = Phase::Planning;
         piece.generation = self.generation;
         let level = &self.shared.level;
         let mut length = piece.operation.length() - piece.done;
         if L::REDUNDANT {
-            // To write, a plan may have to read as much, even where the request carries no data itself.
-            let most = if piece.careful.is_some() { piece.careful_bytes.max(self.block_bytes()) } else { u64::MAX };
+            // To write, a plan may have to read as much, even where the request carries no data
+            // itself.
+            let most = if piece.careful.is_some() {
+                piece.careful_bytes.max(self.block_bytes())
+            } else {
+                u64::MAX
+            };
             length = length.min(most).min(u64::from(self.shared.info.max_request_bytes));
         }
         let planned = match piece.operation.slice(piece.done, length) {
             Operation::Flush => {
                 piece.planned = 0;
-                level.holds_all(&self.missing).map(|()| piece.plan.flush_all(self.members.len(), &self.absent))
+                level
+                    .holds_all(&self.missing)
+                    .map(|()| piece.plan.flush_all(self.members.len(), &self.absent))
             }
             Operation::Sync(left) => {
                 piece.planned = level.sync_range_bytes(left);
-                level.plan_sync(SyncRange { length: piece.planned, ..left }, &faults, &mut piece.plan)
+                level.plan_sync(
+                    SyncRange { length: piece.planned, ..left },
+                    &faults,
+                    &mut piece.plan,
+                )
             }
             Operation::Part(left) => {
                 let faults = self.faults_for(left, faults);
                 piece.planned = level.piece_bytes(left, &faults);
-                debug_assert!(piece.planned > 0 && piece.planned <= left.length, "a plan covers a part of what is left");
+                debug_assert!(
+                    piece.planned > 0 && piece.planned <= left.length,
+                    "a plan covers a part of what is left"
+                );
                 piece.memory.host_start = piece.done;
                 self.queues.want(piece.careful);
                 let part = Part { length: piece.planned, ..left };
@@ -261,7 +285,8 @@ impl<L: Level> ArrayChannel<L> {
         Pass::Go
     }
 
-    /// Begins what is planned, if the plan still holds now that the row is ours and the write is admitted.
+    /// Begins what is planned, if the plan still holds now that the row is ours and the write is
+    /// admitted.
     fn begin(&mut self, index: u32, piece: &mut Piece) -> Pass {
         if piece.generation != self.shared.health.generation() {
             // A member failed while we waited.
@@ -273,7 +298,8 @@ impl<L: Level> ArrayChannel<L> {
             other => return other,
         }
         if piece.generation != self.shared.health.generation() {
-            // A member came while we asked. What it has missed was counted before our range was noted.
+            // A member came while we asked. What it has missed was counted before our range was
+            // noted.
             return Pass::Go;
         }
         self.sort_out_log(index, piece);
@@ -284,7 +310,12 @@ impl<L: Level> ArrayChannel<L> {
 
     fn compute(&mut self, piece: &mut Piece) {
         piece.memory.rejoin();
-        let differing: u64 = piece.plan.compute.iter().map(|step| piece.memory.compute(*step, &piece.plan.sources)).sum();
+        let differing: u64 = piece
+            .plan
+            .compute
+            .iter()
+            .map(|step| piece.memory.compute(*step, &piece.plan.sources))
+            .sum();
         if differing > 0 {
             self.differing_sectors += differing;
             piece.plan.write.append(&mut piece.plan.amend);
@@ -293,8 +324,9 @@ impl<L: Level> ArrayChannel<L> {
         piece.memory.freeze_scratch();
     }
 
-    /// Books the failures of a phase on the members. All its commands have ended by now, so the members that are left hold
-    /// the whole of what was written, and a new plan finds their rows consistent. False when they are the request's end.
+    /// Books the failures of a phase on the members. All its commands have ended by now, so the
+    /// members that are left hold the whole of what was written, and a new plan finds their rows
+    /// consistent. False when they are the request's end.
     fn can_plan_again(&mut self, piece: &mut Piece) -> bool {
         if !L::REDUNDANT {
             return false;
@@ -312,7 +344,9 @@ impl<L: Level> ArrayChannel<L> {
                 Verdict::Blocks => {
                     unreadable.insert(*slot);
                 }
-                Verdict::Request | Verdict::Member => must_end |= !self.shared.drop_member(*slot, member.as_ref(), error),
+                Verdict::Request | Verdict::Member => {
+                    must_end |= !self.shared.drop_member(*slot, member.as_ref(), error)
+                }
             }
         }
         if must_end {
@@ -323,8 +357,11 @@ impl<L: Level> ArrayChannel<L> {
                 if self.shared.health.count_read_error(slot) {
                     // What it cannot read is better than nothing where no other member has it.
                     let (shared, member) = (&self.shared, self.members[slot].member.as_ref());
-                    let cause = format_args!("more than {READ_ERRORS_MAX} places of it could not be read");
-                    let _ = shared.health.fail(slot, member, Some(&cause), |after| shared.level.holds_all(after).is_ok());
+                    let cause =
+                        format_args!("more than {READ_ERRORS_MAX} places of it could not be read");
+                    let _ = shared.health.fail(slot, member, Some(&cause), |after| {
+                        shared.level.holds_all(after).is_ok()
+                    });
                 }
             }
             piece.unreadable = piece.unreadable.union(&unreadable);
@@ -342,13 +379,15 @@ impl<L: Level> ArrayChannel<L> {
         if let Some(row) = piece.held_row.take() {
             let others = self.shared.rows.release(row, &self.waiter);
             if others.0 {
-                // On the virtual clock nothing else would make the reactor go round; on the wall clock it costs nothing.
+                // On the virtual clock nothing else would make the reactor go round; on the wall
+                // clock it costs nothing.
                 self.reactor.nudge();
             }
         }
     }
 
-    /// Sends the accesses of the piece's phase, neighbours on a member as one command. False when there are none.
+    /// Sends the accesses of the piece's phase, neighbours on a member as one command. False when
+    /// there are none.
     fn send_phase(&mut self, index: u32, piece: &mut Piece) -> bool {
         let reading = piece.phase == Phase::Reading;
         let accesses = if reading { &piece.plan.read } else { &piece.plan.write };
@@ -408,7 +447,8 @@ impl<L: Level> ArrayChannel<L> {
         let fua = piece.fua || piece.log == LogState::Written;
         for (number, command) in piece.commands.iter_mut().enumerate() {
             self.members[command.member].last_command = NO_COMMAND;
-            let (offset, length, fua) = (command.offset + self.members[command.member].data_offset, command.length, fua);
+            let (offset, length, fua) =
+                (command.offset + self.members[command.member].data_offset, command.length, fua);
             let op = match std::mem::replace(&mut command.payload, Payload::Sent) {
                 Payload::Read(into) => Op::Read { offset, into },
                 Payload::Write(from) => Op::Write { offset, from, fua },
@@ -417,18 +457,28 @@ impl<L: Level> ArrayChannel<L> {
                 Payload::Flush => Op::Flush,
                 Payload::Sent => unreachable!("sent once"),
             };
-            self.send(command.member, Request::new(PLANNED | u64::from(index) << 32 | number as u64, op));
+            self.send(
+                command.member,
+                Request::new(PLANNED | u64::from(index) << 32 | number as u64, op),
+            );
         }
         true
     }
 
     /// A command of a plan has ended.
-    pub(super) fn end_command(&mut self, slot: usize, member: Option<&Arc<Member>>, completion: Completion) {
+    pub(super) fn end_command(
+        &mut self,
+        slot: usize,
+        member: Option<&Arc<Member>>,
+        completion: Completion,
+    ) {
         let index = (completion.tag >> 32 & 0x7fff_ffff) as u32;
         let number = completion.tag as u32 as usize;
         let mut piece = self.pieces[index as usize].take().expect("a command's piece is under way");
         match completion.buffer {
-            Returned::Read(buffer) => piece.memory.give_back(piece.commands[number].first_fragment, buffer),
+            Returned::Read(buffer) => {
+                piece.memory.give_back(piece.commands[number].first_fragment, buffer)
+            }
             // Let go of before the piece goes on: scratch without another holder is used again.
             written => drop(written),
         }

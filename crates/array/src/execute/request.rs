@@ -48,8 +48,20 @@ pub(super) struct Planned {
 impl<L: Level> ArrayChannel<L> {
     /// Sends a request that is one access to one member on its way, changed in place.
     #[inline]
-    pub(super) fn submit_direct(&mut self, mut request: Request, part: Part, fua: bool, spot: Spot) {
-        let direct = Direct { tag: request.tag, offset: part.offset, length: part.length, action: part.action, fua };
+    pub(super) fn submit_direct(
+        &mut self,
+        mut request: Request,
+        part: Part,
+        fua: bool,
+        spot: Spot,
+    ) {
+        let direct = Direct {
+            tag: request.tag,
+            offset: part.offset,
+            length: part.length,
+            action: part.action,
+            fua,
+        };
         let entry = match self.free_direct.pop() {
             Some(entry) => {
                 self.direct[entry as usize] = direct;
@@ -62,7 +74,10 @@ impl<L: Level> ArrayChannel<L> {
         };
         request.tag = u64::from(entry);
         match &mut request.op {
-            Op::Read { offset, .. } | Op::Write { offset, .. } | Op::WriteZeroes { offset, .. } | Op::Discard { offset, .. } => {
+            Op::Read { offset, .. }
+            | Op::Write { offset, .. }
+            | Op::WriteZeroes { offset, .. }
+            | Op::Discard { offset, .. } => {
                 *offset = spot.offset + self.members[spot.member].data_offset;
             }
             Op::Flush => unreachable!("a flush is no part"),
@@ -90,11 +105,22 @@ impl<L: Level> ArrayChannel<L> {
         };
         let parts = std::mem::take(&mut request.parts);
         let (cause, careful) = failed.unzip();
-        *request = Planned { tag, operation, fua, rest, from, parts, careful: careful.flatten(), cause, ..Planned::default() };
+        *request = Planned {
+            tag,
+            operation,
+            fua,
+            rest,
+            from,
+            parts,
+            careful: careful.flatten(),
+            cause,
+            ..Planned::default()
+        };
         self.start_pieces(entry);
     }
 
-    /// Makes pieces while the request has some left and fewer under way than run at a time; ends it when all is done.
+    /// Makes pieces while the request has some left and fewer under way than run at a time; ends it
+    /// when all is done.
     pub(super) fn start_pieces(&mut self, entry: u32) {
         if std::mem::replace(&mut self.requests[entry as usize].making, true) {
             return;
@@ -102,8 +128,16 @@ impl<L: Level> ArrayChannel<L> {
         loop {
             let request = &mut self.requests[entry as usize];
             let whole = request.operation.length();
-            let all_made = if let Operation::Flush = request.operation { request.cursor == 1 } else { request.cursor == whole };
-            if all_made || self.closing || request.error.is_some() || request.running >= self.shared.level.pieces_at_once() {
+            let all_made = if let Operation::Flush = request.operation {
+                request.cursor == 1
+            } else {
+                request.cursor == whole
+            };
+            if all_made
+                || self.closing
+                || request.error.is_some()
+                || request.running >= self.shared.level.pieces_at_once()
+            {
                 break;
             }
             let (operation, buffer) = match request.operation {
@@ -112,16 +146,31 @@ impl<L: Level> ArrayChannel<L> {
                     (Operation::Flush, HostBuffer::Nothing)
                 }
                 Operation::Sync(range) => {
-                    let left = SyncRange { offset: range.offset + request.cursor, length: whole - request.cursor, ..range };
+                    let left = SyncRange {
+                        offset: range.offset + request.cursor,
+                        length: whole - request.cursor,
+                        ..range
+                    };
                     let length = self.shared.level.sync_range_bytes(left);
                     request.cursor += length;
                     (Operation::Sync(SyncRange { length, ..left }), HostBuffer::Nothing)
                 }
                 Operation::Part(part) => {
-                    let faults = Faults { absent: self.absent, recovering: self.recovering, ..Faults::default() };
-                    let left = Part { offset: part.offset + request.cursor, length: whole - request.cursor, ..part };
+                    let faults = Faults {
+                        absent: self.absent,
+                        recovering: self.recovering,
+                        ..Faults::default()
+                    };
+                    let left = Part {
+                        offset: part.offset + request.cursor,
+                        length: whole - request.cursor,
+                        ..part
+                    };
                     let length = self.shared.level.piece_bytes(left, &faults);
-                    debug_assert!(length > 0 && length <= left.length, "a piece is a part of what is left");
+                    debug_assert!(
+                        length > 0 && length <= left.length,
+                        "a piece is a part of what is left"
+                    );
                     let buffer = if let Some(mut rest) = request.rest.take() {
                         if length < left.length {
                             let now = rest.split_to(length as usize);
@@ -190,8 +239,14 @@ impl<L: Level> ArrayChannel<L> {
         let result = match (request.error.take(), request.more_errors) {
             (None, _) => Ok(()),
             (Some(error), 0) => Err(error),
-            (Some(error), 1) => Err(Error::new(error.kind(), format!("{error} (and 1 more part of the request failed)"))),
-            (Some(error), more) => Err(Error::new(error.kind(), format!("{error} (and {more} more parts of the request failed)"))),
+            (Some(error), 1) => Err(Error::new(
+                error.kind(),
+                format!("{error} (and 1 more part of the request failed)"),
+            )),
+            (Some(error), more) => Err(Error::new(
+                error.kind(),
+                format!("{error} (and {more} more parts of the request failed)"),
+            )),
         };
         self.ready.push(Completion { tag: request.tag, buffer, result });
         self.free_requests.push(entry);
@@ -207,11 +262,23 @@ impl<L: Level> ArrayChannel<L> {
             self.shared.drop_member(failure.slot, failure.member.as_ref(), &failure.error);
         }
         let careful = (verdict == Verdict::Blocks).then_some(failure.slot);
-        self.submit_planned(tag, Operation::Part(part), fua, buffer, Some((failure.at_its_member(), careful)));
+        self.submit_planned(
+            tag,
+            Operation::Part(part),
+            fua,
+            buffer,
+            Some((failure.at_its_member(), careful)),
+        );
     }
 
     #[cold]
-    pub(super) fn fail_direct(&mut self, entry: u32, slot: usize, member: Option<Arc<Member>>, completion: Completion) {
+    pub(super) fn fail_direct(
+        &mut self,
+        entry: u32,
+        slot: usize,
+        member: Option<Arc<Member>>,
+        completion: Completion,
+    ) {
         let Completion { tag, buffer, result } = completion;
         let Err(error) = result else { unreachable!("it failed") };
         let reading = self.direct[entry as usize].action == Action::Read;

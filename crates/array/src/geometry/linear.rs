@@ -20,7 +20,10 @@ impl Linear {
     /// When there is no member, the rounding is 0, or the sum is past 2^64.
     #[must_use]
     pub fn new(member_sizes: &[u64], rounding_bytes: u64) -> Linear {
-        assert!(!member_sizes.is_empty() && rounding_bytes > 0, "members and a rounding of at least one byte");
+        assert!(
+            !member_sizes.is_empty() && rounding_bytes > 0,
+            "members and a rounding of at least one byte"
+        );
         let mut end = 0;
         let ends = member_sizes.iter().map(|size| {
             end += size - size % rounding_bytes;
@@ -35,7 +38,8 @@ impl Linear {
         self.ends[self.ends.len() - 1]
     }
 
-    /// The run of bytes on one member that starts at `offset` of the array and is at most `length` long.
+    /// The run of bytes on one member that starts at `offset` of the array and is at most `length`
+    /// long.
     ///
     /// # Panics
     /// When `offset` is past the end of the array.
@@ -66,7 +70,11 @@ mod tests {
                     let left = sizes[member] / rounding * rounding - offset;
                     for length in 1..10 {
                         let found = linear.locate(index as u64, length);
-                        assert_eq!(found, Extent { member, offset, length: length.min(left) }, "{sizes:?} / {rounding}");
+                        assert_eq!(
+                            found,
+                            Extent { member, offset, length: length.min(left) },
+                            "{sizes:?} / {rounding}"
+                        );
                     }
                 }
             }

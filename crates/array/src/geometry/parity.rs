@@ -1,7 +1,7 @@
 //! Rows of chunks with their parity: RAID 4, 5 and 6 in all layouts of Linux md.
 //!
-//! A row (a stripe) is one chunk of each member, all at the same place. One or two of them hold P and Q; the layout says
-//! which, and in which order the row's data chunks follow:
+//! A row (a stripe) is one chunk of each member, all at the same place. One or two of them hold P
+//! and Q; the layout says which, and in which order the row's data chunks follow:
 //!
 //! ```text
 //!   RAID 5, left-symmetric        RAID 6, left-symmetric          RAID 6, left-asymmetric
@@ -10,8 +10,9 @@
 //!   row 2    8   P   6   7        row 2    7   8   P   Q   6      row 2    6   7   P   Q   8
 //! ```
 //!
-//! Q counts the data chunks by exponents: the first one physically after Q has 0, and so on round the members, P left out.
-//! That is the order of the data in symmetric layouts only. The layouts of DDF take the member's own number instead.
+//! Q counts the data chunks by exponents: the first one physically after Q has 0, and so on round
+//! the members, P left out. That is the order of the data in symmetric layouts only. The layouts of
+//! DDF take the member's own number instead.
 
 use super::Divisor;
 
@@ -23,7 +24,8 @@ pub enum ParityLayout {
     LeftAsymmetric = 0,
     /// P from the first member to the last; data in the order of the members.
     RightAsymmetric = 1,
-    /// P from the last member to the first; data begin after parity. What mdadm makes if nothing is said.
+    /// P from the last member to the first; data begin after parity. What mdadm makes if nothing is
+    /// said.
     LeftSymmetric = 2,
     /// P from the first member to the last; data begin after parity.
     RightSymmetric = 3,
@@ -50,13 +52,15 @@ pub enum ParityLayout {
 }
 
 use ParityLayout::{
-    DdfNContinue, DdfNRestart, DdfZeroRestart, LeftAsymmetric, LeftAsymmetric6, LeftSymmetric, LeftSymmetric6, ParityFirst, ParityFirst6,
-    ParityLast, RightAsymmetric, RightAsymmetric6, RightSymmetric, RightSymmetric6,
+    DdfNContinue, DdfNRestart, DdfZeroRestart, LeftAsymmetric, LeftAsymmetric6, LeftSymmetric,
+    LeftSymmetric6, ParityFirst, ParityFirst6, ParityLast, RightAsymmetric, RightAsymmetric6,
+    RightSymmetric, RightSymmetric6,
 };
 
 impl ParityLayout {
     /// The layouts of RAID 5.
-    pub const RAID5: &[ParityLayout] = &[LeftAsymmetric, RightAsymmetric, LeftSymmetric, RightSymmetric, ParityFirst, ParityLast];
+    pub const RAID5: &[ParityLayout] =
+        &[LeftAsymmetric, RightAsymmetric, LeftSymmetric, RightSymmetric, ParityFirst, ParityLast];
 
     /// The layouts of RAID 6.
     pub const RAID6: &[ParityLayout] = &[
@@ -179,12 +183,16 @@ impl Row {
         }
         Role::Data(match self.first {
             Some(first) => (member + self.round - first) % self.round,
-            None => member - usize::from(member > self.p) - usize::from(self.q.is_some_and(|q| member > q)),
+            None => {
+                member
+                    - usize::from(member > self.p)
+                    - usize::from(self.q.is_some_and(|q| member > q))
+            }
         })
     }
 
-    /// The exponent of g with which Q counts what `member` holds. Data have one each; at DDF so have P and Q, whose places
-    /// count as zero.
+    /// The exponent of g with which Q counts what `member` holds. Data have one each; at DDF so
+    /// have P and Q, whose places count as zero.
     ///
     /// # Panics
     /// When the row has no Q.
@@ -217,13 +225,22 @@ pub struct Parity {
 }
 
 impl Parity {
-    /// An array with P over `members` slots, of which each gives as many whole chunks as `member_bytes` has.
+    /// An array with P over `members` slots, of which each gives as many whole chunks as
+    /// `member_bytes` has.
     ///
     /// # Panics
     /// When there are fewer than two members, the chunk is 0, or the layout is one of RAID 6 alone.
     #[must_use]
-    pub fn with_p(members: usize, member_bytes: u64, chunk_bytes: u64, layout: ParityLayout) -> Parity {
-        assert!(members >= 2 && chunk_bytes > 0 && ParityLayout::RAID5.contains(&layout), "two members and a layout of RAID 5");
+    pub fn with_p(
+        members: usize,
+        member_bytes: u64,
+        chunk_bytes: u64,
+        layout: ParityLayout,
+    ) -> Parity {
+        assert!(
+            members >= 2 && chunk_bytes > 0 && ParityLayout::RAID5.contains(&layout),
+            "two members and a layout of RAID 5"
+        );
         Parity::new(members, member_bytes, chunk_bytes, false, layout)
     }
 
@@ -232,15 +249,33 @@ impl Parity {
     /// # Panics
     /// When there are fewer than three members, or the chunk is 0.
     #[must_use]
-    pub fn with_p_and_q(members: usize, member_bytes: u64, chunk_bytes: u64, layout: ParityLayout) -> Parity {
+    pub fn with_p_and_q(
+        members: usize,
+        member_bytes: u64,
+        chunk_bytes: u64,
+        layout: ParityLayout,
+    ) -> Parity {
         assert!(members >= 3 && chunk_bytes > 0, "three members and a chunk of at least one byte");
         Parity::new(members, member_bytes, chunk_bytes, true, layout)
     }
 
-    fn new(members: usize, member_bytes: u64, chunk_bytes: u64, has_q: bool, layout: ParityLayout) -> Parity {
+    fn new(
+        members: usize,
+        member_bytes: u64,
+        chunk_bytes: u64,
+        has_q: bool,
+        layout: ParityLayout,
+    ) -> Parity {
         let data_count = (members - 1 - usize::from(has_q)) as u64;
         let row = Divisor::new(chunk_bytes * data_count);
-        Parity { chunk: Divisor::new(chunk_bytes), row, rows: member_bytes / chunk_bytes, members, has_q, layout }
+        Parity {
+            chunk: Divisor::new(chunk_bytes),
+            row,
+            rows: member_bytes / chunk_bytes,
+            members,
+            has_q,
+            layout,
+        }
     }
 
     /// Size of the array in bytes.
@@ -309,8 +344,11 @@ impl Parity {
         let turn = |number: u64| (number % round as u64) as usize;
         let last = round - 1;
         let p = match self.layout {
-            LeftAsymmetric | LeftSymmetric | LeftAsymmetric6 | LeftSymmetric6 | DdfNContinue => last - turn(number),
-            RightAsymmetric | RightSymmetric | RightAsymmetric6 | RightSymmetric6 | DdfZeroRestart => turn(number),
+            LeftAsymmetric | LeftSymmetric | LeftAsymmetric6 | LeftSymmetric6 | DdfNContinue => {
+                last - turn(number)
+            }
+            RightAsymmetric | RightSymmetric | RightAsymmetric6 | RightSymmetric6
+            | DdfZeroRestart => turn(number),
             DdfNRestart => last - turn(number + 1),
             ParityFirst | ParityFirst6 => 0,
             ParityLast => last - usize::from(self.has_q),
@@ -322,7 +360,9 @@ impl Parity {
         });
         let first = match self.layout {
             LeftSymmetric | RightSymmetric if self.has_q => Some((p + 2) % round),
-            LeftSymmetric | RightSymmetric | LeftSymmetric6 | RightSymmetric6 | DdfNContinue => Some((p + 1) % round),
+            LeftSymmetric | RightSymmetric | LeftSymmetric6 | RightSymmetric6 | DdfNContinue => {
+                Some((p + 1) % round)
+            }
             _ => None,
         };
         Row { p, q, first, round, members, is_ddf: self.layout.is_ddf() }
@@ -338,10 +378,14 @@ mod tests {
     /// All arrays of up to eight members.
     fn each_array(mut visit: impl FnMut(&Parity)) {
         for members in 2..=8 {
-            ParityLayout::RAID5.iter().for_each(|&layout| visit(&Parity::with_p(members, 40, 2, layout)));
+            ParityLayout::RAID5
+                .iter()
+                .for_each(|&layout| visit(&Parity::with_p(members, 40, 2, layout)));
         }
         for members in 3..=8 {
-            ParityLayout::RAID6.iter().for_each(|&layout| visit(&Parity::with_p_and_q(members, 40, 2, layout)));
+            ParityLayout::RAID6
+                .iter()
+                .for_each(|&layout| visit(&Parity::with_p_and_q(members, 40, 2, layout)));
         }
     }
 
@@ -350,21 +394,33 @@ mod tests {
         each_array(|array| {
             for number in 0..array.row_count() {
                 let row = array.row(number);
-                let mut members: Vec<usize> = (0..row.data_count()).map(|index| row.member(index)).collect();
+                let mut members: Vec<usize> =
+                    (0..row.data_count()).map(|index| row.member(index)).collect();
                 for (index, &member) in members.iter().enumerate() {
-                    assert_eq!(row.role(member), Role::Data(index), "{array:?} row {number}: {row:?}");
+                    assert_eq!(
+                        row.role(member),
+                        Role::Data(index),
+                        "{array:?} row {number}: {row:?}"
+                    );
                 }
                 assert_eq!(row.role(row.p), Role::P);
                 members.push(row.p);
                 members.extend(row.q.inspect(|&q| assert_eq!(row.role(q), Role::Q)));
                 members.sort_unstable();
-                assert!(members.iter().copied().eq(0..array.member_count()), "{array:?} row {number}: {row:?}");
+                assert!(
+                    members.iter().copied().eq(0..array.member_count()),
+                    "{array:?} row {number}: {row:?}"
+                );
             }
-            assert_eq!(array.size_bytes(), 20 * 2 * (array.member_count() - array.parity_count()) as u64);
+            assert_eq!(
+                array.size_bytes(),
+                20 * 2 * (array.member_count() - array.parity_count()) as u64
+            );
         });
     }
 
-    /// The words of the format: from the first data chunk physically after Q, round the members, P left out.
+    /// The words of the format: from the first data chunk physically after Q, round the members, P
+    /// left out.
     #[test]
     fn q_counts_from_itself_round_the_members() {
         each_array(|array| {
@@ -372,7 +428,8 @@ mod tests {
                 let row = array.row(number);
                 let Some(q) = row.q else { continue };
                 if array.layout().is_ddf() {
-                    (0..array.member_count()).for_each(|member| assert_eq!(row.exponent(member), member));
+                    (0..array.member_count())
+                        .for_each(|member| assert_eq!(row.exponent(member), member));
                     continue;
                 }
                 let round = (1..array.member_count()).map(|step| (q + step) % array.member_count());
@@ -393,13 +450,17 @@ mod tests {
             }
         }
         let asymmetric = Parity::with_p_and_q(6, 400, 10, LeftAsymmetric).row(2);
-        assert_eq!((asymmetric.p, asymmetric.q, asymmetric.member(0), asymmetric.exponent(0)), (3, Some(4), 0, 1));
+        assert_eq!(
+            (asymmetric.p, asymmetric.q, asymmetric.member(0), asymmetric.exponent(0)),
+            (3, Some(4), 0, 1)
+        );
     }
 
     #[test]
     fn parity_goes_round_all_members_or_stays() {
         each_array(|array| {
-            let holders: HashSet<usize> = (0..array.member_count() as u64).map(|number| array.row(number).p).collect();
+            let holders: HashSet<usize> =
+                (0..array.member_count() as u64).map(|number| array.row(number).p).collect();
             let expected = match array.layout() {
                 ParityFirst | ParityLast | ParityFirst6 => 1,
                 layout if layout.code() > 10 => array.member_count() - 1,
@@ -412,7 +473,10 @@ mod tests {
     #[test]
     fn names_and_codes_lead_back() {
         for &layout in ParityLayout::RAID6 {
-            assert_eq!((ParityLayout::from_code(layout.code()), ParityLayout::from_name(layout.name())), (Some(layout), Some(layout)));
+            assert_eq!(
+                (ParityLayout::from_code(layout.code()), ParityLayout::from_name(layout.name())),
+                (Some(layout), Some(layout))
+            );
         }
         assert_eq!(ParityLayout::from_code(6), None);
     }

@@ -1,6 +1,7 @@
 //! Chunks dealt out to the members in turn, as Linux md does it.
 //!
-//! Members of unequal size make zones: each goes on with the members that are longer than the zones before reach.
+//! Members of unequal size make zones: each goes on with the members that are longer than the zones
+//! before reach.
 //!
 //! ```text
 //!              member 0   member 1   member 2
@@ -10,23 +11,25 @@
 //!   zone 2                              8        row 3     so is member 1
 //! ```
 //!
-//! Within a zone the two layouts of md differ in the member that a zone's first chunk goes to: `alternate` begins with
-//! the zone's first member, `original` counts chunks from the start of the array. They agree where the number of
-//! chunks before each later zone is a multiple of that zone's number of members.
+//! Within a zone the two layouts of md differ in the member that a zone's first chunk goes to:
+//! `alternate` begins with the zone's first member, `original` counts chunks from the start of the
+//! array. They agree where the number of chunks before each later zone is a multiple of that zone's
+//! number of members.
 //!
-//! A chunk need not be a power of two. md deals out all whole chunks then too, but counts the size of the array as if it were
-//! one: of what each member gives it takes off the bits that the chunk less one has. The array ends so far before its last chunks do,
-//! sometimes within one.
+//! A chunk need not be a power of two. md deals out all whole chunks then too, but counts the size
+//! of the array as if it were one: of what each member gives it takes off the bits that the chunk
+//! less one has. The array ends so far before its last chunks do, sometimes within one.
 //!
-//! A row is at one and the same place on all its members, and a member's rows follow each other without a gap. So what a
-//! range of the array takes of one member is always one run.
+//! A row is at one and the same place on all its members, and a member's rows follow each other
+//! without a gap. So what a range of the array takes of one member is always one run.
 
 use super::{Divisor, Extent};
 
 /// Which member gets the first chunk of a later zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Raid0Layout {
-    /// Chunks are counted from the start of the array: md before Linux 3.14, and what mdadm makes today.
+    /// Chunks are counted from the start of the array: md before Linux 3.14, and what mdadm makes
+    /// today.
     Original,
     /// Chunks are counted from the start of the zone: Linux 3.14 to 5.3.
     Alternate,
@@ -76,7 +79,10 @@ impl Raid0 {
     /// When there is no member, the chunk is 0, or the sum is past 2^64.
     #[must_use]
     pub fn new(member_sizes: &[u64], chunk_bytes: u64, layout: Raid0Layout) -> Raid0 {
-        assert!(!member_sizes.is_empty() && chunk_bytes > 0, "members and a chunk of at least one byte");
+        assert!(
+            !member_sizes.is_empty() && chunk_bytes > 0,
+            "members and a chunk of at least one byte"
+        );
         let used: Vec<u64> = member_sizes.iter().map(|size| size - size % chunk_bytes).collect();
         let mut sizes = used.clone();
         sizes.sort_unstable();
@@ -84,7 +90,8 @@ impl Raid0 {
         let mut zones = Vec::new();
         let (mut start, mut member_start, mut layouts_agree) = (0, 0, true);
         for size in sizes.into_iter().filter(|&size| size > 0) {
-            let members: Vec<usize> = (0..used.len()).filter(|&member| used[member] > member_start).collect();
+            let members: Vec<usize> =
+                (0..used.len()).filter(|&member| used[member] > member_start).collect();
             let count = members.len() as u64;
             let end = start + (size - member_start) * count;
             let original_rotation = (start / chunk_bytes) % count;
@@ -93,14 +100,22 @@ impl Raid0 {
                 Raid0Layout::Original => original_rotation,
                 Raid0Layout::Alternate => 0,
             };
-            zones.push(Zone { start, end, member_start, members, count: Divisor::new(count), rotation });
+            zones.push(Zone {
+                start,
+                end,
+                member_start,
+                members,
+                count: Divisor::new(count),
+                rotation,
+            });
             (start, member_start) = (end, size);
         }
         let size_bytes = used.iter().map(|&bytes| Raid0::counted(bytes, chunk_bytes)).sum();
         Raid0 { chunk: Divisor::new(chunk_bytes), zones, used, size_bytes, layouts_agree }
     }
 
-    /// What md counts of a member that gives so many whole chunks, in the unit of both: all of it where the chunk is a power of two.
+    /// What md counts of a member that gives so many whole chunks, in the unit of both: all of it
+    /// where the chunk is a power of two.
     pub(crate) fn counted(whole_chunks: u64, chunk: u64) -> u64 {
         whole_chunks & !(chunk - 1)
     }
@@ -129,7 +144,8 @@ impl Raid0 {
         self.zones[..last].iter().find(|zone| offset < zone.end).unwrap_or(&self.zones[last])
     }
 
-    /// The run of bytes on one member that starts at `offset` of the array, at most `length` long and within one chunk.
+    /// The run of bytes on one member that starts at `offset` of the array, at most `length` long
+    /// and within one chunk.
     ///
     /// # Panics
     /// When the array has no byte. `offset` must be before the end of the array.
@@ -151,7 +167,9 @@ impl Raid0 {
     /// How much of `member`, from its start, the first `offset` bytes of the array take.
     fn taken(&self, offset: u64, member: usize) -> u64 {
         let zone = self.zone(offset);
-        let Some(position) = zone.members.iter().position(|&of| of == member) else { return self.used[member] };
+        let Some(position) = zone.members.iter().position(|&of| of == member) else {
+            return self.used[member];
+        };
         let (number, within) = self.chunk.divide(offset - zone.start);
         let (row, column) = zone.count.divide(number);
         let own_column = zone.count.divide(position as u64 + zone.count.value - zone.rotation).1;
@@ -180,11 +198,14 @@ mod tests {
 
     const LAYOUTS: [Raid0Layout; 2] = [Raid0Layout::Original, Raid0Layout::Alternate];
 
-    /// All arrays of up to four members of 0 to 5 units and a bit, so that sizes are odd and unequal.
+    /// All arrays of up to four members of 0 to 5 units and a bit, so that sizes are odd and
+    /// unequal.
     fn each_small_array(mut visit: impl FnMut(&[u64], u64)) {
         for count in 1..=4_u32 {
             for code in 0..6_u64.pow(count) {
-                let sizes: Vec<u64> = (0..count).map(|member| code / 6_u64.pow(member) % 6 * 2 + u64::from(member % 2)).collect();
+                let sizes: Vec<u64> = (0..count)
+                    .map(|member| code / 6_u64.pow(member) % 6 * 2 + u64::from(member % 2))
+                    .collect();
                 for chunk in [1, 2, 3] {
                     if sizes.iter().any(|&size| size >= chunk) {
                         visit(&sizes, chunk);
@@ -200,18 +221,28 @@ mod tests {
         each_small_array(|sizes, chunk| {
             for layout in LAYOUTS {
                 let array = Raid0::new(sizes, chunk, layout);
-                let counted = |size: &u64| (size / chunk * chunk) & if chunk == 3 { !2 } else { !0 };
+                let counted =
+                    |size: &u64| (size / chunk * chunk) & if chunk == 3 { !2 } else { !0 };
                 assert_eq!(array.size_bytes(), sizes.iter().map(counted).sum::<u64>());
                 let mut used = HashSet::new();
                 for offset in 0..array.size_bytes() {
                     let place = array.locate(offset, u64::MAX);
-                    assert!(place.offset < sizes[place.member] / chunk * chunk, "{sizes:?} {chunk} {layout:?}: past the member's end");
-                    assert!(used.insert((place.member, place.offset)), "{sizes:?} {chunk} {layout:?}: a place is used twice");
+                    assert!(
+                        place.offset < sizes[place.member] / chunk * chunk,
+                        "{sizes:?} {chunk} {layout:?}: past the member's end"
+                    );
+                    assert!(
+                        used.insert((place.member, place.offset)),
+                        "{sizes:?} {chunk} {layout:?}: a place is used twice"
+                    );
                     assert_eq!(place.length, chunk - offset % chunk);
                     assert_eq!(place.offset % chunk, offset % chunk, "a chunk is contiguous");
                     for within in 1..place.length {
                         let next = array.locate(offset + within, 1);
-                        assert_eq!((next.member, next.offset), (place.member, place.offset + within));
+                        assert_eq!(
+                            (next.member, next.offset),
+                            (place.member, place.offset + within)
+                        );
                     }
                 }
             }
@@ -225,15 +256,23 @@ mod tests {
         let rounded: Vec<u64> = sizes.iter().map(|size| size / chunk * chunk).collect();
         let (mut start, mut device_start) = (0, 0);
         loop {
-            let size = *rounded.iter().filter(|&&size| size > device_start).min().expect("within the array");
-            let members: Vec<usize> = (0..sizes.len()).filter(|&member| rounded[member] > device_start).collect();
+            let size = *rounded
+                .iter()
+                .filter(|&&size| size > device_start)
+                .min()
+                .expect("within the array");
+            let members: Vec<usize> =
+                (0..sizes.len()).filter(|&member| rounded[member] > device_start).collect();
             let count = members.len() as u64;
             let length = (size - device_start) * count;
             if sector < start + length {
                 let relative = sector - start;
                 let counted = if layout == Raid0Layout::Original { sector } else { relative };
                 let member = members[(counted / chunk % count) as usize];
-                return (member, device_start + relative / (chunk * count) * chunk + sector % chunk);
+                return (
+                    member,
+                    device_start + relative / (chunk * count) * chunk + sector % chunk,
+                );
             }
             (start, device_start) = (start + length, size);
         }
@@ -247,28 +286,45 @@ mod tests {
                 let array = Raid0::new(sizes, chunk, layout);
                 // Also what md deals out and does not count.
                 let whole_chunks = sizes.iter().map(|size| size / chunk * chunk).sum();
-                let places: Vec<(usize, u64)> =
-                    (0..whole_chunks).map(|offset| array.locate(offset, 1)).map(|place| (place.member, place.offset)).collect();
+                let places: Vec<(usize, u64)> = (0..whole_chunks)
+                    .map(|offset| array.locate(offset, 1))
+                    .map(|place| (place.member, place.offset))
+                    .collect();
                 for (offset, place) in places.iter().enumerate() {
-                    assert_eq!(*place, by_the_book(sizes, chunk, layout, offset as u64), "{sizes:?} {chunk} {layout:?} at {offset}");
+                    assert_eq!(
+                        *place,
+                        by_the_book(sizes, chunk, layout, offset as u64),
+                        "{sizes:?} {chunk} {layout:?} at {offset}"
+                    );
                 }
                 places
             });
             let same = places[0] == places[1];
-            assert_eq!(Raid0::new(sizes, chunk, Raid0Layout::Original).layouts_agree(), same, "{sizes:?} {chunk}");
+            assert_eq!(
+                Raid0::new(sizes, chunk, Raid0Layout::Original).layouts_agree(),
+                same,
+                "{sizes:?} {chunk}"
+            );
             *if same { &mut agree } else { &mut differ } += 1;
         });
         assert!(differ > 100 && agree > 100, "{differ} arrays differ, {agree} agree");
     }
 
-    /// What Linux 6.1 says of arrays that mdadm made over 20 MiB each and, where there is a fourth, 33,333 KiB, of which 1 MiB is
-    /// md's own. `mdadm --detail` has the same sizes in KiB.
+    /// What Linux 6.1 says of arrays that mdadm made over 20 MiB each and, where there is a fourth,
+    /// 33,333 KiB, of which 1 MiB is md's own. `mdadm --detail` has the same sizes in KiB.
     #[test]
     fn a_chunk_that_is_no_power_of_two_has_the_size_that_md_counts() {
-        let (equal, unequal) = ([19 << 20; 3], [19 << 20, 19 << 20, 19 << 20, (33_333 - 1024) << 10]);
-        for (sizes, chunk_kib, kernel) in [(&equal[..], 12, 59_731_968_u64), (&unequal[..], 100, 92_442_624)] {
+        let (equal, unequal) =
+            ([19 << 20; 3], [19 << 20, 19 << 20, 19 << 20, (33_333 - 1024) << 10]);
+        for (sizes, chunk_kib, kernel) in
+            [(&equal[..], 12, 59_731_968_u64), (&unequal[..], 100, 92_442_624)]
+        {
             for layout in LAYOUTS {
-                assert_eq!(Raid0::new(sizes, chunk_kib << 10, layout).size_bytes(), kernel, "{sizes:?} {chunk_kib} KiB");
+                assert_eq!(
+                    Raid0::new(sizes, chunk_kib << 10, layout).size_bytes(),
+                    kernel,
+                    "{sizes:?} {chunk_kib} KiB"
+                );
             }
         }
     }
@@ -276,7 +332,9 @@ mod tests {
     #[test]
     fn the_share_of_a_member_is_the_sum_of_its_chunks() {
         for sizes in [&[4_u64, 4, 4][..], &[3, 5, 8], &[2, 9, 2, 7], &[6], &[0, 5, 4]] {
-            for (chunk, layout) in [(1, LAYOUTS[0]), (1, LAYOUTS[1]), (2, LAYOUTS[0]), (3, LAYOUTS[1])] {
+            for (chunk, layout) in
+                [(1, LAYOUTS[0]), (1, LAYOUTS[1]), (2, LAYOUTS[0]), (3, LAYOUTS[1])]
+            {
                 let array = Raid0::new(sizes, chunk, layout);
                 let size = array.size_bytes();
                 for offset in 0..size {
@@ -288,8 +346,16 @@ mod tests {
                                 .map(|place| place.offset)
                                 .collect();
                             assert!(mine.is_sorted_by(|a, b| a + 1 == *b), "one run, in order");
-                            let expected = mine.first().map(|&offset| Extent { member, offset, length: mine.len() as u64 });
-                            assert_eq!(array.share(offset, length, member), expected, "{sizes:?} {chunk} {layout:?} {offset}+{length}");
+                            let expected = mine.first().map(|&offset| Extent {
+                                member,
+                                offset,
+                                length: mine.len() as u64,
+                            });
+                            assert_eq!(
+                                array.share(offset, length, member),
+                                expected,
+                                "{sizes:?} {chunk} {layout:?} {offset}+{length}"
+                            );
                         }
                     }
                 }

@@ -1,7 +1,8 @@
 //! Copies of chunks spread over members: RAID 1 and md's RAID 10.
 //!
-//! Each chunk has `near` copies side by side, and all that again `far` times: in the far parts of the members, or, with
-//! `offset`, in the rows right below. Each time everything is shifted on by `near` members:
+//! Each chunk has `near` copies side by side, and all that again `far` times: in the far parts of
+//! the members, or, with `offset`, in the rows right below. Each time everything is shifted on by
+//! `near` members:
 //!
 //! ```text
 //!   near 2, 3 members     far 2, 3 members      offset 2, 3 members
@@ -60,18 +61,23 @@ impl Raid10Layout {
         self.near | self.far << 8 | u32::from(self.offset) << 16
     }
 
-    /// The layout with this code of md, if it is one that this knows: the later variants of far (bits from 17 on), which
-    /// mdadm does not make, are not.
+    /// The layout with this code of md, if it is one that this knows: the later variants of far
+    /// (bits from 17 on), which mdadm does not make, are not.
     #[must_use]
     pub fn from_code(code: u32) -> Option<Raid10Layout> {
-        let layout = Raid10Layout { near: code & 0xff, far: code >> 8 & 0xff, offset: code >> 16 & 1 == 1 };
+        let layout =
+            Raid10Layout { near: code & 0xff, far: code >> 8 & 0xff, offset: code >> 16 & 1 == 1 };
         (code >> 17 == 0 && layout.near > 0 && layout.far > 0).then_some(layout)
     }
 
     /// The layout of this name, if it is one: `n2`, `f2`, `o3`, or near and far together, `n2f2`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Raid10Layout> {
-        let count = |text: &str| text.parse::<u32>().ok().filter(|count| (1..=255).contains(count) && count.to_string() == text);
+        let count = |text: &str| {
+            text.parse::<u32>()
+                .ok()
+                .filter(|count| (1..=255).contains(count) && count.to_string() == text)
+        };
         let far_part = |text: &str, near| match text.split_at_checked(1)? {
             ("f", far) => Some(Raid10Layout { near, far: count(far)?, offset: false }),
             ("o", far) => Some(Raid10Layout { near, far: count(far)?, offset: true }),
@@ -92,11 +98,16 @@ impl Raid10Layout {
             return Some("1 to 255 copies of each kind".to_owned());
         }
         if copies > members as u64 {
-            return Some(format!("{copies} copies on {members} members; a member holds one at most"));
+            return Some(format!(
+                "{copies} copies on {members} members; a member holds one at most"
+            ));
         }
         // md's formula puts two chunks at one place there.
         if self.offset && self.far > 1 && !members.is_multiple_of(self.near as usize) {
-            return Some(format!("with `offset`, {} near copies need a multiple of {} members, not {members}", self.near, self.near));
+            return Some(format!(
+                "with `offset`, {} near copies need a multiple of {} members, not {members}",
+                self.near, self.near
+            ));
         }
         None
     }
@@ -126,16 +137,31 @@ pub struct Raid10 {
 }
 
 impl Raid10 {
-    /// The array over `members` slots, of which each gives as many whole chunks as `member_bytes` has.
+    /// The array over `members` slots, of which each gives as many whole chunks as `member_bytes`
+    /// has.
     ///
     /// # Panics
     /// When the chunk is 0, or no such array can have the layout ([`Raid10Layout::problem`]).
     #[must_use]
-    pub fn new(members: usize, member_bytes: u64, chunk_bytes: u64, layout: Raid10Layout) -> Raid10 {
-        assert!(chunk_bytes > 0 && layout.problem(members).is_none(), "a chunk of at least one byte and a possible layout");
+    pub fn new(
+        members: usize,
+        member_bytes: u64,
+        chunk_bytes: u64,
+        layout: Raid10Layout,
+    ) -> Raid10 {
+        assert!(
+            chunk_bytes > 0 && layout.problem(members).is_none(),
+            "a chunk of at least one byte and a possible layout"
+        );
         let rows = member_bytes / chunk_bytes / u64::from(layout.far);
         let size_bytes = rows * members as u64 / u64::from(layout.near) * chunk_bytes;
-        Raid10 { chunk: Divisor::new(chunk_bytes), count: Divisor::new(members as u64), layout, rows, size_bytes }
+        Raid10 {
+            chunk: Divisor::new(chunk_bytes),
+            count: Divisor::new(members as u64),
+            layout,
+            rows,
+            size_bytes,
+        }
     }
 
     /// Size of the array in bytes.
@@ -168,7 +194,8 @@ impl Raid10 {
         self.rows * u64::from(self.layout.far) * self.chunk.value
     }
 
-    /// The byte of the array of which `offset` of `member` holds a copy; `None` where the last rows hold nothing.
+    /// The byte of the array of which `offset` of `member` holds a copy; `None` where the last rows
+    /// hold nothing.
     #[must_use]
     pub fn at(&self, member: usize, offset: u64) -> Option<u64> {
         let (row, within) = self.chunk.divide(offset);
@@ -177,13 +204,14 @@ impl Raid10 {
             true => (row / far_count, row % far_count),
             false => (row % self.rows, row / self.rows),
         };
-        let column = (member as u64 + self.count.value - far * near % self.count.value) % self.count.value;
+        let column =
+            (member as u64 + self.count.value - far * near % self.count.value) % self.count.value;
         let byte = (row * self.count.value + column) / near * self.chunk.value + within;
         (far < far_count && byte < self.size_bytes).then_some(byte)
     }
 
-    /// The run of bytes of copy `copy` that starts at `offset` of the array, at most `length` long and within one chunk.
-    /// Copies are numbered so that near ones follow each other.
+    /// The run of bytes of copy `copy` that starts at `offset` of the array, at most `length` long
+    /// and within one chunk. Copies are numbered so that near ones follow each other.
     #[inline]
     #[must_use]
     pub fn locate(&self, offset: u64, length: u64, copy: u64) -> Extent {
@@ -196,7 +224,11 @@ impl Raid10 {
             true => row * u64::from(self.layout.far) + far,
             false => row + far * self.rows,
         };
-        Extent { member: member as usize, offset: row * self.chunk.value + within, length: length.min(self.chunk.value - within) }
+        Extent {
+            member: member as usize,
+            offset: row * self.chunk.value + within,
+            length: length.min(self.chunk.value - within),
+        }
     }
 }
 
@@ -210,7 +242,9 @@ mod tests {
     fn every_copy_has_a_place_of_its_own_on_a_member_of_its_own() {
         let mut arrays = 0;
         for members in 1..=8_u64 {
-            for (near, far, offset) in (1..=8).flat_map(|near| (1..=8).flat_map(move |far| [(near, far, false), (near, far, true)])) {
+            for (near, far, offset) in (1..=8).flat_map(|near| {
+                (1..=8).flat_map(move |far| [(near, far, false), (near, far, true)])
+            }) {
                 let layout = Raid10Layout { near, far, offset };
                 if layout.problem(members as usize).is_some() {
                     continue;
@@ -218,19 +252,41 @@ mod tests {
                 for chunks in 0..20 {
                     let array = Raid10::new(members as usize, chunks * 2 + 1, 2, layout);
                     let lost = chunks * members - array.size_bytes() / 2 * layout.copies();
-                    assert!(lost < members * u64::from(far) + layout.copies(), "{layout} on {members}: {lost} of {chunks} chunks unused");
+                    assert!(
+                        lost < members * u64::from(far) + layout.copies(),
+                        "{layout} on {members}: {lost} of {chunks} chunks unused"
+                    );
                     let mut used = HashMap::new();
                     for at in 0..array.size_bytes() {
-                        let copies: Vec<Extent> = (0..layout.copies()).map(|copy| array.locate(at, 9, copy)).collect();
-                        let holders: HashSet<usize> = copies.iter().map(|copy| copy.member).collect();
-                        assert_eq!(holders.len() as u64, layout.copies(), "{layout} on {members}: two copies on one member");
+                        let copies: Vec<Extent> =
+                            (0..layout.copies()).map(|copy| array.locate(at, 9, copy)).collect();
+                        let holders: HashSet<usize> =
+                            copies.iter().map(|copy| copy.member).collect();
+                        assert_eq!(
+                            holders.len() as u64,
+                            layout.copies(),
+                            "{layout} on {members}: two copies on one member"
+                        );
                         for copy in copies {
-                            assert!(copy.offset < chunks * 2 && copy.length == 2 - at % 2, "{layout} on {members}");
-                            assert_eq!(used.insert((copy.member, copy.offset), at), None, "{layout} on {members}: a place is used twice");
+                            assert!(
+                                copy.offset < chunks * 2 && copy.length == 2 - at % 2,
+                                "{layout} on {members}"
+                            );
+                            assert_eq!(
+                                used.insert((copy.member, copy.offset), at),
+                                None,
+                                "{layout} on {members}: a place is used twice"
+                            );
                         }
                     }
-                    for (member, offset) in (0..members as usize).flat_map(|member| (0..array.member_bytes()).map(move |at| (member, at))) {
-                        assert_eq!(array.at(member, offset), used.get(&(member, offset)).copied(), "{layout} on {members}: the way back");
+                    for (member, offset) in (0..members as usize)
+                        .flat_map(|member| (0..array.member_bytes()).map(move |at| (member, at)))
+                    {
+                        assert_eq!(
+                            array.at(member, offset),
+                            used.get(&(member, offset)).copied(),
+                            "{layout} on {members}: the way back"
+                        );
                     }
                 }
                 arrays += 1;
@@ -244,13 +300,23 @@ mod tests {
         let array = Raid10::new(3, 1000, 1000, Raid10Layout::near(3));
         assert_eq!(array.size_bytes(), 1000);
         for copy in 0..3 {
-            assert_eq!(array.locate(512, 100, copy), Extent { member: copy as usize, offset: 512, length: 100 });
+            assert_eq!(
+                array.locate(512, 100, copy),
+                Extent { member: copy as usize, offset: 512, length: 100 }
+            );
         }
     }
 
     #[test]
     fn names_and_codes_are_those_of_md() {
-        for (name, code) in [("n2", 0x102), ("f2", 0x201), ("o2", 0x1_0201), ("n3", 0x103), ("n2f2", 0x202), ("n2o2", 0x1_0202)] {
+        for (name, code) in [
+            ("n2", 0x102),
+            ("f2", 0x201),
+            ("o2", 0x1_0201),
+            ("n3", 0x103),
+            ("n2f2", 0x202),
+            ("n2o2", 0x1_0202),
+        ] {
             let layout = Raid10Layout::from_name(name).expect("a name");
             assert_eq!((layout.code(), layout.to_string().as_str()), (code, name));
             assert_eq!(Raid10Layout::from_code(code), Some(layout));

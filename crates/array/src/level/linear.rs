@@ -39,20 +39,32 @@ impl Level for LinearLevel {
     #[inline]
     fn whole(&self, part: Part, _missing: &MemberSet, _queues: &Queues) -> Option<Spot> {
         let extent = self.geometry.locate(part.offset, part.length);
-        (extent.length == part.length).then_some(Spot { member: extent.member, offset: extent.offset })
+        (extent.length == part.length)
+            .then_some(Spot { member: extent.member, offset: extent.offset })
     }
 
     fn piece_bytes(&self, part: Part, _faults: &Faults) -> u64 {
         part.length
     }
 
-    fn plan(&self, piece: Part, _faults: &Faults, _queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan(
+        &self,
+        piece: Part,
+        _faults: &Faults,
+        _queues: &Queues,
+        plan: &mut Plan,
+    ) -> Result<(), Lost> {
         let list = if piece.action == Action::Read { &mut plan.read } else { &mut plan.write };
         let mut start = 0;
         while start < piece.length {
             let extent = self.geometry.locate(piece.offset + start, piece.length - start);
             let place = place_of(piece.action, start);
-            list.push(Access { member: extent.member, offset: extent.offset, length: extent.length, place });
+            list.push(Access {
+                member: extent.member,
+                offset: extent.offset,
+                length: extent.length,
+                place,
+            });
             start += extent.length;
         }
         Ok(())

@@ -1,21 +1,25 @@
 //! Copies: RAID 1 and RAID 10.
 //!
-//! Reads go to one copy, writes to all. After a crash the copies may differ where a resync is to be done: there reads go to the first
-//! copy that is there, which is also the one that the resync takes; any other could be read and be gone later.
+//! Reads go to one copy, writes to all. After a crash the copies may differ where a resync is to be
+//! done: there reads go to the first copy that is there, which is also the one that the resync
+//! takes; any other could be read and be gone later.
 //!
-//! A write locks what it writes: two that meet must reach all copies in the same order, or the copies would differ for good.
-//! The lock is a range of the array's own bytes, whatever the chunk.
+//! A write locks what it writes: two that meet must reach all copies in the same order, or the
+//! copies would differ for good. The lock is a range of the array's own bytes, whatever the chunk.
 
 use std::ops::Range;
 
 use block::{Info, size_text};
 
-use super::{Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, place_of};
+use super::{
+    Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, place_of,
+};
 use crate::geometry::{Raid10, Raid10Layout};
 use crate::sync::Ranges;
 use crate::{Access, MemberSet, Place, Plan, Queues, RowLock, Step};
 
-/// What the array's bytes are cut into for locking; a plan stays within one. Large, for a discard may span the array.
+/// What the array's bytes are cut into for locking; a plan stays within one. Large, for a discard
+/// may span the array.
 const REGION_BYTES: u64 = 16 << 20;
 /// A plan reads at most so many chunks: each may be a command of its own.
 const READ_CHUNKS: u64 = 16;
@@ -35,7 +39,10 @@ impl MirrorLevel {
     #[must_use]
     pub fn raid1(members: usize, member_bytes: u64) -> MirrorLevel {
         let copies = u32::try_from(members).expect("at most 255 members");
-        MirrorLevel { geometry: Raid10::new(members, member_bytes, member_bytes, Raid10Layout::near(copies)), name: "raid1" }
+        MirrorLevel {
+            geometry: Raid10::new(members, member_bytes, member_bytes, Raid10Layout::near(copies)),
+            name: "raid1",
+        }
     }
 
     /// RAID 10.
@@ -50,8 +57,11 @@ impl MirrorLevel {
 
     /// The copies of what starts at `offset` on members that `may` be used.
     fn copies(&self, offset: u64, may: impl Fn(usize) -> bool) -> impl Iterator<Item = Spot> {
-        let copies = (0..self.geometry.layout().copies()).map(move |copy| self.geometry.locate(offset, 1, copy));
-        copies.filter(move |copy| may(copy.member)).map(|copy| Spot { member: copy.member, offset: copy.offset })
+        let copies = (0..self.geometry.layout().copies())
+            .map(move |copy| self.geometry.locate(offset, 1, copy));
+        copies
+            .filter(move |copy| may(copy.member))
+            .map(|copy| Spot { member: copy.member, offset: copy.offset })
     }
 
     /// The piece's parts of chunks as start in the piece and length.
@@ -71,10 +81,18 @@ impl MirrorLevel {
         RowLock { row: piece.offset / REGION_BYTES, from, to: from + piece.length }
     }
 
-    fn plan_read(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan_read(
+        &self,
+        piece: Part,
+        faults: &Faults,
+        queues: &Queues,
+        plan: &mut Plan,
+    ) -> Result<(), Lost> {
         for (start, length) in self.parts(piece) {
             let offset = piece.offset + start;
-            let copy = queues.choose(self.copies(offset, |member| !faults.hide(member))).ok_or(faults.lost())?;
+            let copy = queues
+                .choose(self.copies(offset, |member| !faults.hide(member)))
+                .ok_or(faults.lost())?;
             let host = Place::Host { start };
             let mut place = host;
             for bad in self.copies(offset, |member| faults.mend(member)) {
@@ -109,17 +127,29 @@ impl MirrorLevel {
             let now = Part { offset: piece.offset + start, length, ..piece };
             for far in 0..u64::from(layout.far) {
                 for (within, length) in self.parts(now) {
-                    let copies = (far * near..(far + 1) * near).map(|copy| self.geometry.locate(now.offset + within, length, copy));
+                    let copies = (far * near..(far + 1) * near)
+                        .map(|copy| self.geometry.locate(now.offset + within, length, copy));
                     let place = place_of(piece.action, start + within);
                     let present = copies.filter(|copy| !faults.absent.contains(copy.member));
-                    plan.write.extend(present.map(|copy| Access { member: copy.member, offset: copy.offset, length, place }));
+                    plan.write.extend(present.map(|copy| Access {
+                        member: copy.member,
+                        offset: copy.offset,
+                        length,
+                        place,
+                    }));
                 }
             }
             start += length;
         }
         let missing = faults.missing();
-        let lacks_all = |(start, _)| self.copies(piece.offset + start, |member| !missing.contains(member)).next().is_none();
-        if missing.count() > 0 && self.parts(piece).any(lacks_all) { Err(faults.lost()) } else { Ok(()) }
+        let lacks_all = |(start, _)| {
+            self.copies(piece.offset + start, |member| !missing.contains(member)).next().is_none()
+        };
+        if missing.count() > 0 && self.parts(piece).any(lacks_all) {
+            Err(faults.lost())
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -150,14 +180,19 @@ impl Level for MirrorLevel {
     fn refine(&self, info: &mut Info) {
         if !self.is_raid1() {
             // What can be read side by side, in whole chunks.
-            let columns = self.geometry.member_count() as u64 / u64::from(self.geometry.layout().near);
+            let columns =
+                self.geometry.member_count() as u64 / u64::from(self.geometry.layout().near);
             let stripe = self.geometry.chunk_bytes() * columns;
             info.optimal_bytes = super::optimal_bytes(stripe, info.block_bytes);
         }
     }
 
     fn commands_per_member(&self) -> u32 {
-        if self.is_raid1() { 1 } else { (READ_CHUNKS as u32).max(2 * self.geometry.layout().far + 1) }
+        if self.is_raid1() {
+            1
+        } else {
+            (READ_CHUNKS as u32).max(2 * self.geometry.layout().far + 1)
+        }
     }
 
     fn pieces_at_once(&self) -> u32 {
@@ -169,7 +204,8 @@ impl Level for MirrorLevel {
         let members = self.geometry.member_count();
         let near = self.geometry.layout().near as usize;
         let copies = self.geometry.layout().copies() as usize;
-        let lost = |chunk: usize| (0..copies).all(|copy| absent.contains((chunk * near + copy) % members));
+        let lost =
+            |chunk: usize| (0..copies).all(|copy| absent.contains((chunk * near + copy) % members));
         if (0..members).any(lost) { Err(Lost { members: *absent }) } else { Ok(()) }
     }
 
@@ -186,16 +222,26 @@ impl Level for MirrorLevel {
         let chunk = self.geometry.chunk_bytes();
         let in_region = part.length.min(REGION_BYTES - part.offset % REGION_BYTES);
         match part.action {
-            Action::Read if faults.unreadable.count() == 0 => part.length.min(chunk.saturating_mul(READ_CHUNKS) - part.offset % chunk),
+            Action::Read if faults.unreadable.count() == 0 => {
+                part.length.min(chunk.saturating_mul(READ_CHUNKS) - part.offset % chunk)
+            }
             Action::Read => in_region.min(chunk.saturating_mul(READ_CHUNKS) - part.offset % chunk),
             Action::Write | Action::Zeroes | Action::Discard => in_region,
         }
     }
 
-    fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan(
+        &self,
+        piece: Part,
+        faults: &Faults,
+        queues: &Queues,
+        plan: &mut Plan,
+    ) -> Result<(), Lost> {
         match piece.action {
             Action::Read => self.plan_read(piece, faults, queues, plan),
-            Action::Write | Action::Zeroes | Action::Discard => self.plan_write(piece, faults, plan),
+            Action::Write | Action::Zeroes | Action::Discard => {
+                self.plan_write(piece, faults, plan)
+            }
         }
     }
 
@@ -209,7 +255,11 @@ impl Level for MirrorLevel {
 
     fn member_ranges(&self, member: usize, range: Range<u64>) -> Ranges {
         let end = range.end.min(self.size_bytes());
-        let range = Part { action: Action::Read, offset: range.start.min(end), length: end.saturating_sub(range.start) };
+        let range = Part {
+            action: Action::Read,
+            offset: range.start.min(end),
+            length: end.saturating_sub(range.start),
+        };
         let mut ranges = Ranges::none();
         for (start, length) in self.parts(range) {
             for copy in self.copies(range.offset + start, |holder| holder == member) {
@@ -232,7 +282,9 @@ impl Level for MirrorLevel {
 
     fn plan_sync(&self, range: SyncRange, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
         let (offset, target) = match range.task {
-            SyncTask::Recover { member } if faults.absent.contains(member) => return Err(faults.lost()),
+            SyncTask::Recover { member } if faults.absent.contains(member) => {
+                return Err(faults.lost());
+            }
             SyncTask::Recover { member } => match self.geometry.at(member, range.offset) {
                 Some(offset) => (offset, Some(member)),
                 // Nothing lies there.
@@ -244,7 +296,8 @@ impl Level for MirrorLevel {
         plan.lock = Some(Self::lock(Part { action: Action::Write, offset, length }));
         let mut readable = self.copies(offset, |member| !faults.hide(member));
         // A member that serves is its own best source.
-        let own = self.copies(offset, |member| Some(member) == target && !faults.hide(member)).next();
+        let own =
+            self.copies(offset, |member| Some(member) == target && !faults.hide(member)).next();
         let first = own.or_else(|| readable.next()).ok_or(faults.lost())?;
         let access = |copy: Spot, slot| Access {
             member: copy.member,

@@ -55,8 +55,9 @@ pub struct Spot {
 pub struct Faults {
     /// Not there: neither read nor written.
     pub absent: MemberSet,
-    /// There, but what the piece wants of them could not be read: it is made from the others', and what is written goes to
-    /// them as ever. A plan that reads writes them what they should have had.
+    /// There, but what the piece wants of them could not be read: it is made from the others', and
+    /// what is written goes to them as ever. A plan that reads writes them what they should have
+    /// had.
     pub unreadable: MemberSet,
     /// There, and being rebuilt: what is written goes to them, but what they hold may be old.
     pub recovering: MemberSet,
@@ -66,7 +67,9 @@ impl Faults {
     /// Whether nothing can be read from the member.
     #[must_use]
     pub fn hide(&self, member: usize) -> bool {
-        self.absent.contains(member) || self.unreadable.contains(member) || self.recovering.contains(member)
+        self.absent.contains(member)
+            || self.unreadable.contains(member)
+            || self.recovering.contains(member)
     }
 
     /// The members without which all data have to be there.
@@ -78,7 +81,9 @@ impl Faults {
     /// Whether a plan that reads writes the member what it should have had.
     #[must_use]
     pub fn mend(&self, member: usize) -> bool {
-        self.unreadable.contains(member) && !self.absent.contains(member) && !self.recovering.contains(member)
+        self.unreadable.contains(member)
+            && !self.absent.contains(member)
+            && !self.recovering.contains(member)
     }
 
     /// What cannot be done without these members.
@@ -91,15 +96,17 @@ impl Faults {
 /// What is done about redundancy itself rather than for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncTask {
-    /// Give a member what it should hold, made from the others, or, while it serves, its own contents once more. Offsets
-    /// are in bytes of the member's data.
+    /// Give a member what it should hold, made from the others, or, while it serves, its own
+    /// contents once more. Offsets are in bytes of the member's data.
     Recover {
         /// Which member.
         member: usize,
     },
-    /// Read everything and count what does not agree. Offsets are in bytes of [`Level::sync_bytes`].
+    /// Read everything and count what does not agree. Offsets are in bytes of
+    /// [`Level::sync_bytes`].
     Check,
-    /// As a check, and write what makes it agree: parity is that of the data, and of copies the first counts, as in md.
+    /// As a check, and write what makes it agree: parity is that of the data, and of copies the
+    /// first counts, as in md.
     Repair,
 }
 
@@ -125,23 +132,28 @@ impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let members: Vec<String> = self.members.iter().map(|member| member.to_string()).collect();
         let (noun, verb) = if members.len() == 1 { ("member", "is") } else { ("members", "are") };
-        write!(f, "{noun} {} {verb} not there, and the rest does not make up for it", members.join(", "))
+        write!(
+            f,
+            "{noun} {} {verb} not there, and the rest does not make up for it",
+            members.join(", ")
+        )
     }
 }
 
 /// One kind of array as a table of answers: pure functions over sizes fixed at its making, no I/O.
 pub trait Level: Send + Sync + 'static {
-    /// Whether the array goes on without some of its members. If not, a member's error is the request's error.
+    /// Whether the array goes on without some of its members. If not, a member's error is the
+    /// request's error.
     const REDUNDANT: bool;
     /// Whether plans ever lock a row.
     const LOCKS_ROWS: bool;
-    /// Whether a member stays in spite of a failed write when it has the last copy of something. Where a failed write may
-    /// spoil what is made from it for others, it must not.
+    /// Whether a member stays in spite of a failed write when it has the last copy of something.
+    /// Where a failed write may spoil what is made from it for others, it must not.
     const KEEPS_LAST_COPY: bool = false;
 
-    /// Whether a read may have a choice among copies. Where a resync is to be done they need not agree: there reads take the first
-    /// that may be read, as [`SyncTask::Repair`] does, or a block could change without a write. [`Level::sync_bytes`] counts the
-    /// array's own bytes then.
+    /// Whether a read may have a choice among copies. Where a resync is to be done they need not
+    /// agree: there reads take the first that may be read, as [`SyncTask::Repair`] does, or a block
+    /// could change without a write. [`Level::sync_bytes`] counts the array's own bytes then.
     const HAS_COPIES: bool = false;
 
     /// Name in stack text, for example `raid0`.
@@ -153,7 +165,8 @@ pub trait Level: Send + Sync + 'static {
     /// Size of the array in bytes.
     fn size_bytes(&self) -> u64;
 
-    /// Changes what the executor worked out from the members (their weakest answers) where the level knows better.
+    /// Changes what the executor worked out from the members (their weakest answers) where the
+    /// level knows better.
     fn refine(&self, info: &mut Info);
 
     /// How many commands one phase of one plan sends to one member at most.
@@ -174,8 +187,9 @@ pub trait Level: Send + Sync + 'static {
         if absent.count() == 0 { Ok(()) } else { Err(Lost { members: *absent }) }
     }
 
-    /// Where the part lies, if it is one command to one member and needs neither lock nor computation: the fast path.
-    /// Where there is a choice, `queues` helps with it. Nothing is read from a member that is `missing`.
+    /// Where the part lies, if it is one command to one member and needs neither lock nor
+    /// computation: the fast path. Where there is a choice, `queues` helps with it. Nothing is read
+    /// from a member that is `missing`.
     fn whole(&self, part: Part, missing: &MemberSet, queues: &Queues) -> Option<Spot>;
 
     /// How much of the part, from its start, one plan takes: whole blocks, at least one.
@@ -185,15 +199,22 @@ pub trait Level: Send + Sync + 'static {
     ///
     /// # Errors
     /// When too many members are absent.
-    fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), Lost>;
+    fn plan(
+        &self,
+        piece: Part,
+        faults: &Faults,
+        queues: &Queues,
+        plan: &mut Plan,
+    ) -> Result<(), Lost>;
 
-    /// How much of each member's data the array uses, in bytes. 0 without redundancy, where nothing can be restored.
+    /// How much of each member's data the array uses, in bytes. 0 without redundancy, where nothing
+    /// can be restored.
     fn member_bytes(&self) -> u64 {
         0
     }
 
-    /// How far checks and resyncs go, in bytes. What they count is md's: the bytes of a member, or at RAID 10, where rows
-    /// are not the same for all copies, those of the array.
+    /// How far checks and resyncs go, in bytes. What they count is md's: the bytes of a member, or
+    /// at RAID 10, where rows are not the same for all copies, those of the array.
     fn sync_bytes(&self) -> u64 {
         self.member_bytes()
     }
@@ -209,7 +230,8 @@ pub trait Level: Send + Sync + 'static {
         range.length
     }
 
-    /// Plans a range into an empty plan; it is as long as [`Level::sync_range_bytes`] allows. What could not be read is mended.
+    /// Plans a range into an empty plan; it is as long as [`Level::sync_range_bytes`] allows. What
+    /// could not be read is mended.
     ///
     /// # Errors
     /// When too many members are missing, or the one that is to be restored is.
@@ -219,8 +241,8 @@ pub trait Level: Send + Sync + 'static {
     }
 }
 
-/// How much of each member one plan of a sync action takes at most: enough for a disk to stream, little enough to hold several in
-/// memory, and the host's writes wait for it.
+/// How much of each member one plan of a sync action takes at most: enough for a disk to stream,
+/// little enough to hold several in memory, and the host's writes wait for it.
 const SYNC_PLAN_BYTES: u64 = 128 << 10;
 
 /// What an access of a part moves, `start` bytes from the part's beginning.

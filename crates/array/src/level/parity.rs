@@ -1,6 +1,7 @@
 //! Parity: RAID 4, 5 and 6.
 //!
-//! A plan works on one row, on the range of its chunks (its *span*) in which anything is written or missing:
+//! A plan works on one row, on the range of its chunks (its *span*) in which anything is written or
+//! missing:
 //!
 //! ```text
 //!            data 0    data 1    data 2    P
@@ -8,20 +9,25 @@
 //!        └  |....|    |.new.|             |....|
 //! ```
 //!
-//! Writes bring parity up to date in one of two ways, whichever reads less, and if both read as much the first: it needs less
-//! memory and leaves the other members alone. Read-modify-write reads what is overwritten, and the parity, and takes the
-//! difference into it. Reconstruct-write reads the rest of the row and computes parity anew. A full row needs no read. Where
-//! neither can be had, for a chunk that is absent and of which a part is needed, the row's old data are made whole first.
+//! Writes bring parity up to date in one of two ways, whichever reads less, and if both read as
+//! much the first: it needs less memory and leaves the other members alone. Read-modify-write reads
+//! what is overwritten, and the parity, and takes the difference into it. Reconstruct-write reads
+//! the rest of the row and computes parity anew. A full row needs no read. Where neither can be
+//! had, for a chunk that is absent and of which a part is needed, the row's old data are made whole
+//! first.
 //!
-//! Writes lock their span, for parity depends on all of the row. So do reads that make up for a member: between the data and
-//! the parity of a write they would find a row whose parity is not that of its data. Plain reads lock nothing.
+//! Writes lock their span, for parity depends on all of the row. So do reads that make up for a
+//! member: between the data and the parity of a write they would find a row whose parity is not
+//! that of its data. Plain reads lock nothing.
 //!
-//! A discard is a write of zeroes here, and only to be had if all members' discarded blocks read as zeroes: nothing else
-//! would leave parity true.
+//! A discard is a write of zeroes here, and only to be had if all members' discarded blocks read as
+//! zeroes: nothing else would leave parity true.
 
 use block::{DiscardSupport, Info, size_text};
 
-use super::{Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, place_of};
+use super::{
+    Action, Faults, Level, Lost, Part, SYNC_PLAN_BYTES, Spot, SyncRange, SyncTask, place_of,
+};
 use crate::geometry::{Parity, ParityLayout, Row};
 use crate::parity::{inverse, power};
 use crate::{Access, MemberSet, Place, Plan, Queues, RowLock, Step};
@@ -61,19 +67,35 @@ impl Cut {
         let (number, start) = geometry.locate(piece.offset);
         let first = geometry.locate_in_row(start);
         let (index, before_end) = geometry.locate_in_row(start + piece.length - 1);
-        Cut { row: geometry.row(number), number, chunk_bytes: geometry.chunk_bytes(), first, last: (index, before_end + 1) }
+        Cut {
+            row: geometry.row(number),
+            number,
+            chunk_bytes: geometry.chunk_bytes(),
+            first,
+            last: (index, before_end + 1),
+        }
     }
 
     /// A range of all chunks of a row: what it covers of chunk 0.
     fn of_members(geometry: &Parity, range: SyncRange) -> Cut {
         let chunk_bytes = geometry.chunk_bytes();
         let (number, from) = (range.offset / chunk_bytes, range.offset % chunk_bytes);
-        Cut { row: geometry.row(number), number, chunk_bytes, first: (0, from), last: (0, from + range.length) }
+        Cut {
+            row: geometry.row(number),
+            number,
+            chunk_bytes,
+            first: (0, from),
+            last: (0, from + range.length),
+        }
     }
 
     /// The smallest range that holds all that the piece covers of the chunks.
     fn span(&self) -> (u64, u64) {
-        if self.first.0 == self.last.0 { (self.first.1, self.last.1) } else { (0, self.chunk_bytes) }
+        if self.first.0 == self.last.0 {
+            (self.first.1, self.last.1)
+        } else {
+            (0, self.chunk_bytes)
+        }
     }
 
     fn span_bytes(&self) -> u64 {
@@ -98,8 +120,8 @@ impl Cut {
         self.segment(index).is_some_and(|segment| (segment.from, segment.to) == self.span())
     }
 
-    /// What of the span the piece does not cover of a chunk: one range, for only the first and the last chunk are covered in
-    /// part, one to its end and the other from its beginning.
+    /// What of the span the piece does not cover of a chunk: one range, for only the first and the
+    /// last chunk are covered in part, one to its end and the other from its beginning.
     fn uncovered(&self, index: usize) -> Option<(u64, u64)> {
         let (low, high) = self.span();
         let range = match self.segment(index) {
@@ -113,7 +135,8 @@ impl Cut {
     /// The span in ranges on each of which a chunk is either covered or not.
     fn bands(&self) -> impl Iterator<Item = (u64, u64)> {
         let (low, high) = self.span();
-        let (one, other) = (self.first.1.min(self.last.1).max(low), self.first.1.max(self.last.1).min(high));
+        let (one, other) =
+            (self.first.1.min(self.last.1).max(low), self.first.1.max(self.last.1).min(high));
         [(low, one), (one, other), (other, high)].into_iter().filter(|(from, to)| from < to)
     }
 
@@ -153,7 +176,10 @@ impl ParityLevel {
     /// When there are fewer than two members, or the chunk is 0.
     #[must_use]
     pub fn raid4(members: usize, member_bytes: u64, chunk_bytes: u64) -> ParityLevel {
-        ParityLevel { geometry: Parity::with_p(members, member_bytes, chunk_bytes, ParityLayout::ParityLast), name: "raid4" }
+        ParityLevel {
+            geometry: Parity::with_p(members, member_bytes, chunk_bytes, ParityLayout::ParityLast),
+            name: "raid4",
+        }
     }
 
     /// RAID 5.
@@ -161,8 +187,16 @@ impl ParityLevel {
     /// # Panics
     /// As [`Parity::with_p`].
     #[must_use]
-    pub fn raid5(members: usize, member_bytes: u64, chunk_bytes: u64, layout: ParityLayout) -> ParityLevel {
-        ParityLevel { geometry: Parity::with_p(members, member_bytes, chunk_bytes, layout), name: "raid5" }
+    pub fn raid5(
+        members: usize,
+        member_bytes: u64,
+        chunk_bytes: u64,
+        layout: ParityLayout,
+    ) -> ParityLevel {
+        ParityLevel {
+            geometry: Parity::with_p(members, member_bytes, chunk_bytes, layout),
+            name: "raid5",
+        }
     }
 
     /// RAID 6.
@@ -170,8 +204,16 @@ impl ParityLevel {
     /// # Panics
     /// As [`Parity::with_p_and_q`].
     #[must_use]
-    pub fn raid6(members: usize, member_bytes: u64, chunk_bytes: u64, layout: ParityLayout) -> ParityLevel {
-        ParityLevel { geometry: Parity::with_p_and_q(members, member_bytes, chunk_bytes, layout), name: "raid6" }
+    pub fn raid6(
+        members: usize,
+        member_bytes: u64,
+        chunk_bytes: u64,
+        layout: ParityLayout,
+    ) -> ParityLevel {
+        ParityLevel {
+            geometry: Parity::with_p_and_q(members, member_bytes, chunk_bytes, layout),
+            name: "raid6",
+        }
     }
 
     /// Where everything lies.
@@ -180,8 +222,8 @@ impl ParityLevel {
         &self.geometry
     }
 
-    /// As much of the part as lies in one row, and not the end of one chunk with the beginning of the next if something is
-    /// between them: its span would be two whole chunks.
+    /// As much of the part as lies in one row, and not the end of one chunk with the beginning of
+    /// the next if something is between them: its span would be two whole chunks.
     fn row_piece_bytes(&self, part: Part) -> u64 {
         let (_, start) = self.geometry.locate(part.offset);
         let length = part.length.min(self.geometry.row_bytes() - start);
@@ -224,7 +266,13 @@ impl ParityLevel {
         Ok(())
     }
 
-    fn plan_write(&self, action: Action, cut: &Cut, faults: &Faults, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan_write(
+        &self,
+        action: Action,
+        cut: &Cut,
+        faults: &Faults,
+        plan: &mut Plan,
+    ) -> Result<(), Lost> {
         self.holds_all(&faults.missing())?;
         plan.lock = Some(cut.lock());
         let (p, q) = cut.present_parity(faults);
@@ -234,16 +282,27 @@ impl ParityLevel {
             let is_full = all.clone().all(|index| cut.covers_span(index));
             if is_full && action != Action::Write {
                 // The parity of zeroes is zero.
-                plan.write.extend(parity.map(|member| cut.access(member, cut.span(), place_of(action, 0))));
+                plan.write.extend(
+                    parity.map(|member| cut.access(member, cut.span(), place_of(action, 0))),
+                );
             } else {
                 let modify_bytes: u64 =
-                    cut.segments().map(|segment| segment.to - segment.from).sum::<u64>() + parity.clone().count() as u64 * cut.span_bytes();
-                let can_modify =
-                    cut.segments().all(|segment| !faults.hide(segment.member)) && parity.clone().all(|member| !faults.hide(member));
-                let rest_bytes: u64 = all.clone().filter_map(|index| cut.uncovered(index)).map(|(from, to)| to - from).sum();
-                let can_reconstruct = all.clone().all(|index| cut.uncovered(index).is_none() || !cut.is_hidden(index, faults));
+                    cut.segments().map(|segment| segment.to - segment.from).sum::<u64>()
+                        + parity.clone().count() as u64 * cut.span_bytes();
+                let can_modify = cut.segments().all(|segment| !faults.hide(segment.member))
+                    && parity.clone().all(|member| !faults.hide(member));
+                let rest_bytes: u64 = all
+                    .clone()
+                    .filter_map(|index| cut.uncovered(index))
+                    .map(|(from, to)| to - from)
+                    .sum();
+                let can_reconstruct = all
+                    .clone()
+                    .all(|index| cut.uncovered(index).is_none() || !cut.is_hidden(index, faults));
                 match (can_modify, can_reconstruct) {
-                    (true, true) if modify_bytes <= rest_bytes => plan_modify(action, cut, (p, q), plan),
+                    (true, true) if modify_bytes <= rest_bytes => {
+                        plan_modify(action, cut, (p, q), plan)
+                    }
                     (true, false) => plan_modify(action, cut, (p, q), plan),
                     (_, true) => {
                         // Old data of chunk i, if any is needed, begin at sources[i].
@@ -255,7 +314,9 @@ impl ParityLevel {
                                 plan.read.push(cut.access(cut.row.member(index), (from, to), old));
                             }
                         }
-                        plan_parity(action, cut, (p, q), plan, |index| cut.uncovered(index).map_or(0, |(from, _)| from));
+                        plan_parity(action, cut, (p, q), plan, |index| {
+                            cut.uncovered(index).map_or(0, |(from, _)| from)
+                        });
                     }
                     (false, false) => {
                         plan_whole(cut, faults, plan, |_| false)?;
@@ -290,10 +351,18 @@ fn plan_modify(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>)
         let change = scratch(plan, length);
         plan.read.push(cut.access(segment.member, (segment.from, segment.to), change));
         if action == Action::Write {
-            plan.compute.push(Step::Xor { from: Place::Host { start: segment.start }, into: change, length });
+            plan.compute.push(Step::Xor {
+                from: Place::Host { start: segment.start },
+                into: change,
+                length,
+            });
         }
         if let Some(p) = p {
-            plan.compute.push(Step::Xor { from: change, into: p.after(segment.from - low), length });
+            plan.compute.push(Step::Xor {
+                from: change,
+                into: p.after(segment.from - low),
+                length,
+            });
         }
         if let Some(q) = q {
             let (coefficient, into) = (cut.coefficient(segment.index), q.after(segment.from - low));
@@ -302,9 +371,15 @@ fn plan_modify(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>)
     }
 }
 
-/// Parity from all of the row: new data where the piece covers a chunk, elsewhere old ones, which for chunk i are at
-/// `sources[i]` from `old_start(i)` of the chunk on.
-fn plan_parity(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>), plan: &mut Plan, old_start: impl Fn(usize) -> u64) {
+/// Parity from all of the row: new data where the piece covers a chunk, elsewhere old ones, which
+/// for chunk i are at `sources[i]` from `old_start(i)` of the chunk on.
+fn plan_parity(
+    action: Action,
+    cut: &Cut,
+    (p, q): (Option<usize>, Option<usize>),
+    plan: &mut Plan,
+    old_start: impl Fn(usize) -> u64,
+) {
     let (low, _) = cut.span();
     let p_place = scratch(plan, cut.span_bytes());
     let q_place = q.map(|_| scratch(plan, cut.span_bytes()));
@@ -314,9 +389,12 @@ fn plan_parity(action: Action, cut: &Cut, (p, q): (Option<usize>, Option<usize>)
         plan.sources.resize(first + count, Place::Zeroes);
         for index in 0..cut.row.data_count() {
             let term = if q.is_some() { cut.row.exponent(cut.row.member(index)) } else { index };
-            let covering = cut.segment(index).filter(|segment| segment.from <= from && to <= segment.to);
+            let covering =
+                cut.segment(index).filter(|segment| segment.from <= from && to <= segment.to);
             plan.sources[first + term] = match covering {
-                Some(segment) if action == Action::Write => Place::Host { start: segment.start + from - segment.from },
+                Some(segment) if action == Action::Write => {
+                    Place::Host { start: segment.start + from - segment.from }
+                }
                 Some(_) => Place::Zeroes,
                 None => plan.sources[index].after(from - old_start(index)),
             };
@@ -344,9 +422,14 @@ fn plan_row_parity(cut: &Cut, places: &[Place], with_q: bool, plan: &mut Plan) -
     [p, q.unwrap_or(p)]
 }
 
-/// All of the row's old data over the span: for chunk i at `sources[i]`, in the host's buffer where `in_host` says so. What
-/// cannot be read is made from the rest.
-fn plan_whole(cut: &Cut, faults: &Faults, plan: &mut Plan, in_host: impl Fn(usize) -> bool) -> Result<(), Lost> {
+/// All of the row's old data over the span: for chunk i at `sources[i]`, in the host's buffer where
+/// `in_host` says so. What cannot be read is made from the rest.
+fn plan_whole(
+    cut: &Cut,
+    faults: &Faults,
+    plan: &mut Plan,
+    in_host: impl Fn(usize) -> bool,
+) -> Result<(), Lost> {
     let length = cut.span_bytes();
     let hidden = |index: &usize| cut.is_hidden(*index, faults);
     let mut unknown = (0..cut.row.data_count()).filter(hidden);
@@ -385,19 +468,33 @@ fn plan_whole(cut: &Cut, faults: &Faults, plan: &mut Plan, in_host: impl Fn(usiz
             plan.compute.push(Step::Xor { from, into: plan.sources[x], length });
         }
         if let (Some(_), Some(y)) = (q, other.or(one)) {
-            plan.compute.push(Step::MultiplyXor { coefficient: cut.coefficient(index), from, into: plan.sources[y], length });
+            plan.compute.push(Step::MultiplyXor {
+                coefficient: cut.coefficient(index),
+                from,
+                into: plan.sources[y],
+                length,
+            });
         }
     }
     match (p, q, one, other) {
         // D_x = (Q ^ Q') / g^x
         (None, Some(_), Some(x), None) => {
-            plan.compute.push(Step::Scale { coefficient: inverse(cut.coefficient(x)), into: plan.sources[x], length });
+            plan.compute.push(Step::Scale {
+                coefficient: inverse(cut.coefficient(x)),
+                into: plan.sources[x],
+                length,
+            });
         }
         // dP = P ^ P'   dQ = Q ^ Q'   D_y = (dQ ^ g^x dP) / (g^x ^ g^y)   D_x = dP ^ D_y
         (Some(_), Some(_), Some(x), Some(y)) => {
             let (at_x, at_y) = (plan.sources[x], plan.sources[y]);
             let divisor = cut.coefficient(x) ^ cut.coefficient(y);
-            plan.compute.push(Step::MultiplyXor { coefficient: cut.coefficient(x), from: at_x, into: at_y, length });
+            plan.compute.push(Step::MultiplyXor {
+                coefficient: cut.coefficient(x),
+                from: at_x,
+                into: at_y,
+                length,
+            });
             plan.compute.push(Step::Scale { coefficient: inverse(divisor), into: at_y, length });
             plan.compute.push(Step::Xor { from: at_y, into: at_x, length });
         }
@@ -434,8 +531,8 @@ impl Level for ParityLevel {
         }
     }
 
-    /// A plain read takes as many rows as there are members. Of these a member's data are in one run, but for its parity
-    /// rows: twice one, or one of each kind.
+    /// A plain read takes as many rows as there are members. Of these a member's data are in one
+    /// run, but for its parity rows: twice one, or one of each kind.
     fn commands_per_member(&self) -> u32 {
         3
     }
@@ -445,7 +542,11 @@ impl Level for ParityLevel {
     }
 
     fn holds_all(&self, absent: &MemberSet) -> Result<(), Lost> {
-        if absent.count() as usize > self.geometry.parity_count() { Err(Lost { members: *absent }) } else { Ok(()) }
+        if absent.count() as usize > self.geometry.parity_count() {
+            Err(Lost { members: *absent })
+        } else {
+            Ok(())
+        }
     }
 
     #[inline]
@@ -459,18 +560,26 @@ impl Level for ParityLevel {
             return None;
         }
         let member = self.geometry.row(number).member(index);
-        (!missing.contains(member)).then_some(Spot { member, offset: number * self.geometry.chunk_bytes() + from })
+        (!missing.contains(member))
+            .then_some(Spot { member, offset: number * self.geometry.chunk_bytes() + from })
     }
 
     fn piece_bytes(&self, part: Part, faults: &Faults) -> u64 {
         if part.action == Action::Read && *faults == Faults::default() {
-            let rows = self.geometry.row_bytes().saturating_mul(self.geometry.member_count() as u64);
+            let rows =
+                self.geometry.row_bytes().saturating_mul(self.geometry.member_count() as u64);
             return part.length.min(rows - part.offset % rows);
         }
         self.row_piece_bytes(part)
     }
 
-    fn plan(&self, piece: Part, faults: &Faults, _queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan(
+        &self,
+        piece: Part,
+        faults: &Faults,
+        _queues: &Queues,
+        plan: &mut Plan,
+    ) -> Result<(), Lost> {
         if piece.action == Action::Read && *faults == Faults::default() {
             self.plan_plain_read(piece, plan);
             return Ok(());
@@ -482,7 +591,9 @@ impl Level for ParityLevel {
                 Ok(())
             }
             Action::Read => self.plan_degraded_read(&cut, faults, plan),
-            Action::Write | Action::Zeroes | Action::Discard => self.plan_write(piece.action, &cut, faults, plan),
+            Action::Write | Action::Zeroes | Action::Discard => {
+                self.plan_write(piece.action, &cut, faults, plan)
+            }
         }
     }
 
@@ -499,7 +610,9 @@ impl Level for ParityLevel {
         let cut = Cut::of_members(&self.geometry, range);
         plan.lock = Some(cut.lock());
         let target = match range.task {
-            SyncTask::Recover { member } if faults.absent.contains(member) => return Err(faults.lost()),
+            SyncTask::Recover { member } if faults.absent.contains(member) => {
+                return Err(faults.lost());
+            }
             SyncTask::Recover { member } => Some(member),
             SyncTask::Check | SyncTask::Repair => None,
         };
@@ -514,11 +627,14 @@ impl Level for ParityLevel {
         plan_whole(&cut, faults, plan, |_| false)?;
         let places = plan.sources.clone();
         let used = plan.read.iter().map(|access| access.member).collect::<Vec<_>>();
-        for (index, &place) in places.iter().enumerate().filter(|(index, _)| wants(cut.row.member(*index))) {
+        for (index, &place) in
+            places.iter().enumerate().filter(|(index, _)| wants(cut.row.member(*index)))
+        {
             plan.write.push(cut.access(cut.row.member(index), cut.span(), place));
         }
         // Parity that went into the data agrees with them, whatever it is.
-        let compared = |member: &usize| target.is_none() && !faults.hide(*member) && !used.contains(member);
+        let compared =
+            |member: &usize| target.is_none() && !faults.hide(*member) && !used.contains(member);
         let held = [Some(cut.row.p).filter(compared), cut.row.q.filter(compared)];
         let wanted = [Some(cut.row.p).filter(|&p| wants(p)), cut.row.q.filter(|&q| wants(q))];
         if held.iter().chain(&wanted).all(Option::is_none) {
@@ -532,7 +648,11 @@ impl Level for ParityLevel {
             if let Some(member) = held {
                 let old = scratch(plan, cut.span_bytes());
                 plan.read.push(cut.access(member, cut.span(), old));
-                plan.compute.push(Step::Compare { one: old, other: place, length: cut.span_bytes() });
+                plan.compute.push(Step::Compare {
+                    one: old,
+                    other: place,
+                    length: cut.span_bytes(),
+                });
                 if range.task == SyncTask::Repair {
                     plan.amend.push(cut.access(member, cut.span(), place));
                 }

@@ -49,30 +49,50 @@ impl Level for Raid0Level {
     #[inline]
     fn whole(&self, part: Part, _missing: &MemberSet, _queues: &Queues) -> Option<Spot> {
         let extent = self.geometry.locate(part.offset, part.length);
-        (extent.length == part.length).then_some(Spot { member: extent.member, offset: extent.offset })
+        (extent.length == part.length)
+            .then_some(Spot { member: extent.member, offset: extent.offset })
     }
 
     fn piece_bytes(&self, part: Part, _faults: &Faults) -> u64 {
         part.length
     }
 
-    fn plan(&self, piece: Part, _faults: &Faults, _queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan(
+        &self,
+        piece: Part,
+        _faults: &Faults,
+        _queues: &Queues,
+        plan: &mut Plan,
+    ) -> Result<(), Lost> {
         match piece.action {
             Action::Read | Action::Write => {
-                let list = if piece.action == Action::Read { &mut plan.read } else { &mut plan.write };
+                let list =
+                    if piece.action == Action::Read { &mut plan.read } else { &mut plan.write };
                 let mut start = 0;
                 while start < piece.length {
                     let extent = self.geometry.locate(piece.offset + start, piece.length - start);
                     let place = place_of(piece.action, start);
-                    list.push(Access { member: extent.member, offset: extent.offset, length: extent.length, place });
+                    list.push(Access {
+                        member: extent.member,
+                        offset: extent.offset,
+                        length: extent.length,
+                        place,
+                    });
                     start += extent.length;
                 }
             }
-            // These may span the whole array: listing its chunks would take longer than the members do.
+            // These may span the whole array: listing its chunks would take longer than the members
+            // do.
             Action::Zeroes | Action::Discard => {
-                let shares = (0..self.member_count).filter_map(|member| self.geometry.share(piece.offset, piece.length, member));
+                let shares = (0..self.member_count)
+                    .filter_map(|member| self.geometry.share(piece.offset, piece.length, member));
                 let place = place_of(piece.action, 0);
-                plan.write.extend(shares.map(|share| Access { member: share.member, offset: share.offset, length: share.length, place }));
+                plan.write.extend(shares.map(|share| Access {
+                    member: share.member,
+                    offset: share.offset,
+                    length: share.length,
+                    place,
+                }));
             }
         }
         Ok(())

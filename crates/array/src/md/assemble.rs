@@ -1,5 +1,5 @@
-//! From the superblocks of several members to what they amount to: which member is in which slot, which are stale or missing, and whether the
-//! array may start.
+//! From the superblocks of several members to what they amount to: which member is in which slot,
+//! which are stale or missing, and whether the array may start.
 //!
 //! ```text
 //!   candidates ──> usable? ──> the newest ──> the others against it ──> slots, spares, left out ──> may it start?
@@ -7,15 +7,19 @@
 //!                                             same age?
 //! ```
 //!
-//! The member with the most events knows best. One event less is what a crash between two superblock writes leaves, and is
-//! taken; more than that means that the array went on without the member, which then holds old data and is never mixed in.
+//! The member with the most events knows best. One event less is what a crash between two
+//! superblock writes leaves, and is taken; more than that means that the array went on without the
+//! member, which then holds old data and is never mixed in.
 //!
-//! md's driver takes an event back when an array that was dirty is clean again. So an old copy of a member that is put back may
-//! have as many events as the others, or one more if it was dirty: the time of its last update tells, and it is stale.
+//! md's driver takes an event back when an array that was dirty is clean again. So an old copy of a
+//! member that is put back may have as many events as the others, or one more if it was dirty: the
+//! time of its last update tells, and it is stale.
 
 use std::fmt;
 
-use super::{BitmapHeader, Features, Layout, Level, Reshape, Role, Superblock, TimeStamp, Version, uuid_text};
+use super::{
+    BitmapHeader, Features, Layout, Level, Reshape, Role, Superblock, TimeStamp, Version, uuid_text,
+};
 use crate::geometry::{Raid0Layout, Raid10Layout};
 
 /// A member as it was found.
@@ -67,7 +71,8 @@ pub enum Slot {
     Stale {
         /// Which candidate.
         candidate: usize,
-        /// Whether writing the bitmap's dirty regions brings it up to date; otherwise it has to be rebuilt.
+        /// Whether writing the bitmap's dirty regions brings it up to date; otherwise it has to be
+        /// rebuilt.
         by_bitmap: bool,
     },
     /// The slot is empty.
@@ -164,14 +169,20 @@ pub struct Assembly {
 
 impl Assembly {
     /// Why such an array ([`Assembly::reads_wrong_without_log`]) is not just read.
-    pub const WITHOUT_LOG: &'static str = "it was being written and lacks a member, and its partial parity log is replayed only \
-         where it is started for writing: what the missing member held next to those writes may read wrong";
+    pub const WITHOUT_LOG: &'static str = "it was being written and lacks a member, and its \
+        partial parity log is replayed only \
+         where it is started for writing: what the missing member held next to those writes may \
+         read wrong";
 
-    /// Whether parity has to be made from a partial parity log before what is missing can be made from it: it was being
-    /// written, lacks a member, and may be started all the same. An array that may not write parity reads wrong.
+    /// Whether parity has to be made from a partial parity log before what is missing can be made
+    /// from it: it was being written, lacks a member, and may be started all the same. An array
+    /// that may not write parity reads wrong.
     #[must_use]
     pub fn reads_wrong_without_log(&self) -> bool {
-        self.start == Start::Ready && self.level.parity_count() > 0 && !self.clean && self.degraded_count() > 0
+        self.start == Start::Ready
+            && self.level.parity_count() > 0
+            && !self.clean
+            && self.degraded_count() > 0
     }
 
     /// How many places have no member that holds all of its data.
@@ -183,17 +194,24 @@ impl Assembly {
     /// md's way to show the places: `U` for up, `_` for not.
     #[must_use]
     pub fn places_text(&self) -> String {
-        let letters: String = self.slots.iter().map(|slot| if slot.present().is_some() { 'U' } else { '_' }).collect();
+        let letters: String = self
+            .slots
+            .iter()
+            .map(|slot| if slot.present().is_some() { 'U' } else { '_' })
+            .collect();
         format!("[{letters}]")
     }
 }
 
-/// The candidates of each array, by their place in `candidates`; arrays in the order in which they first appear.
+/// The candidates of each array, by their place in `candidates`; arrays in the order in which they
+/// first appear.
 #[must_use]
 pub fn group(candidates: &[Candidate]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (index, candidate) in candidates.iter().enumerate() {
-        let same = |group: &&mut Vec<usize>| candidates[group[0]].superblock.set_uuid == candidate.superblock.set_uuid;
+        let same = |group: &&mut Vec<usize>| {
+            candidates[group[0]].superblock.set_uuid == candidate.superblock.set_uuid
+        };
         match groups.iter_mut().find(same) {
             Some(group) => group.push(index),
             None => groups.push(vec![index]),
@@ -205,12 +223,15 @@ pub fn group(candidates: &[Candidate]) -> Vec<Vec<usize>> {
 /// Decides what the candidates of one array amount to.
 ///
 /// # Errors
-/// One line when there is nothing to start from: no candidate is usable, or they belong to several arrays.
+/// One line when there is nothing to start from: no candidate is usable, or they belong to several
+/// arrays.
 pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<Assembly, String> {
     if let [first, others @ ..] = candidates
-        && let Some(other) = others.iter().find(|other| other.superblock.set_uuid != first.superblock.set_uuid)
+        && let Some(other) =
+            others.iter().find(|other| other.superblock.set_uuid != first.superblock.set_uuid)
     {
-        let (one, two) = (uuid_text(&first.superblock.set_uuid), uuid_text(&other.superblock.set_uuid));
+        let (one, two) =
+            (uuid_text(&first.superblock.set_uuid), uuid_text(&other.superblock.set_uuid));
         return Err(format!(
             "{} is of array {one} and {} of array {two} (set_uuid): name the members of one array",
             first.name, other.name
@@ -222,14 +243,21 @@ pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<As
             let candidate = &candidates[index];
             let problems = candidate.superblock.problems(candidate.version, candidate.size_sectors);
             if let Some(problem) = problems.first() {
-                left_out.push(LeftOut { candidate: index, reason: format!("{}: {problem}", candidate.name) });
+                left_out.push(LeftOut {
+                    candidate: index,
+                    reason: format!("{}: {problem}", candidate.name),
+                });
             }
             problems.is_empty()
         })
         .collect();
-    // The first of the newest, so that the order in which members are named decides nothing but ties.
-    let age = |index: usize| (candidates[index].superblock.events, candidates[index].superblock.updated);
-    let Some(newest) = usable.iter().copied().max_by_key(|&index| (age(index), std::cmp::Reverse(index))) else {
+    // The first of the newest, so that the order in which members are named decides nothing but
+    // ties.
+    let age =
+        |index: usize| (candidates[index].superblock.events, candidates[index].superblock.updated);
+    let Some(newest) =
+        usable.iter().copied().max_by_key(|&index| (age(index), std::cmp::Reverse(index)))
+    else {
         return Err(match left_out.first() {
             Some(first) => format!("no usable member: {}", first.reason),
             None => "no members were named".to_owned(),
@@ -240,15 +268,22 @@ pub fn assemble(candidates: &[Candidate], options: AssembleOptions) -> Result<As
         usable.iter().for_each(|&index| sorting.place(index));
         sorting.finish(options)
     };
-    // A member that was called clean since is newer than one that was dirty before, though its event was taken back. Where too few are, the
-    // dirty ones count as they do after any crash.
+    // A member that was called clean since is newer than one that was dirty before, though its
+    // event was taken back. Where too few are, the dirty ones count as they do after any crash.
     let (events, updated) = age(newest);
     let is_cleaned = |&index: &usize| {
         let own = &candidates[index].superblock;
-        own.is_clean() && own.events.checked_add(1) == Some(events) && own.updated > updated && matches!(own.role(), Role::Active(_))
+        own.is_clean()
+            && own.events.checked_add(1) == Some(events)
+            && own.updated > updated
+            && matches!(own.role(), Role::Active(_))
     };
     let was_dirty = !candidates[newest].superblock.is_clean();
-    let cleaned = usable.iter().copied().filter(is_cleaned).max_by_key(|&index| (age(index), std::cmp::Reverse(index)));
+    let cleaned = usable
+        .iter()
+        .copied()
+        .filter(is_cleaned)
+        .max_by_key(|&index| (age(index), std::cmp::Reverse(index)));
     Ok(match cleaned.filter(|_| was_dirty).map(by) {
         Some(assembly) if !matches!(assembly.start, Start::Refused(_)) => assembly,
         _ => by(newest),
@@ -272,7 +307,16 @@ impl<'a> Sorting<'a> {
     fn new(candidates: &'a [Candidate], newest: usize, left_out: Vec<LeftOut>) -> Sorting<'a> {
         // What is usable has no more than there are roles.
         let slots = vec![Slot::Missing; candidates[newest].superblock.disks_most() as usize];
-        Sorting { candidates, newest, slots, spares: Vec::new(), journals: Vec::new(), left_out, notes: Vec::new(), conflicts: Vec::new() }
+        Sorting {
+            candidates,
+            newest,
+            slots,
+            spares: Vec::new(),
+            journals: Vec::new(),
+            left_out,
+            notes: Vec::new(),
+            conflicts: Vec::new(),
+        }
     }
 
     fn master(&self) -> &'a Superblock {
@@ -301,7 +345,8 @@ impl<'a> Sorting<'a> {
         }
         if behind > 1 {
             let reason = format!(
-                "is stale: its events are {}, those of {newest_name} {}; it has to be brought up to date before it counts again",
+                "is stale: its events are {}, those of {newest_name} {}; it has to be brought up \
+                to date before it counts again",
                 own.events, master.events
             );
             self.leave_out(index, &reason);
@@ -309,7 +354,10 @@ impl<'a> Sorting<'a> {
             return;
         }
         if let Some((field, own, master)) = difference(master, own) {
-            self.conflicts.push(format!("{}: {field} is {own}, that of {newest_name} {master}", candidate.name));
+            self.conflicts.push(format!(
+                "{}: {field} is {own}, that of {newest_name} {master}",
+                candidate.name
+            ));
             return;
         }
         let role = match own.role() {
@@ -323,35 +371,61 @@ impl<'a> Sorting<'a> {
         let known = master.role_of(own.member_number);
         if known != Role::Active(role) {
             let number = own.member_number;
-            let reason = format!("calls itself {} (dev_number {number}); {newest_name} has it as {known} (dev_roles)", own.role());
+            let reason = format!(
+                "calls itself {} (dev_number {number}); {newest_name} has it as {known} (dev_roles)",
+                own.role()
+            );
             self.leave_out(index, &reason);
             self.note_stale(index);
             return;
         }
         if own.features.contains(Features::REPLACEMENT) {
-            self.leave_out(index, &format!("is a replacement for member {role} that was not finished (feature_map)"));
+            self.leave_out(
+                index,
+                &format!("is a replacement for member {role} that was not finished (feature_map)"),
+            );
             return;
         }
         if is_old_copy(master, own) {
             let older = format!(
-                "it was last updated {} s before {newest_name} (utime), though its events do not say so: it is an old copy",
+                "it was last updated {} s before {newest_name} (utime), though its events do not \
+                say so: it is an old copy",
                 master.updated.seconds.saturating_sub(own.updated.seconds)
             );
             if own.level.is_redundant() {
-                self.leave_out(index, &format!("is stale: {older}; it has to be brought up to date before it counts again"));
+                self.leave_out(
+                    index,
+                    &format!(
+                        "is stale: {older}; it has to be brought up to date before it counts again"
+                    ),
+                );
                 self.note_stale(index);
                 return;
             }
             // Nothing could stand in for it, and its superblock is hardly ever written.
-            self.notes.push(format!("{}: {older}, and what it holds may be older than the rest", candidate.name));
+            self.notes.push(format!(
+                "{}: {older}, and what it holds may be older than the rest",
+                candidate.name
+            ));
         }
-        let used = UsedDevice { candidate: index, data_offset_sectors: own.data_offset_sectors, data_size_sectors: own.data_size_sectors };
+        let used = UsedDevice {
+            candidate: index,
+            data_offset_sectors: own.data_offset_sectors,
+            data_size_sectors: own.data_size_sectors,
+        };
         let slot = &mut self.slots[role as usize];
         match slot {
             Slot::Present(other) | Slot::Recovering { used: other, .. } => {
                 let other = &self.candidates[other.candidate];
-                let same = if other.superblock.device_uuid == own.device_uuid { ", and the same device_uuid: one is a copy" } else { "" };
-                self.conflicts.push(format!("{} and {} both are active member {role} (dev_roles){same}", other.name, candidate.name));
+                let same = if other.superblock.device_uuid == own.device_uuid {
+                    ", and the same device_uuid: one is a copy"
+                } else {
+                    ""
+                };
+                self.conflicts.push(format!(
+                    "{} and {} both are active member {role} (dev_roles){same}",
+                    other.name, candidate.name
+                ));
             }
             Slot::Missing | Slot::Stale { .. } => {
                 *slot = match own.recovering_from_sectors() {
@@ -385,7 +459,11 @@ impl<'a> Sorting<'a> {
             (Layout::Raid0(None), Some(layout)) => Layout::Raid0(Some(layout)),
             (layout, _) => layout,
         };
-        let data_sizes: Option<Vec<u64>> = self.slots.iter().map(|slot| slot.present().map(|used| used.data_size_sectors)).collect();
+        let data_sizes: Option<Vec<u64>> = self
+            .slots
+            .iter()
+            .map(|slot| slot.present().map(|used| used.data_size_sectors))
+            .collect();
         let reshape = master.reshape().and_then(Result::ok);
         let array_sectors = match (&data_sizes, master.level, reshape) {
             (.., Some(reshape)) => Some(reshape.array_sectors),
@@ -421,18 +499,30 @@ impl<'a> Sorting<'a> {
         let name = &self.candidates[self.newest].name;
         let mut refused = self.conflicts.clone();
         if matches!(master.level, Level::Multipath | Level::Faulty | Level::Unknown(_)) {
-            refused.push(format!("{name}: level is {}, which raidloom does not serve", master.level));
+            refused
+                .push(format!("{name}: level is {}, which raidloom does not serve", master.level));
         }
         match master.reshape() {
             None => refused.extend(self.missing_too_many(self.slots.len(), layout)),
             Some(Ok(reshape)) => {
                 let shapes = [reshape.old, reshape.new];
-                refused.extend(shapes.into_iter().find_map(|shape| self.missing_too_many(shape.disks, shape.layout)));
+                refused.extend(
+                    shapes
+                        .into_iter()
+                        .find_map(|shape| self.missing_too_many(shape.disks, shape.layout)),
+                );
             }
-            Some(Err(reason)) => refused.push(format!("{name}: {reason}: let the kernel's md finish it first")),
+            Some(Err(reason)) => {
+                refused.push(format!("{name}: {reason}: let the kernel's md finish it first"))
+            }
         }
-        if layout == Layout::Raid0(None) && data_sizes.is_some_and(|sizes| zones_differ(sizes, master.chunk_sectors)) {
-            refused.push(format!("{name}: layout is not set (feature_map) and matters with these members: say original or alternate"));
+        if layout == Layout::Raid0(None)
+            && data_sizes.is_some_and(|sizes| zones_differ(sizes, master.chunk_sectors))
+        {
+            refused.push(format!(
+                "{name}: layout is not set (feature_map) and matters with these \
+                members: say original or alternate"
+            ));
         }
         if !refused.is_empty() {
             return Start::Refused(refused);
@@ -440,24 +530,46 @@ impl<'a> Sorting<'a> {
 
         let mut read_only = Vec::new();
         if self.candidates[self.newest].version == Version::V0_90 {
-            read_only.push(format!("{name}: its superblock has version 0.90, which raidloom reads and never writes"));
+            read_only.push(format!(
+                "{name}: its superblock has version 0.90, which raidloom reads and never writes"
+            ));
         }
-        for index in self.slots.iter().filter_map(used).chain(self.spares.iter().copied()).chain(self.journals.iter().copied()) {
+        for index in self
+            .slots
+            .iter()
+            .filter_map(used)
+            .chain(self.spares.iter().copied())
+            .chain(self.journals.iter().copied())
+        {
             let candidate = &self.candidates[index];
             let unknown = candidate.superblock.features.unknown();
             if !unknown.is_empty() {
-                read_only.push(format!("{}: feature_map has bits that are not known here, {unknown}", candidate.name));
+                read_only.push(format!(
+                    "{}: feature_map has bits that are not known here, {unknown}",
+                    candidate.name
+                ));
             }
         }
         if master.features.contains(Features::JOURNAL) || !self.journals.is_empty() {
-            let journal = self.journals.first().map_or("which is missing".to_owned(), |&index| self.candidates[index].name.clone());
-            read_only.push(format!("{name}: the array has a journal (feature_map), {journal}: its last writes may be there only"));
+            let journal = self.journals.first().map_or("which is missing".to_owned(), |&index| {
+                self.candidates[index].name.clone()
+            });
+            read_only.push(format!(
+                "{name}: the array has a journal (feature_map), {journal}: its \
+                last writes may be there only"
+            ));
         }
         if let Some(Ok(reshape)) = master.reshape() {
             let (position, in_place) = (reshape.position_sectors, reshape.is_in_place(master));
-            let half = if in_place { "; it goes on in place, and what it was moving may be whole in mdadm's backup file only" } else { "" };
+            let half = if in_place {
+                "; it goes on in place, and what it was moving may be whole in mdadm's backup file \
+                only"
+            } else {
+                ""
+            };
             read_only.push(format!(
-                "{name}: a reshape is under way (feature_map, reshape_position {position}): only the kernel's md can finish it{half}"
+                "{name}: a reshape is under way (feature_map, reshape_position {position}): only \
+                the kernel's md can finish it{half}"
             ));
         }
         if master.features.contains(Features::CLUSTERED) {
@@ -469,9 +581,14 @@ impl<'a> Sorting<'a> {
 
         let degraded = self.slots.iter().filter(|slot| slot.present().is_none()).count();
         let closes_write_hole = master.level == Level::Raid5 && master.features.has_ppl();
-        if master.level.parity_count() > 0 && degraded > 0 && !master.is_clean() && !closes_write_hole {
+        if master.level.parity_count() > 0
+            && degraded > 0
+            && !master.is_clean()
+            && !closes_write_hole
+        {
             return Start::NeedsForce(vec![format!(
-                "{name}: the array was being written (resync_offset {}) and has {degraded} of {} members missing: \
+                "{name}: the array was being written (resync_offset {}) and has {degraded} of {} \
+                members missing: \
                  what the missing ones held next to those writes may be wrong",
                 master.resync_offset_sectors, master.raid_disks
             )]);
@@ -482,7 +599,8 @@ impl<'a> Sorting<'a> {
     /// Why the places taken of the first so many are not enough, if so.
     fn missing_too_many(&self, disks: usize, layout: Layout) -> Option<String> {
         let (master, slots) = (self.master(), &self.slots[..disks]);
-        let missing: Vec<usize> = (0..slots.len()).filter(|&role| slots[role].present().is_none()).collect();
+        let missing: Vec<usize> =
+            (0..slots.len()).filter(|&role| slots[role].present().is_none()).collect();
         let enough = match (master.level, layout) {
             (Level::Raid1, _) => missing.len() < slots.len(),
             (_, Layout::Raid10(layout)) => every_chunk_has_a_copy(layout, slots),
@@ -497,8 +615,12 @@ impl<'a> Sorting<'a> {
 
     fn describe_missing(&self, role: usize) -> String {
         match self.slots[role] {
-            Slot::Stale { candidate, .. } => format!("member {role} is stale ({})", self.candidates[candidate].name),
-            Slot::Recovering { used, .. } => format!("member {role} is not rebuilt ({})", self.candidates[used.candidate].name),
+            Slot::Stale { candidate, .. } => {
+                format!("member {role} is stale ({})", self.candidates[candidate].name)
+            }
+            Slot::Recovering { used, .. } => {
+                format!("member {role} is not rebuilt ({})", self.candidates[used.candidate].name)
+            }
             _ => format!("member {role} is missing"),
         }
     }
@@ -511,16 +633,20 @@ fn used(slot: &Slot) -> Option<usize> {
     }
 }
 
-/// Whether a member is a copy from before the newest was written, although its events do not say so: both are clean, and they
-/// were not updated together; or the copy is dirty, and the newest is clean since.
+/// Whether a member is a copy from before the newest was written, although its events do not say
+/// so: both are clean, and they were not updated together; or the copy is dirty, and the newest is
+/// clean since.
 fn is_old_copy(master: &Superblock, own: &Superblock) -> bool {
     let is_level = own.events == master.events && own.is_clean() || own.events > master.events;
     is_level && master.is_clean() && own.updated < master.updated
 }
 
-/// The first field that two members of one array must have in common and have not: its name and both values.
+/// The first field that two members of one array must have in common and have not: its name and
+/// both values.
 fn difference(master: &Superblock, own: &Superblock) -> Option<(&'static str, String, String)> {
-    let time = |superblock: &Superblock| format!("{}.{:06}", superblock.created.seconds, superblock.created.microseconds);
+    let time = |superblock: &Superblock| {
+        format!("{}.{:06}", superblock.created.seconds, superblock.created.microseconds)
+    };
     let pairs: [(&'static str, String, String); 6] = [
         ("ctime", time(own), time(master)),
         ("level", own.level.to_string(), master.level.to_string()),
@@ -532,7 +658,8 @@ fn difference(master: &Superblock, own: &Superblock) -> Option<(&'static str, St
     pairs.into_iter().find(|(_, own, master)| own != master)
 }
 
-/// Whether some member of each chunk's copies is there. The pattern of copies repeats after as many chunks as there are members.
+/// Whether some member of each chunk's copies is there. The pattern of copies repeats after as many
+/// chunks as there are members.
 fn every_chunk_has_a_copy(layout: Raid10Layout, slots: &[Slot]) -> bool {
     let (count, near, far) = (slots.len(), layout.near as usize, layout.far as usize);
     (0..count).all(|chunk| {
@@ -543,9 +670,14 @@ fn every_chunk_has_a_copy(layout: Raid10Layout, slots: &[Slot]) -> bool {
     })
 }
 
-/// Whether the two layouts of level 0 put any chunk of members with these sizes in different places.
+/// Whether the two layouts of level 0 put any chunk of members with these sizes in different
+/// places.
 fn zones_differ(data_sizes: &[u64], chunk_sectors: u32) -> bool {
-    let Some(sizes) = data_sizes.iter().map(|size| size.checked_div(u64::from(chunk_sectors))).collect::<Option<Vec<u64>>>() else {
+    let Some(sizes) = data_sizes
+        .iter()
+        .map(|size| size.checked_div(u64::from(chunk_sectors)))
+        .collect::<Option<Vec<u64>>>()
+    else {
         return false;
     };
     let mut ends = sizes.clone();

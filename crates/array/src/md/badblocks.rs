@@ -1,7 +1,7 @@
 //! The bad-block log: the sectors of a member that cannot be read.
 //!
-//! A list of 64-bit numbers, each a place (upper 54 bits) and a length (lower 10), in units of `512 << shift` bytes; all ones
-//! end it. Places count from the start of the member's data.
+//! A list of 64-bit numbers, each a place (upper 54 bits) and a length (lower 10), in units of
+//! `512 << shift` bytes; all ones end it. Places count from the start of the member's data.
 
 use super::{Complaint, Problem, u64_at};
 
@@ -35,7 +35,12 @@ pub fn decode_bad_blocks(bytes: &[u8], shift: u8) -> Result<Vec<BadRange>, Probl
             return Err(COMPLAINT.about("length", 8 * index, 0, "at least 1"));
         }
         if (place + length).leading_zeros() < u32::from(shift) {
-            return Err(COMPLAINT.about("sector", 8 * index, place, format_args!("a place on the member, shifted by {shift}")));
+            return Err(COMPLAINT.about(
+                "sector",
+                8 * index,
+                place,
+                format_args!("a place on the member, shifted by {shift}"),
+            ));
         }
         ranges.push(BadRange { sector: place << shift, sectors: length << shift });
     }
@@ -46,15 +51,27 @@ pub fn decode_bad_blocks(bytes: &[u8], shift: u8) -> Result<Vec<BadRange>, Probl
 ///
 /// # Errors
 /// A range that is empty or no whole number of units, or more of them than fit.
-pub fn encode_bad_blocks(ranges: &[BadRange], shift: u8, size_bytes: usize) -> Result<Vec<u8>, Problem> {
+pub fn encode_bad_blocks(
+    ranges: &[BadRange],
+    shift: u8,
+    size_bytes: usize,
+) -> Result<Vec<u8>, Problem> {
     check_shift(shift)?;
     let mut bytes = vec![0xff; size_bytes];
     let mut at = 0;
     for range in ranges {
         let unit = 1_u64 << shift;
-        if range.sectors == 0 || !range.sectors.is_multiple_of(unit) || !range.sector.is_multiple_of(unit) {
+        if range.sectors == 0
+            || !range.sectors.is_multiple_of(unit)
+            || !range.sector.is_multiple_of(unit)
+        {
             let found = format_args!("{} sectors at {}", range.sectors, range.sector).to_string();
-            return Err(COMPLAINT.about("sector", at, found, format_args!("whole units of {unit} sectors")));
+            return Err(COMPLAINT.about(
+                "sector",
+                at,
+                found,
+                format_args!("whole units of {unit} sectors"),
+            ));
         }
         let (mut place, mut left) = (range.sector >> shift, range.sectors >> shift);
         while left > 0 {
@@ -63,7 +80,12 @@ pub fn encode_bad_blocks(ranges: &[BadRange], shift: u8, size_bytes: usize) -> R
                 return Err(COMPLAINT.about("sector", at, place, "below 2^54"));
             }
             if at + 8 > size_bytes / 8 * 8 {
-                return Err(COMPLAINT.about("entries", at, "more runs", format_args!("at most {}", size_bytes / 8)));
+                return Err(COMPLAINT.about(
+                    "entries",
+                    at,
+                    "more runs",
+                    format_args!("at most {}", size_bytes / 8),
+                ));
             }
             bytes[at..at + 8].copy_from_slice(&(place << 10 | run).to_le_bytes());
             at += 8;

@@ -8,9 +8,10 @@
 //!   |<---------------- page 0 ---------------------->|<------ page 1 ------>|
 //! ```
 //!
-//! A bit is set, and its page written durably, before the first write into its region, and cleared some time after the last.
-//! A region is `chunk_bytes` of a member for levels 1, 4, 5 and 6 and of the array for level 10. Bits count from the lowest of each byte;
-//! those behind the last region mean nothing and are written as ones.
+//! A bit is set, and its page written durably, before the first write into its region, and cleared
+//! some time after the last. A region is `chunk_bytes` of a member for levels 1, 4, 5 and 6 and of
+//! the array for level 10. Bits count from the lowest of each byte; those behind the last region
+//! mean nothing and are written as ones.
 
 use std::iter;
 use std::ops::Range;
@@ -27,13 +28,15 @@ const MIN_CHUNK_BYTES: u32 = 4096;
 /// The head of a bitmap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BitmapHeader {
-    /// 4 for all bitmaps of today; 5 on clusters, 6 without locks (Linux 6.18), 3 in the byte order of the host.
+    /// 4 for all bitmaps of today; 5 on clusters, 6 without locks (Linux 6.18), 3 in the byte order
+    /// of the host.
     pub version: u32,
     /// The array.
     pub set_uuid: [u8; 16],
     /// The array's events when the bitmap was written.
     pub events: u64,
-    /// The events up to which bits may have been cleared: a member that is older than this cannot be brought up to date by the bits.
+    /// The events up to which bits may have been cleared: a member that is older than this cannot
+    /// be brought up to date by the bits.
     pub events_cleared: u64,
     /// What the bits cover, in sectors.
     pub sync_size_sectors: u64,
@@ -65,7 +68,12 @@ impl BitmapHeader {
         COMPLAINT.needs_length(bytes, HEADER_BYTES)?;
         let magic = u32_at(bytes, 0);
         if magic != MAGIC {
-            return Err(COMPLAINT.about("magic", 0, format_args!("{magic:#010x}"), format_args!("{MAGIC:#010x}")));
+            return Err(COMPLAINT.about(
+                "magic",
+                0,
+                format_args!("{magic:#010x}"),
+                format_args!("{MAGIC:#010x}"),
+            ));
         }
         let version = u32_at(bytes, 4);
         if !(4..=6).contains(&version) {
@@ -73,7 +81,12 @@ impl BitmapHeader {
         }
         let chunk_bytes = u32_at(bytes, 52);
         if !chunk_bytes.is_power_of_two() || chunk_bytes < 512 {
-            return Err(COMPLAINT.about("chunksize", 52, chunk_bytes, "a power of two, at least 512"));
+            return Err(COMPLAINT.about(
+                "chunksize",
+                52,
+                chunk_bytes,
+                "a power of two, at least 512",
+            ));
         }
         Ok(BitmapHeader {
             version,
@@ -91,8 +104,8 @@ impl BitmapHeader {
         })
     }
 
-    /// Reads the header of a bitmap beside a superblock of a version: 0.90 has words where the others have bytes, so its array's
-    /// UUID stands in another order.
+    /// Reads the header of a bitmap beside a superblock of a version: 0.90 has words where the
+    /// others have bytes, so its array's UUID stands in another order.
     ///
     /// # Errors
     /// As [`BitmapHeader::decode`].
@@ -140,21 +153,38 @@ impl BitmapHeader {
         u64::from(self.chunk_bytes) / 512
     }
 
-    /// Whether the bits tell what is out of sync in the array with these events; the reason when not.
+    /// Whether the bits tell what is out of sync in the array with these events; the reason when
+    /// not.
     ///
-    /// The bitmap is written before the superblocks, so it may be one event ahead of them, never behind.
+    /// The bitmap is written before the superblocks, so it may be one event ahead of them, never
+    /// behind.
     ///
     /// # Errors
     /// The field that says no. Then every region counts as out of sync.
     pub fn accept(&self, set_uuid: &[u8; 16], events: u64) -> Result<(), Problem> {
         if self.set_uuid != *set_uuid {
-            return Err(COMPLAINT.about("uuid", 8, super::uuid_text(&self.set_uuid), super::uuid_text(set_uuid)));
+            return Err(COMPLAINT.about(
+                "uuid",
+                8,
+                super::uuid_text(&self.set_uuid),
+                super::uuid_text(set_uuid),
+            ));
         }
         if self.version != 4 {
-            return Err(COMPLAINT.about("version", 4, self.version, "4, the only one that works without cluster or newer kernel"));
+            return Err(COMPLAINT.about(
+                "version",
+                4,
+                self.version,
+                "4, the only one that works without cluster or newer kernel",
+            ));
         }
         if self.events != events && Some(self.events) != events.checked_add(1) {
-            return Err(COMPLAINT.about("events", 24, self.events, format_args!("the superblock's, {events}, or one more")));
+            return Err(COMPLAINT.about(
+                "events",
+                24,
+                self.events,
+                format_args!("the superblock's, {events}, or one more"),
+            ));
         }
         if self.state & BitmapHeader::STALE != 0 {
             return Err(COMPLAINT.about("state", 48, "stale", "a bitmap that missed nothing"));
@@ -203,14 +233,30 @@ impl Bitmap {
         let fits = |chunk_bytes| header(chunk_bytes).size_bytes() <= area_bytes;
         let chunk_bytes = match chunk_bytes {
             Some(chunk) if !chunk.is_power_of_two() || chunk < MIN_CHUNK_BYTES => {
-                return Err(COMPLAINT.about("chunksize", 52, chunk, format_args!("a power of two, at least {MIN_CHUNK_BYTES}")));
+                return Err(COMPLAINT.about(
+                    "chunksize",
+                    52,
+                    chunk,
+                    format_args!("a power of two, at least {MIN_CHUNK_BYTES}"),
+                ));
             }
             Some(chunk) => chunk,
-            None => (26..31).map(|shift| 1_u32 << shift).find(|&chunk| fits(chunk)).unwrap_or(1 << 31),
+            None => {
+                (26..31).map(|shift| 1_u32 << shift).find(|&chunk| fits(chunk)).unwrap_or(1 << 31)
+            }
         };
         if !fits(chunk_bytes) {
-            let found = format_args!("{chunk_bytes}, which makes {} bytes of bitmap", header(chunk_bytes).size_bytes()).to_string();
-            return Err(COMPLAINT.about("chunksize", 52, found, format_args!("larger regions: there is room for {area_bytes} bytes")));
+            let found = format_args!(
+                "{chunk_bytes}, which makes {} bytes of bitmap",
+                header(chunk_bytes).size_bytes()
+            )
+            .to_string();
+            return Err(COMPLAINT.about(
+                "chunksize",
+                52,
+                found,
+                format_args!("larger regions: there is room for {area_bytes} bytes"),
+            ));
         }
         let header = header(chunk_bytes);
         let bits = vec![if dirty { 0xff } else { 0 }; header.region_count().div_ceil(8) as usize];
@@ -223,9 +269,22 @@ impl Bitmap {
     /// What is wrong with its header, or that the bits are not all there.
     pub fn decode(bytes: &[u8]) -> Result<Bitmap, Problem> {
         let header = BitmapHeader::decode(bytes)?;
-        let Some(bits) = usize::try_from(header.size_bytes()).ok().and_then(|size| bytes.get(HEADER_BYTES..size)) else {
-            let found = format_args!("{} sectors, which need {} bytes", header.sync_size_sectors, header.size_bytes()).to_string();
-            return Err(COMPLAINT.about("sync_size", 40, found, format_args!("at most {} bytes", bytes.len())));
+        let Some(bits) = usize::try_from(header.size_bytes())
+            .ok()
+            .and_then(|size| bytes.get(HEADER_BYTES..size))
+        else {
+            let found = format_args!(
+                "{} sectors, which need {} bytes",
+                header.sync_size_sectors,
+                header.size_bytes()
+            )
+            .to_string();
+            return Err(COMPLAINT.about(
+                "sync_size",
+                40,
+                found,
+                format_args!("at most {} bytes", bytes.len()),
+            ));
         };
         Ok(Bitmap { bits: bits.to_vec(), header }.tidy())
     }
@@ -279,7 +338,11 @@ impl Bitmap {
     /// When there is no such page.
     #[must_use]
     pub fn encode_page(&self, page: usize) -> Vec<u8> {
-        assert!(page < self.page_count(), "the bitmap has {} pages, no page {page}", self.page_count());
+        assert!(
+            page < self.page_count(),
+            "the bitmap has {} pages, no page {page}",
+            self.page_count()
+        );
         let mut bytes = vec![0xff; PAGE_BYTES];
         let start = page * PAGE_BYTES;
         let first = if page == 0 { HEADER_BYTES } else { 0 };
@@ -296,7 +359,8 @@ impl Bitmap {
         bytes
     }
 
-    /// The regions that a range touches, in sectors of what the bitmap covers; what lies outside has none.
+    /// The regions that a range touches, in sectors of what the bitmap covers; what lies outside
+    /// has none.
     pub(crate) fn regions(&self, sectors: Range<u64>) -> Range<u64> {
         let end = sectors.end.min(self.header.sync_size_sectors);
         if sectors.start >= end {
@@ -316,7 +380,11 @@ impl Bitmap {
     /// A region that reaches out of the range keeps its bit: nothing is known of the rest of it.
     pub fn clear(&mut self, sectors: Range<u64>) -> Vec<usize> {
         let chunk = self.header.chunk_sectors();
-        let end = if sectors.end >= self.header.sync_size_sectors { self.header.region_count() } else { sectors.end / chunk };
+        let end = if sectors.end >= self.header.sync_size_sectors {
+            self.header.region_count()
+        } else {
+            sectors.end / chunk
+        };
         self.change(sectors.start.div_ceil(chunk)..end, false)
     }
 
@@ -349,8 +417,12 @@ impl Bitmap {
     pub(crate) fn set_regions(&self) -> impl Iterator<Item = (u64, Range<u64>)> {
         let (chunk, end) = (self.header.chunk_sectors(), self.header.sync_size_sectors);
         let bytes = self.bits.iter().zip(0_u64..).filter(|(byte, _)| **byte != 0);
-        let regions = bytes.flat_map(|(byte, at)| (0..8).filter(move |bit| byte >> bit & 1 == 1).map(move |bit| at * 8 + bit));
-        regions.map(move |region| (region, region * chunk..((region + 1).saturating_mul(chunk)).min(end)))
+        let regions = bytes.flat_map(|(byte, at)| {
+            (0..8).filter(move |bit| byte >> bit & 1 == 1).map(move |bit| at * 8 + bit)
+        });
+        regions.map(move |region| {
+            (region, region * chunk..((region + 1).saturating_mul(chunk)).min(end))
+        })
     }
 
     /// Marks a region as in sync; the page that changed.

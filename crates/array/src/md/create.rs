@@ -8,11 +8,15 @@
 //!   +-----------+----------+-----------+---------+-------------------------+
 //! ```
 //!
-//! The room before the data lets a later reshape move them, and is what mdadm of version 3.3 and later leaves.
+//! The room before the data lets a later reshape move them, and is what mdadm of version 3.3 and
+//! later leaves.
 
 use block::{Error, ErrorKind};
 
-use super::{AssembleOptions, Bitmap, Candidate, Features, Layout, Level, PplArea, Role, Start, Superblock, TimeStamp, Version, assemble};
+use super::{
+    AssembleOptions, Bitmap, Candidate, Features, Layout, Level, PplArea, Role, Start, Superblock,
+    TimeStamp, Version, assemble,
+};
 use crate::Raid0Layout;
 
 /// Where version 1.2 puts the superblock, in sectors.
@@ -82,7 +86,8 @@ pub struct NewArray {
     pub in_sync: bool,
 }
 
-/// What mdadm sets aside for a bitmap on a member, or for one over an array, of this size; in sectors.
+/// What mdadm sets aside for a bitmap on a member, or for one over an array, of this size; in
+/// sectors.
 fn bitmap_room_sectors(size_sectors: u64) -> u64 {
     match size_sectors {
         0..128 => 0,
@@ -92,10 +97,12 @@ fn bitmap_room_sectors(size_sectors: u64) -> u64 {
     }
 }
 
-/// Where data start on members of this size, in sectors: mdadm's rule for version 1.2 since mdadm 3.3.
+/// Where data start on members of this size, in sectors: mdadm's rule for version 1.2 since mdadm
+/// 3.3.
 ///
-/// Superblock and bitmap (or PPL), then room for a reshape: 128 MiB, halved until it is at most a 1024th of the member, but not
-/// below four chunks (of `chunk_sectors`, 0 for none); the sum rounded up to a MiB.
+/// Superblock and bitmap (or PPL), then room for a reshape: 128 MiB, halved until it is at most a
+/// 1024th of the member, but not below four chunks (of `chunk_sectors`, 0 for none); the sum
+/// rounded up to a MiB.
 #[must_use]
 pub fn data_offset_sectors(member_sectors: u64, chunk_sectors: u32, has_ppl: bool) -> u64 {
     let area = if has_ppl { PPL_SECTORS } else { bitmap_room_sectors(member_sectors) };
@@ -118,13 +125,18 @@ impl NewArray {
         let has_ppl = self.consistency == Consistency::Ppl;
         let smallest = self.members.iter().map(|member| member.size_sectors).min().unwrap_or(0);
         let data_offset = data_offset_sectors(smallest, self.chunk_sectors, has_ppl);
-        if let Some(member) = self.members.iter().find(|member| member.size_sectors <= data_offset) {
+        if let Some(member) = self.members.iter().find(|member| member.size_sectors <= data_offset)
+        {
             return Err(invalid(format!(
                 "{} is too small: it has {} sectors, and {data_offset} come before the data",
                 member.name, member.size_sectors
             )));
         }
-        let rounding = if self.level == Level::Raid1 { MIRROR_ROUNDING_SECTORS } else { u64::from(self.chunk_sectors) };
+        let rounding = if self.level == Level::Raid1 {
+            MIRROR_ROUNDING_SECTORS
+        } else {
+            u64::from(self.chunk_sectors)
+        };
         let size = match self.level {
             Level::Linear | Level::Raid0 => 0,
             _ => (smallest - data_offset) / rounding.max(1) * rounding.max(1),
@@ -166,7 +178,9 @@ impl NewArray {
     /// When its chunk does not fit.
     pub fn bitmap(&self, superblocks: &[Superblock]) -> Result<Option<Bitmap>, Error> {
         match (self.consistency, superblocks.first()) {
-            (Consistency::Bitmap { .. }, Some(superblock)) => Ok(Some(self.bitmap_for(superblock)?)),
+            (Consistency::Bitmap { .. }, Some(superblock)) => {
+                Ok(Some(self.bitmap_for(superblock)?))
+            }
             _ => Ok(None),
         }
     }
@@ -180,14 +194,26 @@ impl NewArray {
             Level::Raid10 => superblock.array_sectors(&[]).unwrap_or(0),
             _ => superblock.size_sectors,
         };
-        let before_data = superblock.data_offset_sectors - SUPER_OFFSET_SECTORS - AREA_OFFSET_SECTORS - BAD_BLOCK_SECTORS;
-        Ok(Bitmap::new(self.set_uuid, covers, before_data / 8 * 4096, chunk_bytes, !superblock.is_clean())?)
+        let before_data = superblock.data_offset_sectors
+            - SUPER_OFFSET_SECTORS
+            - AREA_OFFSET_SECTORS
+            - BAD_BLOCK_SECTORS;
+        Ok(Bitmap::new(
+            self.set_uuid,
+            covers,
+            before_data / 8 * 4096,
+            chunk_bytes,
+            !superblock.is_clean(),
+        )?)
     }
 
     fn check(&self) -> Result<(), Error> {
         let level = self.level;
         if self.name.len() > 32 || self.name.contains('\0') {
-            return Err(invalid(format!("the name '{}' has more than 32 bytes or a zero byte in it", self.name)));
+            return Err(invalid(format!(
+                "the name '{}' has more than 32 bytes or a zero byte in it",
+                self.name
+            )));
         }
         if !matches!(level, Level::Linear | Level::Raid0) && !level.is_redundant() {
             return Err(invalid(format!("raidloom makes no arrays of {level}")));
@@ -202,18 +228,35 @@ impl NewArray {
             return Err(invalid(format!("only raid5 can have a partial parity log, not {level}")));
         }
         if self.consistency != Consistency::Resync && !level.is_redundant() {
-            return Err(invalid(format!("{level} has no redundancy that a bitmap could help with")));
+            return Err(invalid(format!(
+                "{level} has no redundancy that a bitmap could help with"
+            )));
         }
         let mut taken = vec![false; self.raid_disks.min(1920) as usize];
         for member in &self.members {
             match member.role {
                 Role::Active(role) => match taken.get_mut(usize::from(role)) {
                     Some(taken) if !*taken => *taken = true,
-                    Some(_) => return Err(invalid(format!("{}: there is an active member {role} already", member.name))),
-                    None => return Err(invalid(format!("{}: member {role} of {} places", member.name, self.raid_disks))),
+                    Some(_) => {
+                        return Err(invalid(format!(
+                            "{}: there is an active member {role} already",
+                            member.name
+                        )));
+                    }
+                    None => {
+                        return Err(invalid(format!(
+                            "{}: member {role} of {} places",
+                            member.name, self.raid_disks
+                        )));
+                    }
                 },
                 Role::Spare if level.is_redundant() => (),
-                role => return Err(invalid(format!("{}: a new {level} array has no use for a member as {role}", member.name))),
+                role => {
+                    return Err(invalid(format!(
+                        "{}: a new {level} array has no use for a member as {role}",
+                        member.name
+                    )));
+                }
             }
         }
         Ok(())
@@ -236,12 +279,15 @@ impl NewArray {
         let spares = self.members.iter().filter(|member| member.role == Role::Spare).count();
         let active = self.members.len() - spares;
         // What mdadm does: whole sectors, so at least 128 roles.
-        let role_count = ((256 + 2 * (self.raid_disks as usize + spares)).next_multiple_of(512) - 256) / 2;
+        let role_count =
+            ((256 + 2 * (self.raid_disks as usize + spares)).next_multiple_of(512) - 256) / 2;
         let mut set_name = [0; 32];
         set_name[..self.name.len()].copy_from_slice(self.name.as_bytes());
-        // Parity cannot be brought in sync while a member is missing; each stripe becomes right when it is written as a whole or
-        // when the missing member is rebuilt from the others.
-        let in_sync = self.in_sync || !self.level.is_redundant() || self.level.parity_count() > 0 && active < self.raid_disks as usize;
+        // Parity cannot be brought in sync while a member is missing; each stripe becomes right
+        // when it is written as a whole or when the missing member is rebuilt from the others.
+        let in_sync = self.in_sync
+            || !self.level.is_redundant()
+            || self.level.parity_count() > 0 && active < self.raid_disks as usize;
         let mut superblock = Superblock {
             features: Features::default(),
             set_uuid: self.set_uuid,
@@ -286,10 +332,16 @@ impl NewArray {
             }
             Consistency::Ppl => {
                 superblock.features = Features::PPL;
-                superblock.set_ppl_area(PplArea { offset_sectors: AREA_OFFSET_SECTORS as i16, size_sectors: PPL_SECTORS as u16 });
+                superblock.set_ppl_area(PplArea {
+                    offset_sectors: AREA_OFFSET_SECTORS as i16,
+                    size_sectors: PPL_SECTORS as u16,
+                });
             }
         }
-        if matches!(self.layout, Layout::Raid0(Some(Raid0Layout::Original | Raid0Layout::Alternate))) {
+        if matches!(
+            self.layout,
+            Layout::Raid0(Some(Raid0Layout::Original | Raid0Layout::Alternate))
+        ) {
             superblock.features = superblock.features.with(Features::RAID0_LAYOUT);
         }
         superblock
@@ -297,15 +349,23 @@ impl NewArray {
 
     /// What cannot be assembled must not be created: the same rules decide.
     fn prove(&self, superblocks: &[Superblock]) -> Result<(), Error> {
-        let data_sizes: Vec<u64> = superblocks.iter().map(|superblock| superblock.data_size_sectors).collect();
+        let data_sizes: Vec<u64> =
+            superblocks.iter().map(|superblock| superblock.data_size_sectors).collect();
         if superblocks.first().is_some_and(|first| first.array_sectors(&data_sizes) == Some(0)) {
-            let smallest = self.members.iter().min_by_key(|member| member.size_sectors).map_or("", |member| &member.name);
-            return Err(invalid(format!("{smallest} is too small: not one chunk fits behind what md needs itself")));
+            let smallest = self
+                .members
+                .iter()
+                .min_by_key(|member| member.size_sectors)
+                .map_or("", |member| &member.name);
+            return Err(invalid(format!(
+                "{smallest} is too small: not one chunk fits behind what md needs itself"
+            )));
         }
         let candidates: Vec<Candidate> = (self.members.iter().zip(superblocks))
             .map(|(member, superblock)| {
                 // As it will be read back, with its checksum.
-                let superblock = Superblock::decode(&superblock.encode()).unwrap_or_else(|_| superblock.clone());
+                let superblock =
+                    Superblock::decode(&superblock.encode()).unwrap_or_else(|_| superblock.clone());
                 let (name, size_sectors) = (member.name.clone(), member.size_sectors);
                 Candidate { name, size_sectors, version: Version::V1_2, superblock, bitmap: None }
             })

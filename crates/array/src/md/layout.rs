@@ -21,8 +21,8 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// What `code` means for `level`. Level 0 says it only with [`Features::RAID0_LAYOUT`]: arrays without that bit carry numbers
-    /// that nothing obeyed.
+    /// What `code` means for `level`. Level 0 says it only with [`Features::RAID0_LAYOUT`]: arrays
+    /// without that bit carry numbers that nothing obeyed.
     #[must_use]
     pub fn of(level: Level, code: u32, features: Features) -> Layout {
         match level {
@@ -34,10 +34,14 @@ impl Layout {
                 _ => Layout::Unknown(code),
             },
             Level::Raid5 | Level::Raid6 => match ParityLayout::from_code(code) {
-                Some(layout) if level == Level::Raid6 || ParityLayout::RAID5.contains(&layout) => Layout::Parity(layout),
+                Some(layout) if level == Level::Raid6 || ParityLayout::RAID5.contains(&layout) => {
+                    Layout::Parity(layout)
+                }
                 _ => Layout::Unknown(code),
             },
-            Level::Raid10 => Raid10Layout::from_code(code).map_or(Layout::Unknown(code), Layout::Raid10),
+            Level::Raid10 => {
+                Raid10Layout::from_code(code).map_or(Layout::Unknown(code), Layout::Raid10)
+            }
             _ => Layout::Plain,
         }
     }
@@ -58,7 +62,11 @@ impl Layout {
     /// Whether a layout of this kind belongs to `level`.
     #[must_use]
     pub fn fits(self, level: Level) -> bool {
-        let features = if matches!(self, Layout::Raid0(Some(_))) { Features::RAID0_LAYOUT } else { Features::default() };
+        let features = if matches!(self, Layout::Raid0(Some(_))) {
+            Features::RAID0_LAYOUT
+        } else {
+            Features::default()
+        };
         Layout::of(level, self.code(), features) == self && !matches!(self, Layout::Unknown(_))
     }
 }

@@ -1,4 +1,5 @@
-//! The on-disk format of Linux md, as plain data: decoding, encoding, and what a set of members amounts to.
+//! The on-disk format of Linux md, as plain data: decoding, encoding, and what a set of members
+//! amounts to.
 //!
 //! ```text
 //!   superblock   which member it is, which array it belongs to, how that is laid out
@@ -12,8 +13,9 @@
 //!   assemble     from the superblocks of several members: what is there, what is missing, may it start
 //! ```
 //!
-//! Nothing here does I/O, reads a clock or draws a random number. Every decoder takes any bytes: it never panics and never
-//! allocates more than a small multiple of what it was given. The byte tables are in `docs/formats/md.md`.
+//! Nothing here does I/O, reads a clock or draws a random number. Every decoder takes any bytes: it
+//! never panics and never allocates more than a small multiple of what it was given. The byte
+//! tables are in `docs/formats/md.md`.
 
 mod assemble;
 mod badblocks;
@@ -27,14 +29,18 @@ mod version0;
 
 use std::fmt;
 
-pub use assemble::{AssembleOptions, Assembly, Candidate, LeftOut, Slot, Start, UsedDevice, assemble, group};
+pub use assemble::{
+    AssembleOptions, Assembly, Candidate, LeftOut, Slot, Start, UsedDevice, assemble, group,
+};
 pub use badblocks::{BadRange, decode_bad_blocks, encode_bad_blocks};
 pub use bitmap::{Bitmap, BitmapHeader};
 pub use create::{Consistency, NewArray, NewMember, data_offset_sectors};
 pub use layout::Layout;
 pub use ppl::{PPL_HEADER_BYTES, PplEntry, PplHeader, find_newest_ppl, ppl_signature};
 pub use reshape::{Reshape, Shape};
-pub use superblock::{ChecksumVerdict, Features, Level, PplArea, Role, Superblock, TimeStamp, Version};
+pub use superblock::{
+    ChecksumVerdict, Features, Level, PplArea, Role, Superblock, TimeStamp, Version,
+};
 
 /// What is wrong with bytes that should have been one of md's structures.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,14 +77,31 @@ impl From<Problem> for block::Error {
 struct Complaint(&'static str);
 
 impl Complaint {
-    fn about(self, field: &'static str, offset: usize, found: impl fmt::Display, expected: impl fmt::Display) -> Problem {
-        Problem { structure: self.0, field, offset, found: found.to_string(), expected: expected.to_string() }
+    fn about(
+        self,
+        field: &'static str,
+        offset: usize,
+        found: impl fmt::Display,
+        expected: impl fmt::Display,
+    ) -> Problem {
+        Problem {
+            structure: self.0,
+            field,
+            offset,
+            found: found.to_string(),
+            expected: expected.to_string(),
+        }
     }
 
     /// Complains unless there are at least `length` bytes.
     fn needs_length(self, bytes: &[u8], length: usize) -> Result<(), Problem> {
         if bytes.len() < length {
-            return Err(self.about("length", 0, format_args!("{} bytes", bytes.len()), format_args!("at least {length}")));
+            return Err(self.about(
+                "length",
+                0,
+                format_args!("{} bytes", bytes.len()),
+                format_args!("at least {length}"),
+            ));
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! The partial parity log of level 5: what closes the write hole without a journal.
 //!
-//! Before a stripe is written, the xor of the data that will not be written goes to the log of the member that holds the
-//! stripe's parity. After a crash, parity is made again from that and from the data that were being written, whichever of
-//! them arrived; so data that were not being written survive even when a member is missing.
+//! Before a stripe is written, the xor of the data that will not be written goes to the log of the
+//! member that holds the stripe's parity. After a crash, parity is made again from that and from
+//! the data that were being written, whichever of them arrived; so data that were not being written
+//! survive even when a member is missing.
 //!
 //! ```text
 //!   +--------------------+---------------------------+--------------------+------
@@ -32,7 +33,8 @@ pub fn ppl_signature(set_uuid: &[u8; 16]) -> u32 {
 pub struct PplEntry {
     /// The first sector that was being written, of the array's data.
     pub data_sector: u64,
-    /// How many bytes of partial parity are in the log; 0 when whole stripes were written and none is needed.
+    /// How many bytes of partial parity are in the log; 0 when whole stripes were written and none
+    /// is needed.
     pub parity_bytes: u32,
     /// How many bytes of data were being written.
     pub data_bytes: u32,
@@ -63,15 +65,30 @@ impl PplHeader {
         let bytes = &bytes[..PPL_HEADER_BYTES];
         let (signature, expected) = (u32_at(bytes, 512), ppl_signature(set_uuid));
         if signature != expected {
-            return Err(COMPLAINT.about("signature", 512, format_args!("{signature:#010x}"), format_args!("{expected:#010x}")));
+            return Err(COMPLAINT.about(
+                "signature",
+                512,
+                format_args!("{signature:#010x}"),
+                format_args!("{expected:#010x}"),
+            ));
         }
         let (checksum, expected) = (u32_at(bytes, 532), header_checksum(bytes));
         if checksum != expected {
-            return Err(COMPLAINT.about("checksum", 532, format_args!("{checksum:#010x}"), format_args!("{expected:#010x}")));
+            return Err(COMPLAINT.about(
+                "checksum",
+                532,
+                format_args!("{checksum:#010x}"),
+                format_args!("{expected:#010x}"),
+            ));
         }
         let count = u32_at(bytes, 528) as usize;
         if count > MAX_ENTRIES {
-            return Err(COMPLAINT.about("entries_count", 528, count, format_args!("at most {MAX_ENTRIES}")));
+            return Err(COMPLAINT.about(
+                "entries_count",
+                528,
+                count,
+                format_args!("at most {MAX_ENTRIES}"),
+            ));
         }
         let entries = bytes[ENTRIES_AT..].chunks_exact(ENTRY_BYTES).take(count);
         let entries = entries.map(|entry| PplEntry {
@@ -90,7 +107,11 @@ impl PplHeader {
     /// With more than 148 entries.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        assert!(self.entries.len() <= MAX_ENTRIES, "a PPL header holds at most {MAX_ENTRIES} entries, not {}", self.entries.len());
+        assert!(
+            self.entries.len() <= MAX_ENTRIES,
+            "a PPL header holds at most {MAX_ENTRIES} entries, not {}",
+            self.entries.len()
+        );
         let mut bytes = vec![0; PPL_HEADER_BYTES];
         bytes[..RESERVED_BYTES].fill(0xff);
         put(&mut bytes, 512, &self.signature.to_le_bytes());
@@ -118,7 +139,8 @@ impl PplHeader {
 
 /// The newest header in a log area and where it starts in it, in bytes.
 ///
-/// Headers follow each other as long as they are valid and their generation grows; what comes after is from an earlier round.
+/// Headers follow each other as long as they are valid and their generation grows; what comes after
+/// is from an earlier round.
 ///
 /// # Errors
 /// What is wrong with the first header: then the log says nothing.
@@ -126,9 +148,13 @@ pub fn find_newest_ppl(area: &[u8], set_uuid: &[u8; 16]) -> Result<(usize, PplHe
     let mut newest = (0, PplHeader::decode(area, set_uuid)?);
     loop {
         let next = newest.0 as u64 + PPL_HEADER_BYTES as u64 + newest.1.parity_bytes();
-        let Some(rest) = usize::try_from(next).ok().and_then(|next| area.get(next..)) else { return Ok(newest) };
+        let Some(rest) = usize::try_from(next).ok().and_then(|next| area.get(next..)) else {
+            return Ok(newest);
+        };
         match PplHeader::decode(rest, set_uuid) {
-            Ok(header) if header.generation > newest.1.generation => newest = (next as usize, header),
+            Ok(header) if header.generation > newest.1.generation => {
+                newest = (next as usize, header)
+            }
             _ => return Ok(newest),
         }
     }

@@ -5,8 +5,8 @@
 //!   backwards   0 ────── old shape ─────── position <───── new shape ────── end
 //! ```
 //!
-//! md's driver writes the position down before it writes over anything that stands beyond it in the old shape. So what a
-//! superblock says is true, whatever happened after it was written.
+//! md's driver writes the position down before it writes over anything that stands beyond it in the
+//! old shape. So what a superblock says is true, whatever happened after it was written.
 
 use super::{Features, Layout, Level, Superblock};
 
@@ -43,8 +43,8 @@ impl Reshape {
         self.old.disks.max(self.new.disks)
     }
 
-    /// Whether data are moved within the places that they have: then what lies next to the position may be half moved, and only
-    /// a backup that mdadm made has it whole.
+    /// Whether data are moved within the places that they have: then what lies next to the position
+    /// may be half moved, and only a backup that mdadm made has it whole.
     #[must_use]
     pub fn is_in_place(&self, superblock: &Superblock) -> bool {
         self.old.disks == self.new.disks && !superblock.features.contains(Features::NEW_OFFSET)
@@ -56,7 +56,11 @@ impl Superblock {
     #[must_use]
     pub fn disks_most(&self) -> u64 {
         let new = i64::from(self.raid_disks);
-        let old = if self.features.contains(Features::RESHAPE_ACTIVE) { new - i64::from(self.delta_disks) } else { new };
+        let old = if self.features.contains(Features::RESHAPE_ACTIVE) {
+            new - i64::from(self.delta_disks)
+        } else {
+            new
+        };
         new.max(old).unsigned_abs()
     }
 
@@ -71,7 +75,10 @@ impl Superblock {
     fn reshape_under_way(&self) -> Result<Reshape, String> {
         let level = self.level;
         if self.new_level != level {
-            return Err(format!("the reshape is to make {} (new_level) of {level}", self.new_level));
+            return Err(format!(
+                "the reshape is to make {} (new_level) of {level}",
+                self.new_level
+            ));
         }
         let least: i64 = match level {
             Level::Raid4 | Level::Raid5 => 2,
@@ -83,10 +90,15 @@ impl Superblock {
             let layout = Layout::of(level, layout_code, self.features);
             let shape = Shape { disks: usize::try_from(disks).unwrap_or(0), layout, chunk_sectors };
             if disks < least {
-                return Err(format!("the reshape has a shape of {disks} members (delta_disks {})", self.delta_disks));
+                return Err(format!(
+                    "the reshape has a shape of {disks} members (delta_disks {})",
+                    self.delta_disks
+                ));
             }
             if !chunk_sectors.is_power_of_two() || chunk_sectors < 8 {
-                return Err(format!("the reshape has a chunk of {chunk_sectors} sectors (new_chunk)"));
+                return Err(format!(
+                    "the reshape has a chunk of {chunk_sectors} sectors (new_chunk)"
+                ));
             }
             if let Layout::Unknown(code) = layout {
                 return Err(format!("the reshape has a layout of {code:#x} (new_layout)"));
@@ -94,22 +106,32 @@ impl Superblock {
             if let Layout::Raid10(layout) = layout
                 && let Some(problem) = layout.problem(shape.disks)
             {
-                return Err(format!("the reshape has the layout {layout} (new_layout), expected {problem}"));
+                return Err(format!(
+                    "the reshape has the layout {layout} (new_layout), expected {problem}"
+                ));
             }
             Ok(shape)
         };
         let new_disks = i64::from(self.raid_disks);
-        let old = shape(new_disks - i64::from(self.delta_disks), self.layout_code, self.chunk_sectors)?;
+        let old =
+            shape(new_disks - i64::from(self.delta_disks), self.layout_code, self.chunk_sectors)?;
         let new = shape(new_disks, self.new_layout_code, self.new_chunk_sectors)?;
-        if level == Level::Raid10 && (old.layout, old.chunk_sectors) != (new.layout, new.chunk_sectors) {
-            return Err(format!("the reshape changes layout or chunk of {level} (new_layout, new_chunk), which raidloom does not follow"));
+        if level == Level::Raid10
+            && (old.layout, old.chunk_sectors) != (new.layout, new.chunk_sectors)
+        {
+            return Err(format!(
+                "the reshape changes layout or chunk of {level} (new_layout, new_chunk), which \
+                raidloom does not follow"
+            ));
         }
         let largest = u64::from(old.chunk_sectors.max(new.chunk_sectors));
         let used = self.size_sectors / largest * largest;
         let sectors = |shape: &Shape| match shape.layout {
             Layout::Raid10(layout) => {
                 let chunk = u64::from(shape.chunk_sectors);
-                let chunks = (used / chunk / u64::from(layout.far)).checked_mul(shape.disks as u64)? / u64::from(layout.near);
+                let chunks = (used / chunk / u64::from(layout.far))
+                    .checked_mul(shape.disks as u64)?
+                    / u64::from(layout.near);
                 chunks.checked_mul(chunk)
             }
             _ => used.checked_mul(shape.disks as u64 - u64::from(level.parity_count())),
@@ -118,18 +140,22 @@ impl Superblock {
         let array_sectors = sizes.map(|(old, new)| old.min(new)).filter(|&sectors| sectors > 0);
         Ok(Reshape {
             position_sectors: self.reshape_position_sectors,
-            // The feature is for those that keep their number of members; fewer always go backwards, more never do.
-            is_backwards: self.delta_disks < 0 || self.delta_disks == 0 && self.features.contains(Features::RESHAPE_BACKWARDS),
+            // The feature is for those that keep their number of members; fewer always go
+            // backwards, more never do.
+            is_backwards: self.delta_disks < 0
+                || self.delta_disks == 0 && self.features.contains(Features::RESHAPE_BACKWARDS),
             old,
             new,
-            array_sectors: array_sectors.ok_or_else(|| format!("size is {} sectors", self.size_sectors))?,
+            array_sectors: array_sectors
+                .ok_or_else(|| format!("size is {} sectors", self.size_sectors))?,
         })
     }
 
     /// Where data of the new shape start on this member, in sectors; `None` before its start.
     #[must_use]
     pub fn new_data_offset_sectors(&self) -> Option<u64> {
-        let moved = if self.features.contains(Features::NEW_OFFSET) { self.new_offset_sectors } else { 0 };
+        let moved =
+            if self.features.contains(Features::NEW_OFFSET) { self.new_offset_sectors } else { 0 };
         self.data_offset_sectors.checked_add_signed(moved.into())
     }
 }

@@ -8,8 +8,9 @@
 //!   +-----------+--------------+--------------+-------------+------------------------+
 //! ```
 //!
-//! Decoding keeps every byte that the checksum covers, so encoding gives back what was read. A wrong checksum does not hinder
-//! decoding: [`Superblock::checksum_verdict`] tells, and the fields of a damaged member can still be shown.
+//! Decoding keeps every byte that the checksum covers, so encoding gives back what was read. A
+//! wrong checksum does not hinder decoding: [`Superblock::checksum_verdict`] tells, and the fields
+//! of a damaged member can still be shown.
 
 use std::fmt;
 
@@ -25,13 +26,15 @@ const MAX_BYTES: usize = 4096;
 const MAX_ROLES: usize = (MAX_BYTES - HEADER_BYTES) / 2;
 /// Below this a member has no room for a superblock, in sectors.
 const MIN_MEMBER_SECTORS: u64 = 24;
-/// No array changes its state so often. What says so is damaged, and would soon count past the last number.
+/// No array changes its state so often. What says so is damaged, and would soon count past the last
+/// number.
 const EVENTS_MAX: u64 = 1 << 62;
 
 /// Where on the member the superblock lies: the minor version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Version {
-    /// In the last 64 KiB that begin at a multiple of 64 KiB, in a format of its own. It is read only.
+    /// In the last 64 KiB that begin at a multiple of 64 KiB, in a format of its own. It is read
+    /// only.
     V0_90,
     /// Between 8 and 12 KiB before the end.
     V1_0,
@@ -47,7 +50,8 @@ impl Version {
     /// The same in words, for messages when none was found.
     pub const ALL_TEXT: &'static str = "0.90, 1.0, 1.1 or 1.2";
 
-    /// Where the superblock of a member of this size lies, in sectors of 512 bytes; `None` when the member is too small for one.
+    /// Where the superblock of a member of this size lies, in sectors of 512 bytes; `None` when the
+    /// member is too small for one.
     #[must_use]
     pub fn offset_sectors(self, member_sectors: u64) -> Option<u64> {
         if self == Version::V0_90 {
@@ -368,7 +372,8 @@ pub struct Superblock {
     pub chunk_sectors: u32,
     /// How many members the layout has.
     pub raid_disks: u32,
-    /// Where the bitmap lies, in sectors from the superblock; with a PPL the same bytes are a [`PplArea`].
+    /// Where the bitmap lies, in sectors from the superblock; with a PPL the same bytes are a
+    /// [`PplArea`].
     pub bitmap_offset_sectors: i32,
     /// The level after the reshape.
     pub new_level: Level,
@@ -388,7 +393,8 @@ pub struct Superblock {
     pub data_size_sectors: u64,
     /// Where this superblock was written, in sectors from the member's start.
     pub super_offset_sectors: u64,
-    /// With [`Features::RECOVERY_OFFSET`] how far the member holds data, in sectors; on a journal where its tail is.
+    /// With [`Features::RECOVERY_OFFSET`] how far the member holds data, in sectors; on a journal
+    /// where its tail is.
     pub recovery_offset_sectors: u64,
     /// This member's number: the index of its role in `roles`, which is not the role.
     pub member_number: u32,
@@ -416,7 +422,8 @@ pub struct Superblock {
     pub logical_block_bytes: u32,
     /// The role of each member by its number; its length is the superblock's `max_dev`.
     pub roles: Vec<Role>,
-    /// Of version 0.90, what its own bytes give as the checksum: they are not kept. `None` for version 1.
+    /// Of version 0.90, what its own bytes give as the checksum: they are not kept. `None` for
+    /// version 1.
     pub old_checksum: Option<u32>,
 }
 
@@ -432,7 +439,11 @@ impl Superblock {
     ///
     /// # Errors
     /// As [`Superblock::decode`].
-    pub fn decode_as(version: Version, bytes: &[u8], member_sectors: u64) -> Result<Superblock, Problem> {
+    pub fn decode_as(
+        version: Version,
+        bytes: &[u8],
+        member_sectors: u64,
+    ) -> Result<Superblock, Problem> {
         match version {
             Version::V0_90 => super::version0::decode(bytes, member_sectors),
             Version::V1_0 | Version::V1_1 | Version::V1_2 => Superblock::decode(bytes),
@@ -442,12 +453,18 @@ impl Superblock {
     /// Reads a superblock of version 1. What follows it is ignored.
     ///
     /// # Errors
-    /// The first field that no version 1 superblock can have. Not the checksum: see [`Superblock::checksum_verdict`].
+    /// The first field that no version 1 superblock can have. Not the checksum: see
+    /// [`Superblock::checksum_verdict`].
     pub fn decode(bytes: &[u8]) -> Result<Superblock, Problem> {
         COMPLAINT.needs_length(bytes, HEADER_BYTES)?;
         let magic = u32_at(bytes, 0);
         if magic != MAGIC {
-            return Err(COMPLAINT.about("magic", 0, format_args!("{magic:#010x}"), format_args!("{MAGIC:#010x}")));
+            return Err(COMPLAINT.about(
+                "magic",
+                0,
+                format_args!("{magic:#010x}"),
+                format_args!("{MAGIC:#010x}"),
+            ));
         }
         let major = u32_at(bytes, 4);
         if major != 1 {
@@ -457,14 +474,28 @@ impl Superblock {
             return Err(COMPLAINT.about("pad0", 12, format_args!("{:#x}", u32_at(bytes, 12)), 0));
         }
         if let Some(index) = bytes[228..HEADER_BYTES].iter().position(|&byte| byte != 0) {
-            return Err(COMPLAINT.about("pad3", 228 + index, format_args!("{:#x}", bytes[228 + index]), 0));
+            return Err(COMPLAINT.about(
+                "pad3",
+                228 + index,
+                format_args!("{:#x}", bytes[228 + index]),
+                0,
+            ));
         }
         let role_count = u32_at(bytes, 220);
         if role_count as usize > MAX_ROLES {
-            return Err(COMPLAINT.about("max_dev", 220, role_count, format_args!("at most {MAX_ROLES}")));
+            return Err(COMPLAINT.about(
+                "max_dev",
+                220,
+                role_count,
+                format_args!("at most {MAX_ROLES}"),
+            ));
         }
         COMPLAINT.needs_length(bytes, HEADER_BYTES + 2 * role_count as usize)?;
-        let roles = bytes[HEADER_BYTES..].chunks_exact(2).take(role_count as usize).map(|raw| Role::from_raw(u16_at(raw, 0))).collect();
+        let roles = bytes[HEADER_BYTES..]
+            .chunks_exact(2)
+            .take(role_count as usize)
+            .map(|raw| Role::from_raw(u16_at(raw, 0)))
+            .collect();
         Ok(Superblock {
             features: Features(u32_at(bytes, 8)),
             set_uuid: bytes_at(bytes, 16),
@@ -506,7 +537,8 @@ impl Superblock {
     /// The bytes to write, with a fresh checksum and filled up with zeroes to whole sectors.
     ///
     /// # Panics
-    /// With more than 1920 roles, or for one of version 0.90, which must not be written over with this.
+    /// With more than 1920 roles, or for one of version 0.90, which must not be written over with
+    /// this.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         assert!(self.old_checksum.is_none(), "superblocks of version 0.90 are read only");
@@ -518,7 +550,11 @@ impl Superblock {
     }
 
     fn encode_without_checksum(&self) -> Vec<u8> {
-        assert!(self.roles.len() <= MAX_ROLES, "a superblock holds at most {MAX_ROLES} roles, not {}", self.roles.len());
+        assert!(
+            self.roles.len() <= MAX_ROLES,
+            "a superblock holds at most {MAX_ROLES} roles, not {}",
+            self.roles.len()
+        );
         let mut bytes = vec![0; HEADER_BYTES + 2 * self.roles.len()];
         let out = &mut bytes[..];
         put(out, 0, &MAGIC.to_le_bytes());
@@ -563,25 +599,44 @@ impl Superblock {
     /// Whether the checksum that was read fits the fields.
     #[must_use]
     pub fn checksum_verdict(&self) -> ChecksumVerdict {
-        let expected = self.old_checksum.unwrap_or_else(|| checksum_of(&self.encode_without_checksum()));
-        if self.checksum == expected { ChecksumVerdict::Correct } else { ChecksumVerdict::Wrong { found: self.checksum, expected } }
+        let expected =
+            self.old_checksum.unwrap_or_else(|| checksum_of(&self.encode_without_checksum()));
+        if self.checksum == expected {
+            ChecksumVerdict::Correct
+        } else {
+            ChecksumVerdict::Wrong { found: self.checksum, expected }
+        }
     }
 
-    /// Everything that keeps the superblock from being used on the member it was read from; empty when nothing does.
+    /// Everything that keeps the superblock from being used on the member it was read from; empty
+    /// when nothing does.
     ///
     /// `member_sectors` is the member's size, `version` where the superblock was found.
     #[must_use]
     pub fn problems(&self, version: Version, member_sectors: u64) -> Vec<Problem> {
         let mut problems = Vec::new();
-        let mut complain = |field, offset, found: String, expected: String| problems.push(COMPLAINT.about(field, offset, found, expected));
+        let mut complain = |field, offset, found: String, expected: String| {
+            problems.push(COMPLAINT.about(field, offset, found, expected))
+        };
         if let ChecksumVerdict::Wrong { found, expected } = self.checksum_verdict() {
             complain("sb_csum", 216, format!("{found:#010x}"), format!("{expected:#010x}"));
         }
         match version.offset_sectors(member_sectors) {
-            None => complain("length of the member", 0, format!("{member_sectors} sectors"), format!("at least {MIN_MEMBER_SECTORS}")),
-            // A superblock in another place than it says is a copy: of a partition's seen from the whole disk, most often.
+            None => complain(
+                "length of the member",
+                0,
+                format!("{member_sectors} sectors"),
+                format!("at least {MIN_MEMBER_SECTORS}"),
+            ),
+            // A superblock in another place than it says is a copy: of a partition's seen from the
+            // whole disk, most often.
             Some(offset) if offset != self.super_offset_sectors => {
-                complain("super_offset", 144, self.super_offset_sectors.to_string(), format!("sector {offset}, where it was read"));
+                complain(
+                    "super_offset",
+                    144,
+                    self.super_offset_sectors.to_string(),
+                    format!("sector {offset}, where it was read"),
+                );
             }
             Some(_) => (),
         }
@@ -595,30 +650,60 @@ impl Superblock {
             _ => 1,
         };
         if self.disks_most() > MAX_ROLES as u64 {
-            complain("delta_disks", 112, self.delta_disks.to_string(), format!("at most {MAX_ROLES} members in all"));
+            complain(
+                "delta_disks",
+                112,
+                self.delta_disks.to_string(),
+                format!("at most {MAX_ROLES} members in all"),
+            );
         }
         if disks < fewest && !self.features.contains(Features::RESHAPE_ACTIVE) {
-            complain("raid_disks", 92, disks.to_string(), format!("at least {fewest} for {}", self.level));
+            complain(
+                "raid_disks",
+                92,
+                disks.to_string(),
+                format!("at least {fewest} for {}", self.level),
+            );
         }
         if self.events > EVENTS_MAX {
             complain("events", 200, self.events.to_string(), format!("at most {EVENTS_MAX}"));
         }
         if self.member_number as usize >= self.roles.len() {
-            complain("dev_number", 160, self.member_number.to_string(), format!("below max_dev, {}", self.roles.len()));
+            complain(
+                "dev_number",
+                160,
+                self.member_number.to_string(),
+                format!("below max_dev, {}", self.roles.len()),
+            );
         }
         match self.role() {
             Role::Active(number) if u64::from(number) >= self.disks_most() => {
-                complain("dev_roles", 256, format!("role {number}"), format!("below raid_disks, {}", self.disks_most()));
+                complain(
+                    "dev_roles",
+                    256,
+                    format!("role {number}"),
+                    format!("below raid_disks, {}", self.disks_most()),
+                );
             }
-            Role::Unknown(raw) => complain("dev_roles", 256, format!("role {raw:#x}"), "a known role".into()),
+            Role::Unknown(raw) => {
+                complain("dev_roles", 256, format!("role {raw:#x}"), "a known role".into())
+            }
             _ => (),
         }
         if self.level.has_chunks() {
             let chunk = self.chunk_sectors;
             // Level 0 takes any whole number of pages, the others calculate with shifts.
-            let fits = if self.level == Level::Raid0 { chunk.is_multiple_of(8) } else { chunk.is_power_of_two() && chunk >= 8 };
+            let fits = if self.level == Level::Raid0 {
+                chunk.is_multiple_of(8)
+            } else {
+                chunk.is_power_of_two() && chunk >= 8
+            };
             if chunk == 0 || !fits {
-                let expected = if self.level == Level::Raid0 { "a multiple of 8 sectors" } else { "a power of two, at least 8 sectors" };
+                let expected = if self.level == Level::Raid0 {
+                    "a multiple of 8 sectors"
+                } else {
+                    "a power of two, at least 8 sectors"
+                };
                 complain("chunksize", 88, chunk.to_string(), expected.into());
             }
         }
@@ -630,17 +715,39 @@ impl Superblock {
         {
             complain("layout", 76, layout.to_string(), problem);
         }
-        if self.data_offset_sectors.checked_add(self.data_size_sectors).is_none_or(|end| end > member_sectors) {
-            let found = format!("{} sectors from sector {}", self.data_size_sectors, self.data_offset_sectors);
-            complain("data_size", 136, found, format!("no more than the member has, {member_sectors}"));
+        if self
+            .data_offset_sectors
+            .checked_add(self.data_size_sectors)
+            .is_none_or(|end| end > member_sectors)
+        {
+            let found = format!(
+                "{} sectors from sector {}",
+                self.data_size_sectors, self.data_offset_sectors
+            );
+            complain(
+                "data_size",
+                136,
+                found,
+                format!("no more than the member has, {member_sectors}"),
+            );
         }
         if self.size_sectors > self.data_size_sectors && matches!(self.role(), Role::Active(_)) {
-            complain("size", 80, self.size_sectors.to_string(), format!("at most data_size, {}", self.data_size_sectors));
+            complain(
+                "size",
+                80,
+                self.size_sectors.to_string(),
+                format!("at most data_size, {}", self.data_size_sectors),
+            );
         }
         // Linear and level 0 count what each member has instead.
         if !matches!(self.level, Level::Linear | Level::Raid0) {
-            let parts = if let Layout::Raid10(layout) = self.layout() { u64::from(layout.far) } else { 1 };
-            let least = if self.level.has_chunks() { parts * u64::from(self.chunk_sectors).max(1) } else { 1 };
+            let parts =
+                if let Layout::Raid10(layout) = self.layout() { u64::from(layout.far) } else { 1 };
+            let least = if self.level.has_chunks() {
+                parts * u64::from(self.chunk_sectors).max(1)
+            } else {
+                1
+            };
             if self.size_sectors < least {
                 complain("size", 80, self.size_sectors.to_string(), format!("at least {least}"));
             }
@@ -650,8 +757,8 @@ impl Superblock {
         problems
     }
 
-    /// What is wrong with the places of bad-block log, partial parity log and bitmap, if that takes so many sectors: they lie on
-    /// data, on the superblock, or outside the member.
+    /// What is wrong with the places of bad-block log, partial parity log and bitmap, if that takes
+    /// so many sectors: they lie on data, on the superblock, or outside the member.
     pub(crate) fn area_problem(&self, member_sectors: u64, bitmap_sectors: u64) -> Option<Problem> {
         let mut problems = Vec::new();
         self.check_areas(member_sectors, bitmap_sectors, &mut |field, offset, found, expected| {
@@ -660,20 +767,47 @@ impl Superblock {
         problems.into_iter().next()
     }
 
-    fn check_areas(&self, member_sectors: u64, bitmap_sectors: u64, complain: &mut impl FnMut(&'static str, usize, String, String)) {
+    fn check_areas(
+        &self,
+        member_sectors: u64,
+        bitmap_sectors: u64,
+        complain: &mut impl FnMut(&'static str, usize, String, String),
+    ) {
         if self.bad_block_size_sectors > 0 {
             let length = u64::from(self.bad_block_size_sectors);
-            self.check_area(member_sectors, "bblog_offset", 188, self.bad_block_offset_sectors, length, complain);
+            self.check_area(
+                member_sectors,
+                "bblog_offset",
+                188,
+                self.bad_block_offset_sectors,
+                length,
+                complain,
+            );
         }
         if let Some(area) = self.ppl_area() {
             let length = u64::from(area.size_sectors);
-            self.check_area(member_sectors, "ppl.offset", 96, i32::from(area.offset_sectors), length, complain);
+            self.check_area(
+                member_sectors,
+                "ppl.offset",
+                96,
+                i32::from(area.offset_sectors),
+                length,
+                complain,
+            );
         } else if self.features.contains(Features::BITMAP) {
-            self.check_area(member_sectors, "bitmap_offset", 96, self.bitmap_offset_sectors, bitmap_sectors, complain);
+            self.check_area(
+                member_sectors,
+                "bitmap_offset",
+                96,
+                self.bitmap_offset_sectors,
+                bitmap_sectors,
+                complain,
+            );
         }
     }
 
-    /// Complains about an area beside the superblock that would lie outside the member, on the superblock, or on data.
+    /// Complains about an area beside the superblock that would lie outside the member, on the
+    /// superblock, or on data.
     fn check_area(
         &self,
         member_sectors: u64,
@@ -684,19 +818,37 @@ impl Superblock {
         complain: &mut impl FnMut(&'static str, usize, String, String),
     ) {
         let start = self.super_offset_sectors.checked_add_signed(i64::from(offset));
-        let end = start.and_then(|start| start.checked_add(length)).filter(|&end| end <= member_sectors);
+        let end =
+            start.and_then(|start| start.checked_add(length)).filter(|&end| end <= member_sectors);
         let (Some(start), Some(end)) = (start, end) else {
-            complain(field, at, format!("{offset} sectors from the superblock"), "within the member".into());
+            complain(
+                field,
+                at,
+                format!("{offset} sectors from the superblock"),
+                "within the member".into(),
+            );
             return;
         };
-        let super_end = self.super_offset_sectors.saturating_add(self.roles.len().div_ceil(256) as u64 + 1);
+        let super_end =
+            self.super_offset_sectors.saturating_add(self.roles.len().div_ceil(256) as u64 + 1);
         if start < super_end && self.super_offset_sectors < end {
-            complain(field, at, format!("{offset} sectors from the superblock"), "outside the superblock".into());
+            complain(
+                field,
+                at,
+                format!("{offset} sectors from the superblock"),
+                "outside the superblock".into(),
+            );
         }
-        // The array may use less than the member has to give, and version 1.0 keeps its areas in what is left.
+        // The array may use less than the member has to give, and version 1.0 keeps its areas in
+        // what is left.
         let used = if self.size_sectors == 0 { self.data_size_sectors } else { self.size_sectors };
         if start < self.data_offset_sectors.saturating_add(used) && self.data_offset_sectors < end {
-            complain(field, at, format!("{offset} sectors from the superblock"), "outside the data".into());
+            complain(
+                field,
+                at,
+                format!("{offset} sectors from the superblock"),
+                "outside the data".into(),
+            );
         }
     }
 
@@ -734,7 +886,8 @@ impl Superblock {
     /// How far this member holds data, where it does not hold all.
     #[must_use]
     pub fn recovering_from_sectors(&self) -> Option<u64> {
-        let recovers = self.features.contains(Features::RECOVERY_OFFSET) && matches!(self.role(), Role::Active(_));
+        let recovers = self.features.contains(Features::RECOVERY_OFFSET)
+            && matches!(self.role(), Role::Active(_));
         recovers.then_some(self.recovery_offset_sectors).filter(|&offset| offset != u64::MAX)
     }
 
@@ -742,9 +895,10 @@ impl Superblock {
     #[must_use]
     pub fn ppl_area(&self) -> Option<PplArea> {
         let raw = self.bitmap_offset_sectors.to_le_bytes();
-        self.features
-            .has_ppl()
-            .then(|| PplArea { offset_sectors: i16::from_le_bytes([raw[0], raw[1]]), size_sectors: u16::from_le_bytes([raw[2], raw[3]]) })
+        self.features.has_ppl().then(|| PplArea {
+            offset_sectors: i16::from_le_bytes([raw[0], raw[1]]),
+            size_sectors: u16::from_le_bytes([raw[2], raw[3]]),
+        })
     }
 
     /// Puts the place of a partial parity log where the bitmap's would be.
@@ -754,17 +908,23 @@ impl Superblock {
         self.bitmap_offset_sectors = i32::from_le_bytes([a, b, c, d]);
     }
 
-    /// The size of the array in sectors; `data_sizes` are the members' in the order of their roles, used for linear and level 0.
+    /// The size of the array in sectors; `data_sizes` are the members' in the order of their roles,
+    /// used for linear and level 0.
     ///
-    /// `None` when the numbers make no array. The formulas are md's: linear and level 0 add up what each member has, in whole
-    /// chunks (level 0 a little less where a chunk is no power of two, see [`Raid0`]); level 1 has what one member has; 4, 5 and 6 take off the parity; 10 divides by the number of copies.
+    /// `None` when the numbers make no array. The formulas are md's: linear and level 0 add up what
+    /// each member has, in whole chunks (level 0 a little less where a chunk is no power of two,
+    /// see [`Raid0`]); level 1 has what one member has; 4, 5 and 6 take off the parity; 10 divides
+    /// by the number of copies.
     #[must_use]
     pub fn array_sectors(&self, data_sizes: &[u64]) -> Option<u64> {
         let chunk = u64::from(self.chunk_sectors);
         let disks = u64::from(self.raid_disks);
-        let in_chunks = |sectors: u64| sectors.checked_div(chunk).map_or(sectors, |chunks| chunks * chunk);
+        let in_chunks =
+            |sectors: u64| sectors.checked_div(chunk).map_or(sectors, |chunks| chunks * chunk);
         match self.level {
-            Level::Linear => data_sizes.iter().try_fold(0_u64, |sum, &size| sum.checked_add(in_chunks(size))),
+            Level::Linear => {
+                data_sizes.iter().try_fold(0_u64, |sum, &size| sum.checked_add(in_chunks(size)))
+            }
             Level::Raid0 => {
                 let counted = |size| Raid0::counted(in_chunks(size), chunk.max(1));
                 data_sizes.iter().try_fold(0_u64, |sum, &size| sum.checked_add(counted(size)))
@@ -776,7 +936,9 @@ impl Superblock {
             }
             Level::Raid10 => match self.layout() {
                 Layout::Raid10(layout) if chunk > 0 => {
-                    let chunks = (self.size_sectors / chunk / u64::from(layout.far)).checked_mul(disks)? / u64::from(layout.near);
+                    let chunks = (self.size_sectors / chunk / u64::from(layout.far))
+                        .checked_mul(disks)?
+                        / u64::from(layout.near);
                     chunks.checked_mul(chunk)
                 }
                 _ => None,
@@ -786,8 +948,8 @@ impl Superblock {
     }
 }
 
-/// The sum of all 32-bit words, the carries added once, cut to 32 bits; a last half word counts as it is. It does not see words
-/// that changed places, nor all ones that turned into zeroes.
+/// The sum of all 32-bit words, the carries added once, cut to 32 bits; a last half word counts as
+/// it is. It does not see words that changed places, nor all ones that turned into zeroes.
 fn checksum_of(bytes: &[u8]) -> u32 {
     let mut words = bytes.chunks_exact(4);
     let mut sum: u64 = words.by_ref().map(|word| u64::from(u32_at(word, 0))).sum();

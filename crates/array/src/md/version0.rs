@@ -1,4 +1,5 @@
-//! The superblock of version 0.90, which old arrays carry: 1024 words of 32 bits near the end of a member.
+//! The superblock of version 0.90, which old arrays carry: 1024 words of 32 bits near the end of a
+//! member.
 //!
 //! ```text
 //!   byte 0      128        256           512                           3968          4096
@@ -8,8 +9,9 @@
 //!   +-----------+----------+-------------+-----------------------------+-------------+
 //! ```
 //!
-//! It stands in the byte order of the machine that made it. It is read into the fields of version 1, and never written: it has
-//! no place for what raidloom writes down of a member that is being rebuilt.
+//! It stands in the byte order of the machine that made it. It is read into the fields of version
+//! 1, and never written: it has no place for what raidloom writes down of a member that is being
+//! rebuilt.
 
 use super::{Complaint, Features, Level, Problem, Role, Superblock, TimeStamp, Version, bytes_at};
 
@@ -52,7 +54,8 @@ impl Words<'_> {
 
     /// The sum of all words but the checksum itself, the carries added once.
     fn sum(&self) -> u32 {
-        let sum: u64 = (0..BYTES / 4).filter(|&word| word != 38).map(|word| u64::from(self.at(word))).sum();
+        let sum: u64 =
+            (0..BYTES / 4).filter(|&word| word != 38).map(|word| u64::from(self.at(word))).sum();
         (sum as u32).wrapping_add((sum >> 32) as u32)
     }
 
@@ -72,23 +75,34 @@ fn folded(sum: u32) -> u32 {
     (once & 0xffff) + (once >> 16)
 }
 
-/// Reads a superblock of version 0.90 into the fields of version 1. `member_sectors` is the size of the member, which says where
-/// its data end.
+/// Reads a superblock of version 0.90 into the fields of version 1. `member_sectors` is the size of
+/// the member, which says where its data end.
 pub(super) fn decode(bytes: &[u8], member_sectors: u64) -> Result<Superblock, Problem> {
     COMPLAINT.needs_length(bytes, BYTES)?;
     let mut words = Words { bytes: &bytes[..BYTES], is_big_endian: false };
     let magic = words.at(0);
     words.is_big_endian = magic == MAGIC.swap_bytes();
     if words.at(0) != MAGIC {
-        return Err(COMPLAINT.about("magic", 0, format_args!("{magic:#010x}"), format_args!("{MAGIC:#010x}")));
+        return Err(COMPLAINT.about(
+            "magic",
+            0,
+            format_args!("{magic:#010x}"),
+            format_args!("{MAGIC:#010x}"),
+        ));
     }
     let (major, minor) = (words.at(1), words.at(2));
     if major != 0 || !matches!(minor, 90 | 91) {
-        return Err(COMPLAINT.about("version", 4, format_args!("{major}.{minor}"), "0.90, or 0.91 in a reshape"));
+        return Err(COMPLAINT.about(
+            "version",
+            4,
+            format_args!("{major}.{minor}"),
+            "0.90, or 0.91 in a reshape",
+        ));
     }
     let super_offset = Version::V0_90.offset_sectors(member_sectors);
-    let data_sectors =
-        super_offset.ok_or_else(|| COMPLAINT.about("member", 0, format_args!("{member_sectors} sectors"), "at least 128"))?;
+    let data_sectors = super_offset.ok_or_else(|| {
+        COMPLAINT.about("member", 0, format_args!("{member_sectors} sectors"), "at least 128")
+    })?;
 
     let level = Level::from_raw(words.at(7) as i32);
     let mut set_uuid = [0; 16];
@@ -102,7 +116,9 @@ pub(super) fn decode(bytes: &[u8], member_sectors: u64) -> Result<Superblock, Pr
     set_name[..name.len()].copy_from_slice(name.as_bytes());
     let mut device_uuid = set_uuid;
     device_uuid[12..].copy_from_slice(&own_number.to_be_bytes());
-    let mut roles: Vec<Role> = (0..DESCRIPTORS).map(|number| words.role(FIRST_DESCRIPTOR + number * DESCRIPTOR_WORDS)).collect();
+    let mut roles: Vec<Role> = (0..DESCRIPTORS)
+        .map(|number| words.role(FIRST_DESCRIPTOR + number * DESCRIPTOR_WORDS))
+        .collect();
     // A number that no member has is a descriptor of zeroes, which would be a place.
     for (number, role) in roles.iter_mut().enumerate() {
         if words.at(FIRST_DESCRIPTOR + number * DESCRIPTOR_WORDS) as usize != number {
@@ -111,7 +127,8 @@ pub(super) fn decode(bytes: &[u8], member_sectors: u64) -> Result<Superblock, Pr
     }
     let event_words = if words.is_big_endian { (39, 40) } else { (40, 39) };
     let events = u64::from(words.at(event_words.0)) << 32 | u64::from(words.at(event_words.1));
-    let checked_events = u64::from(words.at(event_words.0 + 2)) << 32 | u64::from(words.at(event_words.1 + 2));
+    let checked_events =
+        u64::from(words.at(event_words.0 + 2)) << 32 | u64::from(words.at(event_words.1 + 2));
     let state = words.at(33);
     let resync_offset_sectors = match state & CLEAN != 0 {
         true => Superblock::IN_SYNC,

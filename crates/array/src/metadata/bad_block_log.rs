@@ -1,11 +1,13 @@
-//! The bad-block log of a running array: what of a member's data is lost, so that it does not read as data after the next start.
+//! The bad-block log of a running array: what of a member's data is lost, so that it does not read
+//! as data after the next start.
 
 use block::SECTOR_BYTES;
 
 use crate::md::{BadRange, Superblock, encode_bad_blocks};
 use crate::sync::Ranges;
 
-/// The log with these bytes of the member's data. `None` when there is no log or it has no room for them.
+/// The log with these bytes of the member's data. `None` when there is no log or it has no room for
+/// them.
 pub(super) fn encode(superblock: &Superblock, lost: &Ranges) -> Option<Vec<u8>> {
     let size_bytes = usize::from(superblock.bad_block_size_sectors) * SECTOR_BYTES as usize;
     let unit = SECTOR_BYTES << superblock.bad_block_shift.min(32);
@@ -14,7 +16,10 @@ pub(super) fn encode(superblock: &Superblock, lost: &Ranges) -> Option<Vec<u8>> 
         BadRange { sector: start / SECTOR_BYTES, sectors: (end - start) / SECTOR_BYTES }
     };
     // Rounded outwards two of them may have a unit in common.
-    let whole: Ranges = lost.iter().map(|range| range.start / unit * unit..range.end.next_multiple_of(unit)).collect();
+    let whole: Ranges = lost
+        .iter()
+        .map(|range| range.start / unit * unit..range.end.next_multiple_of(unit))
+        .collect();
     let ranges: Vec<BadRange> = whole.iter().map(to_sectors).collect();
     if size_bytes == 0 {
         return ranges.is_empty().then(Vec::new);
@@ -35,13 +40,20 @@ mod tests {
 
     #[test]
     fn what_is_lost_is_covered_in_whole_units() {
-        let lost: Ranges = [512..1024, 5 * 4096 + 512..6 * 4096, 6 * 4096 + 512..6 * 4096 + 1024].into_iter().collect();
+        let lost: Ranges = [512..1024, 5 * 4096 + 512..6 * 4096, 6 * 4096 + 512..6 * 4096 + 1024]
+            .into_iter()
+            .collect();
         for shift in 0..=3 {
             let bytes = encode(&superblock(8, shift), &lost).expect("room for three");
             let told: Ranges = (decode_bad_blocks(&bytes, shift).expect("a log").iter())
                 .map(|range| range.sector * 512..(range.sector + range.sectors) * 512)
                 .collect();
-            assert!(lost.iter().all(|range| told.iter().any(|told| told.start <= range.start && range.end <= told.end)), "{told:?}");
+            assert!(
+                lost.iter().all(|range| told
+                    .iter()
+                    .any(|told| told.start <= range.start && range.end <= told.end)),
+                "{told:?}"
+            );
             assert!(shift > 0 || told == lost);
         }
     }
@@ -51,6 +63,10 @@ mod tests {
         let many: Ranges = (0..65).map(|at| at * 4096..at * 4096 + 512).collect();
         assert_eq!(encode(&superblock(1, 0), &many), None, "64 places fit");
         assert_eq!(encode(&superblock(0, 0), &many), None);
-        assert_eq!(encode(&superblock(0, 0), &Ranges::none()), Some(Vec::new()), "nothing always fits");
+        assert_eq!(
+            encode(&superblock(0, 0), &Ranges::none()),
+            Some(Vec::new()),
+            "nothing always fits"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What a channel writes metadata with: channels of its own onto the whole members, opened when they are first needed.
+//! What a channel writes metadata with: channels of its own onto the whole members, opened when
+//! they are first needed.
 
 use block::{Channel, Completion, Error, Op, Request};
 use reactor::{Buf, Reactor};
@@ -36,7 +37,9 @@ pub(crate) enum Ended {
 impl MetadataChannels {
     /// Whether there is anything to poll for.
     pub(crate) fn is_busy(&self) -> bool {
-        self.update.is_some() || !self.refused.is_empty() || self.in_flight.iter().any(|&count| count > 0)
+        self.update.is_some()
+            || !self.refused.is_empty()
+            || self.in_flight.iter().any(|&count| count > 0)
     }
 
     pub(crate) fn has_update(&self) -> bool {
@@ -52,7 +55,15 @@ impl MetadataChannels {
     }
 
     /// Writes to a member's log for a piece.
-    pub(crate) fn write_log(&mut self, device: usize, offset: u64, from: Buf, piece: u32, metadata: &Metadata, reactor: &Reactor) {
+    pub(crate) fn write_log(
+        &mut self,
+        device: usize,
+        offset: u64,
+        from: Buf,
+        piece: u32,
+        metadata: &Metadata,
+        reactor: &Reactor,
+    ) {
         let op = Op::Write { offset, from, fua: true };
         self.send(device, u64::from(piece) + 1, op, metadata, reactor);
     }
@@ -62,7 +73,8 @@ impl MetadataChannels {
             && !self.failures.is_empty()
             && let Some(update) = &mut self.update
         {
-            // The next phase relies on the failed device too: that its data are flushed, that its bits are set.
+            // The next phase relies on the failed device too: that its data are flushed, that its
+            // bits are set.
             update.cut();
         }
         while self.outstanding == 0
@@ -99,7 +111,11 @@ impl MetadataChannels {
             self.take(device, tag, Err(error), ended);
         }
         for device in 0..self.channels.len() {
-            let Some(channel) = self.channels[device].as_mut().filter(|_| self.in_flight[device] > 0) else { continue };
+            let Some(channel) =
+                self.channels[device].as_mut().filter(|_| self.in_flight[device] > 0)
+            else {
+                continue;
+            };
             let mut done = std::mem::take(&mut self.done);
             channel.poll(&mut done);
             self.in_flight[device] -= done.len() as u32;
@@ -118,9 +134,12 @@ impl MetadataChannels {
         }
     }
 
-    /// Polls channels without a request of this array: an event left in their mailboxes would wake the owner again and again.
+    /// Polls channels without a request of this array: an event left in their mailboxes would wake
+    /// the owner again and again.
     pub(crate) fn poll_idle(&mut self, done: &mut Vec<Completion>) {
-        for (channel, _) in self.channels.iter_mut().zip(&self.in_flight).filter(|(_, in_flight)| **in_flight == 0) {
+        for (channel, _) in
+            self.channels.iter_mut().zip(&self.in_flight).filter(|(_, in_flight)| **in_flight == 0)
+        {
             channel.iter_mut().for_each(|channel| channel.poll(done));
         }
     }

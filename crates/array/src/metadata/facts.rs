@@ -6,8 +6,8 @@
 //!   events, time ────┘
 //! ```
 //!
-//! Everything that does not change while an array runs (its shape, its name, where things lie on the member) is taken over
-//! from the superblock that was read.
+//! Everything that does not change while an array runs (its shape, its name, where things lie on
+//! the member) is taken over from the superblock that was read.
 
 use std::ops::Range;
 
@@ -37,38 +37,57 @@ pub(crate) struct Facts {
     pub(crate) numbers: Vec<Option<u32>>,
     /// What of their data is lost, in bytes: their bad blocks. By role.
     pub(crate) lost: Vec<Ranges>,
-    /// The sector from which on redundancy may be untrue although no write is under way; counted as resyncs count.
+    /// The sector from which on redundancy may be untrue although no write is under way; counted as
+    /// resyncs count.
     pub(crate) resync_from: Option<u64>,
 }
 
 impl Facts {
-    /// `takes` says whether a member's bad-block log has room for what is lost. Where it has not, the member counts as being
-    /// rebuilt from there on: it must not be called whole.
-    pub(crate) fn of(snapshot: &Snapshot, numbers: &[Option<u32>], lost: Vec<Ranges>, takes: impl Fn(usize, &Ranges) -> bool) -> Facts {
+    /// `takes` says whether a member's bad-block log has room for what is lost. Where it has not,
+    /// the member counts as being rebuilt from there on: it must not be called whole.
+    pub(crate) fn of(
+        snapshot: &Snapshot,
+        numbers: &[Option<u32>],
+        lost: Vec<Ranges>,
+        takes: impl Fn(usize, &Ranges) -> bool,
+    ) -> Facts {
         let state = |state: &MemberState| match *state {
             MemberState::InSync => RecordedState::InSync,
-            // A member that lacks some ranges only is rebuilt from the beginning after a crash: one offset does not say which.
+            // A member that lacks some ranges only is rebuilt from the beginning after a crash: one
+            // offset does not say which.
             MemberState::Recovering { partly: true, .. } => RecordedState::Recovering(0),
-            MemberState::Recovering { recovery_offset, .. } => RecordedState::Recovering(recovery_offset / SECTOR_BYTES),
+            MemberState::Recovering { recovery_offset, .. } => {
+                RecordedState::Recovering(recovery_offset / SECTOR_BYTES)
+            }
             MemberState::Missing | MemberState::Faulty => RecordedState::Out,
         };
         let mut members: Vec<RecordedState> = snapshot.members.iter().map(state).collect();
         for ((member, state), lost) in members.iter_mut().enumerate().zip(&lost) {
-            let Some(first) = lost.first().filter(|_| !takes(member, lost)).map(|byte| byte / SECTOR_BYTES) else { continue };
+            let Some(first) =
+                lost.first().filter(|_| !takes(member, lost)).map(|byte| byte / SECTOR_BYTES)
+            else {
+                continue;
+            };
             match state {
                 RecordedState::InSync => *state = RecordedState::Recovering(first),
                 RecordedState::Recovering(sector) => *sector = first.min(*sector),
                 RecordedState::Out => (),
             }
         }
-        Facts { members, numbers: numbers.to_vec(), lost, resync_from: snapshot.resync.map(|byte| byte / SECTOR_BYTES) }
+        Facts {
+            members,
+            numbers: numbers.to_vec(),
+            lost,
+            resync_from: snapshot.resync.map(|byte| byte / SECTOR_BYTES),
+        }
     }
 
     pub(crate) fn is_degraded(&self) -> bool {
         self.members.iter().any(|state| *state != RecordedState::InSync)
     }
 
-    /// Whether more is in sync than `before` said: then the data must be durable before the superblocks say so.
+    /// Whether more is in sync than `before` said: then the data must be durable before the
+    /// superblocks say so.
     pub(crate) fn promises_more_than(&self, before: &Facts) -> bool {
         let position = |state: RecordedState| match state {
             RecordedState::InSync => u64::MAX,
@@ -77,7 +96,9 @@ impl Facts {
         };
         let resync = |facts: &Facts| facts.resync_from.unwrap_or(u64::MAX);
         let mut members = self.members.iter().zip(&before.members);
-        let is_covered = |now: &Ranges, range: &Range<u64>| now.iter().any(|now| now.start <= range.start && range.end <= now.end);
+        let is_covered = |now: &Ranges, range: &Range<u64>| {
+            now.iter().any(|now| now.start <= range.start && range.end <= now.end)
+        };
         let mut lost = self.lost.iter().zip(&before.lost);
         resync(self) > resync(before)
             || members.any(|(now, then)| position(*now) > position(*then))
@@ -85,18 +106,27 @@ impl Facts {
     }
 }
 
-/// The event count after a change. md's driver takes the event of going dirty back when the array goes clean; here no count
-/// stands for two states: a copy of a member that is put back later has fewer events than the others, and is found out by that.
+/// The event count after a change. md's driver takes the event of going dirty back when the array
+/// goes clean; here no count stands for two states: a copy of a member that is put back later has
+/// fewer events than the others, and is found out by that.
 pub(crate) fn events_after(events: u64) -> u64 {
     events + 1
 }
 
 /// The superblock that a member gets.
-pub(crate) fn superblock_of(last: &Superblock, facts: &Facts, is_active: bool, events: u64, updated: TimeStamp) -> Superblock {
+pub(crate) fn superblock_of(
+    last: &Superblock,
+    facts: &Facts,
+    is_active: bool,
+    events: u64,
+    updated: TimeStamp,
+) -> Superblock {
     let mut new = Superblock { events, updated, ..last.clone() };
-    new.resync_offset_sectors = if is_active { 0 } else { facts.resync_from.unwrap_or(Superblock::IN_SYNC) };
+    new.resync_offset_sectors =
+        if is_active { 0 } else { facts.resync_from.unwrap_or(Superblock::IN_SYNC) };
     let mut own = None;
-    // A number that has lost its role becomes faulty; the one that has the role now is entered below.
+    // A number that has lost its role becomes faulty; the one that has the role now is entered
+    // below.
     for role in &mut new.roles {
         if matches!(role, Role::Active(number) if usize::from(*number) < facts.members.len()) {
             *role = Role::Faulty;
@@ -107,12 +137,17 @@ pub(crate) fn superblock_of(last: &Superblock, facts: &Facts, is_active: bool, e
         if new.roles.len() <= number as usize {
             new.roles.resize(number as usize + 1, Role::Spare);
         }
-        new.roles[number as usize] = if *state == RecordedState::Out { Role::Faulty } else { Role::Active(role) };
+        new.roles[number as usize] =
+            if *state == RecordedState::Out { Role::Faulty } else { Role::Active(role) };
         if number == last.member_number {
             own = Some(*state);
             let has_lost = facts.lost.get(usize::from(role)).is_some_and(|lost| !lost.is_empty());
             let is_told = has_lost && last.bad_block_size_sectors > 0;
-            new.features = if is_told { new.features.with(Features::BAD_BLOCKS) } else { new.features.without(Features::BAD_BLOCKS) };
+            new.features = if is_told {
+                new.features.with(Features::BAD_BLOCKS)
+            } else {
+                new.features.without(Features::BAD_BLOCKS)
+            };
         }
     }
     match own {
@@ -121,7 +156,8 @@ pub(crate) fn superblock_of(last: &Superblock, facts: &Facts, is_active: bool, e
             new.recovery_offset_sectors = sector;
         }
         _ => {
-            new.features = new.features.without(Features::RECOVERY_OFFSET.with(Features::RECOVERY_BITMAP));
+            new.features =
+                new.features.without(Features::RECOVERY_OFFSET.with(Features::RECOVERY_BITMAP));
             new.recovery_offset_sectors = 0;
         }
     }
@@ -131,7 +167,10 @@ pub(crate) fn superblock_of(last: &Superblock, facts: &Facts, is_active: bool, e
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::md::{AssembleOptions, Candidate, Consistency, Layout, Level, NewArray, NewMember, Slot, Version, assemble};
+    use crate::md::{
+        AssembleOptions, Candidate, Consistency, Layout, Level, NewArray, NewMember, Slot, Version,
+        assemble,
+    };
 
     const MEMBERS: usize = 3;
     const MEMBER_SECTORS: u64 = 8192;
@@ -166,32 +205,63 @@ pub(super) mod tests {
     fn candidate(superblock: &Superblock) -> Candidate {
         let superblock = Superblock::decode(&superblock.encode()).expect("what was encoded");
         let name = format!("m{}", superblock.member_number);
-        Candidate { name, size_sectors: MEMBER_SECTORS, version: Version::V1_2, superblock, bitmap: None }
+        Candidate {
+            name,
+            size_sectors: MEMBER_SECTORS,
+            version: Version::V1_2,
+            superblock,
+            bitmap: None,
+        }
     }
 
-    /// Every state of three members, dirty or not, with a resync to be done or not: what assembly makes of the superblocks is what
-    /// was to be said, and a member that is out is not taken again with its old superblock.
+    /// Every state of three members, dirty or not, with a resync to be done or not: what assembly
+    /// makes of the superblocks is what was to be said, and a member that is out is not taken again
+    /// with its old superblock.
     #[test]
     fn assembly_reads_what_was_written_down() {
-        let states = [RecordedState::InSync, RecordedState::Recovering(0), RecordedState::Recovering(640), RecordedState::Out];
+        let states = [
+            RecordedState::InSync,
+            RecordedState::Recovering(0),
+            RecordedState::Recovering(640),
+            RecordedState::Out,
+        ];
         let last = superblocks();
         let mut seen = 0;
         for state in 0..states.len().pow(MEMBERS as u32) {
-            let members: Vec<RecordedState> =
-                (0..MEMBERS).map(|role| states[state / states.len().pow(role as u32) % states.len()]).collect();
+            let members: Vec<RecordedState> = (0..MEMBERS)
+                .map(|role| states[state / states.len().pow(role as u32) % states.len()])
+                .collect();
             if members.iter().all(|state| *state != RecordedState::InSync) {
                 continue;
             }
-            for (is_active, resync_from) in [(false, None), (true, None), (false, Some(256)), (true, Some(256))] {
-                let facts = Facts { members: members.clone(), numbers: numbers(), lost: Vec::new(), resync_from };
+            for (is_active, resync_from) in
+                [(false, None), (true, None), (false, Some(256)), (true, Some(256))]
+            {
+                let facts = Facts {
+                    members: members.clone(),
+                    numbers: numbers(),
+                    lost: Vec::new(),
+                    resync_from,
+                };
                 let events = events_after(last[0].events);
                 let candidates: Vec<Candidate> = (last.iter().zip(&members))
                     .map(|(last, state)| match state {
                         RecordedState::Out => candidate(last),
-                        _ => candidate(&superblock_of(last, &facts, is_active, events, TimeStamp::default())),
+                        _ => candidate(&superblock_of(
+                            last,
+                            &facts,
+                            is_active,
+                            events,
+                            TimeStamp::default(),
+                        )),
                     })
                     .collect();
-                assert!(candidates.iter().all(|one| one.superblock.problems(Version::V1_2, MEMBER_SECTORS).is_empty()));
+                assert!(
+                    candidates.iter().all(|one| one
+                        .superblock
+                        .problems(Version::V1_2, MEMBER_SECTORS)
+                        .is_empty())
+                );
                 let assembly = assemble(&candidates, AssembleOptions::default()).expect("an array");
                 assert_eq!(assembly.clean, !is_active && resync_from.is_none());
                 let expected_offset = if is_active { 0 } else { resync_from.unwrap_or(u64::MAX) };
@@ -199,9 +269,10 @@ pub(super) mod tests {
                 for (role, (slot, state)) in assembly.slots.iter().zip(&members).enumerate() {
                     let fits = match (slot, state) {
                         (Slot::Present(used), RecordedState::InSync) => used.candidate == role,
-                        (Slot::Recovering { used, recovered_sectors }, RecordedState::Recovering(sector)) => {
-                            used.candidate == role && recovered_sectors == sector
-                        }
+                        (
+                            Slot::Recovering { used, recovered_sectors },
+                            RecordedState::Recovering(sector),
+                        ) => used.candidate == role && recovered_sectors == sector,
                         (Slot::Missing | Slot::Stale { .. }, RecordedState::Out) => true,
                         _ => false,
                     };
@@ -216,34 +287,54 @@ pub(super) mod tests {
     #[test]
     fn a_member_that_is_in_sync_again_says_so() {
         let last = &superblocks()[1];
-        let members = vec![RecordedState::InSync, RecordedState::Recovering(99), RecordedState::InSync];
+        let members =
+            vec![RecordedState::InSync, RecordedState::Recovering(99), RecordedState::InSync];
         let mut facts = Facts { members, numbers: numbers(), lost: Vec::new(), resync_from: None };
         let rebuilding = superblock_of(last, &facts, false, 5, TimeStamp::default());
         assert_eq!(rebuilding.recovering_from_sectors(), Some(99));
         facts.members[1] = RecordedState::InSync;
         let done = superblock_of(&rebuilding, &facts, false, 6, TimeStamp::default());
-        assert_eq!((done.recovering_from_sectors(), done.features, done.role()), (None, last.features, Role::Active(1)));
+        assert_eq!(
+            (done.recovering_from_sectors(), done.features, done.role()),
+            (None, last.features, Role::Active(1))
+        );
     }
 
-    /// Member number 4 was rebuilt in the slot of number 1, which is faulty from then on in every superblock.
+    /// Member number 4 was rebuilt in the slot of number 1, which is faulty from then on in every
+    /// superblock.
     #[test]
     fn a_slot_belongs_to_one_number() {
         let last = &superblocks()[0];
         let numbers = vec![Some(0), Some(4), Some(2)];
-        let facts = Facts { members: vec![RecordedState::InSync; MEMBERS], numbers, lost: Vec::new(), resync_from: None };
+        let facts = Facts {
+            members: vec![RecordedState::InSync; MEMBERS],
+            numbers,
+            lost: Vec::new(),
+            resync_from: None,
+        };
         let new = superblock_of(last, &facts, false, 5, TimeStamp::default());
-        assert_eq!(new.roles[..5], [Role::Active(0), Role::Faulty, Role::Active(2), Role::Spare, Role::Active(1)]);
+        assert_eq!(
+            new.roles[..5],
+            [Role::Active(0), Role::Faulty, Role::Active(2), Role::Spare, Role::Active(1)]
+        );
     }
 
     #[test]
     fn what_is_promised_is_compared_member_by_member() {
-        let facts =
-            |one, resync_from| Facts { members: vec![RecordedState::InSync, one], numbers: Vec::new(), lost: Vec::new(), resync_from };
+        let facts = |one, resync_from| Facts {
+            members: vec![RecordedState::InSync, one],
+            numbers: Vec::new(),
+            lost: Vec::new(),
+            resync_from,
+        };
         let rebuilding = facts(RecordedState::Recovering(8), None);
         assert!(facts(RecordedState::InSync, None).promises_more_than(&rebuilding));
         assert!(facts(RecordedState::Recovering(9), None).promises_more_than(&rebuilding));
         assert!(!facts(RecordedState::Out, None).promises_more_than(&rebuilding));
-        assert!(facts(RecordedState::Recovering(8), None).promises_more_than(&facts(RecordedState::Recovering(8), Some(5))));
+        assert!(
+            facts(RecordedState::Recovering(8), None)
+                .promises_more_than(&facts(RecordedState::Recovering(8), Some(5)))
+        );
         assert!(!rebuilding.promises_more_than(&rebuilding.clone()));
     }
 }

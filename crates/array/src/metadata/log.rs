@@ -1,17 +1,19 @@
-//! The partial parity log of a running level 5 array: what is logged before a row is written, and what is made of it after a
-//! crash.
+//! The partial parity log of a running level 5 array: what is logged before a row is written, and
+//! what is made of it after a crash.
 //!
-//! The partial parity of a band (a range of the row's chunks in which the same chunks are written) is the new parity without
-//! the new data: what all the other chunks come to. It is computed by the plan itself, in one more scratch buffer:
+//! The partial parity of a band (a range of the row's chunks in which the same chunks are written)
+//! is the new parity without the new data: what all the other chunks come to. It is computed by the
+//! plan itself, in one more scratch buffer:
 //!
 //! ```text
 //!   scratch   | header, 4096 bytes | band 0: P ^ new data | band 1 | …        written to the log of the row's parity member
 //! ```
 //!
-//! After a crash `partial parity ^ what is found of the written chunks` is true parity again, whichever of them arrived.
+//! After a crash `partial parity ^ what is found of the written chunks` is true parity again,
+//! whichever of them arrived.
 //!
-//! A log holds one write's entries at a time, and its data are durable before the next write's entries replace them. A torn
-//! header is no entry at all, and rightly so: the data come after it.
+//! A log holds one write's entries at a time, and its data are durable before the next write's
+//! entries replace them. A torn header is no entry at all, and rightly so: the data come after it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +53,12 @@ fn lock_of(member: usize) -> RowLock {
 impl LogWriter {
     /// Goes on after the newest log that was found.
     pub(crate) fn new(geometry: Parity, set_uuid: &[u8; 16], generation: u64) -> LogWriter {
-        LogWriter { geometry, signature: ppl_signature(set_uuid), generation: AtomicU64::new(generation), logs: Rows::default() }
+        LogWriter {
+            geometry,
+            signature: ppl_signature(set_uuid),
+            generation: AtomicU64::new(generation),
+            logs: Rows::default(),
+        }
     }
 
     /// The member with the parity of the row that a byte of the array lies in.
@@ -59,13 +66,14 @@ impl LogWriter {
         self.geometry.row(self.geometry.locate(offset).0).p
     }
 
-    /// Adds to the plan of a part what makes its log. `None` when nothing has to be logged: nothing is written, or there is no
-    /// parity that could be wrong.
+    /// Adds to the plan of a part what makes its log. `None` when nothing has to be logged: nothing
+    /// is written, or there is no parity that could be wrong.
     pub(crate) fn add_to(&self, part: Part, plan: &mut Plan) -> Option<Logged> {
         log_of(&self.geometry, part, plan)
     }
 
-    /// Takes a member's log, or queues for it and answers false; then the piece appears at the waiter in time.
+    /// Takes a member's log, or queues for it and answers false; then the piece appears at the
+    /// waiter in time.
     pub(crate) fn lock(&self, member: usize, waiter: &Arc<Waiter>, piece: u32) -> bool {
         self.logs.lock(lock_of(member), waiter, piece)
     }
@@ -77,14 +85,17 @@ impl LogWriter {
 
     /// As [`Rows::cancel`], and frees the log if it had been granted already.
     pub(crate) fn give_up(&self, member: usize, waiter: &Arc<Waiter>, piece: u32) -> OthersWoken {
-        self.logs.cancel(lock_of(member), waiter, piece).unwrap_or_else(|| self.release(member, waiter))
+        self.logs
+            .cancel(lock_of(member), waiter, piece)
+            .unwrap_or_else(|| self.release(member, waiter))
     }
 
     /// Fills in the header, when the partial parity has been computed.
     pub(crate) fn seal(&self, logged: &Logged, memory: &mut Memory) {
         let bytes = memory.scratch_mut(logged.scratch);
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut header = PplHeader { signature: self.signature, generation, entries: logged.entries.clone() };
+        let mut header =
+            PplHeader { signature: self.signature, generation, entries: logged.entries.clone() };
         let mut at = PPL_HEADER_BYTES;
         for entry in &mut header.entries {
             let end = at + entry.parity_bytes as usize;
@@ -119,7 +130,8 @@ fn bands(geometry: &Parity, part: Part) -> Vec<Band> {
     if first == last {
         return vec![Band { first, count: 1, from, to }];
     }
-    // The first chunk is covered from `from` on, the last one up to `to`, those between them as a whole.
+    // The first chunk is covered from `from` on, the last one up to `to`, those between them as a
+    // whole.
     let (low, high) = (from.min(to), from.max(to));
     let ranges = [(0, low), (low, high), (high, geometry.chunk_bytes())];
     let covered = |(low, high): (u64, u64)| {
@@ -157,7 +169,10 @@ fn log_of(geometry: &Parity, part: Part, plan: &mut Plan) -> Option<Logged> {
             at += length;
         }
         entries.push(PplEntry {
-            data_sector: (number * geometry.row_bytes() + band.first as u64 * geometry.chunk_bytes() + band.from) / SECTOR_BYTES,
+            data_sector: (number * geometry.row_bytes()
+                + band.first as u64 * geometry.chunk_bytes()
+                + band.from)
+                / SECTOR_BYTES,
             parity_bytes: if is_whole { 0 } else { length as u32 },
             data_bytes: (band.count as u64 * length) as u32,
             parity_role: row.p as u32,
@@ -175,7 +190,8 @@ pub(crate) struct Replayed {
     pub(crate) generation: u64,
     /// Entries by which parity was made again.
     pub(crate) entries: u64,
-    /// Entries that could not be used, or not all of them: what was being written is on a member that is missing or not rebuilt.
+    /// Entries that could not be used, or not all of them: what was being written is on a member
+    /// that is missing or not rebuilt.
     pub(crate) skipped: u64,
 }
 
@@ -187,7 +203,8 @@ pub(super) struct Source<'a> {
     pub(super) valid_bytes: u64,
 }
 
-/// Makes parity again by the log of one member, which lies in `area`. Nothing is durable before the members are flushed.
+/// Makes parity again by the log of one member, which lies in `area`. Nothing is durable before the
+/// members are flushed.
 pub(super) fn replay(
     geometry: &Parity,
     member: usize,
@@ -195,7 +212,8 @@ pub(super) fn replay(
     set_uuid: &[u8; 16],
     members: &mut [Option<Source<'_>>],
 ) -> Result<Replayed, Error> {
-    // A log that cannot be read was being written when the power failed, so nothing that it was for had begun.
+    // A log that cannot be read was being written when the power failed, so nothing that it was for
+    // had begun.
     let Ok((at, header)) = find_newest_ppl(area, set_uuid) else { return Ok(Replayed::default()) };
     let mut replayed = Replayed { generation: header.generation, ..Replayed::default() };
     let mut start = at + PPL_HEADER_BYTES;
@@ -220,7 +238,10 @@ pub(super) fn replay(
 /// Where an entry's data lie; `None` if it makes no sense for this array.
 fn locate_entry(geometry: &Parity, member: usize, entry: &PplEntry) -> Option<(u64, Band)> {
     let (chunk, data_count) = (geometry.chunk_bytes(), geometry.member_count() - 1);
-    let offset = entry.data_sector.checked_mul(SECTOR_BYTES).filter(|&offset| offset < geometry.size_bytes())?;
+    let offset = entry
+        .data_sector
+        .checked_mul(SECTOR_BYTES)
+        .filter(|&offset| offset < geometry.size_bytes())?;
     let length = match u64::from(entry.parity_bytes) {
         0 => u64::from(entry.data_bytes) / data_count as u64,
         bytes if bytes <= chunk => bytes,
@@ -230,18 +251,30 @@ fn locate_entry(geometry: &Parity, member: usize, entry: &PplEntry) -> Option<(u
     let (row, start) = geometry.locate(offset);
     let (first, from) = geometry.locate_in_row(start);
     let is_whole = length.is_multiple_of(SECTOR_BYTES);
-    let fits = is_whole && count > 0 && first + count <= data_count && from + length <= chunk && geometry.row(row).p == member;
+    let fits = is_whole
+        && count > 0
+        && first + count <= data_count
+        && from + length <= chunk
+        && geometry.row(row).p == member;
     fits.then_some((row, Band { first, count, from, to: from + length }))
 }
 
-/// False when some of what was being written is on a member that is missing, or has not been rebuilt so far. What of a chunk
-/// has been rebuilt counts like any other.
-fn redo(geometry: &Parity, number: u64, band: Band, partial: &[u8], members: &mut [Option<Source<'_>>]) -> Result<bool, Error> {
+/// False when some of what was being written is on a member that is missing, or has not been
+/// rebuilt so far. What of a chunk has been rebuilt counts like any other.
+fn redo(
+    geometry: &Parity,
+    number: u64,
+    band: Band,
+    partial: &[u8],
+    members: &mut [Option<Source<'_>>],
+) -> Result<bool, Error> {
     let row = geometry.row(number);
     let offset = number * geometry.chunk_bytes() + band.from;
     let all = band.to - band.from;
     let written = (band.first..band.first + band.count).map(|index| row.member(index));
-    let valid = |member: usize| members[member].as_ref().map_or(0, |source| source.valid_bytes.saturating_sub(offset));
+    let valid = |member: usize| {
+        members[member].as_ref().map_or(0, |source| source.valid_bytes.saturating_sub(offset))
+    };
     let length = written.clone().map(valid).min().unwrap_or(0).min(all) as usize;
     if length == 0 {
         return Ok(false);
@@ -276,16 +309,24 @@ mod tests {
         let geometry = Parity::with_p(5, 8 * CHUNK, CHUNK, ParityLayout::LeftSymmetric);
         for start in (0..geometry.row_bytes()).step_by(512) {
             for end in (start + 512..=geometry.row_bytes()).step_by(512) {
-                let part = Part { action: Action::Write, offset: geometry.row_bytes() + start, length: end - start };
+                let part = Part {
+                    action: Action::Write,
+                    offset: geometry.row_bytes() + start,
+                    length: end - start,
+                };
                 let mut covered = vec![0; geometry.row_bytes() as usize / 512];
                 for band in bands(&geometry, part) {
                     for index in band.first..band.first + band.count {
                         let base = index as u64 * CHUNK;
-                        ((base + band.from) / 512..(base + band.to) / 512).for_each(|sector| covered[sector as usize] += 1);
+                        ((base + band.from) / 512..(base + band.to) / 512)
+                            .for_each(|sector| covered[sector as usize] += 1);
                     }
                 }
                 let expected = |sector: u64| u32::from((start..end).contains(&(sector * 512)));
-                assert!((0..).zip(&covered).all(|(sector, &times)| times == expected(sector)), "{start}..{end}");
+                assert!(
+                    (0..).zip(&covered).all(|(sector, &times)| times == expected(sector)),
+                    "{start}..{end}"
+                );
             }
         }
     }
@@ -298,15 +339,24 @@ mod tests {
         let mut seen = 0;
         for start in (0..geometry.row_bytes()).step_by(512) {
             for end in (start + 512..=geometry.row_bytes()).step_by(512) {
-                let part = Part { action: Action::Write, offset: 3 * geometry.row_bytes() + start, length: end - start };
+                let part = Part {
+                    action: Action::Write,
+                    offset: 3 * geometry.row_bytes() + start,
+                    length: end - start,
+                };
                 if level.piece_bytes(part, &Faults::default()) < part.length {
                     continue;
                 }
                 let mut plan = Plan::default();
                 level.plan(part, &Faults::default(), &Queues::idle(4), &mut plan).expect("a plan");
                 let logged = log_of(&geometry, part, &mut plan).expect("a log");
-                let expected: Vec<_> = bands(&geometry, part).into_iter().map(|band| Some((3, band))).collect();
-                let found: Vec<_> = logged.entries.iter().map(|entry| locate_entry(&geometry, logged.member, entry)).collect();
+                let expected: Vec<_> =
+                    bands(&geometry, part).into_iter().map(|band| Some((3, band))).collect();
+                let found: Vec<_> = logged
+                    .entries
+                    .iter()
+                    .map(|entry| locate_entry(&geometry, logged.member, entry))
+                    .collect();
                 assert_eq!(found, expected);
                 seen += 1;
             }
@@ -319,7 +369,13 @@ mod tests {
     fn entries_that_make_no_sense_are_passed_over() {
         let geometry = Parity::with_p(4, 8 * CHUNK, CHUNK, ParityLayout::RightAsymmetric);
         let member = geometry.row(0).p;
-        let entry = PplEntry { data_sector: 0, parity_bytes: 512, data_bytes: 512, parity_role: member as u32, checksum: 0 };
+        let entry = PplEntry {
+            data_sector: 0,
+            parity_bytes: 512,
+            data_bytes: 512,
+            parity_role: member as u32,
+            checksum: 0,
+        };
         assert!(locate_entry(&geometry, member, &entry).is_some());
         for wrong in [
             PplEntry { parity_bytes: CHUNK as u32 + 512, ..entry },
@@ -333,6 +389,10 @@ mod tests {
         ] {
             assert_eq!(locate_entry(&geometry, member, &wrong), None, "{wrong:?}");
         }
-        assert_eq!(locate_entry(&geometry, (member + 1) % 4, &entry), None, "another member's stripe");
+        assert_eq!(
+            locate_entry(&geometry, (member + 1) % 4, &entry),
+            None,
+            "another member's stripe"
+        );
     }
 }

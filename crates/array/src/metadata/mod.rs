@@ -10,15 +10,18 @@
 //!
 //! `Health` has the members' states; this module writes them down. Four promises are kept:
 //!
-//! * before the first write after a rest, every member's superblock says durably that the array is dirty;
+//! * before the first write after a rest, every member's superblock says durably that the array is
+//!   dirty;
 //! * before a write, the bits of its regions are set durably in every member's bitmap;
-//! * before anything is answered that depended on doing without a member, the others' superblocks say so durably: otherwise
-//!   a crash would mix it in again with old data;
-//! * the array is called clean, bits are cleared and rebuilt members count only after the members were flushed.
+//! * before anything is answered that depended on doing without a member, the others' superblocks
+//!   say so durably: otherwise a crash would mix it in again with old data;
+//! * the array is called clean, bits are cleared and rebuilt members count only after the members
+//!   were flushed.
 //!
-//! A channel whose piece needs an update writes it itself, with channels of its own onto the members, unless an update is
-//! under way: so no channel depends on another one being polled, except on the one that is writing. Updates that no request
-//! asks for, such as going clean after a rest, are written by a [`MetadataWriter`], which its owner polls.
+//! A channel whose piece needs an update writes it itself, with channels of its own onto the
+//! members, unless an update is under way: so no channel depends on another one being polled,
+//! except on the one that is writing. Updates that no request asks for, such as going clean after a
+//! rest, are written by a [`MetadataWriter`], which its owner polls.
 
 mod bad_block_log;
 mod channels;
@@ -120,7 +123,8 @@ pub(crate) struct MetadataDevice {
 impl MetadataDevice {
     /// The byte at a number of sectors from the superblock.
     fn byte_at(&self, offset_sectors: i32) -> u64 {
-        (self.superblock.super_offset_sectors as i64 + i64::from(offset_sectors)) as u64 * block::SECTOR_BYTES
+        (self.superblock.super_offset_sectors as i64 + i64::from(offset_sectors)) as u64
+            * block::SECTOR_BYTES
     }
 }
 
@@ -195,13 +199,21 @@ impl Metadata {
         self.written.load(Ordering::Acquire) > generation || planted!(self, AnswersEarly)
     }
 
-    /// Asks for a write to a range to go out. A write that is let out has to [`leave`](Metadata::leave).
-    pub(crate) fn admit(&self, array: &dyn ArrayView, range: &Range<u64>, waiter: &Arc<Waiter>, piece: u32) -> Admission {
+    /// Asks for a write to a range to go out. A write that is let out has to
+    /// [`leave`](Metadata::leave).
+    pub(crate) fn admit(
+        &self,
+        array: &dyn ArrayView,
+        range: &Range<u64>,
+        waiter: &Arc<Waiter>,
+        piece: u32,
+    ) -> Admission {
         let state = &mut *self.state();
         if let Some(error) = state.refusal() {
             return Admission::Refused(error);
         }
-        let is_noted = planted!(self, SkipsBits) || state.write_intent.as_ref().is_none_or(|write_intent| write_intent.is_noted(range));
+        let is_noted = planted!(self, SkipsBits)
+            || state.write_intent.as_ref().is_none_or(|write_intent| write_intent.is_noted(range));
         let is_active = state.is_active || planted!(self, SkipsDirty);
         if is_active && is_noted && self.knows(array.generation()) {
             state.in_flight += 1;
@@ -225,7 +237,13 @@ impl Metadata {
     }
 
     /// Asks for what was done without some members to be written down.
-    pub(crate) fn confirm(&self, array: &dyn ArrayView, generation: u64, waiter: &Arc<Waiter>, piece: u32) -> Admission {
+    pub(crate) fn confirm(
+        &self,
+        array: &dyn ArrayView,
+        generation: u64,
+        waiter: &Arc<Waiter>,
+        piece: u32,
+    ) -> Admission {
         let state = &mut *self.state();
         if self.knows(generation) {
             return Admission::Go;
@@ -242,24 +260,33 @@ impl Metadata {
     }
 
     /// An update has ended, and failed on these devices. True when other channels were woken.
-    pub(crate) fn end(&self, array: &dyn ArrayView, update: MetadataUpdate, failures: Vec<(usize, Error)>) -> bool {
+    pub(crate) fn end(
+        &self,
+        array: &dyn ArrayView,
+        update: MetadataUpdate,
+        failures: Vec<(usize, Error)>,
+    ) -> bool {
         let state = &mut *self.state();
         let failed = !failures.is_empty();
         for (device, error) in failures {
             let error = error.at("writing md's metadata");
             let name = state.devices[device].name.clone();
             match state.roles.iter().position(|held| *held == Some(device)) {
-                Some(role) if !array.fail(role, &error) => state.broken = Some(format!("{name}: {error}")),
+                Some(role) if !array.fail(role, &error) => {
+                    state.broken = Some(format!("{name}: {error}"))
+                }
                 _ => state.devices[device].is_out = true,
             }
         }
-        let generation = state.take_over(update, if failed { UpdateOutcome::Failed } else { UpdateOutcome::Done });
+        let generation = state
+            .take_over(update, if failed { UpdateOutcome::Failed } else { UpdateOutcome::Done });
         self.note_written(generation);
         state.is_writing = false;
         state.wake()
     }
 
-    /// An update is given up half done: what the members say is unknown. True when other channels were woken.
+    /// An update is given up half done: what the members say is unknown. True when other channels
+    /// were woken.
     pub(crate) fn abandon(&self, update: MetadataUpdate) -> bool {
         let state = &mut *self.state();
         let _ = state.take_over(update, UpdateOutcome::Abandoned);
@@ -285,7 +312,10 @@ impl Metadata {
 
     /// The events up to which bits of the bitmap may have been cleared.
     pub(crate) fn events_cleared(&self) -> Option<u64> {
-        self.state().write_intent.as_ref().map(|write_intent| write_intent.bitmap().header().events_cleared)
+        self.state()
+            .write_intent
+            .as_ref()
+            .map(|write_intent| write_intent.bitmap().header().events_cleared)
     }
 
     /// How often the superblocks have changed.
@@ -293,7 +323,8 @@ impl Metadata {
         self.state().events
     }
 
-    /// What the bitmap says of a member that was away: all that may have been written meanwhile. In bytes, as resyncs count.
+    /// What the bitmap says of a member that was away: all that may have been written meanwhile. In
+    /// bytes, as resyncs count.
     pub(crate) fn dirty_ranges(&self) -> Option<Vec<Range<u64>>> {
         self.state().write_intent.as_ref().map(|write_intent| write_intent.dirty_ranges().collect())
     }
@@ -303,7 +334,9 @@ impl State {
     fn refusal(&self) -> Option<Error> {
         match &self.broken {
             Some(reason) => Some(Error::new(ErrorKind::Media, reason.clone())),
-            None if self.is_stopped => Some(Error::new(ErrorKind::ReadOnly, "the array has been stopped")),
+            None if self.is_stopped => {
+                Some(Error::new(ErrorKind::ReadOnly, "the array has been stopped"))
+            }
             None => None,
         }
     }
@@ -314,18 +347,26 @@ impl State {
         self.facts_of(&array.snapshot(), array)
     }
 
-    /// The facts of a snapshot. What is lost is asked for after it was taken: what a rebuild has passed is among that.
+    /// The facts of a snapshot. What is lost is asked for after it was taken: what a rebuild has
+    /// passed is among that.
     fn facts_of(&self, snapshot: &Snapshot, array: &dyn ArrayView) -> Facts {
         let lost = (0..snapshot.members.len()).map(|member| array.lost(member)).collect();
         let takes = |member: usize, lost: &Ranges| {
-            let device = self.roles.get(member).copied().flatten().map(|device| &self.devices[device]);
+            let device =
+                self.roles.get(member).copied().flatten().map(|device| &self.devices[device]);
             device.is_some_and(|device| bad_block_log::encode(&device.superblock, lost).is_some())
         };
         Facts::of(snapshot, &self.numbers, lost, takes)
     }
 
     /// Has a piece wait, with an update to write meanwhile if none is under way.
-    fn park(&mut self, array: &dyn ArrayView, makes_active: bool, waiter: &Arc<Waiter>, piece: u32) -> Admission {
+    fn park(
+        &mut self,
+        array: &dyn ArrayView,
+        makes_active: bool,
+        waiter: &Arc<Waiter>,
+        piece: u32,
+    ) -> Admission {
         let update = match self.is_writing {
             true => None,
             false => match self.compose(array, makes_active) {
@@ -361,11 +402,14 @@ impl State {
         others
     }
 
-    /// Follows members that were added and removed. A slot whose device is not known keeps its role's last device.
+    /// Follows members that were added and removed. A slot whose device is not known keeps its
+    /// role's last device.
     fn assign_roles(&mut self, devices: &[Option<Arc<dyn Device>>]) {
         for (role, served) in devices.iter().enumerate() {
             let Some(served) = served else { continue };
-            if let Some(device) = self.devices.iter().position(|device| same(&device.whole, served) && !device.is_out) {
+            if let Some(device) =
+                self.devices.iter().position(|device| same(&device.whole, served) && !device.is_out)
+            {
                 self.roles[role] = Some(device);
                 self.numbers[role] = Some(self.devices[device].superblock.member_number);
             }
@@ -374,13 +418,21 @@ impl State {
 
     /// The devices whose member is in service.
     fn in_use(&self, facts: &Facts) -> Vec<usize> {
-        let used = facts.members.iter().zip(&self.roles).filter(|(state, _)| **state != RecordedState::Out);
-        used.filter_map(|(_, device)| *device).filter(|&device| !self.devices[device].is_out).collect()
+        let used = facts
+            .members
+            .iter()
+            .zip(&self.roles)
+            .filter(|(state, _)| **state != RecordedState::Out);
+        used.filter_map(|(_, device)| *device)
+            .filter(|&device| !self.devices[device].is_out)
+            .collect()
     }
 
     /// The devices without a slot: spares.
     fn spares(&self) -> Vec<usize> {
-        (0..self.devices.len()).filter(|device| !self.devices[*device].is_out && !self.roles.contains(&Some(*device))).collect()
+        (0..self.devices.len())
+            .filter(|device| !self.devices[*device].is_out && !self.roles.contains(&Some(*device)))
+            .collect()
     }
 }
 

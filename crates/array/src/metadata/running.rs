@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use block::{Blocking, BufMut, Channel, Device, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor, SECTOR_BYTES};
+use block::{
+    Blocking, BufMut, Channel, Device, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor,
+    SECTOR_BYTES,
+};
 
 use super::facts::superblock_of;
 use super::write_intent::WriteIntentBitmap;
@@ -30,7 +33,8 @@ pub struct Running {
 pub struct Status {
     /// The members' states.
     pub members: Snapshot,
-    /// Whether the superblocks say that it is being written to; false too where nothing is recorded.
+    /// Whether the superblocks say that it is being written to; false too where nothing is
+    /// recorded.
     pub is_active: bool,
     /// The superblocks' events.
     pub events: u64,
@@ -56,8 +60,19 @@ impl Running {
     }
 
     /// An array that consists of others, for reading only.
-    pub(super) fn of_pieces(device: Arc<dyn Device>, control: Control, node: Node, assembly: &Assembly) -> Running {
-        Running { device, control, with_metadata: None, assembly: Arc::new(assembly.clone()), node: Some(node) }
+    pub(super) fn of_pieces(
+        device: Arc<dyn Device>,
+        control: Control,
+        node: Node,
+        assembly: &Assembly,
+    ) -> Running {
+        Running {
+            device,
+            control,
+            with_metadata: None,
+            assembly: Arc::new(assembly.clone()),
+            node: Some(node),
+        }
     }
 
     /// What it was started from.
@@ -66,8 +81,8 @@ impl Running {
         &self.assembly
     }
 
-    /// What acts on its members: fail, remove, add, replace, rebuild and scrub. Devices that are added or that replace one
-    /// need a superblock first: [`make_spare`](Running::make_spare).
+    /// What acts on its members: fail, remove, add, replace, rebuild and scrub. Devices that are
+    /// added or that replace one need a superblock first: [`make_spare`](Running::make_spare).
     #[must_use]
     pub fn control(&self) -> &Control {
         &self.control
@@ -84,24 +99,34 @@ impl Running {
                     members,
                     is_active: state.is_active,
                     events: state.events,
-                    dirty_regions: state.write_intent.as_ref().map(|write_intent| write_intent.bitmap().dirty_count()),
+                    dirty_regions: state
+                        .write_intent
+                        .as_ref()
+                        .map(|write_intent| write_intent.bitmap().dirty_count()),
                     broken: state.broken.clone(),
                 }
             }
-            None => Status { members, is_active: false, events: 0, dirty_regions: None, broken: None },
+            None => {
+                Status { members, is_active: false, events: 0, dirty_regions: None, broken: None }
+            }
         }
     }
 
-    /// The writer that keeps the metadata up to date between writes; `None` where there is nothing to keep: levels without
-    /// redundancy are never dirty, and an array that was started for reading only is left as it is.
+    /// The writer that keeps the metadata up to date between writes; `None` where there is nothing
+    /// to keep: levels without redundancy are never dirty, and an array that was started for
+    /// reading only is left as it is.
     ///
     /// # Errors
     /// The kernel's for a bell.
     pub fn metadata_writer(&self, reactor: &Reactor) -> Result<Option<MetadataWriter>, Error> {
-        self.with_metadata.as_ref().map(|with_metadata| MetadataWriter::new(Arc::clone(with_metadata), reactor)).transpose()
+        self.with_metadata
+            .as_ref()
+            .map(|with_metadata| MetadataWriter::new(Arc::clone(with_metadata), reactor))
+            .transpose()
     }
 
-    /// Ends the array in order, when it is not in use any more. Nothing else may be under way on the reactor.
+    /// Ends the array in order, when it is not in use any more. Nothing else may be under way on
+    /// the reactor.
     ///
     /// # Errors
     /// As [`MetadataWriter::stop`].
@@ -109,7 +134,8 @@ impl Running {
         self.metadata_writer(reactor)?.map_or(Ok(()), |mut metadata_writer| metadata_writer.stop())
     }
 
-    /// Lets go of a member that has failed, as [`Control::remove`] does; its metadata are not written any more either.
+    /// Lets go of a member that has failed, as [`Control::remove`] does; its metadata are not
+    /// written any more either.
     ///
     /// # Errors
     /// As [`Control::remove`].
@@ -125,22 +151,35 @@ impl Running {
     ///
     /// # Errors
     /// What kept its superblock from being read.
-    pub fn empty_slot_of(&self, device: &Arc<dyn Device>, reactor: &Reactor) -> Result<Option<usize>, Error> {
+    pub fn empty_slot_of(
+        &self,
+        device: &Arc<dyn Device>,
+        reactor: &Reactor,
+    ) -> Result<Option<usize>, Error> {
         let Some(before) = self.before(&**device, reactor)? else { return Ok(None) };
         let Role::Active(role) = before.role() else { return Ok(None) };
-        let is_vacant = self.control.snapshot().members.get(usize::from(role)) == Some(&MemberState::Missing);
+        let is_vacant =
+            self.control.snapshot().members.get(usize::from(role)) == Some(&MemberState::Missing);
         Ok(is_vacant.then_some(role.into()))
     }
 
     /// Puts a device into an empty slot, to be rebuilt there; it gets a superblock first, as by
-    /// [`make_spare`](Running::make_spare). One that was this slot's member before lacks what the bitmap says was written
-    /// since, any other one everything. The ranges to recover, in bytes of
+    /// [`make_spare`](Running::make_spare). One that was this slot's member before lacks what the
+    /// bitmap says was written since, any other one everything. The ranges to recover, in bytes of
     /// its data.
     ///
     /// # Errors
     /// As [`Running::make_spare`] and [`Control::add_to_slot`].
-    pub fn add_to_slot(&self, member: usize, device: &Arc<dyn Device>, device_uuid: [u8; 16], reactor: &Reactor) -> Result<Ranges, Error> {
-        let is_known = self.before(&**device, reactor)?.is_some_and(|before| self.is_up_to_bitmap(member, &before));
+    pub fn add_to_slot(
+        &self,
+        member: usize,
+        device: &Arc<dyn Device>,
+        device_uuid: [u8; 16],
+        reactor: &Reactor,
+    ) -> Result<Ranges, Error> {
+        let is_known = self
+            .before(&**device, reactor)?
+            .is_some_and(|before| self.is_up_to_bitmap(member, &before));
         let new_device = self.make_spare(device, device_uuid, reactor)?;
         let mut unrecovered = Ranges::one(0..self.control.member_bytes());
         let missed = || {
@@ -155,29 +194,40 @@ impl Running {
     /// What a device says of itself, if it was a member of this array.
     fn before(&self, device: &dyn Device, reactor: &Reactor) -> Result<Option<Superblock>, Error> {
         let candidate = start::examine(device, &device.describe().to_string(), reactor)?;
-        Ok(candidate.map(|candidate| candidate.superblock).filter(|before| before.set_uuid == self.assembly.set_uuid))
+        Ok(candidate
+            .map(|candidate| candidate.superblock)
+            .filter(|before| before.set_uuid == self.assembly.set_uuid))
     }
 
     /// Whether a device that says this of itself lacks nothing but what the bitmap marks.
     fn is_up_to_bitmap(&self, member: usize, before: &Superblock) -> bool {
-        let was_in_sync = before.role() == Role::Active(member as u16) && before.recovering_from_sectors().is_none();
+        let was_in_sync = before.role() == Role::Active(member as u16)
+            && before.recovering_from_sectors().is_none();
         // Its bad-block log is emptied when it gets its new superblock.
         let was_in_sync = was_in_sync && !before.features.contains(Features::BAD_BLOCKS);
-        let Some(metadata) = self.with_metadata.as_ref().map(|with_metadata| with_metadata.metadata()) else { return false };
+        let Some(metadata) =
+            self.with_metadata.as_ref().map(|with_metadata| with_metadata.metadata())
+        else {
+            return false;
+        };
         let cleared = metadata.events_cleared();
-        // An old copy of a member may have as many events as there were at the start; then it was not updated with the others.
-        let is_old_copy = before.events == self.assembly.events && before.updated != self.assembly.updated;
+        // An old copy of a member may have as many events as there were at the start; then it was
+        // not updated with the others.
+        let is_old_copy =
+            before.events == self.assembly.events && before.updated != self.assembly.updated;
         was_in_sync
             && !is_old_copy
             && cleared.is_some_and(|cleared| (cleared..=metadata.events()).contains(&before.events))
             && !self.has_gone_on_alone(member, before)
     }
 
-    /// Whether a device was in use without a member that is in sync here: then it has writes of its own, which no bitmap here
-    /// marks.
+    /// Whether a device was in use without a member that is in sync here: then it has writes of its
+    /// own, which no bitmap here marks.
     fn has_gone_on_alone(&self, member: usize, before: &Superblock) -> bool {
         let states = self.control.snapshot().members;
-        let others = (0_u16..).zip(&states).filter(|(slot, state)| usize::from(*slot) != member && **state == MemberState::InSync);
+        let others = (0_u16..)
+            .zip(&states)
+            .filter(|(slot, state)| usize::from(*slot) != member && **state == MemberState::InSync);
         others.into_iter().any(|(slot, _)| !before.roles.contains(&Role::Active(slot)))
     }
 
@@ -185,37 +235,64 @@ impl Running {
     fn missed(&self, member: usize) -> Option<Ranges> {
         let ranges = self.with_metadata.as_ref()?.metadata().dirty_ranges()?;
         let core = self.control.core();
-        Some(ranges.into_iter().flat_map(|range| core.member_ranges(member, range).iter().collect::<Vec<_>>()).collect())
+        Some(
+            ranges
+                .into_iter()
+                .flat_map(|range| core.member_ranges(member, range).iter().collect::<Vec<_>>())
+                .collect(),
+        )
     }
 
-    /// Gives a whole device a superblock of this array, as a spare, so that [`Control`] can take it. One that was a member of
-    /// this array keeps its number. Nothing else may be under way on the reactor, and the caller has to know that the
-    /// device may be overwritten. `device_uuid` is for a device that was no member.
+    /// Gives a whole device a superblock of this array, as a spare, so that [`Control`] can take
+    /// it. One that was a member of this array keeps its number. Nothing else may be under way on
+    /// the reactor, and the caller has to know that the device may be overwritten. `device_uuid` is
+    /// for a device that was no member.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when the device is too small or the array keeps no metadata; what kept it from being written.
-    pub fn make_spare(&self, device: &Arc<dyn Device>, device_uuid: [u8; 16], reactor: &Reactor) -> Result<NewDevice, Error> {
+    /// [`ErrorKind::Invalid`] when the device is too small or the array keeps no metadata; what
+    /// kept it from being written.
+    pub fn make_spare(
+        &self,
+        device: &Arc<dyn Device>,
+        device_uuid: [u8; 16],
+        reactor: &Reactor,
+    ) -> Result<NewDevice, Error> {
         let name = device.describe().to_string();
-        let refuse = |reason: &str| Err(Error::new(ErrorKind::Invalid, format!("{name}: {reason}")));
-        let Some(with_metadata) = &self.with_metadata else { return refuse("the array takes no members: it keeps no metadata") };
+        let refuse =
+            |reason: &str| Err(Error::new(ErrorKind::Invalid, format!("{name}: {reason}")));
+        let Some(with_metadata) = &self.with_metadata else {
+            return refuse("the array takes no members: it keeps no metadata");
+        };
         let device = Emulated::over(Arc::clone(device));
         let block = u64::from(device.info().block_bytes);
         let sectors = device.info().size_bytes / SECTOR_BYTES;
         let before = self.before(&*device, reactor)?;
         let metadata = with_metadata.metadata();
         let serving = before.as_ref().and_then(|before| metadata.slot_of(&before.device_uuid));
-        if let Some(slot) =
-            serving.filter(|&slot| !matches!(self.control.snapshot().members[slot], MemberState::Missing | MemberState::Faulty))
-        {
-            return refuse(&format!("it is member {slot}, which is in service, or a copy of it (device_uuid)"));
+        if let Some(slot) = serving.filter(|&slot| {
+            !matches!(
+                self.control.snapshot().members[slot],
+                MemberState::Missing | MemberState::Faulty
+            )
+        }) {
+            return refuse(&format!(
+                "it is member {slot}, which is in service, or a copy of it (device_uuid)"
+            ));
         }
         let template = metadata.template();
-        let data_offset = before.as_ref().map_or(template.data_offset_sectors, |before| before.data_offset_sectors);
+        let data_offset = before
+            .as_ref()
+            .map_or(template.data_offset_sectors, |before| before.data_offset_sectors);
         if template.super_offset_sectors > data_offset || block > 4096 {
-            return refuse("only version 1.1 and 1.2 take new members, on devices with blocks of at most 4 KiB");
+            return refuse(
+                "only version 1.1 and 1.2 take new members, on devices with blocks of at most 4 KiB",
+            );
         }
         if sectors < data_offset + template.size_sectors {
-            return refuse(&format!("{sectors} sectors; a member of this array needs {}", data_offset + template.size_sectors));
+            return refuse(&format!(
+                "{sectors} sectors; a member of this array needs {}",
+                data_offset + template.size_sectors
+            ));
         }
         if !(data_offset * SECTOR_BYTES).is_multiple_of(block) {
             return refuse("its blocks are larger than those that the array's data are aligned to");
@@ -230,24 +307,39 @@ impl Running {
             device_flags: 0,
             ..template
         };
-        let bitmap_sectors = metadata.state().write_intent.as_ref().map_or(1, WriteIntentBitmap::bitmap_sectors);
+        let bitmap_sectors =
+            metadata.state().write_intent.as_ref().map_or(1, WriteIntentBitmap::bitmap_sectors);
         if let Some(problem) = fresh.area_problem(sectors, bitmap_sectors) {
-            return refuse(&format!("its data cannot begin where they began when it was a member: {problem}"));
+            return refuse(&format!(
+                "its data cannot begin where they began when it was a member: {problem}"
+            ));
         }
-        let spare =
-            MetadataDevice { whole: Arc::clone(&device), name, superblock: fresh, corrected_before: 0, is_fresh: false, is_out: false };
+        let spare = MetadataDevice {
+            whole: Arc::clone(&device),
+            name,
+            superblock: fresh,
+            corrected_before: 0,
+            is_fresh: false,
+            is_out: false,
+        };
         write_spare(&spare, metadata, reactor)?;
         metadata.state().devices.push(spare);
         Ok(NewDevice { device, data_offset: data_offset * SECTOR_BYTES })
     }
 }
 
-/// Writes what a spare carries: its superblock and an empty bad-block log. Bitmap and log come with its slot.
-fn write_spare(spare: &MetadataDevice, metadata: &Metadata, reactor: &Reactor) -> Result<(), Error> {
+/// Writes what a spare carries: its superblock and an empty bad-block log. Bitmap and log come with
+/// its slot.
+fn write_spare(
+    spare: &MetadataDevice,
+    metadata: &Metadata,
+    reactor: &Reactor,
+) -> Result<(), Error> {
     let superblock = &spare.superblock;
     let mut channel = Blocking::open(&*spare.whole, reactor)?;
     let mut write = |offset: u64, bytes: &[u8]| {
-        let mut buffer = BufMut::zeroed(bytes.len().next_multiple_of(spare.whole.info().block_bytes as usize));
+        let mut buffer =
+            BufMut::zeroed(bytes.len().next_multiple_of(spare.whole.info().block_bytes as usize));
         buffer.fill(0xff);
         let mut head = buffer.split_to(bytes.len());
         head.copy_from_slice(bytes);
@@ -255,7 +347,8 @@ fn write_spare(spare: &MetadataDevice, metadata: &Metadata, reactor: &Reactor) -
         channel.write(offset, head.freeze())
     };
     if superblock.bad_block_size_sectors > 0 {
-        let empty = vec![0xff; usize::from(superblock.bad_block_size_sectors) * SECTOR_BYTES as usize];
+        let empty =
+            vec![0xff; usize::from(superblock.bad_block_size_sectors) * SECTOR_BYTES as usize];
         write(spare.byte_at(superblock.bad_block_offset_sectors), &empty)?;
     }
     let mut bytes = metadata.spare_superblock(superblock).encode();
@@ -268,14 +361,18 @@ impl Metadata {
     /// A member's superblock, for what all have in common.
     fn template(&self) -> Superblock {
         let state = self.state();
-        let device = state.devices.iter().find(|device| !device.is_out).unwrap_or(&state.devices[0]);
+        let device =
+            state.devices.iter().find(|device| !device.is_out).unwrap_or(&state.devices[0]);
         device.superblock.clone()
     }
 
     /// The slot of the device with this UUID, if it has one or had it last.
     fn slot_of(&self, device_uuid: &[u8; 16]) -> Option<usize> {
         let state = self.state();
-        state.roles.iter().position(|device| device.is_some_and(|device| state.devices[device].superblock.device_uuid == *device_uuid))
+        state.roles.iter().position(|device| {
+            device
+                .is_some_and(|device| state.devices[device].superblock.device_uuid == *device_uuid)
+        })
     }
 
     /// Nothing is written any more to the last member of a slot.
@@ -291,10 +388,16 @@ impl Metadata {
         let mut state = self.state();
         if let Some(before) = before {
             // A device that is added again is one device, not two.
-            let own = |device: &&mut MetadataDevice| device.superblock.device_uuid == before.device_uuid;
+            let own =
+                |device: &&mut MetadataDevice| device.superblock.device_uuid == before.device_uuid;
             state.devices.iter_mut().filter(own).for_each(|device| device.is_out = true);
         }
-        let is_held = |number: u32| state.devices.iter().any(|device| !device.is_out && device.superblock.member_number == number);
+        let is_held = |number: u32| {
+            state
+                .devices
+                .iter()
+                .any(|device| !device.is_out && device.superblock.member_number == number)
+        };
         let before = before.map(|before| before.member_number).filter(|number| !is_held(*number));
         let is_free = |number: &u32| !is_held(*number) && !state.numbers.contains(&Some(*number));
         before.or_else(|| (state.numbers.len() as u32..).find(is_free)).expect("numbers go on")
@@ -302,8 +405,12 @@ impl Metadata {
 
     fn spare_superblock(&self, fresh: &Superblock) -> Superblock {
         let state = self.state();
-        let facts =
-            state.facts.clone().unwrap_or(super::Facts { members: Vec::new(), numbers: Vec::new(), lost: Vec::new(), resync_from: None });
+        let facts = state.facts.clone().unwrap_or(super::Facts {
+            members: Vec::new(),
+            numbers: Vec::new(),
+            lost: Vec::new(),
+            resync_from: None,
+        });
         let mut spare = superblock_of(fresh, &facts, state.is_active, state.events, fresh.updated);
         if let Some(role) = spare.roles.get_mut(fresh.member_number as usize) {
             *role = Role::Spare;

@@ -5,8 +5,9 @@
 //!                                                   superblocks once more, bitmap, bad blocks; PPL replayed
 //! ```
 //!
-//! A start for reading only writes nothing at all, and so needs force where parity would have to be made again for what is read to
-//! be true. Any other writes nothing before the first write of the host, but for parity that a partial parity log makes again.
+//! A start for reading only writes nothing at all, and so needs force where parity would have to be
+//! made again for what is read to be true. Any other writes nothing before the first write of the
+//! host, but for parity that a partial parity log makes again.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
@@ -21,11 +22,13 @@ use crate::device::{ArrayDevice, Start};
 use crate::geometry::{Linear, Raid0, Raid10};
 use crate::health::MEMBERS_MAX;
 use crate::md::{
-    Assembly, Bitmap, BitmapHeader, Candidate, ChecksumVerdict, Features, Layout, PPL_HEADER_BYTES, Reshape, Role, Shape, Slot, Superblock,
-    TimeStamp, Version, decode_bad_blocks,
+    Assembly, Bitmap, BitmapHeader, Candidate, ChecksumVerdict, Features, Layout, PPL_HEADER_BYTES,
+    Reshape, Role, Shape, Slot, Superblock, TimeStamp, Version, decode_bad_blocks,
 };
 use crate::sync::{Control, Ranges};
-use crate::{Level, LinearLevel, MirrorLevel, ParityLayout, ParityLevel, Raid0Layout, Raid0Level, md};
+use crate::{
+    Level, LinearLevel, MirrorLevel, ParityLayout, ParityLevel, Raid0Layout, Raid0Level, md,
+};
 
 /// What a superblock may take up, in bytes.
 const SUPERBLOCK_BYTES: u64 = 4096;
@@ -56,30 +59,39 @@ impl Default for StartOptions {
     }
 }
 
-/// Reads the superblock of a whole device, if it has one; of several, the one that was written last. Nothing else may be under
-/// way on the reactor.
+/// Reads the superblock of a whole device, if it has one; of several, the one that was written
+/// last. Nothing else may be under way on the reactor.
 ///
 /// # Errors
 /// When the device cannot be read.
-pub fn examine(device: &dyn Device, name: &str, reactor: &Reactor) -> Result<Option<Candidate>, Error> {
+pub fn examine(
+    device: &dyn Device,
+    name: &str,
+    reactor: &Reactor,
+) -> Result<Option<Candidate>, Error> {
     let mut channel = Blocking::open(device, reactor).map_err(|error| error.at(name))?;
     let size_sectors = device.info().size_bytes / SECTOR_BYTES;
     let mut found: Vec<(Version, Superblock)> = Vec::new();
     for version in Version::ALL {
         let Some(sector) = version.offset_sectors(size_sectors) else { continue };
-        let bytes = read(&mut channel, device, sector * SECTOR_BYTES, SUPERBLOCK_BYTES).map_err(|error| error.at(name))?;
+        let bytes = read(&mut channel, device, sector * SECTOR_BYTES, SUPERBLOCK_BYTES)
+            .map_err(|error| error.at(name))?;
         if let Ok(superblock) = Superblock::decode_as(version, &bytes, size_sectors)
             && superblock.super_offset_sectors == sector
         {
             found.push((version, superblock));
         }
     }
-    let is_correct = |superblock: &Superblock| superblock.checksum_verdict() == ChecksumVerdict::Correct;
-    let newest = found.into_iter().max_by_key(|(_, superblock)| (is_correct(superblock), superblock.created));
+    let is_correct =
+        |superblock: &Superblock| superblock.checksum_verdict() == ChecksumVerdict::Correct;
+    let newest = found
+        .into_iter()
+        .max_by_key(|(_, superblock)| (is_correct(superblock), superblock.created));
     let Some((version, superblock)) = newest else { return Ok(None) };
     let bitmap = match bitmap_offset(&superblock) {
         Some(place) => {
-            let bytes = read(&mut channel, device, place, SUPERBLOCK_BYTES).map_err(|error| error.at(name))?;
+            let bytes = read(&mut channel, device, place, SUPERBLOCK_BYTES)
+                .map_err(|error| error.at(name))?;
             BitmapHeader::decode_for(version, &bytes).ok()
         }
         None => None,
@@ -88,7 +100,12 @@ pub fn examine(device: &dyn Device, name: &str, reactor: &Reactor) -> Result<Opt
 }
 
 /// Bytes from an offset on; fewer at the end of the device.
-fn read(channel: &mut Blocking, device: &dyn Device, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
+fn read(
+    channel: &mut Blocking,
+    device: &dyn Device,
+    offset: u64,
+    length: u64,
+) -> Result<Vec<u8>, Error> {
     let block = u64::from(device.info().block_bytes);
     let start = offset - offset % block;
     let end = (offset + length).next_multiple_of(block).min(device.info().size_bytes);
@@ -100,8 +117,10 @@ fn read(channel: &mut Blocking, device: &dyn Device, offset: u64, length: u64) -
 
 /// Where the bitmap of a member is, in bytes.
 fn bitmap_offset(superblock: &Superblock) -> Option<u64> {
-    let has_bitmap = superblock.features.contains(Features::BITMAP) && !superblock.features.has_ppl();
-    let sector = superblock.super_offset_sectors.checked_add_signed(superblock.bitmap_offset_sectors.into());
+    let has_bitmap =
+        superblock.features.contains(Features::BITMAP) && !superblock.features.has_ppl();
+    let sector =
+        superblock.super_offset_sectors.checked_add_signed(superblock.bitmap_offset_sectors.into());
     has_bitmap.then_some(sector?.checked_mul(SECTOR_BYTES)).flatten()
 }
 
@@ -125,12 +144,13 @@ impl StartMember {
     }
 }
 
-/// Starts the array that an assembly describes. `devices` are the whole members, one for each candidate of the assembly in
-/// their order; those that it does not use may be left out. Nothing else may be under way on the reactor.
+/// Starts the array that an assembly describes. `devices` are the whole members, one for each
+/// candidate of the assembly in their order; those that it does not use may be left out. Nothing
+/// else may be under way on the reactor.
 ///
 /// # Errors
-/// [`ErrorKind::Refused`] with the assembly's reasons, or what on a member does not fit what was assembled; what kept a
-/// member from being read.
+/// [`ErrorKind::Refused`] with the assembly's reasons, or what on a member does not fit what was
+/// assembled; what kept a member from being read.
 pub fn start(
     assembly: &Assembly,
     devices: &[Option<Arc<dyn Device>>],
@@ -140,13 +160,20 @@ pub fn start(
     check_start(assembly, options)?;
     let count = assembly.slots.len();
     if count > MEMBERS_MAX {
-        return Err(refused(format!("raid_disks (byte 92) is {count}; an array has at most {MEMBERS_MAX} members here")));
+        return Err(refused(format!(
+            "raid_disks (byte 92) is {count}; an array has at most {MEMBERS_MAX} members here"
+        )));
     }
     let mut members = Vec::new();
     for slot in &assembly.slots {
         members.push(open_member(slot, assembly, devices, options, reactor)?);
     }
-    let Some(master) = members.iter().flatten().max_by_key(|member| member.age()).map(|member| member.superblock.clone()) else {
+    let Some(master) = members
+        .iter()
+        .flatten()
+        .max_by_key(|member| member.age())
+        .map(|member| member.superblock.clone())
+    else {
         return Err(refused("no member is there".to_owned()));
     };
     members.iter_mut().flatten().for_each(|member| follow(&mut member.superblock, &master));
@@ -156,43 +183,86 @@ pub fn start(
     match assembly.level {
         md::Level::Linear => {
             let sizes = data_sizes(assembly, u64::from(assembly.chunk_sectors))?;
-            let block = members.iter().flatten().map(|member| member.device.info().block_bytes).max().unwrap_or(512);
-            finish(LinearLevel::new(Linear::new(&sizes, block.into())), assembly, &master, members, None, options)
+            let block = members
+                .iter()
+                .flatten()
+                .map(|member| member.device.info().block_bytes)
+                .max()
+                .unwrap_or(512);
+            finish(
+                LinearLevel::new(Linear::new(&sizes, block.into())),
+                assembly,
+                &master,
+                members,
+                None,
+                options,
+            )
         }
         md::Level::Raid0 => {
-            let layout = if let Layout::Raid0(Some(layout)) = assembly.layout { layout } else { Raid0Layout::Original };
+            let layout = if let Layout::Raid0(Some(layout)) = assembly.layout {
+                layout
+            } else {
+                Raid0Layout::Original
+            };
             let sizes = data_sizes(assembly, 1)?;
             let geometry = Raid0::new(&sizes, chunk_bytes(assembly), layout);
-            finish(Raid0Level::new(geometry, layout, sizes.len()), assembly, &master, members, None, options)
+            finish(
+                Raid0Level::new(geometry, layout, sizes.len()),
+                assembly,
+                &master,
+                members,
+                None,
+                options,
+            )
         }
         md::Level::Raid1 => {
             let level = MirrorLevel::raid1(members.len(), assembly.size_sectors * SECTOR_BYTES);
             finish(level, assembly, &master, members, None, options)
         }
         md::Level::Raid10 => {
-            let Layout::Raid10(layout) = assembly.layout else { return Err(refused(format!("layout {}", assembly.layout))) };
-            let geometry = Raid10::new(members.len(), assembly.size_sectors * SECTOR_BYTES, chunk_bytes(assembly), layout);
+            let Layout::Raid10(layout) = assembly.layout else {
+                return Err(refused(format!("layout {}", assembly.layout)));
+            };
+            let geometry = Raid10::new(
+                members.len(),
+                assembly.size_sectors * SECTOR_BYTES,
+                chunk_bytes(assembly),
+                layout,
+            );
             finish(MirrorLevel::raid10(geometry), assembly, &master, members, None, options)
         }
         md::Level::Raid4 | md::Level::Raid5 | md::Level::Raid6 => {
             let (count, chunk) = (members.len(), chunk_bytes(assembly));
             let member_bytes = assembly.size_sectors * SECTOR_BYTES / chunk * chunk;
-            let layout = if let Layout::Parity(layout) = assembly.layout { layout } else { ParityLayout::ParityLast };
+            let layout = if let Layout::Parity(layout) = assembly.layout {
+                layout
+            } else {
+                ParityLayout::ParityLast
+            };
             let level = match assembly.level {
                 md::Level::Raid4 => ParityLevel::raid4(count, member_bytes, chunk),
                 md::Level::Raid5 => ParityLevel::raid5(count, member_bytes, chunk, layout),
                 _ => ParityLevel::raid6(count, member_bytes, chunk, layout),
             };
-            let log = if master.features.has_ppl() { replay_logs(&level, assembly, &master, &mut members, options)? } else { None };
+            let log = if master.features.has_ppl() {
+                replay_logs(&level, assembly, &master, &mut members, options)?
+            } else {
+                None
+            };
             finish(level, assembly, &master, members, log, options)
         }
         other => Err(refused(format!("level {other} is not served"))),
     }
 }
 
-/// An array in the middle of a reshape, for reading: a piece in each of its two shapes, one behind the other. Members that are
-/// being rebuilt meanwhile are not used.
-fn two_shapes(reshape: &Reshape, assembly: &Assembly, master: &Superblock, members: &[Option<StartMember>]) -> Result<Running, Error> {
+/// An array in the middle of a reshape, for reading: a piece in each of its two shapes, one behind
+/// the other. Members that are being rebuilt meanwhile are not used.
+fn two_shapes(
+    reshape: &Reshape,
+    assembly: &Assembly,
+    master: &Superblock,
+    members: &[Option<StartMember>],
+) -> Result<Running, Error> {
     let size_bytes = reshape.array_sectors.saturating_mul(SECTOR_BYTES);
     let position = reshape.position_sectors.saturating_mul(SECTOR_BYTES).min(size_bytes);
     let version = version_of(master);
@@ -205,12 +275,24 @@ fn two_shapes(reshape: &Reshape, assembly: &Assembly, master: &Superblock, membe
         .map(|(part, range)| {
             let device = Arc::clone(&part.device);
             let length = range.end - range.start;
-            (Some(Start { device, data_offset: range.start, unrecovered: Ranges::none(), lost: Ranges::none() }), length)
+            (
+                Some(Start {
+                    device,
+                    data_offset: range.start,
+                    unrecovered: Ranges::none(),
+                    lost: Ranges::none(),
+                }),
+                length,
+            )
         })
         .unzip();
     let level = LinearLevel::new(Linear::new(&sizes, SECTOR_BYTES));
-    let device = ArrayDevice::resume_with_metadata(level, starts, Ranges::none(), None, true, version)?;
-    let nodes = members.iter().map(|member| member.as_ref().map_or(Node::Missing, |member| member.device.describe())).collect();
+    let device =
+        ArrayDevice::resume_with_metadata(level, starts, Ranges::none(), None, true, version)?;
+    let nodes = members
+        .iter()
+        .map(|member| member.as_ref().map_or(Node::Missing, |member| member.device.describe()))
+        .collect();
     let node = Node::layer(&assembly.level.to_string(), nodes).with("metadata", version);
     // Questions about members are about those of the wider shape.
     let wider = if reshape.old.disks > reshape.new.disks { old.control } else { new.control };
@@ -237,38 +319,77 @@ fn in_shape(
             starts.push(None);
             continue;
         };
-        let sector = if is_new { member.superblock.new_data_offset_sectors() } else { Some(member.superblock.data_offset_sectors) };
+        let sector = if is_new {
+            member.superblock.new_data_offset_sectors()
+        } else {
+            Some(member.superblock.data_offset_sectors)
+        };
         let data_offset = sector.and_then(|sector| sector.checked_mul(SECTOR_BYTES));
-        let fits = |&offset: &u64| offset.checked_add(used).is_some_and(|end| end <= member.device.info().size_bytes);
+        let fits = |&offset: &u64| {
+            offset.checked_add(used).is_some_and(|end| end <= member.device.info().size_bytes)
+        };
         let data_offset = data_offset.filter(fits).ok_or_else(|| {
-            let (from, moved) = (member.superblock.data_offset_sectors, member.superblock.new_offset_sectors);
-            refused(format!("{}: data of the new shape would begin {moved} sectors (new_offset) after sector {from}", member.name))
+            let (from, moved) =
+                (member.superblock.data_offset_sectors, member.superblock.new_offset_sectors);
+            refused(format!(
+                "{}: data of the new shape would begin {moved} sectors (new_offset) \
+                after sector {from}",
+                member.name
+            ))
         })?;
         let block = u64::from(member.device.info().block_bytes);
         if !data_offset.is_multiple_of(block) {
-            return Err(refused(format!("{}: data at byte {data_offset} do not start on a block of {block} bytes", member.name)));
+            return Err(refused(format!(
+                "{}: data at byte {data_offset} do not start on a block of {block} bytes",
+                member.name
+            )));
         }
         // Bad blocks are counted from where the data were before.
         let moved = i128::from(data_offset) - i128::from(member.data_offset);
         let here = |byte: u64| u64::try_from(i128::from(byte) - moved).unwrap_or(0);
-        let lost = member.lost.iter().map(|range| here(range.start)..here(range.end)).filter(|range| !range.is_empty()).collect();
-        starts.push(Some(Start { device: Arc::clone(&member.device), data_offset, unrecovered: Ranges::none(), lost }));
+        let lost = member
+            .lost
+            .iter()
+            .map(|range| here(range.start)..here(range.end))
+            .filter(|range| !range.is_empty())
+            .collect();
+        starts.push(Some(Start {
+            device: Arc::clone(&member.device),
+            data_offset,
+            unrecovered: Ranges::none(),
+            lost,
+        }));
     }
     let chunk = u64::from(shape.chunk_sectors) * SECTOR_BYTES;
     let (count, whole) = (shape.disks, used / chunk * chunk);
     match (assembly.level, shape.layout) {
-        (md::Level::Raid10, Layout::Raid10(layout)) => {
-            shape_part(MirrorLevel::raid10(Raid10::new(count, used, chunk, layout)), starts, version)
+        (md::Level::Raid10, Layout::Raid10(layout)) => shape_part(
+            MirrorLevel::raid10(Raid10::new(count, used, chunk, layout)),
+            starts,
+            version,
+        ),
+        (md::Level::Raid4, _) => {
+            shape_part(ParityLevel::raid4(count, whole, chunk), starts, version)
         }
-        (md::Level::Raid4, _) => shape_part(ParityLevel::raid4(count, whole, chunk), starts, version),
-        (md::Level::Raid5, Layout::Parity(layout)) => shape_part(ParityLevel::raid5(count, whole, chunk, layout), starts, version),
-        (md::Level::Raid6, Layout::Parity(layout)) => shape_part(ParityLevel::raid6(count, whole, chunk, layout), starts, version),
-        (level, layout) => Err(refused(format!("{level} with the layout {layout} has no reshape that raidloom knows"))),
+        (md::Level::Raid5, Layout::Parity(layout)) => {
+            shape_part(ParityLevel::raid5(count, whole, chunk, layout), starts, version)
+        }
+        (md::Level::Raid6, Layout::Parity(layout)) => {
+            shape_part(ParityLevel::raid6(count, whole, chunk, layout), starts, version)
+        }
+        (level, layout) => Err(refused(format!(
+            "{level} with the layout {layout} has no reshape that raidloom knows"
+        ))),
     }
 }
 
-fn shape_part<L: Level>(level: L, members: Vec<Option<Start>>, version: Version) -> Result<ShapePart, Error> {
-    let device = ArrayDevice::resume_with_metadata(level, members, Ranges::none(), None, true, version)?;
+fn shape_part<L: Level>(
+    level: L,
+    members: Vec<Option<Start>>,
+    version: Version,
+) -> Result<ShapePart, Error> {
+    let device =
+        ArrayDevice::resume_with_metadata(level, members, Ranges::none(), None, true, version)?;
     let control = device.control();
     Ok(ShapePart { device: Arc::new(device), control })
 }
@@ -287,7 +408,8 @@ fn refused(text: String) -> Error {
     Error::new(ErrorKind::Refused, text)
 }
 
-/// As in md, the newest member says for all whether there is a bitmap and how far from the superblock.
+/// As in md, the newest member says for all whether there is a bitmap and how far from the
+/// superblock.
 fn follow(superblock: &mut Superblock, master: &Superblock) {
     let logs = Features::BITMAP.with(Features::PPL).with(Features::MULTIPLE_PPLS);
     // Each member says itself where its log lies; one without a log is refused later.
@@ -299,13 +421,18 @@ fn follow(superblock: &mut Superblock, master: &Superblock) {
 
 fn check_start(assembly: &Assembly, options: &StartOptions) -> Result<(), Error> {
     let reasons = match &assembly.start {
-        md::Start::Ready if options.read_only && !options.force && assembly.reads_wrong_without_log() => {
+        md::Start::Ready
+            if options.read_only && !options.force && assembly.reads_wrong_without_log() =>
+        {
             format!("only with --force: {}", Assembly::WITHOUT_LOG)
         }
         md::Start::Ready => return Ok(()),
         md::Start::ReadOnly(_) if options.read_only => return Ok(()),
         md::Start::NeedsForce(_) if options.force => return Ok(()),
-        md::Start::ReadOnly(reasons) => format!("it may only be read (--read-only, or an overlay over it): {}", reasons.join("; ")),
+        md::Start::ReadOnly(reasons) => format!(
+            "it may only be read (--read-only, or an overlay over it): {}",
+            reasons.join("; ")
+        ),
         md::Start::NeedsForce(reasons) => format!("only with --force: {}", reasons.join("; ")),
         md::Start::Refused(reasons) => reasons.join("; "),
     };
@@ -319,7 +446,9 @@ fn chunk_bytes(assembly: &Assembly) -> u64 {
 /// What linear and level 0 use of each member, in bytes.
 fn data_sizes(assembly: &Assembly, rounding_sectors: u64) -> Result<Vec<u64>, Error> {
     let rounding = rounding_sectors.max(1);
-    let size = |slot: &Slot| slot.present().map(|used| used.data_size_sectors / rounding * rounding * SECTOR_BYTES);
+    let size = |slot: &Slot| {
+        slot.present().map(|used| used.data_size_sectors / rounding * rounding * SECTOR_BYTES)
+    };
     let sizes: Option<Vec<u64>> = assembly.slots.iter().map(size).collect();
     sizes.ok_or_else(|| refused(format!("{} needs all of its members", assembly.level)))
 }
@@ -337,24 +466,34 @@ fn open_member(
         Slot::Stale { .. } | Slot::Missing => return Ok(None),
     };
     let device = devices.get(used.candidate).and_then(Option::as_ref);
-    let device = device.ok_or_else(|| refused(format!("the device of candidate {} was not given", used.candidate)))?;
+    let device = device.ok_or_else(|| {
+        refused(format!("the device of candidate {} was not given", used.candidate))
+    })?;
     let name = device.describe().to_string();
     // All that is written to metadata is durable when it is done.
-    let device = if options.read_only { Arc::clone(device) } else { Emulated::over(Arc::clone(device)) };
+    let device =
+        if options.read_only { Arc::clone(device) } else { Emulated::over(Arc::clone(device)) };
     let changed = || refused(format!("{name}: its superblock has changed since it was looked at"));
     let candidate = examine(&*device, &name, reactor)?.ok_or_else(changed)?;
     let superblock = candidate.superblock;
-    if superblock.set_uuid != assembly.set_uuid || superblock.data_offset_sectors != used.data_offset_sectors {
+    if superblock.set_uuid != assembly.set_uuid
+        || superblock.data_offset_sectors != used.data_offset_sectors
+    {
         return Err(changed());
     }
     let block = u64::from(device.info().block_bytes);
-    let misplaced = |what: &str, byte: u64| refused(format!("{name}: {what} at byte {byte} does not start on a block of {block} bytes"));
+    let misplaced = |what: &str, byte: u64| {
+        refused(format!("{name}: {what} at byte {byte} does not start on a block of {block} bytes"))
+    };
     let data_offset = used.data_offset_sectors * SECTOR_BYTES;
     let superblock_at = superblock.super_offset_sectors * SECTOR_BYTES;
     if !data_offset.is_multiple_of(block) {
         return Err(misplaced("the data (data_offset)", data_offset));
     }
-    if !options.read_only && assembly.level.is_redundant() && (block > SUPERBLOCK_BYTES || !superblock_at.is_multiple_of(block)) {
+    if !options.read_only
+        && assembly.level.is_redundant()
+        && (block > SUPERBLOCK_BYTES || !superblock_at.is_multiple_of(block))
+    {
         return Err(misplaced("the superblock (super_offset)", superblock_at));
     }
     if device.info().read_only && !options.read_only {
@@ -363,30 +502,54 @@ fn open_member(
     let mut channel = Blocking::open(&*device, reactor)?;
     let lost = bad_blocks(&mut channel, &*device, &superblock).map_err(|error| error.at(&name))?;
     let member_bytes = assembly.size_sectors * SECTOR_BYTES;
-    let unrecovered =
-        recovered.map_or(Ranges::none(), |sector| Ranges::one(sector.saturating_mul(SECTOR_BYTES).min(member_bytes)..member_bytes));
+    let unrecovered = recovered.map_or(Ranges::none(), |sector| {
+        Ranges::one(sector.saturating_mul(SECTOR_BYTES).min(member_bytes)..member_bytes)
+    });
     let is_newest = used.candidate == assembly.newest;
-    Ok(Some(StartMember { device, name, superblock, channel, data_offset, unrecovered, lost, is_newest }))
+    Ok(Some(StartMember {
+        device,
+        name,
+        superblock,
+        channel,
+        data_offset,
+        unrecovered,
+        lost,
+        is_newest,
+    }))
 }
 
-/// What the member's bad-block log names, in bytes of its data. It reads as unreadable until it is written.
-fn bad_blocks(channel: &mut Blocking, device: &dyn Device, superblock: &Superblock) -> Result<Ranges, Error> {
+/// What the member's bad-block log names, in bytes of its data. It reads as unreadable until it is
+/// written.
+fn bad_blocks(
+    channel: &mut Blocking,
+    device: &dyn Device,
+    superblock: &Superblock,
+) -> Result<Ranges, Error> {
     let length = u64::from(superblock.bad_block_size_sectors) * SECTOR_BYTES;
-    let place = superblock.super_offset_sectors.checked_add_signed(superblock.bad_block_offset_sectors.into());
-    let Some(place) = place.filter(|_| length > 0 && superblock.features.contains(Features::BAD_BLOCKS)) else { return Ok(Ranges::none()) };
+    let place = superblock
+        .super_offset_sectors
+        .checked_add_signed(superblock.bad_block_offset_sectors.into());
+    let Some(place) =
+        place.filter(|_| length > 0 && superblock.features.contains(Features::BAD_BLOCKS))
+    else {
+        return Ok(Ranges::none());
+    };
     let bytes = read(channel, device, place * SECTOR_BYTES, length)?;
     let ranges = decode_bad_blocks(&bytes, superblock.bad_block_shift)?;
     // The array's blocks may be larger than the log's.
     let block = u64::from(device.info().block_bytes);
     let bytes = |range: md::BadRange| {
-        let (start, end) =
-            (range.sector.saturating_mul(SECTOR_BYTES), range.sector.saturating_add(range.sectors).saturating_mul(SECTOR_BYTES));
+        let (start, end) = (
+            range.sector.saturating_mul(SECTOR_BYTES),
+            range.sector.saturating_add(range.sectors).saturating_mul(SECTOR_BYTES),
+        );
         start / block * block..end.checked_next_multiple_of(block).unwrap_or(end)
     };
     Ok(ranges.into_iter().map(bytes).collect())
 }
 
-/// Makes parity again where it was being written, and says how to log from now on. `None` if nothing will be written.
+/// Makes parity again where it was being written, and says how to log from now on. `None` if
+/// nothing will be written.
 fn replay_logs(
     level: &ParityLevel,
     assembly: &Assembly,
@@ -406,30 +569,42 @@ fn replay_logs(
             areas.push(None);
             continue;
         };
-        let area = superblock.ppl_area().ok_or_else(|| refused(format!("{name}: has no partial parity log (feature_map)")))?;
+        let area = superblock
+            .ppl_area()
+            .ok_or_else(|| refused(format!("{name}: has no partial parity log (feature_map)")))?;
         let length = u64::from(area.size_sectors) * SECTOR_BYTES;
         let longest = u64::from(device.info().max_request_bytes);
         if length < needed || longest < length {
-            let text = format!("{name}: a log of {} (ppl.size) does not hold a chunk, or one request not the log", size_text(length));
+            let text = format!(
+                "{name}: a log of {} (ppl.size) does not hold a chunk, or one request not the log",
+                size_text(length)
+            );
             return Err(refused(text));
         }
-        let sector = superblock.super_offset_sectors.saturating_add_signed(area.offset_sectors.into());
+        let sector =
+            superblock.super_offset_sectors.saturating_add_signed(area.offset_sectors.into());
         areas.push(Some(read(channel, &**device, sector * SECTOR_BYTES, length)?));
     }
     for (role, area) in areas.iter().enumerate() {
         let Some(area) = area else { continue };
         if assembly.clean {
-            let newest = md::find_newest_ppl(area, &master.set_uuid).map_or(0, |(_, header)| header.generation);
+            let newest = md::find_newest_ppl(area, &master.set_uuid)
+                .map_or(0, |(_, header)| header.generation);
             generation = generation.max(newest);
             continue;
         }
         let mut sources: Vec<Option<Source<'_>>> = (members.iter_mut())
             .map(|member| {
                 let StartMember { channel, data_offset, unrecovered, .. } = member.as_mut()?;
-                Some(Source { channel, data_offset: *data_offset, valid_bytes: unrecovered.first().unwrap_or(u64::MAX) })
+                Some(Source {
+                    channel,
+                    data_offset: *data_offset,
+                    valid_bytes: unrecovered.first().unwrap_or(u64::MAX),
+                })
             })
             .collect();
-        let Replayed { generation: newest, .. } = replay(&geometry, role, area, &master.set_uuid, &mut sources)?;
+        let Replayed { generation: newest, .. } =
+            replay(&geometry, role, area, &master.set_uuid, &mut sources)?;
         generation = generation.max(newest);
     }
     if !assembly.clean {
@@ -452,17 +627,27 @@ fn resync_of<L: Level>(
     let whole = if assembly.clean { Ranges::none() } else { Ranges::one(from..level.sync_bytes()) };
     let Some(place) = bitmap_offset(&newest.superblock) else { return Ok((whole, None)) };
     let area = (newest.superblock.data_offset_sectors * SECTOR_BYTES).saturating_sub(place);
-    let longest = if area == 0 { newest.device.info().size_bytes.saturating_sub(place) } else { area };
+    let longest =
+        if area == 0 { newest.device.info().size_bytes.saturating_sub(place) } else { area };
     let head = read(&mut newest.channel, &*newest.device, place, SUPERBLOCK_BYTES)?;
-    // A bitmap that makes no sense is left alone: its events fall behind, so it is not used later either.
+    // A bitmap that makes no sense is left alone: its events fall behind, so it is not used later
+    // either.
     let Ok(header) = BitmapHeader::decode(&head) else { return Ok((whole, None)) };
     if header.version != 4 {
-        return Err(refused(format!("{}: the bitmap's version is {}; only 4 can be kept up", newest.name, header.version)));
+        return Err(refused(format!(
+            "{}: the bitmap's version is {}; only 4 can be kept up",
+            newest.name, header.version
+        )));
     }
     if header.size_bytes().next_multiple_of(4096) > longest {
         return Ok((whole, None));
     }
-    let bytes = read(&mut newest.channel, &*newest.device, place, header.size_bytes().next_multiple_of(4096))?;
+    let bytes = read(
+        &mut newest.channel,
+        &*newest.device,
+        place,
+        header.size_bytes().next_multiple_of(4096),
+    )?;
     let Ok(mut bitmap) = Bitmap::decode(&bytes) else { return Ok((whole, None)) };
     let superblock = &newest.superblock;
     if header.accept(&superblock.set_uuid, superblock.events).is_err()
@@ -472,7 +657,10 @@ fn resync_of<L: Level>(
         bitmap.set_events(superblock.events, superblock.events);
     }
     let write_intent = WriteIntentBitmap::new(bitmap);
-    let unrecovered: Ranges = write_intent.dirty_ranges().map(|range| range.start..range.end.min(level.sync_bytes())).collect();
+    let unrecovered: Ranges = write_intent
+        .dirty_ranges()
+        .map(|range| range.start..range.end.min(level.sync_bytes()))
+        .collect();
     Ok((if assembly.clean { Ranges::none() } else { unrecovered }, Some(write_intent)))
 }
 
@@ -484,37 +672,61 @@ fn finish<L: Level>(
     log: Option<LogWriter>,
     options: &StartOptions,
 ) -> Result<Running, Error> {
-    let (mut resync, write_intent) = if L::REDUNDANT { resync_of(&level, assembly, &mut members)? } else { (Ranges::none(), None) };
-    let degraded = members.iter().filter(|member| member.as_ref().is_none_or(|member| !member.unrecovered.is_empty())).count();
+    let (mut resync, write_intent) = if L::REDUNDANT {
+        resync_of(&level, assembly, &mut members)?
+    } else {
+        (Ranges::none(), None)
+    };
+    let degraded = members
+        .iter()
+        .filter(|member| member.as_ref().is_none_or(|member| !member.unrecovered.is_empty()))
+        .count();
     let absent = members.iter().filter(|member| member.is_none()).count();
     if absent > 0 && degraded as u32 == assembly.level.parity_count() {
-        // Parity is all there is of a member that is missing: there is nothing to hold it against. One that is being rebuilt will
-        // have everything when its turn comes.
+        // Parity is all there is of a member that is missing: there is nothing to hold it against.
+        // One that is being rebuilt will have everything when its turn comes.
         resync = Ranges::none();
     }
     if L::HAS_COPIES {
-        // What a member that is being rebuilt has got already may differ where a resync is to be done, and until it has everything
-        // others are read there. It gets that anew, or what was read would change when it counts again.
+        // What a member that is being rebuilt has got already may differ where a resync is to be
+        // done, and until it has everything others are read there. It gets that anew, or what was
+        // read would change when it counts again.
         for (role, member) in members.iter_mut().enumerate() {
-            let Some(member) = member.as_mut().filter(|member| !member.unrecovered.is_empty()) else { continue };
-            let anew = resync.iter().flat_map(|range| level.member_ranges(role, range).iter().collect::<Vec<_>>());
+            let Some(member) = member.as_mut().filter(|member| !member.unrecovered.is_empty())
+            else {
+                continue;
+            };
+            let anew = resync
+                .iter()
+                .flat_map(|range| level.member_ranges(role, range).iter().collect::<Vec<_>>());
             anew.for_each(|range| member.unrecovered.add(range));
         }
     }
     let keeps_metadata = L::REDUNDANT && !options.read_only;
     if let Some(write_intent) = write_intent.as_ref().filter(|_| keeps_metadata) {
         for StartMember { device, name, superblock, .. } in members.iter().flatten() {
-            if let Some(problem) = superblock.area_problem(device.info().size_bytes / SECTOR_BYTES, write_intent.bitmap_sectors()) {
+            if let Some(problem) = superblock.area_problem(
+                device.info().size_bytes / SECTOR_BYTES,
+                write_intent.bitmap_sectors(),
+            ) {
                 return Err(refused(format!("{name}: {problem}")));
             }
         }
     }
-    let metadata = keeps_metadata.then(|| metadata(assembly, master, &members, write_intent, log, options));
+    let metadata =
+        keeps_metadata.then(|| metadata(assembly, master, &members, write_intent, log, options));
     let places = members.into_iter().map(|member| {
         let StartMember { device, data_offset, unrecovered, lost, .. } = member?;
         Some(Start { device, data_offset, unrecovered, lost })
     });
-    let device = ArrayDevice::resume_with_metadata(level, places.collect(), resync, metadata, options.read_only, version_of(master))?;
+    let device = ArrayDevice::resume_with_metadata(
+        level,
+        places.collect(),
+        resync,
+        metadata,
+        options.read_only,
+        version_of(master),
+    )?;
     Ok(Running::new(Arc::new(device), assembly))
 }
 
@@ -539,22 +751,53 @@ fn metadata(
         numbers.push(Some(member.superblock.member_number));
         // The roles in all superblocks are those of the newest.
         let superblock = Superblock { roles: master.roles.clone(), ..member.superblock.clone() };
-        let (device, name, corrected_before) = (Arc::clone(&member.device), member.name.clone(), superblock.corrected_reads);
-        devices.push(MetadataDevice { whole: device, name, superblock, corrected_before, is_fresh: true, is_out: false });
+        let (device, name, corrected_before) =
+            (Arc::clone(&member.device), member.name.clone(), superblock.corrected_reads);
+        devices.push(MetadataDevice {
+            whole: device,
+            name,
+            superblock,
+            corrected_before,
+            is_fresh: true,
+            is_out: false,
+        });
     }
     let state = |member: &Option<StartMember>| match member {
         None => RecordedState::Out,
-        Some(member) => member.unrecovered.first().map_or(RecordedState::InSync, |byte| RecordedState::Recovering(byte / SECTOR_BYTES)),
+        Some(member) => member
+            .unrecovered
+            .first()
+            .map_or(RecordedState::InSync, |byte| RecordedState::Recovering(byte / SECTOR_BYTES)),
     };
-    let lost = members.iter().map(|member| member.as_ref().map_or(Ranges::none(), |member| member.lost.clone())).collect();
-    let facts = Facts { members: members.iter().map(state).collect(), numbers: numbers.clone(), lost, resync_from: None };
+    let lost = members
+        .iter()
+        .map(|member| member.as_ref().map_or(Ranges::none(), |member| member.lost.clone()))
+        .collect();
+    let facts = Facts {
+        members: members.iter().map(state).collect(),
+        numbers: numbers.clone(),
+        lost,
+        resync_from: None,
+    };
     // What all superblocks say already need not be written.
     let says_so = |member: &StartMember| {
-        let said = superblock_of(&member.superblock, &facts, false, master.events, member.superblock.updated);
-        let alike =
-            |role: &Role, other: &Role| role == other || matches!((role, other), (Role::Faulty | Role::Spare, Role::Faulty | Role::Spare));
+        let said = superblock_of(
+            &member.superblock,
+            &facts,
+            false,
+            master.events,
+            member.superblock.updated,
+        );
+        let alike = |role: &Role, other: &Role| {
+            role == other
+                || matches!((role, other), (Role::Faulty | Role::Spare, Role::Faulty | Role::Spare))
+        };
         let roles = said.roles.len() == member.superblock.roles.len()
-            && said.roles.iter().zip(&member.superblock.roles).all(|(role, other)| alike(role, other));
+            && said
+                .roles
+                .iter()
+                .zip(&member.superblock.roles)
+                .all(|(role, other)| alike(role, other));
         roles && Superblock { roles: member.superblock.roles.clone(), ..said } == member.superblock
     };
     let is_said = assembly.clean && members.iter().flatten().all(says_so);

@@ -58,15 +58,30 @@ struct Order {
 
 impl State {
     /// An update that writes down the present state, and the bits that pieces wait for.
-    pub(super) fn compose(&mut self, array: &dyn ArrayView, makes_active: bool) -> Result<MetadataUpdate, Error> {
+    pub(super) fn compose(
+        &mut self,
+        array: &dyn ArrayView,
+        makes_active: bool,
+    ) -> Result<MetadataUpdate, Error> {
         let is_active = makes_active || self.is_active;
         self.order(array, &Order { is_active, clear: None })
     }
 
-    /// An update that calls the array clean. No write is under way, and none is let out until it has ended.
-    pub(super) fn compose_clean(&mut self, array: &dyn ArrayView, clear: Option<Clear>, flushes: bool) -> Result<MetadataUpdate, Error> {
+    /// An update that calls the array clean. No write is under way, and none is let out until it
+    /// has ended.
+    pub(super) fn compose_clean(
+        &mut self,
+        array: &dyn ArrayView,
+        clear: Option<Clear>,
+        flushes: bool,
+    ) -> Result<MetadataUpdate, Error> {
         let mut update = self.order(array, &Order { is_active: false, clear })?;
-        if flushes && !matches!(update.phases.front().and_then(|phase| phase.first()), Some((_, Op::Flush))) {
+        if flushes
+            && !matches!(
+                update.phases.front().and_then(|phase| phase.first()),
+                Some((_, Op::Flush))
+            )
+        {
             let devices = self.in_use(&update.facts);
             update.phases.push_front(flush(&devices));
         }
@@ -75,7 +90,11 @@ impl State {
     }
 
     /// An update that clears bits that are not needed.
-    pub(super) fn compose_clear(&mut self, array: &dyn ArrayView, clear: Clear) -> Result<MetadataUpdate, Error> {
+    pub(super) fn compose_clear(
+        &mut self,
+        array: &dyn ArrayView,
+        clear: Clear,
+    ) -> Result<MetadataUpdate, Error> {
         let is_active = self.is_active;
         self.order(array, &Order { is_active, clear: Some(clear) })
     }
@@ -83,7 +102,8 @@ impl State {
     fn order(&mut self, array: &dyn ArrayView, order: &Order) -> Result<MetadataUpdate, Error> {
         let snapshot = array.snapshot();
         let missing = snapshot.absent().union(&snapshot.recovering());
-        // An array that has lost data takes no more writes: nothing that it says could be relied on.
+        // An array that has lost data takes no more writes: nothing that it says could be relied
+        // on.
         array.holds_all(&missing).map_err(|lost| Error::new(ErrorKind::Gone, lost.to_string()))?;
         self.assign_roles(&array.devices());
         let facts = self.facts_of(&snapshot, array);
@@ -100,9 +120,11 @@ impl State {
         if promises || clears.is_some() {
             phases.push_back(flush(&devices));
         }
-        let outdated: Vec<usize> = devices.iter().copied().filter(|&device| !self.devices[device].is_fresh).collect();
+        let outdated: Vec<usize> =
+            devices.iter().copied().filter(|&device| !self.devices[device].is_fresh).collect();
         for member in 0..facts.members.len() {
-            if let (RecordedState::Out, Some(device)) = (facts.members[member], self.roles[member]) {
+            if let (RecordedState::Out, Some(device)) = (facts.members[member], self.roles[member])
+            {
                 self.devices[device].is_fresh = false;
             }
         }
@@ -129,21 +151,34 @@ impl State {
         }
         self.wanted.clear();
         match &self.write_intent {
-            Some(write_intent) if !outdated.is_empty() => pages = (0..write_intent.bitmap().page_count()).collect(),
+            Some(write_intent) if !outdated.is_empty() => {
+                pages = (0..write_intent.bitmap().page_count()).collect()
+            }
             Some(_) if rewrites && pages.first() != Some(&0) => pages.insert(0, 0),
             _ => (),
         }
-        let bits: Vec<_> = match bitmap.as_ref().or(self.write_intent.as_ref().map(super::WriteIntentBitmap::bitmap)) {
-            Some(bitmap) => runs(&pages).map(|(first, count)| self.page_phase(&devices, first, &encode(bitmap, first, count))).collect(),
+        let bits: Vec<_> = match bitmap
+            .as_ref()
+            .or(self.write_intent.as_ref().map(super::WriteIntentBitmap::bitmap))
+        {
+            Some(bitmap) => runs(&pages)
+                .map(|(first, count)| {
+                    self.page_phase(&devices, first, &encode(bitmap, first, count))
+                })
+                .collect(),
             None => Vec::new(),
         };
 
         let mut superblocks = Vec::new();
         let mut catching_up = Vec::new();
         if rewrites {
-            // One time for all, and never an earlier one, whatever becomes of the clock: members that were not updated together
-            // are told from each other by it.
-            let before = devices.iter().map(|&device| self.devices[device].superblock.updated).max().unwrap_or_default();
+            // One time for all, and never an earlier one, whatever becomes of the clock: members
+            // that were not updated together are told from each other by it.
+            let before = devices
+                .iter()
+                .map(|&device| self.devices[device].superblock.updated)
+                .max()
+                .unwrap_or_default();
             let updated = (self.time)().map_or(before, |now| now.max(before));
             // Spares are not written for an array that only gets dirty and clean.
             let spares = if same_facts { Vec::new() } else { self.spares() };
@@ -152,32 +187,56 @@ impl State {
                 let new = superblock_of(last, &facts, order.is_active, events, updated);
                 (device, Superblock { corrected_reads: self.corrected_reads(array, device), ..new })
             }));
-            // A member two events behind is taken for stale: so those that are behind go up by one at a time.
+            // A member two events behind is taken for stale: so those that are behind go up by one
+            // at a time.
             for events in self.events_least + 1..events {
                 let step = |&device: &usize| {
                     let last = &self.devices[device].superblock;
                     (
                         device,
-                        self.superblock_write(device, &superblock_of(last, &facts, order.is_active || self.is_active, events, updated)),
+                        self.superblock_write(
+                            device,
+                            &superblock_of(
+                                last,
+                                &facts,
+                                order.is_active || self.is_active,
+                                events,
+                                updated,
+                            ),
+                        ),
                     )
                 };
                 catching_up.push(devices.iter().map(step).collect::<Vec<_>>());
             }
         }
-        let written =
-            superblocks.iter().map(|(device, superblock)| (*device, self.superblock_write(*device, superblock))).collect::<Vec<_>>();
+        let written = superblocks
+            .iter()
+            .map(|(device, superblock)| (*device, self.superblock_write(*device, superblock)))
+            .collect::<Vec<_>>();
         phases.extend(bits);
         phases.extend(catching_up);
         phases.push_back(written);
         phases.retain(|phase| !phase.is_empty());
         let (generation, is_active) = (snapshot.generation, order.is_active);
-        Ok(MetadataUpdate { phases, generation, facts, is_active, events, superblocks, bitmap, outdated, is_cut: false })
+        Ok(MetadataUpdate {
+            phases,
+            generation,
+            facts,
+            is_active,
+            events,
+            superblocks,
+            bitmap,
+            outdated,
+            is_cut: false,
+        })
     }
 
     /// The read errors of a member, those before this start included.
     fn corrected_reads(&self, array: &dyn ArrayView, device: usize) -> u32 {
         let role = self.roles.iter().position(|held| *held == Some(device));
-        self.devices[device].corrected_before.saturating_add(role.map_or(0, |role| array.corrected_reads(role)))
+        self.devices[device]
+            .corrected_before
+            .saturating_add(role.map_or(0, |role| array.corrected_reads(role)))
     }
 
     fn superblock_write(&self, device: usize, superblock: &Superblock) -> Op {
@@ -201,17 +260,29 @@ impl State {
     /// The bad-block logs that have changed, before any superblock calls their members whole.
     fn bad_block_phase(&self, facts: &Facts) -> Vec<(usize, Op)> {
         let told = |member: usize| self.facts.as_ref().and_then(|before| before.lost.get(member));
-        let changed = (0..facts.lost.len()).filter(|&member| told(member).is_none_or(|told| *told != facts.lost[member]));
+        let changed = (0..facts.lost.len())
+            .filter(|&member| told(member).is_none_or(|told| *told != facts.lost[member]));
         let logs = changed.filter_map(|member| {
-            let device = self.roles[member].filter(|_| facts.members[member] != RecordedState::Out)?;
+            let device =
+                self.roles[member].filter(|_| facts.members[member] != RecordedState::Out)?;
             let superblock = &self.devices[device].superblock;
             // A log that was never written to and has nothing to say is left alone.
-            if facts.lost[member].is_empty() && !superblock.features.contains(Features::BAD_BLOCKS) {
+            if facts.lost[member].is_empty() && !superblock.features.contains(Features::BAD_BLOCKS)
+            {
                 return None;
             }
-            let mut bytes = bad_block_log::encode(superblock, &facts.lost[member]).filter(|bytes| !bytes.is_empty())?;
-            bytes.resize(bytes.len().next_multiple_of(self.devices[device].whole.info().block_bytes as usize), 0xff);
-            Some((device, write(self.devices[device].byte_at(superblock.bad_block_offset_sectors), &bytes)))
+            let mut bytes = bad_block_log::encode(superblock, &facts.lost[member])
+                .filter(|bytes| !bytes.is_empty())?;
+            bytes.resize(
+                bytes
+                    .len()
+                    .next_multiple_of(self.devices[device].whole.info().block_bytes as usize),
+                0xff,
+            );
+            Some((
+                device,
+                write(self.devices[device].byte_at(superblock.bad_block_offset_sectors), &bytes),
+            ))
         });
         logs.collect()
     }
@@ -225,7 +296,11 @@ impl State {
     }
 
     /// An update has ended. The generation that is written down now.
-    pub(super) fn take_over(&mut self, update: MetadataUpdate, outcome: UpdateOutcome) -> Option<u64> {
+    pub(super) fn take_over(
+        &mut self,
+        update: MetadataUpdate,
+        outcome: UpdateOutcome,
+    ) -> Option<u64> {
         for (device, superblock) in update.superblocks {
             self.devices[device].superblock = superblock;
         }
@@ -238,8 +313,8 @@ impl State {
             _ => self.events_least.min(update.events),
         };
         if outcome != UpdateOutcome::Done {
-            // What the members say now is somewhere between the two. Dirty is always safe, and the next piece that asks has
-            // it written.
+            // What the members say now is somewhere between the two. Dirty is always safe, and the
+            // next piece that asks has it written.
             self.is_active = true;
             self.facts = None;
             return None;
@@ -275,7 +350,12 @@ fn runs(pages: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     let mut rest = pages;
     std::iter::from_fn(move || {
         let first = *rest.first()?;
-        let count = rest.iter().zip(first..).take(RUN_PAGES).take_while(|(page, expected)| **page == *expected).count();
+        let count = rest
+            .iter()
+            .zip(first..)
+            .take(RUN_PAGES)
+            .take_while(|(page, expected)| **page == *expected)
+            .count();
         rest = &rest[count..];
         Some((first, count))
     })

@@ -1,11 +1,12 @@
-//! The write-intent bitmap of a running array: which bits are set on the members for certain, and which are still needed.
+//! The write-intent bitmap of a running array: which bits are set on the members for certain, and
+//! which are still needed.
 //!
 //! ```text
 //!   bit   0 ──set, durable──> 1 ──writes come and go──> 1 ──none for two rounds──> flushed ──> 0
 //! ```
 //!
-//! The copy in memory errs on the safe side: a bit counts as set when all members have it durably, and as clear as soon as
-//! it is about to be cleared.
+//! The copy in memory errs on the safe side: a bit counts as set when all members have it durably,
+//! and as clear as soon as it is about to be cleared.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +17,8 @@ use crate::md::Bitmap;
 
 /// Of the bitmap, which is written by pages.
 pub(super) const PAGE_BYTES: u64 = 4096;
-/// A region rests for so many rounds before its bit is cleared, as in md: between one and two rounds of time.
+/// A region rests for so many rounds before its bit is cleared, as in md: between one and two
+/// rounds of time.
 const ROUNDS: u8 = 2;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,7 +125,8 @@ impl WriteIntentBitmap {
                 Clear::All => true,
             }
         };
-        let needless: Vec<u64> = self.bitmap.set_regions().map(|(number, _)| number).filter(is_needless).collect();
+        let needless: Vec<u64> =
+            self.bitmap.set_regions().map(|(number, _)| number).filter(is_needless).collect();
         let mut pages = Vec::new();
         for number in needless {
             if self.regions.get(&number).is_some_and(|region| region.in_flight == 0) {
@@ -163,7 +166,10 @@ mod tests {
     const REGION: u64 = 4096;
 
     fn write_intent() -> WriteIntentBitmap {
-        WriteIntentBitmap::new(Bitmap::new([1; 16], 10 * REGION / 512, 4096, Some(REGION as u32), false).expect("a bitmap"))
+        WriteIntentBitmap::new(
+            Bitmap::new([1; 16], 10 * REGION / 512, 4096, Some(REGION as u32), false)
+                .expect("a bitmap"),
+        )
     }
 
     fn note(write_intent: &mut WriteIntentBitmap, range: Range<u64>) -> Vec<usize> {
@@ -197,9 +203,16 @@ mod tests {
     fn bits_that_were_there_at_the_start_go_the_same_way() {
         let mut write_intent = write_intent();
         note(&mut write_intent, 0..3 * REGION);
-        assert_eq!(write_intent.dirty_ranges().collect::<Vec<_>>(), [Range { start: 0, end: 3 * REGION }]);
+        assert_eq!(
+            write_intent.dirty_ranges().collect::<Vec<_>>(),
+            [Range { start: 0, end: 3 * REGION }]
+        );
         write_intent.enter(&(0..512));
         assert_eq!(write_intent.clear(Clear::Unused), [0]);
-        assert_eq!(write_intent.dirty_ranges().collect::<Vec<_>>(), [Range { start: 0, end: REGION }], "one is in use");
+        assert_eq!(
+            write_intent.dirty_ranges().collect::<Vec<_>>(),
+            [Range { start: 0, end: REGION }],
+            "one is in use"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What has to be written down without a request that needs it: that an array is clean after a rest, that bits are not needed any
-//! more, how far a rebuild has got, and the end.
+//! What has to be written down without a request that needs it: that an array is clean after a
+//! rest, that bits are not needed any more, how far a rebuild has got, and the end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,8 @@ use super::write_intent::{Clear, WriteIntentBitmap};
 use super::{ArrayView, Metadata, MetadataChannels, MetadataUpdate, planted};
 use crate::rows::Waiter;
 
-/// An array that was not written to for so long is called clean, as in md; found out within twice that.
+/// An array that was not written to for so long is called clean, as in md; found out within twice
+/// that.
 const REST: Duration = Duration::from_millis(200);
 /// Where there is no bitmap that says how often, positions are written down so often.
 const ROUND_SECONDS: u32 = 5;
@@ -26,7 +27,8 @@ pub(crate) trait HasMetadata: ArrayView + Send + Sync {
     fn metadata(&self) -> &Metadata;
 }
 
-/// Keeps the metadata of a running array up to date between writes. Its owner polls it, and waits on its reactor between.
+/// Keeps the metadata of a running array up to date between writes. Its owner polls it, and waits
+/// on its reactor between.
 pub struct MetadataWriter {
     array: Arc<dyn HasMetadata>,
     channels: MetadataChannels,
@@ -46,9 +48,14 @@ pub struct MetadataWriter {
 }
 
 impl MetadataWriter {
-    pub(crate) fn new(array: Arc<dyn HasMetadata>, reactor: &Reactor) -> Result<MetadataWriter, Error> {
+    pub(crate) fn new(
+        array: Arc<dyn HasMetadata>,
+        reactor: &Reactor,
+    ) -> Result<MetadataWriter, Error> {
         let ringer = match reactor.clock() {
-            Clock::Wall => Some(reactor.ringer().map_err(|error| Error::from_io("a bell for the metadata writer of the array", error))?),
+            Clock::Wall => Some(reactor.ringer().map_err(|error| {
+                Error::from_io("a bell for the metadata writer of the array", error)
+            })?),
             Clock::Virtual => None,
         };
         let waiter = Waiter::new(ringer);
@@ -69,7 +76,8 @@ impl MetadataWriter {
         })
     }
 
-    /// Does what is due and never waits. It is to be called after every wait on the writer's reactor.
+    /// Does what is due and never waits. It is to be called after every wait on the writer's
+    /// reactor.
     pub fn poll(&mut self) {
         self.waiter.take_granted(&mut self.granted);
         self.granted.clear();
@@ -128,7 +136,8 @@ impl MetadataWriter {
         } else if state.is_active && has_rested && is_quiet {
             state.compose_clean(array, None, flushes)
         } else if !metadata.knows(array.generation()) && state.facts.is_some() {
-            // No piece waits for it, but the sooner it is written down the less is to be done after a crash.
+            // No piece waits for it, but the sooner it is written down the less is to be done after
+            // a crash.
             state.compose(array, false)
         } else if self.round_is_due {
             self.round_is_due = false;
@@ -162,20 +171,27 @@ impl MetadataWriter {
             self.source.at(now + REST, REST_TIMER);
         }
         let facts = state.facts_now(&*self.array);
-        let bits =
-            state.write_intent.as_ref().is_some_and(WriteIntentBitmap::is_dirty) && !facts.is_degraded() && facts.resync_from.is_none();
-        if (bits || state.facts.as_ref().is_some_and(|written| *written != facts)) && !self.rounds && !state.is_stopped {
+        let bits = state.write_intent.as_ref().is_some_and(WriteIntentBitmap::is_dirty)
+            && !facts.is_degraded()
+            && facts.resync_from.is_none();
+        if (bits || state.facts.as_ref().is_some_and(|written| *written != facts))
+            && !self.rounds
+            && !state.is_stopped
+        {
             self.rounds = true;
-            let seconds = state.write_intent.as_ref().map_or(ROUND_SECONDS, WriteIntentBitmap::round_seconds);
+            let seconds =
+                state.write_intent.as_ref().map_or(ROUND_SECONDS, WriteIntentBitmap::round_seconds);
             self.source.at(now + Duration::from_secs(seconds.into()), ROUND_TIMER);
         }
     }
 
-    /// Ends the array in order: members are flushed, superblocks say that it is clean. Nothing is written any more after that.
+    /// Ends the array in order: members are flushed, superblocks say that it is clean. Nothing is
+    /// written any more after that.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] while requests are under way; what kept the end from being written down: then the members say that
-    /// the array was being written to, and the next start brings them to agree.
+    /// [`ErrorKind::Busy`] while requests are under way; what kept the end from being written down:
+    /// then the members say that the array was being written to, and the next start brings them to
+    /// agree.
     pub fn stop(&mut self) -> Result<(), Error> {
         self.is_stopping = true;
         loop {
@@ -188,7 +204,10 @@ impl MetadataWriter {
                 }
                 if state.in_flight > 0 {
                     self.is_stopping = false;
-                    return Err(Error::new(ErrorKind::Busy, "the array is still being written to: end what uses it first"));
+                    return Err(Error::new(
+                        ErrorKind::Busy,
+                        "the array is still being written to: end what uses it first",
+                    ));
                 }
                 if !state.is_writing {
                     state.is_stopped = true;
@@ -196,15 +215,27 @@ impl MetadataWriter {
                         return Ok(());
                     }
                     let snapshot = self.array.snapshot();
-                    let lost = self.array.holds_all(&snapshot.absent().union(&snapshot.recovering())).err();
-                    let why = lost.map_or_else(|| "the superblocks could not be written".to_owned(), |lost| lost.to_string());
-                    return Err(Error::new(ErrorKind::Gone, format!("the array is not marked clean: {why}")));
+                    let lost = self
+                        .array
+                        .holds_all(&snapshot.absent().union(&snapshot.recovering()))
+                        .err();
+                    let why = lost.map_or_else(
+                        || "the superblocks could not be written".to_owned(),
+                        |lost| lost.to_string(),
+                    );
+                    return Err(Error::new(
+                        ErrorKind::Gone,
+                        format!("the array is not marked clean: {why}"),
+                    ));
                 }
             }
             match self.reactor.wait(Some(self.reactor.now() + Duration::from_secs(20 * 60))) {
                 Ok(Woken::Events | Woken::Rung) => (),
                 Ok(Woken::Deadline | Woken::Idle) => {
-                    return Err(Error::new(ErrorKind::TimedOut, "the members do not answer: the array is not marked clean"));
+                    return Err(Error::new(
+                        ErrorKind::TimedOut,
+                        "the members do not answer: the array is not marked clean",
+                    ));
                 }
                 Err(error) => return Err(Error::from_io("waiting for the members", error)),
             }

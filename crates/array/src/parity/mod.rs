@@ -1,21 +1,24 @@
-//! The arithmetic of redundancy: P and Q of RAID 4, 5 and 6, their updates, and the way back from them.
+//! The arithmetic of redundancy: P and Q of RAID 4, 5 and 6, their updates, and the way back from
+//! them.
 //!
 //! ```text
 //! P = D_0 ^ D_1 ^ … ^ D_(n-1)
 //! Q = g^0 D_0 ^ g^1 D_1 ^ … ^ g^(n-1) D_(n-1)       over GF(2^8), g = 2, polynomial x^8+x^4+x^3+x^2+1 (0x11d)
 //! ```
 //!
-//! (H. P. Anvin, "The mathematics of RAID-6".) Data blocks are numbered in the order in which Q counts them; which block that
-//! is on which member is the geometry's business.
+//! (H. P. Anvin, "The mathematics of RAID-6".) Data blocks are numbered in the order in which Q
+//! counts them; which block that is on which member is the geometry's business.
 //!
-//! [`scalar`] is written to be read. The kernels of [`simd`] are chosen once at run time and held against it.
+//! [`scalar`] is written to be read. The kernels of [`simd`] are chosen once at run time and held
+//! against it.
 
 pub mod scalar;
 pub mod simd;
 
 pub use simd::{Kernel, available, fastest};
 
-/// Arrays compute parity in slices of at most this many bytes, so that what is gone over twice is still in the first-level cache.
+/// Arrays compute parity in slices of at most this many bytes, so that what is gone over twice is
+/// still in the first-level cache.
 pub const SLICE_BYTES: usize = 16 << 10;
 
 /// The polynomial of the field without its x^8.
@@ -69,15 +72,15 @@ pub const fn inverse(element: u8) -> u8 {
     power(255 - TABLES.1[element as usize] as usize)
 }
 
-/// Brings a lost data block `x` back from Q and the other data blocks (P is lost too): `partial_q` is Q computed with `x` as
-/// zeroes, and `q` becomes the block: `D_x = (Q ^ Q') / g^x`.
+/// Brings a lost data block `x` back from Q and the other data blocks (P is lost too): `partial_q`
+/// is Q computed with `x` as zeroes, and `q` becomes the block: `D_x = (Q ^ Q') / g^x`.
 pub fn recover_from_q(kernel: &Kernel, x: usize, partial_q: &[u8], q: &mut [u8]) {
     (kernel.xor)(q, &[partial_q]);
     kernel.scale(inverse(power(x)), q);
 }
 
-/// Brings two lost data blocks `x` and `y` back: `partial_p` and `partial_q` are P and Q computed with both as zeroes; `p`
-/// becomes `D_x` and `q` becomes `D_y`:
+/// Brings two lost data blocks `x` and `y` back: `partial_p` and `partial_q` are P and Q computed
+/// with both as zeroes; `p` becomes `D_x` and `q` becomes `D_y`:
 ///
 /// ```text
 /// dP = P ^ P'   dQ = Q ^ Q'   D_y = (dQ ^ g^x dP) / (g^x ^ g^y)   D_x = dP ^ D_y
@@ -85,7 +88,14 @@ pub fn recover_from_q(kernel: &Kernel, x: usize, partial_q: &[u8], q: &mut [u8])
 ///
 /// # Panics
 /// When `x` and `y` are one block.
-pub fn recover_two(kernel: &Kernel, (x, y): (usize, usize), partial_p: &[u8], partial_q: &[u8], p: &mut [u8], q: &mut [u8]) {
+pub fn recover_two(
+    kernel: &Kernel,
+    (x, y): (usize, usize),
+    partial_p: &[u8],
+    partial_q: &[u8],
+    p: &mut [u8],
+    q: &mut [u8],
+) {
     assert_ne!(x % 255, y % 255, "two different blocks are lost");
     (kernel.xor)(p, &[partial_p]);
     (kernel.xor)(q, &[partial_q]);

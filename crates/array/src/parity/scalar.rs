@@ -45,7 +45,10 @@ pub fn pq(data: &[&[u8]], p: &mut [u8], q: &mut [u8]) {
 /// When the lengths differ.
 pub fn multiply_add(coefficient: u8, source: &[u8], target: &mut [u8]) {
     assert_eq!(source.len(), target.len(), "blocks of one stripe are of one length");
-    target.iter_mut().zip(source).for_each(|(target, source)| *target ^= multiply(coefficient, *source));
+    target
+        .iter_mut()
+        .zip(source)
+        .for_each(|(target, source)| *target ^= multiply(coefficient, *source));
 }
 
 /// `target = coefficient * target`.

@@ -1,11 +1,13 @@
 //! Kernels for the vector units of the processor, chosen at run time.
 //!
-//! Each kernel is one generic loop over a vector type with five operations. Multiplication by a constant splits a byte in its
-//! halves and looks both up in tables of 16 (Plank, Greenan and Miller, FAST 2013), or, with GFNI, is one affine map over
-//! GF(2); doubling is an addition and a conditional xor.
+//! Each kernel is one generic loop over a vector type with five operations. Multiplication by a
+//! constant splits a byte in its halves and looks both up in tables of 16 (Plank, Greenan and
+//! Miller, FAST 2013), or, with GFNI, is one affine map over GF(2); doubling is an addition and a
+//! conditional xor.
 //!
-//! All of the `unsafe` that this needs is in this file: calling code compiled for a feature that was found present, and
-//! loading and storing whole vectors inside slices whose bounds were checked.
+//! All of the `unsafe` that this needs is in this file: calling code compiled for a feature that
+//! was found present, and loading and storing whole vectors inside slices whose bounds were
+//! checked.
 #![allow(unsafe_code)]
 
 use super::{multiply, scalar};
@@ -20,7 +22,8 @@ pub struct Kernel {
     pub name: &'static str,
     /// `target ^= source` for every source; all of one length.
     pub xor: Xor,
-    /// `target` becomes the sum of the sources, which is P of them, without being read; all of one length.
+    /// `target` becomes the sum of the sources, which is P of them, without being read; all of one
+    /// length.
     pub sum: Xor,
     /// P and Q of the data blocks; all of one length.
     pub pq: PQ,
@@ -77,7 +80,10 @@ pub fn available() -> Vec<Kernel> {
         if is_x86_feature_detected!("avx2") {
             kernels.push(avx2::KERNEL);
         }
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("gfni") {
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("gfni")
+        {
             kernels.push(avx512::KERNEL);
         }
     }
@@ -91,7 +97,8 @@ pub fn available() -> Vec<Kernel> {
 /// The fastest kernel that this processor runs.
 #[must_use]
 pub fn fastest() -> &'static Kernel {
-    static FASTEST: std::sync::LazyLock<Kernel> = std::sync::LazyLock::new(|| available().pop().unwrap_or(SCALAR));
+    static FASTEST: std::sync::LazyLock<Kernel> =
+        std::sync::LazyLock::new(|| available().pop().unwrap_or(SCALAR));
     &FASTEST
 }
 
@@ -99,11 +106,15 @@ pub fn fastest() -> &'static Kernel {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn nibble_tables(coefficient: u8) -> ([u8; 16], [u8; 16]) {
     let product = |nibble: usize, shift: u32| multiply(coefficient, (nibble as u8) << shift);
-    (std::array::from_fn(|nibble| product(nibble, 0)), std::array::from_fn(|nibble| product(nibble, 4)))
+    (
+        std::array::from_fn(|nibble| product(nibble, 0)),
+        std::array::from_fn(|nibble| product(nibble, 4)),
+    )
 }
 
-/// The loops, once; `$features` names what the vector operations need and `$vector` the module with them:
-/// `BYTES`, `Vector`, `load`, `store`, `xor`, `doubling` (what `double` needs, made once), `double`, `Factor`, `factor`, `times`.
+/// The loops, once; `$features` names what the vector operations need and `$vector` the module with
+/// them: `BYTES`, `Vector`, `load`, `store`, `xor`, `doubling` (what `double` needs, made once),
+/// `double`, `Factor`, `factor`, `times`.
 macro_rules! kernel {
     ($name:literal, $features:literal) => {
         /// This processor's kernel.
@@ -116,7 +127,9 @@ macro_rules! kernel {
             // SAFETY: as above.
             pq: |data, p, q| unsafe { pq_blocks(data, p, q) },
             // SAFETY: as above.
-            multiply: |coefficient, source, target, add| unsafe { multiply_block(coefficient, source, target, add) },
+            multiply: |coefficient, source, target, add| unsafe {
+                multiply_block(coefficient, source, target, add)
+            },
         };
 
         /// Vectors worked on side by side, so that the chain of one hides behind the others.
@@ -126,7 +139,10 @@ macro_rules! kernel {
         #[target_feature(enable = $features)]
         fn xor_blocks(target: &mut [u8], sources: &[&[u8]], add: bool) {
             let length = target.len();
-            assert!(sources.iter().all(|source| source.len() == length), "blocks of one stripe are of one length");
+            assert!(
+                sources.iter().all(|source| source.len() == length),
+                "blocks of one stripe are of one length"
+            );
             // What comes first is loaded, the rest added.
             let (first, sources) = match sources.split_first() {
                 Some((first, others)) if !add => (Some(*first), others),
@@ -138,7 +154,8 @@ macro_rules! kernel {
                 // SAFETY: at + STRIDE <= length, the length of every block.
                 unsafe {
                     let start = first.map_or(target.as_ptr(), <[u8]>::as_ptr).add(at);
-                    let mut sum: [Vector; LANES] = std::array::from_fn(|lane| load(start.add(lane * BYTES)));
+                    let mut sum: [Vector; LANES] =
+                        std::array::from_fn(|lane| load(start.add(lane * BYTES)));
                     for source in sources {
                         let source = source.as_ptr().add(at);
                         for (lane, sum) in sum.iter_mut().enumerate() {
@@ -161,7 +178,10 @@ macro_rules! kernel {
         #[target_feature(enable = $features)]
         fn pq_blocks(data: &[&[u8]], p: &mut [u8], q: &mut [u8]) {
             let length = p.len();
-            assert!(q.len() == length && data.iter().all(|block| block.len() == length), "blocks of one stripe are of one length");
+            assert!(
+                q.len() == length && data.iter().all(|block| block.len() == length),
+                "blocks of one stripe are of one length"
+            );
             let Some((last, others)) = data.split_last() else {
                 p.fill(0);
                 q.fill(0);
@@ -173,7 +193,8 @@ macro_rules! kernel {
                 // SAFETY: at + STRIDE <= length, the length of every block.
                 unsafe {
                     let first = last.as_ptr().add(at);
-                    let mut p_sum: [Vector; LANES] = std::array::from_fn(|lane| load(first.add(lane * BYTES)));
+                    let mut p_sum: [Vector; LANES] =
+                        std::array::from_fn(|lane| load(first.add(lane * BYTES)));
                     let mut q_sum = p_sum;
                     for block in others.iter().rev() {
                         let block = block.as_ptr().add(at);
@@ -258,7 +279,9 @@ mod avx2 {
     fn factor(coefficient: u8) -> Factor {
         let (low, high) = super::nibble_tables(coefficient);
         // SAFETY: both tables are 16 bytes.
-        let wide = |table: &[u8; 16]| _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(table.as_ptr().cast()) });
+        let wide = |table: &[u8; 16]| {
+            _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(table.as_ptr().cast()) })
+        };
         (wide(&low), wide(&high))
     }
 
@@ -266,7 +289,8 @@ mod avx2 {
     fn times(vector: Vector, (low, high): Factor) -> Vector {
         let mask = _mm256_set1_epi8(0x0f);
         let low = _mm256_shuffle_epi8(low, _mm256_and_si256(vector, mask));
-        let high = _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi64::<4>(vector), mask));
+        let high =
+            _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi64::<4>(vector), mask));
         _mm256_xor_si256(low, high)
     }
 }
@@ -308,8 +332,8 @@ mod avx512 {
         times(vector, two)
     }
 
-    /// The product with a constant as a matrix over GF(2): row i holds the bits of the byte that bit i of the product sums up.
-    /// The instruction wants row 0 in the highest byte.
+    /// The product with a constant as a matrix over GF(2): row i holds the bits of the byte that
+    /// bit i of the product sums up. The instruction wants row 0 in the highest byte.
     #[target_feature(enable = "avx512f,avx512bw,gfni")]
     fn factor(coefficient: u8) -> Factor {
         let mut matrix = 0_u64;

@@ -1,4 +1,5 @@
-//! The field's laws, known answers, every kernel against the scalar one, and every pair of lost blocks.
+//! The field's laws, known answers, every kernel against the scalar one, and every pair of lost
+//! blocks.
 
 use super::*;
 use reactor::Random;
@@ -22,12 +23,16 @@ fn the_field_is_a_field() {
         for b in 0..=255_u8 {
             assert_eq!(multiply(a, b), multiply(b, a));
             // Distributive against a product computed bit by bit.
-            let bitwise = (0..8).filter(|bit| b >> bit & 1 == 1).fold(0, |sum, bit| sum ^ (0..bit).fold(a, |x, _| double(x)));
+            let bitwise = (0..8)
+                .filter(|bit| b >> bit & 1 == 1)
+                .fold(0, |sum, bit| sum ^ (0..bit).fold(a, |x, _| double(x)));
             assert_eq!(multiply(a, b), bitwise, "{a} * {b}");
         }
     }
     let mut seen = [false; 256];
-    (0..255).for_each(|exponent| assert!(!std::mem::replace(&mut seen[power(exponent) as usize], true), "g generates all"));
+    (0..255).for_each(|exponent| {
+        assert!(!std::mem::replace(&mut seen[power(exponent) as usize], true), "g generates all")
+    });
 }
 
 #[test]
@@ -56,7 +61,10 @@ fn every_kernel_agrees_with_scalar() {
             (kernel.sum)(&mut sum, &slices(&data));
             assert!(sum == p, "{kernel:?} sum is P, seed {seed}");
             (kernel.xor)(&mut p, &slices(&data));
-            assert!(p.iter().all(|&byte| byte == 0), "{kernel:?} xor takes every block out of P again, seed {seed}");
+            assert!(
+                p.iter().all(|&byte| byte == 0),
+                "{kernel:?} xor takes every block out of P again, seed {seed}"
+            );
 
             let coefficient = random.u8(..);
             let source = blocks(&mut random, 1, length).remove(0);
@@ -77,7 +85,10 @@ fn every_coefficient_in_every_kernel() {
         for coefficient in 0..=255_u8 {
             let mut target = vec![0; 256];
             kernel.multiply_add(coefficient, &source, &mut target);
-            assert!((0..256).all(|byte| target[byte] == multiply(coefficient, byte as u8)), "{kernel:?} times {coefficient}");
+            assert!(
+                (0..256).all(|byte| target[byte] == multiply(coefficient, byte as u8)),
+                "{kernel:?} times {coefficient}"
+            );
         }
     }
 }
@@ -127,7 +138,11 @@ fn every_pair_of_lost_blocks_comes_back() {
                 let (partial_p, partial_q) = lost(&[x, y]);
                 let (mut back_x, mut back_y) = (p.clone(), q.clone());
                 recover_two(fastest(), (x, y), &partial_p, &partial_q, &mut back_x, &mut back_y);
-                assert_eq!((&back_x, &back_y), (&data[x], &data[y]), "blocks {x} and {y} of {disks}");
+                assert_eq!(
+                    (&back_x, &back_y),
+                    (&data[x], &data[y]),
+                    "blocks {x} and {y} of {disks}"
+                );
             }
         }
     }

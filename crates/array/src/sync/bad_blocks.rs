@@ -1,7 +1,7 @@
 //! A device with bad blocks: what a rebuild could not recover must not read as if it were data.
 //!
-//! Reads that touch one fail as bad sectors do, so that the array makes the data from other members or reports the error; a
-//! write makes it good. Without bad blocks the cost is one look at a flag.
+//! Reads that touch one fail as bad sectors do, so that the array makes the data from other members
+//! or reports the error; a write makes it good. Without bad blocks the cost is one look at a flag.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -73,7 +73,12 @@ impl Device for BadBlocks {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let below = self.below.open(depth, reactor)?;
-        Ok(Box::new(BadBlocksChannel { below, ranges: Arc::clone(&self.ranges), filling: HashMap::new(), refused: Vec::new() }))
+        Ok(Box::new(BadBlocksChannel {
+            below,
+            ranges: Arc::clone(&self.ranges),
+            filling: HashMap::new(),
+            refused: Vec::new(),
+        }))
     }
 }
 
@@ -95,7 +100,10 @@ impl Channel for BadBlocksChannel {
                 if request.op.changes_data() {
                     self.filling.insert(request.tag, range);
                 } else {
-                    let text = format!("{length} bytes at {offset}: some of it was lost before and has not been written since");
+                    let text = format!(
+                        "{length} bytes at {offset}: some of it was lost before and has not been \
+                        written since"
+                    );
                     self.refused.push(request.complete(Err(Error::new(ErrorKind::Media, text))));
                     return;
                 }

@@ -22,7 +22,11 @@ pub(crate) trait Core: Send + Sync {
     fn member_ranges(&self, member: usize, range: Range<u64>) -> Ranges;
     fn holds_all(&self, missing: &MemberSet) -> Result<(), Lost>;
     fn take_busy(&self) -> bool;
-    fn open_sync(self: Arc<Self>, depth: u32, reactor: &Reactor) -> Result<Box<dyn SyncChannel>, Error>;
+    fn open_sync(
+        self: Arc<Self>,
+        depth: u32,
+        reactor: &Reactor,
+    ) -> Result<Box<dyn SyncChannel>, Error>;
 }
 
 impl<L: Level> Core for Shared<L> {
@@ -58,7 +62,11 @@ impl<L: Level> Core for Shared<L> {
         self.busy.swap(false, Ordering::Relaxed)
     }
 
-    fn open_sync(self: Arc<Self>, depth: u32, reactor: &Reactor) -> Result<Box<dyn SyncChannel>, Error> {
+    fn open_sync(
+        self: Arc<Self>,
+        depth: u32,
+        reactor: &Reactor,
+    ) -> Result<Box<dyn SyncChannel>, Error> {
         Ok(Box::new(self.open_channel(depth, reactor)?))
     }
 }
@@ -111,8 +119,9 @@ impl Control {
         self.health().revision()
     }
 
-    /// What of a member's data is lost and has not been written since, in bytes: what a rebuild could not restore, and its
-    /// bad blocks. With metadata it is kept in the member's bad-block log.
+    /// What of a member's data is lost and has not been written since, in bytes: what a rebuild
+    /// could not restore, and its bad blocks. With metadata it is kept in the member's bad-block
+    /// log.
     #[must_use]
     pub fn lost(&self, member: usize) -> Ranges {
         self.health().lost(member)
@@ -141,16 +150,22 @@ impl Control {
     /// Takes a member out of service.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for a slot that does not exist or has no member in service, [`ErrorKind::Busy`] when data would be lost.
+    /// [`ErrorKind::Invalid`] for a slot that does not exist or has no member in service,
+    /// [`ErrorKind::Busy`] when data would be lost.
     pub fn fail(&self, member: usize) -> Result<(), Error> {
         self.check_slot(member)?;
         if self.health().member_in(member).is_none() {
             return Err(Error::new(ErrorKind::Invalid, format!("member {member} is out already")));
         }
-        if self.health().fail(member, None, None, |missing| self.core.is_redundant() && self.core.holds_all(missing).is_ok()) {
+        if self.health().fail(member, None, None, |missing| {
+            self.core.is_redundant() && self.core.holds_all(missing).is_ok()
+        }) {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Busy, format!("member {member} is needed: without it data would be lost")))
+        Err(Error::new(
+            ErrorKind::Busy,
+            format!("member {member} is needed: without it data would be lost"),
+        ))
     }
 
     /// Lets go of a member that has failed. Channels close it when they are used next.
@@ -160,18 +175,26 @@ impl Control {
     pub fn remove(&self, member: usize) -> Result<(), Error> {
         self.check_slot(member)?;
         if self.health().member_in(member).is_some() {
-            return Err(Error::new(ErrorKind::Busy, format!("member {member} is in service: fail it first")));
+            return Err(Error::new(
+                ErrorKind::Busy,
+                format!("member {member} is in service: fail it first"),
+            ));
         }
         match self.health().empty_slot(member) {
             Some(_) => Ok(()),
-            None => Err(Error::new(ErrorKind::Invalid, format!("member {member}: the slot is empty already"))),
+            None => Err(Error::new(
+                ErrorKind::Invalid,
+                format!("member {member}: the slot is empty already"),
+            )),
         }
     }
 
-    /// Adds a spare. A [`SyncScheduler`](super::SyncScheduler) puts it into the slot of the next member that fails.
+    /// Adds a spare. A [`SyncScheduler`](super::SyncScheduler) puts it into the slot of the next
+    /// member that fails.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when the array has no redundancy or the device does not fit, with the reason.
+    /// [`ErrorKind::Invalid`] when the array has no redundancy or the device does not fit, with the
+    /// reason.
     pub fn add(&self, new_device: NewDevice) -> Result<(), Error> {
         let spare = self.new_member("a spare", new_device)?;
         self.health().add_spare(spare);
@@ -180,39 +203,66 @@ impl Control {
 
     /// Puts a device into an empty slot, to be rebuilt there.
     ///
-    /// One that was away for a while may lack less than everything. What it has missed is known for certain once it is in
-    /// its slot, for from then on it gets what is written; so `missed` is called afterwards.
+    /// One that was away for a while may lack less than everything. What it has missed is known for
+    /// certain once it is in its slot, for from then on it gets what is written; so `missed` is
+    /// called afterwards.
     ///
     /// # Errors
     /// As [`Control::add`], and [`ErrorKind::Busy`] when the slot is not empty.
-    pub fn add_to_slot(&self, member: usize, new_device: NewDevice, missed: impl FnOnce() -> Option<Ranges>) -> Result<(), Error> {
+    pub fn add_to_slot(
+        &self,
+        member: usize,
+        new_device: NewDevice,
+        missed: impl FnOnce() -> Option<Ranges>,
+    ) -> Result<(), Error> {
         self.check_slot(member)?;
         let added = self.new_member(&format!("member {member}"), new_device)?;
-        if !self.health().fill_slot(member, Arc::clone(&added), Ranges::one(0..self.core.member_bytes())) {
-            return Err(Error::new(ErrorKind::Busy, format!("member {member}: the slot is taken: fail and remove its member first")));
+        if !self.health().fill_slot(
+            member,
+            Arc::clone(&added),
+            Ranges::one(0..self.core.member_bytes()),
+        ) {
+            return Err(Error::new(
+                ErrorKind::Busy,
+                format!("member {member}: the slot is taken: fail and remove its member first"),
+            ));
         }
         self.health().settle(member, &added, missed());
         Ok(())
     }
 
-    /// Gives a member's slot to another device. The old one serves until the new one has everything; a
-    /// [`SyncScheduler`](super::SyncScheduler) sees to that. If the old one fails meanwhile, the new one becomes a spare.
+    /// Gives a member's slot to another device. The old one serves until the new one has
+    /// everything; a [`SyncScheduler`](super::SyncScheduler) sees to that. If the old one fails
+    /// meanwhile, the new one becomes a spare.
     ///
     /// # Errors
-    /// As [`Control::add`], and [`ErrorKind::Busy`] when the member is not in sync or is being replaced already.
+    /// As [`Control::add`], and [`ErrorKind::Busy`] when the member is not in sync or is being
+    /// replaced already.
     pub fn replace(&self, member: usize, new_device: NewDevice) -> Result<(), Error> {
         self.check_slot(member)?;
         let replacement = self.new_member(&format!("member {member}"), new_device)?;
-        let busy = || Error::new(ErrorKind::Busy, format!("member {member} is not in sync, or is being replaced already"));
+        let busy = || {
+            Error::new(
+                ErrorKind::Busy,
+                format!("member {member} is not in sync, or is being replaced already"),
+            )
+        };
         let old = self.health().member_in(member).ok_or_else(busy)?;
         let replacing = Replacing::over(&old, &replacement, self.core.member_bytes());
         let device: Arc<dyn Device> = Arc::clone(&replacing) as Arc<dyn Device>;
-        let (name, data_offset, bad_blocks) = (old.name.clone(), old.data_offset, old.bad_blocks.clone());
-        let both = Arc::new(Member { name, data_offset, device, bad_blocks, replacing: Some(replacing) });
-        if self.health().begin_replacing(member, &old, both, replacement) { Ok(()) } else { Err(busy()) }
+        let (name, data_offset, bad_blocks) =
+            (old.name.clone(), old.data_offset, old.bad_blocks.clone());
+        let both =
+            Arc::new(Member { name, data_offset, device, bad_blocks, replacing: Some(replacing) });
+        if self.health().begin_replacing(member, &old, both, replacement) {
+            Ok(())
+        } else {
+            Err(busy())
+        }
     }
 
-    /// Says that redundancy may be untrue in these ranges, in bytes of [`Control::sync_bytes`]: after a crash, for example.
+    /// Says that redundancy may be untrue in these ranges, in bytes of [`Control::sync_bytes`]:
+    /// after a crash, for example.
     pub fn require_resync(&self, ranges: &Ranges) {
         self.health().require_resync(ranges);
     }
@@ -222,31 +272,61 @@ impl Control {
         if member < count {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Invalid, format!("member {member}: the array has slots 0 to {}", count - 1)))
+        Err(Error::new(
+            ErrorKind::Invalid,
+            format!("member {member}: the array has slots 0 to {}", count - 1),
+        ))
     }
 
     /// A member of a device that can do what the array says it can.
-    fn new_member(&self, label: &str, NewDevice { device, data_offset }: NewDevice) -> Result<Arc<Member>, Error> {
-        let refuse = |reason: String| Err(Error::new(ErrorKind::Invalid, format!("{}: {reason}", device.describe())));
+    fn new_member(
+        &self,
+        label: &str,
+        NewDevice { device, data_offset }: NewDevice,
+    ) -> Result<Arc<Member>, Error> {
+        let refuse = |reason: String| {
+            Err(Error::new(ErrorKind::Invalid, format!("{}: {reason}", device.describe())))
+        };
         if !self.core.is_redundant() {
             return refuse("the array has no redundancy to rebuild a member from".to_owned());
         }
         let (info, array) = (device.info(), self.core.info());
         let needed = data_offset + self.core.member_bytes();
         if info.size_bytes < needed {
-            return refuse(format!("{}; a member of this array needs {}", size_text(info.size_bytes), size_text(needed)));
+            return refuse(format!(
+                "{}; a member of this array needs {}",
+                size_text(info.size_bytes),
+                size_text(needed)
+            ));
         }
-        if !array.block_bytes.is_multiple_of(info.block_bytes) || !data_offset.is_multiple_of(u64::from(info.block_bytes)) {
-            return refuse(format!("blocks of {} bytes; the array has {}", info.block_bytes, array.block_bytes));
+        if !array.block_bytes.is_multiple_of(info.block_bytes)
+            || !data_offset.is_multiple_of(u64::from(info.block_bytes))
+        {
+            return refuse(format!(
+                "blocks of {} bytes; the array has {}",
+                info.block_bytes, array.block_bytes
+            ));
         }
         if info.max_request_bytes < array.max_request_bytes {
-            return refuse(format!("requests of at most {} bytes; the array takes {}", info.max_request_bytes, array.max_request_bytes));
+            return refuse(format!(
+                "requests of at most {} bytes; the array takes {}",
+                info.max_request_bytes, array.max_request_bytes
+            ));
         }
         let lacks = [
             ("is read-only", info.read_only),
-            ("has a volatile cache, and the array was started without one", info.volatile_cache && !array.volatile_cache),
-            ("knows no FUA, and the array was started with it", info.fua == Support::None && array.fua != Support::None),
-            ("cannot write zeroes, and the array was started so", info.zeroes == Support::None && array.zeroes != Support::None),
+            (
+                "has a volatile cache, and the array was started without one",
+                info.volatile_cache && !array.volatile_cache,
+            ),
+            (
+                "knows no FUA, and the array was started with it",
+                info.fua == Support::None && array.fua != Support::None,
+            ),
+            (
+                "cannot write zeroes, and the array was started so",
+                info.zeroes == Support::None && array.zeroes != Support::None,
+            ),
             ("does not discard as the array does", !discards_as(info.discard, array.discard)),
             ("keeps no data", !info.stores_data && array.stores_data),
         ];

@@ -1,5 +1,5 @@
-//! What keeps an array redundant while it serves: rebuilds, resyncs and scrubs; spares; members that are added, removed and
-//! replaced.
+//! What keeps an array redundant while it serves: rebuilds, resyncs and scrubs; spares; members
+//! that are added, removed and replaced.
 //!
 //! ```text
 //!   SyncScheduler  what is due next: a spare for a faulty member, a rebuild, a resync, a scrub that was asked for
@@ -11,9 +11,10 @@
 //!   Control        from any thread: fail, remove, add, replace; what is so (Snapshot)
 //! ```
 //!
-//! A new member is written from the moment it is in its slot, and read once it has all the rest too. The rebuild of a row
-//! holds the row's lock, so it meets no half-written row; and a piece that holds a lock looks at the members once more before
-//! it writes, so no write that leaves a new member out comes after the rebuild of its row.
+//! A new member is written from the moment it is in its slot, and read once it has all the rest
+//! too. The rebuild of a row holds the row's lock, so it meets no half-written row; and a piece
+//! that holds a lock looks at the members once more before it writes, so no write that leaves a new
+//! member out comes after the rebuild of its row.
 
 mod bad_blocks;
 mod control;
@@ -33,7 +34,8 @@ use block::Channel;
 
 use crate::SyncRange;
 
-/// A channel that also runs sync actions; offsets are counted as [`SyncTask`](crate::SyncTask) says.
+/// A channel that also runs sync actions; offsets are counted as [`SyncTask`](crate::SyncTask)
+/// says.
 pub(crate) trait SyncChannel: Channel {
     /// Takes a range; it completes under its tag as a request does.
     fn submit_sync(&mut self, tag: u64, range: SyncRange);

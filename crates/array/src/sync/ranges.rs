@@ -71,8 +71,15 @@ impl Ranges {
         let from = self.0.partition_point(|held| held.end <= range.start);
         let to = self.0.partition_point(|held| held.start < range.end);
         let left = self.0.get(from).map(|held| held.start..range.start.min(held.end));
-        let right = to.checked_sub(1).and_then(|last| self.0.get(last)).map(|held| range.end.max(held.start)..held.end);
-        let rest: Vec<_> = if from < to { left.into_iter().chain(right).filter(|part| !part.is_empty()).collect() } else { Vec::new() };
+        let right = to
+            .checked_sub(1)
+            .and_then(|last| self.0.get(last))
+            .map(|held| range.end.max(held.start)..held.end);
+        let rest: Vec<_> = if from < to {
+            left.into_iter().chain(right).filter(|part| !part.is_empty()).collect()
+        } else {
+            Vec::new()
+        };
         self.0.splice(from..to.max(from), rest);
     }
 }
@@ -112,9 +119,16 @@ mod tests {
                 let held: Vec<u64> = ranges.iter().flatten().collect();
                 let expected: Vec<u64> = (0..40).filter(|&byte| bytes[byte as usize]).collect();
                 assert_eq!(held, expected, "seed {seed}: {ranges:?}");
-                assert_eq!((ranges.bytes(), ranges.first()), (expected.len() as u64, expected.first().copied()), "seed {seed}");
+                assert_eq!(
+                    (ranges.bytes(), ranges.first()),
+                    (expected.len() as u64, expected.first().copied()),
+                    "seed {seed}"
+                );
                 let apart = ranges.0.windows(2).all(|pair| pair[0].end < pair[1].start);
-                assert!(apart && ranges.0.iter().all(|range| !range.is_empty()), "seed {seed}: {ranges:?}");
+                assert!(
+                    apart && ranges.0.iter().all(|range| !range.is_empty()),
+                    "seed {seed}: {ranges:?}"
+                );
             }
         }
     }

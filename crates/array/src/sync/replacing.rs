@@ -25,9 +25,18 @@ pub(crate) struct Replacing {
 }
 
 impl Replacing {
-    pub(crate) fn over(old: &Arc<Member>, replacement: &Arc<Member>, member_bytes: u64) -> Arc<Replacing> {
+    pub(crate) fn over(
+        old: &Arc<Member>,
+        replacement: &Arc<Member>,
+        member_bytes: u64,
+    ) -> Arc<Replacing> {
         let data = old.data_offset..old.data_offset + member_bytes;
-        Arc::new(Replacing { old: Arc::clone(old), replacement: Arc::clone(replacement), data, failed: Arc::default() })
+        Arc::new(Replacing {
+            old: Arc::clone(old),
+            replacement: Arc::clone(replacement),
+            data,
+            failed: Arc::default(),
+        })
     }
 
     /// The member that serves.
@@ -99,14 +108,20 @@ impl ReplacingChannel {
     /// The replacement's part of a request.
     fn copy(&self, op: &Op) -> Option<Op> {
         let (offset, length) = op.range().unwrap_or((self.data.start, 0));
-        if offset < self.data.start || offset.checked_add(length).is_none_or(|end| end > self.data.end) {
+        if offset < self.data.start
+            || offset.checked_add(length).is_none_or(|end| end > self.data.end)
+        {
             return None;
         }
         let offset = offset - self.data.start + self.replacement_offset;
         match op {
             Op::Read { .. } => None,
-            Op::Write { from, fua, .. } => Some(Op::Write { offset, from: from.clone(), fua: *fua }),
-            Op::WriteZeroes { length, fua, .. } => Some(Op::WriteZeroes { offset, length: *length, fua: *fua }),
+            Op::Write { from, fua, .. } => {
+                Some(Op::Write { offset, from: from.clone(), fua: *fua })
+            }
+            Op::WriteZeroes { length, fua, .. } => {
+                Some(Op::WriteZeroes { offset, length: *length, fua: *fua })
+            }
             Op::Discard { length, .. } => Some(Op::Discard { offset, length: *length }),
             Op::Flush => Some(Op::Flush),
         }

@@ -46,7 +46,8 @@ pub enum SyncAction {
     },
     /// Make redundancy true where it may not be.
     Resync,
-    /// Read everything, or a range, and count what does not agree, in bytes of [`Control::sync_bytes`].
+    /// Read everything, or a range, and count what does not agree, in bytes of
+    /// [`Control::sync_bytes`].
     Check(Option<Range<u64>>),
     /// As a check, and make it agree.
     Repair(Option<Range<u64>>),
@@ -67,7 +68,8 @@ impl fmt::Display for SyncAction {
 /// How fast sync actions go, and in what portions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// While the host has requests, in bytes of a member per second. A sync action never goes slower by itself.
+    /// While the host has requests, in bytes of a member per second. A sync action never goes
+    /// slower by itself.
     pub least_bytes_per_second: u64,
     /// While the host has none.
     pub most_bytes_per_second: u64,
@@ -80,7 +82,12 @@ pub struct Limits {
 impl Default for Limits {
     /// The rates are md's defaults.
     fn default() -> Limits {
-        Limits { least_bytes_per_second: 1000 << 10, most_bytes_per_second: 200_000 << 10, range_bytes: 1 << 20, ranges_in_flight: 2 }
+        Limits {
+            least_bytes_per_second: 1000 << 10,
+            most_bytes_per_second: 200_000 << 10,
+            range_bytes: 1 << 20,
+            ranges_in_flight: 2,
+        }
     }
 }
 
@@ -93,10 +100,11 @@ pub struct Progress {
     pub done_bytes: u64,
     /// All of it.
     pub total_bytes: u64,
-    /// Sectors of 512 bytes that did not agree. md's `mismatch_cnt` counts the same in larger portions.
+    /// Sectors of 512 bytes that did not agree. md's `mismatch_cnt` counts the same in larger
+    /// portions.
     pub differing_sectors: u64,
-    /// What could not be read nor made up for. In a member that was rebuilt these ranges are bad blocks until they are
-    /// written.
+    /// What could not be read nor made up for. In a member that was rebuilt these ranges are bad
+    /// blocks until they are written.
     pub lost: Ranges,
     /// Of late.
     pub bytes_per_second: u64,
@@ -150,7 +158,9 @@ struct Job {
 impl Job {
     fn task(&self) -> SyncTask {
         match self.action {
-            SyncAction::Rebuild { member } | SyncAction::Replace { member } => SyncTask::Recover { member },
+            SyncAction::Rebuild { member } | SyncAction::Replace { member } => {
+                SyncTask::Recover { member }
+            }
             SyncAction::Resync | SyncAction::Repair(_) => SyncTask::Repair,
             SyncAction::Check(_) => SyncTask::Check,
         }
@@ -192,7 +202,11 @@ impl Job {
             differing_sectors: self.differing_sectors,
             lost: self.lost.clone(),
             bytes_per_second: rate as u64,
-            remaining: if rate > 0.0 && !paused { Duration::try_from_secs_f64(left / rate).ok() } else { None },
+            remaining: if rate > 0.0 && !paused {
+                Duration::try_from_secs_f64(left / rate).ok()
+            } else {
+                None
+            },
             paused,
         }
     }
@@ -245,23 +259,29 @@ impl SyncRunner {
     /// Begins a job.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when one is under way, [`ErrorKind::Invalid`] when there is nothing of the kind to do.
+    /// [`ErrorKind::Busy`] when one is under way, [`ErrorKind::Invalid`] when there is nothing of
+    /// the kind to do.
     pub fn start(&mut self, action: SyncAction) -> Result<(), Error> {
         if let Some(job) = &self.job {
             return Err(Error::new(ErrorKind::Busy, format!("a {} is under way", job.action)));
         }
-        let refuse = |reason: &str| Err(Error::new(ErrorKind::Invalid, format!("{action}: {reason}")));
+        let refuse =
+            |reason: &str| Err(Error::new(ErrorKind::Invalid, format!("{action}: {reason}")));
         if !self.core.is_redundant() {
             return refuse("the array has no redundancy");
         }
         let health = self.core.health();
         let members = health.snapshot().members;
         let (target, todo, total_bytes) = match &action {
-            SyncAction::Rebuild { member } | SyncAction::Replace { member } if *member >= members.len() => {
+            SyncAction::Rebuild { member } | SyncAction::Replace { member }
+                if *member >= members.len() =>
+            {
                 return refuse("there is no such member");
             }
             SyncAction::Rebuild { member } => {
-                let target = health.member_in(*member).filter(|_| matches!(members[*member], MemberState::Recovering { .. }));
+                let target = health
+                    .member_in(*member)
+                    .filter(|_| matches!(members[*member], MemberState::Recovering { .. }));
                 let Some(target) = target else { return refuse("it lacks nothing") };
                 if !health.is_settled(*member) {
                     return refuse("what it lacks is being found out");
@@ -278,8 +298,14 @@ impl SyncRunner {
                 let all = 0..self.core.sync_bytes();
                 let range = range.clone().unwrap_or_else(|| all.clone());
                 let block = u64::from(self.core.info().block_bytes);
-                if range.is_empty() || range.end > all.end || !(range.start | range.end).is_multiple_of(block) {
-                    return refuse(&format!("the range has to be whole blocks of {block} bytes within 0 to {}", all.end));
+                if range.is_empty()
+                    || range.end > all.end
+                    || !(range.start | range.end).is_multiple_of(block)
+                {
+                    return refuse(&format!(
+                        "the range has to be whole blocks of {block} bytes within 0 to {}",
+                        all.end
+                    ));
                 }
                 let bytes = range.end - range.start;
                 (None, Ranges::one(range), bytes)
@@ -340,8 +366,8 @@ impl SyncRunner {
         self.core.health()
     }
 
-    /// Goes as far as it goes without waiting; the reactor wakes the owner when there is more to do. A job that has ended is
-    /// handed out once.
+    /// Goes as far as it goes without waiting; the reactor wakes the owner when there is more to
+    /// do. A job that has ended is handed out once.
     pub fn poll(&mut self) -> Option<Outcome> {
         while self.source.take().is_some() {
             self.timer = None;
@@ -382,16 +408,27 @@ impl SyncRunner {
 
     /// Whether the job still makes sense.
     fn check(&self, job: &mut Job) {
-        let (Some(target), SyncAction::Rebuild { member } | SyncAction::Replace { member }) = (&job.target, &job.action) else { return };
-        let failed = |what: &str| Some(Ending::Failed(Error::new(ErrorKind::Gone, format!("{}: {what}", job.action))));
+        let (Some(target), SyncAction::Rebuild { member } | SyncAction::Replace { member }) =
+            (&job.target, &job.action)
+        else {
+            return;
+        };
+        let failed = |what: &str| {
+            Some(Ending::Failed(Error::new(ErrorKind::Gone, format!("{}: {what}", job.action))))
+        };
         if job.end.is_some() {
             return;
         }
         if !self.health().member_in(*member).is_some_and(|present| Arc::ptr_eq(&present, target)) {
             job.end = failed("the member has failed meanwhile");
-        } else if let Some(replacing) = target.replacing.as_ref().filter(|replacing| replacing.has_failed()) {
+        } else if let Some(replacing) =
+            target.replacing.as_ref().filter(|replacing| replacing.has_failed())
+        {
             self.health().end_replacing(*member, target, Some(Arc::clone(replacing.old())));
-            job.end = failed(&format!("{} has failed meanwhile; the member serves as before", replacing.replacement().name));
+            job.end = failed(&format!(
+                "{} has failed meanwhile; the member serves as before",
+                replacing.replacement().name
+            ));
         }
     }
 
@@ -409,7 +446,8 @@ impl SyncRunner {
         let snapshot = self.health().snapshot();
         let missing = snapshot.absent().union(&snapshot.recovering());
         if self.core.holds_all(&missing).is_err() {
-            job.end = Some(Ending::Failed(Error::new(error.kind(), format!("{}: {error}", job.action))));
+            job.end =
+                Some(Ending::Failed(Error::new(error.kind(), format!("{}: {error}", job.action))));
             return;
         }
         // Something in there cannot be read: find out what.
@@ -423,7 +461,8 @@ impl SyncRunner {
         }
         job.done_bytes += block;
         if let Some(target) = &job.target {
-            let target = target.replacing.as_ref().map_or(target, |replacing| replacing.replacement());
+            let target =
+                target.replacing.as_ref().map_or(target, |replacing| replacing.replacement());
             if let Some(bad_blocks) = &target.bad_blocks {
                 bad_blocks.add(range.start + target.data_offset..range.end + target.data_offset);
             }
@@ -434,7 +473,10 @@ impl SyncRunner {
 
     fn issue(&mut self, job: &mut Job) {
         let now = self.now();
-        while !self.paused && job.end.is_none() && job.in_flight.len() < self.limits.ranges_in_flight.clamp(1, RANGES_MAX) as usize {
+        while !self.paused
+            && job.end.is_none()
+            && job.in_flight.len() < self.limits.ranges_in_flight.clamp(1, RANGES_MAX) as usize
+        {
             if now < self.next_issue {
                 if !job.is_all_done() && self.timer.is_none_or(|timer| timer > self.next_issue) {
                     self.source.at(self.next_issue, 0);
@@ -450,12 +492,18 @@ impl SyncRunner {
                 self.busy_until = now + BUSY_TIME;
             }
             let limits = self.limits;
-            let rate = if now < self.busy_until { limits.least_bytes_per_second } else { limits.most_bytes_per_second };
+            let rate = if now < self.busy_until {
+                limits.least_bytes_per_second
+            } else {
+                limits.most_bytes_per_second
+            };
             let nanoseconds = u128::from(length) * 1_000_000_000 / u128::from(rate.max(1));
-            self.next_issue = self.next_issue.max(now) + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX));
+            self.next_issue = self.next_issue.max(now)
+                + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX));
             let tag = self.next_tag;
             self.next_tag = (self.next_tag + 1) % FLUSH;
-            self.channel.submit_sync(tag, SyncRange { task: job.task(), offset: range.start, length });
+            self.channel
+                .submit_sync(tag, SyncRange { task: job.task(), offset: range.start, length });
             job.in_flight.insert(tag, range);
         }
     }
@@ -468,7 +516,8 @@ impl SyncRunner {
         let all_done = job.is_all_done();
         let keeps = matches!(job.action, SyncAction::Rebuild { .. } | SyncAction::Resync);
         let due = !job.finished.is_empty()
-            && (job.finished.bytes() >= job.total_bytes / CHECKPOINT_SHARE || self.now().since(job.last_checkpoint) >= CHECKPOINT_TIME);
+            && (job.finished.bytes() >= job.total_bytes / CHECKPOINT_SHARE
+                || self.now().since(job.last_checkpoint) >= CHECKPOINT_TIME);
         if all_done && matches!(job.action, SyncAction::Check(_)) {
             job.end = Some(Ending::Done);
         } else if all_done || (keeps && due) {
@@ -481,12 +530,19 @@ impl SyncRunner {
         let covered = job.flushing.take().expect("a flush is under way");
         job.last_checkpoint = self.now();
         if let Err(error) = result {
-            job.end.get_or_insert_with(|| Ending::Failed(Error::new(error.kind(), format!("{}: flushing: {error}", job.action))));
+            job.end.get_or_insert_with(|| {
+                Ending::Failed(Error::new(
+                    error.kind(),
+                    format!("{}: flushing: {error}", job.action),
+                ))
+            });
             return;
         }
         let health = self.health();
         match (&job.action, &job.target) {
-            (SyncAction::Rebuild { member }, Some(target)) => covered.iter().for_each(|range| health.recovered(*member, target, &range)),
+            (SyncAction::Rebuild { member }, Some(target)) => {
+                covered.iter().for_each(|range| health.recovered(*member, target, &range))
+            }
             (SyncAction::Resync, _) => covered.iter().for_each(|range| health.resynced(&range)),
             _ => (),
         }
@@ -498,8 +554,12 @@ impl SyncRunner {
             return;
         }
         match (&job.action, &job.target) {
-            (SyncAction::Rebuild { member }, Some(target)) => self.health().in_sync(*member, target),
-            (SyncAction::Replace { member }, Some(target)) => drop(self.health().end_replacing(*member, target, None)),
+            (SyncAction::Rebuild { member }, Some(target)) => {
+                self.health().in_sync(*member, target)
+            }
+            (SyncAction::Replace { member }, Some(target)) => {
+                drop(self.health().end_replacing(*member, target, None))
+            }
             _ => (),
         }
         job.end = Some(Ending::Done);

@@ -31,13 +31,15 @@ pub enum Notice {
     Ended(Outcome),
 }
 
-/// Does what is due, on one reactor, whose owner polls it. On the wall clock the owner is rung when the members change.
+/// Does what is due, on one reactor, whose owner polls it. On the wall clock the owner is rung when
+/// the members change.
 pub struct SyncScheduler {
     control: Control,
     runner: SyncRunner,
     /// Checks and repairs to come.
     asked: VecDeque<SyncAction>,
-    /// The generation at which a job failed or was cancelled: it is not begun again before that changes.
+    /// The generation at which a job failed or was cancelled: it is not begun again before that
+    /// changes.
     gave_up: Option<u64>,
     /// The array's generation when the job began.
     began: u64,
@@ -53,15 +55,22 @@ impl SyncScheduler {
     pub fn open(control: &Control, reactor: &Reactor) -> Result<SyncScheduler, Error> {
         let runner = control.sync_runner(reactor)?;
         let bell = match reactor.clock() {
-            Clock::Wall => {
-                Some(Arc::new(reactor.ringer().map_err(|error| Error::from_io("a bell for the sync scheduler of the array", error))?))
-            }
+            Clock::Wall => Some(Arc::new(reactor.ringer().map_err(|error| {
+                Error::from_io("a bell for the sync scheduler of the array", error)
+            })?)),
             Clock::Virtual => None,
         };
         if let Some(bell) = &bell {
             control.core().health().watch(bell);
         }
-        Ok(SyncScheduler { control: control.clone(), runner, asked: VecDeque::new(), gave_up: None, began: 0, _bell: bell })
+        Ok(SyncScheduler {
+            control: control.clone(),
+            runner,
+            asked: VecDeque::new(),
+            gave_up: None,
+            began: 0,
+            _bell: bell,
+        })
     }
 
     /// Asks for a check or a repair, to be done once nothing else is due.
@@ -71,7 +80,12 @@ impl SyncScheduler {
     pub fn ask(&mut self, action: SyncAction) -> Result<(), Error> {
         match action {
             SyncAction::Check(_) | SyncAction::Repair(_) => self.asked.push_back(action),
-            other => return Err(Error::new(ErrorKind::Invalid, format!("a {other} is begun when it is due"))),
+            other => {
+                return Err(Error::new(
+                    ErrorKind::Invalid,
+                    format!("a {other} is begun when it is due"),
+                ));
+            }
         }
         Ok(())
     }
@@ -98,7 +112,8 @@ impl SyncScheduler {
         self.gave_up = None;
     }
 
-    /// Ends the job under way, and whatever was asked for. It is not begun again by itself until a member changes.
+    /// Ends the job under way, and whatever was asked for. It is not begun again by itself until a
+    /// member changes.
     pub fn cancel(&mut self) {
         self.asked.clear();
         self.runner.cancel();
@@ -110,7 +125,8 @@ impl SyncScheduler {
         self.runner.progress().is_none() && self.next().is_none() && !self.spare_is_due()
     }
 
-    /// Goes as far as it goes without waiting. Ask again until it has no more to tell; the reactor wakes the owner then.
+    /// Goes as far as it goes without waiting. Ask again until it has no more to tell; the reactor
+    /// wakes the owner then.
     pub fn poll(&mut self) -> Option<Notice> {
         if let Some(outcome) = self.runner.poll() {
             if !matches!(outcome.ending, Ending::Done) {
@@ -159,12 +175,19 @@ impl SyncScheduler {
     fn next(&self) -> Option<SyncAction> {
         let snapshot = self.control.snapshot();
         let is_read_only = self.control.core().info().read_only;
-        if is_read_only || self.gave_up == Some(snapshot.generation) || !self.can_rebuild(&snapshot) {
+        if is_read_only || self.gave_up == Some(snapshot.generation) || !self.can_rebuild(&snapshot)
+        {
             return self.asked.front().cloned();
         }
-        let rebuilding = snapshot.members.iter().position(|condition| matches!(condition, MemberState::Recovering { .. }));
+        let rebuilding = snapshot
+            .members
+            .iter()
+            .position(|condition| matches!(condition, MemberState::Recovering { .. }));
         let rebuild = rebuilding.map(|member| SyncAction::Rebuild { member });
         let replace = snapshot.replaced.first().map(|&member| SyncAction::Replace { member });
-        rebuild.or(replace).or_else(|| snapshot.resync.map(|_| SyncAction::Resync)).or_else(|| self.asked.front().cloned())
+        rebuild
+            .or(replace)
+            .or_else(|| snapshot.resync.map(|_| SyncAction::Resync))
+            .or_else(|| self.asked.front().cloned())
     }
 }

@@ -1,5 +1,5 @@
-//! A device that dies when it is told to and has places that cannot be read, levels with mistakes in their plans, and what
-//! members should hold.
+//! A device that dies when it is told to and has places that cannot be read, levels with mistakes
+//! in their plans, and what members should hold.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::BTreeSet;
@@ -9,9 +9,12 @@ use std::sync::{Arc, Mutex};
 use array::geometry::{Parity, Raid10};
 use array::parity::{multiply, power};
 use array::{Faults, Level, Lost, MemberSet, Part, Plan, Queues, Spot, SyncRange};
-use block::{Blocking, Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request};
+use block::{
+    Blocking, Channel, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request,
+};
 
-/// A device that is gone after some commands more, and whose bad places cannot be read until they are written.
+/// A device that is gone after some commands more, and whose bad places cannot be read until they
+/// are written.
 pub(crate) struct Mortal {
     below: Arc<dyn Device>,
     name: &'static str,
@@ -24,7 +27,12 @@ type Bad = Arc<Mutex<BTreeSet<u64>>>;
 
 impl Mortal {
     pub(crate) fn over(below: Arc<dyn Device>, name: &'static str) -> Arc<Mortal> {
-        Arc::new(Mortal { below, name, left: Arc::new(AtomicU64::new(u64::MAX)), bad: Bad::default() })
+        Arc::new(Mortal {
+            below,
+            name,
+            left: Arc::new(AtomicU64::new(u64::MAX)),
+            bad: Bad::default(),
+        })
     }
 
     /// Takes `commands` more, counting from now; `u64::MAX` is for ever.
@@ -74,7 +82,12 @@ impl Device for Mortal {
             return Err(Error::new(ErrorKind::Gone, "the device is gone"));
         }
         let below = self.below.open(depth, reactor)?;
-        Ok(Box::new(MortalChannel { below, left: Arc::clone(&self.left), bad: Arc::clone(&self.bad), refused: Vec::new() }))
+        Ok(Box::new(MortalChannel {
+            below,
+            left: Arc::clone(&self.left),
+            bad: Arc::clone(&self.bad),
+            refused: Vec::new(),
+        }))
     }
 }
 
@@ -89,7 +102,8 @@ impl Channel for MortalChannel {
     fn submit(&mut self, request: Request) {
         let left = self.left.load(Ordering::Relaxed);
         if left == 0 {
-            self.refused.push(request.complete(Err(Error::new(ErrorKind::Gone, "the device is gone"))));
+            self.refused
+                .push(request.complete(Err(Error::new(ErrorKind::Gone, "the device is gone"))));
             return;
         }
         if left != u64::MAX {
@@ -100,7 +114,8 @@ impl Channel for MortalChannel {
             if request.op.changes_data() {
                 bad.retain(|place| !(offset..offset + length).contains(place));
             } else if bad.range(offset..offset + length).next().is_some() {
-                self.refused.push(request.complete(Err(Error::new(ErrorKind::Media, "a bad block"))));
+                self.refused
+                    .push(request.complete(Err(Error::new(ErrorKind::Media, "a bad block"))));
                 return;
             }
         }
@@ -135,7 +150,11 @@ impl<L: Level> Twisted<L> {
     }
 
     fn faults(&self, faults: &Faults) -> Faults {
-        if self.trusts_recovering { Faults { recovering: MemberSet::EMPTY, ..*faults } } else { *faults }
+        if self.trusts_recovering {
+            Faults { recovering: MemberSet::EMPTY, ..*faults }
+        } else {
+            *faults
+        }
     }
 }
 
@@ -186,7 +205,13 @@ impl<L: Level> Level for Twisted<L> {
         self.level.piece_bytes(part, &self.faults(faults))
     }
 
-    fn plan(&self, piece: Part, faults: &Faults, queues: &Queues, plan: &mut Plan) -> Result<(), Lost> {
+    fn plan(
+        &self,
+        piece: Part,
+        faults: &Faults,
+        queues: &Queues,
+        plan: &mut Plan,
+    ) -> Result<(), Lost> {
         self.level.plan(piece, &self.faults(faults), queues, plan)?;
         (self.twist)(plan);
         Ok(())
@@ -241,7 +266,11 @@ pub(crate) fn parity_image(array: &Parity, data: &[u8]) -> Vec<Vec<u8>> {
     let mut members = vec![vec![0; chunk * array.row_count() as usize]; array.member_count()];
     for number in 0..array.row_count() as usize {
         let row = array.row(number as u64);
-        for (index, bytes) in data[number * array.row_bytes() as usize..][..array.row_bytes() as usize].chunks(chunk).enumerate() {
+        for (index, bytes) in data[number * array.row_bytes() as usize..]
+            [..array.row_bytes() as usize]
+            .chunks(chunk)
+            .enumerate()
+        {
             let member = row.member(index);
             for (at, &byte) in bytes.iter().enumerate() {
                 members[member][number * chunk + at] = byte;
@@ -269,7 +298,8 @@ pub(crate) fn mirror_image(array: &Raid10, data: &[u8], member_bytes: u64) -> Ve
 /// All bytes of a device.
 pub(crate) fn bytes(device: &dyn Device) -> Vec<u8> {
     let mut bytes = vec![0; device.info().size_bytes as usize];
-    let read = Blocking::open(device, &Reactor::virtual_clock()).and_then(|mut channel| channel.read_slice(0, &mut bytes));
+    let read = Blocking::open(device, &Reactor::virtual_clock())
+        .and_then(|mut channel| channel.read_slice(0, &mut bytes));
     read.expect("readable");
     bytes
 }

@@ -1,8 +1,10 @@
-//! Damaged and foreign bytes: nothing panics, every flipped bit is noticed, every conflict names member and field.
+//! Damaged and foreign bytes: nothing panics, every flipped bit is noticed, every conflict names
+//! member and field.
 
 use array::md::{
-    AssembleOptions, BadRange, Bitmap, Candidate, ChecksumVerdict, Features, Level, PplEntry, PplHeader, Role, Slot, Start, Superblock,
-    Version, assemble, decode_bad_blocks, encode_bad_blocks, find_newest_ppl, group, ppl_signature,
+    AssembleOptions, BadRange, Bitmap, Candidate, ChecksumVerdict, Features, Level, PplEntry,
+    PplHeader, Role, Slot, Start, Superblock, Version, assemble, decode_bad_blocks,
+    encode_bad_blocks, find_newest_ppl, group, ppl_signature,
 };
 
 use crate::golden::{candidates, read};
@@ -39,14 +41,20 @@ fn read_everything(bytes: &[u8], sectors: u64, others: &[Candidate]) {
         }
         assert!(superblock.encode().len() <= bytes.len().max(512).next_multiple_of(512));
         // With its checksum put right it gets further.
-        let superblock = Superblock::decode(&superblock.encode()).expect("what was encoded is decoded");
+        let superblock =
+            Superblock::decode(&superblock.encode()).expect("what was encoded is decoded");
         let mut all = others.to_vec();
         all[0].superblock = superblock;
-        let _ = assemble(&all, AssembleOptions::default()).map(|assembly| (assembly.start.to_string(), assembly.places_text()));
+        let _ = assemble(&all, AssembleOptions::default())
+            .map(|assembly| (assembly.start.to_string(), assembly.places_text()));
     }
     if let Ok(mut bitmap) = Bitmap::decode(bytes) {
-        let _ =
-            (bitmap.dirty_ranges().count(), bitmap.is_set(sectors..sectors + 9), bitmap.set(sectors..u64::MAX), bitmap.clear(1..sectors));
+        let _ = (
+            bitmap.dirty_ranges().count(),
+            bitmap.is_set(sectors..sectors + 9),
+            bitmap.set(sectors..u64::MAX),
+            bitmap.clear(1..sectors),
+        );
         assert!(bitmap.encode().len() <= bytes.len().next_multiple_of(4096));
     }
     let uuid = others[0].superblock.set_uuid;
@@ -56,7 +64,15 @@ fn read_everything(bytes: &[u8], sectors: u64, others: &[Candidate]) {
 
 #[test]
 fn no_bytes_make_anything_panic() {
-    let arrays = ["raid5-bitmap", "raid5-ppl-cut", "raid10-offset", "raid0-unequal", "raid5-reshape", "raid1-bad-blocks"].map(read);
+    let arrays = [
+        "raid5-bitmap",
+        "raid5-ppl-cut",
+        "raid10-offset",
+        "raid0-unequal",
+        "raid5-reshape",
+        "raid1-bad-blocks",
+    ]
+    .map(read);
     let others = arrays.each_ref().map(|members| candidates(members));
     for seed in 0..100_000_u64 {
         let run = || {
@@ -102,7 +118,13 @@ fn every_flipped_bit_is_noticed() {
             bytes[bit / 8] ^= 1 << (bit % 8);
             if let Ok(found) = Superblock::decode(&bytes) {
                 let verdict = found.checksum_verdict();
-                assert_ne!(verdict, ChecksumVerdict::Correct, "{name}: bit {} of byte {}", bit % 8, bit / 8);
+                assert_ne!(
+                    verdict,
+                    ChecksumVerdict::Correct,
+                    "{name}: bit {} of byte {}",
+                    bit % 8,
+                    bit / 8
+                );
                 assert!(!found.problems(version, member.size_bytes / 512).is_empty());
             }
             bytes[bit / 8] ^= 1 << (bit % 8);
@@ -150,35 +172,72 @@ fn problems_of(name: &str, change: impl FnOnce(&mut Candidate)) -> Vec<&'static 
 }
 
 fn seal(candidate: &mut Candidate) {
-    candidate.superblock = Superblock::decode(&candidate.superblock.encode()).expect("it was a superblock");
+    candidate.superblock =
+        Superblock::decode(&candidate.superblock.encode()).expect("it was a superblock");
 }
 
 #[test]
 fn what_does_not_fit_the_member_is_named() {
     assert_eq!(problems_of("raid5", |_| ()), [""; 0]);
     assert_eq!(problems_of("raid5", |member| member.size_sectors -= 1), ["data_size"]);
-    assert_eq!(problems_of("raid5", |member| member.size_sectors = 23), ["length of the member", "data_size", "bblog_offset"]);
+    assert_eq!(
+        problems_of("raid5", |member| member.size_sectors = 23),
+        ["length of the member", "data_size", "bblog_offset"]
+    );
     assert_eq!(problems_of("raid5", |member| member.version = Version::V1_1), ["super_offset"]);
-    assert_eq!(problems_of("raid5", |member| member.superblock.member_number = 128), ["dev_number"]);
-    assert_eq!(problems_of("raid5", |member| member.superblock.roles[0] = Role::Active(3)), ["dev_roles"]);
-    assert_eq!(problems_of("raid5", |member| member.superblock.roles[0] = Role::Unknown(0xff01)), ["dev_roles"]);
+    assert_eq!(
+        problems_of("raid5", |member| member.superblock.member_number = 128),
+        ["dev_number"]
+    );
+    assert_eq!(
+        problems_of("raid5", |member| member.superblock.roles[0] = Role::Active(3)),
+        ["dev_roles"]
+    );
+    assert_eq!(
+        problems_of("raid5", |member| member.superblock.roles[0] = Role::Unknown(0xff01)),
+        ["dev_roles"]
+    );
     assert_eq!(problems_of("raid5", |member| member.superblock.events = u64::MAX - 5), ["events"]);
     assert_eq!(problems_of("raid5", |member| member.superblock.chunk_sectors = 24), ["chunksize"]);
     assert_eq!(problems_of("raid5", |member| member.superblock.chunk_sectors = 0), ["chunksize"]);
     assert_eq!(problems_of("raid5", |member| member.superblock.layout_code = 8), ["layout"]);
-    assert_eq!(problems_of("raid10-near", |member| member.superblock.layout_code = 0x104), ["layout"]);
-    assert_eq!(problems_of("raid10-near", |member| member.superblock.layout_code = 0x20102), ["layout"]);
+    assert_eq!(
+        problems_of("raid10-near", |member| member.superblock.layout_code = 0x104),
+        ["layout"]
+    );
+    assert_eq!(
+        problems_of("raid10-near", |member| member.superblock.layout_code = 0x20102),
+        ["layout"]
+    );
     assert_eq!(problems_of("raid5", |member| member.superblock.size_sectors += 1), ["size"]);
     assert_eq!(problems_of("raid5", |member| member.superblock.size_sectors = 0), ["size"]);
     assert_eq!(problems_of("raid1", |member| member.superblock.size_sectors = 0), ["size"]);
     assert_eq!(problems_of("raid10-far", |member| member.superblock.size_sectors = 255), ["size"]);
     assert_eq!(problems_of("raid10-far", |member| member.superblock.size_sectors = 256), [""; 0]);
-    assert_eq!(problems_of("raid5", |member| member.superblock.raid_disks = 0), ["raid_disks", "raid_disks", "dev_roles"]);
-    assert_eq!(problems_of("raid5", |member| member.superblock.data_offset_sectors = u64::MAX), ["data_size"]);
-    assert_eq!(problems_of("raid5-bitmap", |member| member.superblock.bitmap_offset_sectors = -9), ["bitmap_offset"]);
-    assert_eq!(problems_of("raid5-bitmap", |member| member.superblock.bitmap_offset_sectors = 0), ["bitmap_offset"]);
-    assert_eq!(problems_of("raid5-bitmap", |member| member.superblock.bitmap_offset_sectors = 5000), ["bitmap_offset"]);
-    assert_eq!(problems_of("raid5", |member| member.superblock.bad_block_offset_sectors = 5000), ["bblog_offset"]);
+    assert_eq!(
+        problems_of("raid5", |member| member.superblock.raid_disks = 0),
+        ["raid_disks", "raid_disks", "dev_roles"]
+    );
+    assert_eq!(
+        problems_of("raid5", |member| member.superblock.data_offset_sectors = u64::MAX),
+        ["data_size"]
+    );
+    assert_eq!(
+        problems_of("raid5-bitmap", |member| member.superblock.bitmap_offset_sectors = -9),
+        ["bitmap_offset"]
+    );
+    assert_eq!(
+        problems_of("raid5-bitmap", |member| member.superblock.bitmap_offset_sectors = 0),
+        ["bitmap_offset"]
+    );
+    assert_eq!(
+        problems_of("raid5-bitmap", |member| member.superblock.bitmap_offset_sectors = 5000),
+        ["bitmap_offset"]
+    );
+    assert_eq!(
+        problems_of("raid5", |member| member.superblock.bad_block_offset_sectors = 5000),
+        ["bblog_offset"]
+    );
 }
 
 /// What becomes of an array after a change to its members, whose checksums are put right.
@@ -186,7 +245,8 @@ fn start_of(name: &str, change: impl FnOnce(&mut Vec<Candidate>)) -> (Start, Vec
     let mut members = candidates(&read(name));
     change(&mut members);
     members.iter_mut().for_each(seal);
-    let assembly = assemble(&members, AssembleOptions::default()).expect("there are usable members");
+    let assembly =
+        assemble(&members, AssembleOptions::default()).expect("there are usable members");
     let left_out = assembly.left_out.iter().map(|left| left.reason.clone()).collect();
     (assembly.start.clone(), left_out, assembly.places_text())
 }
@@ -207,7 +267,8 @@ fn geometry_that_differs_is_refused_with_member_and_field() {
     );
     let text = refusal("raid5", |members| members[1].superblock.created.seconds += 1);
     assert!(text.contains("m1: ctime is ") && text.contains(", that of m0 "), "{text}");
-    // The array is refused although the others alone would do: it cannot be told which of them is right.
+    // The array is refused although the others alone would do: it cannot be told which of them is
+    // right.
     type Change = fn(&mut Superblock);
     let cases: [(&str, Change); 4] = [
         ("layout", |superblock| superblock.layout_code = 0),
@@ -230,7 +291,10 @@ fn two_members_with_one_role_are_refused() {
         copy.name = "copy".to_owned();
         members.push(copy);
     });
-    assert_eq!(text, "m1 and copy both are active member 1 (dev_roles), and the same device_uuid: one is a copy");
+    assert_eq!(
+        text,
+        "m1 and copy both are active member 1 (dev_roles), and the same device_uuid: one is a copy"
+    );
 }
 
 #[test]
@@ -252,17 +316,24 @@ fn one_event_less_is_taken_and_two_are_stale() {
     assert_eq!((start, places.as_str()), (Start::Ready, "[UU_]"));
     assert!(left_out[0].starts_with("m2: is stale: its events are "), "{left_out:?}");
     // In an array without redundancy no other can stand in.
-    let text = refusal("raid0-unequal", |members| members.iter_mut().skip(1).for_each(|member| member.superblock.events += 2));
+    let text = refusal("raid0-unequal", |members| {
+        members.iter_mut().skip(1).for_each(|member| member.superblock.events += 2)
+    });
     assert!(text.contains("member 0 is stale (m0)"), "{text}");
 }
 
-/// md's driver takes the event of going dirty back when an array goes clean: an old copy of a member then has as many events as
-/// the others, or one more if it was dirty. The time of its last update tells.
+/// md's driver takes the event of going dirty back when an array goes clean: an old copy of a
+/// member then has as many events as the others, or one more if it was dirty. The time of its last
+/// update tells.
 #[test]
 fn an_old_copy_with_as_many_events_is_stale() {
-    let earlier = |member: &mut Candidate, seconds: u64| member.superblock.updated.seconds -= seconds;
-    let recovering = "is stale: it was last updated 60 s before m0 (utime), though its events do not say so: it is an old copy";
-    for (name, places) in [("raid1", "[U_]"), ("raid5", "[U_U]"), ("raid10-near", "[U_U]"), ("raid5-bitmap", "[U_U]")] {
+    let earlier =
+        |member: &mut Candidate, seconds: u64| member.superblock.updated.seconds -= seconds;
+    let recovering = "is stale: it was last updated 60 s before m0 (utime), though its events do \
+        not say so: it is an old copy";
+    for (name, places) in
+        [("raid1", "[U_]"), ("raid5", "[U_U]"), ("raid10-near", "[U_U]"), ("raid5-bitmap", "[U_U]")]
+    {
         for dirty in [false, true] {
             let (start, left_out, found) = start_of(name, |members| {
                 earlier(&mut members[1], 60);
@@ -272,24 +343,34 @@ fn an_old_copy_with_as_many_events_is_stale() {
                 }
             });
             assert_eq!((start, found.as_str()), (Start::Ready, places), "{name}, dirty {dirty}");
-            assert!(left_out[0].starts_with("m1: ") && left_out[0].contains(recovering), "{left_out:?}");
+            assert!(
+                left_out[0].starts_with("m1: ") && left_out[0].contains(recovering),
+                "{left_out:?}"
+            );
         }
     }
     // Too many of them are not believed either.
-    let text = refusal("raid5", |members| members[1..].iter_mut().for_each(|member| earlier(member, 60)));
+    let text =
+        refusal("raid5", |members| members[1..].iter_mut().for_each(|member| earlier(member, 60)));
     assert_eq!(text, "too few members for raid5: member 1 is stale (m1), member 2 is stale (m2)");
     // A bitmap says nothing of writes whose bits were cleared at the same count of events.
     let mut members = candidates(&read("raid5-bitmap"));
     earlier(&mut members[1], 60);
     members.iter_mut().for_each(seal);
-    let assembly = assemble(&members, AssembleOptions::default()).expect("there are usable members");
-    assert!(matches!(assembly.slots[1], Slot::Stale { by_bitmap: false, .. }), "{:?}", assembly.slots[1]);
+    let assembly =
+        assemble(&members, AssembleOptions::default()).expect("there are usable members");
+    assert!(
+        matches!(assembly.slots[1], Slot::Stale { by_bitmap: false, .. }),
+        "{:?}",
+        assembly.slots[1]
+    );
 }
 
 /// What looks alike and is a crash while superblocks were written, or no redundancy to go by.
 #[test]
 fn members_of_a_crash_are_no_old_copies() {
-    // Going clean reached one of three: the others are dirty and older. All is resynced, none is left out.
+    // Going clean reached one of three: the others are dirty and older. All is resynced, none is
+    // left out.
     let (start, left_out, places) = start_of("raid5", |members| {
         for member in &mut members[1..] {
             member.superblock.events += 1;
@@ -311,9 +392,14 @@ fn members_of_a_crash_are_no_old_copies() {
     let mut members = candidates(&read("raid0-unequal"));
     members[0].superblock.updated.seconds -= 60;
     members.iter_mut().for_each(seal);
-    let assembly = assemble(&members, AssembleOptions::default()).expect("there are usable members");
+    let assembly =
+        assemble(&members, AssembleOptions::default()).expect("there are usable members");
     assert_eq!((&assembly.start, assembly.places_text().as_str()), (&Start::Ready, "[UUU]"));
-    assert!(assembly.notes[0].contains("m0: it was last updated 60 s before m1 (utime)"), "{:?}", assembly.notes);
+    assert!(
+        assembly.notes[0].contains("m0: it was last updated 60 s before m1 (utime)"),
+        "{:?}",
+        assembly.notes
+    );
 }
 
 #[test]
@@ -328,7 +414,8 @@ fn the_bitmap_brings_back_a_member_that_is_not_too_old() {
             bitmap.events = member.superblock.events;
         }
         members.iter_mut().for_each(seal);
-        let assembly = assemble(&members, AssembleOptions::default()).expect("there are usable members");
+        let assembly =
+            assemble(&members, AssembleOptions::default()).expect("there are usable members");
         matches!(assembly.slots[1], Slot::Stale { by_bitmap: true, .. })
     };
     assert!(by_bitmap(1), "bits were cleared up to its own last event");
@@ -337,7 +424,8 @@ fn the_bitmap_brings_back_a_member_that_is_not_too_old() {
 
 #[test]
 fn the_newest_member_knows_who_failed() {
-    // Only one superblock reached its disk before the crash: it has one event more and calls member 1 faulty.
+    // Only one superblock reached its disk before the crash: it has one event more and calls member
+    // 1 faulty.
     let (start, left_out, places) = start_of("raid5", |members| {
         members[0].superblock.events += 1;
         let number = members[1].superblock.member_number;
@@ -359,13 +447,16 @@ fn too_few_members_are_named() {
 
 #[test]
 fn level_10_needs_one_copy_of_each_chunk() {
-    // Two near copies on three members: any one may go, no two. On four members with two offset copies neighbours hold copies.
+    // Two near copies on three members: any one may go, no two. On four members with two offset
+    // copies neighbours hold copies.
     for gone in 0..3 {
         assert_eq!(start_of("raid10-near", |members| drop(members.remove(gone))).0, Start::Ready);
         assert_eq!(start_of("raid10-far", |members| drop(members.remove(gone))).0, Start::Ready);
         refusal("raid10-near", |members| *members = vec![members[gone].clone()]);
     }
-    for (one, two, enough) in [(0, 1, false), (0, 2, true), (0, 3, false), (1, 2, false), (1, 3, true), (2, 3, false)] {
+    for (one, two, enough) in
+        [(0, 1, false), (0, 2, true), (0, 3, false), (1, 2, false), (1, 3, true), (2, 3, false)]
+    {
         let start = start_of("raid10-offset", |members| {
             members.remove(two);
             members.remove(one);
@@ -390,29 +481,56 @@ fn what_is_not_known_is_not_written() {
     let text = read_only("raid5", |members| members[2].superblock.features = Features(0x4000));
     assert_eq!(text, "m2: feature_map has bits that are not known here, 0x4000");
     assert!(read_only("raid5-journal", |_| ()).contains("m3: its last writes may be there only"));
-    assert!(read_only("raid5-journal", |members| drop(members.remove(3))).contains("which is missing"));
+    assert!(
+        read_only("raid5-journal", |members| drop(members.remove(3))).contains("which is missing")
+    );
     let text = read_only("raid5-reshape", |_| ());
-    assert!(text.contains("a reshape is under way (feature_map, reshape_position ") && !text.contains("backup"), "{text}");
+    assert!(
+        text.contains("a reshape is under way (feature_map, reshape_position ")
+            && !text.contains("backup"),
+        "{text}"
+    );
     // One member may be missing, in the shape that has fewer too.
     read_only("raid5-reshape", |members| drop(members.remove(3)));
-    assert!(refusal("raid5-reshape", |members| drop(members.drain(2..))).contains("too few members for raid5: member 2 is missing"));
-    let change = |change: fn(&mut Superblock)| {
-        refusal("raid5-reshape", |members| members.iter_mut().for_each(|member| change(&mut member.superblock)))
-    };
-    assert!(change(|superblock| superblock.new_level = Level::Raid6).contains("make raid6 (new_level) of raid5"));
-    assert!(change(|superblock| superblock.new_layout_code = 99).contains("a layout of 0x63 (new_layout)"));
-    assert!(change(|superblock| superblock.new_chunk_sectors = 24).contains("a chunk of 24 sectors (new_chunk)"));
-    assert!(change(|superblock| superblock.delta_disks = 3).contains("a shape of 1 members (delta_disks 3)"));
     assert!(
-        refusal("raid1", |members| members.iter_mut().for_each(|member| member.superblock.level = Level::Faulty))
-            .contains("level is faulty")
+        refusal("raid5-reshape", |members| drop(members.drain(2..)))
+            .contains("too few members for raid5: member 2 is missing")
+    );
+    let change = |change: fn(&mut Superblock)| {
+        refusal("raid5-reshape", |members| {
+            members.iter_mut().for_each(|member| change(&mut member.superblock))
+        })
+    };
+    assert!(
+        change(|superblock| superblock.new_level = Level::Raid6)
+            .contains("make raid6 (new_level) of raid5")
+    );
+    assert!(
+        change(|superblock| superblock.new_layout_code = 99)
+            .contains("a layout of 0x63 (new_layout)")
+    );
+    assert!(
+        change(|superblock| superblock.new_chunk_sectors = 24)
+            .contains("a chunk of 24 sectors (new_chunk)")
+    );
+    assert!(
+        change(|superblock| superblock.delta_disks = 3)
+            .contains("a shape of 1 members (delta_disks 3)")
+    );
+    assert!(
+        refusal("raid1", |members| members
+            .iter_mut()
+            .for_each(|member| member.superblock.level = Level::Faulty))
+        .contains("level is faulty")
     );
 }
 
 #[test]
 fn zones_without_a_layout_are_refused_where_it_matters() {
     let forget = |members: &mut Vec<Candidate>| {
-        members.iter_mut().for_each(|member| member.superblock.features = member.superblock.features.without(Features::RAID0_LAYOUT));
+        members.iter_mut().for_each(|member| {
+            member.superblock.features = member.superblock.features.without(Features::RAID0_LAYOUT)
+        });
     };
     let text = refusal("raid0-unequal", forget);
     assert!(text.contains("say original or alternate"), "{text}");
@@ -428,7 +546,8 @@ fn bitmap_ranges_and_pages_follow_a_plain_table() {
     for seed in 0..200 {
         let mut numbers = Numbers(seed);
         let sectors = 1 + numbers.next() % 600_000;
-        let mut bitmap = Bitmap::new([1; 16], sectors, 1 << 20, Some(4096), false).expect("there is room");
+        let mut bitmap =
+            Bitmap::new([1; 16], sectors, 1 << 20, Some(4096), false).expect("there is room");
         let count = bitmap.header().region_count() as usize;
         let mut table = vec![false; count];
         for _ in 0..20 {
@@ -438,29 +557,38 @@ fn bitmap_ranges_and_pages_follow_a_plain_table() {
             let pages = if numbers.below(2) == 0 {
                 (0..count)
                     .filter(|&region| {
-                        region as u64 * 8 < range.end.min(sectors) && region as u64 * 8 + 8 > range.start && !range.is_empty()
+                        region as u64 * 8 < range.end.min(sectors)
+                            && region as u64 * 8 + 8 > range.start
+                            && !range.is_empty()
                     })
                     .for_each(|region| table[region] = true);
                 bitmap.set(range)
             } else {
                 (0..count)
-                    .filter(|&region| region as u64 * 8 >= range.start && (region as u64 * 8 + 8).min(sectors) <= range.end)
+                    .filter(|&region| {
+                        region as u64 * 8 >= range.start
+                            && (region as u64 * 8 + 8).min(sectors) <= range.end
+                    })
                     .for_each(|region| table[region] = false);
                 bitmap.clear(range)
             };
             let after = bitmap.encode();
-            let changed: Vec<usize> =
-                (0..bitmap.page_count()).filter(|page| before[page * 4096..][..4096] != after[page * 4096..][..4096]).collect();
+            let changed: Vec<usize> = (0..bitmap.page_count())
+                .filter(|page| before[page * 4096..][..4096] != after[page * 4096..][..4096])
+                .collect();
             assert_eq!(pages, changed, "seed {seed}");
             for page in 0..bitmap.page_count() {
                 assert_eq!(bitmap.encode_page(page), after[page * 4096..][..4096], "seed {seed}");
             }
-            let found: Vec<bool> = (0..count as u64).map(|region| bitmap.is_set(region * 8..region * 8 + 1)).collect();
+            let found: Vec<bool> =
+                (0..count as u64).map(|region| bitmap.is_set(region * 8..region * 8 + 1)).collect();
             assert_eq!(found, table, "seed {seed}");
             assert_eq!(Bitmap::decode(&after).as_ref(), Ok(&bitmap), "seed {seed}");
             let dirty: u64 = bitmap.dirty_ranges().map(|range| range.end - range.start).sum();
-            let expected: u64 =
-                (0..count as u64).filter(|&region| table[region as usize]).map(|region| (region * 8 + 8).min(sectors) - region * 8).sum();
+            let expected: u64 = (0..count as u64)
+                .filter(|&region| table[region as usize])
+                .map(|region| (region * 8 + 8).min(sectors) - region * 8)
+                .sum();
             assert_eq!(dirty, expected, "seed {seed}");
         }
     }
@@ -472,11 +600,20 @@ fn a_bitmap_fits_its_room_and_its_events() {
     let bitmap = Bitmap::new([1; 16], 1 << 36, 4096, None, true).expect("regions can be larger");
     assert_eq!(bitmap.page_count(), 1);
     assert_eq!(bitmap.dirty_count(), bitmap.header().region_count());
-    assert_eq!(Bitmap::new([1; 16], 1 << 36, 4096, Some(4096), true).expect_err("no room").field, "chunksize");
-    assert_eq!(Bitmap::new([1; 16], 1 << 20, 4096, Some(3 << 20), true).expect_err("no power of two").field, "chunksize");
+    assert_eq!(
+        Bitmap::new([1; 16], 1 << 36, 4096, Some(4096), true).expect_err("no room").field,
+        "chunksize"
+    );
+    assert_eq!(
+        Bitmap::new([1; 16], 1 << 20, 4096, Some(3 << 20), true)
+            .expect_err("no power of two")
+            .field,
+        "chunksize"
+    );
     let mut bitmap = Bitmap::new([1; 16], 1 << 20, 4096, None, false).expect("there is room");
     bitmap.set_events(10, 10);
-    let accepted: Vec<u64> = (8..12).filter(|&events| bitmap.header().accept(&[1; 16], events).is_ok()).collect();
+    let accepted: Vec<u64> =
+        (8..12).filter(|&events| bitmap.header().accept(&[1; 16], events).is_ok()).collect();
     assert_eq!(accepted, [9, 10]);
     assert_eq!(bitmap.header().accept(&[2; 16], 10).expect_err("another array").field, "uuid");
 }
@@ -484,7 +621,10 @@ fn a_bitmap_fits_its_room_and_its_events() {
 #[test]
 fn bad_blocks_come_back() {
     for shift in [0, 3] {
-        let ranges = [BadRange { sector: 8 << shift, sectors: 1 << shift }, BadRange { sector: 1 << 40, sectors: 700 << shift }];
+        let ranges = [
+            BadRange { sector: 8 << shift, sectors: 1 << shift },
+            BadRange { sector: 1 << 40, sectors: 700 << shift },
+        ];
         let bytes = encode_bad_blocks(&ranges, shift, 512).expect("there is room");
         let found = decode_bad_blocks(&bytes, shift).expect("it was encoded");
         // A long run is written as several.
@@ -497,7 +637,12 @@ fn bad_blocks_come_back() {
     }
     let many = vec![BadRange { sector: 1, sectors: 1 }; 65];
     assert_eq!(encode_bad_blocks(&many, 0, 512).expect_err("no room").field, "entries");
-    assert_eq!(encode_bad_blocks(&[BadRange { sector: 1, sectors: 8 }], 3, 512).expect_err("half a unit").field, "sector");
+    assert_eq!(
+        encode_bad_blocks(&[BadRange { sector: 1, sectors: 8 }], 3, 512)
+            .expect_err("half a unit")
+            .field,
+        "sector"
+    );
     assert_eq!(decode_bad_blocks(&[0; 8], 0).expect_err("an empty run").field, "length");
 }
 
@@ -507,7 +652,13 @@ fn the_newest_of_several_parity_logs_is_found() {
     let header = |generation, parity_bytes| PplHeader {
         signature: ppl_signature(&uuid),
         generation,
-        entries: vec![PplEntry { data_sector: 8, parity_bytes, data_bytes: 4096, parity_role: 1, checksum: 5 }],
+        entries: vec![PplEntry {
+            data_sector: 8,
+            parity_bytes,
+            data_bytes: 4096,
+            parity_role: 1,
+            checksum: 5,
+        }],
     };
     let mut area = vec![0; 64 << 10];
     // Two logs of this round, and one that was left over from the round before.

@@ -5,7 +5,10 @@ use array::md::{ChecksumVerdict, Features, Layout, Level, Role, Superblock, Vers
 
 /// The lines `key : value` of a report.
 fn lines(report: &str) -> impl Iterator<Item = (&str, &str)> {
-    report.lines().filter_map(|line| line.split_once(" : ")).map(|(key, value)| (key.trim(), value.trim()))
+    report
+        .lines()
+        .filter_map(|line| line.split_once(" : "))
+        .map(|(key, value)| (key.trim(), value.trim()))
 }
 
 /// A key's value in a report.
@@ -13,7 +16,8 @@ pub(crate) fn value<'a>(report: &'a str, key: &str) -> Option<&'a str> {
     lines(report).find(|(found, _)| *found == key).map(|(_, value)| value)
 }
 
-/// Every line of `report` that says something else than the superblock, and every line that was to be there and is not.
+/// Every line of `report` that says something else than the superblock, and every line that was to
+/// be there and is not.
 pub(crate) fn differences(report: &str, superblock: &Superblock, version: Version) -> Vec<String> {
     let expected = expectation(superblock, version);
     let mut differences = Vec::new();
@@ -23,7 +27,9 @@ pub(crate) fn differences(report: &str, superblock: &Superblock, version: Versio
             continue;
         }
         match expected.iter().find(|(known, _)| *known == key) {
-            None => differences.push(format!("{key}: mdadm prints {found:?}, nothing was expected")),
+            None => {
+                differences.push(format!("{key}: mdadm prints {found:?}, nothing was expected"))
+            }
             Some((_, expected)) if !matches(key, found, expected) => {
                 differences.push(format!("{key}: mdadm prints {found:?}, expected {expected:?}"));
             }
@@ -41,9 +47,10 @@ pub(crate) fn differences(report: &str, superblock: &Superblock, version: Versio
 /// mdadm adds the same number in other units, the kind of host, or more words.
 fn matches(key: &str, found: &str, expected: &str) -> bool {
     match key {
-        "Name" | "Avail Dev Size" | "Used Dev Size" | "Array Size" | "Array State" | "Reshape pos'n" => {
-            found.strip_prefix(expected).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-        }
+        "Name" | "Avail Dev Size" | "Used Dev Size" | "Array Size" | "Array State"
+        | "Reshape pos'n" => found
+            .strip_prefix(expected)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')),
         _ => found == expected,
     }
 }
@@ -71,13 +78,21 @@ fn expectation(superblock: &Superblock, version: Version) -> Vec<(&'static str, 
     let mut line = |key, value| lines.push((key, value));
     let array_sectors = match superblock.layout() {
         Layout::Raid10(layout) => {
-            // mdadm does not count in whole chunks here, as the kernel does: at most it prints a little more.
-            let printed = superblock.size_sectors * u64::from(superblock.raid_disks) / layout.copies();
+            // mdadm does not count in whole chunks here, as the kernel does: at most it prints a
+            // little more.
+            let printed =
+                superblock.size_sectors * u64::from(superblock.raid_disks) / layout.copies();
             let real = superblock.array_sectors(&[]).expect("a known layout");
-            assert!(real <= printed && printed - real < u64::from(superblock.chunk_sectors) * u64::from(superblock.raid_disks));
+            assert!(
+                real <= printed
+                    && printed - real
+                        < u64::from(superblock.chunk_sectors) * u64::from(superblock.raid_disks)
+            );
             Some(printed)
         }
-        _ => superblock.array_sectors(&[]).filter(|_| !matches!(level, Level::Linear | Level::Raid0)),
+        _ => {
+            superblock.array_sectors(&[]).filter(|_| !matches!(level, Level::Linear | Level::Raid0))
+        }
     };
     if let Some(sectors) = array_sectors {
         line("Array Size", format!("{} KiB", sectors / 2));
@@ -92,7 +107,9 @@ fn expectation(superblock: &Superblock, version: Version) -> Vec<(&'static str, 
         "Checksum",
         match superblock.checksum_verdict() {
             ChecksumVerdict::Correct => format!("{:x} - correct", superblock.checksum),
-            ChecksumVerdict::Wrong { found, expected } => format!("{found:x} - expected {expected:x}"),
+            ChecksumVerdict::Wrong { found, expected } => {
+                format!("{found:x} - expected {expected:x}")
+            }
         },
     );
     match superblock.layout() {
@@ -105,7 +122,11 @@ fn expectation(superblock: &Superblock, version: Version) -> Vec<(&'static str, 
                 parts.push(format!("near={}", layout.near));
             }
             if layout.far > 1 {
-                parts.push(format!("{}={}", if layout.offset { "offset" } else { "far" }, layout.far));
+                parts.push(format!(
+                    "{}={}",
+                    if layout.offset { "offset" } else { "far" },
+                    layout.far
+                ));
             }
             line("Layout", parts.join(", "));
         }
@@ -137,25 +158,60 @@ fn occasional(superblock: &Superblock) -> Vec<(&'static str, String)> {
     if superblock.features.contains(Features::RESHAPE_ACTIVE) {
         line("Reshape pos'n", (superblock.reshape_position_sectors / 2).to_string());
         let disks = i64::from(superblock.raid_disks);
-        line("Delta Devices", format!("{} ({}->{disks})", superblock.delta_disks, disks - i64::from(superblock.delta_disks)));
+        line(
+            "Delta Devices",
+            format!(
+                "{} ({}->{disks})",
+                superblock.delta_disks,
+                disks - i64::from(superblock.delta_disks)
+            ),
+        );
     }
     if superblock.features.contains(Features::NEW_OFFSET) {
-        line("New Offset", format!("{} sectors", superblock.data_offset_sectors.wrapping_add_signed(superblock.new_offset_sectors.into())));
+        line(
+            "New Offset",
+            format!(
+                "{} sectors",
+                superblock
+                    .data_offset_sectors
+                    .wrapping_add_signed(superblock.new_offset_sectors.into())
+            ),
+        );
     }
     if let Some(area) = superblock.ppl_area() {
-        line("PPL", format!("{} sectors at offset {} sectors from superblock", area.size_sectors, area.offset_sectors));
+        line(
+            "PPL",
+            format!(
+                "{} sectors at offset {} sectors from superblock",
+                area.size_sectors, area.offset_sectors
+            ),
+        );
     } else if superblock.features.contains(Features::BITMAP) {
-        line("Internal Bitmap", format!("{} sectors from superblock", superblock.bitmap_offset_sectors));
+        line(
+            "Internal Bitmap",
+            format!("{} sectors from superblock", superblock.bitmap_offset_sectors),
+        );
     }
     if superblock.bad_block_size_sectors > 0 {
         let entries = superblock.bad_block_size_sectors * 64;
-        let present = if superblock.features.contains(Features::BAD_BLOCKS) { " - bad blocks present." } else { "" };
-        line("Bad Block Log", format!("{entries} entries available at offset {} sectors{present}", superblock.bad_block_offset_sectors));
+        let present = if superblock.features.contains(Features::BAD_BLOCKS) {
+            " - bad blocks present."
+        } else {
+            ""
+        };
+        line(
+            "Bad Block Log",
+            format!(
+                "{entries} entries available at offset {} sectors{present}",
+                superblock.bad_block_offset_sectors
+            ),
+        );
     }
-    let flags: Vec<&str> = [(Superblock::WRITE_MOSTLY, "write-mostly"), (Superblock::FAIL_FAST, "failfast")]
-        .into_iter()
-        .filter_map(|(bit, name)| (superblock.device_flags & bit != 0).then_some(name))
-        .collect();
+    let flags: Vec<&str> =
+        [(Superblock::WRITE_MOSTLY, "write-mostly"), (Superblock::FAIL_FAST, "failfast")]
+            .into_iter()
+            .filter_map(|(bit, name)| (superblock.device_flags & bit != 0).then_some(name))
+            .collect();
     if !flags.is_empty() {
         line("Flags", flags.join(" "));
     }
@@ -164,7 +220,12 @@ fn occasional(superblock: &Superblock) -> Vec<(&'static str, String)> {
 
 /// `A` for each place that has its member, `.` for each that has none.
 fn array_state(superblock: &Superblock) -> String {
-    let has_member = |role: u32| superblock.roles.iter().any(|found| u32::from(found.raw()) == role && matches!(found, Role::Active(_)));
+    let has_member = |role: u32| {
+        superblock
+            .roles
+            .iter()
+            .any(|found| u32::from(found.raw()) == role && matches!(found, Role::Active(_)))
+    };
     (0..superblock.raid_disks).map(|role| if has_member(role) { 'A' } else { '.' }).collect()
 }
 
@@ -179,9 +240,16 @@ pub(crate) fn date(seconds: u64) -> String {
     let day = year_day - (153 * month_index + 2) / 5 + 1;
     let month = (month_index + 2) % 12;
     let year = (days + 719_468) / 146_097 * 400 + era_year + u64::from(month < 2);
-    let month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][month as usize];
+    let month =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+            [month as usize];
     let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][(days % 7) as usize];
-    format!("{weekday} {month} {day:>2} {:02}:{:02}:{:02} {year}", second / 3600, second / 60 % 60, second % 60)
+    format!(
+        "{weekday} {month} {day:>2} {:02}:{:02}:{:02} {year}",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What the kernel's md and mdadm wrote: decoded, compared with what mdadm says of it, encoded to the same bytes, and assembled.
+//! What the kernel's md and mdadm wrote: decoded, compared with what mdadm says of it, encoded to
+//! the same bytes, and assembled.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,8 +7,9 @@ use std::iter;
 use std::path::{Path, PathBuf};
 
 use array::md::{
-    AssembleOptions, BadRange, Bitmap, BitmapHeader, Candidate, ChecksumVerdict, Features, Level, PPL_HEADER_BYTES, PplEntry, PplHeader,
-    Role, Slot, Start, Superblock, Version, assemble, decode_bad_blocks, encode_bad_blocks, find_newest_ppl, ppl_signature, uuid_text,
+    AssembleOptions, BadRange, Bitmap, BitmapHeader, Candidate, ChecksumVerdict, Features, Level,
+    PPL_HEADER_BYTES, PplEntry, PplHeader, Role, Slot, Start, Superblock, Version, assemble,
+    decode_bad_blocks, encode_bad_blocks, find_newest_ppl, ppl_signature, uuid_text,
 };
 
 use crate::examine;
@@ -32,16 +34,22 @@ impl Member {
     /// Where its superblock is, found as `assemble --scan` would.
     pub(crate) fn version(&self) -> Version {
         let found = Version::ALL.into_iter().find(|version| {
-            let offset = version.offset_sectors(self.size_bytes / 512).expect("members are large enough") * 512;
-            let kept = offset >= self.start && offset + 4096 <= self.start + self.bytes.len() as u64;
-            kept && self.decoded(*version, offset).is_some_and(|superblock| superblock.super_offset_sectors * 512 == offset)
+            let offset =
+                version.offset_sectors(self.size_bytes / 512).expect("members are large enough")
+                    * 512;
+            let kept =
+                offset >= self.start && offset + 4096 <= self.start + self.bytes.len() as u64;
+            kept && self
+                .decoded(*version, offset)
+                .is_some_and(|superblock| superblock.super_offset_sectors * 512 == offset)
         });
         found.expect("the member has a superblock")
     }
 
     pub(crate) fn superblock(&self) -> Superblock {
         let version = self.version();
-        let offset = version.offset_sectors(self.size_bytes / 512).expect("members are large enough") * 512;
+        let offset =
+            version.offset_sectors(self.size_bytes / 512).expect("members are large enough") * 512;
         self.decoded(version, offset).expect("the superblock was found")
     }
 
@@ -59,7 +67,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/md")
 }
 
-/// Reads a golden file: `member SIZE`, lines of mdadm's report after `|`, and bytes as `od -A x -t x1` prints them.
+/// Reads a golden file: `member SIZE`, lines of mdadm's report after `|`, and bytes as
+/// `od -A x -t x1` prints them.
 pub(crate) fn read(name: &str) -> Vec<Member> {
     let path = folder().join(format!("{name}.txt"));
     parse(&fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
@@ -82,7 +91,10 @@ fn parse(text: &str) -> Vec<Member> {
             repeats = true;
         } else {
             let mut words = line.split(' ');
-            let address = words.next().and_then(|word| u64::from_str_radix(word, 16).ok()).expect("an address");
+            let address = words
+                .next()
+                .and_then(|word| u64::from_str_radix(word, 16).ok())
+                .expect("an address");
             if member.bytes.is_empty() {
                 member.start = address;
             }
@@ -102,9 +114,14 @@ fn parse(text: &str) -> Vec<Member> {
 /// Every golden array by name.
 fn all() -> BTreeMap<String, Vec<Member>> {
     let entries = fs::read_dir(folder()).expect("the golden files are there");
-    let names = entries.map(|entry| entry.expect("a file").path().file_stem().expect("a name").to_string_lossy().into_owned());
+    let names = entries.map(|entry| {
+        entry.expect("a file").path().file_stem().expect("a name").to_string_lossy().into_owned()
+    });
     // Those of version 0.90 are another format, with a test of their own.
-    names.filter(|name| name != "places" && !name.starts_with("version-0.90")).map(|name| (name.clone(), read(&name))).collect()
+    names
+        .filter(|name| name != "places" && !name.starts_with("version-0.90"))
+        .map(|name| (name.clone(), read(&name)))
+        .collect()
 }
 
 pub(crate) fn candidates(members: &[Member]) -> Vec<Candidate> {
@@ -114,7 +131,13 @@ pub(crate) fn candidates(members: &[Member]) -> Vec<Candidate> {
             let bytes = member.beside(&superblock, superblock.bitmap_offset_sectors.into(), 256);
             BitmapHeader::decode_for(member.version(), bytes).expect("the kernel's bitmap is valid")
         });
-        Candidate { name: format!("m{index}"), size_sectors: member.size_bytes / 512, version: member.version(), superblock, bitmap }
+        Candidate {
+            name: format!("m{index}"),
+            size_sectors: member.size_bytes / 512,
+            version: member.version(),
+            superblock,
+            bitmap,
+        }
     };
     members.iter().enumerate().map(candidate).collect()
 }
@@ -136,7 +159,8 @@ fn every_field_is_what_mdadm_says_and_every_byte_comes_back() {
     }
 }
 
-const OLD: [&str; 4] = ["version-0.90-raid1", "version-0.90-raid5", "version-0.90-raid10", "version-0.90-linear"];
+const OLD: [&str; 4] =
+    ["version-0.90-raid1", "version-0.90-raid5", "version-0.90-raid10", "version-0.90-linear"];
 
 /// Every field that version 0.90 has is what mdadm says of it.
 #[test]
@@ -146,7 +170,11 @@ fn old_superblocks_are_what_mdadm_says() {
             let (superblock, report) = (member.superblock(), &member.report);
             assert_eq!(member.version(), Version::V0_90, "{name} {index}");
             assert_eq!(superblock.checksum_verdict(), ChecksumVerdict::Correct, "{name} {index}");
-            assert_eq!(superblock.problems(Version::V0_90, member.size_bytes / 512), [], "{name} {index}");
+            assert_eq!(
+                superblock.problems(Version::V0_90, member.size_bytes / 512),
+                [],
+                "{name} {index}"
+            );
             let says = |key: &str, expected: &str| {
                 let found = examine::value(report, key).unwrap_or_default();
                 assert!(
@@ -168,19 +196,34 @@ fn old_superblocks_are_what_mdadm_says() {
             }
             // Of level 10 mdadm does not count in whole chunks, as the kernel does.
             if matches!(superblock.level, Level::Raid1 | Level::Raid5) {
-                says("Array Size", &(superblock.array_sectors(&[]).expect("a size") / 2).to_string());
+                says(
+                    "Array Size",
+                    &(superblock.array_sectors(&[]).expect("a size") / 2).to_string(),
+                );
             }
             if superblock.level.has_chunks() {
                 says("Chunk Size", &format!("{}K", superblock.chunk_sectors / 2));
             }
             // The row of this member: number, major, minor, place, state.
-            let row = report.lines().find_map(|line| line.trim().strip_prefix("this")).expect("a row of its own");
+            let row = report
+                .lines()
+                .find_map(|line| line.trim().strip_prefix("this"))
+                .expect("a row of its own");
             let words: Vec<&str> = row.split_whitespace().collect();
-            let role = if words[4..].contains(&"active") { Role::Active(words[3].parse().expect("a place")) } else { Role::Spare };
-            assert_eq!((words[0], superblock.role()), (&*superblock.member_number.to_string(), role), "{name} {index}: {row}");
+            let role = if words[4..].contains(&"active") {
+                Role::Active(words[3].parse().expect("a place"))
+            } else {
+                Role::Spare
+            };
+            assert_eq!(
+                (words[0], superblock.role()),
+                (&*superblock.member_number.to_string(), role),
+                "{name} {index}: {row}"
+            );
         }
     }
-    let amounts: Vec<String> = OLD.into_iter().map(|name| summary(&candidates(&read(name)))).collect();
+    let amounts: Vec<String> =
+        OLD.into_iter().map(|name| summary(&candidates(&read(name)))).collect();
     let expected = [
         "raid1 - [UU] clean: read-only",
         "raid5 left-symmetric [UUU] dirty: read-only",
@@ -190,7 +233,8 @@ fn old_superblocks_are_what_mdadm_says() {
     assert_eq!(amounts, expected);
 }
 
-/// One that was made on a machine of the other byte order has each word turned round, and its two-word numbers with them.
+/// One that was made on a machine of the other byte order has each word turned round, and its
+/// two-word numbers with them.
 #[test]
 fn old_superblocks_of_the_other_byte_order_are_read() {
     for member in read("version-0.90-raid5") {
@@ -201,7 +245,8 @@ fn old_superblocks_of_the_other_byte_order_are_read() {
             low.swap_with_slice(high);
         }
         bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse);
-        let turned = Superblock::decode_as(Version::V0_90, &bytes, member.size_bytes / 512).expect("a superblock");
+        let turned = Superblock::decode_as(Version::V0_90, &bytes, member.size_bytes / 512)
+            .expect("a superblock");
         assert_eq!(turned, own);
     }
 }
@@ -216,13 +261,17 @@ fn a_bit_of_an_old_superblock_does_not_change_unseen() {
     for bit in 0..bytes.len() * 8 {
         let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
-        let Ok(found) = Superblock::decode_as(Version::V0_90, &damaged, member.size_bytes / 512) else { continue };
+        let Ok(found) = Superblock::decode_as(Version::V0_90, &damaged, member.size_bytes / 512)
+        else {
+            continue;
+        };
         assert_ne!(found.checksum_verdict(), ChecksumVerdict::Correct, "bit {bit}");
         // With its checksum put right it gets further.
         let superblock = Superblock { old_checksum: Some(found.checksum), ..found };
         let mut all = candidates(&read_raid1);
         all[0].superblock = superblock;
-        let _ = assemble(&all, AssembleOptions::default()).map(|assembly| (assembly.start.to_string(), assembly.places_text()));
+        let _ = assemble(&all, AssembleOptions::default())
+            .map(|assembly| (assembly.start.to_string(), assembly.places_text()));
     }
     assert!(Superblock::decode_as(Version::V0_90, &bytes[..4000], 1 << 20).is_err());
     assert!(Superblock::decode_as(Version::V0_90, &bytes, 127).is_err());
@@ -240,7 +289,11 @@ fn bitmaps_come_back_to_the_byte() {
             count += 1;
             let bytes = member.beside(&superblock, superblock.bitmap_offset_sectors.into(), 4096);
             let bitmap = Bitmap::decode(bytes).expect("the kernel's bitmap is valid");
-            assert_eq!(bitmap.header().accept(&superblock.set_uuid, superblock.events), Ok(()), "{name} {index}");
+            assert_eq!(
+                bitmap.header().accept(&superblock.set_uuid, superblock.events),
+                Ok(()),
+                "{name} {index}"
+            );
             assert_eq!(bitmap.encode(), bytes, "{name} {index}");
             assert_eq!(bitmap.encode_page(0), bytes, "{name} {index}");
         }
@@ -253,11 +306,13 @@ fn a_bitmap_tells_what_was_being_written() {
     let members = read("raid5-bitmap-dirty");
     for member in &members {
         let superblock = member.superblock();
-        let bitmap = Bitmap::decode(member.beside(&superblock, 8, 4096)).expect("the kernel's bitmap is valid");
+        let bitmap = Bitmap::decode(member.beside(&superblock, 8, 4096))
+            .expect("the kernel's bitmap is valid");
         assert_eq!(bitmap.header().chunk_bytes, 16 << 10);
         assert_eq!(bitmap.header().sync_size_sectors, superblock.size_sectors);
         assert!(!superblock.is_clean());
-        // The first resync was over, but its bits had not been cleared when the power went: everything may differ.
+        // The first resync was over, but its bits had not been cleared when the power went:
+        // everything may differ.
         assert_eq!(bitmap.dirty_count(), bitmap.header().region_count());
         assert!(bitmap.dirty_ranges().eq(iter::once(0..superblock.size_sectors)));
     }
@@ -273,9 +328,16 @@ fn the_bad_block_log_comes_back_to_the_byte() {
     let superblock = members[0].superblock();
     assert!(superblock.features.contains(Features::BAD_BLOCKS));
     let bytes = members[0].beside(&superblock, superblock.bad_block_offset_sectors.into(), 4096);
-    let ranges = decode_bad_blocks(bytes, superblock.bad_block_shift).expect("the kernel's log is valid");
-    assert_eq!(ranges, [BadRange { sector: 100, sectors: 8 }, BadRange { sector: 3000, sectors: 1 }]);
-    assert_eq!(encode_bad_blocks(&ranges, superblock.bad_block_shift, 4096).expect("it was decoded"), bytes);
+    let ranges =
+        decode_bad_blocks(bytes, superblock.bad_block_shift).expect("the kernel's log is valid");
+    assert_eq!(
+        ranges,
+        [BadRange { sector: 100, sectors: 8 }, BadRange { sector: 3000, sectors: 1 }]
+    );
+    assert_eq!(
+        encode_bad_blocks(&ranges, superblock.bad_block_shift, 4096).expect("it was decoded"),
+        bytes
+    );
 }
 
 #[test]
@@ -286,7 +348,8 @@ fn the_parity_log_names_the_stripe_that_was_being_written() {
         let superblock = member.superblock();
         let area = superblock.ppl_area().expect("the array has a PPL");
         let bytes = member.beside(&superblock, area.offset_sectors.into(), PPL_HEADER_BYTES);
-        let header = PplHeader::decode(bytes, &superblock.set_uuid).expect("the kernel's header is valid");
+        let header =
+            PplHeader::decode(bytes, &superblock.set_uuid).expect("the kernel's header is valid");
         assert_eq!(header.signature, ppl_signature(&superblock.set_uuid));
         assert_eq!(header.encode(), bytes);
         let rest = member.beside(&superblock, area.offset_sectors.into(), 8192);
@@ -294,32 +357,50 @@ fn the_parity_log_names_the_stripe_that_was_being_written() {
         let expected = PplHeader::decode(bytes, &[7; 16]).expect_err("the header of another array");
         assert_eq!(expected.field, "signature");
         for entry in header.entries {
-            let parity = member.beside(&superblock, i64::from(area.offset_sectors) + 8, entry.parity_bytes as usize);
+            let parity = member.beside(
+                &superblock,
+                i64::from(area.offset_sectors) + 8,
+                entry.parity_bytes as usize,
+            );
             assert_eq!(crc32c::crc32c(parity), entry.checksum);
-            assert_eq!(superblock.role(), Role::Active(entry.parity_role as u16), "the log is on the member with the parity");
+            assert_eq!(
+                superblock.role(),
+                Role::Active(entry.parity_role as u16),
+                "the log is on the member with the parity"
+            );
             entries.push(entry);
         }
     }
     // The recipe wrote 4 KiB at 320 KiB of the array.
-    let [PplEntry { data_sector: 640, parity_bytes: 4096, data_bytes: 4096, parity_role: 0, .. }] = entries[..] else {
+    let [PplEntry { data_sector: 640, parity_bytes: 4096, data_bytes: 4096, parity_role: 0, .. }] =
+        entries[..]
+    else {
         panic!("{entries:?}");
     };
 }
 
 /// What an array amounts to, on one line.
 fn summary(candidates: &[Candidate]) -> String {
-    let assembly = assemble(candidates, AssembleOptions::default()).expect("there are usable members");
+    let assembly =
+        assemble(candidates, AssembleOptions::default()).expect("there are usable members");
     let clean = if assembly.clean { "clean" } else { "dirty" };
-    let mut text = format!("{} {} {} {clean}", assembly.level, assembly.layout, assembly.places_text());
+    let mut text =
+        format!("{} {} {} {clean}", assembly.level, assembly.layout, assembly.places_text());
     for (role, slot) in assembly.slots.iter().enumerate() {
         match slot {
             Slot::Recovering { recovered_sectors, .. } => {
                 // How far the kernel got when it was stopped is chance.
-                assert!((1..assembly.size_sectors).contains(recovered_sectors), "{recovered_sectors}");
+                assert!(
+                    (1..assembly.size_sectors).contains(recovered_sectors),
+                    "{recovered_sectors}"
+                );
                 text += &format!(", {role} rebuilding");
             }
             Slot::Stale { candidate, by_bitmap } => {
-                text += &format!(", {role} stale ({candidate}{})", if *by_bitmap { ", by bitmap" } else { "" });
+                text += &format!(
+                    ", {role} stale ({candidate}{})",
+                    if *by_bitmap { ", by bitmap" } else { "" }
+                );
             }
             Slot::Present(_) | Slot::Missing => (),
         }
@@ -370,7 +451,8 @@ fn arrays_amount_to_what_was_done_to_them() {
         ("raid6-asymmetric", "raid6 left-asymmetric [UUUUU] clean: ready"),
         ("raid6-ddf", "raid6 ddf-N-continue [UUUU] clean: ready"),
     ];
-    let found: Vec<(String, String)> = all().into_iter().map(|(name, members)| (name, summary(&candidates(&members)))).collect();
+    let found: Vec<(String, String)> =
+        all().into_iter().map(|(name, members)| (name, summary(&candidates(&members)))).collect();
     let expected = expected.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec();
     assert_eq!(found, expected);
 }

@@ -1,4 +1,5 @@
-//! Superblocks of new arrays in sparse files, read by mdadm and blkid; and the places that mdadm chooses, by heart.
+//! Superblocks of new arrays in sparse files, read by mdadm and blkid; and the places that mdadm
+//! chooses, by heart.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -9,15 +10,19 @@ use std::{env, fs, process};
 
 use array::geometry::{ParityLayout, Raid0Layout, Raid10Layout};
 use array::md::{
-    ChecksumVerdict, Consistency, Features, Layout, Level, NewArray, NewMember, Role, Superblock, TimeStamp, Version, data_offset_sectors,
+    ChecksumVerdict, Consistency, Features, Layout, Level, NewArray, NewMember, Role, Superblock,
+    TimeStamp, Version, data_offset_sectors,
 };
 
 use crate::examine;
 
-/// A command of the system; `None`, with a line that says so, where it is missing. On CI it has to be there.
+/// A command of the system; `None`, with a line that says so, where it is missing. On CI it has to
+/// be there.
 pub(crate) fn tool(name: &str) -> Option<String> {
-    let path =
-        ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].iter().map(|folder| format!("{folder}/{name}")).find(|path| Path::new(path).exists());
+    let path = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
+        .iter()
+        .map(|folder| format!("{folder}/{name}"))
+        .find(|path| Path::new(path).exists());
     if path.is_none() {
         assert_ne!(env::var("CI").as_deref(), Ok("true"), "{name} is missing, and CI must have it");
         println!("skipped: {name} is not installed");
@@ -31,7 +36,8 @@ pub(crate) struct Image(pub(crate) std::path::PathBuf);
 impl Image {
     pub(crate) fn new(size_bytes: u64, at: u64, bytes: &[u8]) -> Image {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("raidloom-md-{}-{}.img", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let name =
+            format!("raidloom-md-{}-{}.img", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = env::temp_dir().join(name);
         let file = File::create_new(&path).expect("a file for the member");
         file.set_len(size_bytes).expect("a sparse file");
@@ -53,16 +59,35 @@ impl Drop for Image {
 }
 
 fn examined(mdadm: &str, image: &Image) -> String {
-    let output = Command::new(mdadm).arg("--examine").arg(&image.0).env("TZ", "UTC").env("LC_ALL", "C").output().expect("mdadm runs");
-    String::from_utf8(output.stdout).expect("mdadm prints text") + &String::from_utf8_lossy(&output.stderr)
+    let output = Command::new(mdadm)
+        .arg("--examine")
+        .arg(&image.0)
+        .env("TZ", "UTC")
+        .env("LC_ALL", "C")
+        .output()
+        .expect("mdadm runs");
+    String::from_utf8(output.stdout).expect("mdadm prints text")
+        + &String::from_utf8_lossy(&output.stderr)
 }
 
 pub(crate) fn member(index: u8, role: Role, size_sectors: u64) -> NewMember {
-    NewMember { name: format!("m{index}"), size_sectors, device_uuid: [index + 1; 16], role, write_mostly: false }
+    NewMember {
+        name: format!("m{index}"),
+        size_sectors,
+        device_uuid: [index + 1; 16],
+        role,
+        write_mostly: false,
+    }
 }
 
 /// An array of equal members.
-pub(crate) fn new_array(level: Level, layout: Layout, chunk_sectors: u32, count: u8, size_sectors: u64) -> NewArray {
+pub(crate) fn new_array(
+    level: Level,
+    layout: Layout,
+    chunk_sectors: u32,
+    count: u8,
+    size_sectors: u64,
+) -> NewArray {
     NewArray {
         set_uuid: *b"\x12\x34raidloom\xab\xcd\xef\x00\x01\x02",
         name: "host:array".to_owned(),
@@ -71,7 +96,9 @@ pub(crate) fn new_array(level: Level, layout: Layout, chunk_sectors: u32, count:
         layout,
         chunk_sectors,
         raid_disks: count.into(),
-        members: (0..count).map(|index| member(index, Role::Active(index.into()), size_sectors)).collect(),
+        members: (0..count)
+            .map(|index| member(index, Role::Active(index.into()), size_sectors))
+            .collect(),
         consistency: Consistency::Resync,
         in_sync: false,
     }
@@ -82,13 +109,24 @@ fn many_arrays() -> Vec<NewArray> {
     let mut arrays = Vec::new();
     for size_sectors in [(9 << 11) + 17, 1 << 17, (1 << 21) + 1001, 21 << 21] {
         for chunk in [8, 128, 1024] {
-            let mut add = |level, layout, count| arrays.push(new_array(level, layout, chunk, count, size_sectors));
+            let mut add = |level, layout, count| {
+                arrays.push(new_array(level, layout, chunk, count, size_sectors))
+            };
             add(Level::Raid0, Layout::Raid0(Some(Raid0Layout::Original)), 3);
             add(Level::Raid0, Layout::Raid0(Some(Raid0Layout::Alternate)), 2);
             add(Level::Raid4, Layout::Plain, 3);
-            ParityLayout::RAID5.iter().for_each(|&layout| add(Level::Raid5, Layout::Parity(layout), 3));
-            ParityLayout::RAID6.iter().for_each(|&layout| add(Level::Raid6, Layout::Parity(layout), 5));
-            for layout in [Raid10Layout::near(2), Raid10Layout::near(3), Raid10Layout::far(2), Raid10Layout::offset(2)] {
+            ParityLayout::RAID5
+                .iter()
+                .for_each(|&layout| add(Level::Raid5, Layout::Parity(layout), 3));
+            ParityLayout::RAID6
+                .iter()
+                .for_each(|&layout| add(Level::Raid6, Layout::Parity(layout), 5));
+            for layout in [
+                Raid10Layout::near(2),
+                Raid10Layout::near(3),
+                Raid10Layout::far(2),
+                Raid10Layout::offset(2),
+            ] {
                 add(Level::Raid10, Layout::Raid10(layout), 4);
                 add(Level::Raid10, Layout::Raid10(layout), 5);
             }
@@ -100,16 +138,27 @@ fn many_arrays() -> Vec<NewArray> {
         spare.members[1].write_mostly = true;
         spare.in_sync = true;
         arrays.push(spare);
-        let mut degraded = new_array(Level::Raid6, Layout::Parity(ParityLayout::LeftSymmetric), 128, 6, size_sectors);
+        let mut degraded = new_array(
+            Level::Raid6,
+            Layout::Parity(ParityLayout::LeftSymmetric),
+            128,
+            6,
+            size_sectors,
+        );
         degraded.members.remove(2);
         arrays.push(degraded);
     }
-    let with_bitmap: Vec<NewArray> = (arrays.iter().filter(|array| array.level.is_redundant()).step_by(5).cloned())
-        .map(|array| NewArray { consistency: Consistency::Bitmap { chunk_bytes: None }, ..array })
-        .collect();
-    let with_ppl: Vec<NewArray> = (arrays.iter().filter(|array| array.level == Level::Raid5).step_by(3).cloned())
-        .map(|array| NewArray { consistency: Consistency::Ppl, ..array })
-        .collect();
+    let with_bitmap: Vec<NewArray> = (arrays
+        .iter()
+        .filter(|array| array.level.is_redundant())
+        .step_by(5)
+        .cloned())
+    .map(|array| NewArray { consistency: Consistency::Bitmap { chunk_bytes: None }, ..array })
+    .collect();
+    let with_ppl: Vec<NewArray> =
+        (arrays.iter().filter(|array| array.level == Level::Raid5).step_by(3).cloned())
+            .map(|array| NewArray { consistency: Consistency::Ppl, ..array })
+            .collect();
     arrays.extend(with_bitmap);
     arrays.extend(with_ppl);
     arrays
@@ -149,20 +198,30 @@ fn mdadm_sees_a_wrong_checksum_too() {
     let mut bytes = array.superblocks().expect("an array")[0].encode();
     bytes[200] ^= 4;
     let superblock = Superblock::decode(&bytes).expect("the fields are readable");
-    let ChecksumVerdict::Wrong { found, expected } = superblock.checksum_verdict() else { panic!("the checksum is wrong") };
+    let ChecksumVerdict::Wrong { found, expected } = superblock.checksum_verdict() else {
+        panic!("the checksum is wrong")
+    };
     let report = examined(&mdadm, &Image::new(1 << 25, 4096, &bytes));
-    assert_eq!(examine::value(&report, "Checksum"), Some(format!("{found:x} - expected {expected:x}").as_str()), "{report}");
+    assert_eq!(
+        examine::value(&report, "Checksum"),
+        Some(format!("{found:x} - expected {expected:x}").as_str()),
+        "{report}"
+    );
 }
 
 #[test]
 fn mdadm_reads_versions_1_0_and_1_1() {
     let Some(mdadm) = tool("mdadm") else { return };
     let array = new_array(Level::Raid1, Layout::Plain, 0, 2, 1 << 16);
-    for (version, size_sectors) in
-        [(Version::V1_0, 1 << 16), (Version::V1_0, (1 << 16) + 7), (Version::V1_0, (1 << 16) + 8), (Version::V1_1, 1 << 16)]
-    {
+    for (version, size_sectors) in [
+        (Version::V1_0, 1 << 16),
+        (Version::V1_0, (1 << 16) + 7),
+        (Version::V1_0, (1 << 16) + 8),
+        (Version::V1_1, 1 << 16),
+    ] {
         let mut superblock = array.superblocks().expect("an array").remove(0);
-        superblock.super_offset_sectors = version.offset_sectors(size_sectors).expect("large enough");
+        superblock.super_offset_sectors =
+            version.offset_sectors(size_sectors).expect("large enough");
         if version == Version::V1_0 {
             superblock.data_offset_sectors = 0;
             superblock.data_size_sectors = superblock.super_offset_sectors - 8;
@@ -172,7 +231,10 @@ fn mdadm_reads_versions_1_0_and_1_1() {
         let bytes = superblock.encode();
         let superblock = Superblock::decode(&bytes).expect("what was encoded is decoded");
         assert_eq!(superblock.problems(version, size_sectors), []);
-        let report = examined(&mdadm, &Image::new(size_sectors * 512, superblock.super_offset_sectors * 512, &bytes));
+        let report = examined(
+            &mdadm,
+            &Image::new(size_sectors * 512, superblock.super_offset_sectors * 512, &bytes),
+        );
         let differences = examine::differences(&report, &superblock, version);
         assert!(differences.is_empty(), "{version}\n{}\n{report}", differences.join("\n"));
     }
@@ -181,9 +243,14 @@ fn mdadm_reads_versions_1_0_and_1_1() {
 #[test]
 fn blkid_sees_a_member() {
     let Some(blkid) = tool("blkid") else { return };
-    let array = new_array(Level::Raid5, Layout::Parity(ParityLayout::LeftSymmetric), 128, 3, 1 << 16);
+    let array =
+        new_array(Level::Raid5, Layout::Parity(ParityLayout::LeftSymmetric), 128, 3, 1 << 16);
     let image = Image::new(1 << 25, 4096, &array.superblocks().expect("an array")[1].encode());
-    let output = Command::new(blkid).args(["-p", "-o", "export"]).arg(&image.0).output().expect("blkid runs");
+    let output = Command::new(blkid)
+        .args(["-p", "-o", "export"])
+        .arg(&image.0)
+        .output()
+        .expect("blkid runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     for line in [
         "TYPE=linux_raid_member",
@@ -196,7 +263,11 @@ fn blkid_sees_a_member() {
     }
     // Without its magic number it is no member: the check above can fail.
     image.write(4096, &[0x55]);
-    let output = Command::new(tool("blkid").expect("it ran")).args(["-p", "-o", "export"]).arg(&image.0).output().expect("blkid runs");
+    let output = Command::new(tool("blkid").expect("it ran"))
+        .args(["-p", "-o", "export"])
+        .arg(&image.0)
+        .output()
+        .expect("blkid runs");
     assert!(!String::from_utf8_lossy(&output.stdout).contains("linux_raid_member"));
 }
 
@@ -208,8 +279,11 @@ fn places_are_those_that_mdadm_chooses() {
     let mut count = 0;
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let words: Vec<&str> = line.split(' ').collect();
-        let [kib, level, chunk_kib, consistency, places @ ..] = &words[..] else { panic!("{line}") };
-        let number = |word: &str| word.parse::<u64>().unwrap_or_else(|error| panic!("{line}: {error}"));
+        let [kib, level, chunk_kib, consistency, places @ ..] = &words[..] else {
+            panic!("{line}")
+        };
+        let number =
+            |word: &str| word.parse::<u64>().unwrap_or_else(|error| panic!("{line}: {error}"));
         let (sectors, chunk) = (number(kib) * 2, number(chunk_kib) as u32 * 2);
         let (level, layout, disks) = match *level {
             "linear" => (Level::Linear, Layout::Plain, 1),
@@ -235,7 +309,11 @@ fn places_are_those_that_mdadm_chooses() {
             superblock.size_sectors,
             superblock.bad_block_offset_sectors as u64,
         ];
-        assert_eq!(found.to_vec(), places.iter().map(|word| number(word)).collect::<Vec<u64>>(), "{line}");
+        assert_eq!(
+            found.to_vec(),
+            places.iter().map(|word| number(word)).collect::<Vec<u64>>(),
+            "{line}"
+        );
         if let Some(bitmap) = array.bitmap(&superblocks).expect("the bitmap fits") {
             assert_eq!(bitmap.header().chunk_bytes, 64 << 20, "{line}");
             assert_eq!(bitmap.header().sync_size_sectors, superblock.size_sectors, "{line}");
@@ -248,45 +326,77 @@ fn places_are_those_that_mdadm_chooses() {
 #[test]
 fn a_members_room_grows_in_steps() {
     let mib = |size_sectors| data_offset_sectors(size_sectors, 128, false) / 2048;
-    assert_eq!([1 << 14, 1 << 20, 1 << 21, 1 << 23, 10 << 21, 64 << 21, 128 << 21, 1 << 40].map(mib), [1, 1, 2, 5, 9, 65, 129, 129]);
+    assert_eq!(
+        [1 << 14, 1 << 20, 1 << 21, 1 << 23, 10 << 21, 64 << 21, 128 << 21, 1 << 40].map(mib),
+        [1, 1, 2, 5, 9, 65, 129, 129]
+    );
 }
 
 #[test]
 fn what_makes_no_array_is_refused_with_its_reason() {
     let refusal = |change: fn(&mut NewArray)| {
-        let mut array = new_array(Level::Raid5, Layout::Parity(ParityLayout::LeftSymmetric), 128, 3, 1 << 16);
+        let mut array =
+            new_array(Level::Raid5, Layout::Parity(ParityLayout::LeftSymmetric), 128, 3, 1 << 16);
         change(&mut array);
         array.superblocks().expect_err("no array").to_string()
     };
     assert!(refusal(|array| array.members[1].size_sectors = 2000).starts_with("m1 is too small"));
-    assert!(refusal(|array| array.members[2].role = Role::Active(1)).starts_with("m2: there is an active member 1 already"));
-    assert!(refusal(|array| array.members[2].role = Role::Active(3)).starts_with("m2: member 3 of 3 places"));
-    assert!(refusal(|array| array.members[2].role = Role::Faulty).contains("no use for a member as faulty"));
+    assert!(
+        refusal(|array| array.members[2].role = Role::Active(1))
+            .starts_with("m2: there is an active member 1 already")
+    );
+    assert!(
+        refusal(|array| array.members[2].role = Role::Active(3))
+            .starts_with("m2: member 3 of 3 places")
+    );
+    assert!(
+        refusal(|array| array.members[2].role = Role::Faulty)
+            .contains("no use for a member as faulty")
+    );
     assert!(refusal(|array| drop(array.members.drain(1..))).contains("too few members for raid5"));
     assert!(refusal(|array| array.chunk_sectors = 96).contains("chunksize"));
-    assert!(refusal(|array| array.layout = Layout::Parity(ParityLayout::DdfNRestart)).contains("raid5 has no layout ddf-N-restart"));
+    assert!(
+        refusal(|array| array.layout = Layout::Parity(ParityLayout::DdfNRestart))
+            .contains("raid5 has no layout ddf-N-restart")
+    );
     assert!(refusal(|array| array.name = "x".repeat(33)).contains("32 bytes"));
-    assert!(refusal(|array| array.level = Level::Raid1).contains("raid1 has no layout left-symmetric"));
-    assert!(refusal(|array| array.consistency = Consistency::Bitmap { chunk_bytes: Some(5000) }).contains("chunksize"));
+    assert!(
+        refusal(|array| array.level = Level::Raid1).contains("raid1 has no layout left-symmetric")
+    );
+    assert!(
+        refusal(|array| array.consistency = Consistency::Bitmap { chunk_bytes: Some(5000) })
+            .contains("chunksize")
+    );
     assert!(refusal(|array| array.raid_disks = 3000).contains("raid_disks"));
-    assert!(refusal(|array| array.members.iter_mut().for_each(|member| member.size_sectors = 2049)).contains("too small"));
-    let mut array = new_array(Level::Raid6, Layout::Parity(ParityLayout::LeftSymmetric), 128, 4, 1 << 16);
+    assert!(
+        refusal(|array| array.members.iter_mut().for_each(|member| member.size_sectors = 2049))
+            .contains("too small")
+    );
+    let mut array =
+        new_array(Level::Raid6, Layout::Parity(ParityLayout::LeftSymmetric), 128, 4, 1 << 16);
     array.consistency = Consistency::Ppl;
-    assert!(array.superblocks().expect_err("no array").to_string().starts_with("only raid5 can have a partial parity log"));
+    assert!(
+        array
+            .superblocks()
+            .expect_err("no array")
+            .to_string()
+            .starts_with("only raid5 can have a partial parity log")
+    );
 }
 
 #[test]
 fn members_agree_on_what_they_share() {
-    let mut array = new_array(Level::Raid5, Layout::Parity(ParityLayout::LeftSymmetric), 128, 4, 1 << 16);
+    let mut array =
+        new_array(Level::Raid5, Layout::Parity(ParityLayout::LeftSymmetric), 128, 4, 1 << 16);
     array.members[3].size_sectors += 5000;
     array.members.push(member(9, Role::Spare, 1 << 17));
     let superblocks = array.superblocks().expect("an array");
-    assert!(
-        superblocks
-            .iter()
-            .all(|superblock| superblock.roles == superblocks[0].roles && superblock.size_sectors == superblocks[0].size_sectors)
+    assert!(superblocks.iter().all(|superblock| superblock.roles == superblocks[0].roles
+        && superblock.size_sectors == superblocks[0].size_sectors));
+    assert_eq!(
+        superblocks.iter().map(|superblock| superblock.member_number).collect::<Vec<_>>(),
+        [0, 1, 2, 3, 4]
     );
-    assert_eq!(superblocks.iter().map(|superblock| superblock.member_number).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     assert_eq!(superblocks[4].role(), Role::Spare);
     assert_eq!(superblocks[3].data_size_sectors, superblocks[0].data_size_sectors + 5000);
     assert_eq!(superblocks[0].resync_offset_sectors, 0, "parity has to be made");

@@ -1,7 +1,7 @@
 //! Mistakes that the other tests here are there for: each is planted, and found.
 //!
-//! A row of the table is a mistake and a test that is run with and without it: with it some seed has to fail, and the same seed
-//! has to pass without it.
+//! A row of the table is a mistake and a test that is run with and without it: with it some seed
+//! has to fail, and the same seed has to pass without it.
 
 use std::time::Duration;
 
@@ -28,7 +28,11 @@ struct Mistake {
 const SEEDS: std::ops::Range<u64> = 100..140;
 
 /// A mistake in what a level plans, among members that come and go.
-fn plans<L: Level>(name: &'static str, make: fn() -> (L, Scheme), spoil: fn(&mut Twisted<L>)) -> Mistake {
+fn plans<L: Level>(
+    name: &'static str,
+    make: fn() -> (L, Scheme),
+    spoil: fn(&mut Twisted<L>),
+) -> Mistake {
     let trial = move |seed, is_planted| {
         let (level, scheme) = make();
         let mut level = Twisted::straight(level);
@@ -44,7 +48,9 @@ fn plans<L: Level>(name: &'static str, make: fn() -> (L, Scheme), spoil: fn(&mut
 fn after_crashes(name: &'static str, case: Case) -> Mistake {
     let trial = move |seed, is_planted| {
         let sound = Case { planted: PlantedMistake::None, slip: Slip::None, ..case };
-        crashes(if is_planted { &case } else { &sound }, seed).map(|_| ()).map_err(|violation| violation.to_string())
+        crashes(if is_planted { &case } else { &sound }, seed)
+            .map(|_| ())
+            .map_err(|violation| violation.to_string())
     };
     Mistake { name, trial: Box::new(trial) }
 }
@@ -73,46 +79,118 @@ fn mistakes() -> Vec<Mistake> {
     let with_metadata = |planted, shape| Case { planted, ..Case::of(shape) };
     // Slow members, so that much happens before the failure is written down.
     let longest = Duration::from_millis(30);
-    let dying = |planted, shape, member| Case { dying: Some(member), slowest: slow, longest, ..with_metadata(planted, shape) };
+    let dying = |planted, shape, member| Case {
+        dying: Some(member),
+        slowest: slow,
+        longest,
+        ..with_metadata(planted, shape)
+    };
     let mut mistakes = vec![
-        plans("a write that locks no row", || left(4), |level| level.twist = |plan| plan.lock = None),
-        plans("a rebuild that locks no row: level 5", || left(4), |level| level.sync_twist = |plan| plan.lock = None),
-        plans("a rebuild that locks no row: level 1", || raid1(2), |level| level.sync_twist = |plan| plan.lock = None),
+        plans(
+            "a write that locks no row",
+            || left(4),
+            |level| level.twist = |plan| plan.lock = None,
+        ),
+        plans(
+            "a rebuild that locks no row: level 5",
+            || left(4),
+            |level| level.sync_twist = |plan| plan.lock = None,
+        ),
+        plans(
+            "a rebuild that locks no row: level 1",
+            || raid1(2),
+            |level| level.sync_twist = |plan| plan.lock = None,
+        ),
         plans(
             "a rebuild that locks no row: level 10",
             || raid10(4, Raid10Layout::far(2)),
             |level| level.sync_twist = |plan| plan.lock = None,
         ),
-        plans("Q in the wrong order", || raid6(5, ParityLayout::RightAsymmetric), |level| level.twist = reverse_q),
-        plans("Q in the wrong order in a rebuild", || raid6(5, ParityLayout::DdfNContinue), |level| level.sync_twist = reverse_q),
+        plans(
+            "Q in the wrong order",
+            || raid6(5, ParityLayout::RightAsymmetric),
+            |level| level.twist = reverse_q,
+        ),
+        plans(
+            "Q in the wrong order in a rebuild",
+            || raid6(5, ParityLayout::DdfNContinue),
+            |level| level.sync_twist = reverse_q,
+        ),
         plans("parity that is skipped", || left(4), |level| level.twist = skip_parity),
-        plans("parity that is skipped: level 6", || raid6(5, ParityLayout::LeftSymmetric), |level| level.twist = skip_parity),
-        plans("a rebuild that writes nothing", || left(4), |level| level.sync_twist = |plan| plan.write.clear()),
-        plans("a member that is read before it is rebuilt: level 5", || left(4), |level| level.trusts_recovering = true),
-        plans("a member that is read before it is rebuilt: level 1", || raid1(2), |level| level.trusts_recovering = true),
-        after_crashes("a flush that does nothing", Case { slip: Slip::IdleFlush, ..Case::of(Shape::raid5(resync)) }),
-        after_crashes("a flush that does nothing: level 1", Case { slip: Slip::IdleFlush, ..Case::of(Shape::raid1(resync)) }),
+        plans(
+            "parity that is skipped: level 6",
+            || raid6(5, ParityLayout::LeftSymmetric),
+            |level| level.twist = skip_parity,
+        ),
+        plans(
+            "a rebuild that writes nothing",
+            || left(4),
+            |level| level.sync_twist = |plan| plan.write.clear(),
+        ),
+        plans(
+            "a member that is read before it is rebuilt: level 5",
+            || left(4),
+            |level| level.trusts_recovering = true,
+        ),
+        plans(
+            "a member that is read before it is rebuilt: level 1",
+            || raid1(2),
+            |level| level.trusts_recovering = true,
+        ),
+        after_crashes(
+            "a flush that does nothing",
+            Case { slip: Slip::IdleFlush, ..Case::of(Shape::raid5(resync)) },
+        ),
+        after_crashes(
+            "a flush that does nothing: level 1",
+            Case { slip: Slip::IdleFlush, ..Case::of(Shape::raid1(resync)) },
+        ),
         after_crashes(
             "a stale member that is accepted",
             Case { slip: Slip::TrustsStale, dying: Some(0), ..Case::of(Shape::raid1(resync)) },
         ),
         after_crashes(
             "a stale member that is accepted: level 5",
-            Case { slip: Slip::TrustsStale, dying: Some(1), ..Case::of(Shape::raid5(Consistency::Ppl)) },
+            Case {
+                slip: Slip::TrustsStale,
+                dying: Some(1),
+                ..Case::of(Shape::raid5(Consistency::Ppl))
+            },
         ),
-        after_crashes("a dirty mark that is skipped", with_metadata(PlantedMistake::SkipsDirty, Shape::raid5(resync))),
-        after_crashes("a dirty mark that is skipped: level 1", with_metadata(PlantedMistake::SkipsDirty, Shape::raid1(resync))),
-        after_crashes("a failure that is not recorded", dying(PlantedMistake::AnswersEarly, Shape::raid5(Consistency::Ppl), 1)),
-        after_crashes("a failure that is not recorded: level 1", dying(PlantedMistake::AnswersEarly, Shape::raid1(resync), 0)),
+        after_crashes(
+            "a dirty mark that is skipped",
+            with_metadata(PlantedMistake::SkipsDirty, Shape::raid5(resync)),
+        ),
+        after_crashes(
+            "a dirty mark that is skipped: level 1",
+            with_metadata(PlantedMistake::SkipsDirty, Shape::raid1(resync)),
+        ),
+        after_crashes(
+            "a failure that is not recorded",
+            dying(PlantedMistake::AnswersEarly, Shape::raid5(Consistency::Ppl), 1),
+        ),
+        after_crashes(
+            "a failure that is not recorded: level 1",
+            dying(PlantedMistake::AnswersEarly, Shape::raid1(resync), 0),
+        ),
         after_crashes(
             "a log that is not written",
-            Case { absent: Some(2), ..with_metadata(PlantedMistake::SkipsLog, Shape::raid5(Consistency::Ppl)) },
+            Case {
+                absent: Some(2),
+                ..with_metadata(PlantedMistake::SkipsLog, Shape::raid5(Consistency::Ppl))
+            },
         ),
-        after_crashes("an array called clean without a flush", with_metadata(PlantedMistake::SkipsFlush, Shape::raid5(resync))),
+        after_crashes(
+            "an array called clean without a flush",
+            with_metadata(PlantedMistake::SkipsFlush, Shape::raid5(resync)),
+        ),
     ];
     for make in [Shape::raid6, Shape::raid1, Shape::raid10] {
         let shape = Shape::with_bitmap(make);
-        mistakes.push(after_crashes("a bit that is not set", with_metadata(PlantedMistake::SkipsBits, shape)));
+        mistakes.push(after_crashes(
+            "a bit that is not set",
+            with_metadata(PlantedMistake::SkipsBits, shape),
+        ));
         let early = Case { slowest: slow, ..with_metadata(PlantedMistake::ClearsBitsEarly, shape) };
         mistakes.push(after_crashes("a bit that is cleared too early", early));
     }

@@ -6,8 +6,8 @@
 //! 1.98   the same with seeks and seekers after the chunk
 //! ```
 //!
-//! Rates of the first five are KiB/s. Blank fields and plus signs are phases that were left out or too short to say. The
-//! latencies are those of the slowest single operation.
+//! Rates of the first five are KiB/s. Blank fields and plus signs are phases that were left out or
+//! too short to say. The latencies are those of the slowest single operation.
 
 use results::{Clock, Group};
 
@@ -16,7 +16,8 @@ use super::{Imported, ImportedRow, LATENCY_MAX, OPERATIONS, THROUGHPUT};
 /// Name of the suite.
 const SUITE: &str = "bonnie";
 
-/// Our names of the twelve phases in the order of the CSV, their kind of access, and whether they count KiB or operations.
+/// Our names of the twelve phases in the order of the CSV, their kind of access, and whether they
+/// count KiB or operations.
 const PHASES: [(&str, Group, bool); 12] = [
     ("character write", Group::Sequential, true),
     ("block write", Group::Sequential, true),
@@ -32,15 +33,17 @@ const PHASES: [(&str, Group, bool); 12] = [
     ("random delete", Group::Files, false),
 ];
 
-/// Reads the lines, one [`Imported`] for each machine and way of measuring; none when not one is a line of bonnie++'s.
+/// Reads the lines, one [`Imported`] for each machine and way of measuring; none when not one is a
+/// line of bonnie++'s.
 ///
-/// Lines that agree in machine, version, sizes and counts are repeats of one measurement; others are not, whatever file they
-/// stand in.
+/// Lines that agree in machine, version, sizes and counts are repeats of one measurement; others
+/// are not, whatever file they stand in.
 ///
 /// # Errors
 /// A line among them that is none.
 pub(super) fn read(text: &str) -> Result<Vec<Imported>, String> {
-    // What a line was measured on and how, in the order in which it first comes, and what was read of it.
+    // What a line was measured on and how, in the order in which it first comes, and what was read
+    // of it.
     let mut found: Vec<(Vec<Said<'_>>, Imported)> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let fields: Vec<&str> = line.trim().split(',').collect();
@@ -50,7 +53,11 @@ pub(super) fn read(text: &str) -> Result<Vec<Imported>, String> {
         }
         let Some(layout) = Layout::of(&fields) else {
             if !found.is_empty() {
-                return Err(format!("line {}: it has {} fields; bonnie++ writes 27, 48 or 50", number + 1, fields.len()));
+                return Err(format!(
+                    "line {}: it has {} fields; bonnie++ writes 27, 48 or 50",
+                    number + 1,
+                    fields.len()
+                ));
             }
             continue;
         };
@@ -64,13 +71,18 @@ pub(super) fn read(text: &str) -> Result<Vec<Imported>, String> {
         into.rows.extend(rows(&layout, &fields, run));
     }
     let names: Vec<Option<String>> = found.iter().map(|(said, _)| name(said, &found)).collect();
-    Ok(found.into_iter().zip(names).map(|((_, imported), part)| Imported { part, ..imported }).collect())
+    Ok(found
+        .into_iter()
+        .zip(names)
+        .map(|((_, imported), part)| Imported { part, ..imported })
+        .collect())
 }
 
 /// Something that a line says of how it was measured: what it is called, and its value.
 type Said<'a> = (&'static str, std::borrow::Cow<'a, str>);
 
-/// What tells one way of measuring from the others of the file: its machine, and what differs from others on that machine.
+/// What tells one way of measuring from the others of the file: its machine, and what differs from
+/// others on that machine.
 fn name(said: &[Said<'_>], all: &[(Vec<Said<'_>>, Imported)]) -> Option<String> {
     if all.len() < 2 {
         return None;
@@ -79,7 +91,9 @@ fn name(said: &[Said<'_>], all: &[(Vec<Said<'_>>, Imported)]) -> Option<String> 
     let of_machine = || all.iter().map(|(other, _)| other).filter(|other| other[0].1 == *machine);
     let mut name = if machine.is_empty() { "no name".to_owned() } else { machine.to_string() };
     for (what, value) in &said[1..] {
-        let differs = |other: &Vec<Said<'_>>| other.iter().find(|(other, _)| other == what).is_none_or(|(_, other)| other != value);
+        let differs = |other: &Vec<Said<'_>>| {
+            other.iter().find(|(other, _)| other == what).is_none_or(|(_, other)| other != value)
+        };
         if of_machine().any(differs) {
             name += &format!(", {what} {value}");
         }
@@ -92,15 +106,24 @@ fn empty(layout: &Layout<'_>, fields: &[&str]) -> Imported {
         tool: format!("bonnie++ {}", layout.version),
         suite: SUITE.to_owned(),
         clock: Clock::Wall,
-        facts: vec![("machine".to_owned(), fields[layout.name].to_owned()), ("size".to_owned(), fields[layout.name_of_size].to_owned())],
+        facts: vec![
+            ("machine".to_owned(), fields[layout.name].to_owned()),
+            ("size".to_owned(), fields[layout.name_of_size].to_owned()),
+        ],
         part: None,
         rows: Vec::new(),
-        notes: vec!["bonnie++ counts what the calls accepted; without -b part of what it wrote was still in memory".to_owned()],
+        notes: vec![
+            "bonnie++ counts what the calls accepted; without -b part of what it wrote was \
+            still in memory"
+                .to_owned(),
+        ],
     }
 }
 
 fn rows(layout: &Layout<'_>, fields: &[&str], run: u32) -> Vec<ImportedRow> {
-    let places = (0..6).map(|index| layout.rates + 2 * index).chain((0..6).map(|index| layout.files + 2 * index));
+    let places = (0..6)
+        .map(|index| layout.rates + 2 * index)
+        .chain((0..6).map(|index| layout.files + 2 * index));
     let row = |(index, place): (usize, usize)| {
         let (phase, group, in_bytes) = PHASES[index];
         let value = fields[place].trim().parse::<f64>().ok()?;
@@ -130,10 +153,23 @@ struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     fn of(fields: &[&'a str]) -> Option<Layout<'a>> {
-        let modern =
-            |rates: usize| Layout { version: fields[1], name: 2, name_of_size: 5, rates, files: rates + 17, latencies: Some(rates + 29) };
+        let modern = |rates: usize| Layout {
+            version: fields[1],
+            name: 2,
+            name_of_size: 5,
+            rates,
+            files: rates + 17,
+            latencies: Some(rates + 29),
+        };
         match fields.len() {
-            27 => Some(Layout { version: "1.03", name: 0, name_of_size: 1, rates: 2, files: 15, latencies: None }),
+            27 => Some(Layout {
+                version: "1.03",
+                name: 0,
+                name_of_size: 1,
+                rates: 2,
+                files: 15,
+                latencies: None,
+            }),
             48 if fields[0].starts_with("1.9") => Some(modern(7)),
             50 if fields[0].starts_with("1.9") => Some(modern(9)),
             _ => None,
@@ -158,7 +194,10 @@ impl Layout<'_> {
             said.extend([("seeks", fields[7].trim().into()), ("seekers", fields[8].trim().into())]);
         }
         // How many, largest, smallest, folders, chunk.
-        said.push(("files", fields[self.files - 5..self.files].join(":").trim_end_matches(':').to_owned().into()));
+        said.push((
+            "files",
+            fields[self.files - 5..self.files].join(":").trim_end_matches(':').to_owned().into(),
+        ));
         said
     }
 }

@@ -1,4 +1,5 @@
-//! CrystalDiskMark's text, of version 3 and of version 8, and KDiskMark's, which looks like the latter.
+//! CrystalDiskMark's text, of version 3 and of version 8, and KDiskMark's, which looks like the
+//! latter.
 //!
 //! ```text
 //! 3:           Sequential Read :    46.012 MB/s
@@ -7,8 +8,8 @@
 //! K: Sequential   1 MiB (Q=  8, T= 1):    50.851 MB/s [     49.7 IOPS] <158255.28 us>
 //! ```
 //!
-//! MB/s are 1,000,000 bytes/s in the first two. KDiskMark divides KiB/s by 1000 and calls that MB/s as well, 2.3 % too low;
-//! reading puts that right.
+//! MB/s are 1,000,000 bytes/s in the first two. KDiskMark divides KiB/s by 1000 and calls that MB/s
+//! as well, 2.3 % too low; reading puts that right.
 
 use std::fmt::Write;
 
@@ -48,12 +49,19 @@ pub struct Heading {
 /// The text of version 3 or of version 8, as the profile has it.
 #[must_use]
 pub fn text(options: &Options, lines: &[Line], heading: &Heading) -> String {
-    if options.profile == Profile::Three { text_of_three(options, lines, heading) } else { text_of_eight(options, lines, heading) }
+    if options.profile == Profile::Three {
+        text_of_three(options, lines, heading)
+    } else {
+        text_of_eight(options, lines, heading)
+    }
 }
 
 fn text_of_three(options: &Options, lines: &[Line], heading: &Heading) -> String {
     let rule = "-".repeat(71);
-    let mut text = format!("{rule}\n{}\n{:>71}\n{rule}\n", heading.program, "in the format of CrystalDiskMark 3");
+    let mut text = format!(
+        "{rule}\n{}\n{:>71}\n{rule}\n",
+        heading.program, "in the format of CrystalDiskMark 3"
+    );
     text += "* MB/s = 1,000,000 byte/s [SATA/300 = 300,000,000 byte/s]\n\n";
     for line in lines {
         let Row { order, request_bytes, queues, way, .. } = line.row;
@@ -90,14 +98,20 @@ fn text_of_three(options: &Options, lines: &[Line], heading: &Heading) -> String
 
 fn text_of_eight(options: &Options, lines: &[Line], heading: &Heading) -> String {
     let rule = "-".repeat(78);
-    let mut text = format!("{rule}\n{}\n{:>78}\n{rule}\n", heading.program, "in the format of CrystalDiskMark 8");
-    text += "* MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n* KB = 1000 bytes, KiB = 1024 bytes\n";
+    let mut text = format!(
+        "{rule}\n{}\n{:>78}\n{rule}\n",
+        heading.program, "in the format of CrystalDiskMark 8"
+    );
+    text += "* MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n* KB = 1000 bytes, KiB = \
+        1024 bytes\n";
     let mut section = None;
     for line in lines {
         let name = match line.row.way {
             Way::Read => "[Read]".to_owned(),
             Way::Write => "[Write]".to_owned(),
-            Way::Mix { read_percent } => format!("[Mix] Read {read_percent}%/Write {}%", 100 - read_percent),
+            Way::Mix { read_percent } => {
+                format!("[Mix] Read {read_percent}%/Write {}%", 100 - read_percent)
+            }
         };
         if section.as_ref() != Some(&name) {
             let _ = write!(text, "\n{name}\n");
@@ -132,7 +146,8 @@ fn text_of_eight(options: &Options, lines: &[Line], heading: &Heading) -> String
     let (measure, interval) = (options.time.as_secs_f64(), options.interval.as_secs_f64());
     let _ = write!(
         text,
-        "\nProfile: {profile}{mix}\n   Test: {size} (x{}) [{target}]\n   Mode:{fill}\n   Time: Measure {measure} sec / Interval {interval} sec \n   \
+        "\nProfile: {profile}{mix}\n   Test: {size} (x{}) [{target}]\n   Mode:{fill}\n   Time: \
+        Measure {measure} sec / Interval {interval} sec \n   \
          Date: {date}\n     OS: {system}\n{comment}",
         options.runs
     );
@@ -148,22 +163,45 @@ fn text_of_eight(options: &Options, lines: &[Line], heading: &Heading) -> String
 /// The line that holds a rate and no row that is known.
 pub fn read(text: &str) -> Result<Imported, String> {
     let halves_kib = text.contains("KDiskMark");
-    let tool = text.lines().find(|line| line.contains("DiskMark")).map_or("CrystalDiskMark", str::trim);
-    let tool = tool.split("(C)").next().unwrap_or(tool).split(": http").next().unwrap_or(tool).trim().to_owned();
-    let mut imported =
-        Imported { tool, suite: NAME.to_owned(), clock: Clock::Wall, facts: Vec::new(), part: None, rows: Vec::new(), notes: Vec::new() };
+    let tool =
+        text.lines().find(|line| line.contains("DiskMark")).map_or("CrystalDiskMark", str::trim);
+    let tool = tool
+        .split("(C)")
+        .next()
+        .unwrap_or(tool)
+        .split(": http")
+        .next()
+        .unwrap_or(tool)
+        .trim()
+        .to_owned();
+    let mut imported = Imported {
+        tool,
+        suite: NAME.to_owned(),
+        clock: Clock::Wall,
+        facts: Vec::new(),
+        part: None,
+        rows: Vec::new(),
+        notes: Vec::new(),
+    };
     let mut section = None;
     for (number, line) in text.lines().enumerate() {
         let words = line.trim_start_matches('>').trim();
         if let Some(name) = words.strip_prefix('[') {
-            section = [("Read", Way::Read), ("Write", Way::Write), ("Mix", Way::Mix { read_percent: 70 })]
-                .into_iter()
-                .find(|(known, _)| name.starts_with(known))
-                .map(|(_, way)| way);
+            section = [
+                ("Read", Way::Read),
+                ("Write", Way::Write),
+                ("Mix", Way::Mix { read_percent: 70 }),
+            ]
+            .into_iter()
+            .find(|(known, _)| name.starts_with(known))
+            .map(|(_, way)| way);
         } else if words.contains(" MB/s") && !words.starts_with('*') {
-            let row = read_line(words, section).ok_or_else(|| format!("line {}: `{words}` is no row that is known", number + 1))?;
+            let row = read_line(words, section)
+                .ok_or_else(|| format!("line {}: `{words}` is no row that is known", number + 1))?;
             imported.rows.extend(row);
-        } else if let Some((name, value)) = words.split_once(':').filter(|(name, _)| FACTS.contains(&name.trim())) {
+        } else if let Some((name, value)) =
+            words.split_once(':').filter(|(name, _)| FACTS.contains(&name.trim()))
+        {
             imported.facts.push((name.trim().to_owned(), value.trim().to_owned()));
         }
     }
@@ -171,9 +209,16 @@ pub fn read(text: &str) -> Result<Imported, String> {
         for row in &mut imported.rows {
             row.metrics.entry(THROUGHPUT.to_owned()).and_modify(|rate| *rate *= 1.024);
         }
-        imported.notes.push("KDiskMark's MB/s are 1,024,000 bytes/s: its figures were multiplied by 1.024".to_owned());
+        imported.notes.push(
+            "KDiskMark's MB/s are 1,024,000 bytes/s: its figures were multiplied by 1.024"
+                .to_owned(),
+        );
     } else {
-        imported.notes.push("each figure is the best of its runs, as the tool prints it; how far they lay apart is not known".to_owned());
+        imported.notes.push(
+            "each figure is the best of its runs, as the tool prints it; how far \
+            they lay apart is not known"
+                .to_owned(),
+        );
     }
     Ok(imported)
 }
@@ -194,7 +239,8 @@ fn read_line(line: &str, section: Option<Way>) -> Option<Option<ImportedRow>> {
         (_, "SEQ") => Group::Sequential,
         _ => Group::Random,
     };
-    let mut row = ImportedRow::new(format!("{order}{size} Q{queues}T{threads} {way}"), group, THROUGHPUT);
+    let mut row =
+        ImportedRow::new(format!("{order}{size} Q{queues}T{threads} {way}"), group, THROUGHPUT);
     row.put(THROUGHPUT, rate * 1e6);
     if let Some(operations) = before(figures, "IOPS") {
         row.put(OPERATIONS, operations);
@@ -208,7 +254,9 @@ fn read_line(line: &str, section: Option<Way>) -> Option<Option<ImportedRow>> {
 /// The number that stands before a unit.
 fn before(text: &str, unit: &str) -> Option<f64> {
     let text = text.split_once(unit)?.0.trim_end();
-    let start = text.rfind(|letter: char| !(letter.is_ascii_digit() || letter == '.')).map_or(0, |index| index + 1);
+    let start = text
+        .rfind(|letter: char| !(letter.is_ascii_digit() || letter == '.'))
+        .map_or(0, |index| index + 1);
     text[start..].parse().ok()
 }
 
@@ -225,7 +273,15 @@ fn read_name(name: &str, section: Option<Way>) -> Option<(Access, Way)> {
         let threads = rest.split_once("T=")?.1.trim_end_matches(')');
         let size: String = access.chars().filter(char::is_ascii_digit).collect();
         let unit = if access.contains("MiB") { "M" } else { "K" };
-        return Some(((order, format!("{size}{unit}"), queues.trim().parse().ok()?, threads.trim().parse().ok()?), section?));
+        return Some((
+            (
+                order,
+                format!("{size}{unit}"),
+                queues.trim().parse().ok()?,
+                threads.trim().parse().ok()?,
+            ),
+            section?,
+        ));
     }
     // Version 3 says in each line which way it goes.
     let way = match name.split_whitespace().nth(1)? {
@@ -233,7 +289,12 @@ fn read_name(name: &str, section: Option<Way>) -> Option<(Access, Way)> {
         "Write" => Way::Write,
         _ => return None,
     };
-    let queues = name.split_once("QD=").map_or(Some(1), |(_, depth)| depth.trim_end_matches(')').trim().parse().ok())?;
-    let size = name.split_whitespace().find_map(|word| word.strip_suffix("KB")).map_or("1M".to_owned(), |kib| format!("{kib}K"));
+    let queues = name
+        .split_once("QD=")
+        .map_or(Some(1), |(_, depth)| depth.trim_end_matches(')').trim().parse().ok())?;
+    let size = name
+        .split_whitespace()
+        .find_map(|word| word.strip_suffix("KB"))
+        .map_or("1M".to_owned(), |kib| format!("{kib}K"));
     Some(((order, size, queues, 1), way))
 }

@@ -1,8 +1,9 @@
 //! fio's JSON: read from fio, and written for the rows that fio could have run.
 //!
-//! Of a job these are used: `jobname`, `groupid`, `error`, `job options` (`rw`, `bs`, `iodepth`, `numjobs`, with `global
-//! options` below them), and of `read`, `write` and `mixed` each `total_ios`, `bw_bytes` or `bw` (KiB/s), `iops`, `lat_ns`
-//! and `clat_ns` with `percentile`. Jobs of one name in one group ran at the same time: their rates are added up.
+//! Of a job these are used: `jobname`, `groupid`, `error`, `job options` (`rw`, `bs`, `iodepth`,
+//! `numjobs`, with `global options` below them), and of `read`, `write` and `mixed` each
+//! `total_ios`, `bw_bytes` or `bw` (KiB/s), `iops`, `lat_ns` and `clat_ns` with `percentile`. Jobs
+//! of one name in one group ran at the same time: their rates are added up.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +22,13 @@ fn job(row: &Row, measured: &Measured, group: usize, options: &Job) -> Value {
     let rate = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
     let latency_of = |latency: &Latency| {
         let histogram = latency.histogram();
-        let percentile = |quantile: f64| (format!("{quantile:.6}"), json!(histogram.value_at_quantile(quantile / 100.0)));
-        let percentiles: Map<String, Value> = [1.0, 5.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99].map(percentile).into_iter().collect();
+        let percentile = |quantile: f64| {
+            (format!("{quantile:.6}"), json!(histogram.value_at_quantile(quantile / 100.0)))
+        };
+        let percentiles: Map<String, Value> = [1.0, 5.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99]
+            .map(percentile)
+            .into_iter()
+            .collect();
         let empty = latency.count() == 0;
         json!({
             "min": if empty { 0 } else { histogram.min() },
@@ -47,15 +53,21 @@ fn job(row: &Row, measured: &Measured, group: usize, options: &Job) -> Value {
             "clat_ns": latency,
         })
     };
-    let said: Map<String, Value> = options.options.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-    let mut document = json!({ "jobname": row.phase, "groupid": group, "error": 0, "job options": said });
+    let said: Map<String, Value> =
+        options.options.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    let mut document =
+        json!({ "jobname": row.phase, "groupid": group, "error": 0, "job options": said });
     // Every direction is there, as in fio's own output, also those that the job did not use.
     let nothing = || section(0, 0, &Latency::new());
     let whole = || section(done.operations, done.read_bytes + done.written_bytes, &done.latency);
     for name in ["read", "write", "trim"] {
         document[name] = match (name, &done.sides, done.read_bytes > 0, done.written_bytes > 0) {
-            ("read", Some(sides), ..) => section(sides.read.operations, sides.read.bytes, &sides.read.latency),
-            ("write", Some(sides), ..) => section(sides.write.operations, sides.write.bytes, &sides.write.latency),
+            ("read", Some(sides), ..) => {
+                section(sides.read.operations, sides.read.bytes, &sides.read.latency)
+            }
+            ("write", Some(sides), ..) => {
+                section(sides.write.operations, sides.write.bytes, &sides.write.latency)
+            }
             ("read", None, true, false) | ("write", None, false, _) => whole(),
             _ => nothing(),
         };
@@ -66,15 +78,20 @@ fn job(row: &Row, measured: &Measured, group: usize, options: &Job) -> Value {
     }
     if let Some(flush) = done.flush {
         // fio's own name and place for what an fsync took.
-        document["sync"] = json!({ "total_ios": 1, "lat_ns": { "mean": flush.as_secs_f64() * 1e9, "N": 1 } });
+        document["sync"] =
+            json!({ "total_ios": 1, "lat_ns": { "mean": flush.as_secs_f64() * 1e9, "N": 1 } });
     }
     document
 }
 
-/// Rows as fio's output, each run as a job of a group of its own. `options` says how fio would run a row.
+/// Rows as fio's output, each run as a job of a group of its own. `options` says how fio would run
+/// a row.
 #[must_use]
 pub fn write(program: &str, rows: &[Row], options: impl Fn(&str) -> Option<Job>) -> Value {
-    let jobs = rows.iter().enumerate().filter_map(|(group, row)| Some(job(row, row.measured()?, group, &options(&row.phase)?)));
+    let jobs = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(group, row)| Some(job(row, row.measured()?, group, &options(&row.phase)?)));
     json!({ "fio version": program, "jobs": jobs.collect::<Vec<_>>() })
 }
 
@@ -86,15 +103,29 @@ pub fn read(document: &Value) -> Result<Imported, String> {
     let jobs = document["jobs"].as_array().ok_or("`jobs` is no list")?;
     let global = document.get("global options").and_then(Value::as_object);
     let tool = document["fio version"].as_str().unwrap_or("fio").to_owned();
-    let facts = document["time"].as_str().map(|time| ("time".to_owned(), time.to_owned())).into_iter().collect();
-    let mut imported =
-        Imported { tool, suite: NAME.to_owned(), clock: Clock::Wall, facts, part: None, rows: Vec::new(), notes: Vec::new() };
+    let facts = document["time"]
+        .as_str()
+        .map(|time| ("time".to_owned(), time.to_owned()))
+        .into_iter()
+        .collect();
+    let mut imported = Imported {
+        tool,
+        suite: NAME.to_owned(),
+        clock: Clock::Wall,
+        facts,
+        part: None,
+        rows: Vec::new(),
+        notes: Vec::new(),
+    };
     // Name and group of the jobs that were read, and the row they went to.
     let mut read: Vec<(String, u64, usize)> = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
-        let name = job["jobname"].as_str().ok_or_else(|| format!("jobs[{number}] has no `jobname`"))?;
+        let name =
+            job["jobname"].as_str().ok_or_else(|| format!("jobs[{number}] has no `jobname`"))?;
         if job["error"].as_i64().unwrap_or(0) != 0 {
-            imported.notes.push(format!("job {name} was left out: it ended with error {}", job["error"]));
+            imported
+                .notes
+                .push(format!("job {name} was left out: it ended with error {}", job["error"]));
             continue;
         }
         let option = |key: &str| {
@@ -110,7 +141,9 @@ pub fn read(document: &Value) -> Result<Imported, String> {
             Some((.., index)) => join(&mut imported.rows[*index], &row),
             None => {
                 read.push((name.to_owned(), group, imported.rows.len()));
-                let run = imported.rows.iter().filter(|known| known.phase == row.phase).count() as u32 + 1;
+                let run = imported.rows.iter().filter(|known| known.phase == row.phase).count()
+                    as u32
+                    + 1;
                 imported.rows.push(ImportedRow { run, ..row });
             }
         }
@@ -118,12 +151,21 @@ pub fn read(document: &Value) -> Result<Imported, String> {
     Ok(imported)
 }
 
-fn read_job<'a>(job: &Value, name: &str, number: usize, option: &dyn Fn(&str) -> Option<&'a str>) -> Result<Option<ImportedRow>, String> {
-    let moved = |section: &str| job[section]["total_ios"].as_u64().is_some_and(|operations| operations > 0);
-    let sections: Vec<&str> = ["read", "write", "mixed"].into_iter().filter(|section| moved(section)).collect();
+fn read_job<'a>(
+    job: &Value,
+    name: &str,
+    number: usize,
+    option: &dyn Fn(&str) -> Option<&'a str>,
+) -> Result<Option<ImportedRow>, String> {
+    let moved =
+        |section: &str| job[section]["total_ios"].as_u64().is_some_and(|operations| operations > 0);
+    let sections: Vec<&str> =
+        ["read", "write", "mixed"].into_iter().filter(|section| moved(section)).collect();
     let Some(first) = sections.first() else { return Ok(None) };
     let way = if sections.len() > 1 || *first == "mixed" { "mix" } else { first };
-    let order = option("rw").or(option("readwrite")).map(|rw| if rw.starts_with("rand") { "RND" } else { "SEQ" });
+    let order = option("rw")
+        .or(option("readwrite"))
+        .map(|rw| if rw.starts_with("rand") { "RND" } else { "SEQ" });
     // As fio's own defaults.
     let depth = option("iodepth").unwrap_or("1");
     let jobs = option("numjobs").unwrap_or("1");
@@ -132,19 +174,25 @@ fn read_job<'a>(job: &Value, name: &str, number: usize, option: &dyn Fn(&str) ->
         (Some(order), Some(bytes)) => format!("{order}{} Q{depth}T{jobs} {way}", size_text(bytes)),
         _ => format!("{name} {way}"),
     };
-    let phase = if option("direct").unwrap_or("0") == "0" { format!("{phase} buffered") } else { phase };
+    let phase =
+        if option("direct").unwrap_or("0") == "0" { format!("{phase} buffered") } else { phase };
     let group = match (way, order) {
         ("mix", _) => Group::Mixed,
         (_, Some("SEQ")) => Group::Sequential,
         _ => Group::Random,
     };
     let mut row = ImportedRow::new(phase, group, THROUGHPUT);
-    let (mut bytes, mut operations, mut counted, mut seconds, mut longest) = (0.0, 0.0, 0.0, 0.0, 0.0_f64);
+    let (mut bytes, mut operations, mut counted, mut seconds, mut longest) =
+        (0.0, 0.0, 0.0, 0.0, 0.0_f64);
     for section in &sections {
         let figures = &job[*section];
-        let rate = figures["bw_bytes"].as_f64().or_else(|| figures["bw"].as_f64().map(|kib| kib * 1024.0));
-        bytes += rate.ok_or_else(|| format!("jobs[{number}].{section} has neither `bw_bytes` nor `bw`"))?;
-        operations += figures["iops"].as_f64().ok_or_else(|| format!("jobs[{number}].{section} has no `iops`"))?;
+        let rate =
+            figures["bw_bytes"].as_f64().or_else(|| figures["bw"].as_f64().map(|kib| kib * 1024.0));
+        bytes += rate
+            .ok_or_else(|| format!("jobs[{number}].{section} has neither `bw_bytes` nor `bw`"))?;
+        operations += figures["iops"]
+            .as_f64()
+            .ok_or_else(|| format!("jobs[{number}].{section} has no `iops`"))?;
         let latency = &figures["lat_ns"];
         let count = figures["total_ios"].as_f64().unwrap_or(0.0);
         counted += count;
@@ -161,7 +209,9 @@ fn read_job<'a>(job: &Value, name: &str, number: usize, option: &dyn Fn(&str) ->
     // Percentiles of two directions cannot be put together from the percentiles of each.
     if let [section] = &sections[..] {
         let percentiles = &job[*section]["clat_ns"]["percentile"];
-        for (name, key) in [("latency_p50_seconds", "50.000000"), ("latency_p99_seconds", "99.000000")] {
+        for (name, key) in
+            [("latency_p50_seconds", "50.000000"), ("latency_p99_seconds", "99.000000")]
+        {
             if let Some(nanoseconds) = percentiles[key].as_f64() {
                 row.put(name, nanoseconds * 1e-9);
             }
@@ -173,12 +223,15 @@ fn read_job<'a>(job: &Value, name: &str, number: usize, option: &dyn Fn(&str) ->
 /// Adds what ran beside it.
 fn join(row: &mut ImportedRow, other: &ImportedRow) {
     let figure = |metrics: &BTreeMap<String, f64>, name: &str| metrics.get(name).copied();
-    let (own, beside) =
-        (figure(&row.metrics, "operations_count").unwrap_or(0.0), figure(&other.metrics, "operations_count").unwrap_or(0.0));
+    let (own, beside) = (
+        figure(&row.metrics, "operations_count").unwrap_or(0.0),
+        figure(&other.metrics, "operations_count").unwrap_or(0.0),
+    );
     let mean = figure(&row.metrics, LATENCY_MEAN).zip(figure(&other.metrics, LATENCY_MEAN));
     let longest = figure(&row.metrics, LATENCY_MAX).zip(figure(&other.metrics, LATENCY_MAX));
     for name in [THROUGHPUT, OPERATIONS, "operations_count"] {
-        let sum = figure(&row.metrics, name).unwrap_or(0.0) + figure(&other.metrics, name).unwrap_or(0.0);
+        let sum =
+            figure(&row.metrics, name).unwrap_or(0.0) + figure(&other.metrics, name).unwrap_or(0.0);
         row.put(name, sum);
     }
     row.metrics.retain(|name, _| !name.starts_with("latency_"));

@@ -1,12 +1,14 @@
-//! Results of other tools, read and written: old runs sit beside new ones, and new ones go where old ones went.
+//! Results of other tools, read and written: old runs sit beside new ones, and new ones go where
+//! old ones went.
 //!
 //! ```text
 //!   CrystalDiskMark text, KDiskMark text, fio's JSON, bonnie++ CSV, our own JSON ──> import ──> Imported
 //!   rows of the suite crystal ──> CrystalDiskMark's text, fio's JSON
 //! ```
 //!
-//! Units of the originals become base units, and rows get the names that our own suites give them, so that the same
-//! workload is found again. What a tool prints wrongly is put right here, with a note.
+//! Units of the originals become base units, and rows get the names that our own suites give them,
+//! so that the same workload is found again. What a tool prints wrongly is put right here, with a
+//! note.
 
 pub mod bonnie;
 pub mod crystal;
@@ -28,7 +30,8 @@ pub struct Imported {
     pub clock: Clock,
     /// What the file says of the machine and the test, name and value.
     pub facts: Vec<(String, String)>,
-    /// What tells it apart from the others in the same file, where there are others: the machine, and what else differs.
+    /// What tells it apart from the others in the same file, where there are others: the machine,
+    /// and what else differs.
     pub part: Option<String>,
     /// The rows, in the file's order.
     pub rows: Vec<ImportedRow>,
@@ -60,7 +63,14 @@ const LATENCY_MAX: &str = "latency_max_seconds";
 
 impl ImportedRow {
     fn new(phase: impl Into<String>, group: Group, metric: &'static str) -> ImportedRow {
-        ImportedRow { phase: phase.into(), run: 1, group, metric, better: Better::Higher, metrics: BTreeMap::new() }
+        ImportedRow {
+            phase: phase.into(),
+            run: 1,
+            group,
+            metric,
+            better: Better::Higher,
+            metrics: BTreeMap::new(),
+        }
     }
 
     fn put(&mut self, name: &str, figure: f64) {
@@ -68,7 +78,8 @@ impl ImportedRow {
     }
 }
 
-/// Reads a result file of any tool that is known: one configuration, or one for each machine of a bonnie++ CSV.
+/// Reads a result file of any tool that is known: one configuration, or one for each machine of a
+/// bonnie++ CSV.
 ///
 /// # Errors
 /// One line: which formats there are, or what is wrong with the file and where.
@@ -77,20 +88,27 @@ pub fn import(text: &str) -> Result<Vec<Imported>, String> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let imported = if let Some(document) = json(&text) {
         vec![document?]
-    } else if text.contains(" MB/s") && (text.contains("CrystalDiskMark") || text.contains("KDiskMark")) {
+    } else if text.contains(" MB/s")
+        && (text.contains("CrystalDiskMark") || text.contains("KDiskMark"))
+    {
         vec![crystal::read(&text)?]
     } else {
         bonnie::read(&text)?
     };
     if imported.is_empty() {
-        let known = "bonnie++ CSV (1.03, 1.97, 2.00), CrystalDiskMark text (3 to 9), KDiskMark text, fio JSON, and raidloom bench --json";
+        let known = "bonnie++ CSV (1.03, 1.97, 2.00), CrystalDiskMark text (3 to 9), KDiskMark \
+            text, fio JSON, and raidloom bench --json";
         return Err(format!("none of the formats that are known: {known}"));
     }
-    if imported.iter().all(|imported| imported.rows.is_empty()) { Err("there is no figure in it".to_owned()) } else { Ok(imported) }
+    if imported.iter().all(|imported| imported.rows.is_empty()) {
+        Err("there is no figure in it".to_owned())
+    } else {
+        Ok(imported)
+    }
 }
 
-/// The first JSON document in a text whose lines before it do not belong to it: fio prints notes and warnings where it prints
-/// its results, before and after them. `None` when no line begins one.
+/// The first JSON document in a text whose lines before it do not belong to it: fio prints notes
+/// and warnings where it prints its results, before and after them. `None` when no line begins one.
 fn json(text: &str) -> Option<Result<Imported, String>> {
     let mut start = 0;
     while !text[start..].trim_start_matches([' ', '\t']).starts_with('{') {
@@ -100,12 +118,18 @@ fn json(text: &str) -> Option<Result<Imported, String>> {
     let mut values = serde_json::Deserializer::from_str(document).into_iter::<serde_json::Value>();
     let value = match values.next()? {
         Ok(value) => value,
-        Err(error) => return Some(Err(format!("line {}: no JSON: {error}", before.matches('\n').count() + error.line()))),
+        Err(error) => {
+            return Some(Err(format!(
+                "line {}: no JSON: {error}",
+                before.matches('\n').count() + error.line()
+            )));
+        }
     };
     let after = &document[values.byte_offset()..];
     let read = if value.get("jobs").is_some() { fio::read(&value) } else { own::read(&value) };
     Some(read.map(|mut imported| {
-        let said = before.lines().chain(after.lines()).map(str::trim).filter(|line| !line.is_empty());
+        let said =
+            before.lines().chain(after.lines()).map(str::trim).filter(|line| !line.is_empty());
         imported.notes.extend(said.map(|line| format!("beside its results the file says: {line}")));
         imported
     }))

@@ -11,12 +11,18 @@ use crate::suite::{self, Kind};
 /// # Errors
 /// What is missing.
 pub(super) fn read(document: &Value) -> Result<Imported, String> {
-    let name = document["suite"].as_str().ok_or("JSON of another kind: it has neither fio's `jobs` nor our `suite`")?;
+    let name = document["suite"]
+        .as_str()
+        .ok_or("JSON of another kind: it has neither fio's `jobs` nor our `suite`")?;
     let suite = suite::find(name).ok_or_else(|| format!("this raidloom has no suite `{name}`"))?;
     let mut settings = suite.defaults();
-    let mut facts: Vec<(String, String)> =
-        document["target"].as_str().map(|target| ("target".to_owned(), target.to_owned())).into_iter().collect();
-    // The phases depend on the settings: profile, sizes, depths. Only words and numbers matter for that.
+    let mut facts: Vec<(String, String)> = document["target"]
+        .as_str()
+        .map(|target| ("target".to_owned(), target.to_owned()))
+        .into_iter()
+        .collect();
+    // The phases depend on the settings: profile, sizes, depths. Only words and numbers matter for
+    // that.
     for setting in suite.settings {
         let Some(text) = document["settings"][setting.name].as_str() else { continue };
         facts.push((setting.name.to_owned(), text.to_owned()));
@@ -32,17 +38,31 @@ pub(super) fn read(document: &Value) -> Result<Imported, String> {
     }
     let phases = (suite.phases)(&settings);
     let clock = if document["clock"] == "virtual" { Clock::Virtual } else { Clock::Wall };
-    let mut imported =
-        Imported { tool: "raidloom".to_owned(), suite: name.to_owned(), clock, facts, part: None, rows: Vec::new(), notes: Vec::new() };
+    let mut imported = Imported {
+        tool: "raidloom".to_owned(),
+        suite: name.to_owned(),
+        clock,
+        facts,
+        part: None,
+        rows: Vec::new(),
+        notes: Vec::new(),
+    };
     for row in document["rows"].as_array().ok_or("it has no `rows`")? {
         let phase = row["phase"].as_str().ok_or("a row has no `phase`")?;
         let Some(known) = phases.iter().find(|known| known.name == phase) else {
-            imported.notes.push(format!("the row {phase} was left out: the suite {name} has no such phase"));
+            imported
+                .notes
+                .push(format!("the row {phase} was left out: the suite {name} has no such phase"));
             continue;
         };
-        let Some(metrics) = row["metrics"].as_object().filter(|metrics| !metrics.is_empty()) else { continue };
+        let Some(metrics) = row["metrics"].as_object().filter(|metrics| !metrics.is_empty()) else {
+            continue;
+        };
         let run = u32::try_from(row["run"].as_u64().unwrap_or(1)).unwrap_or(1);
-        let metrics = metrics.iter().filter_map(|(name, figure)| Some((name.clone(), figure.as_f64()?))).collect();
+        let metrics = metrics
+            .iter()
+            .filter_map(|(name, figure)| Some((name.clone(), figure.as_f64()?)))
+            .collect();
         imported.rows.push(ImportedRow {
             phase: phase.to_owned(),
             run,

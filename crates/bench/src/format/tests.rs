@@ -106,22 +106,34 @@ Profile: NVMe [+Mix]
     assert_eq!(text, expected);
 }
 
-/// What is written is read again: every row with its name and figures, to the digits that are printed.
+/// What is written is read again: every row with its name and figures, to the digits that are
+/// printed.
 #[test]
 fn a_text_that_was_written_is_read_again() {
-    for profile in [Profile::Three, Profile::Eight, Profile::EightNvme, Profile::Real, Profile::Peak] {
+    for profile in
+        [Profile::Three, Profile::Eight, Profile::EightNvme, Profile::Real, Profile::Peak]
+    {
         let mix = (profile != Profile::Three).then_some(70);
         let options = Options { mix_read_percent: mix, ..profile.options() };
         let lines = lines(&options);
         for ends in ["\n", "\r\n"] {
             let text = crystal::text(&options, &lines, &heading()).replace('\n', ends);
-            let imported = import_one(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", profile.name()));
+            let imported = import_one(&text)
+                .unwrap_or_else(|error| panic!("{}: {error}\n{text}", profile.name()));
             assert_eq!(imported.rows.len(), lines.len());
             assert_eq!(imported.suite, "crystal");
-            assert!(imported.facts.contains(&("OS".to_owned(), "Linux 6.12".to_owned())), "{:?}", imported.facts);
+            assert!(
+                imported.facts.contains(&("OS".to_owned(), "Linux 6.12".to_owned())),
+                "{:?}",
+                imported.facts
+            );
             for (row, line) in imported.rows.iter().zip(&lines) {
                 assert_eq!(row.phase, line.row.name());
-                assert!((row.metrics[THROUGHPUT] - line.bytes_per_second).abs() <= 500.0, "{}", row.phase);
+                assert!(
+                    (row.metrics[THROUGHPUT] - line.bytes_per_second).abs() <= 500.0,
+                    "{}",
+                    row.phase
+                );
                 if let Some(operations) = row.metrics.get(OPERATIONS) {
                     assert!((operations - line.io_per_second).abs() <= 0.051, "{}", row.phase);
                 }
@@ -133,19 +145,25 @@ fn a_text_that_was_written_is_read_again() {
 /// Figures of a real drive in the layout of version 8, and of KDiskMark's.
 #[test]
 fn figures_are_put_into_base_units() {
-    let eight = "CrystalDiskMark 8.0.4 x64 (C) 2007\n[Read]\n  RND    4KiB (Q= 32, T=16):  4094.649 MB/s [ 999670.2 IOPS] <   494.56 us>\n";
+    let eight = "CrystalDiskMark 8.0.4 x64 (C) 2007\n[Read]\n  RND    4KiB (Q= 32, T=16):  \
+        4094.649 MB/s [ 999670.2 IOPS] <   494.56 us>\n";
     let row = &import_one(eight).unwrap().rows[0];
     assert_eq!((row.phase.as_str(), row.group), ("RND4K Q32T16 read", Group::Random));
     assert_eq!((row.metrics[THROUGHPUT], row.metrics[OPERATIONS]), (4_094_649_000.0, 999_670.2));
     assert!((row.metrics[LATENCY_MEAN] - 494.56e-6).abs() < 1e-12);
 
-    let other = "KDiskMark (3.2.0): https://example.org\n[Write]\nSequential   1 MiB (Q=  8, T= 1):    85.271 MB/s [     83.3 IOPS] < 38704.24 us>\n";
+    let other = "KDiskMark (3.2.0): https://example.org\n[Write]\nSequential   1 MiB (Q=  8, T= \
+        1):    85.271 MB/s [     83.3 IOPS] < 38704.24 us>\n";
     let imported = import_one(other).unwrap();
     assert_eq!(imported.tool, "KDiskMark (3.2.0)");
     let row = &imported.rows[0];
     assert_eq!(row.phase, "SEQ1M Q8T1 write");
     // 83.3 requests of 1 MiB a second: what it calls 85.271 MB/s are 87.3.
-    assert!((row.metrics[THROUGHPUT] / (83.3 * 1_048_576.0) - 1.0).abs() < 0.001, "{:?}", row.metrics);
+    assert!(
+        (row.metrics[THROUGHPUT] / (83.3 * 1_048_576.0) - 1.0).abs() < 0.001,
+        "{:?}",
+        row.metrics
+    );
     assert!(imported.notes[0].contains("1.024"));
 }
 
@@ -154,8 +172,13 @@ fn bonnie_lines_are_read_in_each_of_their_layouts() {
     let old = "box,16G,50000,90,100000,20,40000,10,48000,88,110000,12,250.5,1,16,5000,60,+++++,+++,9000,50,5100,61,+++++,+++,3000,20\n";
     let imported = import_one(old).unwrap();
     assert_eq!((imported.tool.as_str(), imported.rows.len()), ("bonnie++ 1.03", 10));
-    let figure =
-        |phase: &str, metric: &str| imported.rows.iter().find(|row| row.phase == phase).and_then(|row| row.metrics.get(metric).copied());
+    let figure = |phase: &str, metric: &str| {
+        imported
+            .rows
+            .iter()
+            .find(|row| row.phase == phase)
+            .and_then(|row| row.metrics.get(metric).copied())
+    };
     assert_eq!(figure("block write", THROUGHPUT), Some(102_400_000.0));
     assert_eq!(figure("seeks", OPERATIONS), Some(250.5));
     assert_eq!(figure("random delete", "cpu_ratio"), Some(0.2));
@@ -164,16 +187,23 @@ fn bonnie_lines_are_read_in_each_of_their_layouts() {
     let rates = "1,2,3,4,5,6,7,8,9,10,11.5,12";
     let files = "21,22,23,24,25,26,27,28,29,30,31,32";
     let latencies = "101us,102us,103ms,104us,105us,2s,107us,108us,109us,110us,111us,112us";
-    let new = format!("1.98,2.00a,box,1,1605968000,512M,,8192,5,{rates},16,,,,,{files},{latencies}");
+    let new =
+        format!("1.98,2.00a,box,1,1605968000,512M,,8192,5,{rates},16,,,,,{files},{latencies}");
     let middle = format!("1.97,1.97,box,1,1605968000,512M,,{rates},16,,,,,{files},{latencies}");
     let twice = format!("{new}\n{new}\n");
     for (text, runs) in [(new.as_str(), 1), (middle.as_str(), 1), (twice.as_str(), 2)] {
         let imported = import_one(text).unwrap_or_else(|error| panic!("{error}: {text}"));
         assert_eq!(imported.rows.len(), 12 * runs);
         let last = imported.rows.last().expect("rows");
-        assert_eq!((last.phase.as_str(), last.run as usize, last.metrics[OPERATIONS]), ("random delete", runs, 31.0));
+        assert_eq!(
+            (last.phase.as_str(), last.run as usize, last.metrics[OPERATIONS]),
+            ("random delete", runs, 31.0)
+        );
         let seeks = &imported.rows[5];
-        assert_eq!((seeks.metrics[OPERATIONS], seeks.metrics[LATENCY_MAX], seeks.metrics["cpu_ratio"]), (11.5, 2.0, 0.12));
+        assert_eq!(
+            (seeks.metrics[OPERATIONS], seeks.metrics[LATENCY_MAX], seeks.metrics["cpu_ratio"]),
+            (11.5, 2.0, 0.12)
+        );
     }
     let error = import(&format!("{new}\n1.98,2.00a,box\n")).unwrap_err();
     assert_eq!(error, "line 2: it has 3 fields; bonnie++ writes 27, 48 or 50");
@@ -201,14 +231,22 @@ fn measured(phase: &str, run: u32) -> Row {
     Row {
         phase: phase.to_owned(),
         run,
-        result: RowResult::Measured(Box::new(Measured { done, facts: Facts::default(), flags: Vec::new() })),
+        result: RowResult::Measured(Box::new(Measured {
+            done,
+            facts: Facts::default(),
+            flags: Vec::new(),
+        })),
     }
 }
 
 #[test]
 fn rows_written_as_fio_are_read_again() {
     let options = Profile::Eight.options();
-    let rows = [measured("SEQ1M Q8T1 read", 1), measured("SEQ1M Q8T1 read", 2), measured("SEQ1M Q8T1 read buffered", 1)];
+    let rows = [
+        measured("SEQ1M Q8T1 read", 1),
+        measured("SEQ1M Q8T1 read", 2),
+        measured("SEQ1M Q8T1 read buffered", 1),
+    ];
     let job = |phase: &str| {
         let name = phase.trim_end_matches(" buffered");
         let row = options.rows().into_iter().find(|row| row.name() == name)?;
@@ -217,14 +255,24 @@ fn rows_written_as_fio_are_read_again() {
     let document = fio::write("raidloom-0.1.0", &rows, job);
     let imported = import_one(&document.to_string()).expect("it is fio's format");
     let names: Vec<_> = imported.rows.iter().map(|row| (row.phase.as_str(), row.run)).collect();
-    assert_eq!(names, [("SEQ1M Q8T1 read", 1), ("SEQ1M Q8T1 read", 2), ("SEQ1M Q8T1 read buffered", 1)]);
+    assert_eq!(
+        names,
+        [("SEQ1M Q8T1 read", 1), ("SEQ1M Q8T1 read", 2), ("SEQ1M Q8T1 read buffered", 1)]
+    );
     let metrics: &BTreeMap<String, f64> = &imported.rows[0].metrics;
-    assert_eq!((metrics[THROUGHPUT], metrics[OPERATIONS], metrics["operations_count"]), (524_288_000.0, 500.0, 2.0));
-    assert!((metrics[LATENCY_MEAN] - 0.002).abs() < 1e-9 && (metrics[LATENCY_MAX] - 0.003).abs() < 1e-9, "{metrics:?}");
+    assert_eq!(
+        (metrics[THROUGHPUT], metrics[OPERATIONS], metrics["operations_count"]),
+        (524_288_000.0, 500.0, 2.0)
+    );
+    assert!(
+        (metrics[LATENCY_MEAN] - 0.002).abs() < 1e-9 && (metrics[LATENCY_MAX] - 0.003).abs() < 1e-9,
+        "{metrics:?}"
+    );
     assert!((metrics["latency_p99_seconds"] - 0.003).abs() < 1e-5);
 }
 
-/// "also those that the job did not use": every direction is in every job, and a mixed one has each by itself.
+/// "also those that the job did not use": every direction is in every job, and a mixed one has each
+/// by itself.
 #[test]
 fn every_job_written_as_fio_has_all_directions() {
     let options = Options { mix_read_percent: Some(70), ..Profile::Eight.options() };
@@ -240,26 +288,42 @@ fn every_job_written_as_fio_has_all_directions() {
         let bytes = measured.done.read_bytes;
         if change {
             measured.done.written_bytes = bytes;
-            measured.done.sides = Some(Box::new(crate::load::Sides { read: side(7), write: side(3) }));
+            measured.done.sides =
+                Some(Box::new(crate::load::Sides { read: side(7), write: side(3) }));
         } else {
             (measured.done.read_bytes, measured.done.written_bytes) = (0, bytes);
         }
     }
-    let job = |phase: &str| Some(Job::new(options.rows().iter().find(|row| row.name() == phase)?, &options, Path::new("/srv/test"), true));
-    let document = fio::write("raidloom-0.1.0", &[measured("SEQ1M Q8T1 read", 1), write, mixed], job);
+    let job = |phase: &str| {
+        Some(Job::new(
+            options.rows().iter().find(|row| row.name() == phase)?,
+            &options,
+            Path::new("/srv/test"),
+            true,
+        ))
+    };
+    let document =
+        fio::write("raidloom-0.1.0", &[measured("SEQ1M Q8T1 read", 1), write, mixed], job);
     let jobs = document["jobs"].as_array().unwrap();
-    let counts: Vec<[u64; 3]> =
-        jobs.iter().map(|job| ["read", "write", "trim"].map(|way| job[way]["total_ios"].as_u64().unwrap())).collect();
+    let counts: Vec<[u64; 3]> = jobs
+        .iter()
+        .map(|job| ["read", "write", "trim"].map(|way| job[way]["total_ios"].as_u64().unwrap()))
+        .collect();
     assert_eq!(counts, [[2, 0, 0], [0, 2, 0], [7, 3, 0]]);
     for job in jobs {
         for way in ["read", "write", "trim"] {
             for key in ["bw_bytes", "iops", "lat_ns", "clat_ns"] {
                 assert!(!job[way][key].is_null(), "{way} {key}: {job}");
             }
-            assert!(job[way]["lat_ns"]["mean"].is_f64() && job[way]["clat_ns"]["percentile"]["99.000000"].is_u64(), "{job}");
+            assert!(
+                job[way]["lat_ns"]["mean"].is_f64()
+                    && job[way]["clat_ns"]["percentile"]["99.000000"].is_u64(),
+                "{job}"
+            );
         }
     }
-    let names: Vec<_> = import_one(&document.to_string()).unwrap().rows.into_iter().map(|row| row.phase).collect();
+    let names: Vec<_> =
+        import_one(&document.to_string()).unwrap().rows.into_iter().map(|row| row.phase).collect();
     assert_eq!(names, ["SEQ1M Q8T1 read", "SEQ1M Q8T1 write", "SEQ1M Q8T1 mix"]);
 }
 
@@ -272,8 +336,10 @@ fn fios_notes_around_its_json_are_kept_as_notes() {
     "read" : { "total_ios" : 2, "bw_bytes" : 3, "iops" : 4 }, "write" : { "total_ios" : 0 } } ]
 }
 "#;
-    let note = "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1";
-    let imported = import_one(&format!("{note}\n{note}\n{document}\nfio: a last word\n")).expect("it is fio's format");
+    let note = "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will \
+        be capped at 1";
+    let imported = import_one(&format!("{note}\n{note}\n{document}\nfio: a last word\n"))
+        .expect("it is fio's format");
     assert_eq!(imported.rows.len(), 1);
     let said = |line: &str| format!("beside its results the file says: {line}");
     assert_eq!(imported.notes, [said(note), said(note), said("fio: a last word")]);
@@ -297,13 +363,19 @@ fn jobs_that_ran_side_by_side_are_added_up() {
     let row = &imported.rows[0];
     assert_eq!(row.phase, "RND4K Q4T2 read");
     assert_eq!((row.metrics[THROUGHPUT], row.metrics[OPERATIONS]), (400.0 * 4096.0, 400.0));
-    assert!((row.metrics[LATENCY_MEAN] - 0.00175).abs() < 1e-9 && (row.metrics[LATENCY_MAX] - 0.004).abs() < 1e-9);
+    assert!(
+        (row.metrics[LATENCY_MEAN] - 0.00175).abs() < 1e-9
+            && (row.metrics[LATENCY_MAX] - 0.004).abs() < 1e-9
+    );
     assert_eq!(imported.notes, ["job w was left out: it ended with error 5"]);
 }
 
 #[test]
 fn our_own_document_is_read_again() {
-    let rows: Vec<_> = [measured("SEQ1M Q1T1 read", 1), measured("SEQ1M Q1T1 read", 2)].iter().map(Row::document).collect();
+    let rows: Vec<_> = [measured("SEQ1M Q1T1 read", 1), measured("SEQ1M Q1T1 read", 2)]
+        .iter()
+        .map(Row::document)
+        .collect();
     let document = serde_json::json!({ "suite": "crystal", "target": "/srv", "clock": "wall", "settings": { "profile": "3" }, "rows": rows, "complete": true });
     let imported = import_one(&document.to_string()).expect("our own");
     assert_eq!(imported.rows.len(), 2);
@@ -321,7 +393,10 @@ fn what_is_none_of_them_is_refused_in_one_line() {
         ("{ \"jobs\": 3 }", "`jobs` is no list"),
         ("{ \"jobs\": [] }", "no figure"),
         ("{ \"jobs\": [ ", "line 1: no JSON"),
-        ("CrystalDiskMark 8\n[Read]\n  ABC 1MiB (Q=1, T=1): 3.0 MB/s\n", "line 3: `ABC 1MiB (Q=1, T=1): 3.0 MB/s` is no row"),
+        (
+            "CrystalDiskMark 8\n[Read]\n  ABC 1MiB (Q=1, T=1): 3.0 MB/s\n",
+            "line 3: `ABC 1MiB (Q=1, T=1): 3.0 MB/s` is no row",
+        ),
     ] {
         let error = import(text).unwrap_err();
         assert!(error.contains(says) && !error.contains('\n'), "{text:?}: {error}");

@@ -41,12 +41,23 @@ fn both_maps_know_the_same_as_a_list_of_all_sectors() {
         let expected: Vec<bool> = model.iter().map(|generation| *generation > since).collect();
         for known in &mut maps {
             known.record(start as u64 * SECTOR, length as u64 * SECTOR, generation);
-            assert_eq!(sectors(known, 0, count as u64 * SECTOR), model, "seed {seed}, round {round}");
+            assert_eq!(
+                sectors(known, 0, count as u64 * SECTOR),
+                model,
+                "seed {seed}, round {round}"
+            );
             let (from, to) = (start as u64 * SECTOR, (start + length) as u64 * SECTOR);
-            assert_eq!(sectors(known, from, to - from), model[start..start + length], "seed {seed}, round {round}");
+            assert_eq!(
+                sectors(known, from, to - from),
+                model[start..start + length],
+                "seed {seed}, round {round}"
+            );
             let mut found = vec![false; count];
             let ranges = known.written_after(since);
-            assert!(ranges.windows(2).all(|pair| pair[0].1 < pair[1].0), "ascending and joined, seed {seed}, round {round}");
+            assert!(
+                ranges.windows(2).all(|pair| pair[0].1 < pair[1].0),
+                "ascending and joined, seed {seed}, round {round}"
+            );
             for (from, to) in ranges {
                 found[(from / SECTOR) as usize..(to / SECTOR) as usize].fill(true);
             }
@@ -81,7 +92,8 @@ fn old_extents_make_room_when_more_than_half_is_used() {
 
 #[test]
 fn covers_all_ranges_in_pieces() {
-    let mut cover = Cover::new(Direction::Read, vec![(0, 0), (0, 2560), (3072, 3072), (4096, 5120)], 1024);
+    let mut cover =
+        Cover::new(Direction::Read, vec![(0, 0), (0, 2560), (3072, 3072), (4096, 5120)], 1024);
     let mut pieces = Vec::new();
     while let Some(access) = cover.next() {
         pieces.push((access.offset, access.length));

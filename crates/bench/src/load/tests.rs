@@ -11,8 +11,19 @@ fn count(operations: u64) -> Load {
     Load { operations: Some(operations), ..Load::default() }
 }
 
-fn unverified(device: &Arc<dyn Device>, load: &Load, requests: &mut impl Requests) -> Result<Sample, Error> {
-    run(&**device, &Reactor::virtual_clock(), load, requests, &mut Unverified, &mut Hooks::default())
+fn unverified(
+    device: &Arc<dyn Device>,
+    load: &Load,
+    requests: &mut impl Requests,
+) -> Result<Sample, Error> {
+    run(
+        &**device,
+        &Reactor::virtual_clock(),
+        load,
+        requests,
+        &mut Unverified,
+        &mut Hooks::default(),
+    )
 }
 
 fn reads(length: u32) -> Sequential {
@@ -63,7 +74,8 @@ fn keeps_exactly_depth_requests_outstanding() {
 
 #[test]
 fn a_request_that_takes_long_does_not_hold_up_the_others() {
-    let slow_first = |number| if number == 0 { Duration::from_millis(10) } else { Duration::from_micros(10) };
+    let slow_first =
+        |number| if number == 0 { Duration::from_millis(10) } else { Duration::from_micros(10) };
     let (device, _) = Memory::new(MEBIBYTE).delayed(slow_first).shared();
     let sample = unverified(&device, &Load { depth: 2, ..count(501) }, &mut reads(512)).unwrap();
     assert_eq!(sample.elapsed, Duration::from_millis(10));
@@ -74,7 +86,9 @@ fn a_request_that_takes_long_does_not_hold_up_the_others() {
 
 #[test]
 fn uniform_places_are_blocks_inside_the_device_and_reach_both_ends() {
-    for (length, block, size) in [(512, 512, 8 * 512), (16384, 512, 16384 + 3 * 512), (65536, 4096, 65536 + 2 * 4096)] {
+    for (length, block, size) in
+        [(512, 512, 8 * 512), (16384, 512, 16384 + 3 * 512), (65536, 4096, 65536 + 2 * 4096)]
+    {
         let mut requests = Uniform::new(Direction::Read, size, block, length, 3);
         let mut seen = vec![0_u32; ((size - u64::from(length)) / u64::from(block) + 1) as usize];
         for _ in 0..1000 {
@@ -94,7 +108,10 @@ fn mixed_sizes_and_directions_are_as_asked() {
     let (mut read_count, total) = (0, 128_000);
     for _ in 0..total {
         let access = requests.next().unwrap();
-        assert!(access.offset.is_multiple_of(512) && access.offset + u64::from(access.length) <= 200 << 30);
+        assert!(
+            access.offset.is_multiple_of(512)
+                && access.offset + u64::from(access.length) <= 200 << 30
+        );
         sizes[(access.length / 512) as usize] += 1;
         read_count += u32::from(access.direction == Direction::Read);
     }
@@ -130,17 +147,27 @@ fn a_seed_replays_and_another_one_differs() {
 
 #[test]
 fn latencies_are_those_of_the_device() {
-    // 98 of 100 requests take 100 us, two take 5 ms: the 98th percentile is the short time, the 99th the long one.
-    let delay = |number: usize| Duration::from_micros(if number.is_multiple_of(50) { 5000 } else { 100 });
+    // 98 of 100 requests take 100 us, two take 5 ms: the 98th percentile is the short time, the
+    // 99th the long one.
+    let delay =
+        |number: usize| Duration::from_micros(if number.is_multiple_of(50) { 5000 } else { 100 });
     let (device, _) = Memory::new(MEBIBYTE).delayed(delay).shared();
     let sample = unverified(&device, &count(10_000), &mut reads(512)).unwrap();
     let latency = &sample.read.latency;
     assert_eq!(latency.count(), 10_000);
-    assert!((latency.mean_seconds() - 198e-6).abs() < 1e-12, "the mean is exact, not {}", latency.mean_seconds());
+    assert!(
+        (latency.mean_seconds() - 198e-6).abs() < 1e-12,
+        "the mean is exact, not {}",
+        latency.mean_seconds()
+    );
     assert_eq!(latency.max_seconds(), 5e-3);
-    for (quantile, seconds) in [(0.5, 1e-4), (0.98, 1e-4), (0.981, 5e-3), (0.99, 5e-3), (1.0, 5e-3)] {
+    for (quantile, seconds) in [(0.5, 1e-4), (0.98, 1e-4), (0.981, 5e-3), (0.99, 5e-3), (1.0, 5e-3)]
+    {
         let found = latency.quantile_seconds(quantile);
-        assert!(found >= seconds && found <= seconds * 1.001, "quantile {quantile}: {found} instead of {seconds}");
+        assert!(
+            found >= seconds && found <= seconds * 1.001,
+            "quantile {quantile}: {found} instead of {seconds}"
+        );
     }
     assert!(latency.supports(0.99) && !latency.supports(0.999));
     assert!((sample.elapsed.as_secs_f64() - 1.98).abs() < 1e-9);
@@ -149,10 +176,12 @@ fn latencies_are_those_of_the_device() {
 #[test]
 fn reads_and_writes_are_timed_apart_and_merge() {
     let (device, memory) = Memory::new(MEBIBYTE).shared();
-    let sample = unverified(&device, &count(200), &mut Mixed::new(0.25, 8, MEBIBYTE, 512, 3)).unwrap();
+    let sample =
+        unverified(&device, &count(200), &mut Mixed::new(0.25, 8, MEBIBYTE, 512, 3)).unwrap();
     let log = memory.log();
     for (side, name) in [(&sample.read, "read"), (&sample.write, "write")] {
-        let lengths: Vec<u64> = log.iter().filter(|(op, ..)| *op == name).map(|(_, _, length)| *length).collect();
+        let lengths: Vec<u64> =
+            log.iter().filter(|(op, ..)| *op == name).map(|(_, _, length)| *length).collect();
         assert_eq!((side.operations, side.bytes), (lengths.len() as u64, lengths.iter().sum()));
         assert_eq!(side.latency.count(), side.operations);
     }
@@ -160,19 +189,27 @@ fn reads_and_writes_are_timed_apart_and_merge() {
     assert!((sample.latency().mean_seconds() - 1e-5).abs() < 1e-12);
 }
 
-/// "The time ends only after whole batches of so many requests", and "the time measured is never shorter".
+/// "The time ends only after whole batches of so many requests", and "the time measured is never
+/// shorter".
 #[test]
 fn the_time_ends_after_whole_batches() {
-    for (depth, batch, requests) in [(1, 1, 100), (1, 7, 105), (1, 160, 160), (4, 7, 406), (4, 1, 400), (32, 20, 3200)] {
+    for (depth, batch, requests) in
+        [(1, 1, 100), (1, 7, 105), (1, 160, 160), (4, 7, 406), (4, 1, 400), (32, 20, 3200)]
+    {
         let (device, _) = Memory::new(MEBIBYTE).shared();
         let load = Load { depth, batch, time: Some(Duration::from_millis(1)), ..Load::default() };
         let sample = unverified(&device, &load, &mut reads(512)).unwrap();
         assert_eq!(sample.operations(), requests, "depth {depth}, batches of {batch}");
-        assert_eq!(sample.elapsed, Duration::from_micros(10) * (requests as u32).div_ceil(depth), "depth {depth}, batches of {batch}");
+        assert_eq!(
+            sample.elapsed,
+            Duration::from_micros(10) * (requests as u32).div_ceil(depth),
+            "depth {depth}, batches of {batch}"
+        );
     }
 }
 
-/// "The time measured is never shorter", even when the clock passes the end between a completion and the next request.
+/// "The time measured is never shorter", even when the clock passes the end between a completion
+/// and the next request.
 #[test]
 fn a_slow_source_does_not_end_it_too_early() {
     struct Slow<'a>(Sequential, &'a Reactor);
@@ -190,7 +227,9 @@ fn a_slow_source_does_not_end_it_too_early() {
     for batch in [1, 20] {
         let load = Load { batch, time: Some(Duration::from_micros(1001)), ..Load::default() };
         let mut requests = Slow(reads(512), &reactor);
-        let sample = run(&*device, &reactor, &load, &mut requests, &mut Unverified, &mut Hooks::default()).unwrap();
+        let sample =
+            run(&*device, &reactor, &load, &mut requests, &mut Unverified, &mut Hooks::default())
+                .unwrap();
         // The 77th ends at 77 * 13 us = 1001 us.
         assert_eq!(sample.operations(), 77_u64.next_multiple_of(batch));
         assert_eq!(sample.elapsed, Duration::from_micros(13 * sample.operations()));
@@ -199,7 +238,11 @@ fn a_slow_source_does_not_end_it_too_early() {
 
 #[test]
 fn the_ramp_is_not_counted() {
-    let load = Load { ramp: Duration::from_millis(1), time: Some(Duration::from_millis(2)), ..Load::default() };
+    let load = Load {
+        ramp: Duration::from_millis(1),
+        time: Some(Duration::from_millis(2)),
+        ..Load::default()
+    };
     let slow_at_first = |number| Duration::from_micros(if number < 10 { 100 } else { 10 });
     let (device, memory) = Memory::new(MEBIBYTE).delayed(slow_at_first).shared();
     let sample = unverified(&device, &load, &mut reads(512)).unwrap();
@@ -207,7 +250,8 @@ fn the_ramp_is_not_counted() {
     assert_eq!(sample.read.latency.max_seconds(), 1e-5);
     assert_eq!(memory.log().len(), 210);
     // Nothing is left when it ends within the ramp.
-    let sample = unverified(&device, &Load { operations: Some(5), ..load }, &mut reads(512)).unwrap();
+    let sample =
+        unverified(&device, &Load { operations: Some(5), ..load }, &mut reads(512)).unwrap();
     assert_eq!((sample.operations(), sample.elapsed), (0, Duration::ZERO));
 }
 
@@ -216,7 +260,8 @@ fn the_first_error_ends_the_run_with_its_place() {
     for depth in [1, 8] {
         let (device, memory) = Memory::new(MEBIBYTE).shared();
         memory.plant(20, Fault::Failed);
-        let error = unverified(&device, &Load { depth, ..count(1000) }, &mut reads(512)).unwrap_err();
+        let error =
+            unverified(&device, &Load { depth, ..count(1000) }, &mut reads(512)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Media);
         assert_eq!(error.to_string(), "read of 512 bytes at offset 10240: a bad block");
         // Those in flight are waited for, and none is issued after.
@@ -232,7 +277,10 @@ fn errors_are_counted_when_told_to_go_on() {
     let load = Load { go_on_after_errors: true, ..count(100) };
     let sample = unverified(&device, &load, &mut reads(512)).unwrap();
     assert_eq!((sample.errors, sample.operations(), sample.read.latency.count()), (2, 98, 98));
-    assert_eq!(sample.first_error.unwrap().to_string(), "read of 512 bytes at offset 1536: a bad block");
+    assert_eq!(
+        sample.first_error.unwrap().to_string(),
+        "read of 512 bytes at offset 1536: a bad block"
+    );
 }
 
 #[test]
@@ -241,7 +289,10 @@ fn a_request_that_is_never_answered_is_named() {
     memory.plant(20, Fault::Swallowed);
     let error = unverified(&device, &count(1000), &mut reads(512)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
-    assert_eq!(error.to_string(), "no answer to 1 requests, one a read of 512 bytes at offset 10240");
+    assert_eq!(
+        error.to_string(),
+        "no answer to 1 requests, one a read of 512 bytes at offset 10240"
+    );
 }
 
 #[test]
@@ -250,7 +301,12 @@ fn a_clock_that_stands_still_is_an_error_and_not_forever() {
     let load = Load { time: Some(Duration::from_secs(1)), ..Load::default() };
     let error = unverified(&device, &load, &mut reads(512)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(error.to_string().ends_with("requests took no time, so that the time set would never pass: limit their number"), "{error}");
+    assert!(
+        error.to_string().ends_with(
+            "requests took no time, so that the time set would never pass: limit their number"
+        ),
+        "{error}"
+    );
     let limited = Load { operations: Some(5000), ..load };
     assert_eq!(unverified(&device, &limited, &mut reads(512)).unwrap().operations(), 5000);
 }
@@ -261,12 +317,23 @@ fn the_caller_can_stop_it_and_is_told_how_far_it_is() {
     let told = Cell::new(0);
     let stop = || told.get() >= 640;
     let mut progress = |progress: Progress| {
-        assert_eq!(progress.elapsed, Duration::from_micros(10) * u32::try_from(progress.operations).unwrap());
+        assert_eq!(
+            progress.elapsed,
+            Duration::from_micros(10) * u32::try_from(progress.operations).unwrap()
+        );
         told.set(progress.operations);
     };
     let mut hooks = Hooks { stop: Some(&stop), progress: Some(&mut progress) };
     let load = count(1_000_000);
-    let sample = run(&*device, &Reactor::virtual_clock(), &load, &mut reads(512), &mut Unverified, &mut hooks).unwrap();
+    let sample = run(
+        &*device,
+        &Reactor::virtual_clock(),
+        &load,
+        &mut reads(512),
+        &mut Unverified,
+        &mut hooks,
+    )
+    .unwrap();
     assert!(sample.stopped);
     assert_eq!((sample.operations(), told.get()), (640, 640));
 }
@@ -274,7 +341,12 @@ fn the_caller_can_stop_it_and_is_told_how_far_it_is() {
 #[test]
 fn unverified_writes_carry_random_data() {
     let (device, memory) = Memory::new(MEBIBYTE).shared();
-    unverified(&device, &Load { depth: 2, ..count(16) }, &mut Sequential::new(Direction::Write, 0, MEBIBYTE, 65536)).unwrap();
+    unverified(
+        &device,
+        &Load { depth: 2, ..count(16) },
+        &mut Sequential::new(Direction::Write, 0, MEBIBYTE, 65536),
+    )
+    .unwrap();
     memory.change(|bytes| {
         let packed = miniz_oxide::deflate::compress_to_vec(&bytes[..131_072], 6);
         assert!(packed.len() > 128_000, "two slots' data pack to {} bytes", packed.len());
@@ -291,7 +363,8 @@ fn verified_requests_in_flight_never_overlap_where_one_writes() {
     let mut mixed = Mixed::new(0.5, 64, size, 512, 3);
     let reactor = Reactor::virtual_clock();
     let mut content = Verified::new(&mut known, true);
-    let sample = run(&*device, &reactor, &load, &mut mixed, &mut content, &mut Hooks::default()).unwrap();
+    let sample =
+        run(&*device, &reactor, &load, &mut mixed, &mut content, &mut Hooks::default()).unwrap();
     assert_eq!((sample.operations(), memory.log().len()), (2000, 2000));
     assert_eq!(content.checked_bytes + content.unknown_bytes, sample.read.bytes);
     assert!(content.checked_bytes > sample.read.bytes * 9 / 10);
@@ -306,9 +379,12 @@ fn a_write_that_failed_leaves_its_place_unknown() {
     let load = Load { go_on_after_errors: true, ..count(3) };
     let reactor = Reactor::virtual_clock();
     let mut writes = Sequential::new(Direction::Write, 0, MEBIBYTE, 4096);
-    let sample = run(&*device, &reactor, &load, &mut writes, &mut content, &mut Hooks::default()).unwrap();
+    let sample =
+        run(&*device, &reactor, &load, &mut writes, &mut content, &mut Hooks::default()).unwrap();
     assert_eq!((sample.errors, sample.write.operations), (1, 2));
-    let sample = run(&*device, &reactor, &count(3), &mut reads(4096), &mut content, &mut Hooks::default()).unwrap();
+    let sample =
+        run(&*device, &reactor, &count(3), &mut reads(4096), &mut content, &mut Hooks::default())
+            .unwrap();
     assert_eq!((sample.errors, content.checked_bytes, content.unknown_bytes), (0, 8192, 4096));
 }
 
@@ -323,7 +399,10 @@ fn bytes_that_a_layer_below_still_holds_are_not_written_again() {
     let kept = memory.kept();
     assert_eq!(kept.len(), 20);
     for (index, (offset, buffer)) in kept.iter().enumerate() {
-        assert_eq!(pattern::check_full(buffer.as_slice().unwrap(), *offset, 1, index as u64 + 1), Ok(()));
+        assert_eq!(
+            pattern::check_full(buffer.as_slice().unwrap(), *offset, 1, index as u64 + 1),
+            Ok(())
+        );
     }
 }
 
@@ -335,7 +414,8 @@ fn works_on_real_time_and_counts_processor_time() {
     let mut content = Verified::new(&mut known, true);
     let load = Load { depth: 4, ..count(2000) };
     let mut requests = Mixed::new(0.5, 128, MEBIBYTE, 512, 3);
-    let sample = run(&*device, &reactor, &load, &mut requests, &mut content, &mut Hooks::default()).unwrap();
+    let sample =
+        run(&*device, &reactor, &load, &mut requests, &mut content, &mut Hooks::default()).unwrap();
     assert_eq!(sample.operations(), 2000);
     assert!(sample.elapsed > Duration::ZERO);
     assert!(sample.cpu_seconds.unwrap() > 0.0 && sample.latency().max_seconds() > 0.0);

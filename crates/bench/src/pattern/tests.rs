@@ -44,7 +44,8 @@ fn the_first_words_stay_as_they_are() {
     let buffer = filled(512, 512, 1);
     let check = mix(mix(mix(SEED).wrapping_add(1)).wrapping_add(512));
     assert_eq!(word_of(&buffer, 3), check);
-    // The first two outputs of SplitMix64 from seed 0, as published with its reference implementation.
+    // The first two outputs of SplitMix64 from seed 0, as published with its reference
+    // implementation.
     assert_eq!(word_at(0, 0), 0xe220_a839_7b1d_cdaf);
     assert_eq!(word_at(0, 1), 0x6e78_9e6a_a1b9_65f4);
 }
@@ -80,7 +81,10 @@ fn an_older_and_a_newer_write_are_named() {
 fn misdirected_data_say_where_they_belong() {
     let mut buffer = filled(4096, 0, 3);
     buffer[1024..1536].copy_from_slice(&filled(512, 65536, 3));
-    assert_eq!(damage(&buffer, 0, 3), Mismatch { offset: 1024, damage: Damage::Misdirected { belongs_at: 65536 } });
+    assert_eq!(
+        damage(&buffer, 0, 3),
+        Mismatch { offset: 1024, damage: Damage::Misdirected { belongs_at: 65536 } }
+    );
 }
 
 #[test]
@@ -99,11 +103,20 @@ fn data_of_nobody_are_named() {
 fn a_torn_request_is_told_from_a_lost_one() {
     let (old, new) = (filled(4096, 0, 1), filled(4096, 0, 2));
     let front_arrived = [&new[..1536], &old[1536..]].concat();
-    assert_eq!(damage(&front_arrived, 0, 2), Mismatch { offset: 1536, damage: Damage::Torn { byte: 1536 } });
+    assert_eq!(
+        damage(&front_arrived, 0, 2),
+        Mismatch { offset: 1536, damage: Damage::Torn { byte: 1536 } }
+    );
     let end_arrived = [&old[..1536], &new[1536..]].concat();
-    assert_eq!(damage(&end_arrived, 0, 2), Mismatch { offset: 0, damage: Damage::Torn { byte: 1536 } });
+    assert_eq!(
+        damage(&end_arrived, 0, 2),
+        Mismatch { offset: 0, damage: Damage::Torn { byte: 1536 } }
+    );
     let over_zeroes = [&new[..512], &[0; 3584][..]].concat();
-    assert_eq!(damage(&over_zeroes, 0, 2), Mismatch { offset: 512, damage: Damage::Torn { byte: 512 } });
+    assert_eq!(
+        damage(&over_zeroes, 0, 2),
+        Mismatch { offset: 512, damage: Damage::Torn { byte: 512 } }
+    );
 }
 
 #[test]
@@ -112,7 +125,10 @@ fn a_torn_sector_is_found_by_its_mark_or_by_the_full_check() {
     // The new front with the old rest: the mark is right, so only the full check sees it.
     let front = [&new[..600], &old[600..]].concat();
     assert_eq!(check_words(&front, 0, SEED, 2), Ok(()));
-    assert_eq!(check_full(&front, 0, SEED, 2), Err(Mismatch { offset: 512, damage: Damage::Torn { byte: 600 } }));
+    assert_eq!(
+        check_full(&front, 0, SEED, 2),
+        Err(Mismatch { offset: 512, damage: Damage::Torn { byte: 600 } })
+    );
     // The old front with the new rest.
     let rest = [&new[..512], &old[512..600], &new[600..]].concat();
     assert_eq!(damage(&rest, 0, 2), Mismatch { offset: 512, damage: Damage::Torn { byte: 600 } });
@@ -124,7 +140,10 @@ fn a_flipped_bit_is_found_in_the_mark_and_by_the_full_check_anywhere() {
     for byte in 0..1024 {
         let mut buffer = right.clone();
         buffer[byte] ^= 0x10;
-        let found = Mismatch { offset: 2048 + (byte / 512 * 512) as u64, damage: Damage::BitRot { byte: byte % 512, bits: 1 } };
+        let found = Mismatch {
+            offset: 2048 + (byte / 512 * 512) as u64,
+            damage: Damage::BitRot { byte: byte % 512, bits: 1 },
+        };
         assert_eq!(check_full(&buffer, 2048, SEED, 9), Err(found), "byte {byte}");
         let words = check_words(&buffer, 2048, SEED, 9);
         assert_eq!(words, if byte % 512 < 32 { Err(found) } else { Ok(()) }, "byte {byte}");
@@ -134,5 +153,8 @@ fn a_flipped_bit_is_found_in_the_mark_and_by_the_full_check_anywhere() {
 #[test]
 fn a_mismatch_reads_as_one_line_with_its_place() {
     let text = damage(&filled(512, 0, 1), 0, 2).to_string();
-    assert_eq!(text, "wrong data at offset 0: an older write (number 1 instead of 2): a write was lost");
+    assert_eq!(
+        text,
+        "wrong data at offset 0: an older write (number 1 instead of 2): a write was lost"
+    );
 }

@@ -1,5 +1,5 @@
-//! How a suite is defined: once, as plain data. `bench list`, `bench explain`, `docs/suites.md`, the flags' meaning and the
-//! workloads of plans all come from it.
+//! How a suite is defined: once, as plain data. `bench list`, `bench explain`, `docs/suites.md`,
+//! the flags' meaning and the workloads of plans all come from it.
 //!
 //! ```text
 //!   Suite ── settings ── Setting: name, kind, default, meaning ──> Settings: every one with its value
@@ -64,7 +64,8 @@ pub struct Suite {
     pub settings: &'static [Setting],
     /// The phases that these settings ask for, in order.
     pub phases: fn(&Settings) -> Vec<Phase>,
-    /// Runs them. Rows go to the session as soon as they are measured; what was measured before an error stays there.
+    /// Runs them. Rows go to the session as soon as they are measured; what was measured before an
+    /// error stays there.
     pub run: fn(Target<'_>, &Settings, &mut Session<'_>) -> Result<(), Error>,
 }
 
@@ -72,7 +73,9 @@ impl Suite {
     /// Every setting at its default.
     #[must_use]
     pub fn defaults(&self) -> Settings {
-        Settings(self.settings.iter().map(|setting| (setting.name, setting.default.clone())).collect())
+        Settings(
+            self.settings.iter().map(|setting| (setting.name, setting.default.clone())).collect(),
+        )
     }
 
     /// A setting by its name.
@@ -183,9 +186,15 @@ impl Kind {
     /// What would be.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         match (self, value) {
-            (Kind::Bytes, Value::Bytes(_)) | (Kind::Time, Value::Time(_)) | (Kind::Switch, Value::Switch(_)) => Ok(()),
-            (Kind::Count(least, most), Value::Count(count)) if (least..=most).contains(&count) => Ok(()),
-            (Kind::Word(words), Value::Text(text)) if words.iter().any(|word| word == text) => Ok(()),
+            (Kind::Bytes, Value::Bytes(_))
+            | (Kind::Time, Value::Time(_))
+            | (Kind::Switch, Value::Switch(_)) => Ok(()),
+            (Kind::Count(least, most), Value::Count(count)) if (least..=most).contains(&count) => {
+                Ok(())
+            }
+            (Kind::Word(words), Value::Text(text)) if words.iter().any(|word| word == text) => {
+                Ok(())
+            }
             (Kind::Text, Value::Text(_)) => Ok(()),
             _ => Err(format!("`{value}`: expected {self}")),
         }
@@ -216,7 +225,9 @@ impl Settings {
     /// # Errors
     /// When the suite has no such setting, or the value is not of its kind.
     pub fn set(&mut self, suite: &Suite, name: &str, value: Value) -> Result<(), String> {
-        let setting = suite.setting(name).ok_or_else(|| format!("the suite {} has no setting `{name}`", suite.name))?;
+        let setting = suite
+            .setting(name)
+            .ok_or_else(|| format!("the suite {} has no setting `{name}`", suite.name))?;
         setting.kind.check(&value).map_err(|error| format!("{name}: {error}"))?;
         self.0.insert(setting.name, value);
         Ok(())

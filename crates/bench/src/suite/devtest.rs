@@ -9,21 +9,26 @@
 //! ```
 //!
 //! * One request is outstanding unless told otherwise.
-//! * Sequential tests run in a region at one end of the device, ascending, and begin again when it is used up. The region
-//!   is at most half the device, so that the two never meet; the one at the end ends with the device.
-//! * Random places are multiples of the device's block, not of the request: as in 2004 every place is possible.
-//! * Every test starts from a flushed, idle device. The rate is that of acknowledged writes; `durable_` metrics count the
-//!   flush that follows as well, and the ramp, whose writes it makes durable too.
-//! * A test that writes at random begins with empty write caches, and a short one may measure little else. In 2004 each
-//!   test ran long enough for that not to matter; [`Settings::ramp`] cuts off its beginning. Sequential writes are no
-//!   faster into a cache than through it, and reads do not fill it, so other tests have no ramp.
+//! * Sequential tests run in a region at one end of the device, ascending, and begin again when it
+//!   is used up. The region is at most half the device, so that the two never meet; the one at the
+//!   end ends with the device.
+//! * Random places are multiples of the device's block, not of the request: as in 2004 every place
+//!   is possible.
+//! * Every test starts from a flushed, idle device. The rate is that of acknowledged writes;
+//!   `durable_` metrics count the flush that follows as well, and the ramp, whose writes it makes
+//!   durable too.
+//! * A test that writes at random begins with empty write caches, and a short one may measure
+//!   little else. In 2004 each test ran long enough for that not to matter; [`Settings::ramp`] cuts
+//!   off its beginning. Sequential writes are no faster into a cache than through it, and reads do
+//!   not fill it, so other tests have no ramp.
 //!
 //! ## What is verified
 //!
-//! [`prepare`] fills what the tests will read with data that name their place ([`crate::pattern`]). Every read is held
-//! against the last write to each of its sectors at once, by the sectors' marks or by every byte ([`Verify`]); every place
-//! that a test wrote is read back after it, and everything when the tests are over ([`read_back`]), outside their time, and
-//! then every byte is compared. A device that keeps no data (`null:`, modelled disks) is only measured.
+//! [`prepare`] fills what the tests will read with data that name their place ([`crate::pattern`]).
+//! Every read is held against the last write to each of its sectors at once, by the sectors' marks
+//! or by every byte ([`Verify`]); every place that a test wrote is read back after it, and
+//! everything when the tests are over ([`read_back`]), outside their time, and then every byte is
+//! compared. A device that keeps no data (`null:`, modelled disks) is only measured.
 
 mod definition;
 mod table;
@@ -38,7 +43,10 @@ use serde::{Serialize, Serializer};
 
 use crate::known::{Cover, Known, Verified, joined};
 use crate::latency::Latency;
-use crate::load::{self, Access, Content, Direction, Hooks, Load, Mixed, Requests, Sample, Sequential, Uniform, Unverified};
+use crate::load::{
+    self, Access, Content, Direction, Hooks, Load, Mixed, Requests, Sample, Sequential, Uniform,
+    Unverified,
+};
 
 pub use definition::SUITE;
 pub use table::{Row, rows};
@@ -136,14 +144,22 @@ pub struct Test {
 impl Test {
     fn new(kind: Kind) -> Test {
         let name = match kind {
-            Kind::Sequential { direction, place: Place::Start, .. } => format!("sequential {} at start", direction.name()),
-            Kind::Sequential { direction, place: Place::End, .. } => format!("sequential {} at end", direction.name()),
+            Kind::Sequential { direction, place: Place::Start, .. } => {
+                format!("sequential {} at start", direction.name())
+            }
+            Kind::Sequential { direction, place: Place::End, .. } => {
+                format!("sequential {} at end", direction.name())
+            }
             Kind::Random { direction, .. } => format!("random {}", direction.name()),
             Kind::Mixed { read_percent } => format!("mixed {read_percent}:{}", 100 - read_percent),
         };
         let (group, request_bytes) = match kind {
-            Kind::Sequential { request_bytes, .. } => (Group::Sequential, RequestBytes::Fixed(request_bytes)),
-            Kind::Random { request_bytes, .. } => (Group::Random, RequestBytes::Fixed(request_bytes)),
+            Kind::Sequential { request_bytes, .. } => {
+                (Group::Sequential, RequestBytes::Fixed(request_bytes))
+            }
+            Kind::Random { request_bytes, .. } => {
+                (Group::Random, RequestBytes::Fixed(request_bytes))
+            }
             Kind::Mixed { .. } => {
                 let sector = SECTOR_BYTES as u32;
                 (Group::Mixed, RequestBytes::Range(sector, MIXED_SECTORS_MAX * sector))
@@ -153,10 +169,19 @@ impl Test {
             RequestBytes::Fixed(bytes) => format!("{name} {bytes}"),
             RequestBytes::Range(..) => name.clone(),
         };
-        Test { name, workload, request_bytes, group, metric: "throughput_bytes_per_second", better: Better::Higher, kind }
+        Test {
+            name,
+            workload,
+            request_bytes,
+            group,
+            metric: "throughput_bytes_per_second",
+            better: Better::Higher,
+            kind,
+        }
     }
 
-    /// Whether it writes all over the device, so that a write cache has to fill before the rate is steady.
+    /// Whether it writes all over the device, so that a write cache has to fill before the rate is
+    /// steady.
     #[must_use]
     pub fn writes_at_random(&self) -> bool {
         self.writes() && !matches!(self.kind, Kind::Sequential { .. })
@@ -166,7 +191,9 @@ impl Test {
     #[must_use]
     pub fn writes(&self) -> bool {
         match self.kind {
-            Kind::Sequential { direction, .. } | Kind::Random { direction, .. } => direction == Direction::Write,
+            Kind::Sequential { direction, .. } | Kind::Random { direction, .. } => {
+                direction == Direction::Write
+            }
             Kind::Mixed { read_percent } => read_percent < 100,
         }
     }
@@ -181,16 +208,25 @@ impl Test {
         }
         let longest = match self.request_bytes {
             RequestBytes::Fixed(bytes) if !bytes.is_multiple_of(info.block_bytes) => {
-                return Some(format!("not possible on this device: its block is {} bytes", info.block_bytes));
+                return Some(format!(
+                    "not possible on this device: its block is {} bytes",
+                    info.block_bytes
+                ));
             }
             RequestBytes::Fixed(bytes) => bytes,
             RequestBytes::Range(_, to) => to.next_multiple_of(info.block_bytes),
         };
         if longest > info.max_request_bytes {
-            return Some(format!("not possible on this device: it takes at most {} bytes in one request", info.max_request_bytes));
+            return Some(format!(
+                "not possible on this device: it takes at most {} bytes in one request",
+                info.max_request_bytes
+            ));
         }
         if u64::from(longest) > info.size_bytes / 2 {
-            return Some(format!("not possible on this device: it has only {} bytes", info.size_bytes));
+            return Some(format!(
+                "not possible on this device: it has only {} bytes",
+                info.size_bytes
+            ));
         }
         None
     }
@@ -203,15 +239,20 @@ pub fn tests() -> Vec<Test> {
     let mut tests = Vec::new();
     for direction in [Direction::Read, Direction::Write] {
         for place in [Place::Start, Place::End] {
-            tests.extend(SIZES_BYTES.map(|request_bytes| Test::new(Kind::Sequential { direction, place, request_bytes })));
+            tests.extend(SIZES_BYTES.map(|request_bytes| {
+                Test::new(Kind::Sequential { direction, place, request_bytes })
+            }));
         }
-        tests.extend(SIZES_BYTES.map(|request_bytes| Test::new(Kind::Random { direction, request_bytes })));
+        tests.extend(
+            SIZES_BYTES.map(|request_bytes| Test::new(Kind::Random { direction, request_bytes })),
+        );
     }
     tests.extend([50, 90, 10].map(|read_percent| Test::new(Kind::Mixed { read_percent })));
     tests
 }
 
-/// How much is compared of what a test reads inside its time. What is read back outside of it is compared byte by byte.
+/// How much is compared of what a test reads inside its time. What is read back outside of it is
+/// compared byte by byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
     /// Nothing, and nothing is read back; writes carry data made once.
@@ -236,16 +277,18 @@ pub struct Settings {
     pub ramp: Duration,
     /// What is checked.
     pub verify: Verify,
-    /// Only the tests that read, and nothing that writes is ever sent; the content is not known beforehand.
+    /// Only the tests that read, and nothing that writes is ever sent; the content is not known
+    /// beforehand.
     pub read_only: bool,
     /// Where random requests go.
     pub seed: u64,
-    /// What the data say of themselves. With the seed of an earlier run on the same device a write lost in preparing could
-    /// be hidden by that run's equal data, so real runs should draw one.
+    /// What the data say of themselves. With the seed of an earlier run on the same device a write
+    /// lost in preparing could be hidden by that run's equal data, so real runs should draw one.
     pub data_seed: u64,
     /// The longest region of a sequential test in bytes.
     pub region_bytes: u64,
-    /// Devices up to this size are filled before the reads; of larger ones the regions and the first random places are.
+    /// Devices up to this size are filled before the reads; of larger ones the regions and the
+    /// first random places are.
     pub prepare_bytes: u64,
     /// How many random places of each test are prepared on a larger device.
     pub prepare_places: u64,
@@ -270,18 +313,25 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What suits a clock. Modelled time is cheap, so modelled tests run long enough for a disk's write cache to fill
-    /// first and for the mean of a few thousand random requests.
+    /// What suits a clock. Modelled time is cheap, so modelled tests run long enough for a disk's
+    /// write cache to fill first and for the mean of a few thousand random requests.
     #[must_use]
     pub fn for_clock(clock: Clock) -> Settings {
         match clock {
             Clock::Wall => Settings::default(),
-            Clock::Virtual => Settings { time_per_test: Duration::from_secs(60), ramp: Duration::from_secs(60), ..Settings::default() },
+            Clock::Virtual => Settings {
+                time_per_test: Duration::from_secs(60),
+                ramp: Duration::from_secs(60),
+                ..Settings::default()
+            },
         }
     }
 
     fn region_bytes(&self, info: &Info) -> u64 {
-        let region = self.region_bytes.min(info.size_bytes / 2).max(u64::from(PIECE_BYTES).min(info.size_bytes / 2));
+        let region = self
+            .region_bytes
+            .min(info.size_bytes / 2)
+            .max(u64::from(PIECE_BYTES).min(info.size_bytes / 2));
         region - region % u64::from(info.block_bytes)
     }
 
@@ -289,7 +339,13 @@ impl Settings {
         derive_seed(self.seed, &test.workload, 0)
     }
 
-    fn sequential(&self, info: &Info, direction: Direction, place: Place, request_bytes: u32) -> Sequential {
+    fn sequential(
+        &self,
+        info: &Info,
+        direction: Direction,
+        place: Place,
+        request_bytes: u32,
+    ) -> Sequential {
         let region = self.region_bytes(info);
         let whole = region - region % u64::from(request_bytes);
         let start = match place {
@@ -299,13 +355,31 @@ impl Settings {
         Sequential::new(direction, start, whole, request_bytes)
     }
 
-    fn uniform(&self, info: &Info, test: &Test, direction: Direction, request_bytes: u32) -> Uniform {
-        Uniform::new(direction, info.size_bytes, info.block_bytes, request_bytes, self.random_seed(test))
+    fn uniform(
+        &self,
+        info: &Info,
+        test: &Test,
+        direction: Direction,
+        request_bytes: u32,
+    ) -> Uniform {
+        Uniform::new(
+            direction,
+            info.size_bytes,
+            info.block_bytes,
+            request_bytes,
+            self.random_seed(test),
+        )
     }
 
     fn mixed(&self, info: &Info, test: &Test, read_percent: u32) -> Mixed {
         let share = f64::from(read_percent) / 100.0;
-        Mixed::new(share, MIXED_SECTORS_MAX, info.size_bytes, info.block_bytes, self.random_seed(test))
+        Mixed::new(
+            share,
+            MIXED_SECTORS_MAX,
+            info.size_bytes,
+            info.block_bytes,
+            self.random_seed(test),
+        )
     }
 }
 
@@ -320,20 +394,33 @@ pub struct Prepared {
 
 /// Fills what the tests will read, and flushes.
 ///
-/// Nothing is written with `read_only`, to a read-only device, or to one that keeps no data. When the caller stops it, the
-/// rest stays unknown, which is no error.
+/// Nothing is written with `read_only`, to a read-only device, or to one that keeps no data. When
+/// the caller stops it, the rest stays unknown, which is no error.
 ///
 /// # Errors
 /// The first write that failed, or the flush.
-pub fn prepare(device: &dyn Device, reactor: &Reactor, settings: &Settings, hooks: &mut Hooks<'_>) -> Result<Prepared, Error> {
+pub fn prepare(
+    device: &dyn Device,
+    reactor: &Reactor,
+    settings: &Settings,
+    hooks: &mut Hooks<'_>,
+) -> Result<Prepared, Error> {
     let info = device.info();
     // A device without content needs no memory of it.
     let size_bytes = if info.stores_data { info.size_bytes } else { 0 };
-    let mut prepared = Prepared { known: Known::new(size_bytes, settings.data_seed), size_bytes: info.size_bytes, written_bytes: 0 };
+    let mut prepared = Prepared {
+        known: Known::new(size_bytes, settings.data_seed),
+        size_bytes: info.size_bytes,
+        written_bytes: 0,
+    };
     if settings.read_only || info.read_only || !info.stores_data {
         return Ok(prepared);
     }
-    let ranges = if info.size_bytes <= settings.prepare_bytes { vec![(0, info.size_bytes)] } else { read_places(info, settings) };
+    let ranges = if info.size_bytes <= settings.prepare_bytes {
+        vec![(0, info.size_bytes)]
+    } else {
+        read_places(info, settings)
+    };
     let mut cover = Cover::new(Direction::Write, ranges, piece_bytes(info));
     let load = Load { depth: PIECES_DEPTH, ..Load::default() };
     let mut content = Verified::new(&mut prepared.known, false);
@@ -365,10 +452,16 @@ fn read_places(info: &Info, settings: &Settings) -> Vec<(u64, u64)> {
     for test in tests().iter().filter(|test| test.impossible(info, settings).is_none()) {
         match test.kind {
             Kind::Random { direction: Direction::Read, request_bytes } => {
-                ranges.extend(first(settings.uniform(info, test, Direction::Read, request_bytes), settings.prepare_places));
+                ranges.extend(first(
+                    settings.uniform(info, test, Direction::Read, request_bytes),
+                    settings.prepare_places,
+                ));
             }
             Kind::Mixed { read_percent } => {
-                ranges.extend(first(settings.mixed(info, test, read_percent), settings.prepare_places));
+                ranges.extend(first(
+                    settings.mixed(info, test, read_percent),
+                    settings.prepare_places,
+                ));
             }
             _ => (),
         }
@@ -415,7 +508,8 @@ pub struct TestResult {
 ///
 /// # Errors
 /// The first request that failed, or data that are not what was written
-/// ([`ErrorKind::Corrupt`](block::ErrorKind::Corrupt)), with the test's name, the request and the offset.
+/// ([`ErrorKind::Corrupt`](block::ErrorKind::Corrupt)), with the test's name, the request and the
+/// offset.
 ///
 /// # Panics
 /// When `prepared` comes from a device of another size.
@@ -439,7 +533,8 @@ pub fn run_test(
     Ok(TestResult { test: test.clone(), outcome })
 }
 
-/// Reads everything of which it is known what it should be, and compares every byte. Returns how many were compared.
+/// Reads everything of which it is known what it should be, and compares every byte. Returns how
+/// many were compared.
 ///
 /// When the caller stops it, the rest stays unread, which is no error.
 ///
@@ -474,7 +569,11 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    fn measure(&mut self, prepared: &mut Prepared, hooks: &mut Hooks<'_>) -> Result<Outcome, Error> {
+    fn measure(
+        &mut self,
+        prepared: &mut Prepared,
+        hooks: &mut Hooks<'_>,
+    ) -> Result<Outcome, Error> {
         let writes = self.test.writes();
         let verify = self.verify();
         let mut control = Blocking::open(self.device, self.reactor)?;
@@ -492,11 +591,14 @@ impl Running<'_> {
             prepared.known.make_room();
             let writes_left = prepared.known.writes_left();
             let mut content = Verified::new(&mut prepared.known, verify == Verify::Full);
-            let sample = self.load(if writes { writes_left } else { u64::MAX }, &mut content, hooks)?;
+            let sample =
+                self.load(if writes { writes_left } else { u64::MAX }, &mut content, hooks)?;
             checked_bytes = content.checked_bytes;
             self.note_unchecked(content.checked_bytes, content.unknown_bytes);
             if writes && sample.operations() >= writes_left {
-                self.notes.push(format!("ended after {writes_left} requests: no more writes can be kept track of"));
+                self.notes.push(format!(
+                    "ended after {writes_left} requests: no more writes can be kept track of"
+                ));
             }
             sample
         };
@@ -515,7 +617,14 @@ impl Running<'_> {
                 let mut content = Verified::new(&mut prepared.known, true);
                 let load = Load { depth: PIECES_DEPTH, ..Load::default() };
                 let mut quiet = Hooks { stop: hooks.stop, progress: None };
-                let read_back = load::run(self.device, self.reactor, &load, &mut cover, &mut content, &mut quiet);
+                let read_back = load::run(
+                    self.device,
+                    self.reactor,
+                    &load,
+                    &mut cover,
+                    &mut content,
+                    &mut quiet,
+                );
                 if read_back.map_err(|error| error.at("reading back what was written"))?.stopped {
                     return Ok(Outcome::Stopped);
                 }
@@ -523,14 +632,23 @@ impl Running<'_> {
             }
         }
         let notes = std::mem::take(&mut self.notes);
-        Ok(Outcome::Measured(Box::new(Measured { sample, flush, checked_bytes, read_back_bytes, notes })))
+        Ok(Outcome::Measured(Box::new(Measured {
+            sample,
+            flush,
+            checked_bytes,
+            read_back_bytes,
+            notes,
+        })))
     }
 
     fn verify(&mut self) -> Verify {
         if let Kind::Mixed { .. } = self.test.kind
             && u64::from(self.info.block_bytes) > SECTOR_BYTES
         {
-            self.notes.push(format!("sizes are rounded up to the device's block of {} bytes", self.info.block_bytes));
+            self.notes.push(format!(
+                "sizes are rounded up to the device's block of {} bytes",
+                self.info.block_bytes
+            ));
         }
         if self.info.stores_data || self.settings.verify == Verify::Off {
             return self.settings.verify;
@@ -543,29 +661,53 @@ impl Running<'_> {
     fn note_unchecked(&mut self, checked_bytes: u64, unknown_bytes: u64) {
         if unknown_bytes > 0 {
             let share = 100.0 * unknown_bytes as f64 / (checked_bytes + unknown_bytes) as f64;
-            self.notes.push(format!("{share:.1} % of the bytes read were not checked: nobody knew what was there"));
+            self.notes.push(format!(
+                "{share:.1} % of the bytes read were not checked: nobody knew what was there"
+            ));
         }
     }
 
-    fn load<C: Content>(&self, operations_max: u64, content: &mut C, hooks: &mut Hooks<'_>) -> Result<Sample, Error> {
+    fn load<C: Content>(
+        &self,
+        operations_max: u64,
+        content: &mut C,
+        hooks: &mut Hooks<'_>,
+    ) -> Result<Sample, Error> {
         let Running { device, reactor, info, test, settings, .. } = self;
         let load = Load {
             depth: settings.depth,
             ramp: if test.writes_at_random() { settings.ramp } else { Duration::ZERO },
             time: Some(settings.time_per_test),
-            operations: Some(settings.max_operations_per_test.unwrap_or(u64::MAX).min(operations_max)),
+            operations: Some(
+                settings.max_operations_per_test.unwrap_or(u64::MAX).min(operations_max),
+            ),
             ..Load::default()
         };
         match test.kind {
-            Kind::Sequential { direction, place, request_bytes } => {
-                load::run(*device, reactor, &load, &mut settings.sequential(info, direction, place, request_bytes), content, hooks)
-            }
-            Kind::Random { direction, request_bytes } => {
-                load::run(*device, reactor, &load, &mut settings.uniform(info, test, direction, request_bytes), content, hooks)
-            }
-            Kind::Mixed { read_percent } => {
-                load::run(*device, reactor, &load, &mut settings.mixed(info, test, read_percent), content, hooks)
-            }
+            Kind::Sequential { direction, place, request_bytes } => load::run(
+                *device,
+                reactor,
+                &load,
+                &mut settings.sequential(info, direction, place, request_bytes),
+                content,
+                hooks,
+            ),
+            Kind::Random { direction, request_bytes } => load::run(
+                *device,
+                reactor,
+                &load,
+                &mut settings.uniform(info, test, direction, request_bytes),
+                content,
+                hooks,
+            ),
+            Kind::Mixed { read_percent } => load::run(
+                *device,
+                reactor,
+                &load,
+                &mut settings.mixed(info, test, read_percent),
+                content,
+                hooks,
+            ),
         }
     }
 }
@@ -586,9 +728,10 @@ impl TestResult {
 
     /// The figures for a trial, name to value; empty when it was not measured.
     ///
-    /// `latency_p99_seconds` is always there; with fewer than 10 000 requests (`operations_count`) chance moves it. Mixed
-    /// tests have every figure for both together and, as `read_…` and `write_…`, for each direction. Tests that write have
-    /// `durable_throughput_bytes_per_second`, the flush included.
+    /// `latency_p99_seconds` is always there; with fewer than 10 000 requests (`operations_count`)
+    /// chance moves it. Mixed tests have every figure for both together and, as `read_…` and
+    /// `write_…`, for each direction. Tests that write have `durable_throughput_bytes_per_second`,
+    /// the flush included.
     #[must_use]
     pub fn metrics(&self) -> BTreeMap<String, f64> {
         let mut metrics = BTreeMap::new();
@@ -619,7 +762,10 @@ impl TestResult {
         if let Some(cpu_seconds) = sample.cpu_seconds
             && sample.operations() > 0
         {
-            metrics.insert("cpu_seconds_per_operation".to_owned(), cpu_seconds / sample.operations() as f64);
+            metrics.insert(
+                "cpu_seconds_per_operation".to_owned(),
+                cpu_seconds / sample.operations() as f64,
+            );
         }
         metrics
     }

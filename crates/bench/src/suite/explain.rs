@@ -1,4 +1,5 @@
-//! What a suite does, in words: for `bench explain` and for `docs/suites.md`, from the definition alone.
+//! What a suite does, in words: for `bench explain` and for `docs/suites.md`, from the definition
+//! alone.
 
 use std::fmt::Write;
 
@@ -43,7 +44,9 @@ pub fn markdown(suite: &Suite) -> String {
     table(
         &mut text,
         &["phase", "what is done", "figure"],
-        phases.iter().map(|phase| vec![phase.name.clone(), phase.what.replace('|', "\\|"), figure(phase).to_owned()]),
+        phases.iter().map(|phase| {
+            vec![phase.name.clone(), phase.what.replace('|', "\\|"), figure(phase).to_owned()]
+        }),
     );
     if !suite.settings.is_empty() {
         text += "\n";
@@ -66,17 +69,33 @@ pub fn markdown(suite: &Suite) -> String {
 /// One suite as plain text, lines broken at `width` columns.
 #[must_use]
 pub fn text(suite: &Suite, width: usize) -> String {
-    let mut text =
-        format!("{}\n\n{}\n", fold(&format!("{}: {}", suite.name, suite.summary), "", width), fold(suite.about.trim(), "", width));
+    let mut text = format!(
+        "{}\n\n{}\n",
+        fold(&format!("{}: {}", suite.name, suite.summary), "", width),
+        fold(suite.about.trim(), "", width)
+    );
     let _ = write!(text, "\nRuns on {}.\n\nPhases, in this order:\n", targets(suite));
     for phase in suite.default_phases() {
-        let _ = write!(text, "\n  {}  [{}]\n{}\n", phase.name, figure(&phase), fold(&phase.what, "      ", width));
+        let _ = write!(
+            text,
+            "\n  {}  [{}]\n{}\n",
+            phase.name,
+            figure(&phase),
+            fold(&phase.what, "      ", width)
+        );
     }
     if !suite.settings.is_empty() {
         text += "\nSettings:\n";
     }
     for setting in suite.settings {
-        let _ = write!(text, "\n  {} = {}  ({})\n{}\n", setting.name, setting.default, setting.kind, fold(setting.what, "      ", width));
+        let _ = write!(
+            text,
+            "\n  {} = {}  ({})\n{}\n",
+            setting.name,
+            setting.default,
+            setting.kind,
+            fold(setting.what, "      ", width)
+        );
     }
     text
 }
@@ -86,7 +105,9 @@ fn fold(text: &str, indent: &str, width: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     for word in text.split_whitespace() {
-        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > width {
+        if !line.is_empty()
+            && indent.len() + line.chars().count() + 1 + word.chars().count() > width
+        {
             lines.push(std::mem::take(&mut line));
         }
         if !line.is_empty() {

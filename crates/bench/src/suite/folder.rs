@@ -1,11 +1,13 @@
-//! A fresh folder to work in, removed on any way out, and what is checked before anything is written.
+//! A fresh folder to work in, removed on any way out, and what is checked before anything is
+//! written.
 //!
 //! ```text
 //!   named folder/            somebody's; nothing in it is touched
 //!     raidloom-bench-bonnie-4711/      ours: locked while it is used, removed with all that is in it
 //! ```
 //!
-//! What a killed process left behind carries that name and no lock: the next suite in the same folder removes it.
+//! What a killed process left behind carries that name and no lock: the next suite in the same
+//! folder removes it.
 
 use std::fs::{self, File};
 use std::io;
@@ -58,7 +60,8 @@ impl WorkFolder {
         check_place(parent, needs).map_err(at)?;
         let name = format!("{PREFIX}{suite}-{}", std::process::id());
         let path = parent.join(name);
-        fs::create_dir(&path).map_err(|error| at(Error::from_io("it takes no new folder", error)))?;
+        fs::create_dir(&path)
+            .map_err(|error| at(Error::from_io("it takes no new folder", error)))?;
         let lock = File::open(&path).and_then(|folder| lock(&folder).map(|()| folder));
         let lock = lock.map_err(|error| Error::from_io(path.display().to_string(), error))?;
         let folder = WorkFolder { path, _lock: lock };
@@ -94,7 +97,10 @@ impl Drop for WorkFolder {
 }
 
 fn no_direct(why: &str) -> Error {
-    Error::new(ErrorKind::Refused, format!("direct I/O was asked for, and {why}; use buffered I/O or another folder"))
+    Error::new(
+        ErrorKind::Refused,
+        format!("direct I/O was asked for, and {why}; use buffered I/O or another folder"),
+    )
 }
 
 fn lock(folder: &File) -> io::Result<()> {
@@ -117,12 +123,19 @@ fn check_place(parent: &Path, needs: &Needs) -> Result<(), Error> {
     }
     let free = room.f_bavail.saturating_mul(room.f_frsize);
     if free < needs.bytes {
-        let text = format!("too small: {} are needed and {} are free", rounded(needs.bytes), rounded(free));
+        let text = format!(
+            "too small: {} are needed and {} are free",
+            rounded(needs.bytes),
+            rounded(free)
+        );
         return Err(Error::new(ErrorKind::Refused, text));
     }
     // File systems without a table of inodes say that there are none at all.
     if room.f_files > 0 && room.f_favail < needs.files {
-        let text = format!("too small: {} files are needed, and there is room for {}", needs.files, room.f_favail);
+        let text = format!(
+            "too small: {} files are needed, and there is room for {}",
+            needs.files, room.f_favail
+        );
         return Err(Error::new(ErrorKind::Refused, text));
     }
     check_limit(needs.longest_file_bytes)
@@ -136,7 +149,11 @@ pub fn check_limit(longest: u64) -> Result<(), Error> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     match limit {
         Some(limit) if limit < longest => {
-            let text = format!("a file of {} is needed, and the file-size limit is {} (ulimit -f)", rounded(longest), rounded(limit));
+            let text = format!(
+                "a file of {} is needed, and the file-size limit is {} (ulimit -f)",
+                rounded(longest),
+                rounded(limit)
+            );
             Err(Error::new(ErrorKind::Refused, text))
         }
         _ => Ok(()),
@@ -169,7 +186,10 @@ mod tests {
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
     }
 
     #[test]
@@ -199,25 +219,39 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let refusal = |needs: Needs| WorkFolder::new(parent.path(), "test", &needs).unwrap_err();
         let large = refusal(Needs { bytes: u64::MAX, ..Needs::default() });
-        assert!(large.kind() == ErrorKind::Refused && large.to_string().contains("too small"), "{large}");
-        let missing = WorkFolder::new(&parent.path().join("missing"), "test", &Needs::default()).unwrap_err();
+        assert!(
+            large.kind() == ErrorKind::Refused && large.to_string().contains("too small"),
+            "{large}"
+        );
+        let missing =
+            WorkFolder::new(&parent.path().join("missing"), "test", &Needs::default()).unwrap_err();
         assert_eq!(missing.kind(), ErrorKind::NotFound);
         let file = parent.path().join("file");
         fs::write(&file, "").unwrap();
-        assert_eq!(WorkFolder::new(&file, "test", &Needs::default()).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(
+            WorkFolder::new(&file, "test", &Needs::default()).unwrap_err().kind(),
+            ErrorKind::Invalid
+        );
         assert_eq!(names(parent.path()), ["file"]);
     }
 
     #[test]
     fn direct_io_in_memory_is_refused() {
         let memory = Path::new("/dev/shm");
-        if !memory.is_dir() || rustix::fs::statfs(memory).map_or(0, |data| data.f_type) != MEMORY_FILE_SYSTEMS[0] {
+        if !memory.is_dir()
+            || rustix::fs::statfs(memory).map_or(0, |data| data.f_type) != MEMORY_FILE_SYSTEMS[0]
+        {
             eprintln!("skipped: /dev/shm is no tmpfs here");
             return;
         }
         let parent = tempfile::tempdir_in(memory).unwrap();
-        let error = WorkFolder::new(parent.path(), "test", &Needs { direct: true, ..Needs::default() }).unwrap_err();
-        assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("tmpfs"), "{error}");
+        let error =
+            WorkFolder::new(parent.path(), "test", &Needs { direct: true, ..Needs::default() })
+                .unwrap_err();
+        assert!(
+            error.kind() == ErrorKind::Refused && error.to_string().contains("tmpfs"),
+            "{error}"
+        );
         assert!(names(parent.path()).is_empty());
     }
 }

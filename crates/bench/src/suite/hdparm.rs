@@ -5,10 +5,11 @@
 //!   device reads   |==|==|==|==>    2 MiB after 2 MiB from the start on, for 3 s    (-t)
 //! ```
 //!
-//! The original reads through the page cache, empties it before `-t`, runs once, and asks its user to run it two or three
-//! times. Here each is run several times, so that the median has an interval. In a folder both go through the page cache, as
-//! the original's do, or past it with `direct`. A raw target is opened by its stack text, which says what is in between.
-//! The original takes the time of a seek off its result; there is none here, as every read names its place.
+//! The original reads through the page cache, empties it before `-t`, runs once, and asks its user
+//! to run it two or three times. Here each is run several times, so that the median has an
+//! interval. In a folder both go through the page cache, as the original's do, or past it with
+//! `direct`. A raw target is opened by its stack text, which says what is in between. The original
+//! takes the time of a seek off its result; there is none here, as every read names its place.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +19,9 @@ use results::{Better, Group};
 
 use super::crystal;
 use super::folder::{Needs, WorkFolder};
-use super::{Done, Kind, Next, Phase, Session, Setting, Settings, Suite, Target, TargetKind, Value};
+use super::{
+    Done, Kind, Next, Phase, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+};
 use crate::load::{self, Direction, Hooks, Load, Sequential, Unverified};
 
 /// Name of the suite.
@@ -31,11 +34,17 @@ const DEVICE: &str = "device reads";
 pub static SUITE: Suite = Suite {
     name: NAME,
     summary: "hdparm's -T and -t: cached reads, and reads from the start of the device on.",
-    about: "Reads of 2 MiB, one at a time. Nothing is written to a device; in a folder a file is written first. The original runs once; \
+    about: "Reads of 2 MiB, one at a time. Nothing is written to a device; in a folder a file is \
+        written first. The original runs once; \
             here each test is run six times, the fewest with which the median has an interval.",
     targets: &[TargetKind::Folder, TargetKind::Device],
     settings: &[
-        Setting { name: "runs", kind: Kind::Count(1, 100), default: Value::Count(6), what: "How often each test is run." },
+        Setting {
+            name: "runs",
+            kind: Kind::Count(1, 100),
+            default: Value::Count(6),
+            what: "How often each test is run.",
+        },
         Setting {
             name: "cached_time",
             kind: Kind::Time,
@@ -48,8 +57,18 @@ pub static SUITE: Suite = Suite {
             default: Value::Time(Duration::from_secs(3)),
             what: "Time of a run of the device reads, which also end at the end of the device.",
         },
-        Setting { name: "direct", kind: Kind::Switch, default: Value::Switch(false), what: "In a folder: read past the page cache." },
-        Setting { name: "size", kind: Kind::Bytes, default: Value::Bytes(1 << 30), what: "In a folder: size of the file, whole MiB." },
+        Setting {
+            name: "direct",
+            kind: Kind::Switch,
+            default: Value::Switch(false),
+            what: "In a folder: read past the page cache.",
+        },
+        Setting {
+            name: "size",
+            kind: Kind::Bytes,
+            default: Value::Bytes(1 << 30),
+            what: "In a folder: size of the file, whole MiB.",
+        },
     ],
     phases: |_| vec![phase(CACHED), phase(DEVICE)],
     run,
@@ -75,18 +94,34 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
         Target::Device(device) => measure(device, settings, &|| Ok(()), session),
         Target::Folder(folder) => {
             let size_bytes = settings.bytes("size");
-            if size_bytes == 0 || !size_bytes.is_multiple_of(1 << 20) || size_bytes < u64::from(REQUEST_BYTES) {
-                return Err(Error::new(ErrorKind::Invalid, "size: whole MiB from 2MiB on are needed"));
+            if size_bytes == 0
+                || !size_bytes.is_multiple_of(1 << 20)
+                || size_bytes < u64::from(REQUEST_BYTES)
+            {
+                return Err(Error::new(
+                    ErrorKind::Invalid,
+                    "size: whole MiB from 2MiB on are needed",
+                ));
             }
             let direct = settings.switch("direct");
-            let needs = Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct };
+            let needs =
+                Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct };
             let folder = WorkFolder::new(folder, NAME, &needs)?;
             let path = folder.path().join("hdparm.dat");
             crystal::make_file(&path, size_bytes)?;
             let device = session.files.open(&path, direct)?;
-            let options = crystal::Options { size_bytes, data_seed: session.data_seed, ..crystal::Profile::Eight.options() };
+            let options = crystal::Options {
+                size_bytes,
+                data_seed: session.data_seed,
+                ..crystal::Profile::Eight.options()
+            };
             let stop = || session.stopped();
-            crystal::prepare(&*device, session.reactor, &options, &mut Hooks { stop: Some(&stop), progress: None })?;
+            crystal::prepare(
+                &*device,
+                session.reactor,
+                &options,
+                &mut Hooks { stop: Some(&stop), progress: None },
+            )?;
             measure(&*device, settings, &|| empty_cache(&path), session)
         }
     }
@@ -94,9 +129,11 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
 
 /// Gives up the pages that the kernel keeps of the file.
 fn empty_cache(path: &Path) -> Result<(), Error> {
-    let file = std::fs::File::open(path).map_err(|error| Error::from_io(path.display().to_string(), error))?;
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
-        .map_err(|error| Error::from_io(format!("{}: emptying the page cache", path.display()), error.into()))
+    let file = std::fs::File::open(path)
+        .map_err(|error| Error::from_io(path.display().to_string(), error))?;
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).map_err(|error| {
+        Error::from_io(format!("{}: emptying the page cache", path.display()), error.into())
+    })
 }
 
 fn measure(
@@ -108,36 +145,64 @@ fn measure(
     let info = device.info();
     let length = REQUEST_BYTES.min(info.max_request_bytes) / info.block_bytes * info.block_bytes;
     if info.size_bytes < u64::from(length) {
-        return Err(Error::new(ErrorKind::Invalid, format!("the target has only {} bytes", info.size_bytes)));
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            format!("the target has only {} bytes", info.size_bytes),
+        ));
     }
     for run in 1..=u32::try_from(settings.count("runs")).unwrap_or(1) {
         // As the original: first what is cached, and a pass that is not counted to have it there.
         let cached = Load { time: Some(settings.time("cached_time")), ..Load::default() };
         let warm = Load { operations: Some(1), ..Load::default() };
         read(device, u64::from(length), length, &warm, session)?;
-        let next = session.measure(&phase(CACHED), run, |session| read(device, u64::from(length), length, &cached, session))?;
+        let next = session.measure(&phase(CACHED), run, |session| {
+            read(device, u64::from(length), length, &cached, session)
+        })?;
         if next == Next::Stop {
             return Ok(());
         }
         empty_cache()?;
         let whole = info.size_bytes / u64::from(length) * u64::from(length);
-        let load = Load { time: Some(settings.time("device_time")), bytes: Some(whole), ..Load::default() };
-        if session.measure(&phase(DEVICE), run, |session| read(device, whole, length, &load, session))? == Next::Stop {
+        let load = Load {
+            time: Some(settings.time("device_time")),
+            bytes: Some(whole),
+            ..Load::default()
+        };
+        if session
+            .measure(&phase(DEVICE), run, |session| read(device, whole, length, &load, session))?
+            == Next::Stop
+        {
             return Ok(());
         }
     }
     Ok(())
 }
 
-fn read(device: &dyn Device, range_bytes: u64, length: u32, load: &Load, session: &Session<'_>) -> Result<Option<Done>, Error> {
+fn read(
+    device: &dyn Device,
+    range_bytes: u64,
+    length: u32,
+    load: &Load,
+    session: &Session<'_>,
+) -> Result<Option<Done>, Error> {
     let stop = || session.stopped();
     let mut requests = Sequential::new(Direction::Read, 0, range_bytes, length);
-    let sample =
-        load::run(device, session.reactor, load, &mut requests, &mut Unverified, &mut Hooks { stop: Some(&stop), progress: None })?;
+    let sample = load::run(
+        device,
+        session.reactor,
+        load,
+        &mut requests,
+        &mut Unverified,
+        &mut Hooks { stop: Some(&stop), progress: None },
+    )?;
     if sample.stopped {
         return Ok(None);
     }
-    let notes = if length == REQUEST_BYTES { Vec::new() } else { vec![format!("the target takes at most {length} bytes in one request")] };
+    let notes = if length == REQUEST_BYTES {
+        Vec::new()
+    } else {
+        vec![format!("the target takes at most {length} bytes in one request")]
+    };
     Ok(Some(Done {
         operations: sample.operations(),
         read_bytes: sample.read.bytes,
@@ -166,7 +231,8 @@ mod tests {
 
     fn rows(memory: &Memory) -> Vec<Row> {
         let reactor = Reactor::virtual_clock();
-        let (stop, ticker, mut meter, mut observer) = (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+        let (stop, ticker, mut meter, mut observer) =
+            (AtomicBool::new(false), Ticker::new(), Blind, Silent);
         let mut settings = SUITE.defaults();
         settings.set(&SUITE, "runs", Value::Count(3)).expect("a setting of the suite");
         let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
@@ -179,16 +245,27 @@ mod tests {
         let memory = Memory::new(64 << 20).delayed(|_| Duration::from_millis(10));
         let rows = rows(&memory);
         let order: Vec<_> = rows.iter().map(|row| (row.phase.as_str(), row.run)).collect();
-        assert_eq!(order, [(CACHED, 1), (DEVICE, 1), (CACHED, 2), (DEVICE, 2), (CACHED, 3), (DEVICE, 3)]);
+        assert_eq!(
+            order,
+            [(CACHED, 1), (DEVICE, 1), (CACHED, 2), (DEVICE, 2), (CACHED, 3), (DEVICE, 3)]
+        );
         for row in &rows {
             let measured = row.measured().expect("measured");
             // 2 s of 10 ms each; the device ends before its 3 s are over.
             let operations = if row.phase == CACHED { 200 } else { 32 };
             assert_eq!((measured.done.operations, measured.done.written_bytes), (operations, 0));
-            assert!((measured.bytes_per_second() / (f64::from(REQUEST_BYTES) / 0.01) - 1.0).abs() < 1e-6, "{}", row.phase);
+            assert!(
+                (measured.bytes_per_second() / (f64::from(REQUEST_BYTES) / 0.01) - 1.0).abs()
+                    < 1e-6,
+                "{}",
+                row.phase
+            );
         }
         let log = memory.log();
-        assert!(log.iter().all(|(name, ..)| *name == "read"), "nothing is ever written to a device");
+        assert!(
+            log.iter().all(|(name, ..)| *name == "read"),
+            "nothing is ever written to a device"
+        );
         let device_reads: Vec<u64> = log[201..233].iter().map(|(_, offset, _)| *offset).collect();
         assert_eq!(device_reads, (0..32).map(|index| index << 21).collect::<Vec<u64>>());
     }

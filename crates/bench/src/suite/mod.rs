@@ -27,7 +27,14 @@ pub use session::{Blind, Meter, Next, NoFiles, Observer, OpenFile, Session, Sile
 /// Every suite, in the order they are listed.
 #[must_use]
 pub fn all() -> Vec<&'static Suite> {
-    vec![&devtest::SUITE, &bonnie::SUITE, &copy::SUITE, &crystal::SUITE, &hdparm::SUITE, &depth::SUITE]
+    vec![
+        &devtest::SUITE,
+        &bonnie::SUITE,
+        &copy::SUITE,
+        &crystal::SUITE,
+        &hdparm::SUITE,
+        &depth::SUITE,
+    ]
 }
 
 /// A suite by its name.
@@ -40,7 +47,8 @@ pub fn find(name: &str) -> Option<&'static Suite> {
 mod tests {
     use super::*;
 
-    /// `docs/suites.md` says what every suite does, phase by phase, as the suites themselves have it.
+    /// `docs/suites.md` says what every suite does, phase by phase, as the suites themselves have
+    /// it.
     #[test]
     fn the_document_is_what_the_definitions_say() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/suites.md");
@@ -49,23 +57,50 @@ mod tests {
             std::fs::write(path, &expected).unwrap();
         }
         let found = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(found == expected, "docs/suites.md is not what the suites say; RAIDLOOM_OVERWRITE=1 cargo test -p bench writes it anew");
+        assert!(
+            found == expected,
+            "docs/suites.md is not what the suites say; RAIDLOOM_OVERWRITE=1 cargo test -p bench \
+            writes it anew"
+        );
     }
 
     #[test]
     fn definitions_are_complete_and_names_are_unique() {
         let suites = all();
         for (index, suite) in suites.iter().enumerate() {
-            assert!(suites[..index].iter().all(|other| other.name != suite.name), "two suites called {}", suite.name);
-            assert!(!suite.summary.is_empty() && !suite.about.is_empty() && !suite.targets.is_empty(), "{}", suite.name);
+            assert!(
+                suites[..index].iter().all(|other| other.name != suite.name),
+                "two suites called {}",
+                suite.name
+            );
+            assert!(
+                !suite.summary.is_empty() && !suite.about.is_empty() && !suite.targets.is_empty(),
+                "{}",
+                suite.name
+            );
             for setting in suite.settings {
-                assert!(setting.kind.check(&setting.default).is_ok(), "{}: the default of {}", suite.name, setting.name);
+                assert!(
+                    setting.kind.check(&setting.default).is_ok(),
+                    "{}: the default of {}",
+                    suite.name,
+                    setting.name
+                );
             }
             let phases = suite.default_phases();
             assert!(!phases.is_empty(), "{}", suite.name);
             for (index, phase) in phases.iter().enumerate() {
-                assert!(phases[..index].iter().all(|other| other.name != phase.name), "{}: two phases {}", suite.name, phase.name);
-                assert!(phase.what.ends_with('.') && phase.what.len() > 20, "{}: what {} does", suite.name, phase.name);
+                assert!(
+                    phases[..index].iter().all(|other| other.name != phase.name),
+                    "{}: two phases {}",
+                    suite.name,
+                    phase.name
+                );
+                assert!(
+                    phase.what.ends_with('.') && phase.what.len() > 20,
+                    "{}: what {} does",
+                    suite.name,
+                    phase.name
+                );
             }
         }
     }
@@ -78,7 +113,14 @@ mod tests {
         assert_eq!(settings.count("depth"), 32);
         let wrong = settings.set(suite, "depth", Value::Count(0)).unwrap_err();
         assert_eq!(wrong, "depth: `0`: expected a whole number from 1 to 4096");
-        assert!(settings.set(suite, "verify", Value::word("most")).unwrap_err().contains("off, words, full"));
-        assert!(settings.set(suite, "deep", Value::Count(1)).unwrap_err().contains("no setting `deep`"));
+        assert!(
+            settings
+                .set(suite, "verify", Value::word("most"))
+                .unwrap_err()
+                .contains("off, words, full")
+        );
+        assert!(
+            settings.set(suite, "deep", Value::Count(1)).unwrap_err().contains("no setting `deep`")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! A row of results, the same for all suites: what was done, how fast, how even, at what cost, and what is doubtful about it.
+//! A row of results, the same for all suites: what was done, how fast, how even, at what cost, and
+//! what is doubtful about it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,22 +20,25 @@ pub struct Done {
     pub read_bytes: u64,
     /// Bytes written by these operations.
     pub written_bytes: u64,
-    /// Bytes the rate is about, where that is not all that was read and written: a rewrite counts the file once.
+    /// Bytes the rate is about, where that is not all that was read and written: a rewrite counts
+    /// the file once.
     pub rated_bytes: Option<u64>,
     /// From the first call that counts until the last one returned.
     pub elapsed: Duration,
-    /// What was done before that and is not counted. What it left in caches is flushed with the rest, so the durable rates are
-    /// about both.
+    /// What was done before that and is not counted. What it left in caches is flushed with the
+    /// rest, so the durable rates are about both.
     pub ramp: Ramp,
     /// How long making it durable took after that; `None` for a phase that writes nothing.
     pub flush: Option<Duration>,
-    /// What was moved besides the operations and is no part of what was asked for, such as reading back to verify.
+    /// What was moved besides the operations and is no part of what was asked for, such as reading
+    /// back to verify.
     pub beside: Traffic,
     /// How long each operation took.
     pub latency: Latency,
     /// What was read and what was written, where a phase does both by turns.
     pub sides: Option<Box<Sides>>,
-    /// How long each took from the moment it was submitted, where `latency` counts from the moment it was meant for.
+    /// How long each took from the moment it was submitted, where `latency` counts from the moment
+    /// it was meant for.
     pub service: Option<Box<Latency>>,
     /// What its reader should know, in words.
     pub notes: Vec<String>,
@@ -128,8 +132,8 @@ impl Measured {
 
     /// The figures for a trial and for JSON, name to value.
     ///
-    /// `throughput_…` where bytes were moved, `durable_…` where something was written, latencies where operations were timed;
-    /// mixed phases have these as `read_…` and `write_…` as well.
+    /// `throughput_…` where bytes were moved, `durable_…` where something was written, latencies
+    /// where operations were timed; mixed phases have these as `read_…` and `write_…` as well.
     #[must_use]
     pub fn metrics(&self) -> BTreeMap<String, f64> {
         let done = &self.done;
@@ -143,14 +147,23 @@ impl Measured {
         put("io_per_second", Some(self.operations_per_second()));
         put("durable_io_per_second", self.durable_operations_per_second());
         put("throughput_bytes_per_second", moves.then(|| self.bytes_per_second()));
-        put("durable_throughput_bytes_per_second", self.durable_bytes_per_second().filter(|_| moves));
+        put(
+            "durable_throughput_bytes_per_second",
+            self.durable_bytes_per_second().filter(|_| moves),
+        );
         put("flush_seconds", done.flush.map(|flush| flush.as_secs_f64()));
         if done.latency.count() > 0 {
             put("latency_mean_seconds", Some(done.latency.mean_seconds()));
             for (name, quantile) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)] {
-                put(&format!("latency_{name}_seconds"), Some(done.latency.quantile_seconds(quantile)));
+                put(
+                    &format!("latency_{name}_seconds"),
+                    Some(done.latency.quantile_seconds(quantile)),
+                );
             }
-            put("latency_p99_9_seconds", done.latency.supports(0.999).then(|| done.latency.quantile_seconds(0.999)));
+            put(
+                "latency_p99_9_seconds",
+                done.latency.supports(0.999).then(|| done.latency.quantile_seconds(0.999)),
+            );
             put("latency_max_seconds", Some(done.latency.max_seconds()));
         }
         if let Some(service) = &done.service {
@@ -159,11 +172,26 @@ impl Measured {
         if let Some(sides) = &done.sides {
             for (direction, side) in [("read", &sides.read), ("write", &sides.write)] {
                 put(&format!("{direction}_operations_count"), Some(side.operations as f64));
-                put(&format!("{direction}_io_per_second"), Some(per_second(side.operations, done.elapsed)));
-                put(&format!("{direction}_throughput_bytes_per_second"), Some(per_second(side.bytes, done.elapsed)));
-                put(&format!("{direction}_latency_mean_seconds"), Some(side.latency.mean_seconds()));
-                put(&format!("{direction}_latency_p50_seconds"), Some(side.latency.quantile_seconds(0.5)));
-                put(&format!("{direction}_latency_p99_seconds"), Some(side.latency.quantile_seconds(0.99)));
+                put(
+                    &format!("{direction}_io_per_second"),
+                    Some(per_second(side.operations, done.elapsed)),
+                );
+                put(
+                    &format!("{direction}_throughput_bytes_per_second"),
+                    Some(per_second(side.bytes, done.elapsed)),
+                );
+                put(
+                    &format!("{direction}_latency_mean_seconds"),
+                    Some(side.latency.mean_seconds()),
+                );
+                put(
+                    &format!("{direction}_latency_p50_seconds"),
+                    Some(side.latency.quantile_seconds(0.5)),
+                );
+                put(
+                    &format!("{direction}_latency_p99_seconds"),
+                    Some(side.latency.quantile_seconds(0.99)),
+                );
                 put(&format!("{direction}_latency_max_seconds"), Some(side.latency.max_seconds()));
             }
         }
@@ -206,7 +234,8 @@ impl Row {
     /// As it stands in JSON.
     #[must_use]
     pub fn document(&self) -> RowDocument {
-        let mut document = RowDocument { phase: self.phase.clone(), run: self.run, ..RowDocument::default() };
+        let mut document =
+            RowDocument { phase: self.phase.clone(), run: self.run, ..RowDocument::default() };
         match &self.result {
             Result::Skipped(reason) => document.skipped = Some(reason.clone()),
             Result::Measured(measured) => {
@@ -214,8 +243,10 @@ impl Row {
                 document.asked_read_bytes = measured.facts.asked.read_bytes;
                 document.asked_written_bytes = measured.facts.asked.written_bytes;
                 document.moved_read_bytes = measured.facts.moved.map(|moved| moved.read_bytes);
-                document.moved_written_bytes = measured.facts.moved.map(|moved| moved.written_bytes);
-                document.io_pressure_seconds = measured.facts.io_pressure.map(|time| time.as_secs_f64());
+                document.moved_written_bytes =
+                    measured.facts.moved.map(|moved| moved.written_bytes);
+                document.io_pressure_seconds =
+                    measured.facts.io_pressure.map(|time| time.as_secs_f64());
                 document.flags.clone_from(&measured.flags);
                 document.notes.clone_from(&measured.done.notes);
             }

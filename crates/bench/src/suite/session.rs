@@ -1,5 +1,5 @@
-//! One execution of a suite: the clock, the audit before and after each phase, the caller's wish to stop, progress, and the
-//! rows so far.
+//! One execution of a suite: the clock, the audit before and after each phase, the caller's wish to
+//! stop, progress, and the rows so far.
 //!
 //! ```text
 //!   for each phase:   observer.begun ── meter.read ── work ── meter.read ── judge ──> row ── observer.finished
@@ -29,7 +29,8 @@ pub trait Meter {
 
 /// Opens a file of a folder target as a device: this crate knows no leaves.
 pub trait OpenFile {
-    /// A device over the whole of the file, past the page cache (`direct`) or through it, for reading and writing.
+    /// A device over the whole of the file, past the page cache (`direct`) or through it, for
+    /// reading and writing.
     ///
     /// # Errors
     /// What the system says, and that direct I/O is refused there.
@@ -42,7 +43,10 @@ pub struct NoFiles;
 
 impl OpenFile for NoFiles {
     fn open(&self, path: &Path, _: bool) -> Result<Box<dyn Device>, Error> {
-        Err(Error::new(ErrorKind::Unsupported, format!("{}: nobody here opens files as devices", path.display())))
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("{}: nobody here opens files as devices", path.display()),
+        ))
     }
 }
 
@@ -75,7 +79,8 @@ pub struct Silent;
 
 impl Observer for Silent {}
 
-/// How far a phase is, and whether it should go on. Shared by its threads and by whoever shows progress.
+/// How far a phase is, and whether it should go on. Shared by its threads and by whoever shows
+/// progress.
 #[derive(Debug, Default)]
 pub struct Ticker {
     done: AtomicU64,
@@ -111,10 +116,15 @@ impl Ticker {
         self.done.fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// What is done and what was planned, and whether that is in bytes; 0 planned means that it is not known.
+    /// What is done and what was planned, and whether that is in bytes; 0 planned means that it is
+    /// not known.
     #[must_use]
     pub fn far(&self) -> (u64, u64, bool) {
-        (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed), self.in_bytes.load(Ordering::Relaxed))
+        (
+            self.done.load(Ordering::Relaxed),
+            self.total.load(Ordering::Relaxed),
+            self.in_bytes.load(Ordering::Relaxed),
+        )
     }
 }
 
@@ -192,7 +202,12 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// That of `work`, with the phase's name.
-    pub fn measure(&mut self, phase: &Phase, run: u32, work: impl FnOnce(&mut Self) -> Result<Option<Done>, Error>) -> Result<Next, Error> {
+    pub fn measure(
+        &mut self,
+        phase: &Phase,
+        run: u32,
+        work: impl FnOnce(&mut Self) -> Result<Option<Done>, Error>,
+    ) -> Result<Next, Error> {
         if self.stopped() {
             return Ok(Next::Stop);
         }
@@ -204,20 +219,31 @@ impl<'a> Session<'a> {
         let elapsed = self.reactor.now().since(start);
         let after = self.meter.read();
         let Some(done) = done else { return Ok(Next::Stop) };
-        let mut facts = Facts { copies: self.meter.copies(), ..Facts::between(&before, &after, done.asked(), elapsed) };
+        let mut facts = Facts {
+            copies: self.meter.copies(),
+            ..Facts::between(&before, &after, done.asked(), elapsed)
+        };
         facts.fastest_bytes_per_second = self.fastest.at_least(&facts);
         if let Some(moved) = &mut facts.moved {
             moved.read_bytes = moved.read_bytes.saturating_sub(done.beside.read_bytes);
             moved.written_bytes = moved.written_bytes.saturating_sub(done.beside.written_bytes);
         }
         let flags = audit::judge(&facts);
-        self.push(Row { phase: phase.name.clone(), run, result: RowResult::Measured(Box::new(Measured { done, facts, flags })) });
+        self.push(Row {
+            phase: phase.name.clone(),
+            run,
+            result: RowResult::Measured(Box::new(Measured { done, facts, flags })),
+        });
         Ok(Next::Go)
     }
 
     /// Says that a phase is not run, and why.
     pub fn skip(&mut self, phase: &Phase, run: u32, reason: impl Into<String>) {
-        self.push(Row { phase: phase.name.clone(), run, result: RowResult::Skipped(reason.into()) });
+        self.push(Row {
+            phase: phase.name.clone(),
+            run,
+            result: RowResult::Skipped(reason.into()),
+        });
     }
 
     fn push(&mut self, row: Row) {

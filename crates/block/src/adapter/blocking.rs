@@ -1,4 +1,5 @@
-//! A channel used one request at a time, for work that is not the data path: preparing, reading back, headers.
+//! A channel used one request at a time, for work that is not the data path: preparing, reading
+//! back, headers.
 
 use std::time::Duration;
 
@@ -18,8 +19,8 @@ pub struct Blocking {
 
 /// How much one request of `write_slice` and `read_slice` carries.
 const PIECE_BYTES: usize = 1 << 20;
-/// A device that has not answered for this long is reported instead of waited for. Emptying the write cache of a slow disk
-/// takes minutes (16384 random writes at 8 ms are 140 s).
+/// A device that has not answered for this long is reported instead of waited for. Emptying the
+/// write cache of a slow disk takes minutes (16384 random writes at 8 ms are 140 s).
 const PATIENCE: Duration = Duration::from_secs(20 * 60);
 
 impl Blocking {
@@ -29,22 +30,33 @@ impl Blocking {
     /// As [`Device::open`].
     pub fn open(device: &dyn Device, reactor: &Reactor) -> Result<Blocking, Error> {
         let channel = device.open(1, reactor)?;
-        let (block, longest) = (device.info().block_bytes as usize, device.info().max_request_bytes as usize);
+        let (block, longest) =
+            (device.info().block_bytes as usize, device.info().max_request_bytes as usize);
         let piece = longest.min(PIECE_BYTES.max(block)) / block * block;
-        Ok(Blocking { channel, reactor: reactor.clone(), done: Vec::new(), tag: 0, max_request_bytes: piece })
+        Ok(Blocking {
+            channel,
+            reactor: reactor.clone(),
+            done: Vec::new(),
+            tag: 0,
+            max_request_bytes: piece,
+        })
     }
 
-    /// Submits one operation and waits for its end. What ends meanwhile of other channels on the reactor stays theirs.
+    /// Submits one operation and waits for its end. What ends meanwhile of other channels on the
+    /// reactor stays theirs.
     ///
     /// # Errors
-    /// The request's own, or [`ErrorKind::TimedOut`] when nothing is under way any more, nothing came for twenty minutes, or
-    /// an earlier request that ended so is still not answered.
+    /// The request's own, or [`ErrorKind::TimedOut`] when nothing is under way any more, nothing
+    /// came for twenty minutes, or an earlier request that ended so is still not answered.
     pub fn run(&mut self, op: Op) -> Result<Returned, Error> {
         let name = op.name();
         self.channel.poll(&mut self.done);
         self.done.clear();
         if self.channel.in_flight() > 0 {
-            return Err(Error::new(ErrorKind::TimedOut, format!("a {name} was not sent: an earlier request is still not answered")));
+            return Err(Error::new(
+                ErrorKind::TimedOut,
+                format!("a {name} was not sent: an earlier request is still not answered"),
+            ));
         }
         self.tag += 1;
         self.channel.submit(Request::new(self.tag, op));
@@ -63,7 +75,10 @@ impl Blocking {
                 Ok(Woken::Rung) => rung = true,
                 // The virtual clock says so at once when nothing is under way.
                 Ok(Woken::Deadline | Woken::Idle) => {
-                    return Err(Error::new(ErrorKind::TimedOut, format!("no answer to a {name} for {} minutes", PATIENCE.as_secs() / 60)));
+                    return Err(Error::new(
+                        ErrorKind::TimedOut,
+                        format!("no answer to a {name} for {} minutes", PATIENCE.as_secs() / 60),
+                    ));
                 }
                 Err(error) => return Err(Error::from_io("waiting for the device", error)),
             }

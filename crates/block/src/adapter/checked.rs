@@ -1,4 +1,5 @@
-//! Checks every hop: what an owner may not ask and what a device may not answer. Tests put it between all layers.
+//! Checks every hop: what an owner may not ask and what a device may not answer. Tests put it
+//! between all layers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,8 +8,9 @@ use reactor::{Buf, BufMut, Reactor};
 
 use crate::{Channel, Completion, Device, Error, Extents, Info, Node, Op, Request, Returned};
 
-/// A device that panics when the layer above or the one below breaks the rules: ranges whole blocks and inside the
-/// device, no more than `depth` in flight, tags used once, every request answered once and with its own buffer back.
+/// A device that panics when the layer above or the one below breaks the rules: ranges whole blocks
+/// and inside the device, no more than `depth` in flight, tags used once, every request answered
+/// once and with its own buffer back.
 pub struct Checked {
     below: Arc<dyn Device>,
 }
@@ -17,10 +19,17 @@ impl Checked {
     /// Puts the checks on top of `below`.
     pub fn over(below: Arc<dyn Device>) -> Arc<dyn Device> {
         let info = below.info();
-        assert!(info.block_bytes >= 512 && info.block_bytes.is_power_of_two(), "block of {} bytes", info.block_bytes);
+        assert!(
+            info.block_bytes >= 512 && info.block_bytes.is_power_of_two(),
+            "block of {} bytes",
+            info.block_bytes
+        );
         assert_eq!(info.size_bytes % u64::from(info.block_bytes), 0, "the size is whole blocks");
         for limit in [info.max_request_bytes, info.optimal_bytes] {
-            assert!(limit >= info.block_bytes && limit.is_multiple_of(info.block_bytes), "a limit of {limit} bytes is not whole blocks");
+            assert!(
+                limit >= info.block_bytes && limit.is_multiple_of(info.block_bytes),
+                "a limit of {limit} bytes is not whole blocks"
+            );
         }
         Arc::new(Checked { below })
     }
@@ -38,22 +47,34 @@ impl Device for Checked {
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         assert!(depth > 0, "a channel of depth 0 takes no request");
         let below = self.below.open(depth, reactor)?;
-        Ok(Box::new(CheckedChannel { below, info: self.info().clone(), depth, open: HashMap::new() }))
+        Ok(Box::new(CheckedChannel {
+            below,
+            info: self.info().clone(),
+            depth,
+            open: HashMap::new(),
+        }))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
         if let Err(error) = self.info().check_range(offset, length) {
-            panic!("a question that breaks the rules came from above: extents of {length} bytes at {offset}: {error}");
+            panic!(
+                "a question that breaks the rules came from above: extents of {length} bytes at \
+                {offset}: {error}"
+            );
         }
         let before = found.length();
         self.below.extents(offset, length, found);
         let told = found.length() - before;
         let block = u64::from(self.info().block_bytes);
-        assert!(told > 0 && told <= length && told.is_multiple_of(block), "{told} bytes were told of, of {length} at {offset}");
+        assert!(
+            told > 0 && told <= length && told.is_multiple_of(block),
+            "{told} bytes were told of, of {length} at {offset}"
+        );
     }
 }
 
-/// What the completion of a request has to bring back: which bytes of memory, told by the first one's address.
+/// What the completion of a request has to bring back: which bytes of memory, told by the first
+/// one's address.
 #[derive(Debug, PartialEq, Eq)]
 enum Owed {
     Nothing,
@@ -93,17 +114,33 @@ struct CheckedChannel {
 impl Channel for CheckedChannel {
     fn submit(&mut self, request: Request) {
         if let Err(error) = self.info.check(&request.op) {
-            panic!("a request that breaks the rules came from above: {} {:?}: {error}", request.op.name(), request.op.range());
+            panic!(
+                "a request that breaks the rules came from above: {} {:?}: {error}",
+                request.op.name(),
+                request.op.range()
+            );
         }
-        assert!(self.open.len() < self.depth as usize, "more than {} requests in flight", self.depth);
+        assert!(
+            self.open.len() < self.depth as usize,
+            "more than {} requests in flight",
+            self.depth
+        );
         let owed = match &request.op {
             Op::Read { into, .. } => Owed::read(into),
             Op::Write { from, .. } => Owed::written(from),
             Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => Owed::Nothing,
         };
-        assert!(self.open.insert(request.tag, owed).is_none(), "tag {} is in flight already", request.tag);
+        assert!(
+            self.open.insert(request.tag, owed).is_none(),
+            "tag {} is in flight already",
+            request.tag
+        );
         self.below.submit(request);
-        assert_eq!(self.below.in_flight() as usize, self.open.len(), "the count in flight is wrong after a submit");
+        assert_eq!(
+            self.below.in_flight() as usize,
+            self.open.len(),
+            "the count in flight is wrong after a submit"
+        );
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
@@ -112,9 +149,18 @@ impl Channel for CheckedChannel {
         for completion in &done[first..] {
             let owed = self.open.remove(&completion.tag);
             let returned = Owed::of(&completion.buffer);
-            assert_eq!(owed, Some(returned), "tag {} came back twice, unasked, or with another buffer", completion.tag);
+            assert_eq!(
+                owed,
+                Some(returned),
+                "tag {} came back twice, unasked, or with another buffer",
+                completion.tag
+            );
         }
-        assert_eq!(self.below.in_flight() as usize, self.open.len(), "the count in flight is wrong after a poll");
+        assert_eq!(
+            self.below.in_flight() as usize,
+            self.open.len(),
+            "the count in flight is wrong after a poll"
+        );
     }
 
     fn in_flight(&self) -> u32 {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use reactor::{Buf, BufMut, Reactor};
 
-use crate::{Channel, Completion, Device, Error, Extents, Info, Node, Op, Request, Returned, Support};
+use crate::{
+    Channel, Completion, Device, Error, Extents, Info, Node, Op, Request, Returned, Support,
+};
 
 /// Longest write of zeroes, in bytes.
 const ZEROES_BYTES: u64 = 256 << 10;
@@ -50,7 +52,8 @@ impl Device for Emulated {
         let info = self.below.info();
         let native_zeroes = info.zeroes != Support::None;
         let block = u64::from(info.block_bytes);
-        let longest = ZEROES_BYTES.max(block).min(u64::from(info.max_request_bytes)) / block * block;
+        let longest =
+            ZEROES_BYTES.max(block).min(u64::from(info.max_request_bytes)) / block * block;
         Ok(Box::new(EmulatedChannel {
             below,
             native_fua: info.fua != Support::None,
@@ -84,7 +87,8 @@ struct EmulatedChannel {
     native_zeroes: bool,
     zeroes: Buf,
     info: Info,
-    /// Requests below carry the index of their entry here as tag, so each has at most one below at a time.
+    /// Requests below carry the index of their entry here as tag, so each has at most one below at
+    /// a time.
     running: Vec<Option<Running>>,
     free: Vec<usize>,
     raw: Vec<Completion>,
@@ -109,7 +113,11 @@ impl EmulatedChannel {
             if length > now {
                 running.zeroes = Some((offset + now, length - now));
             }
-            return Some(Op::Write { offset, from: zeroes.clone().split_to(now as usize), fua: false });
+            return Some(Op::Write {
+                offset,
+                from: zeroes.clone().split_to(now as usize),
+                fua: false,
+            });
         }
         std::mem::take(&mut running.flush).then_some(Op::Flush)
     }
@@ -118,26 +126,48 @@ impl EmulatedChannel {
 impl Channel for EmulatedChannel {
     fn submit(&mut self, request: Request) {
         let tag = request.tag;
-        let plain = Running { tag, buffer: Returned::Nothing, owners_buffer: true, zeroes: None, flush: false };
+        let plain = Running {
+            tag,
+            buffer: Returned::Nothing,
+            owners_buffer: true,
+            zeroes: None,
+            flush: false,
+        };
         match request.op {
             Op::Write { offset, from, fua } => {
                 let flush = fua && !self.native_fua;
-                self.start(Running { flush, ..plain }, Op::Write { offset, from, fua: fua && self.native_fua });
+                self.start(
+                    Running { flush, ..plain },
+                    Op::Write { offset, from, fua: fua && self.native_fua },
+                );
             }
             Op::WriteZeroes { offset, length, fua } if !self.native_zeroes => {
-                // The first pieces of a range that reaches past the end would be written before one is refused.
+                // The first pieces of a range that reaches past the end would be written before one
+                // is refused.
                 if let Err(error) = self.info.check(&request.op) {
-                    self.refused.push(Completion { tag, buffer: Returned::Nothing, result: Err(error) });
+                    self.refused.push(Completion {
+                        tag,
+                        buffer: Returned::Nothing,
+                        result: Err(error),
+                    });
                     return;
                 }
-                let mut running = Running { owners_buffer: false, zeroes: Some((offset, length)), flush: fua, ..plain };
+                let mut running = Running {
+                    owners_buffer: false,
+                    zeroes: Some((offset, length)),
+                    flush: fua,
+                    ..plain
+                };
                 if let Some(op) = EmulatedChannel::next_step(&self.zeroes, &mut running) {
                     self.start(running, op);
                 }
             }
             Op::WriteZeroes { offset, length, fua } => {
                 let flush = fua && !self.native_fua;
-                self.start(Running { flush, ..plain }, Op::WriteZeroes { offset, length, fua: fua && self.native_fua });
+                self.start(
+                    Running { flush, ..plain },
+                    Op::WriteZeroes { offset, length, fua: fua && self.native_fua },
+                );
             }
             op => self.start(plain, op),
         }
@@ -146,18 +176,25 @@ impl Channel for EmulatedChannel {
     fn poll(&mut self, done: &mut Vec<Completion>) {
         done.append(&mut self.refused);
         let mut raw = std::mem::take(&mut self.raw);
-        // A step that ends without waiting wakes nobody, so what was started here is polled for here.
+        // A step that ends without waiting wakes nobody, so what was started here is polled for
+        // here.
         let mut started = true;
         while std::mem::take(&mut started) {
             self.below.poll(&mut raw);
             for completion in raw.drain(..) {
                 let index = completion.tag as usize;
-                let mut running = self.running[index].take().expect("one request below for each entry");
-                // The owner's own buffer comes back with the first step; our zeroes are not the owner's.
+                let mut running =
+                    self.running[index].take().expect("one request below for each entry");
+                // The owner's own buffer comes back with the first step; our zeroes are not the
+                // owner's.
                 if std::mem::take(&mut running.owners_buffer) {
                     running.buffer = completion.buffer;
                 }
-                let next = if completion.result.is_ok() { EmulatedChannel::next_step(&self.zeroes, &mut running) } else { None };
+                let next = if completion.result.is_ok() {
+                    EmulatedChannel::next_step(&self.zeroes, &mut running)
+                } else {
+                    None
+                };
                 match next {
                     Some(op) => {
                         self.running[index] = Some(running);
@@ -166,7 +203,11 @@ impl Channel for EmulatedChannel {
                     }
                     None => {
                         self.free.push(index);
-                        done.push(Completion { tag: running.tag, buffer: running.buffer, result: completion.result });
+                        done.push(Completion {
+                            tag: running.tag,
+                            buffer: running.buffer,
+                            result: completion.result,
+                        });
                     }
                 }
             }

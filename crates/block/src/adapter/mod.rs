@@ -1,4 +1,5 @@
-//! Devices over one other device that add a rule and no I/O of their own, and a blocking front for one channel.
+//! Devices over one other device that add a rule and no I/O of their own, and a blocking front for
+//! one channel.
 
 mod blocking;
 mod checked;

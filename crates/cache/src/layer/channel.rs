@@ -8,8 +8,9 @@
 //! write-out  Waiting > Load > Send                   a child of the two above
 //! ```
 //!
-//! A step ends when all its commands have; steps without a command are left out. A job holds its blocks until its last step
-//! has ended, but a write gives them back before it waits for write-outs, which may be of the same blocks.
+//! A step ends when all its commands have; steps without a command are left out. A job holds its
+//! blocks until its last step has ended, but a write gives them back before it waits for
+//! write-outs, which may be of the same blocks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -50,7 +51,11 @@ pub(super) fn below_tag(slot: usize, part: usize) -> u64 {
 }
 
 impl CacheChannel {
-    pub(super) fn open(shared: &Arc<Shared>, depth: u32, reactor: &Reactor) -> Result<CacheChannel, Error> {
+    pub(super) fn open(
+        shared: &Arc<Shared>,
+        depth: u32,
+        reactor: &Reactor,
+    ) -> Result<CacheChannel, Error> {
         let depth = depth.max(DEPTH_MIN);
         let lower = Lane::open(&*shared.lower, depth, reactor)?;
         let store = match Lane::open(&*shared.store, depth, reactor) {
@@ -62,7 +67,9 @@ impl CacheChannel {
             opened => opened?,
         };
         let ringer = match reactor.clock() {
-            Clock::Wall => Some(reactor.ringer().map_err(|error| Error::from_io("cache: a bell", error))?),
+            Clock::Wall => {
+                Some(reactor.ringer().map_err(|error| Error::from_io("cache: a bell", error))?)
+            }
             Clock::Virtual => None,
         };
         Ok(CacheChannel {
@@ -90,7 +97,13 @@ impl CacheChannel {
     }
 
     /// Takes the blocks and begins, or queues for them.
-    pub(super) fn start(&mut self, slot: usize, mut running: Running, blocks: &Range<u64>, exclusive: bool) {
+    pub(super) fn start(
+        &mut self,
+        slot: usize,
+        mut running: Running,
+        blocks: &Range<u64>,
+        exclusive: bool,
+    ) {
         running.in_ranges = true;
         let hold = hold((self.number, slot), blocks, exclusive);
         if self.shared.state().ranges.take(hold, &self.waiter) {
@@ -107,7 +120,9 @@ impl CacheChannel {
             Job::Write(_) => self.begin_write(slot, running),
             Job::WriteOut(_) => self.begin_write_out(slot, running),
             Job::Commit(_) => self.begin_commit(slot, running),
-            Job::Hit(_) | Job::Flush(_) => unreachable!("a hit has its blocks from the start, and a flush takes none"),
+            Job::Hit(_) | Job::Flush(_) => {
+                unreachable!("a hit has its blocks from the start, and a flush takes none")
+            }
         }
     }
 
@@ -135,7 +150,8 @@ impl CacheChannel {
         self.jobs[slot] = Some(running);
     }
 
-    /// Takes what came from below, and what comes of it. False when nothing was started: then there is nothing more to take.
+    /// Takes what came from below, and what comes of it. False when nothing was started: then there
+    /// is nothing more to take.
     fn advance(&mut self) -> bool {
         let mut raw = std::mem::take(&mut self.raw);
         self.store.poll(&mut raw);
@@ -154,7 +170,14 @@ impl CacheChannel {
             }
             any = true;
             running.left -= 1;
-            self.end_command(slot, &mut running, (tag & 0xffff_ffff) as usize, number < from_store, buffer, result);
+            self.end_command(
+                slot,
+                &mut running,
+                (tag & 0xffff_ffff) as usize,
+                number < from_store,
+                buffer,
+                result,
+            );
             self.wait_for(slot, running);
         }
         self.end_hits();
@@ -168,11 +191,13 @@ impl CacheChannel {
         any
     }
 
-    /// What came from the store is mostly hits and nothing else: such go to the owner as they are, under their own tags.
+    /// What came from the store is mostly hits and nothing else: such go to the owner as they are,
+    /// under their own tags.
     fn pass_hits_on(&mut self, raw: &mut Vec<Completion>) {
         let place = |completion: &Completion| (completion.tag >> 32) as usize;
         let is_hit = |completion: &Completion| {
-            completion.result.is_ok() && matches!(&self.jobs[place(completion)], Some(Running { job: Job::Hit(_), .. }))
+            completion.result.is_ok()
+                && matches!(&self.jobs[place(completion)], Some(Running { job: Job::Hit(_), .. }))
         };
         if raw.is_empty() || !raw.iter().all(is_hit) {
             return;
@@ -197,7 +222,9 @@ impl CacheChannel {
         let mut granted = false;
         {
             let mut state = self.shared.state();
-            self.hits.iter().for_each(|&slot| granted |= state.ranges.release((self.number, slot), &self.waiter));
+            self.hits.iter().for_each(|&slot| {
+                granted |= state.ranges.release((self.number, slot), &self.waiter)
+            });
         }
         self.free.append(&mut self.hits);
         if granted && self.reactor.clock() == Clock::Virtual {
@@ -217,7 +244,8 @@ impl CacheChannel {
         match &mut running.job {
             Job::Read(_) => self.end_read_command(slot, running, part, from_store, buffer, result),
             Job::Hit(hit) => {
-                // The store has failed: what follows is that of a read in parts, of which this is one.
+                // The store has failed: what follows is that of a read in parts, of which this is
+                // one.
                 running.job = Job::Read(Box::new(hit.as_read(&self.shared.shape)));
                 self.end_read_command(slot, running, part, from_store, buffer, result);
             }
@@ -229,9 +257,13 @@ impl CacheChannel {
                 let failed = result.is_err();
                 let pieces = write.carried.get(part).cloned().unwrap_or(0..0);
                 for piece in &mut write.pieces[pieces] {
-                    *if from_store { &mut piece.store_failed } else { &mut piece.lower_failed } |= failed;
+                    *if from_store { &mut piece.store_failed } else { &mut piece.lower_failed } |=
+                        failed;
                 }
-                keep_first(if from_store { &mut write.store_error } else { &mut write.lower_error }, result);
+                keep_first(
+                    if from_store { &mut write.store_error } else { &mut write.lower_error },
+                    result,
+                );
                 if !from_store {
                     self.shared.lower_written.store(true, Ordering::Release);
                 }
@@ -270,14 +302,17 @@ impl CacheChannel {
                 self.start_commit(0, Some(slot));
             }
             (Step::Children | Step::Committing, _) => {
-                // Whoever wrote has its data in the store; that others could not be written out is not its failure.
+                // Whoever wrote has its data in the store; that others could not be written out is
+                // not its failure.
                 running.error = None;
                 self.shared.writing_out.store(false, Ordering::Release);
                 self.finish(slot, running);
             }
             (Step::Sync, _) => self.finish(slot, running),
             (Step::Waiting | Step::Pages | Step::SyncPages, _) => {
-                unreachable!("nothing is sent while a job waits for its blocks, and only commits write pages")
+                unreachable!(
+                    "nothing is sent while a job waits for its blocks, and only commits write pages"
+                )
             }
         }
     }
@@ -295,7 +330,10 @@ impl CacheChannel {
             },
             Job::Read(read) => {
                 let mut whole = read.into;
-                read.parts.into_iter().filter_map(|part| part.into).for_each(|part| whole.append(part));
+                read.parts
+                    .into_iter()
+                    .filter_map(|part| part.into)
+                    .for_each(|part| whole.append(part));
                 Returned::Read(whole)
             }
             Job::Hit(_) => unreachable!("a hit ends with its command"),
@@ -304,7 +342,9 @@ impl CacheChannel {
                 Content::Zeroes | Content::Discard => Returned::Nothing,
             },
             Job::Flush(flush) => {
-                if let Some(error) = error.as_ref().filter(|_| flush.purpose == Purpose::OwnersFlush) {
+                if let Some(error) =
+                    error.as_ref().filter(|_| flush.purpose == Purpose::OwnersFlush)
+                {
                     self.shared.let_flushes_fail(error.repeat());
                 }
                 Returned::Nothing
@@ -354,15 +394,20 @@ impl Channel for CacheChannel {
         let shape = self.shared.shape;
         let blocks = shape.range(offset, length);
         let distrusted = self.shared.is_distrusted();
-        let (is_read, carries_data) = (matches!(op, Op::Read { .. }), matches!(op, Op::Read { .. } | Op::Write { .. }));
+        let (is_read, carries_data) =
+            (matches!(op, Op::Read { .. }), matches!(op, Op::Read { .. } | Op::Write { .. }));
         let slot = self.place();
         self.owned += 1;
         let (outside, all_here, hit) = {
             let mut state = self.shared.state();
             let outside = carries_data && state.admission.request(offset, length);
-            let together =
-                if is_read && !distrusted && length <= shape.store_max_bytes { plan::together(&state, blocks.clone()) } else { None };
-            let hit = together.filter(|_| state.ranges.take_free(hold((self.number, slot), &blocks, false)));
+            let together = if is_read && !distrusted && length <= shape.store_max_bytes {
+                plan::together(&state, blocks.clone())
+            } else {
+                None
+            };
+            let hit = together
+                .filter(|_| state.ranges.take_free(hold((self.number, slot), &blocks, false)));
             if let Some(first) = hit {
                 state.hit_all(first, blocks.end - blocks.start);
             }
@@ -396,7 +441,18 @@ impl Channel for CacheChannel {
             Op::Read { into, .. } => {
                 let fill = !all_here && !outside && !distrusted;
                 let (parts, filling, carried) = (Vec::new(), Vec::new(), Vec::new());
-                (Job::Read(Box::new(Read { offset, length, fill, into, parts, filling, carried })), fill)
+                (
+                    Job::Read(Box::new(Read {
+                        offset,
+                        length,
+                        fill,
+                        into,
+                        parts,
+                        filling,
+                        carried,
+                    })),
+                    fill,
+                )
             }
             Op::Write { from, fua, .. } => (write(Content::Data(from), fua), true),
             Op::WriteZeroes { fua, .. } => (write(Content::Zeroes, fua), true),
@@ -407,7 +463,8 @@ impl Channel for CacheChannel {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        // A step that ends without waiting wakes nobody, so what was started here is polled for here.
+        // A step that ends without waiting wakes nobody, so what was started here is polled for
+        // here.
         while self.advance() {}
         if self.ready.is_empty() {
             self.store.poll_idle();
@@ -421,8 +478,9 @@ impl Channel for CacheChannel {
     }
 }
 
-/// A write that is under way could land after a newer one of the next channel. So a channel that is dropped begins nothing
-/// more, but sees the writes through that it has sent, and gives its blocks back when they have ended.
+/// A write that is under way could land after a newer one of the next channel. So a channel that is
+/// dropped begins nothing more, but sees the writes through that it has sent, and gives its blocks
+/// back when they have ended.
 impl Drop for CacheChannel {
     fn drop(&mut self) {
         self.closing = true;
@@ -430,24 +488,33 @@ impl Drop for CacheChannel {
         for slot in 0..self.jobs.len() {
             let Some(mut running) = self.jobs[slot].take() else { continue };
             match running.step {
-                Step::Waiting | Step::Fetch | Step::Patch | Step::Load => self.release(slot, &mut running),
+                Step::Waiting | Step::Fetch | Step::Patch | Step::Load => {
+                    self.release(slot, &mut running)
+                }
                 Step::Sync => {
                     self.give_up_commit(&mut running);
                     self.release(slot, &mut running);
                 }
-                Step::Children | Step::Committing => writing_out |= matches!(running.job, Job::Write(_)),
-                Step::Fill | Step::Data | Step::Send | Step::Pages | Step::SyncPages => self.jobs[slot] = Some(running),
+                Step::Children | Step::Committing => {
+                    writing_out |= matches!(running.job, Job::Write(_))
+                }
+                Step::Fill | Step::Data | Step::Send | Step::Pages | Step::SyncPages => {
+                    self.jobs[slot] = Some(running)
+                }
             }
         }
         while self.jobs.iter().any(Option::is_some) && !std::thread::panicking() {
-            if !self.advance() && !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != Woken::Idle) {
+            if !self.advance()
+                && !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != Woken::Idle)
+            {
                 break;
             }
         }
         if writing_out {
             self.shared.writing_out.store(false, Ordering::Release);
         }
-        let stuck: Vec<usize> = (0..self.jobs.len()).filter(|&slot| self.jobs[slot].is_some()).collect();
+        let stuck: Vec<usize> =
+            (0..self.jobs.len()).filter(|&slot| self.jobs[slot].is_some()).collect();
         if !stuck.is_empty() {
             let text = "cache: a device never answered to a write, and nobody knows what it holds";
             self.shared.let_flushes_fail(Error::new(ErrorKind::TimedOut, text));

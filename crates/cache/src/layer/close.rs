@@ -8,7 +8,8 @@ use super::{CacheMode, Shared};
 use crate::beside::open_beside;
 
 impl Drop for Shared {
-    /// Nobody uses the cache any more. What cannot be done now has nobody to be told to: whoever needs it durable has flushed.
+    /// Nobody uses the cache any more. What cannot be done now has nobody to be told to: whoever
+    /// needs it durable has flushed.
     fn drop(&mut self) {
         if !std::thread::panicking() {
             let _ = self.close();
@@ -23,7 +24,8 @@ impl Shared {
     /// Whatever the devices say. A kept store is then as after a crash.
     pub(super) fn close(&self) -> Result<(), Error> {
         let ended = Error::new(ErrorKind::Gone, "the cache was closed");
-        let usable = !self.is_distrusted() && self.stop_reason().is_none() && self.flush_failure().is_none();
+        let usable =
+            !self.is_distrusted() && self.stop_reason().is_none() && self.flush_failure().is_none();
         if !self.stop(ended) || !usable {
             return Ok(());
         }
@@ -34,7 +36,8 @@ impl Shared {
         }
     }
 
-    /// Writes everything dirty to the device below and makes it durable; for when no channel is open.
+    /// Writes everything dirty to the device below and makes it durable; for when no channel is
+    /// open.
     fn write_all_out(&self) -> Result<(), Error> {
         let mut state = self.state();
         let dirty = state.dirty_blocks();
@@ -61,7 +64,9 @@ impl Shared {
     fn load(&self, store: &mut Blocking, segment: &Segment) -> Result<Buf, Error> {
         let mut whole = BufMut::zeroed(0);
         for &(first, length) in &segment.pieces {
-            whole.append(store.read(self.shape.slot_offset(first), BufMut::zeroed(length as usize))?);
+            whole.append(
+                store.read(self.shape.slot_offset(first), BufMut::zeroed(length as usize))?,
+            );
         }
         Ok(whole.freeze())
     }

@@ -1,4 +1,5 @@
-//! Flushes of a store that is kept: first the data, then the map that speaks for them. One at a time over all channels.
+//! Flushes of a store that is kept: first the data, then the map that speaks for them. One at a
+//! time over all channels.
 //!
 //! ```text
 //! Waiting > Sync                                > Pages              > SyncPages
@@ -33,7 +34,8 @@ impl CacheChannel {
         let slot = self.place();
         self.owned += u32::from(parent.is_none());
         let begun = self.commits().begun;
-        let commit = Commit { parent, begun, number: 0, snapshot: Snapshot::default(), store_failed: false };
+        let commit =
+            Commit { parent, begun, number: 0, snapshot: Snapshot::default(), store_failed: false };
         self.start(slot, Running::new(tag, Job::Commit(Box::new(commit))), &TURN, true);
     }
 
@@ -65,11 +67,19 @@ impl CacheChannel {
         }
     }
 
-    pub(super) fn end_commit_command(running: &mut Running, from_store: bool, result: Result<(), Error>) {
+    pub(super) fn end_commit_command(
+        running: &mut Running,
+        from_store: bool,
+        result: Result<(), Error>,
+    ) {
         let Job::Commit(commit) = &mut running.job else { unreachable!("a commit") };
         if let Err(error) = result {
             commit.store_failed |= from_store;
-            running.error.get_or_insert(if from_store { error.at("the cache's device") } else { error });
+            running.error.get_or_insert(if from_store {
+                error.at("the cache's device")
+            } else {
+                error
+            });
         }
     }
 
@@ -91,7 +101,10 @@ impl CacheChannel {
                 for (number, (offset, pages)) in writes.into_iter().enumerate() {
                     let mut from = BufMut::zeroed(pages.len());
                     from.copy_from_slice(&pages);
-                    self.store.send(Request::new(below_tag(slot, number), Op::Write { offset, from: from.freeze(), fua: false }));
+                    self.store.send(Request::new(
+                        below_tag(slot, number),
+                        Op::Write { offset, from: from.freeze(), fua: false },
+                    ));
                 }
             }
             Some(step) => {
@@ -142,9 +155,17 @@ impl CacheChannel {
         for (number, blocks) in &snapshot.pages {
             let number = u64::from(*number);
             let mut page = vec![0; page_bytes];
-            encode_page(number, blocks.iter().map(|&(place, block)| Entry { place, block, dirty: true }), &mut page);
+            encode_page(
+                number,
+                blocks.iter().map(|&(place, block)| Entry { place, block, dirty: true }),
+                &mut page,
+            );
             match writes.last_mut() {
-                Some((_, bytes)) if next_page == Some(number) && bytes.len() < PAGES_TOGETHER * page_bytes => bytes.append(&mut page),
+                Some((_, bytes))
+                    if next_page == Some(number) && bytes.len() < PAGES_TOGETHER * page_bytes =>
+                {
+                    bytes.append(&mut page)
+                }
                 _ => writes.push((layout.page_offset(number), page)),
             }
             next_page = Some(number + 1);

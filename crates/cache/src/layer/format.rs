@@ -11,8 +11,8 @@ const FRAME: Frame = Frame {
     foreign: "it holds something else than a cache's blocks; name a new file",
     name_at: 104,
 };
-/// What is read, and never written: it says nothing of what was in the map when the cache was closed, and pages without entries
-/// may be all zero.
+/// What is read, and never written: it says nothing of what was in the map when the cache was
+/// closed, and pages without entries may be all zero.
 const FRAME_1: Frame = Frame { version: 1, name_at: 80, ..FRAME };
 /// What stands in front of the entries of a page.
 const PAGE_HEADER_BYTES: usize = 16;
@@ -34,8 +34,10 @@ impl Layout {
     /// As many slots as a store of this size has room for; none when it is too small.
     pub(super) fn of(store_bytes: u64, block_bytes: u32, slot_bytes: u32) -> Layout {
         let layout = |slots| Layout { block_bytes, slot_bytes, slots };
-        // Each slot takes its data and an entry; the rest is found by trying, for pages and alignment round.
-        let mut slots = store_bytes.saturating_sub(3 * ALIGNMENT_BYTES) / (u64::from(slot_bytes) + ENTRY_BYTES as u64);
+        // Each slot takes its data and an entry; the rest is found by trying, for pages and
+        // alignment round.
+        let mut slots = store_bytes.saturating_sub(3 * ALIGNMENT_BYTES)
+            / (u64::from(slot_bytes) + ENTRY_BYTES as u64);
         while layout(slots + 1).store_bytes() <= store_bytes {
             slots += 1;
         }
@@ -106,15 +108,20 @@ impl Superblock {
         let words = [state, layout.block_bytes, layout.slot_bytes];
         let Tally { clean, dirty, sum } = self.tally;
         let sizes = [layout.slots, layout.pages(), layout.data_offset()];
-        let longs = [&[self.size_bytes, self.fingerprint, self.generation][..], &sizes, &[clean, dirty, sum]].concat();
+        let longs = [
+            &[self.size_bytes, self.fingerprint, self.generation][..],
+            &sizes,
+            &[clean, dirty, sum],
+        ]
+        .concat();
         FRAME.encode(&words, &longs, &self.name, block);
     }
 
     /// Reads a block of the store; `None` when it is all zero.
     ///
     /// # Errors
-    /// [`ErrorKind::Refused`] for something else than a cache's store or another version of it, [`ErrorKind::Corrupt`] for a
-    /// damaged one.
+    /// [`ErrorKind::Refused`] for something else than a cache's store or another version of it,
+    /// [`ErrorKind::Corrupt`] for a damaged one.
     pub(super) fn decode(block: &[u8]) -> Result<Option<Superblock>, Error> {
         let version = word(block, 16);
         let frame = if version == FRAME_1.version { &FRAME_1 } else { &FRAME };
@@ -125,14 +132,21 @@ impl Superblock {
             3 if version > 1 => (true, true),
             other => return Err(corrupt(format!("the superblock's state is {other}"))),
         };
-        let layout = Layout { block_bytes: word(block, 24), slot_bytes: word(block, 28), slots: long(block, 56) };
+        let layout = Layout {
+            block_bytes: word(block, 24),
+            slot_bytes: word(block, 28),
+            slots: long(block, 56),
+        };
         let power = |bytes: u32| bytes.is_power_of_two() && bytes >= 512;
         let sane = power(layout.block_bytes) && power(layout.slot_bytes) && layout.slots < 1 << 32;
         if !sane || (layout.pages(), layout.data_offset()) != (long(block, 64), long(block, 72)) {
             return Err(corrupt("the superblock's sizes contradict one another"));
         }
-        let tally =
-            if version > 1 { Tally { clean: long(block, 80), dirty: long(block, 88), sum: long(block, 96) } } else { Tally::default() };
+        let tally = if version > 1 {
+            Tally { clean: long(block, 80), dirty: long(block, 88), sum: long(block, 96) }
+        } else {
+            Tally::default()
+        };
         Ok(Some(Superblock {
             version,
             in_use,
@@ -150,17 +164,36 @@ impl Superblock {
     ///
     /// # Errors
     /// [`ErrorKind::Refused`] with the field that differs.
-    pub(super) fn check(&self, store_bytes: u64, block_bytes: u32, slot_bytes: u32, size_bytes: u64) -> Result<(), Error> {
-        let refused = |text: String| Err(Error::new(ErrorKind::Refused, format!("the cache was made for {}, {text}", self.name)));
+    pub(super) fn check(
+        &self,
+        store_bytes: u64,
+        block_bytes: u32,
+        slot_bytes: u32,
+        size_bytes: u64,
+    ) -> Result<(), Error> {
+        let refused = |text: String| {
+            Err(Error::new(
+                ErrorKind::Refused,
+                format!("the cache was made for {}, {text}", self.name),
+            ))
+        };
         if self.size_bytes != size_bytes {
-            return refused(format!("of {}; this device has {}", size_text(self.size_bytes), size_text(size_bytes)));
+            return refused(format!(
+                "of {}; this device has {}",
+                size_text(self.size_bytes),
+                size_text(size_bytes)
+            ));
         }
         if self.layout.block_bytes != block_bytes {
             let wanted = self.layout.block_bytes;
-            return refused(format!("with logical blocks of {wanted} bytes; here they have {block_bytes} (file:PATH?block={wanted})"));
+            return refused(format!(
+                "with logical blocks of {wanted} bytes; here they have {block_bytes} \
+                (file:PATH?block={wanted})"
+            ));
         }
         if self.layout.slot_bytes != slot_bytes {
-            let (made, now) = (size_text(self.layout.slot_bytes.into()), size_text(slot_bytes.into()));
+            let (made, now) =
+                (size_text(self.layout.slot_bytes.into()), size_text(slot_bytes.into()));
             return refused(format!("with block={made}; here it is {now}"));
         }
         if self.layout.store_bytes() > store_bytes {
@@ -199,7 +232,11 @@ pub(super) fn encode_page(number: u64, entries: impl IntoIterator<Item = Entry>,
 pub(super) fn decode_page(version: u32, number: u64, page: &[u8]) -> Result<Vec<Entry>, Error> {
     let damaged = |what: &str| Err(corrupt(format!("page {number} of the map is damaged: {what}")));
     if page.iter().all(|&byte| byte == 0) {
-        return if version == FRAME_1.version { Ok(Vec::new()) } else { damaged("it is all zero, as trim or a lost extent leaves it") };
+        return if version == FRAME_1.version {
+            Ok(Vec::new())
+        } else {
+            damaged("it is all zero, as trim or a lost extent leaves it")
+        };
     }
     if !is_sealed(page) {
         return damaged("its checksum is wrong");
@@ -211,7 +248,9 @@ pub(super) fn decode_page(version: u32, number: u64, page: &[u8]) -> Result<Vec<
     for (place, entry) in (0..).zip(page[PAGE_HEADER_BYTES..].chunks_exact(ENTRY_BYTES)) {
         match entry[4] {
             0 => (),
-            state @ (1 | 2) => entries.push(Entry { place, block: u64::from(word(entry, 0)), dirty: state == 2 }),
+            state @ (1 | 2) => {
+                entries.push(Entry { place, block: u64::from(word(entry, 0)), dirty: state == 2 })
+            }
             _ => return damaged("a slot is neither clean nor dirty"),
         }
     }
@@ -242,8 +281,14 @@ mod tests {
         superblock().encode(&mut block);
         assert_eq!(Superblock::decode(&block).expect("valid"), Some(superblock()));
         assert_eq!(&block[..16], b"raidloom cache\0\0");
-        assert_eq!((word(&block, 16), word(&block, 20), word(&block, 24), word(&block, 28)), (2, 2, 512, 4096));
-        assert_eq!((long(&block, 32), long(&block, 40), long(&block, 48)), (3 << 30, 0x1234_5678_9abc_def0, 7));
+        assert_eq!(
+            (word(&block, 16), word(&block, 20), word(&block, 24), word(&block, 28)),
+            (2, 2, 512, 4096)
+        );
+        assert_eq!(
+            (long(&block, 32), long(&block, 40), long(&block, 48)),
+            (3 << 30, 0x1234_5678_9abc_def0, 7)
+        );
         // 130 slots are 3 pages of 62.
         assert_eq!((long(&block, 56), long(&block, 64), long(&block, 72)), (130, 3, 2 << 20));
         assert_eq!((long(&block, 80), long(&block, 88), long(&block, 96)), (21, 22, 23));
@@ -256,33 +301,56 @@ mod tests {
         let mut block = [0; 512];
         superblock().encode(&mut block);
         let mut page = [0; 512];
-        let entries = [Entry { place: 0, block: 0xffff_ffff, dirty: false }, Entry { place: 61, block: 0, dirty: true }];
+        let entries = [
+            Entry { place: 0, block: 0xffff_ffff, dirty: false },
+            Entry { place: 61, block: 0, dirty: true },
+        ];
         encode_page(9, entries, &mut page);
         assert_eq!(decode_page(2, 9, &page).expect("valid"), entries);
-        assert_eq!((&page[16..24], &page[504..]), (&[255, 255, 255, 255, 1, 0, 0, 0][..], &[0, 0, 0, 0, 2, 0, 0, 0][..]));
+        assert_eq!(
+            (&page[16..24], &page[504..]),
+            (&[255, 255, 255, 255, 1, 0, 0, 0][..], &[0, 0, 0, 0, 2, 0, 0, 0][..])
+        );
         for at in 0..512 {
             block[at] ^= 0x10;
             page[at] ^= 0x80;
-            assert!(Superblock::decode(&block).is_err() && decode_page(2, 9, &page).is_err(), "byte {at}");
+            assert!(
+                Superblock::decode(&block).is_err() && decode_page(2, 9, &page).is_err(),
+                "byte {at}"
+            );
             block[at] ^= 0x10;
             page[at] ^= 0x80;
         }
-        assert!(decode_page(2, 8, &page).expect_err("of another place").to_string().contains("number"));
+        assert!(
+            decode_page(2, 8, &page).expect_err("of another place").to_string().contains("number")
+        );
         assert_eq!(Superblock::decode(&[0; 512]).expect("nothing there"), None);
         assert_eq!(decode_page(1, 3, &[0; 512]).expect("nothing there"), []);
-        assert!(decode_page(2, 3, &[0; 512]).expect_err("pages are never all zero").to_string().contains("all zero"));
+        assert!(
+            decode_page(2, 3, &[0; 512])
+                .expect_err("pages are never all zero")
+                .to_string()
+                .contains("all zero")
+        );
         encode_page(0, [], &mut page);
-        assert!(page.iter().any(|&byte| byte != 0) && decode_page(2, 0, &page).expect("valid").is_empty());
+        assert!(
+            page.iter().any(|&byte| byte != 0)
+                && decode_page(2, 0, &page).expect("valid").is_empty()
+        );
     }
 
     #[test]
     fn the_parts_of_a_store_do_not_meet_and_none_is_wasted() {
         for block_bytes in [512, 4096] {
             for slot_bytes in [4096, 65536, 262_144] {
-                for store_bytes in [0, 1 << 20, (3 << 20) + 4096, 4 << 20, 100 << 20, (20 << 30) + 512] {
+                for store_bytes in
+                    [0, 1 << 20, (3 << 20) + 4096, 4 << 20, 100 << 20, (20 << 30) + 512]
+                {
                     let layout = Layout::of(store_bytes, block_bytes, slot_bytes);
                     assert!(layout.slots == 0 || layout.store_bytes() <= store_bytes);
-                    assert!(Layout { slots: layout.slots + 1, ..layout }.store_bytes() > store_bytes);
+                    assert!(
+                        Layout { slots: layout.slots + 1, ..layout }.store_bytes() > store_bytes
+                    );
                     assert!(layout.page_offset(layout.pages()) <= layout.data_offset());
                     assert!(layout.pages() * u64::from(layout.slots_per_page()) >= layout.slots);
                 }

@@ -114,9 +114,18 @@ impl Hit {
     pub(super) fn as_read(&self, shape: &Shape) -> Read {
         let within = self.offset % shape.block_bytes;
         let from = From::Store { first: self.first, within };
-        let part = ReadPart { offset: self.offset, length: self.length, from, fill: None, into: None };
+        let part =
+            ReadPart { offset: self.offset, length: self.length, from, fill: None, into: None };
         let (offset, length, into) = (self.offset, self.length, BufMut::zeroed(0));
-        Read { offset, length, fill: false, into, parts: vec![part], filling: vec![None], carried: Vec::new() }
+        Read {
+            offset,
+            length,
+            fill: false,
+            into,
+            parts: vec![part],
+            filling: vec![None],
+            carried: Vec::new(),
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! A store that is kept: how it is made, opened and closed. What is believed when stands in `docs/formats/cache.md`.
+//! A store that is kept: how it is made, opened and closed. What is believed when stands in
+//! `docs/formats/cache.md`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +19,8 @@ use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, 
 /// How much of the map is read or written at a time.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// Where the witness of the device below lies on the store, in bytes: in the first MiB, behind the superblock.
+/// Where the witness of the device below lies on the store, in bytes: in the first MiB, behind the
+/// superblock.
 const WITNESS_OFFSET: u64 = ALIGNMENT_BYTES / 2;
 
 /// What is remembered of a store that is kept.
@@ -37,8 +39,8 @@ pub(super) struct Kept {
     closed: Arc<Mutex<Option<Witness>>>,
 }
 
-/// Takes down on a store, once all is ended, what the device below is like: whatever is written to it from then on, the cache
-/// notices the next time. Without it nothing clean is believed then.
+/// Takes down on a store, once all is ended, what the device below is like: whatever is written to
+/// it from then on, the cache notices the next time. Without it nothing clean is believed then.
 pub struct StoreSeal {
     store: Arc<dyn Device>,
     block_bytes: u32,
@@ -47,16 +49,24 @@ pub struct StoreSeal {
 
 impl StoreSeal {
     pub(super) fn new(store: &Arc<dyn Device>, kept: &Kept) -> StoreSeal {
-        StoreSeal { store: Arc::clone(store), block_bytes: kept.superblock.layout.block_bytes, closed: Arc::clone(&kept.closed) }
+        StoreSeal {
+            store: Arc::clone(store),
+            block_bytes: kept.superblock.layout.block_bytes,
+            closed: Arc::clone(&kept.closed),
+        }
     }
 
-    /// Writes down what the files and disks below are like now, when nobody writes to them any more: caches below are closed
-    /// and sealed, and arrays have ended. Does nothing unless the cache was closed in order.
+    /// Writes down what the files and disks below are like now, when nobody writes to them any
+    /// more: caches below are closed and sealed, and arrays have ended. Does nothing unless the
+    /// cache was closed in order.
     ///
     /// # Errors
     /// Whatever the store says.
     pub fn seal(&self, leaves: &[LeafFacts]) -> Result<(), Error> {
-        let Some(mut witness) = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
+        let Some(mut witness) = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take()
+        else {
+            return Ok(());
+        };
         witness.leaves = leaves.to_vec();
         let mut channel = open_beside(&*self.store)?;
         witness.write(&mut channel, WITNESS_OFFSET, self.block_bytes)?;
@@ -94,13 +104,22 @@ pub fn examine_store(store: &dyn Device) -> Result<Option<StoreContents>, Error>
         channel.read_slice(0, &mut block)?;
         let Some(superblock) = Superblock::decode(&block)? else { return Ok(None) };
         let layout = superblock.layout;
-        superblock.check(store.info().size_bytes, store.info().block_bytes, layout.slot_bytes, superblock.size_bytes)?;
+        superblock.check(
+            store.info().size_bytes,
+            store.info().block_bytes,
+            layout.slot_bytes,
+            superblock.size_bytes,
+        )?;
         let kept = Kept::new(superblock, Facts::none());
         let believed = !kept.superblock.in_use;
         let entries = if kept.superblock.making {
             Vec::new()
         } else {
-            kept.read_map(&mut channel, kept.superblock.size_bytes.div_ceil(layout.slot_bytes.into()), believed)?
+            kept.read_map(
+                &mut channel,
+                kept.superblock.size_bytes.div_ceil(layout.slot_bytes.into()),
+                believed,
+            )?
         };
         let bytes = |count: usize| count as u64 * u64::from(layout.slot_bytes);
         Ok(Some(StoreContents {
@@ -117,7 +136,12 @@ pub fn examine_store(store: &dyn Device) -> Result<Option<StoreContents>, Error>
 }
 
 /// The store's superblock, or the one that a new store gets.
-pub(super) fn examine(store: &dyn Device, lower: &dyn Device, facts: &Facts, options: &CacheOptions) -> Result<Kept, Error> {
+pub(super) fn examine(
+    store: &dyn Device,
+    lower: &dyn Device,
+    facts: &Facts,
+    options: &CacheOptions,
+) -> Result<Kept, Error> {
     let (block_bytes, store_bytes) = (store.info().block_bytes, store.info().size_bytes);
     let size_bytes = lower.info().size_bytes;
     let mut channel = open_beside(store)?;
@@ -132,7 +156,8 @@ pub(super) fn examine(store: &dyn Device, lower: &dyn Device, facts: &Facts, opt
     }
     let layout = Layout::of(store_bytes, block_bytes, options.block_bytes);
     if layout.slots == 0 {
-        let text = "the cache's device is too small: beside the data it holds a map and takes up to 4MiB for itself";
+        let text = "the cache's device is too small: beside the data it holds a map and takes up \
+            to 4MiB for itself";
         return Err(Error::new(ErrorKind::Invalid, text));
     }
     if is_empty {
@@ -152,8 +177,8 @@ pub(super) fn examine(store: &dyn Device, lower: &dyn Device, facts: &Facts, opt
     Ok(Kept::new(superblock, facts.clone()))
 }
 
-/// Whether the device below is what it was when the cache was closed, or, after a crash, the one it was; and whether its data are
-/// known to be others.
+/// Whether the device below is what it was when the cache was closed, or, after a crash, the one it
+/// was; and whether its data are known to be others.
 pub(super) fn look_below(
     channel: &mut Blocking,
     superblock: &Superblock,
@@ -177,32 +202,45 @@ pub(super) fn look_below(
 const DATA_LOOKED_AT_BYTES: u64 = 16 << 20;
 const PLACES_LOOKED_AT: u64 = 256;
 
-/// What is to become a store must be empty: signatures of others lie somewhat behind the start, and a store whose beginning was
-/// lost (trimmed, or left out of a sparse copy) still has its map, or its first slots. All of the map is looked at, and of the data
-/// where they begin and places over all the rest.
+/// What is to become a store must be empty: signatures of others lie somewhat behind the start, and
+/// a store whose beginning was lost (trimmed, or left out of a sparse copy) still has its map, or
+/// its first slots. All of the map is looked at, and of the data where they begin and places over
+/// all the rest.
 fn refuse_foreign(channel: &mut Blocking, store: &Info, layout: Layout) -> Result<(), Error> {
     let block = u64::from(layout.block_bytes);
-    let mut look = |offset: u64, length: u64| match first_nonzero(channel, store, offset, offset + length)? {
-        None => Ok(()),
-        Some(at) => {
-            let text = format!(
-                "what is to be the cache has no superblock and is not empty (byte {at} is not zero): it holds something else, or it is a \
-                 store that has lost its beginning. Name a new file; a disk that holds nothing of worth can be emptied with blkdiscard"
-            );
-            Err(Error::new(ErrorKind::Refused, text))
-        }
-    };
+    let mut look =
+        |offset: u64, length: u64| match first_nonzero(channel, store, offset, offset + length)? {
+            None => Ok(()),
+            Some(at) => {
+                let text = format!(
+                    "what is to be the cache has no superblock and is not empty (byte {at} is not \
+                zero): it holds something else, or it is a \
+                 store that has lost its beginning. Name a new file; a disk that holds nothing of \
+                 worth can be emptied with blkdiscard"
+                );
+                Err(Error::new(ErrorKind::Refused, text))
+            }
+        };
     let end = store.size_bytes / block * block;
     let whole = (layout.data_offset() + DATA_LOOKED_AT_BYTES).min(end);
     look(0, whole)?;
     let length = 4096.max(block);
     let step = ((end - whole) / PLACES_LOOKED_AT / block * block).max(length);
-    (whole..end).step_by(step as usize).try_for_each(|offset| look(offset, length.min(end - offset)))
+    (whole..end)
+        .step_by(step as usize)
+        .try_for_each(|offset| look(offset, length.min(end - offset)))
 }
 
 impl Kept {
     fn new(superblock: Superblock, facts: Facts) -> Kept {
-        Kept { superblock, facts, answer: Answer::Unchanged, other_data: false, note: None, closed: Arc::default() }
+        Kept {
+            superblock,
+            facts,
+            answer: Answer::Unchanged,
+            other_data: false,
+            note: None,
+            closed: Arc::default(),
+        }
     }
 
     /// Fills the state from the map, and marks the store as in use.
@@ -217,7 +255,8 @@ impl Kept {
         let mut channel = open_beside(store)?;
         let layout = self.superblock.layout;
         if self.superblock.making {
-            // A crash on the way leaves a store that is made anew, not one without a superblock that holds something.
+            // A crash on the way leaves a store that is made anew, not one without a superblock
+            // that holds something.
             self.write_superblock(&mut channel)?;
             self.write_map(&mut channel, state)?;
             self.superblock.making = false;
@@ -225,7 +264,8 @@ impl Kept {
             let believed = !self.superblock.in_use && self.answer == Answer::Unchanged;
             let entries = self.read_map(&mut channel, shape.blocks(), believed)?;
             if !state.restore(&entries) {
-                let text = "the map is damaged: a block is in two slots, or in one that is not there";
+                let text =
+                    "the map is damaged: a block is in two slots, or in one that is not there";
                 return Err(Error::new(ErrorKind::Corrupt, text));
             }
             self.note = self.judge(shape, state)?;
@@ -235,7 +275,8 @@ impl Kept {
             }
             if state.dirty_slots() > 0 && mode != CacheMode::WriteBack {
                 let text = format!(
-                    "the device below lacks {}; open the cache with mode=write-back, which writes them out",
+                    "the device below lacks {}; open the cache with mode=write-back, which writes \
+                    them out",
                     dirty_text(shape, state)
                 );
                 return Err(Error::new(ErrorKind::Refused, text));
@@ -248,31 +289,37 @@ impl Kept {
         self.superblock.name = lower.describe().to_string();
         debug_assert_eq!(shape.data_offset, layout.data_offset());
         self.write_superblock(&mut channel)?;
-        // Behind the superblock: one that a crash leaves without its witness knows nothing, which is safe.
+        // Behind the superblock: one that a crash leaves without its witness knows nothing, which
+        // is safe.
         let witness = Witness::in_use(self.superblock.generation, &self.facts);
         witness.write(&mut channel, WITNESS_OFFSET, layout.block_bytes)?;
         channel.flush()
     }
 
-    /// Whether the cache may be used over the device below as that is now, and what there is to say of it.
+    /// Whether the cache may be used over the device below as that is now, and what there is to say
+    /// of it.
     fn judge(&self, shape: &Shape, state: &State) -> Result<Option<String>, Error> {
         let name = &self.superblock.name;
         match &self.answer {
             Answer::Unchanged => Ok(None),
             Answer::Unknown(_) if self.superblock.in_use => Ok(None),
-            Answer::Unknown(why) if state.dirty_slots() > 0 => {
-                Ok(Some(format!("the cache keeps what is dirty in it and forgets the rest: the device below {why}")))
-            }
+            Answer::Unknown(why) if state.dirty_slots() > 0 => Ok(Some(format!(
+                "the cache keeps what is dirty in it and forgets the rest: the device below {why}"
+            ))),
             Answer::Changed(why) | Answer::Another(why) if state.dirty_slots() > 0 => {
                 let text = format!(
-                    "the cache was made for {name} and has {}, but the device below {why}. `raidloom cache salvage STORE DEVICE` shows what \
+                    "the cache was made for {name} and has {}, but the device below {why}. \
+                    `raidloom cache salvage STORE DEVICE` shows what \
                      the cache has and writes it out; believe=sample vouches for the device",
                     dirty_text(shape, state)
                 );
                 Err(Error::new(ErrorKind::Refused, text))
             }
             Answer::Another(why) if self.other_data => {
-                let text = format!("the cache was made for {name}, and the device below {why}; name a new file, or remove the old one");
+                let text = format!(
+                    "the cache was made for {name}, and the device below {why}; name a new file, \
+                    or remove the old one"
+                );
                 Err(Error::new(ErrorKind::Refused, text))
             }
             Answer::Unknown(why) | Answer::Changed(why) | Answer::Another(why) => {
@@ -281,8 +328,14 @@ impl Kept {
         }
     }
 
-    /// What the map says, by slots: slot, block, and whether it is dirty; clean ones only when they are `believed`.
-    fn read_map(&self, channel: &mut Blocking, blocks: u64, believed: bool) -> Result<Vec<(Slot, u64, bool)>, Error> {
+    /// What the map says, by slots: slot, block, and whether it is dirty; clean ones only when they
+    /// are `believed`.
+    fn read_map(
+        &self,
+        channel: &mut Blocking,
+        blocks: u64,
+        believed: bool,
+    ) -> Result<Vec<(Slot, u64, bool)>, Error> {
         let layout = self.superblock.layout;
         let page_bytes = u64::from(layout.block_bytes);
         let together = (PIECE_BYTES / page_bytes).max(1);
@@ -294,9 +347,14 @@ impl Kept {
             for (number, page) in (first..).zip(bytes.chunks(page_bytes as usize)) {
                 let first_slot = number * u64::from(layout.slots_per_page());
                 sum.update(&page[..4]);
-                for Entry { place, block, dirty } in decode_page(self.superblock.version, number, page)? {
+                for Entry { place, block, dirty } in
+                    decode_page(self.superblock.version, number, page)?
+                {
                     if block >= blocks {
-                        let text = format!("page {number} of the map is damaged: the device below has no block {block}");
+                        let text = format!(
+                            "page {number} of the map is damaged: the device below has no block \
+                            {block}"
+                        );
                         return Err(Error::new(ErrorKind::Corrupt, text));
                     }
                     *if dirty { &mut found.dirty } else { &mut found.clean } += 1;
@@ -310,7 +368,8 @@ impl Kept {
         let said = self.superblock.tally;
         if !self.superblock.in_use && self.superblock.version > 1 && found != said {
             let text = format!(
-                "the map is not the one that the cache was closed with: it had {} clean and {} dirty blocks, and now it has {} and {}",
+                "the map is not the one that the cache was closed with: it had {} clean and {} \
+                dirty blocks, and now it has {} and {}",
                 said.clean, said.dirty, found.clean, found.dirty
             );
             return Err(Error::new(ErrorKind::Corrupt, text));
@@ -321,12 +380,14 @@ impl Kept {
     /// Writes the whole map as the state is, and makes it durable.
     fn write_map(&self, channel: &mut Blocking, state: &State) -> Result<Tally, Error> {
         let layout = self.superblock.layout;
-        let (page_bytes, slots_per_page) = (u64::from(layout.block_bytes), u64::from(layout.slots_per_page()));
+        let (page_bytes, slots_per_page) =
+            (u64::from(layout.block_bytes), u64::from(layout.slots_per_page()));
         let mut pages: BTreeMap<u64, Vec<Entry>> = BTreeMap::new();
         let (mut tally, mut sum) = (Tally::default(), Xxh3::new());
         for (slot, block, dirty) in state.contents() {
             *if dirty { &mut tally.dirty } else { &mut tally.clean } += 1;
-            let (page, place) = (u64::from(slot) / slots_per_page, (u64::from(slot) % slots_per_page) as u32);
+            let (page, place) =
+                (u64::from(slot) / slots_per_page, (u64::from(slot) % slots_per_page) as u32);
             pages.entry(page).or_default().push(Entry { place, block, dirty });
         }
         let together = (PIECE_BYTES / page_bytes).max(1);
@@ -343,15 +404,24 @@ impl Kept {
         Ok(Tally { sum: sum.digest(), ..tally })
     }
 
-    /// Writes the map and marks the store as closed; everything that is in it is durable, and so is the device below.
-    pub(super) fn close(mut self, store: &dyn Device, lower: &dyn Device, state: &State) -> Result<(), Error> {
+    /// Writes the map and marks the store as closed; everything that is in it is durable, and so is
+    /// the device below.
+    pub(super) fn close(
+        mut self,
+        store: &dyn Device,
+        lower: &dyn Device,
+        state: &State,
+    ) -> Result<(), Error> {
         let mut channel = open_beside(store)?;
         open_beside(lower)?.flush()?;
         channel.flush()?;
         self.superblock.tally = self.write_map(&mut channel, state)?;
         let block_bytes = self.superblock.layout.block_bytes;
         // What writes move is taken down when the last has been made: by the seal.
-        let witness = Witness { sample: sample(lower, block_bytes)?, ..Witness::in_use(self.superblock.generation, &self.facts) };
+        let witness = Witness {
+            sample: sample(lower, block_bytes)?,
+            ..Witness::in_use(self.superblock.generation, &self.facts)
+        };
         witness.write(&mut channel, WITNESS_OFFSET, block_bytes)?;
         self.superblock.fingerprint = fingerprint(lower, block_bytes)?;
         self.superblock.in_use = false;

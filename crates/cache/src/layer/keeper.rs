@@ -1,5 +1,5 @@
-//! What is done for a cache while it is used: dirty blocks are written out before anybody has to wait for that, and a cache in
-//! memory changes its size.
+//! What is done for a cache while it is used: dirty blocks are written out before anybody has to
+//! wait for that, and a cache in memory changes its size.
 //!
 //! ```text
 //!   % dirty
@@ -17,7 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use block::{Channel, Completion, DiscardSupport, Error, ErrorKind, Op, Reactor, Request, Time, size_text};
+use block::{
+    Channel, Completion, DiscardSupport, Error, ErrorKind, Op, Reactor, Request, Time, size_text,
+};
 use reactor::Source;
 
 use super::channel::CacheChannel;
@@ -51,7 +53,8 @@ enum Task {
     Shrink { slots: Slot, before: Slot },
 }
 
-/// Looks after a cache, on one reactor, whose owner polls it. It keeps the cache open: it has to go before the cache is closed.
+/// Looks after a cache, on one reactor, whose owner polls it. It keeps the cache open: it has to go
+/// before the cache is closed.
 pub struct CacheKeeper {
     channel: CacheChannel,
     source: Source,
@@ -82,7 +85,10 @@ impl CacheKeeper {
     /// # Errors
     /// [`ErrorKind::Gone`] when the cache was closed, and as [`block::Device::open`].
     pub fn open(cache: &CacheHandle, reactor: &Reactor) -> Result<CacheKeeper, Error> {
-        let shared = cache.shared.upgrade().ok_or_else(|| Error::new(ErrorKind::Gone, "the cache was closed"))?;
+        let shared = cache
+            .shared
+            .upgrade()
+            .ok_or_else(|| Error::new(ErrorKind::Gone, "the cache was closed"))?;
         Ok(CacheKeeper {
             channel: CacheChannel::open(&shared, 1, reactor)?,
             source: reactor.source(),
@@ -100,23 +106,29 @@ impl CacheKeeper {
         })
     }
 
-    /// Begins to give a cache in memory another size, in bytes, rounded down to whole blocks; [`CacheKeeper::poll`] says how
-    /// that ended. What the cache holds stays as long as there is room; where there is not, it is written out if it is dirty.
-    /// Requests go on meanwhile.
+    /// Begins to give a cache in memory another size, in bytes, rounded down to whole blocks;
+    /// [`CacheKeeper::poll`] says how that ended. What the cache holds stays as long as there is
+    /// room; where there is not, it is written out if it is dirty. Requests go on meanwhile.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for a store that is kept, [`ErrorKind::Invalid`] for a size that it cannot have,
-    /// [`ErrorKind::Busy`] when it is being given another size already.
+    /// [`ErrorKind::Unsupported`] for a store that is kept, [`ErrorKind::Invalid`] for a size that
+    /// it cannot have, [`ErrorKind::Busy`] when it is being given another size already.
     pub fn resize(&mut self, size_bytes: u64) -> Result<(), Error> {
         let shared = &self.channel.shared;
         if shared.kept.is_some() {
-            let text = "the size of a cache on a device is that of the device, which its superblock names; write it out (raidloom cache flush), \
-                        stop the array and start it over a new file of the size wanted (file:PATH?size=SIZE)";
+            let text = "the size of a cache on a device is that of the device, which its \
+                superblock names; write it out (raidloom cache flush), \
+                        stop the array and start it over a new file of the size wanted \
+                        (file:PATH?size=SIZE)";
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
         let most = shared.store.info().size_bytes;
         if size_bytes > most {
-            let text = format!("{} is more than it can have: at most {}", size_text(size_bytes), size_text(most));
+            let text = format!(
+                "{} is more than it can have: at most {}",
+                size_text(size_bytes),
+                size_text(most)
+            );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let slots = check_slots(size_bytes / shared.shape.block_bytes)?;
@@ -128,8 +140,8 @@ impl CacheKeeper {
         Ok(())
     }
 
-    /// Goes as far as it goes without waiting, and says how a change of size ended, if one did. The reactor wakes its owner
-    /// when there is more to do.
+    /// Goes as far as it goes without waiting, and says how a change of size ended, if one did. The
+    /// reactor wakes its owner when there is more to do.
     pub fn poll(&mut self) -> Option<Result<(), Error>> {
         let now = self.source.reactor().now();
         while self.source.take().is_some() {}
@@ -180,11 +192,13 @@ impl CacheKeeper {
 
     /// How many dirty blocks are to be written out now.
     fn due_blocks(&mut self, state: &State) -> u64 {
-        let (options, dirty) = (self.channel.shared.options.keeping, u64::from(state.dirty_slots()));
+        let (options, dirty) =
+            (self.channel.shared.options.keeping, u64::from(state.dirty_slots()));
         let part = |percent: u8| u64::from(state.limit) * u64::from(percent) / 100;
         let now = self.source.reactor().now();
         let counts = &state.counts;
-        let activity = counts.read_hits + counts.read_misses + counts.write_hits + counts.write_misses;
+        let activity =
+            counts.read_hits + counts.read_misses + counts.write_hits + counts.write_misses;
         if activity != self.activity {
             (self.activity, self.quiet_since) = (activity, now);
         }
@@ -200,7 +214,11 @@ impl CacheKeeper {
     /// Begins what is due, if anything is.
     fn begin_due(&mut self) -> bool {
         let shared = Arc::clone(&self.channel.shared);
-        let may = || shared.stop_reason().is_none() && shared.flush_failure().is_none() && !shared.write_out_failed.load(Ordering::Acquire);
+        let may = || {
+            shared.stop_reason().is_none()
+                && shared.flush_failure().is_none()
+                && !shared.write_out_failed.load(Ordering::Acquire)
+        };
         if !self.is_write_back() || self.pause_until.is_some() || !may() {
             return false;
         }
@@ -218,12 +236,12 @@ impl CacheKeeper {
         if shared.writing_out.swap(true, Ordering::AcqRel) {
             return false;
         }
-        let bytes = shared
-            .options
-            .keeping
-            .rate_bytes_per_second
-            .map_or(BATCH_BYTES, |rate| ((rate as f64 * BATCH_TIME.as_secs_f64()) as u64).clamp(shared.shape.block_bytes, BATCH_BYTES));
-        let runs = shared.swept_runs(&mut state, BATCH_RUNS, due.min(bytes / shared.shape.block_bytes));
+        let bytes = shared.options.keeping.rate_bytes_per_second.map_or(BATCH_BYTES, |rate| {
+            ((rate as f64 * BATCH_TIME.as_secs_f64()) as u64)
+                .clamp(shared.shape.block_bytes, BATCH_BYTES)
+        });
+        let runs =
+            shared.swept_runs(&mut state, BATCH_RUNS, due.min(bytes / shared.shape.block_bytes));
         let written_before = state.counts.written_out;
         drop(state);
         self.unsettled = true;
@@ -232,7 +250,8 @@ impl CacheKeeper {
         true
     }
 
-    /// What was written out is made to last, and with a kept store its map says so, which makes slots free.
+    /// What was written out is made to last, and with a kept store its map says so, which makes
+    /// slots free.
     fn settle(&mut self) {
         self.task = Task::Settle;
         if self.channel.shared.commits() {
@@ -249,7 +268,8 @@ impl CacheKeeper {
                 let shared = &self.channel.shared;
                 shared.writing_out.store(false, Ordering::Release);
                 if let Some(rate) = shared.options.keeping.rate_bytes_per_second {
-                    let bytes = (shared.state().counts.written_out - written_before) * shared.shape.block_bytes;
+                    let bytes = (shared.state().counts.written_out - written_before)
+                        * shared.shape.block_bytes;
                     let until = began + Duration::from_secs_f64(bytes as f64 / rate as f64);
                     self.pause_until = Some(until);
                     self.source.at(until, 0);
@@ -280,7 +300,9 @@ impl CacheKeeper {
         let mut runs: Vec<Range<u64>> = Vec::new();
         for block in blocks {
             match runs.last_mut() {
-                Some(run) if run.end == block && block - run.start < shared.shape.run_blocks() => run.end += 1,
+                Some(run) if run.end == block && block - run.start < shared.shape.run_blocks() => {
+                    run.end += 1
+                }
                 _ => runs.push(block..block + 1),
             }
         }
@@ -289,13 +311,19 @@ impl CacheKeeper {
         None
     }
 
-    fn end_shrink(&mut self, slots: Slot, before: Slot, result: Result<(), Error>) -> Result<(), Error> {
+    fn end_shrink(
+        &mut self,
+        slots: Slot,
+        before: Slot,
+        result: Result<(), Error>,
+    ) -> Result<(), Error> {
         let shared = Arc::clone(&self.channel.shared);
         self.end_resize();
         let mut state = shared.state();
         if let Err(error) = result {
             state.resize(before);
-            let text = "its size stays as it was: a dirty block in what is to go cannot be written out";
+            let text =
+                "its size stays as it was: a dirty block in what is to go cannot be written out";
             return Err(Error::with_source(error.kind(), text, error));
         }
         state.resize(slots);

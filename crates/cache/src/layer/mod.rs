@@ -1,4 +1,5 @@
-//! `cache(mode=…, STORE, DEVICE)`: what is asked for again comes from the store, which is faster than the device.
+//! `cache(mode=…, STORE, DEVICE)`: what is asked for again comes from the store, which is faster
+//! than the device.
 //!
 //! ```text
 //!               read                 write                                        flush
@@ -10,13 +11,15 @@
 //!                                                                                 a device: its metadata say which are dirty
 //! ```
 //!
-//! A store that is *kept* has a superblock and metadata (`docs/formats/cache.md`): it is warm when it is opened again, and what
-//! was flushed to it outlives a crash. One that is not kept, memory above all, is empty at first, and what is dirty in it is
-//! written to the device when the cache is closed.
+//! A store that is *kept* has a superblock and metadata (`docs/formats/cache.md`): it is warm when
+//! it is opened again, and what was flushed to it outlives a crash. One that is not kept, memory
+//! above all, is empty at first, and what is dirty in it is written to the device when the cache is
+//! closed.
 //!
-//! Requests hold their blocks ([`ranges`]) while they work on them, look up what to do ([`plan`], [`state`]), and do it
-//! ([`channel`]). Nothing happens behind the owners' backs: dirty blocks are written out by the writes that find too many of
-//! them, by flushes, when the cache is closed, and by a [`keeper`] if there is one.
+//! Requests hold their blocks ([`ranges`]) while they work on them, look up what to do ([`plan`],
+//! [`state`]), and do it ([`channel`]). Nothing happens behind the owners' backs: dirty blocks are
+//! written out by the writes that find too many of them, by flushes, when the cache is closed, and
+//! by a [`keeper`] if there is one.
 
 mod channel;
 mod close;
@@ -39,7 +42,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support, duration_text, size_text};
+use block::{
+    Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support,
+    duration_text, size_text,
+};
 
 use crate::policy::{AdmissionOptions, PolicyKind};
 use crate::unchanged::Facts;
@@ -61,7 +67,8 @@ pub enum CacheMode {
     WriteThrough,
     /// A completed write is on the device, and the store forgets what it had of it.
     WriteAround,
-    /// A completed write is in the store; the device gets it later, at the latest when that is the only way to make it durable.
+    /// A completed write is in the store; the device gets it later, at the latest when that is the
+    /// only way to make it durable.
     WriteBack,
     /// Writes are refused.
     ReadOnly,
@@ -69,7 +76,12 @@ pub enum CacheMode {
 
 impl CacheMode {
     /// All of them, the default first.
-    pub const ALL: [CacheMode; 4] = [CacheMode::WriteThrough, CacheMode::WriteAround, CacheMode::WriteBack, CacheMode::ReadOnly];
+    pub const ALL: [CacheMode; 4] = [
+        CacheMode::WriteThrough,
+        CacheMode::WriteAround,
+        CacheMode::WriteBack,
+        CacheMode::ReadOnly,
+    ];
 
     /// Its name in stack text.
     #[must_use]
@@ -100,13 +112,15 @@ impl fmt::Display for CacheMode {
 pub struct CacheOptions {
     /// What happens to writes.
     pub mode: CacheMode,
-    /// What is cached as a whole, in bytes: a power of two from [`Cache::BLOCK_BYTES_MIN`] to [`Cache::BLOCK_BYTES_MAX`].
+    /// What is cached as a whole, in bytes: a power of two from [`Cache::BLOCK_BYTES_MIN`] to
+    /// [`Cache::BLOCK_BYTES_MAX`].
     pub block_bytes: u32,
     /// Which block goes for another.
     pub policy: PolicyKind,
     /// What comes in.
     pub admission: AdmissionOptions,
-    /// Write-back: from how many dirty blocks on writes have to write some out, in percent of the store.
+    /// Write-back: from how many dirty blocks on writes have to write some out, in percent of the
+    /// store.
     pub dirty_percent: u8,
     /// Write-back: when a [`CacheKeeper`] writes out.
     pub keeping: KeepingOptions,
@@ -126,7 +140,8 @@ pub struct KeepingOptions {
 }
 
 impl KeepingOptions {
-    /// What suits a cache whose writes write out from `dirty_percent` on: four fifths of it are `high`, and half of it `low`.
+    /// What suits a cache whose writes write out from `dirty_percent` on: four fifths of it are
+    /// `high`, and half of it `low`.
     #[must_use]
     pub const fn below(dirty_percent: u8) -> KeepingOptions {
         KeepingOptions {
@@ -168,7 +183,8 @@ struct Shared {
     commits: Mutex<Commits>,
     state: Mutex<State>,
     channels: AtomicU32,
-    /// The store has failed while nothing was in it that the device below has not: it is left alone.
+    /// The store has failed while nothing was in it that the device below has not: it is left
+    /// alone.
     distrusted: AtomicBool,
     /// Why nothing is answered any more, or no flush succeeds.
     stopped: Mutex<Option<Error>>,
@@ -176,7 +192,8 @@ struct Shared {
     flush_failure: Mutex<Option<Error>>,
     /// A write or a keeper is busy writing out.
     writing_out: AtomicBool,
-    /// A write-out failed: nothing more is kept back, and nothing is tried again before a flush asks for it.
+    /// A write-out failed: nothing more is kept back, and nothing is tried again before a flush
+    /// asks for it.
     write_out_failed: AtomicBool,
     /// Something was written to the device below since it was last flushed.
     lower_written: AtomicBool,
@@ -198,13 +215,19 @@ impl Cache {
     /// The largest, in bytes.
     pub const BLOCK_BYTES_MAX: u32 = 256 << 10;
 
-    /// Puts memory in front of `lower`: what lies in `store` is of no interest, neither now nor when the cache is closed. The
-    /// first `size_bytes` of it are used; a [`CacheKeeper`] can give the cache another size, up to that of the store.
+    /// Puts memory in front of `lower`: what lies in `store` is of no interest, neither now nor
+    /// when the cache is closed. The first `size_bytes` of it are used; a [`CacheKeeper`] can give
+    /// the cache another size, up to that of the store.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when the sizes or the options do not fit, [`ErrorKind::ReadOnly`] when the store cannot be
-    /// written.
-    pub fn in_memory(store: Arc<dyn Device>, size_bytes: u64, lower: Arc<dyn Device>, options: CacheOptions) -> Result<Cache, Error> {
+    /// [`ErrorKind::Invalid`] when the sizes or the options do not fit, [`ErrorKind::ReadOnly`]
+    /// when the store cannot be written.
+    pub fn in_memory(
+        store: Arc<dyn Device>,
+        size_bytes: u64,
+        lower: Arc<dyn Device>,
+        options: CacheOptions,
+    ) -> Result<Cache, Error> {
         let make = || {
             check(store.info(), lower.info(), &options)?;
             let shape = Shape::new(options.block_bytes.into(), 0, store.info(), lower.info());
@@ -215,39 +238,65 @@ impl Cache {
         make().map_err(|error: Error| error.at("cache"))
     }
 
-    /// Puts a store that is kept in front of `lower`: it is warm when it was closed, and after a crash it has what was flushed
-    /// to it. A store whose first MiB is zero is new. `facts` are those of the files and disks that `lower` stands on, from
-    /// before anything was written to them: unless they prove that nobody has written since the cache was closed and sealed
+    /// Puts a store that is kept in front of `lower`: it is warm when it was closed, and after a
+    /// crash it has what was flushed to it. A store whose first MiB is zero is new. `facts` are
+    /// those of the files and disks that `lower` stands on, from before anything was written to
+    /// them: unless they prove that nobody has written since the cache was closed and sealed
     /// ([`Cache::seal`]), nothing clean is believed.
     ///
     /// # Errors
-    /// As [`Cache::in_memory`]; [`ErrorKind::Refused`] when the store holds something else, belongs to another device, has dirty
-    /// blocks of a device that was written to since, or has dirty blocks and the mode is not write-back; [`ErrorKind::Corrupt`] when it is damaged; and
+    /// As [`Cache::in_memory`]; [`ErrorKind::Refused`] when the store holds something else, belongs
+    /// to another device, has dirty blocks of a device that was written to since, or has dirty
+    /// blocks and the mode is not write-back; [`ErrorKind::Corrupt`] when it is damaged; and
     /// whatever the devices say.
-    pub fn open(store: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts, options: CacheOptions) -> Result<Cache, Error> {
+    pub fn open(
+        store: Arc<dyn Device>,
+        lower: Arc<dyn Device>,
+        facts: &Facts,
+        options: CacheOptions,
+    ) -> Result<Cache, Error> {
         let make = || {
             check(store.info(), lower.info(), &options)?;
             let (block, below) = (store.info().block_bytes, lower.info().block_bytes);
             if options.mode == CacheMode::WriteBack && block != below {
                 // A crash may tear the larger block.
                 let text = format!(
-                    "mode=write-back: the cache's device has blocks of {block} bytes, the device below of {below}; give the cache's the same \
+                    "mode=write-back: the cache's device has blocks of {block} bytes, the device \
+                    below of {below}; give the cache's the same \
                      (file:PATH?block={below})"
                 );
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
             let mut kept = keep::examine(&*store, &*lower, facts, &options)?;
             let layout = kept.superblock.layout;
-            let shape = Shape::new(options.block_bytes.into(), layout.data_offset(), store.info(), lower.info());
+            let shape = Shape::new(
+                options.block_bytes.into(),
+                layout.data_offset(),
+                store.info(),
+                lower.info(),
+            );
             let per_page = layout.slots_per_page();
-            let mut state = State::new(options.policy, options.admission, layout.slots, shape.blocks(), Some(per_page))?;
+            let mut state = State::new(
+                options.policy,
+                options.admission,
+                layout.slots,
+                shape.blocks(),
+                Some(per_page),
+            )?;
             kept.load(&*store, &*lower, options.mode, &mut state, &shape)?;
             Ok(Cache::of(store, lower, options, shape, state, Some(kept)))
         };
         make().map_err(|error: Error| error.at("cache"))
     }
 
-    fn of(store: Arc<dyn Device>, lower: Arc<dyn Device>, options: CacheOptions, shape: Shape, state: State, kept: Option<Kept>) -> Cache {
+    fn of(
+        store: Arc<dyn Device>,
+        lower: Arc<dyn Device>,
+        options: CacheOptions,
+        shape: Shape,
+        state: State,
+        kept: Option<Kept>,
+    ) -> Cache {
         let mut info = info(store.info(), lower.info(), options.mode);
         if kept.is_some() && options.mode == CacheMode::WriteBack {
             // A write is durable when the map says so, and that takes a flush.
@@ -276,8 +325,8 @@ impl Cache {
         Cache { shared: Arc::new(shared) }
     }
 
-    /// What takes down, once the cache is closed and all below it has ended, what the device below is like; `None` for a cache
-    /// in memory.
+    /// What takes down, once the cache is closed and all below it has ended, what the device below
+    /// is like; `None` for a cache in memory.
     #[must_use]
     pub fn seal(&self) -> Option<StoreSeal> {
         self.shared.kept.as_ref().map(|kept| StoreSeal::new(&self.shared.store, kept))
@@ -300,8 +349,13 @@ impl Cache {
 fn check(store: &Info, lower: &Info, options: &CacheOptions) -> Result<(), Error> {
     let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, text));
     let block = options.block_bytes;
-    if !block.is_power_of_two() || !(Cache::BLOCK_BYTES_MIN..=Cache::BLOCK_BYTES_MAX).contains(&block) {
-        return invalid(format!("a block of {}; it is a power of two from 4KiB to 256KiB", size_text(block.into())));
+    if !block.is_power_of_two()
+        || !(Cache::BLOCK_BYTES_MIN..=Cache::BLOCK_BYTES_MAX).contains(&block)
+    {
+        return invalid(format!(
+            "a block of {}; it is a power of two from 4KiB to 256KiB",
+            size_text(block.into())
+        ));
     }
     let longest = lower.max_request_bytes.min(store.max_request_bytes);
     if block < lower.block_bytes || longest < block {
@@ -314,18 +368,23 @@ fn check(store: &Info, lower: &Info, options: &CacheOptions) -> Result<(), Error
     }
     if store.block_bytes > lower.block_bytes {
         return invalid(format!(
-            "the cache's device has blocks of {} bytes, the device below of {}; give the device below larger ones or the cache's smaller \
+            "the cache's device has blocks of {} bytes, the device below of {}; give the device \
+            below larger ones or the cache's smaller \
              (block=)",
             store.block_bytes, lower.block_bytes
         ));
     }
     if !(1..=90).contains(&options.dirty_percent) {
-        return invalid(format!("{} % of the cache dirty; it is a number from 1 to 90", options.dirty_percent));
+        return invalid(format!(
+            "{} % of the cache dirty; it is a number from 1 to 90",
+            options.dirty_percent
+        ));
     }
     let KeepingOptions { high_percent: high, low_percent: low, .. } = options.keeping;
     if low > high || high > options.dirty_percent {
         return invalid(format!(
-            "dirty_low={low}, dirty_high={high}, dirty={}: each is at most the next: write-out ends at the first, begins at the second, and is \
+            "dirty_low={low}, dirty_high={high}, dirty={}: each is at most the next: write-out \
+            ends at the first, begins at the second, and is \
              the writers' own affair from the third on",
             options.dirty_percent
         ));
@@ -334,7 +393,10 @@ fn check(store: &Info, lower: &Info, options: &CacheOptions) -> Result<(), Error
         return Err(Error::new(ErrorKind::ReadOnly, "the cache's device cannot be written"));
     }
     if lower.read_only && options.mode == CacheMode::WriteBack {
-        return Err(Error::new(ErrorKind::ReadOnly, "mode=write-back over a device that cannot be written; use mode=read-only"));
+        return Err(Error::new(
+            ErrorKind::ReadOnly,
+            "mode=write-back over a device that cannot be written; use mode=read-only",
+        ));
     }
     Ok(())
 }
@@ -369,8 +431,8 @@ impl Device for Cache {
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
         let Shared { shape, lower, .. } = &*self.shared;
         let (mut offset, end) = (offset, offset + length);
-        // What is dirty is looked up before the device below is asked: a block that gets clean meanwhile is data to both, and
-        // the other way round it would be to neither.
+        // What is dirty is looked up before the device below is asked: a block that gets clean
+        // meanwhile is data to both, and the other way round it would be to neither.
         let runs = self.shared.state().dirty_runs(shape.range(offset, length));
         for (is_dirty, blocks) in runs {
             let until = shape.end(blocks.end - 1).min(end);
@@ -402,14 +464,18 @@ impl Shared {
             // There is room for more, which is not used.
             *address = size_text(u64::from(self.state().limit) * self.shape.block_bytes);
         }
-        let mut node = Node::layer("cache", vec![store, self.lower.describe()]).with("mode", options.mode);
+        let mut node =
+            Node::layer("cache", vec![store, self.lower.describe()]).with("mode", options.mode);
         if options.block_bytes != plain.block_bytes {
             node = node.with("block", size_text(options.block_bytes.into()));
         }
         if options.policy != plain.policy {
             node = node.with("policy", options.policy);
         }
-        node = node.with("sequential_cutoff", size_text(options.admission.sequential_cutoff_bytes.unwrap_or(0)));
+        node = node.with(
+            "sequential_cutoff",
+            size_text(options.admission.sequential_cutoff_bytes.unwrap_or(0)),
+        );
         if options.admission.promote_after != plain.admission.promote_after {
             node = node.with("promote_after", options.admission.promote_after);
         }
@@ -474,21 +540,29 @@ impl Shared {
     }
 
     fn flush_failure(&self) -> Option<Error> {
-        self.flush_failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Error::repeat)
+        self.flush_failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .map(Error::repeat)
     }
 
     fn let_flushes_fail(&self, error: Error) {
         self.flush_failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// The store has failed. As long as the device below has everything, it is left alone from now on; otherwise, when it is
-    /// more than a bad place, nothing can go on, and what would be lost is named.
+    /// The store has failed. As long as the device below has everything, it is left alone from now
+    /// on; otherwise, when it is more than a bad place, nothing can go on, and what would be lost
+    /// is named.
     fn store_failed(&self, error: &Error) {
         let state = self.state();
         if state.dirty_slots() == 0 && state.claimed_slots() == 0 {
             self.distrusted.store(true, Ordering::Release);
         } else if error.kind() != ErrorKind::Media {
-            let text = format!("the cache's device has failed, and the device below lacks {}: {error}", dirty_text(&self.shape, &state));
+            let text = format!(
+                "the cache's device has failed, and the device below lacks {}: {error}",
+                dirty_text(&self.shape, &state)
+            );
             drop(state);
             self.stop(Error::new(error.kind(), text));
         }
@@ -508,7 +582,12 @@ fn dirty_text(shape: &Shape, state: &State) -> String {
             _ => ranges.push((start, end)),
         }
     }
-    let named: Vec<String> = ranges.iter().take(NAMED).map(|(start, end)| format!("{start}+{}", end - start)).collect();
-    let more = if ranges.len() > NAMED { format!(" and {} places more", ranges.len() - NAMED) } else { String::new() };
+    let named: Vec<String> =
+        ranges.iter().take(NAMED).map(|(start, end)| format!("{start}+{}", end - start)).collect();
+    let more = if ranges.len() > NAMED {
+        format!(" and {} places more", ranges.len() - NAMED)
+    } else {
+        String::new()
+    };
     format!("{} that were written to it, at bytes {}{more}", size_text(bytes), named.join(", "))
 }

@@ -1,4 +1,5 @@
-//! What a request has to read and write, and where: pure answers from the state, given while the request holds its blocks.
+//! What a request has to read and write, and where: pure answers from the state, given while the
+//! request holds its blocks.
 
 use std::ops::Range;
 
@@ -42,12 +43,23 @@ pub(super) struct ReadPart {
 /// The first of the slots side by side that have all of the blocks; `None` when there are no such.
 pub(super) fn together(state: &State, blocks: Range<u64>) -> Option<Slot> {
     let first = state.find(blocks.start)?;
-    (first..).zip(blocks).skip(1).all(|(slot, block)| state.find(block) == Some(slot)).then_some(first)
+    (first..)
+        .zip(blocks)
+        .skip(1)
+        .all(|(slot, block)| state.find(block) == Some(slot))
+        .then_some(first)
 }
 
-/// Cuts a read into parts. With `fill`, for which the blocks must be held exclusively, what is missing gets slots as long as
-/// there is room. With `distrusted`, clean blocks count as missing.
-pub(super) fn read(shape: &Shape, state: &mut State, offset: u64, length: u64, fill: bool, distrusted: bool) -> Vec<ReadPart> {
+/// Cuts a read into parts. With `fill`, for which the blocks must be held exclusively, what is
+/// missing gets slots as long as there is room. With `distrusted`, clean blocks count as missing.
+pub(super) fn read(
+    shape: &Shape,
+    state: &mut State,
+    offset: u64,
+    length: u64,
+    fill: bool,
+    distrusted: bool,
+) -> Vec<ReadPart> {
     let end = offset + length;
     let mut parts: Vec<ReadPart> = Vec::new();
     for block in shape.range(offset, length) {
@@ -61,7 +73,8 @@ pub(super) fn read(shape: &Shape, state: &mut State, offset: u64, length: u64, f
             match last {
                 Some(ReadPart { from: From::Store { first, within }, length: so_far, .. })
                     if start == block_start
-                        && u64::from(*first) * shape.block_bytes + *within + *so_far == u64::from(slot) * shape.block_bytes
+                        && u64::from(*first) * shape.block_bytes + *within + *so_far
+                            == u64::from(slot) * shape.block_bytes
                         && *so_far + length <= shape.store_max_bytes =>
                 {
                     *so_far += length;
@@ -77,16 +90,20 @@ pub(super) fn read(shape: &Shape, state: &mut State, offset: u64, length: u64, f
         let slot = if fill && state.admission.miss(block) { state.room(block) } else { None };
         let whole = shape.end(block) - block_start;
         match (last, slot) {
-            (Some(ReadPart { from: From::Lower, fill: None, length: so_far, .. }), None) => *so_far += length,
-            (Some(ReadPart { from: From::Lower, fill: Some(fill), length: so_far, .. }), Some(slot))
-                if fill.length + whole <= shape.lower_max_bytes =>
-            {
+            (Some(ReadPart { from: From::Lower, fill: None, length: so_far, .. }), None) => {
+                *so_far += length
+            }
+            (
+                Some(ReadPart { from: From::Lower, fill: Some(fill), length: so_far, .. }),
+                Some(slot),
+            ) if fill.length + whole <= shape.lower_max_bytes => {
                 *so_far += length;
                 fill.length += whole;
                 fill.slots.push(slot);
             }
             (_, slot) => {
-                let fill = slot.map(|slot| Fill { slots: vec![slot], offset: block_start, length: whole });
+                let fill =
+                    slot.map(|slot| Fill { slots: vec![slot], offset: block_start, length: whole });
                 parts.push(ReadPart { offset: start, length, from: From::Lower, fill, into: None });
             }
         }
@@ -126,7 +143,13 @@ pub(super) struct WriteRules {
 }
 
 /// Cuts a write into pieces, block by block; the caller holds the blocks exclusively.
-pub(super) fn write(shape: &Shape, state: &mut State, offset: u64, length: u64, rules: &WriteRules) -> Vec<Piece> {
+pub(super) fn write(
+    shape: &Shape,
+    state: &mut State,
+    offset: u64,
+    length: u64,
+    rules: &WriteRules,
+) -> Vec<Piece> {
     let end = offset + length;
     let mut dirty = state.dirty_slots() + state.idle_claims();
     let mut pieces = Vec::with_capacity(1);
@@ -134,8 +157,16 @@ pub(super) fn write(shape: &Shape, state: &mut State, offset: u64, length: u64, 
         let start = shape.start(block).max(offset);
         let length = shape.end(block).min(end) - start;
         let whole = length == shape.end(block) - shape.start(block);
-        let mut piece =
-            Piece { block, offset: start, length, slot: None, to_lower: true, patch: false, store_failed: false, lower_failed: false };
+        let mut piece = Piece {
+            block,
+            offset: start,
+            length,
+            slot: None,
+            to_lower: true,
+            patch: false,
+            store_failed: false,
+            lower_failed: false,
+        };
         let found = state.find(block);
         let was_dirty = found.is_some_and(|slot| state.is_dirty(slot));
         match found {
@@ -192,8 +223,8 @@ pub(super) fn edges(shape: &Shape, state: &State, offset: u64, length: u64) -> V
     ends.into_iter().filter_map(piece).collect()
 }
 
-/// The device below has cleared the range, or has failed to: what the cache has of whole blocks is worth nothing, except, after
-/// a failure, for what is nowhere else.
+/// The device below has cleared the range, or has failed to: what the cache has of whole blocks is
+/// worth nothing, except, after a failure, for what is nowhere else.
 pub(super) fn cleared(shape: &Shape, state: &mut State, offset: u64, length: u64, succeeded: bool) {
     let end = offset + length;
     let whole = |block: u64| shape.start(block) >= offset && shape.end(block) <= end;
@@ -211,7 +242,11 @@ pub(super) fn cleared(shape: &Shape, state: &mut State, offset: u64, length: u64
 }
 
 /// Pieces from `from` on that one command can carry, as far as `together` lets neighbours join.
-pub(super) fn joined(pieces: &[Piece], from: usize, mut together: impl FnMut(&Piece, &Piece, u64) -> bool) -> Range<usize> {
+pub(super) fn joined(
+    pieces: &[Piece],
+    from: usize,
+    mut together: impl FnMut(&Piece, &Piece, u64) -> bool,
+) -> Range<usize> {
     let mut end = from + 1;
     let mut length = pieces[from].length;
     while end < pieces.len() && together(&pieces[end - 1], &pieces[end], length) {
@@ -221,8 +256,8 @@ pub(super) fn joined(pieces: &[Piece], from: usize, mut together: impl FnMut(&Pi
     from..end
 }
 
-/// What is written out together with the dirty `block`: the dirty blocks behind it, and clean ones where that makes whole
-/// stripes.
+/// What is written out together with the dirty `block`: the dirty blocks behind it, and clean ones
+/// where that makes whole stripes.
 pub(super) fn run(shape: &Shape, state: &State, block: u64) -> Range<u64> {
     let stripe = shape.stripe_blocks;
     let is_dirty = |block: u64| state.find(block).is_some_and(|slot| state.is_dirty(slot));
@@ -253,7 +288,8 @@ pub(super) struct Segment {
     pub(super) dirty: Vec<Slot>,
 }
 
-/// What of a run is to be written out now that its blocks are held: stretches that are here and have something dirty in them.
+/// What of a run is to be written out now that its blocks are held: stretches that are here and
+/// have something dirty in them.
 pub(super) fn segments(shape: &Shape, state: &State, blocks: Range<u64>) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();
     let mut open = false;
@@ -271,7 +307,8 @@ pub(super) fn segments(shape: &Shape, state: &State, blocks: Range<u64>) -> Vec<
         segment.length += length;
         match segment.pieces.last_mut() {
             Some((first, bytes))
-                if u64::from(*first) * shape.block_bytes + *bytes == u64::from(slot) * shape.block_bytes
+                if u64::from(*first) * shape.block_bytes + *bytes
+                    == u64::from(slot) * shape.block_bytes
                     && *bytes + length <= shape.store_max_bytes =>
             {
                 *bytes += length;

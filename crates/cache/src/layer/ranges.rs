@@ -1,4 +1,5 @@
-//! Who works on which blocks: many may read a range, or one may change it; over all channels, in the order of asking.
+//! Who works on which blocks: many may read a range, or one may change it; over all channels, in
+//! the order of asking.
 //!
 //! ```text
 //!   held      [====shared====]      [=exclusive=]
@@ -6,8 +7,9 @@
 //!   waiting         [=exclusive=]  [shared]        each waits for what overlaps it, held or asked for before
 //! ```
 //!
-//! A request takes all of its range at once or queues for it, so that no two can wait for one another. Nobody blocks: who
-//! queued finds its turn with its [`Waiter`] later, and a channel on another reactor is rung.
+//! A request takes all of its range at once or queues for it, so that no two can wait for one
+//! another. Nobody blocks: who queued finds its turn with its [`Waiter`] later, and a channel on
+//! another reactor is rung.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -85,7 +87,8 @@ impl Ranges {
 
     /// Takes the range if nobody has to be waited for.
     pub(super) fn take_free(&mut self, hold: Hold) -> bool {
-        let free = !self.conflicts_held(&hold) && !self.waiting.iter().any(|(other, _)| other.conflicts(&hold));
+        let free = !self.conflicts_held(&hold)
+            && !self.waiting.iter().any(|(other, _)| other.conflicts(&hold));
         if free {
             self.push(hold);
         }
@@ -94,7 +97,8 @@ impl Ranges {
 
     /// Most share with others that share.
     fn conflicts_held(&self, hold: &Hold) -> bool {
-        (hold.exclusive || self.exclusive > 0) && self.held.iter().any(|other| other.conflicts(hold))
+        (hold.exclusive || self.exclusive > 0)
+            && self.held.iter().any(|other| other.conflicts(hold))
     }
 
     fn push(&mut self, hold: Hold) {
@@ -102,8 +106,8 @@ impl Ranges {
         self.held.push(hold);
     }
 
-    /// Gives the owner's range back, or its place in the queue. True when somebody else may go on now: a virtual reactor has
-    /// to go round once more.
+    /// Gives the owner's range back, or its place in the queue. True when somebody else may go on
+    /// now: a virtual reactor has to go round once more.
     pub(super) fn release(&mut self, owner: (u32, usize), by: &Arc<Waiter>) -> bool {
         match self.held.iter().position(|hold| hold.owner == owner) {
             Some(place) => self.exclusive -= u32::from(self.held.swap_remove(place).exclusive),
@@ -187,20 +191,29 @@ mod tests {
             while begun < 200 || all.iter().any(Option::is_some) {
                 if begun < 200 && random.bool() {
                     let first = random.u64(..20);
-                    let one = hold((0, begun), &(first..first + random.u64(1..5)), random.u8(..3) == 0);
+                    let one =
+                        hold((0, begun), &(first..first + random.u64(1..5)), random.u8(..3) == 0);
                     ranges.take(one, &waiter);
                     all.push(Some(one));
                     begun += 1;
                 } else {
-                    let held: Vec<usize> = (0..all.len()).filter(|&slot| all[slot].is_some() && ranges.has((0, slot))).collect();
-                    assert!(!held.is_empty() || all.iter().all(Option::is_none), "seed {seed}: all wait for one another");
+                    let held: Vec<usize> = (0..all.len())
+                        .filter(|&slot| all[slot].is_some() && ranges.has((0, slot)))
+                        .collect();
+                    assert!(
+                        !held.is_empty() || all.iter().all(Option::is_none),
+                        "seed {seed}: all wait for one another"
+                    );
                     if let Some(&slot) = held.get(random.usize(..held.len().max(1))) {
                         ranges.release((0, slot), &waiter);
                         all[slot] = None;
                     }
                 }
                 for (number, one) in ranges.held.iter().enumerate() {
-                    assert!(!ranges.held[..number].iter().any(|other| other.conflicts(one)), "seed {seed}");
+                    assert!(
+                        !ranges.held[..number].iter().any(|other| other.conflicts(one)),
+                        "seed {seed}"
+                    );
                 }
             }
         }

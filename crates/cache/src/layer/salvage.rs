@@ -1,4 +1,5 @@
-//! The way to the dirty blocks of a store that is refused: out of it, to wherever the user says. The store is only read.
+//! The way to the dirty blocks of a store that is refused: out of it, to wherever the user says.
+//! The store is only read.
 
 use std::sync::Arc;
 
@@ -19,9 +20,11 @@ pub struct Salvaged {
     pub name: String,
     /// Size of that device, in bytes.
     pub device_bytes: u64,
-    /// How the device is now, in words that go on from "the device …"; `None` where it was not looked at.
+    /// How the device is now, in words that go on from "the device …"; `None` where it was not
+    /// looked at.
     pub device: Option<String>,
-    /// Where dirty blocks lie on it, in address order: offset and length in bytes. Of those that could be written, if they were.
+    /// Where dirty blocks lie on it, in address order: offset and length in bytes. Of those that
+    /// could be written, if they were.
     pub ranges: Vec<(u64, u64)>,
     /// What could not be salvaged: pages of the map, and blocks, each with the reason.
     pub lost: Vec<String>,
@@ -43,36 +46,65 @@ impl Salvaged {
     }
 }
 
-/// Finds the dirty blocks of a store, however its device `lower` has changed, which is told if it is given with what is known of it.
-/// Writes them to their places on `target` if there is one, which is flushed at the end. Damaged pages and blocks that cannot be read are left out and named.
+/// Finds the dirty blocks of a store, however its device `lower` has changed, which is told if it
+/// is given with what is known of it. Writes them to their places on `target` if there is one,
+/// which is flushed at the end. Damaged pages and blocks that cannot be read are left out and
+/// named.
 ///
 /// # Errors
-/// [`ErrorKind::Refused`] when it is no cache's store, [`ErrorKind::Corrupt`] when the superblock is damaged,
-/// [`ErrorKind::Invalid`] when the target is too small, and what the target says.
-pub fn salvage(store: &dyn Device, lower: Option<(&dyn Device, &Facts)>, target: Option<&Arc<dyn Device>>) -> Result<Salvaged, Error> {
+/// [`ErrorKind::Refused`] when it is no cache's store, [`ErrorKind::Corrupt`] when the superblock
+/// is damaged, [`ErrorKind::Invalid`] when the target is too small, and what the target says.
+pub fn salvage(
+    store: &dyn Device,
+    lower: Option<(&dyn Device, &Facts)>,
+    target: Option<&Arc<dyn Device>>,
+) -> Result<Salvaged, Error> {
     let at_store = |error: Error| error.at("the cache's device");
     let mut channel = open_beside(store)?;
     let mut block = vec![0; store.info().block_bytes as usize];
     channel.read_slice(0, &mut block).map_err(at_store)?;
-    let none = || Error::new(ErrorKind::Refused, "it has no cache's superblock: no cache has used it, or it has lost its beginning");
+    let none = || {
+        Error::new(
+            ErrorKind::Refused,
+            "it has no cache's superblock: no cache has used it, or it has lost its beginning",
+        )
+    };
     let superblock = Superblock::decode(&block).map_err(at_store)?.ok_or_else(none)?;
     let layout = superblock.layout;
-    superblock.check(store.info().size_bytes, store.info().block_bytes, layout.slot_bytes, superblock.size_bytes)?;
-    let mut found = Salvaged { name: superblock.name.clone(), device_bytes: superblock.size_bytes, ..Salvaged::default() };
+    superblock.check(
+        store.info().size_bytes,
+        store.info().block_bytes,
+        layout.slot_bytes,
+        superblock.size_bytes,
+    )?;
+    let mut found = Salvaged {
+        name: superblock.name.clone(),
+        device_bytes: superblock.size_bytes,
+        ..Salvaged::default()
+    };
     if let Some(target) = target.filter(|target| target.info().size_bytes < found.device_bytes) {
-        let text =
-            format!("{} has {} bytes, and the cache's device had {}", target.describe(), target.info().size_bytes, found.device_bytes);
+        let text = format!(
+            "{} has {} bytes, and the cache's device had {}",
+            target.describe(),
+            target.info().size_bytes,
+            found.device_bytes
+        );
         return Err(Error::new(ErrorKind::Invalid, text));
     }
     if let Some((lower, facts)) = lower {
-        found.device = Some(match (lower.info().size_bytes == found.device_bytes, superblock.in_use) {
-            (false, _) => format!("has {} bytes, and had {}", lower.info().size_bytes, found.device_bytes),
-            (true, in_use) => match look_below(&mut channel, &superblock, lower, facts)?.0 {
-                Answer::Unchanged => "is unchanged".to_owned(),
-                Answer::Unknown(_) if in_use => "is the same, as far as can be known after a crash".to_owned(),
-                Answer::Unknown(why) | Answer::Changed(why) | Answer::Another(why) => why,
-            },
-        });
+        found.device =
+            Some(match (lower.info().size_bytes == found.device_bytes, superblock.in_use) {
+                (false, _) => {
+                    format!("has {} bytes, and had {}", lower.info().size_bytes, found.device_bytes)
+                }
+                (true, in_use) => match look_below(&mut channel, &superblock, lower, facts)?.0 {
+                    Answer::Unchanged => "is unchanged".to_owned(),
+                    Answer::Unknown(_) if in_use => {
+                        "is the same, as far as can be known after a crash".to_owned()
+                    }
+                    Answer::Unknown(why) | Answer::Changed(why) | Answer::Another(why) => why,
+                },
+            });
     }
 
     let slot_bytes = u64::from(layout.slot_bytes);
@@ -83,10 +115,17 @@ pub fn salvage(store: &dyn Device, lower: Option<(&dyn Device, &Facts)>, target:
         match read.and_then(|()| decode_page(superblock.version, number, &page)) {
             Ok(entries) => {
                 let first = number * u64::from(layout.slots_per_page());
-                let here = entries.into_iter().filter(|entry| entry.dirty && entry.block * slot_bytes < found.device_bytes);
-                dirty.extend(here.map(|Entry { place, block, .. }| (block, first + u64::from(place))));
+                let here = entries
+                    .into_iter()
+                    .filter(|entry| entry.dirty && entry.block * slot_bytes < found.device_bytes);
+                dirty.extend(
+                    here.map(|Entry { place, block, .. }| (block, first + u64::from(place))),
+                );
             }
-            Err(error) => found.lose(format!("page {number} of the map, with up to {} blocks: {error}", layout.slots_per_page())),
+            Err(error) => found.lose(format!(
+                "page {number} of the map, with up to {} blocks: {error}",
+                layout.slots_per_page()
+            )),
         }
     }
     dirty.sort_unstable();
@@ -97,7 +136,9 @@ pub fn salvage(store: &dyn Device, lower: Option<(&dyn Device, &Facts)>, target:
         let length = slot_bytes.min(found.device_bytes - start);
         if let Some(to) = &mut to {
             let mut data = vec![0; length as usize];
-            if let Err(error) = channel.read_slice(layout.data_offset() + slot * slot_bytes, &mut data) {
+            if let Err(error) =
+                channel.read_slice(layout.data_offset() + slot * slot_bytes, &mut data)
+            {
                 found.lose(format!("bytes {start}+{length}: {error}"));
                 continue;
             }

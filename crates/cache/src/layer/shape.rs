@@ -28,7 +28,11 @@ pub(super) struct Shape {
 impl Shape {
     pub(super) fn new(block_bytes: u64, data_offset: u64, store: &Info, lower: &Info) -> Shape {
         let optimal = u64::from(lower.optimal_bytes);
-        let stripe_blocks = if optimal > block_bytes && optimal.is_multiple_of(block_bytes) { optimal / block_bytes } else { 1 };
+        let stripe_blocks = if optimal > block_bytes && optimal.is_multiple_of(block_bytes) {
+            optimal / block_bytes
+        } else {
+            1
+        };
         Shape {
             block_bytes,
             block_shift: block_bytes.trailing_zeros(),
@@ -66,6 +70,10 @@ impl Shape {
     pub(super) fn run_blocks(&self) -> u64 {
         let most = (self.lower_max_bytes.min(self.store_max_bytes) / self.block_bytes).max(1);
         let wanted = (RUN_BYTES / self.block_bytes).max(self.stripe_blocks).min(most);
-        if wanted >= self.stripe_blocks { wanted / self.stripe_blocks * self.stripe_blocks } else { wanted }
+        if wanted >= self.stripe_blocks {
+            wanted / self.stripe_blocks * self.stripe_blocks
+        } else {
+            wanted
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! What a cache knows of its blocks: where they are, what they are worth, and who works on them. All channels share one.
+//! What a cache knows of its blocks: where they are, what they are worth, and who works on them.
+//! All channels share one.
 //!
 //! ```text
 //!   absent --room--> stale --filled--> clean <----------- written out -----------+
@@ -6,11 +7,12 @@
 //!                      +--- invalidated -+---- written (write-back) -------> dirty
 //! ```
 //!
-//! A *stale* slot belongs to its block, but what lies in it is worth nothing: reads go past it. A *claimed* slot is one of
-//! which the metadata on the cache's device says, or is about to say, that it holds changes; until they say otherwise no other
-//! block may have it, for after a crash they would be believed. Dirty and claimed slots are pinned: the policy does not know of
-//! them, so that looking for one to go never wades through those that may not. Slots change only under an exclusive hold on
-//! their block, or lose their block when nobody holds it.
+//! A *stale* slot belongs to its block, but what lies in it is worth nothing: reads go past it. A
+//! *claimed* slot is one of which the metadata on the cache's device says, or is about to say, that
+//! it holds changes; until they say otherwise no other block may have it, for after a crash they
+//! would be believed. Dirty and claimed slots are pinned: the policy does not know of them, so that
+//! looking for one to go never wades through those that may not. Slots change only under an
+//! exclusive hold on their block, or lose their block when nobody holds it.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -100,7 +102,8 @@ impl State {
         })
     }
 
-    /// Lets nothing more into the slots from `limit` on, and names the blocks that are there, in address order.
+    /// Lets nothing more into the slots from `limit` on, and names the blocks that are there, in
+    /// address order.
     pub(super) fn retire(&mut self, limit: u32) -> Vec<u64> {
         self.limit = limit;
         self.directory.retire(limit);
@@ -120,9 +123,14 @@ impl State {
         self.limit = slots;
     }
 
-    /// The block leaves its slot if that is to go. The caller holds the block exclusively, and nothing but it has what is dirty.
+    /// The block leaves its slot if that is to go. The caller holds the block exclusively, and
+    /// nothing but it has what is dirty.
     pub(super) fn leave_retired(&mut self, block: u64) {
-        if self.directory.find(block).is_some_and(|slot| slot >= self.limit && !self.dirty.get(slot)) {
+        if self
+            .directory
+            .find(block)
+            .is_some_and(|slot| slot >= self.limit && !self.dirty.get(slot))
+        {
             self.invalidate(block);
             self.counts.evictions += 1;
         }
@@ -189,12 +197,17 @@ impl State {
         Some(slot)
     }
 
-    /// Takes what a map says, by slots: where blocks are, and which are dirty. False when it contradicts itself.
+    /// Takes what a map says, by slots: where blocks are, and which are dirty. False when it
+    /// contradicts itself.
     pub(super) fn restore(&mut self, entries: &[(Slot, u64, bool)]) -> bool {
-        let places: Vec<(Slot, u64)> = entries.iter().map(|&(slot, block, _)| (slot, block)).collect();
+        let places: Vec<(Slot, u64)> =
+            entries.iter().map(|&(slot, block, _)| (slot, block)).collect();
         let restored = self.directory.restore(&places);
         if restored {
-            entries.iter().filter(|(.., dirty)| *dirty).for_each(|&(slot, ..)| self.set_dirty(slot));
+            entries
+                .iter()
+                .filter(|(.., dirty)| *dirty)
+                .for_each(|&(slot, ..)| self.set_dirty(slot));
             // The map has them already.
             self.snapshot();
         }
@@ -267,7 +280,8 @@ impl State {
         }
     }
 
-    /// What the metadata have to say so that they speak for this moment. Every dirty slot in it is claimed from now on.
+    /// What the metadata have to say so that they speak for this moment. Every dirty slot in it is
+    /// claimed from now on.
     pub(super) fn snapshot(&mut self) -> Snapshot {
         let Some(slots_per_page) = self.slots_per_page else { return Snapshot::default() };
         let mut snapshot = Snapshot::default();
@@ -307,8 +321,8 @@ impl State {
         self.changed_pages.extend(snapshot.pages.iter().map(|(page, _)| page));
     }
 
-    /// Runs of blocks that are dirty, or not, from the first of the range on. Where they change very often the last is not at
-    /// the range's end.
+    /// Runs of blocks that are dirty, or not, from the first of the range on. Where they change
+    /// very often the last is not at the range's end.
     pub(super) fn dirty_runs(&self, blocks: Range<u64>) -> Vec<(bool, Range<u64>)> {
         const RUNS_MAX: usize = 1024;
         if self.dirty_slots == 0 {
@@ -330,13 +344,14 @@ impl State {
 
     /// All dirty blocks, in address order.
     pub(super) fn dirty_blocks(&self) -> Vec<u64> {
-        let mut blocks: Vec<u64> = self.dirty.ones().map(|slot| self.directory.block(slot)).collect();
+        let mut blocks: Vec<u64> =
+            self.dirty.ones().map(|slot| self.directory.block(slot)).collect();
         blocks.sort_unstable();
         blocks
     }
 
-    /// The next dirty block of the write-out's sweep, which goes over the device from the lowest address to the highest and
-    /// then begins again; `None` when nothing is dirty.
+    /// The next dirty block of the write-out's sweep, which goes over the device from the lowest
+    /// address to the highest and then begins again; `None` when nothing is dirty.
     pub(super) fn next_dirty(&mut self) -> Option<u64> {
         loop {
             match self.sweep.pop() {
@@ -347,14 +362,19 @@ impl State {
                     }
                 }
                 None if self.dirty_slots == 0 => return None,
-                None => self.sweep.extend(self.dirty_blocks().into_iter().rev().map(|block| block as u32)),
+                None => self
+                    .sweep
+                    .extend(self.dirty_blocks().into_iter().rev().map(|block| block as u32)),
             }
         }
     }
 
     /// Every block that is here and worth something, with its slot and whether it is dirty.
     pub(super) fn contents(&self) -> impl Iterator<Item = (Slot, u64, bool)> + '_ {
-        self.directory.in_use().filter(|&slot| !self.stale.get(slot)).map(|slot| (slot, self.directory.block(slot), self.dirty.get(slot)))
+        self.directory
+            .in_use()
+            .filter(|&slot| !self.stale.get(slot))
+            .map(|slot| (slot, self.directory.block(slot), self.dirty.get(slot)))
     }
 
     pub(super) fn memory_bytes(&self) -> usize {

@@ -57,8 +57,8 @@ impl CacheHandle {
         CacheHandle { shared: Arc::downgrade(shared) }
     }
 
-    /// Write-back: writes everything out that is dirty now, while others go on, and returns how much that was, in bytes. A kept
-    /// store's map says so too when this returns.
+    /// Write-back: writes everything out that is dirty now, while others go on, and returns how
+    /// much that was, in bytes. A kept store's map says so too when this returns.
     ///
     /// # Errors
     /// [`ErrorKind::Gone`] when the cache was closed, and whatever the devices say.
@@ -66,7 +66,8 @@ impl CacheHandle {
         self.write_out(u64::MAX)
     }
 
-    /// The same up to about so many bytes, the lowest addresses first: for whoever writes out while nothing else is to be done.
+    /// The same up to about so many bytes, the lowest addresses first: for whoever writes out while
+    /// nothing else is to be done.
     ///
     /// # Errors
     /// As [`CacheHandle::flush`].
@@ -75,7 +76,8 @@ impl CacheHandle {
         let shared = self.shared.upgrade().ok_or_else(gone)?;
         let written = || shared.state().counts.written_out * shared.shape.block_bytes;
         let before = written();
-        let reactor = Reactor::wall().map_err(|error| Error::from_io("an io_uring for the write-out", error))?;
+        let reactor = Reactor::wall()
+            .map_err(|error| Error::from_io("an io_uring for the write-out", error))?;
         let mut channel = CacheChannel::open(&shared, 1, &reactor)?;
         channel.start_writing_dirty_out(0, most_bytes, Purpose::Flush);
         wait_for(&mut channel, &reactor)?;
@@ -86,8 +88,9 @@ impl CacheHandle {
         Ok(written() - before)
     }
 
-    /// Closes the cache as its end would, for a process that ends without dropping it: memory is written out, and a kept store
-    /// is warm the next time. No request may be under way; later ones are refused. Of several, those above go first.
+    /// Closes the cache as its end would, for a process that ends without dropping it: memory is
+    /// written out, and a kept store is warm the next time. No request may be under way; later ones
+    /// are refused. Of several, those above go first.
     ///
     /// # Errors
     /// Whatever the devices say. A kept store is then as after a crash.
@@ -99,8 +102,13 @@ impl CacheHandle {
     #[must_use]
     pub fn status(&self) -> Option<CacheStatus> {
         let shared = self.shared.upgrade()?;
-        let stopped = shared.stop_reason().or_else(|| shared.flush_failure()).map(|error| error.to_string());
-        let distrusted = || shared.is_distrusted().then(|| "its device has failed and is not used any more".to_owned());
+        let stopped =
+            shared.stop_reason().or_else(|| shared.flush_failure()).map(|error| error.to_string());
+        let distrusted = || {
+            shared
+                .is_distrusted()
+                .then(|| "its device has failed and is not used any more".to_owned())
+        };
         // It looks at the state too.
         let name = shared.describe().to_string();
         let state = shared.state();

@@ -16,7 +16,14 @@ impl CacheChannel {
         let Job::Read(read) = &mut running.job else { unreachable!("a read") };
         let shape = self.shared.shape;
         let distrusted = self.shared.is_distrusted();
-        read.parts = plan::read(&shape, &mut self.shared.state(), read.offset, read.length, read.fill && !distrusted, distrusted);
+        read.parts = plan::read(
+            &shape,
+            &mut self.shared.state(),
+            read.offset,
+            read.length,
+            read.fill && !distrusted,
+            distrusted,
+        );
         running.step = Step::Fetch;
         running.left = read.parts.len();
         for (number, part) in read.parts.iter_mut().enumerate() {
@@ -24,12 +31,20 @@ impl CacheChannel {
             let tag = below_tag(slot, number);
             match (part.from, &part.fill) {
                 (From::Store { first, within }, _) => {
-                    self.store.send(Request::new(tag, Op::Read { offset: shape.slot_offset(first) + within, into }));
+                    self.store.send(Request::new(
+                        tag,
+                        Op::Read { offset: shape.slot_offset(first) + within, into },
+                    ));
                 }
-                (From::Lower, None) => self.lower.send(Request::new(tag, Op::Read { offset: part.offset, into })),
+                (From::Lower, None) => {
+                    self.lower.send(Request::new(tag, Op::Read { offset: part.offset, into }))
+                }
                 (From::Lower, Some(fill)) => {
                     part.into = Some(into);
-                    self.lower.send(Request::new(tag, Op::Read { offset: fill.offset, into: bounce(fill.length) }));
+                    self.lower.send(Request::new(
+                        tag,
+                        Op::Read { offset: fill.offset, into: bounce(fill.length) },
+                    ));
                 }
             }
         }
@@ -50,7 +65,8 @@ impl CacheChannel {
         if running.step == Step::Fill {
             let part = read.carried[number];
             if let Err(error) = result {
-                // A sparse store whose host is full takes nothing new; what it has is as good as before.
+                // A sparse store whose host is full takes nothing new; what it has is as good as
+                // before.
                 if error.kind() != ErrorKind::NoSpace {
                     self.shared.store_failed(&error);
                 }
@@ -85,7 +101,8 @@ impl CacheChannel {
         }
     }
 
-    /// The store could not be read. Where the device below has the same, it is asked; otherwise buffer and error come back.
+    /// The store could not be read. Where the device below has the same, it is asked; otherwise
+    /// buffer and error come back.
     fn read_below_instead(
         &mut self,
         slot: usize,
@@ -96,9 +113,15 @@ impl CacheChannel {
     ) -> Option<(BufMut, Error)> {
         let any_dirty = {
             let mut state = self.shared.state();
-            let slots: Vec<_> = self.shared.shape.range(part.offset, part.length).filter_map(|block| state.find(block)).collect();
+            let slots: Vec<_> = self
+                .shared
+                .shape
+                .range(part.offset, part.length)
+                .filter_map(|block| state.find(block))
+                .collect();
             // Others may be reading from these slots too, so they stay where they are.
-            let (dirty, clean): (Vec<_>, Vec<_>) = slots.into_iter().partition(|&slot| state.is_dirty(slot));
+            let (dirty, clean): (Vec<_>, Vec<_>) =
+                slots.into_iter().partition(|&slot| state.is_dirty(slot));
             clean.into_iter().for_each(|slot| state.set_stale(slot));
             !dirty.is_empty()
         };
@@ -107,7 +130,8 @@ impl CacheChannel {
             return Some((into, at_store(error)));
         }
         part.from = From::Lower;
-        self.lower.send(Request::new(below_tag(slot, number), Op::Read { offset: part.offset, into }));
+        self.lower
+            .send(Request::new(below_tag(slot, number), Op::Read { offset: part.offset, into }));
         None
     }
 
@@ -129,7 +153,11 @@ impl CacheChannel {
                 let tag = below_tag(slot, read.carried.len());
                 read.carried.push(number);
                 running.left += 1;
-                let write = Op::Write { offset: shape.slot_offset(fill.slots[first]), from: slice(blocks, at, length), fua: false };
+                let write = Op::Write {
+                    offset: shape.slot_offset(fill.slots[first]),
+                    from: slice(blocks, at, length),
+                    fua: false,
+                };
                 self.store.send(Request::new(tag, write));
                 (at, first) = (at + length, end);
             }
@@ -143,7 +171,9 @@ impl CacheChannel {
             let mut state = self.shared.state();
             for (part, filled) in read.parts.iter().zip(&read.filling) {
                 let Some(fill) = &part.fill else { continue };
-                for (&slot, block) in fill.slots.iter().zip(self.shared.shape.range(fill.offset, fill.length)) {
+                for (&slot, block) in
+                    fill.slots.iter().zip(self.shared.shape.range(fill.offset, fill.length))
+                {
                     if filled.is_some() {
                         state.set_valid(slot);
                     } else {
@@ -168,11 +198,17 @@ impl CacheChannel {
                 dirty_max: self.shared.dirty_max(&state),
             };
             write.pieces = match write.content {
-                Content::Data(_) => plan::write(&shape, &mut state, write.offset, write.length, &rules),
-                Content::Zeroes | Content::Discard => plan::edges(&shape, &state, write.offset, write.length),
+                Content::Data(_) => {
+                    plan::write(&shape, &mut state, write.offset, write.length, &rules)
+                }
+                Content::Zeroes | Content::Discard => {
+                    plan::edges(&shape, &state, write.offset, write.length)
+                }
             };
             let patched = write.pieces.iter().enumerate().filter(|(_, piece)| piece.patch);
-            patched.map(|(number, piece)| (number, shape.start(piece.block), shape.end(piece.block))).collect::<Vec<_>>()
+            patched
+                .map(|(number, piece)| (number, shape.start(piece.block), shape.end(piece.block)))
+                .collect::<Vec<_>>()
         };
         running.step = Step::Patch;
         running.left = lower_blocks.len();
@@ -205,7 +241,8 @@ impl CacheChannel {
                         continue;
                     };
                     let offset = write.pieces[next].offset;
-                    let length: u64 = write.pieces[pieces.clone()].iter().map(|piece| piece.length).sum();
+                    let length: u64 =
+                        write.pieces[pieces.clone()].iter().map(|piece| piece.length).sum();
                     let from = slice(&from, offset - write.offset, length);
                     commands.push((false, Op::Write { offset, from, fua: write.fua }));
                     next = pieces.end;
@@ -217,12 +254,22 @@ impl CacheChannel {
                 for (number, piece) in write.pieces.iter().enumerate() {
                     let Some(slot) = piece.slot else { continue };
                     let offset = shape.slot_offset(slot) + piece.offset - shape.start(piece.block);
-                    commands.push((true, Op::Write { offset, from: bounce(piece.length).freeze(), fua: false }));
+                    commands.push((
+                        true,
+                        Op::Write { offset, from: bounce(piece.length).freeze(), fua: false },
+                    ));
                     write.carried.push(number..number + 1);
                 }
                 let (offset, length, fua) = (write.offset, write.length, write.fua);
                 let zeroes = matches!(write.content, Content::Zeroes);
-                commands.push((false, if zeroes { Op::WriteZeroes { offset, length, fua } } else { Op::Discard { offset, length } }));
+                commands.push((
+                    false,
+                    if zeroes {
+                        Op::WriteZeroes { offset, length, fua }
+                    } else {
+                        Op::Discard { offset, length }
+                    },
+                ));
                 write.carried.push(0..write.pieces.len());
             }
         }
@@ -234,17 +281,28 @@ impl CacheChannel {
         }
     }
 
-    /// What of a write goes to the store: neighbours in neighbouring slots together, patched blocks one by one.
-    fn store_commands(&self, write: &mut super::job::Write, from: &Buf, patches: Vec<(usize, BufMut)>, commands: &mut Vec<(bool, Op)>) {
+    /// What of a write goes to the store: neighbours in neighbouring slots together, patched blocks
+    /// one by one.
+    fn store_commands(
+        &self,
+        write: &mut super::job::Write,
+        from: &Buf,
+        patches: Vec<(usize, BufMut)>,
+        commands: &mut Vec<(bool, Op)>,
+    ) {
         let shape = self.shared.shape;
         for (number, mut blocks) in patches {
             let piece = write.pieces[number];
             let Some(slot) = piece.slot else { continue };
             let at = (piece.offset - shape.start(piece.block)) as usize;
             if let Some(bytes) = blocks.as_mut_slice() {
-                slice(from, piece.offset - write.offset, piece.length).copy_to_slice(&mut bytes[at..at + piece.length as usize]);
+                slice(from, piece.offset - write.offset, piece.length)
+                    .copy_to_slice(&mut bytes[at..at + piece.length as usize]);
             }
-            commands.push((true, Op::Write { offset: shape.slot_offset(slot), from: blocks.freeze(), fua: false }));
+            commands.push((
+                true,
+                Op::Write { offset: shape.slot_offset(slot), from: blocks.freeze(), fua: false },
+            ));
             write.carried.push(number..number + 1);
         }
         let mut next = 0;
@@ -262,14 +320,21 @@ impl CacheChannel {
             let first = write.pieces[next];
             let length: u64 = write.pieces[pieces.clone()].iter().map(|piece| piece.length).sum();
             let offset = shape.slot_offset(slot) + first.offset - shape.start(first.block);
-            commands.push((true, Op::Write { offset, from: slice(from, first.offset - write.offset, length), fua: false }));
+            commands.push((
+                true,
+                Op::Write {
+                    offset,
+                    from: slice(from, first.offset - write.offset, length),
+                    fua: false,
+                },
+            ));
             next = pieces.end;
             write.carried.push(pieces);
         }
     }
 
-    /// The store has no room for what is new: it goes to the device below instead, as if it had never been meant to come in.
-    /// False when there is nothing to be sent.
+    /// The store has no room for what is new: it goes to the device below instead, as if it had
+    /// never been meant to come in. False when there is nothing to be sent.
     fn send_below_instead(&mut self, slot: usize, running: &mut Running) -> bool {
         let Job::Write(write) = &mut running.job else { unreachable!("a write") };
         let Content::Data(from) = &write.content else { return false };
@@ -286,7 +351,8 @@ impl CacheChannel {
                     state.invalidate(piece.block);
                     (piece.slot, piece.to_lower, piece.store_failed) = (None, true, false);
                     let from = slice(from, piece.offset - write.offset, piece.length);
-                    commands.push((number, Op::Write { offset: piece.offset, from, fua: write.fua }));
+                    commands
+                        .push((number, Op::Write { offset: piece.offset, from, fua: write.fua }));
                 }
             }
         }
@@ -313,7 +379,8 @@ impl CacheChannel {
                 let Some(slot) = piece.slot else { continue };
                 let was_dirty = state.is_dirty(slot);
                 if piece.lower_failed || piece.store_failed {
-                    // Blocks that are dirty here have an old version nowhere else: old or new, they stay.
+                    // Blocks that are dirty here have an old version nowhere else: old or new, they
+                    // stay.
                     lost |= piece.store_failed && (was_dirty || !piece.to_lower);
                     if !was_dirty {
                         state.invalidate(piece.block);
@@ -327,7 +394,13 @@ impl CacheChannel {
                 }
             }
             if !write_is_data(&write.content) {
-                plan::cleared(&self.shared.shape, &mut state, write.offset, write.length, write.lower_error.is_none());
+                plan::cleared(
+                    &self.shared.shape,
+                    &mut state,
+                    write.offset,
+                    write.length,
+                    write.lower_error.is_none(),
+                );
             }
         }
         if let Some(error) = write.store_error.take() {

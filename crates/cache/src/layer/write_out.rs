@@ -26,8 +26,14 @@ const BATCH_RUNS: usize = 32;
 const FLUSH_RUNS: usize = 16;
 
 impl Shared {
-    /// What the sweep writes out next: up to so many runs, and no more once they have so many blocks.
-    pub(super) fn swept_runs(&self, state: &mut State, most_runs: usize, most_blocks: u64) -> Vec<Range<u64>> {
+    /// What the sweep writes out next: up to so many runs, and no more once they have so many
+    /// blocks.
+    pub(super) fn swept_runs(
+        &self,
+        state: &mut State,
+        most_runs: usize,
+        most_blocks: u64,
+    ) -> Vec<Range<u64>> {
         let mut runs: Vec<Range<u64>> = Vec::new();
         let (mut asked, mut blocks) = (0, 0);
         while runs.len() < most_runs
@@ -50,7 +56,14 @@ impl CacheChannel {
     /// Starts writing out a run for a job that is not in its place now.
     fn start_write_out(&mut self, parent: usize, blocks: Range<u64>, retires: bool) {
         let slot = self.place();
-        let out = WriteOut { parent, blocks: blocks.clone(), segments: Vec::new(), loaded: Vec::new(), failed: Vec::new(), retires };
+        let out = WriteOut {
+            parent,
+            blocks: blocks.clone(),
+            segments: Vec::new(),
+            loaded: Vec::new(),
+            failed: Vec::new(),
+            retires,
+        };
         self.start(slot, Running::new(0, Job::WriteOut(Box::new(out))), &blocks, retires);
     }
 
@@ -70,7 +83,8 @@ impl CacheChannel {
         let mut runs: Vec<Range<u64>> = Vec::new();
         if self.shared.options.mode == CacheMode::WriteBack {
             self.shared.write_out_failed.store(false, Ordering::Release);
-            let (state, mut blocks_left) = (self.shared.state(), most_bytes / self.shared.shape.block_bytes);
+            let (state, mut blocks_left) =
+                (self.shared.state(), most_bytes / self.shared.shape.block_bytes);
             for block in state.dirty_blocks() {
                 if runs.last().is_none_or(|run| run.end <= block) && blocks_left > 0 {
                     let run = plan::run(&self.shared.shape, &state, block);
@@ -83,7 +97,12 @@ impl CacheChannel {
     }
 
     /// Starts writing these runs out, the first first.
-    pub(super) fn start_writing_out(&mut self, tag: u64, mut runs: Vec<Range<u64>>, purpose: Purpose) {
+    pub(super) fn start_writing_out(
+        &mut self,
+        tag: u64,
+        mut runs: Vec<Range<u64>>,
+        purpose: Purpose,
+    ) {
         runs.reverse();
         let slot = self.place();
         self.owned += 1;
@@ -92,11 +111,14 @@ impl CacheChannel {
         self.go_on_with_flush(slot, running);
     }
 
-    /// Keeps write-outs under way until none is left to start, and then makes it all durable if that is what it is for. One
-    /// that has nothing to do ends while it is being started; `starting` keeps that from coming back here for each.
+    /// Keeps write-outs under way until none is left to start, and then makes it all durable if
+    /// that is what it is for. One that has nothing to do ends while it is being started;
+    /// `starting` keeps that from coming back here for each.
     pub(super) fn go_on_with_flush(&mut self, slot: usize, mut running: Running) {
         let purpose = loop {
-            let Job::Flush(flush) = &mut running.job else { unreachable!("only flushes come here") };
+            let Job::Flush(flush) = &mut running.job else {
+                unreachable!("only flushes come here")
+            };
             flush.starting = running.left < FLUSH_RUNS && !flush.runs.is_empty();
             let purpose = flush.purpose;
             let Some(blocks) = flush.runs.pop_if(|_| flush.starting) else { break purpose };
@@ -118,19 +140,28 @@ impl CacheChannel {
         self.lower.send(Request::new(below_tag(slot, 0), Op::Flush));
     }
 
-    /// Whether so many slots wait for the map to say that they are not dirty any more that it should be written.
+    /// Whether so many slots wait for the map to say that they are not dirty any more that it
+    /// should be written.
     pub(super) fn should_free_slots(&self) -> bool {
         let state = self.shared.state();
-        self.shared.commits() && !self.closing && state.idle_claims() > 0 && state.idle_claims() >= self.shared.dirty_limit(&state) / 4
+        self.shared.commits()
+            && !self.closing
+            && state.idle_claims() > 0
+            && state.idle_claims() >= self.shared.dirty_limit(&state) / 4
     }
 
-    /// A write has left so much dirty that it has to write some out, unless somebody else does already.
+    /// A write has left so much dirty that it has to write some out, unless somebody else does
+    /// already.
     pub(super) fn write_some_out(&mut self, slot: usize, mut running: Running) {
         let mut runs: Vec<Range<u64>> = Vec::new();
         {
             let mut state = self.shared.state();
             let much = state.dirty_slots() + state.idle_claims() >= self.shared.dirty_limit(&state);
-            if much && !self.closing && self.shared.dirty_max(&state) > 0 && !self.shared.writing_out.swap(true, Ordering::AcqRel) {
+            if much
+                && !self.closing
+                && self.shared.dirty_max(&state) > 0
+                && !self.shared.writing_out.swap(true, Ordering::AcqRel)
+            {
                 runs = self.shared.swept_runs(&mut state, BATCH_RUNS, u64::MAX);
                 if runs.is_empty() {
                     self.shared.writing_out.store(false, Ordering::Release);
@@ -152,7 +183,8 @@ impl CacheChannel {
         let Job::WriteOut(out) = &mut running.job else { unreachable!("a write-out") };
         let shape = self.shared.shape;
         out.segments = plan::segments(&shape, &self.shared.state(), out.blocks.clone());
-        let pieces: Vec<(u32, u64)> = out.segments.iter().flat_map(|segment| segment.pieces.iter().copied()).collect();
+        let pieces: Vec<(u32, u64)> =
+            out.segments.iter().flat_map(|segment| segment.pieces.iter().copied()).collect();
         out.loaded = pieces.iter().map(|_| None).collect();
         running.step = Step::Load;
         running.left = pieces.len();
@@ -185,7 +217,10 @@ impl CacheChannel {
         }
         self.jobs_put(slot, running);
         for (number, (offset, from)) in writes.into_iter().enumerate() {
-            self.lower.send(Request::new(below_tag(slot, number), Op::Write { offset, from, fua: false }));
+            self.lower.send(Request::new(
+                below_tag(slot, number),
+                Op::Write { offset, from, fua: false },
+            ));
         }
     }
 

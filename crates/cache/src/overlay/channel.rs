@@ -8,8 +8,9 @@
 //! flush        delta flush     the index's     write            delta flush     FUA
 //! ```
 //!
-//! Marks are written for pages that had no bits before, behind these: a page that has its mark and is zero was lost.
-//! A step ends when all its commands have. What is not needed is left out: a flush without new bits is one flush of the delta.
+//! Marks are written for pages that had no bits before, behind these: a page that has its mark and
+//! is zero was lost. A step ends when all its commands have. What is not needed is left out: a
+//! flush without new bits is one flush of the delta.
 
 use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
@@ -82,12 +83,18 @@ fn below_tag(slot: usize, part: usize) -> u64 {
 }
 
 impl OverlayChannel {
-    pub(super) fn open(shared: &Arc<Shared>, depth: u32, reactor: &Reactor) -> Result<OverlayChannel, Error> {
+    pub(super) fn open(
+        shared: &Arc<Shared>,
+        depth: u32,
+        reactor: &Reactor,
+    ) -> Result<OverlayChannel, Error> {
         let depth = depth.max(DEPTH_MIN);
         let lower = Lane::open(&*shared.lower, depth, reactor)?;
         let delta = Lane::open(&*shared.delta, depth, reactor)?;
         let ringer = match reactor.clock() {
-            Clock::Wall => Some(reactor.ringer().map_err(|error| Error::from_io("overlay: a bell", error))?),
+            Clock::Wall => {
+                Some(reactor.ringer().map_err(|error| Error::from_io("overlay: a bell", error))?)
+            }
             Clock::Virtual => None,
         };
         Ok(OverlayChannel {
@@ -123,7 +130,14 @@ impl OverlayChannel {
             self.slots.push(None);
             self.slots.len() - 1
         });
-        self.slots[slot] = Some(Running { tag, kind, step: Step::Data, left, error: None, snapshot: Snapshot::default() });
+        self.slots[slot] = Some(Running {
+            tag,
+            kind,
+            step: Step::Data,
+            left,
+            error: None,
+            snapshot: Snapshot::default(),
+        });
         slot
     }
 
@@ -150,7 +164,10 @@ impl OverlayChannel {
             let into = rest.split_to((count * block) as usize);
             let tag = below_tag(slot, part);
             if present {
-                self.delta.send(Request::new(tag, Op::Read { offset: self.shared.shape.data_offset() + first * block, into }));
+                self.delta.send(Request::new(
+                    tag,
+                    Op::Read { offset: self.shared.shape.data_offset() + first * block, into },
+                ));
             } else {
                 self.lower.send(Request::new(tag, Op::Read { offset: first * block, into }));
             }
@@ -174,13 +191,24 @@ impl OverlayChannel {
             }
             Op::Read { .. } | Op::Flush => unreachable!("the caller sends writes"),
         };
-        let kind = Kind::Write { buffer: Returned::Nothing, first: start / block, count: length / block, fua: durable };
+        let kind = Kind::Write {
+            buffer: Returned::Nothing,
+            first: start / block,
+            count: length / block,
+            fua: durable,
+        };
         let slot = self.start(tag, kind, 1);
         self.delta.send(Request::new(below_tag(slot, 0), op));
     }
 
     fn start_flush(&mut self, tag: u64) {
-        let failure = self.shared.flush_failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Error::repeat);
+        let failure = self
+            .shared
+            .flush_failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .map(Error::repeat);
         if failure.is_some() || !self.shared.keep {
             self.ready.push(Request::new(tag, Op::Flush).complete(failure.map_or(Ok(()), Err)));
             return;
@@ -203,12 +231,20 @@ impl OverlayChannel {
             let running = self.running(slot);
             running.left -= 1;
             match (&mut running.kind, buffer) {
-                (Kind::Read { parts }, Returned::Read(into)) => parts[(tag & 0xffff_ffff) as usize] = Some(into),
-                (Kind::Write { buffer, .. }, returned) if running.step == Step::Data => *buffer = returned,
+                (Kind::Read { parts }, Returned::Read(into)) => {
+                    parts[(tag & 0xffff_ffff) as usize] = Some(into)
+                }
+                (Kind::Write { buffer, .. }, returned) if running.step == Step::Data => {
+                    *buffer = returned
+                }
                 _ => (),
             }
             if let Err(error) = result {
-                running.error.get_or_insert(if number < from_delta { error } else { error.at("the overlay's delta") });
+                running.error.get_or_insert(if number < from_delta {
+                    error
+                } else {
+                    error.at("the overlay's delta")
+                });
             }
             if running.left == 0 {
                 self.end_step(slot);
@@ -294,9 +330,19 @@ impl OverlayChannel {
             let mut next_page = None;
             for (number, bits) in &snapshot.0 {
                 let mut page = vec![0; block];
-                encode_page(Row::Blocks, self.shared.generation, *number, &index.image(*number, bits), &mut page);
+                encode_page(
+                    Row::Blocks,
+                    self.shared.generation,
+                    *number,
+                    &index.image(*number, bits),
+                    &mut page,
+                );
                 match writes.last_mut() {
-                    Some((_, bytes)) if next_page == Some(*number) && bytes.len() < PAGES_TOGETHER * block => bytes.append(&mut page),
+                    Some((_, bytes))
+                        if next_page == Some(*number) && bytes.len() < PAGES_TOGETHER * block =>
+                    {
+                        bytes.append(&mut page)
+                    }
                     _ => writes.push((shape.page_offset(*number), page)),
                 }
                 next_page = Some(number + 1);
@@ -315,7 +361,10 @@ impl OverlayChannel {
         for (part, (offset, bytes)) in writes.into_iter().enumerate() {
             let mut buffer = BufMut::zeroed(bytes.len());
             buffer.copy_from_slice(&bytes);
-            self.delta.send(Request::new(below_tag(slot, part), Op::Write { offset, from: buffer.freeze(), fua }));
+            self.delta.send(Request::new(
+                below_tag(slot, part),
+                Op::Write { offset, from: buffer.freeze(), fua },
+            ));
         }
     }
 
@@ -336,7 +385,11 @@ impl OverlayChannel {
             encode_page(Row::Marks, generation, *number, bits, &mut page);
             let mut buffer = BufMut::zeroed(page.len());
             buffer.copy_from_slice(&page);
-            let op = Op::Write { offset: shape.mark_page_offset(*number), from: buffer.freeze(), fua: true };
+            let op = Op::Write {
+                offset: shape.mark_page_offset(*number),
+                from: buffer.freeze(),
+                fua: true,
+            };
             self.delta.send(Request::new(below_tag(slot, part), op));
         }
         !images.0.is_empty()
@@ -348,7 +401,9 @@ impl OverlayChannel {
         let buffer = match kind {
             Kind::Read { parts } => {
                 let mut whole = BufMut::zeroed(0);
-                parts.into_iter().for_each(|part| whole.append(part.expect("every part came back")));
+                parts
+                    .into_iter()
+                    .for_each(|part| whole.append(part.expect("every part came back")));
                 Returned::Read(whole)
             }
             Kind::Write { buffer, .. } => buffer,
@@ -363,7 +418,11 @@ impl OverlayChannel {
     }
 
     fn let_flushes_fail(&self, error: Error) {
-        self.shared.flush_failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.shared
+            .flush_failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(error);
     }
 }
 
@@ -382,7 +441,8 @@ impl Channel for OverlayChannel {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        // A step that ends without waiting wakes nobody, so what was started here is polled for here.
+        // A step that ends without waiting wakes nobody, so what was started here is polled for
+        // here.
         while self.advance() {}
         if self.ready.is_empty() {
             self.lower.poll_idle();
@@ -396,8 +456,9 @@ impl Channel for OverlayChannel {
     }
 }
 
-/// A page that is under way could land after a newer one that the next channel writes, and take bits back. So a channel that
-/// is dropped begins nothing more, but sees the pages through that it has sent.
+/// A page that is under way could land after a newer one that the next channel writes, and take
+/// bits back. So a channel that is dropped begins nothing more, but sees the pages through that it
+/// has sent.
 impl Drop for OverlayChannel {
     fn drop(&mut self) {
         self.closing = true;
@@ -405,12 +466,15 @@ impl Drop for OverlayChannel {
             self.hand_turn_on();
         }
         while self.writing.is_some() && !std::thread::panicking() {
-            if !self.advance() && !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != Woken::Idle) {
+            if !self.advance()
+                && !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != Woken::Idle)
+            {
                 break;
             }
         }
         if self.writing.is_some() {
-            let text = "overlay: the delta never answered to a page of its index, and nobody knows what it holds";
+            let text = "overlay: the delta never answered to a page of its index, and nobody knows \
+                what it holds";
             self.let_flushes_fail(Error::new(ErrorKind::TimedOut, text));
             self.hand_turn_on();
         }

@@ -76,7 +76,8 @@ impl Shape {
         self.pages().div_ceil(room).next_power_of_two()
     }
 
-    /// How many pages the marks take; each has room for as many marks as a page of the index has for blocks.
+    /// How many pages the marks take; each has room for as many marks as a page of the index has
+    /// for blocks.
     pub(super) fn mark_pages(self) -> u64 {
         self.pages().div_ceil(self.pages_per_mark()).div_ceil(self.blocks_per_page())
     }
@@ -87,8 +88,9 @@ impl Shape {
         self.witness_offset() + WITNESS_ROOM_BYTES.max(block) + page * block
     }
 
-    /// How large the delta has to be, in bytes. What lies at the end of the device below, a spare partition table or a
-    /// superblock, does not lie at the end of the delta, which would pass for something else.
+    /// How large the delta has to be, in bytes. What lies at the end of the device below, a spare
+    /// partition table or a superblock, does not lie at the end of the delta, which would pass for
+    /// something else.
     pub(super) fn delta_bytes(self) -> u64 {
         self.data_offset() + self.size_bytes + DATA_ALIGNMENT_BYTES
     }
@@ -115,7 +117,13 @@ impl Superblock {
             DeltaState::Committing => 2,
             DeltaState::Clearing => 3,
         };
-        let longs = [self.shape.size_bytes, self.fingerprint, self.generation, self.shape.pages(), self.shape.data_offset()];
+        let longs = [
+            self.shape.size_bytes,
+            self.fingerprint,
+            self.generation,
+            self.shape.pages(),
+            self.shape.data_offset(),
+        ];
         let frame = if self.version == FRAME_1.version { &FRAME_1 } else { &FRAME };
         frame.encode(&[state, self.shape.block_bytes], &longs, &self.name, block);
     }
@@ -123,8 +131,8 @@ impl Superblock {
     /// Reads a block of the delta; `None` when it is all zero.
     ///
     /// # Errors
-    /// [`ErrorKind::Refused`] for something else than an overlay's delta or another version of it, [`ErrorKind::Corrupt`]
-    /// for a damaged one.
+    /// [`ErrorKind::Refused`] for something else than an overlay's delta or another version of it,
+    /// [`ErrorKind::Corrupt`] for a damaged one.
     pub(super) fn decode(block: &[u8]) -> Result<Option<Superblock>, Error> {
         let version = word(block, 16);
         let frame = if version == FRAME_1.version { &FRAME_1 } else { &FRAME };
@@ -136,12 +144,20 @@ impl Superblock {
             other => return Err(corrupt(format!("the superblock's state is {other}"))),
         };
         let shape = Shape { block_bytes: word(block, 24), size_bytes: long(block, 32) };
-        let sane =
-            shape.block_bytes.is_power_of_two() && shape.block_bytes >= 512 && shape.size_bytes.is_multiple_of(shape.block_bytes.into());
+        let sane = shape.block_bytes.is_power_of_two()
+            && shape.block_bytes >= 512
+            && shape.size_bytes.is_multiple_of(shape.block_bytes.into());
         if !sane || (shape.pages(), shape.data_offset()) != (long(block, 56), long(block, 64)) {
             return Err(corrupt("the superblock's sizes contradict one another"));
         }
-        Ok(Some(Superblock { version, state, shape, fingerprint: long(block, 40), generation: long(block, 48), name }))
+        Ok(Some(Superblock {
+            version,
+            state,
+            shape,
+            fingerprint: long(block, 40),
+            generation: long(block, 48),
+            name,
+        }))
     }
 
     /// Whether the delta may lie over a device of this shape.
@@ -149,12 +165,24 @@ impl Superblock {
     /// # Errors
     /// [`ErrorKind::Refused`] with the field that differs.
     pub(super) fn check(&self, shape: Shape) -> Result<(), Error> {
-        let refused = |text: String| Err(Error::new(ErrorKind::Refused, format!("the delta was made for {}, {text}", self.name)));
+        let refused = |text: String| {
+            Err(Error::new(
+                ErrorKind::Refused,
+                format!("the delta was made for {}, {text}", self.name),
+            ))
+        };
         if self.shape.size_bytes != shape.size_bytes {
-            return refused(format!("of {}; this device has {}", size_text(self.shape.size_bytes), size_text(shape.size_bytes)));
+            return refused(format!(
+                "of {}; this device has {}",
+                size_text(self.shape.size_bytes),
+                size_text(shape.size_bytes)
+            ));
         }
         if self.shape.block_bytes != shape.block_bytes {
-            return refused(format!("with blocks of {} bytes; here they have {}", self.shape.block_bytes, shape.block_bytes));
+            return refused(format!(
+                "with blocks of {} bytes; here they have {}",
+                self.shape.block_bytes, shape.block_bytes
+            ));
         }
         Ok(())
     }
@@ -184,7 +212,12 @@ pub(super) fn encode_page(row: Row, generation: u64, number: u64, bits: &[u64], 
 ///
 /// # Errors
 /// [`ErrorKind::Corrupt`] with the page's number.
-pub(super) fn decode_page(row: Row, generation: u64, number: u64, block: &[u8]) -> Result<Option<Box<[u64]>>, Error> {
+pub(super) fn decode_page(
+    row: Row,
+    generation: u64,
+    number: u64,
+    block: &[u8],
+) -> Result<Option<Box<[u64]>>, Error> {
     if block.iter().all(|&byte| byte == 0) {
         return Ok(None);
     }
@@ -197,7 +230,9 @@ pub(super) fn decode_page(row: Row, generation: u64, number: u64, block: &[u8]) 
     } else if long(block, 16) != number {
         "number"
     } else {
-        let bits = block[PAGE_HEADER_BYTES..].chunks(8).map(|bits| u64::from_le_bytes(bits.try_into().expect("eight bytes")));
+        let bits = block[PAGE_HEADER_BYTES..]
+            .chunks(8)
+            .map(|bits| u64::from_le_bytes(bits.try_into().expect("eight bytes")));
         return Ok(Some(bits.collect()));
     };
     Err(damaged(row, number, &format!("its {what} is wrong")))
@@ -234,7 +269,10 @@ mod tests {
         assert_eq!(Superblock::decode(&block).expect("valid"), Some(superblock()));
         assert_eq!(&block[..16], b"raidloom overlay");
         assert_eq!((word(&block, 16), word(&block, 20), word(&block, 24)), (2, 2, 512));
-        assert_eq!((long(&block, 32), long(&block, 40), long(&block, 48)), (3 << 30, 0x1234_5678_9abc_def0, 7));
+        assert_eq!(
+            (long(&block, 32), long(&block, 40), long(&block, 48)),
+            (3 << 30, 0x1234_5678_9abc_def0, 7)
+        );
         // 3 GiB are 6291456 blocks, 3904 to a page.
         assert_eq!((long(&block, 56), long(&block, 64)), (1612, 1 << 20));
         assert_eq!(&block[72..78], b"raid0(");
@@ -261,7 +299,10 @@ mod tests {
     fn a_long_name_is_cut_between_letters() {
         let mut block = [0; 512];
         Superblock { name: "ä".repeat(400), ..superblock() }.encode(&mut block);
-        assert_eq!(Superblock::decode(&block).expect("valid").expect("there").name, "ä".repeat(218));
+        assert_eq!(
+            Superblock::decode(&block).expect("valid").expect("there").name,
+            "ä".repeat(218)
+        );
     }
 
     #[test]
@@ -269,16 +310,34 @@ mod tests {
         let bits: Vec<u64> = (0..61).map(|number| 0x0101_0101_0101_0101 * number).collect();
         let mut block = [0; 512];
         encode_page(Row::Blocks, 3, 9, &bits, &mut block);
-        assert_eq!(decode_page(Row::Blocks, 3, 9, &block).expect("valid").expect("there")[..], bits[..]);
+        assert_eq!(
+            decode_page(Row::Blocks, 3, 9, &block).expect("valid").expect("there")[..],
+            bits[..]
+        );
         assert_eq!(block[24 + 8], 1, "the second word begins behind the first");
         for at in 0..512 {
             block[at] ^= 0x80;
             assert!(decode_page(Row::Blocks, 3, 9, &block).is_err(), "byte {at}");
             block[at] ^= 0x80;
         }
-        assert!(decode_page(Row::Marks, 3, 9, &block).expect_err("of another kind").to_string().contains("kind"));
-        assert!(decode_page(Row::Blocks, 4, 9, &block).expect_err("of an earlier life").to_string().contains("generation"));
-        assert!(decode_page(Row::Blocks, 3, 8, &block).expect_err("of another place").to_string().contains("number"));
+        assert!(
+            decode_page(Row::Marks, 3, 9, &block)
+                .expect_err("of another kind")
+                .to_string()
+                .contains("kind")
+        );
+        assert!(
+            decode_page(Row::Blocks, 4, 9, &block)
+                .expect_err("of an earlier life")
+                .to_string()
+                .contains("generation")
+        );
+        assert!(
+            decode_page(Row::Blocks, 3, 8, &block)
+                .expect_err("of another place")
+                .to_string()
+                .contains("number")
+        );
     }
 
     #[test]
@@ -290,7 +349,10 @@ mod tests {
                 assert!(shape.page_offset(shape.pages()) <= shape.data_offset());
                 assert_eq!(shape.delta_bytes() - shape.data_offset(), shape.size_bytes + (1 << 20));
                 let marks_end = shape.mark_page_offset(shape.mark_pages());
-                assert!(marks_end + (64 << 10) <= shape.delta_bytes(), "the end of the delta stays free");
+                assert!(
+                    marks_end + (64 << 10) <= shape.delta_bytes(),
+                    "the end of the delta stays free"
+                );
                 let marks = shape.mark_pages() * shape.blocks_per_page();
                 assert!(marks * shape.pages_per_mark() >= shape.pages());
             }

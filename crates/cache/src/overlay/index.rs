@@ -56,26 +56,39 @@ impl Index {
 
     /// Takes a page of marks as it was found on the delta.
     pub(super) fn load_marks(&mut self, number: u64, bits: &[u64]) {
-        let set = (0..self.blocks_per_page).filter(|bit| bits[(bit / 64) as usize] >> (bit % 64) & 1 == 1);
+        let set = (0..self.blocks_per_page)
+            .filter(|bit| bits[(bit / 64) as usize] >> (bit % 64) & 1 == 1);
         self.marked.extend(set.map(|bit| number * self.blocks_per_page + bit));
     }
 
-    /// The first page with a mark that says that it, or one of those that share the mark, is not zero, though all of them are.
+    /// The first page with a mark that says that it, or one of those that share the mark, is not
+    /// zero, though all of them are.
     pub(super) fn first_lost(&self) -> Option<u64> {
         let first = |mark: &u64| mark * self.pages_per_mark;
-        self.marked.iter().map(first).find(|&first| self.pages.range(first..first + self.pages_per_mark).next().is_none())
+        self.marked
+            .iter()
+            .map(first)
+            .find(|&first| self.pages.range(first..first + self.pages_per_mark).next().is_none())
     }
 
     /// The marks that are missing for pages with durable bits.
     pub(super) fn unmarked(&self) -> BTreeSet<u64> {
-        let marks =
-            self.pages.iter().filter(|(_, page)| page.durable.iter().any(|&bits| bits != 0)).map(|(page, _)| page / self.pages_per_mark);
+        let marks = self
+            .pages
+            .iter()
+            .filter(|(_, page)| page.durable.iter().any(|&bits| bits != 0))
+            .map(|(page, _)| page / self.pages_per_mark);
         marks.filter(|mark| !self.marked.contains(mark)).collect()
     }
 
     /// The marks that are missing for the pages of a snapshot.
     pub(super) fn unmarked_in(&self, snapshot: &Snapshot) -> BTreeSet<u64> {
-        snapshot.0.iter().map(|(page, _)| page / self.pages_per_mark).filter(|mark| !self.marked.contains(mark)).collect()
+        snapshot
+            .0
+            .iter()
+            .map(|(page, _)| page / self.pages_per_mark)
+            .filter(|mark| !self.marked.contains(mark))
+            .collect()
     }
 
     /// The pages of marks, by number, that hold one of these, as they are to be on the delta.
@@ -103,7 +116,8 @@ impl Index {
         self.present_blocks
     }
 
-    /// Whether the block `first` is in the delta, and how many from there on, at most `limit`, are as it is.
+    /// Whether the block `first` is in the delta, and how many from there on, at most `limit`, are
+    /// as it is.
     pub(super) fn run(&self, first: u64, limit: u64) -> (bool, u64) {
         let present = self.is_present(first);
         let mut count = 0;
@@ -126,7 +140,9 @@ impl Index {
 
     fn is_present(&self, block: u64) -> bool {
         let bit = block % self.blocks_per_page;
-        self.pages.get(&(block / self.blocks_per_page)).is_some_and(|page| page.present[(bit / 64) as usize] >> (bit % 64) & 1 == 1)
+        self.pages
+            .get(&(block / self.blocks_per_page))
+            .is_some_and(|page| page.present[(bit / 64) as usize] >> (bit % 64) & 1 == 1)
     }
 
     /// The blocks are in the delta from now on.
@@ -170,7 +186,12 @@ impl Index {
 
     /// All that is present and not durable.
     pub(super) fn pending(&self) -> Snapshot {
-        Snapshot(self.dirty.iter().map(|&number| (number, self.pages[&number].present.clone())).collect())
+        Snapshot(
+            self.dirty
+                .iter()
+                .map(|&number| (number, self.pages[&number].present.clone()))
+                .collect(),
+        )
     }
 
     /// What of the range is not durable, by pages; nothing else of these pages.
@@ -184,14 +205,19 @@ impl Index {
     pub(super) fn drop_durable(&self, snapshot: &mut Snapshot) {
         snapshot.0.retain(|(number, bits)| {
             let durable = self.pages.get(number).map(|page| &page.durable);
-            durable.is_none_or(|durable| bits.iter().zip(durable).any(|(bits, durable)| bits & !durable != 0))
+            durable.is_none_or(|durable| {
+                bits.iter().zip(durable).any(|(bits, durable)| bits & !durable != 0)
+            })
         });
     }
 
     /// What a page of the snapshot is to hold on the delta: its bits and those that are durable.
     pub(super) fn image(&self, number: u64, bits: &[u64]) -> Box<[u64]> {
         let durable = self.pages.get(&number).map(|page| &page.durable);
-        bits.iter().enumerate().map(|(word, bits)| bits | durable.map_or(0, |durable| durable[word])).collect()
+        bits.iter()
+            .enumerate()
+            .map(|(word, bits)| bits | durable.map_or(0, |durable| durable[word]))
+            .collect()
     }
 
     /// The snapshot is on the delta.
@@ -216,7 +242,8 @@ impl Index {
                 let skipped = alike(&page.present, bit, false);
                 let first = number * self.blocks_per_page + bit + skipped;
                 bit += skipped;
-                let count = if bit < self.blocks_per_page { alike(&page.present, bit, true) } else { 0 };
+                let count =
+                    if bit < self.blocks_per_page { alike(&page.present, bit, true) } else { 0 };
                 bit += count;
                 match runs.last_mut() {
                     _ if count == 0 => (),
@@ -282,7 +309,11 @@ mod tests {
                             for bit in 0..3904 {
                                 let block = (number * 3904 + bit) as usize;
                                 let expected = durable[block] || range.contains(&block);
-                                assert_eq!(image[bit as usize / 64] >> (bit % 64) & 1 == 1, expected, "seed {seed}, block {block}");
+                                assert_eq!(
+                                    image[bit as usize / 64] >> (bit % 64) & 1 == 1,
+                                    expected,
+                                    "seed {seed}, block {block}"
+                                );
                             }
                         }
                         index.settle(&snapshot);
@@ -294,11 +325,22 @@ mod tests {
                     }
                     _ => {
                         let (found, length) = index.run(first, count);
-                        let same = present[range].iter().take_while(|&&bit| bit == present[first as usize]).count();
-                        assert_eq!((found, length), (present[first as usize], same as u64), "seed {seed}");
+                        let same = present[range]
+                            .iter()
+                            .take_while(|&&bit| bit == present[first as usize])
+                            .count();
+                        assert_eq!(
+                            (found, length),
+                            (present[first as usize], same as u64),
+                            "seed {seed}"
+                        );
                     }
                 }
-                assert_eq!(index.present_blocks(), present.iter().filter(|&&bit| bit).count() as u64, "seed {seed}");
+                assert_eq!(
+                    index.present_blocks(),
+                    present.iter().filter(|&&bit| bit).count() as u64,
+                    "seed {seed}"
+                );
             }
             let mut listed = vec![false; present.len()];
             for (first, count) in index.present_runs() {

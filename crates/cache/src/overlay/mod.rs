@@ -1,4 +1,5 @@
-//! `overlay(DELTA, DEVICE)`: copy on write. The device below is never written; what changes goes to the delta.
+//! `overlay(DELTA, DEVICE)`: copy on write. The device below is never written; what changes goes to
+//! the delta.
 //!
 //! ```text
 //!   read                          write, zeroes, discard
@@ -8,9 +9,9 @@
 //!                                  flush: delta, index, delta
 //! ```
 //!
-//! The format is drawn in `docs/formats/overlay.md`. A block of the overlay is the larger of the two logical blocks, so a
-//! write never has to copy up what it does not cover. Deltas are written back or thrown away while nobody uses them
-//! ([`commit`], [`discard`]).
+//! The format is drawn in `docs/formats/overlay.md`. A block of the overlay is the larger of the
+//! two logical blocks, so a write never has to copy up what it does not cover. Deltas are written
+//! back or thrown away while nobody uses them ([`commit`], [`discard`]).
 
 mod channel;
 mod format;
@@ -20,7 +21,10 @@ mod upkeep;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use block::{Channel, Device, DiscardSupport, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor, Support, size_text};
+use block::{
+    Channel, Device, DiscardSupport, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor,
+    Support, size_text,
+};
 
 use channel::OverlayChannel;
 pub use format::DeltaState;
@@ -34,8 +38,8 @@ use crate::unchanged::Facts;
 /// How an overlay keeps what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlayOptions {
-    /// Whether the delta is kept: with a superblock and an index in it, so that the overlay can be opened again. Without,
-    /// all that was written is forgotten when the overlay is closed.
+    /// Whether the delta is kept: with a superblock and an index in it, so that the overlay can be
+    /// opened again. Without, all that was written is forgotten when the overlay is closed.
     pub keep: bool,
 }
 
@@ -65,20 +69,27 @@ struct Shared {
 }
 
 impl Overlay {
-    /// Puts `delta` in front of `lower`. A delta whose first MiB is zero is new and gets a superblock; a clearing that was
-    /// interrupted is finished. `facts` are those of the files and disks that `lower` stands on.
+    /// Puts `delta` in front of `lower`. A delta whose first MiB is zero is new and gets a
+    /// superblock; a clearing that was interrupted is finished. `facts` are those of the files and
+    /// disks that `lower` stands on.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when the delta is too small or the sizes do not fit, [`ErrorKind::Refused`] when it holds
-    /// something else, was made over another device or one that was written to since, or a commit was interrupted,
-    /// [`ErrorKind::Corrupt`] when it is damaged,
-    /// and whatever its device says.
-    pub fn open(delta: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts, options: OverlayOptions) -> Result<Overlay, Error> {
+    /// [`ErrorKind::Invalid`] when the delta is too small or the sizes do not fit,
+    /// [`ErrorKind::Refused`] when it holds something else, was made over another device or one
+    /// that was written to since, or a commit was interrupted, [`ErrorKind::Corrupt`] when it is
+    /// damaged, and whatever its device says.
+    pub fn open(
+        delta: Arc<dyn Device>,
+        lower: Arc<dyn Device>,
+        facts: &Facts,
+        options: OverlayOptions,
+    ) -> Result<Overlay, Error> {
         let shape = shape(delta.info(), lower.info())?;
         let needed = shape.delta_bytes();
         if delta.info().size_bytes < needed {
             let text = format!(
-                "the delta has {}; over a device of {} it needs {} (a sparse file takes the space of what is written only)",
+                "the delta has {}; over a device of {} it needs {} (a sparse file takes the space \
+                of what is written only)",
                 size_text(delta.info().size_bytes),
                 size_text(shape.size_bytes),
                 size_text(needed)
@@ -87,7 +98,8 @@ impl Overlay {
         }
         let delta = Emulated::over(delta);
         let upkeep::Loaded { generation, index, note } =
-            upkeep::load(&*delta, &*lower, shape, facts, options.keep).map_err(|error| error.at("overlay"))?;
+            upkeep::load(&*delta, &*lower, shape, facts, options.keep)
+                .map_err(|error| error.at("overlay"))?;
         let info = info(delta.info(), lower.info(), shape, options.keep);
         let shared = Shared {
             lower,
@@ -104,12 +116,14 @@ impl Overlay {
         Ok(Overlay { shared: Arc::new(shared) })
     }
 
-    /// How large a delta with logical blocks of `delta_block_bytes` has to be over `lower`, in bytes.
+    /// How large a delta with logical blocks of `delta_block_bytes` has to be over `lower`, in
+    /// bytes.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when the lower device's size is not whole blocks of the delta.
     pub fn delta_bytes(delta_block_bytes: u32, lower: &Info) -> Result<u64, Error> {
-        shape(&Info { block_bytes: delta_block_bytes, ..Info::plain(0) }, lower).map(Shape::delta_bytes)
+        shape(&Info { block_bytes: delta_block_bytes, ..Info::plain(0) }, lower)
+            .map(Shape::delta_bytes)
     }
 
     /// What the user should know of how the delta was opened.
@@ -130,14 +144,18 @@ impl Overlay {
 fn shape(delta: &Info, lower: &Info) -> Result<Shape, Error> {
     let block_bytes = delta.block_bytes.max(lower.block_bytes);
     if !lower.size_bytes.is_multiple_of(block_bytes.into()) {
-        let text =
-            format!("the device below has {} bytes, which are not whole blocks of the delta ({block_bytes} bytes)", lower.size_bytes);
+        let text = format!(
+            "the device below has {} bytes, which are not whole blocks of the delta ({block_bytes} \
+            bytes)",
+            lower.size_bytes
+        );
         return Err(Error::new(ErrorKind::Invalid, text).at("overlay"));
     }
     if delta.block_bytes < lower.block_bytes {
         // A crash may tear the larger block.
         let text = format!(
-            "the delta's blocks have {} bytes, those of the device below {}; give the delta the same (file:PATH?block={})",
+            "the delta's blocks have {} bytes, those of the device below {}; give the delta the \
+            same (file:PATH?block={})",
             delta.block_bytes, lower.block_bytes, lower.block_bytes
         );
         return Err(Error::new(ErrorKind::Invalid, text).at("overlay"));
@@ -150,7 +168,8 @@ fn info(delta: &Info, lower: &Info, shape: Shape, keep: bool) -> Info {
         size_bytes: shape.size_bytes,
         block_bytes: shape.block_bytes,
         optimal_bytes: lower.optimal_bytes.next_multiple_of(shape.block_bytes),
-        max_request_bytes: delta.max_request_bytes.min(lower.max_request_bytes) / shape.block_bytes * shape.block_bytes,
+        max_request_bytes: delta.max_request_bytes.min(lower.max_request_bytes) / shape.block_bytes
+            * shape.block_bytes,
         read_only: delta.read_only,
         rotational: delta.rotational || lower.rotational,
         // Until a flush the index knows nothing of what was written.
@@ -172,7 +191,10 @@ impl Device for Overlay {
     }
 
     fn describe(&self) -> Node {
-        let node = Node::layer("overlay", vec![self.shared.delta.describe(), self.shared.lower.describe()]);
+        let node = Node::layer(
+            "overlay",
+            vec![self.shared.delta.describe(), self.shared.lower.describe()],
+        );
         if self.shared.keep { node } else { node.with("keep", "no") }
     }
 
@@ -186,9 +208,14 @@ impl Device for Overlay {
         while found.length() - before < length && !found.is_full() {
             let done = found.length() - before;
             let (offset, left) = (offset + done, length - done);
-            // What is not in the delta now was not there when the question came; the other way round would miss a write.
-            let (is_changed, blocks) = index.read().unwrap_or_else(PoisonError::into_inner).run(offset / block, left / block);
-            let (device, offset) = if is_changed { (delta, shape.data_offset() + offset) } else { (lower, offset) };
+            // What is not in the delta now was not there when the question came; the other way
+            // round would miss a write.
+            let (is_changed, blocks) = index
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .run(offset / block, left / block);
+            let (device, offset) =
+                if is_changed { (delta, shape.data_offset() + offset) } else { (lower, offset) };
             let until = found.length() + blocks * block;
             device.extents(offset, blocks * block, found);
             if found.length() < until {

@@ -1,6 +1,7 @@
 //! Who may write the index: one at a time, in the order of asking, over all channels.
 //!
-//! Nobody blocks. Who does not get the turn at once is queued and is handed it later; a channel on another reactor is rung.
+//! Nobody blocks. Who does not get the turn at once is queued and is handed it later; a channel on
+//! another reactor is rung.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,7 +46,8 @@ impl Turn {
         !std::mem::replace(&mut queue.taken, true)
     }
 
-    /// Hands the turn on. True when somebody has it now: a virtual reactor has to go round once more.
+    /// Hands the turn on. True when somebody has it now: a virtual reactor has to go round once
+    /// more.
     pub(super) fn release(&self) -> bool {
         let mut queue = locked(&self.0);
         let Some((waiter, slot)) = queue.waiting.pop_front() else {
@@ -59,7 +61,8 @@ impl Turn {
         true
     }
 
-    /// Takes a channel that goes away out of the queue. True when it had been handed the turn, which it then must release.
+    /// Takes a channel that goes away out of the queue. True when it had been handed the turn,
+    /// which it then must release.
     pub(super) fn cancel(&self, waiter: &Arc<Waiter>) -> bool {
         let mut queue = locked(&self.0);
         queue.waiting.retain(|(other, _)| !Arc::ptr_eq(other, waiter));

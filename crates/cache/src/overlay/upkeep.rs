@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use block::{Blocking, Device, DiscardSupport, Emulated, Error, ErrorKind, Info, Op};
 
-use super::format::{DATA_ALIGNMENT_BYTES, DeltaState, Row, Shape, Superblock, damaged, decode_page, encode_page};
+use super::format::{
+    DATA_ALIGNMENT_BYTES, DeltaState, Row, Shape, Superblock, damaged, decode_page, encode_page,
+};
 use super::index::{Index, Snapshot};
 use super::shape;
 use crate::beside::{first_nonzero, open_beside};
@@ -38,7 +40,13 @@ pub(super) struct Loaded {
 }
 
 /// The generation and the index of a delta, which is made if it is new.
-pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, facts: &Facts, keep: bool) -> Result<Loaded, Error> {
+pub(super) fn load(
+    delta: &dyn Device,
+    lower: &dyn Device,
+    shape: Shape,
+    facts: &Facts,
+    keep: bool,
+) -> Result<Loaded, Error> {
     let mut channel = open_beside(delta)?;
     let found = read_superblock(&mut channel, shape.block_bytes)?;
     if found.is_none() {
@@ -46,7 +54,8 @@ pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, facts: 
     }
     if !keep {
         if found.is_some() {
-            let text = "keep=no: the delta keeps changes of an earlier time; commit or discard them, or name another file";
+            let text = "keep=no: the delta keeps changes of an earlier time; commit or discard \
+                them, or name another file";
             return Err(Error::new(ErrorKind::Refused, text));
         }
         if delta.info().read_only {
@@ -57,17 +66,40 @@ pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, facts: 
     let mut note = None;
     let mut superblock = match found {
         Some(superblock) => superblock,
-        None if delta.info().read_only => return Err(Error::new(ErrorKind::ReadOnly, "the delta is empty and cannot be written")),
+        None if delta.info().read_only => {
+            return Err(Error::new(
+                ErrorKind::ReadOnly,
+                "the delta is empty and cannot be written",
+            ));
+        }
         None => {
-            let (name, fingerprint) = (lower.describe().to_string(), fingerprint(lower, shape.block_bytes)?);
-            let mut superblock = Superblock { version: 2, state: DeltaState::Clearing, shape, fingerprint, generation: 0, name };
+            let (name, fingerprint) =
+                (lower.describe().to_string(), fingerprint(lower, shape.block_bytes)?);
+            let mut superblock = Superblock {
+                version: 2,
+                state: DeltaState::Clearing,
+                shape,
+                fingerprint,
+                generation: 0,
+                name,
+            };
             finish_clearing(&mut channel, delta, &mut superblock)?;
-            write_witness(&mut channel, &superblock, sample(lower, shape.block_bytes)?, &facts.leaves)?;
-            return Ok(Loaded { generation: superblock.generation, index: Index::new(shape), note });
+            write_witness(
+                &mut channel,
+                &superblock,
+                sample(lower, shape.block_bytes)?,
+                &facts.leaves,
+            )?;
+            return Ok(Loaded {
+                generation: superblock.generation,
+                index: Index::new(shape),
+                note,
+            });
         }
     };
     if superblock.state == DeltaState::Committing {
-        let text = "a commit of the delta was interrupted, and the device below has a part of it; finish it with `raidloom overlay commit`";
+        let text = "a commit of the delta was interrupted, and the device below has a part of it; \
+            finish it with `raidloom overlay commit`";
         return Err(Error::new(ErrorKind::Refused, text));
     }
     superblock.check(shape)?;
@@ -76,7 +108,10 @@ pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, facts: 
         finish_clearing(&mut channel, delta, &mut superblock)?;
     }
     if let Some(why) = doubt {
-        note = Some(format!("the delta is believed to belong to the device below by a sample of its data: the device {why}"));
+        note = Some(format!(
+            "the delta is believed to belong to the device below by a sample of its data: the \
+            device {why}"
+        ));
     }
     let mut index = read_index(&mut channel, &superblock)?;
     if let Some(witness) = witness.filter(|_| !delta.info().read_only) {
@@ -89,8 +124,8 @@ pub(super) fn load(delta: &dyn Device, lower: &dyn Device, shape: Shape, facts: 
     Ok(Loaded { generation: superblock.generation, index, note })
 }
 
-/// Whether the device below is what the delta was made over: what there is to doubt, and, where what is known of it has to be
-/// taken down anew, the sample.
+/// Whether the device below is what the delta was made over: what there is to doubt, and, where
+/// what is known of it has to be taken down anew, the sample.
 ///
 /// # Errors
 /// [`ErrorKind::Refused`] when it has changed, or is another one.
@@ -108,15 +143,25 @@ fn look_below(
     };
     let taken = witness.as_ref().map_or(0, |witness| witness.sample);
     let now = sample(lower, shape.block_bytes)?;
-    let same = superblock.fingerprint == fingerprint(lower, shape.block_bytes)? && (taken == 0 || taken == now);
+    let same = superblock.fingerprint == fingerprint(lower, shape.block_bytes)?
+        && (taken == 0 || taken == now);
     match compare(witness.as_ref(), facts, Some(same)) {
-        Answer::Unchanged if witness.as_ref().is_some_and(|witness| witness.leaves == facts.leaves) => Ok((None, None)),
+        Answer::Unchanged
+            if witness.as_ref().is_some_and(|witness| witness.leaves == facts.leaves) =>
+        {
+            Ok((None, None))
+        }
         Answer::Unchanged => Ok((None, Some(now))),
         // A member that is missing now may come back: what is known of it is kept.
-        Answer::Unknown(why) => Ok((Some(why), (facts.leaves.len() >= witness.map_or(0, |witness| witness.leaves.len())).then_some(now))),
+        Answer::Unknown(why) => Ok((
+            Some(why),
+            (facts.leaves.len() >= witness.map_or(0, |witness| witness.leaves.len()))
+                .then_some(now),
+        )),
         Answer::Changed(why) | Answer::Another(why) => {
             let text = format!(
-                "the delta was made for {}, and the device below {why}: together they would be parts of two states. believe=sample vouches \
+                "the delta was made for {}, and the device below {why}: together they would be \
+                parts of two states. believe=sample vouches \
                  for a device that was only moved or copied",
                 superblock.name
             );
@@ -125,14 +170,19 @@ fn look_below(
     }
 }
 
-fn write_witness(channel: &mut Blocking, superblock: &Superblock, sample: u64, leaves: &[LeafFacts]) -> Result<(), Error> {
+fn write_witness(
+    channel: &mut Blocking,
+    superblock: &Superblock,
+    sample: u64,
+    leaves: &[LeafFacts],
+) -> Result<(), Error> {
     let witness = Witness { generation: superblock.generation, sample, leaves: leaves.to_vec() };
     witness.write(channel, superblock.shape.witness_offset(), superblock.shape.block_bytes)?;
     channel.flush()
 }
 
-/// Takes down, after a commit and once all below has ended, what the files and disks below are like, so that whatever is
-/// written to them from then on is noticed.
+/// Takes down, after a commit and once all below has ended, what the files and disks below are
+/// like, so that whatever is written to them from then on is noticed.
 ///
 /// # Errors
 /// Whatever the device says.
@@ -141,8 +191,11 @@ pub fn seal_delta(delta: Arc<dyn Device>, leaves: &[LeafFacts]) -> Result<(), Er
         let delta = Emulated::over(delta);
         let mut channel = open_beside(&*delta)?;
         let superblock = kept_superblock(&mut channel, &*delta)?;
-        let witness = Witness::read(&mut channel, superblock.shape.witness_offset(), superblock.generation)?;
-        witness.map_or(Ok(()), |witness| write_witness(&mut channel, &superblock, witness.sample, leaves))
+        let witness =
+            Witness::read(&mut channel, superblock.shape.witness_offset(), superblock.generation)?;
+        witness.map_or(Ok(()), |witness| {
+            write_witness(&mut channel, &superblock, witness.sample, leaves)
+        })
     };
     carry_out().map_err(|error: Error| error.at("overlay"))
 }
@@ -154,7 +207,9 @@ pub fn seal_delta(delta: Arc<dyn Device>, leaves: &[LeafFacts]) -> Result<(), Er
 pub fn examine(delta: &dyn Device) -> Result<Option<Changes>, Error> {
     let look = || {
         let mut channel = open_beside(delta)?;
-        let Some(superblock) = read_superblock(&mut channel, delta.info().block_bytes)? else { return Ok(None) };
+        let Some(superblock) = read_superblock(&mut channel, delta.info().block_bytes)? else {
+            return Ok(None);
+        };
         let index = match superblock.state {
             DeltaState::Clearing => Index::new(superblock.shape),
             DeltaState::InUse | DeltaState::Committing => read_index(&mut channel, &superblock)?,
@@ -166,9 +221,10 @@ pub fn examine(delta: &dyn Device) -> Result<Option<Changes>, Error> {
     look().map_err(|error: Error| error.at("overlay's delta"))
 }
 
-/// Writes what is in the delta to the device below and empties the delta. After a crash on the way it has to be called again.
-/// Returns how much was written, in bytes. `facts` are those of the files and disks that `lower` stands on, from before
-/// anything was written to them; [`seal_delta`] is to follow when all below has ended.
+/// Writes what is in the delta to the device below and empties the delta. After a crash on the way
+/// it has to be called again. Returns how much was written, in bytes. `facts` are those of the
+/// files and disks that `lower` stands on, from before anything was written to them; [`seal_delta`]
+/// is to follow when all below has ended.
 ///
 /// # Errors
 /// As [`super::Overlay::open`], and whatever the devices say.
@@ -179,7 +235,8 @@ pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts) -> 
         let mut superblock = kept_superblock(&mut source, &*delta)?;
         let shape = shape(delta.info(), lower.info())?;
         superblock.check(shape)?;
-        // The device below is a mixture once a commit has begun, so only its size can be looked at then.
+        // The device below is a mixture once a commit has begun, so only its size can be looked at
+        // then.
         if superblock.state == DeltaState::InUse {
             look_below(&mut source, &superblock, &*lower, facts)?;
         }
@@ -198,27 +255,40 @@ pub fn commit(delta: Arc<dyn Device>, lower: Arc<dyn Device>, facts: &Facts) -> 
         superblock.state = DeltaState::Clearing;
         write_superblock(&mut source, &superblock)?;
         finish_clearing(&mut source, &*delta, &mut superblock)?;
-        write_witness(&mut source, &superblock, sample(&*lower, shape.block_bytes)?, &facts.in_use())?;
+        write_witness(
+            &mut source,
+            &superblock,
+            sample(&*lower, shape.block_bytes)?,
+            &facts.in_use(),
+        )?;
         Ok(index.present_blocks() * u64::from(shape.block_bytes))
     };
     carry_out().map_err(|error: Error| error.at("overlay"))
 }
 
-/// Throws away what is in the delta and returns how much that was, in bytes. The device below is as it was.
+/// Throws away what is in the delta and returns how much that was, in bytes. The device below is as
+/// it was.
 ///
 /// # Errors
-/// [`ErrorKind::Refused`] when it is no delta or a commit was interrupted, and whatever the device says.
+/// [`ErrorKind::Refused`] when it is no delta or a commit was interrupted, and whatever the device
+/// says.
 pub fn discard(delta: Arc<dyn Device>) -> Result<u64, Error> {
     let carry_out = || {
         let delta = Emulated::over(delta);
         let mut channel = open_beside(&*delta)?;
         let mut superblock = kept_superblock(&mut channel, &*delta)?;
         if superblock.state == DeltaState::Committing {
-            let text = "a commit of the delta was interrupted: without it the device below is neither old nor new; finish the commit";
+            let text = "a commit of the delta was interrupted: without it the device below is \
+                neither old nor new; finish the commit";
             return Err(Error::new(ErrorKind::Refused, text));
         }
-        let lost = if superblock.state == DeltaState::InUse { read_index(&mut channel, &superblock)?.present_blocks() } else { 0 };
-        let witness = Witness::read(&mut channel, superblock.shape.witness_offset(), superblock.generation)?;
+        let lost = if superblock.state == DeltaState::InUse {
+            read_index(&mut channel, &superblock)?.present_blocks()
+        } else {
+            0
+        };
+        let witness =
+            Witness::read(&mut channel, superblock.shape.witness_offset(), superblock.generation)?;
         superblock.state = DeltaState::Clearing;
         write_superblock(&mut channel, &superblock)?;
         finish_clearing(&mut channel, &*delta, &mut superblock)?;
@@ -232,7 +302,9 @@ pub fn discard(delta: Arc<dyn Device>) -> Result<u64, Error> {
 
 fn kept_superblock(channel: &mut Blocking, delta: &dyn Device) -> Result<Superblock, Error> {
     let found = read_superblock(channel, delta.info().block_bytes)?;
-    found.ok_or_else(|| Error::new(ErrorKind::Refused, format!("{} has no overlay's superblock", delta.describe())))
+    found.ok_or_else(|| {
+        Error::new(ErrorKind::Refused, format!("{} has no overlay's superblock", delta.describe()))
+    })
 }
 
 fn read_superblock(channel: &mut Blocking, block_bytes: u32) -> Result<Option<Superblock>, Error> {
@@ -241,20 +313,28 @@ fn read_superblock(channel: &mut Blocking, block_bytes: u32) -> Result<Option<Su
     Superblock::decode(&block)
 }
 
-/// Signatures of others lie somewhat behind the start: what is to become a delta must be zero as far as data cannot lie. One that
-/// has lost its beginning (trimmed, or left out of a sparse copy) still has the rest of its index, or its witness.
-fn refuse_foreign(channel: &mut Blocking, delta: &Info, shape: Shape, keep: bool) -> Result<(), Error> {
+/// Signatures of others lie somewhat behind the start: what is to become a delta must be zero as
+/// far as data cannot lie. One that has lost its beginning (trimmed, or left out of a sparse copy)
+/// still has the rest of its index, or its witness.
+fn refuse_foreign(
+    channel: &mut Blocking,
+    delta: &Info,
+    shape: Shape,
+    keep: bool,
+) -> Result<(), Error> {
     // What is not kept has no index, and data of an earlier time may lie there.
     let end = if keep { shape.data_offset() } else { DATA_ALIGNMENT_BYTES };
     if let Some(at) = first_nonzero(channel, delta, 0, end)? {
         let text = format!(
-            "what is to be the delta has no superblock and is not empty (byte {at} is not zero): it holds something else, or it is a \
+            "what is to be the delta has no superblock and is not empty (byte {at} is not zero): \
+            it holds something else, or it is a \
              delta that has lost its beginning; name a new file"
         );
         return Err(Error::new(ErrorKind::Refused, text));
     }
     if Witness::is_at(channel, shape.witness_offset(), shape.block_bytes)? {
-        let text = "the delta has lost its beginning, and with it what says which blocks were changed. Restore it, or name a new file; a \
+        let text = "the delta has lost its beginning, and with it what says which blocks were \
+            changed. Restore it, or name a new file; a \
                     disk that holds nothing of worth can be emptied with blkdiscard";
         return Err(Error::new(ErrorKind::Refused, text));
     }
@@ -268,8 +348,13 @@ fn write_superblock(channel: &mut Blocking, superblock: &Superblock) -> Result<(
     channel.flush()
 }
 
-/// Writes the marks that are missing: all of a delta of version 1, and those of pages that were written right before a crash.
-fn complete_marks(channel: &mut Blocking, superblock: &mut Superblock, index: &mut Index) -> Result<(), Error> {
+/// Writes the marks that are missing: all of a delta of version 1, and those of pages that were
+/// written right before a crash.
+fn complete_marks(
+    channel: &mut Blocking,
+    superblock: &mut Superblock,
+    index: &mut Index,
+) -> Result<(), Error> {
     if superblock.version == 1 {
         write_all_marks(channel, superblock, index)?;
         superblock.version = 2;
@@ -285,18 +370,27 @@ fn complete_marks(channel: &mut Blocking, superblock: &mut Superblock, index: &m
 }
 
 /// Marks what the index has and nothing else, and makes it durable.
-fn write_all_marks(channel: &mut Blocking, superblock: &Superblock, index: &mut Index) -> Result<(), Error> {
+fn write_all_marks(
+    channel: &mut Blocking,
+    superblock: &Superblock,
+    index: &mut Index,
+) -> Result<(), Error> {
     let shape = superblock.shape;
     let marks = index.unmarked();
     index.settle_marks(marks.clone());
-    let mut images: BTreeMap<u64, Box<[u64]>> =
-        (0..shape.mark_pages()).map(|number| (number, vec![0; (shape.blocks_per_page() / 64) as usize].into())).collect();
+    let mut images: BTreeMap<u64, Box<[u64]>> = (0..shape.mark_pages())
+        .map(|number| (number, vec![0; (shape.blocks_per_page() / 64) as usize].into()))
+        .collect();
     images.extend(index.mark_images(&marks).0);
     write_marks(channel, superblock, &Snapshot(images.into_iter().collect()))?;
     channel.flush()
 }
 
-fn write_marks(channel: &mut Blocking, superblock: &Superblock, images: &Snapshot) -> Result<(), Error> {
+fn write_marks(
+    channel: &mut Blocking,
+    superblock: &Superblock,
+    images: &Snapshot,
+) -> Result<(), Error> {
     let shape = superblock.shape;
     let mut page = vec![0; shape.block_bytes as usize];
     images.0.iter().try_for_each(|(number, bits)| {
@@ -306,10 +400,18 @@ fn write_marks(channel: &mut Blocking, superblock: &Superblock, images: &Snapsho
 }
 
 /// From the state `Clearing`, on the delta or about to be, to an empty delta in use.
-fn finish_clearing(channel: &mut Blocking, delta: &dyn Device, superblock: &mut Superblock) -> Result<(), Error> {
+fn finish_clearing(
+    channel: &mut Blocking,
+    delta: &dyn Device,
+    superblock: &mut Superblock,
+) -> Result<(), Error> {
     let shape = superblock.shape;
     let start = shape.page_offset(0);
-    channel.run(Op::WriteZeroes { offset: start, length: shape.page_offset(shape.pages()) - start, fua: false })?;
+    channel.run(Op::WriteZeroes {
+        offset: start,
+        length: shape.page_offset(shape.pages()) - start,
+        fua: false,
+    })?;
     if delta.info().discard != DiscardSupport::None {
         channel.run(Op::Discard { offset: shape.data_offset(), length: shape.size_bytes })?;
     }
@@ -317,7 +419,8 @@ fn finish_clearing(channel: &mut Blocking, delta: &dyn Device, superblock: &mut 
     superblock.version = 2;
     superblock.state = DeltaState::InUse;
     superblock.generation += 1;
-    // Of this generation: a crash from here on leaves the superblock as it was, and the clearing begins again.
+    // Of this generation: a crash from here on leaves the superblock as it was, and the clearing
+    // begins again.
     write_all_marks(channel, superblock, &mut Index::new(shape))?;
     write_superblock(channel, superblock)
 }
@@ -345,7 +448,11 @@ fn read_index(channel: &mut Blocking, superblock: &Superblock) -> Result<Index, 
 }
 
 /// Pages of the index that are zero must have been so always.
-fn read_marks(channel: &mut Blocking, superblock: &Superblock, index: &mut Index) -> Result<(), Error> {
+fn read_marks(
+    channel: &mut Blocking,
+    superblock: &Superblock,
+    index: &mut Index,
+) -> Result<(), Error> {
     const LOST: &str = "it is all zero, as trim or a lost extent leaves it";
     let shape = superblock.shape;
     let mut page = vec![0; shape.block_bytes as usize];
@@ -358,7 +465,12 @@ fn read_marks(channel: &mut Blocking, superblock: &Superblock, index: &mut Index
 }
 
 /// All that is in the delta to the device below, in address order.
-fn copy(source: &mut Blocking, target: &mut Blocking, shape: Shape, index: &Index) -> Result<(), Error> {
+fn copy(
+    source: &mut Blocking,
+    target: &mut Blocking,
+    shape: Shape,
+    index: &Index,
+) -> Result<(), Error> {
     let block = u64::from(shape.block_bytes);
     for (first, count) in index.present_runs() {
         let (mut offset, end) = (first * block, (first + count) * block);

@@ -1,8 +1,10 @@
 //! Whether a block that was missed comes into the cache at all.
 //!
-//! * Long sequential runs stay outside: a backup or a scan would flush the cache, and a disk reads them fast by itself.
-//!   The ends of the last few runs are remembered; a request that begins at one of them continues it.
-//! * A block may have to be missed several times first, so that what is asked for once never takes a slot.
+//! * Long sequential runs stay outside: a backup or a scan would flush the cache, and a disk reads
+//!   them fast by itself. The ends of the last few runs are remembered; a request that begins at
+//!   one of them continues it.
+//! * A block may have to be missed several times first, so that what is asked for once never takes
+//!   a slot.
 
 use super::{hash, place};
 
@@ -16,7 +18,8 @@ const COUNT_BITS: u32 = 4;
 /// What comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdmissionOptions {
-    /// A sequential run longer than this stays outside from then on, in bytes; `None`: everything comes in.
+    /// A sequential run longer than this stays outside from then on, in bytes; `None`: everything
+    /// comes in.
     pub sequential_cutoff_bytes: Option<u64>,
     /// At which access a block comes in: 1 at the first, at most 15.
     pub promote_after: u8,
@@ -48,9 +51,15 @@ impl Admission {
     /// For a cache of so many slots.
     #[must_use]
     pub fn new(options: AdmissionOptions, slots: u32) -> Admission {
-        let options = AdmissionOptions { promote_after: options.promote_after.clamp(1, 15), ..options };
+        let options =
+            AdmissionOptions { promote_after: options.promote_after.clamp(1, 15), ..options };
         let sets = if options.promote_after > 1 { (slots as usize / 8 / WAYS).max(1) } else { 0 };
-        Admission { options, runs: [Run::default(); RUNS], requests: 0, counters: vec![[0; WAYS]; sets].into() }
+        Admission {
+            options,
+            runs: [Run::default(); RUNS],
+            requests: 0,
+            counters: vec![[0; WAYS]; sets].into(),
+        }
     }
 
     /// For another number of slots: what was counted of blocks is forgotten, runs are not.
@@ -58,8 +67,8 @@ impl Admission {
         self.counters = Admission::new(self.options, slots).counters;
     }
 
-    /// A request, whatever the cache has of it. Says whether it is so far into a sequential run that what it misses stays
-    /// outside.
+    /// A request, whatever the cache has of it. Says whether it is so far into a sequential run
+    /// that what it misses stays outside.
     pub fn request(&mut self, offset: u64, length: u64) -> bool {
         let Some(cutoff) = self.options.sequential_cutoff_bytes else { return false };
         self.requests += 1;
@@ -81,7 +90,8 @@ impl Admission {
         let hash = hash(block as u32);
         let set = &mut self.counters[place(hash, self.counters.len())];
         let fingerprint = hash as u16 >> COUNT_BITS;
-        let found = set.iter().position(|counter| *counter != 0 && counter >> COUNT_BITS == fingerprint);
+        let found =
+            set.iter().position(|counter| *counter != 0 && counter >> COUNT_BITS == fingerprint);
         let count = 1 + found.map_or(0, |at| set[at] & ((1 << COUNT_BITS) - 1));
         let comes_in = count >= u16::from(self.options.promote_after);
         let last = found.unwrap_or(WAYS - 1);

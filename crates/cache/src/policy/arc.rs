@@ -6,8 +6,9 @@
 //!                              `target`: how many of the slots are for `recent`
 //! ```
 //!
-//! Two things differ from the paper. The ghosts of either kind are bounded at three eighths of the slots, where the paper's
-//! share as many as there are slots; and the target moves when the block comes in, after its victim has gone.
+//! Two things differ from the paper. The ghosts of either kind are bounded at three eighths of the
+//! slots, where the paper's share as many as there are slots; and the target moves when the block
+//! comes in, after its victim has gone.
 
 use super::ghosts::Ghosts;
 use super::lists::{Bits, Links, List};
@@ -47,7 +48,8 @@ impl Policy for Arc {
     }
 
     fn insert(&mut self, slot: Slot, key: u32) {
-        let (recent, frequent) = (self.recent_ghosts.len().max(1), self.frequent_ghosts.len().max(1));
+        let (recent, frequent) =
+            (self.recent_ghosts.len().max(1), self.frequent_ghosts.len().max(1));
         let once = self.recent_ghosts.remove(key);
         let again = !once && self.frequent_ghosts.remove(key);
         if once {
@@ -59,10 +61,20 @@ impl Policy for Arc {
         self.links.push(if once || again { &mut self.frequent } else { &mut self.recent }, slot);
     }
 
-    fn evict(&mut self, incoming: u32, key: &dyn Fn(Slot) -> u32, may_go: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+    fn evict(
+        &mut self,
+        incoming: u32,
+        key: &dyn Fn(Slot) -> u32,
+        may_go: &mut dyn FnMut(Slot) -> bool,
+    ) -> Option<Slot> {
         let count = self.recent.len();
-        let recent_first = count > self.target || (count == self.target && self.frequent_ghosts.contains(incoming));
-        let (first, second) = if recent_first { (&self.recent, &self.frequent) } else { (&self.frequent, &self.recent) };
+        let recent_first = count > self.target
+            || (count == self.target && self.frequent_ghosts.contains(incoming));
+        let (first, second) = if recent_first {
+            (&self.recent, &self.frequent)
+        } else {
+            (&self.frequent, &self.recent)
+        };
         let slot = self.links.first(first, may_go).or_else(|| self.links.first(second, may_go))?;
         if self.is_frequent.get(slot) {
             self.frequent_ghosts.insert(key(slot));

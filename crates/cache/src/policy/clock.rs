@@ -1,4 +1,5 @@
-//! CLOCK: a hand goes round over the slots; what was accessed since it last came by is passed over once.
+//! CLOCK: a hand goes round over the slots; what was accessed since it last came by is passed over
+//! once.
 
 use super::lists::Bits;
 use super::{Policy, Slot};
@@ -26,7 +27,12 @@ impl Policy for Clock {
         self.accessed.set(slot, false);
     }
 
-    fn evict(&mut self, _incoming: u32, _key: &dyn Fn(Slot) -> u32, may_go: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+    fn evict(
+        &mut self,
+        _incoming: u32,
+        _key: &dyn Fn(Slot) -> u32,
+        may_go: &mut dyn FnMut(Slot) -> bool,
+    ) -> Option<Slot> {
         // The second round finds no bit set that it did not clear in the first.
         for _ in 0..2 * u64::from(self.slots) {
             let slot = self.hand;

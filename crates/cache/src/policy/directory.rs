@@ -19,7 +19,10 @@ pub(crate) fn check_slots(slots: u64) -> Result<u32, Error> {
         return invalid("a cache holds at least one block; give it more room".to_owned());
     }
     if slots > u64::from(SLOTS_MAX) {
-        return invalid(format!("{slots} blocks are more than the {SLOTS_MAX} that a cache keeps track of; choose a larger block"));
+        return invalid(format!(
+            "{slots} blocks are more than the {SLOTS_MAX} that a cache keeps track of; choose a \
+            larger block"
+        ));
     }
     Ok(slots as u32)
 }
@@ -28,12 +31,15 @@ impl Directory {
     /// A directory of `slots` free slots for a device of `blocks` blocks.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for no slot at all, more than [`SLOTS_MAX`], or a device of more than 2^32 blocks: then the
-    /// cache needs larger blocks.
+    /// [`ErrorKind::Invalid`] for no slot at all, more than [`SLOTS_MAX`], or a device of more than
+    /// 2^32 blocks: then the cache needs larger blocks.
     pub fn new(kind: PolicyKind, slots: u64, blocks: u64) -> Result<Directory, Error> {
         let slots = check_slots(slots)?;
         if blocks > 1 << 32 {
-            let text = format!("a device of {blocks} blocks; a cache tells {} apart; choose a larger block", 1_u64 << 32);
+            let text = format!(
+                "a device of {blocks} blocks; a cache tells {} apart; choose a larger block",
+                1_u64 << 32
+            );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         Ok(Directory { table: Table::new(slots), policy: kind.make(slots), kind })
@@ -89,22 +95,29 @@ impl Directory {
         Some(slot)
     }
 
-    /// Puts blocks into an empty directory, by slots; false when a slot is not there or a block comes twice.
+    /// Puts blocks into an empty directory, by slots; false when a slot is not there or a block
+    /// comes twice.
     pub fn restore(&mut self, entries: &[(Slot, u64)]) -> bool {
-        let restored = self.table.restore(entries.iter().map(|&(slot, block)| (slot, block as u32)));
+        let restored =
+            self.table.restore(entries.iter().map(|&(slot, block)| (slot, block as u32)));
         if restored {
             entries.iter().for_each(|&(slot, block)| self.policy.insert(slot, block as u32));
         }
         restored
     }
 
-    /// Frees the slot of the one that goes next for the sake of the block `incoming`, among those that `may_go` (not in
-    /// use), and says which block it was; `None` when none may go. The time it takes grows with the number of those
-    /// asked for in vain.
-    pub fn evict(&mut self, incoming: u64, mut may_go: impl FnMut(u64) -> bool) -> Option<(Slot, u64)> {
+    /// Frees the slot of the one that goes next for the sake of the block `incoming`, among those
+    /// that `may_go` (not in use), and says which block it was; `None` when none may go. The time
+    /// it takes grows with the number of those asked for in vain.
+    pub fn evict(
+        &mut self,
+        incoming: u64,
+        mut may_go: impl FnMut(u64) -> bool,
+    ) -> Option<(Slot, u64)> {
         let table = &self.table;
         let key = |slot| table.key(slot);
-        let slot = self.policy.evict(incoming as u32, &key, &mut |slot| may_go(u64::from(key(slot))))?;
+        let slot =
+            self.policy.evict(incoming as u32, &key, &mut |slot| may_go(u64::from(key(slot))))?;
         let block = self.block(slot);
         self.table.remove(slot);
         Some((slot, block))
@@ -115,7 +128,8 @@ impl Directory {
         self.policy.hit(slot);
     }
 
-    /// Keeps the block in `slot`, which is not pinned, whatever comes: the policy no longer knows of it.
+    /// Keeps the block in `slot`, which is not pinned, whatever comes: the policy no longer knows
+    /// of it.
     pub fn pin(&mut self, slot: Slot) {
         self.policy.remove(slot);
     }
@@ -131,15 +145,18 @@ impl Directory {
         self.table.remove(slot);
     }
 
-    /// Gives away no slot from `limit` on any more: those that hold a block keep it until it goes, and are not used again.
+    /// Gives away no slot from `limit` on any more: those that hold a block keep it until it goes,
+    /// and are not used again.
     pub fn retire(&mut self, limit: u32) {
         self.table.retire(limit);
     }
 
-    /// Changes the number of slots, those that were retired included. Blocks keep their slots, which must all be below
-    /// `slots`, and the order in which they go; what else the policy has learnt is forgotten. Pinned ones stay so.
+    /// Changes the number of slots, those that were retired included. Blocks keep their slots,
+    /// which must all be below `slots`, and the order in which they go; what else the policy has
+    /// learnt is forgotten. Pinned ones stay so.
     pub fn resize(&mut self, slots: u32) {
-        let mut entries: Vec<(Slot, u32)> = self.table.in_use().map(|slot| (slot, self.table.key(slot))).collect();
+        let mut entries: Vec<(Slot, u32)> =
+            self.table.in_use().map(|slot| (slot, self.table.key(slot))).collect();
         entries.sort_unstable();
         let mut table = Table::new(slots);
         let restored = table.restore(entries);

@@ -4,8 +4,8 @@
 //!   set    | newest | … | oldest |      a block's hash names its set and its fingerprint
 //! ```
 //!
-//! A set forgets its oldest for a newcomer. Two blocks of one set that share a fingerprint (8 in 65 535) are taken for one
-//! another, which costs a hit now and then and nothing else.
+//! A set forgets its oldest for a newcomer. Two blocks of one set that share a fingerprint (8 in 65
+//! 535) are taken for one another, which costs a hit now and then and nothing else.
 
 use super::{hash, place};
 

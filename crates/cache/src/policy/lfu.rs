@@ -1,5 +1,5 @@
-//! Least frequently used: accesses are counted while a block is cached, up to 255; of equals the one goes that has had its
-//! count for longest.
+//! Least frequently used: accesses are counted while a block is cached, up to 255; of equals the
+//! one goes that has had its count for longest.
 //!
 //! ```text
 //!   lists    1: oldest … newest    2: oldest … newest    …    255
@@ -16,7 +16,11 @@ pub(super) struct Lfu {
 
 impl Lfu {
     pub(super) fn new(slots: u32) -> Lfu {
-        Lfu { links: Links::new(slots), lists: Box::new([List::EMPTY; 256]), counts: vec![0; slots as usize].into() }
+        Lfu {
+            links: Links::new(slots),
+            lists: Box::new([List::EMPTY; 256]),
+            counts: vec![0; slots as usize].into(),
+        }
     }
 }
 
@@ -33,7 +37,12 @@ impl Policy for Lfu {
         self.links.push(&mut self.lists[1], slot);
     }
 
-    fn evict(&mut self, _incoming: u32, _key: &dyn Fn(Slot) -> u32, may_go: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+    fn evict(
+        &mut self,
+        _incoming: u32,
+        _key: &dyn Fn(Slot) -> u32,
+        may_go: &mut dyn FnMut(Slot) -> bool,
+    ) -> Option<Slot> {
         let slot = self.lists.iter().find_map(|list| self.links.first(list, may_go))?;
         self.remove(slot);
         Some(slot)

@@ -23,7 +23,12 @@ impl Policy for Lru {
         self.links.push(&mut self.list, slot);
     }
 
-    fn evict(&mut self, _incoming: u32, _key: &dyn Fn(Slot) -> u32, may_go: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+    fn evict(
+        &mut self,
+        _incoming: u32,
+        _key: &dyn Fn(Slot) -> u32,
+        may_go: &mut dyn FnMut(Slot) -> bool,
+    ) -> Option<Slot> {
         let slot = self.links.first(&self.list, may_go)?;
         self.remove(slot);
         Some(slot)

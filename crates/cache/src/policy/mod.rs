@@ -9,10 +9,11 @@
 //!   Admission    whether a block comes in at all: no long sequential runs, not before the n-th access
 //! ```
 //!
-//! A slot is a dense index: slot `n` of a cache is where its `n`-th block of data lies. Memory is counted to the byte:
-//! every policy stays at or below [`POLICY_BYTES_PER_SLOT`] a slot, its share of the index included, so that with four bits of
-//! state of the layer's own a cached 4 KiB costs at most 16 bytes. That is why links have 24 bits, block numbers 32, and
-//! ghosts are fingerprints; caches of more than 16 million blocks, or over devices of more than 4 thousand million, take
+//! A slot is a dense index: slot `n` of a cache is where its `n`-th block of data lies. Memory is
+//! counted to the byte: every policy stays at or below [`POLICY_BYTES_PER_SLOT`] a slot, its share
+//! of the index included, so that with four bits of state of the layer's own a cached 4 KiB costs
+//! at most 16 bytes. That is why links have 24 bits, block numbers 32, and ghosts are fingerprints;
+//! caches of more than 16 million blocks, or over devices of more than 4 thousand million, take
 //! larger blocks.
 
 mod admission;
@@ -46,8 +47,8 @@ pub const SLOTS_MAX: u32 = (1 << 24) - 1;
 /// What a policy may take in memory for each slot, the index included, in bytes.
 pub const POLICY_BYTES_PER_SLOT: f64 = 15.5;
 
-/// The order in which blocks leave a cache. It is told what happens and asked who goes; the [`Directory`] knows where
-/// blocks are.
+/// The order in which blocks leave a cache. It is told what happens and asked who goes; the
+/// [`Directory`] knows where blocks are.
 pub(crate) trait Policy: Send {
     /// The block in `slot` was accessed.
     fn hit(&mut self, slot: Slot);
@@ -55,9 +56,14 @@ pub(crate) trait Policy: Send {
     /// The block `key` came into `slot`, which was free.
     fn insert(&mut self, slot: Slot, key: u32);
 
-    /// Takes out the one to go, among those that `may_go`, for the block `incoming`; `None` when none may go. `key` tells
-    /// which block is in a slot.
-    fn evict(&mut self, incoming: u32, key: &dyn Fn(Slot) -> u32, may_go: &mut dyn FnMut(Slot) -> bool) -> Option<Slot>;
+    /// Takes out the one to go, among those that `may_go`, for the block `incoming`; `None` when
+    /// none may go. `key` tells which block is in a slot.
+    fn evict(
+        &mut self,
+        incoming: u32,
+        key: &dyn Fn(Slot) -> u32,
+        may_go: &mut dyn FnMut(Slot) -> bool,
+    ) -> Option<Slot>;
 
     /// The block in `slot` is gone, not by [`Policy::evict`].
     fn remove(&mut self, slot: Slot);
@@ -88,8 +94,15 @@ pub enum PolicyKind {
 
 impl PolicyKind {
     /// All of them, the default first.
-    pub const ALL: [PolicyKind; 7] =
-        [PolicyKind::S3Fifo, PolicyKind::Sieve, PolicyKind::Lru, PolicyKind::Clock, PolicyKind::TwoQ, PolicyKind::Arc, PolicyKind::Lfu];
+    pub const ALL: [PolicyKind; 7] = [
+        PolicyKind::S3Fifo,
+        PolicyKind::Sieve,
+        PolicyKind::Lru,
+        PolicyKind::Clock,
+        PolicyKind::TwoQ,
+        PolicyKind::Arc,
+        PolicyKind::Lfu,
+    ];
 
     /// Its name in stack text and on the command line.
     #[must_use]

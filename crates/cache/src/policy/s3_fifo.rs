@@ -1,4 +1,5 @@
-//! S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction", SOSP 2023).
+//! S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction", SOSP
+//! 2023).
 //!
 //! ```text
 //!   new ------> small (a tenth) --not accessed again--> out, and a ghost
@@ -8,8 +9,8 @@
 //!                 |  oldest: accessed since -> once more round; if not -> out
 //! ```
 //!
-//! How often a block was accessed is counted up to 3. Most blocks are asked for once; they leave by the short way and never
-//! push out what is in the main queue.
+//! How often a block was accessed is counted up to 3. Most blocks are asked for once; they leave by
+//! the short way and never push out what is in the main queue.
 
 use super::ghosts::Ghosts;
 use super::lists::{Bits, Links, List};
@@ -54,7 +55,11 @@ impl S3Fifo {
         self.counts[1].set(slot, count & 2 != 0);
     }
 
-    fn evict_small(&mut self, key: &dyn Fn(Slot) -> u32, may_go: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+    fn evict_small(
+        &mut self,
+        key: &dyn Fn(Slot) -> u32,
+        may_go: &mut dyn FnMut(Slot) -> bool,
+    ) -> Option<Slot> {
         let mut at = self.small.oldest();
         while let Some(slot) = at {
             at = self.links.newer(slot);
@@ -106,13 +111,20 @@ impl Policy for S3Fifo {
         self.links.push(if known { &mut self.main } else { &mut self.small }, slot);
     }
 
-    fn evict(&mut self, _incoming: u32, key: &dyn Fn(Slot) -> u32, may_go: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+    fn evict(
+        &mut self,
+        _incoming: u32,
+        key: &dyn Fn(Slot) -> u32,
+        may_go: &mut dyn FnMut(Slot) -> bool,
+    ) -> Option<Slot> {
         if self.small.len() >= self.small_target
             && let Some(slot) = self.evict_small(key, may_go)
         {
             return Some(slot);
         }
-        self.evict_main(may_go).or_else(|| self.evict_small(key, may_go)).or_else(|| self.evict_main(may_go))
+        self.evict_main(may_go)
+            .or_else(|| self.evict_small(key, may_go))
+            .or_else(|| self.evict_main(may_go))
     }
 
     fn remove(&mut self, slot: Slot) {
@@ -121,7 +133,9 @@ impl Policy for S3Fifo {
     }
 
     fn memory_bytes(&self) -> usize {
-        let bits = self.is_main.memory_bytes() + self.counts[0].memory_bytes() + self.counts[1].memory_bytes();
+        let bits = self.is_main.memory_bytes()
+            + self.counts[0].memory_bytes()
+            + self.counts[1].memory_bytes();
         self.links.memory_bytes() + bits + self.ghosts.memory_bytes()
     }
 }

@@ -1,5 +1,6 @@
-//! SIEVE (Zhang, Yang, Yue, Vigfusson, Rashmi: "SIEVE is Simpler than LRU", NSDI 2024): one queue that nobody moves in, and a
-//! hand that goes from the oldest to the newest and takes out the first that was not accessed since it last came by.
+//! SIEVE (Zhang, Yang, Yue, Vigfusson, Rashmi: "SIEVE is Simpler than LRU", NSDI 2024): one queue
+//! that nobody moves in, and a hand that goes from the oldest to the newest and takes out the first
+//! that was not accessed since it last came by.
 
 use super::lists::{Bits, Links, List};
 use super::{Policy, Slot};
@@ -28,7 +29,12 @@ impl Policy for Sieve {
         self.links.push(&mut self.list, slot);
     }
 
-    fn evict(&mut self, _incoming: u32, _key: &dyn Fn(Slot) -> u32, may_go: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+    fn evict(
+        &mut self,
+        _incoming: u32,
+        _key: &dyn Fn(Slot) -> u32,
+        may_go: &mut dyn FnMut(Slot) -> bool,
+    ) -> Option<Slot> {
         for _ in 0..2 * u64::from(self.list.len()) {
             let slot = self.hand.or(self.list.oldest())?;
             self.hand = self.links.newer(slot);

@@ -28,7 +28,14 @@ impl Table {
         let count = slots as usize;
         let mut next = Packed::new(count);
         (1..slots).for_each(|slot| next.set(slot as usize - 1, slot));
-        Table { keys: vec![0; count].into(), next, heads: Packed::new(count.div_ceil(SLOTS_PER_HEAD)), free: 0, used: 0, limit: slots }
+        Table {
+            keys: vec![0; count].into(),
+            next,
+            heads: Packed::new(count.div_ceil(SLOTS_PER_HEAD)),
+            free: 0,
+            used: 0,
+            limit: slots,
+        }
     }
 
     pub(super) fn slots(&self) -> u32 {
@@ -73,7 +80,8 @@ impl Table {
         Some(slot)
     }
 
-    /// Puts blocks into an empty table, each where it says, by slots; false when a slot is not there or a block comes twice.
+    /// Puts blocks into an empty table, each where it says, by slots; false when a slot is not
+    /// there or a block comes twice.
     pub(super) fn restore(&mut self, entries: impl IntoIterator<Item = (Slot, u32)>) -> bool {
         let mut next_free = 0;
         let mut free = Vec::new();
@@ -96,7 +104,8 @@ impl Table {
 
     /// Gives away no slot from `limit` on any more.
     pub(super) fn retire(&mut self, limit: u32) {
-        let free = std::iter::successors(some(self.free), |&slot| some(self.next.get(slot as usize)));
+        let free =
+            std::iter::successors(some(self.free), |&slot| some(self.next.get(slot as usize)));
         let free: Vec<Slot> = free.filter(|&slot| slot < limit).collect();
         self.limit = limit;
         self.chain_free(free);
@@ -134,7 +143,9 @@ impl Table {
     /// The slots in use, chain by chain.
     pub(super) fn in_use(&self) -> impl Iterator<Item = Slot> + '_ {
         let heads = (0..self.heads.memory_bytes() / 3).map(|head| self.heads.get(head));
-        heads.flat_map(move |head| std::iter::successors(some(head), move |&slot| some(self.next.get(slot as usize))))
+        heads.flat_map(move |head| {
+            std::iter::successors(some(head), move |&slot| some(self.next.get(slot as usize)))
+        })
     }
 
     pub(super) fn memory_bytes(&self) -> usize {

@@ -1,4 +1,5 @@
-//! Every policy against a plain slow reading of its paper, the index against a map, and the memory that all of it takes.
+//! Every policy against a plain slow reading of its paper, the index against a map, and the memory
+//! that all of it takes.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -87,7 +88,11 @@ struct SlowClock(Vec<Option<(u32, bool)>>, usize);
 
 impl Reference for SlowClock {
     fn hit(&mut self, block: u32) {
-        self.0.iter_mut().flatten().filter(|entry| entry.0 == block).for_each(|entry| entry.1 = true);
+        self.0
+            .iter_mut()
+            .flatten()
+            .filter(|entry| entry.0 == block)
+            .for_each(|entry| entry.1 = true);
     }
     fn insert(&mut self, slot: Slot, block: u32) {
         self.0[slot as usize] = Some((block, false));
@@ -202,7 +207,11 @@ impl Reference for SlowS3 {
         entries.filter(|entry| entry.0 == block).for_each(|entry| entry.1 = (entry.1 + 1).min(3));
     }
     fn insert(&mut self, _: Slot, block: u32) {
-        if self.ghosts.remove(block) { self.main.push((block, 0)) } else { self.small.push((block, 0)) }
+        if self.ghosts.remove(block) {
+            self.main.push((block, 0))
+        } else {
+            self.small.push((block, 0))
+        }
     }
     fn evict(&mut self, _: u32, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
         let mut victim = None;
@@ -237,7 +246,8 @@ impl Reference for SlowTwoQ {
     }
     fn evict(&mut self, _: u32, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
         let (new, old) = (first(&self.incoming, may_go), first(&self.main, may_go));
-        let block = if self.incoming.len() > (self.slots / 4).max(1) { new.or(old) } else { old.or(new) }?;
+        let block =
+            if self.incoming.len() > (self.slots / 4).max(1) { new.or(old) } else { old.or(new) }?;
         if take(&mut self.incoming, block) {
             self.ghosts.insert(block);
         } else {
@@ -280,7 +290,8 @@ impl Reference for SlowArc {
     }
     fn evict(&mut self, incoming: u32, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
         let count = self.recent.len() as u32;
-        let from_recent = count > self.target || (self.frequent_ghosts.contains(incoming) && count == self.target);
+        let from_recent = count > self.target
+            || (self.frequent_ghosts.contains(incoming) && count == self.target);
         let (recent, frequent) = (first(&self.recent, may_go), first(&self.frequent, may_go));
         let block = if from_recent { recent.or(frequent) } else { frequent.or(recent) }?;
         if take(&mut self.recent, block) {
@@ -305,14 +316,18 @@ impl Reference for SlowLfu {
     fn hit(&mut self, block: u32) {
         self.1 += 1;
         let now = self.1;
-        self.0.iter_mut().filter(|entry| entry.0 == block).for_each(|entry| (entry.1, entry.2) = (entry.1.saturating_add(1), now));
+        self.0
+            .iter_mut()
+            .filter(|entry| entry.0 == block)
+            .for_each(|entry| (entry.1, entry.2) = (entry.1.saturating_add(1), now));
     }
     fn insert(&mut self, _: Slot, block: u32) {
         self.1 += 1;
         self.0.push((block, 1, self.1));
     }
     fn evict(&mut self, _: u32, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
-        let block = self.0.iter().filter(|entry| may_go(entry.0)).min_by_key(|entry| (entry.1, entry.2))?.0;
+        let block =
+            self.0.iter().filter(|entry| may_go(entry.0)).min_by_key(|entry| (entry.1, entry.2))?.0;
         self.remove(block);
         Some(block)
     }
@@ -324,11 +339,21 @@ impl Reference for SlowLfu {
 fn reference(kind: PolicyKind, slots: u32) -> Box<dyn Reference> {
     let count = slots as usize;
     match kind {
-        PolicyKind::S3Fifo => Box::new(SlowS3 { slots: count, small: vec![], main: vec![], ghosts: SlowGhosts::new(slots / 8 * 5) }),
+        PolicyKind::S3Fifo => Box::new(SlowS3 {
+            slots: count,
+            small: vec![],
+            main: vec![],
+            ghosts: SlowGhosts::new(slots / 8 * 5),
+        }),
         PolicyKind::Sieve => Box::new(SlowSieve::default()),
         PolicyKind::Lru => Box::new(SlowLru::default()),
         PolicyKind::Clock => Box::new(SlowClock(vec![None; count], 0)),
-        PolicyKind::TwoQ => Box::new(SlowTwoQ { slots: count, incoming: vec![], main: vec![], ghosts: SlowGhosts::new(slots / 2) }),
+        PolicyKind::TwoQ => Box::new(SlowTwoQ {
+            slots: count,
+            incoming: vec![],
+            main: vec![],
+            ghosts: SlowGhosts::new(slots / 2),
+        }),
         PolicyKind::Arc => Box::new(SlowArc {
             slots,
             target: 0,
@@ -341,7 +366,8 @@ fn reference(kind: PolicyKind, slots: u32) -> Box<dyn Reference> {
     }
 }
 
-/// Random accesses, with blocks that may not go and blocks that are thrown out. Returns the first difference.
+/// Random accesses, with blocks that may not go and blocks that are thrown out. Returns the first
+/// difference.
 fn compare(kind: PolicyKind, mut slow: Box<dyn Reference>, seed: u64) -> Result<(), String> {
     let mut random = Random::with_seed(seed);
     let slots = slots_of_seed(seed);
@@ -368,14 +394,18 @@ fn compare(kind: PolicyKind, mut slow: Box<dyn Reference>, seed: u64) -> Result<
         }
         let found = directory.access(u64::from(block));
         if found != map.get(&block).copied() {
-            return differs(format!("block {block} is in {found:?}, and in truth in {:?}", map.get(&block)));
+            return differs(format!(
+                "block {block} is in {found:?}, and in truth in {:?}",
+                map.get(&block)
+            ));
         }
         if found.is_some() {
             slow.hit(block);
             continue;
         }
         if map.len() == slots as usize {
-            let evicted = directory.evict(u64::from(block), |block| !stuck.contains(&(block as u32)));
+            let evicted =
+                directory.evict(u64::from(block), |block| !stuck.contains(&(block as u32)));
             let expected = slow.evict(block, &|block| !stuck.contains(&block));
             if evicted.map(|(_, block)| block as u32) != expected {
                 return differs(format!("{evicted:?} went instead of {expected:?}"));
@@ -386,7 +416,10 @@ fn compare(kind: PolicyKind, mut slow: Box<dyn Reference>, seed: u64) -> Result<
         let slot = directory.insert(u64::from(block)).expect("there is room");
         assert_eq!(directory.block(slot), u64::from(block));
         slow.insert(slot, block);
-        assert!(map.insert(block, slot).is_none() && map.values().filter(|&&other| other == slot).count() == 1);
+        assert!(
+            map.insert(block, slot).is_none()
+                && map.values().filter(|&&other| other == slot).count() == 1
+        );
         assert_eq!(directory.used() as usize, map.len());
     }
     Ok(())
@@ -400,7 +433,8 @@ fn slots_of_seed(seed: u64) -> u32 {
 fn every_policy_does_what_its_paper_says() {
     for kind in PolicyKind::ALL {
         for seed in 0..60 {
-            compare(kind, reference(kind, slots_of_seed(seed)), seed).unwrap_or_else(|difference| panic!("{difference}"));
+            compare(kind, reference(kind, slots_of_seed(seed)), seed)
+                .unwrap_or_else(|difference| panic!("{difference}"));
         }
     }
 }
@@ -409,13 +443,16 @@ fn every_policy_does_what_its_paper_says() {
 fn and_no_policy_passes_for_another() {
     for kind in PolicyKind::ALL {
         for other in PolicyKind::ALL.into_iter().filter(|&other| other != kind) {
-            let found = (0..4).filter(|&seed| compare(kind, reference(other, slots_of_seed(seed)), seed).is_err());
+            let found = (0..4).filter(|&seed| {
+                compare(kind, reference(other, slots_of_seed(seed)), seed).is_err()
+            });
             assert!(found.count() > 0, "{kind} taken for {other}: the comparison sees nothing");
         }
     }
 }
 
-/// Keys and index take 7.75 bytes a slot; a pair of links 6, a ghost 2, an LFU count 1, marks their bits.
+/// Keys and index take 7.75 bytes a slot; a pair of links 6, a ghost 2, an LFU count 1, marks their
+/// bits.
 #[test]
 fn a_cached_block_costs_at_most_sixteen_bytes() {
     let slots = 1 << 20;
@@ -431,17 +468,26 @@ fn a_cached_block_costs_at_most_sixteen_bytes() {
             PolicyKind::Arc => 7.75 + 6.0 + 1.0 / 8.0 + 2.0 * 6.0 / 8.0,
             PolicyKind::Lfu => 7.75 + 6.0 + 1.0,
         };
-        assert!((each - expected).abs() < 0.01, "{kind}: {each} bytes a slot instead of {expected}");
+        assert!(
+            (each - expected).abs() < 0.01,
+            "{kind}: {each} bytes a slot instead of {expected}"
+        );
         assert!(each <= POLICY_BYTES_PER_SLOT, "{kind}: {each} bytes a slot");
     }
-    let admission = Admission::new(AdmissionOptions { promote_after: 3, ..AdmissionOptions::default() }, slots as u32);
+    let admission = Admission::new(
+        AdmissionOptions { promote_after: 3, ..AdmissionOptions::default() },
+        slots as u32,
+    );
     assert_eq!(admission.memory_bytes() as u64, slots / 4);
 }
 
 #[test]
 fn what_cannot_be_kept_track_of_is_refused() {
     for (slots, blocks) in [(0, 10), (1 << 24, 1 << 30), (10, (1 << 32) + 1)] {
-        assert!(Directory::new(PolicyKind::Lru, slots, blocks).is_err(), "{slots} slots, {blocks} blocks");
+        assert!(
+            Directory::new(PolicyKind::Lru, slots, blocks).is_err(),
+            "{slots} slots, {blocks} blocks"
+        );
     }
     let mut directory = Directory::new(PolicyKind::Lru, 1, 1 << 32).expect("one slot");
     assert_eq!(directory.insert(u64::from(u32::MAX)), Some(0));
@@ -450,18 +496,26 @@ fn what_cannot_be_kept_track_of_is_refused() {
 
 #[test]
 fn long_runs_stay_outside_and_others_do_not() {
-    let options = AdmissionOptions { sequential_cutoff_bytes: Some(64 << 10), ..AdmissionOptions::default() };
+    let options =
+        AdmissionOptions { sequential_cutoff_bytes: Some(64 << 10), ..AdmissionOptions::default() };
     let mut admission = Admission::new(options, 100);
     let mut random = Random::with_seed(3);
     // Two runs at once, with random requests between them.
     for step in 0..40_u64 {
         for start in [0, 1 << 40] {
-            assert_eq!(admission.request(start + step * 4096, 4096), step >= 16, "step {step} from {start}");
+            assert_eq!(
+                admission.request(start + step * 4096, 4096),
+                step >= 16,
+                "step {step} from {start}"
+            );
         }
         assert!(!admission.request(random.u64(1 << 20..1 << 30) << 9, 4096));
     }
     assert!(!Admission::new(AdmissionOptions::default(), 100).request(0, 1 << 30), "no cut-off");
-    assert!(Admission::new(options, 100).request(0, 1 << 20), "one request that is longer than the cut-off");
+    assert!(
+        Admission::new(options, 100).request(0, 1 << 20),
+        "one request that is longer than the cut-off"
+    );
 }
 
 #[test]
@@ -471,7 +525,11 @@ fn a_block_comes_in_at_the_access_that_was_asked_for() {
         let mut admission = Admission::new(options, 4096);
         for block in 0..100 {
             for access in 1..=2 * promote_after {
-                assert_eq!(admission.miss(block), access % promote_after == 0, "block {block}, access {access} of {promote_after}");
+                assert_eq!(
+                    admission.miss(block),
+                    access % promote_after == 0,
+                    "block {block}, access {access} of {promote_after}"
+                );
             }
         }
     }
@@ -495,21 +553,30 @@ fn a_directory_that_changes_its_size_keeps_its_blocks_and_their_order() {
             }
             let pinned = directory.find(blocks[5]).unwrap();
             directory.pin(pinned);
-            let kept: Vec<(u64, Slot)> = blocks.iter().filter_map(|&block| Some((block, directory.find(block)?))).collect();
+            let kept: Vec<(u64, Slot)> =
+                blocks.iter().filter_map(|&block| Some((block, directory.find(block)?))).collect();
             assert_eq!(kept.len(), slots.min(64) as usize, "{kind}");
-            assert_eq!(directory.insert(7), if slots < 64 { None } else { directory.find(7) }, "{kind}: a slot that is retired");
+            assert_eq!(
+                directory.insert(7),
+                if slots < 64 { None } else { directory.find(7) },
+                "{kind}: a slot that is retired"
+            );
             directory.find(7).into_iter().for_each(|slot| directory.remove(slot));
 
             directory.resize(slots);
             assert_eq!((directory.slots(), directory.used()), (slots, kept.len() as u32), "{kind}");
-            kept.iter().for_each(|&(block, slot)| assert_eq!(directory.find(block), Some(slot), "{kind}: block {block}"));
+            kept.iter().for_each(|&(block, slot)| {
+                assert_eq!(directory.find(block), Some(slot), "{kind}: block {block}")
+            });
             // All leave but the pinned one, and everything is free for others.
             let mut gone = HashSet::new();
             while let Some((_, block)) = directory.evict(0, |_| true) {
                 assert!(gone.insert(block), "{kind}");
             }
             assert_eq!((gone.len() + 1, gone.contains(&blocks[5])), (kept.len(), false), "{kind}");
-            (0..u64::from(slots) - 1).for_each(|block| assert!(directory.insert(block).is_some_and(|slot| slot < slots), "{kind}"));
+            (0..u64::from(slots) - 1).for_each(|block| {
+                assert!(directory.insert(block).is_some_and(|slot| slot < slots), "{kind}")
+            });
             assert_eq!(directory.insert(5000), None, "{kind}");
         }
     }
@@ -517,6 +584,7 @@ fn a_directory_that_changes_its_size_keeps_its_blocks_and_their_order() {
     (0..8).for_each(|block| assert!(directory.insert(block).is_some()));
     [3, 0, 5].iter().for_each(|&block| assert!(directory.access(block).is_some()));
     directory.resize(20);
-    let order: Vec<u64> = std::iter::from_fn(|| directory.evict(0, |_| true)).map(|(_, block)| block).collect();
+    let order: Vec<u64> =
+        std::iter::from_fn(|| directory.evict(0, |_| true)).map(|(_, block)| block).collect();
     assert_eq!(order, [1, 2, 4, 6, 7, 3, 0, 5]);
 }

@@ -1,5 +1,5 @@
-//! 2Q, the full version (Johnson, Shasha: "2Q: a low overhead high performance buffer management replacement algorithm",
-//! VLDB 1994).
+//! 2Q, the full version (Johnson, Shasha: "2Q: a low overhead high performance buffer management
+//! replacement algorithm", VLDB 1994).
 //!
 //! ```text
 //!   new ------> in (FIFO, a quarter) --> out, and a ghost (as many as half the slots)
@@ -47,8 +47,14 @@ impl Policy for TwoQ {
         self.links.push(if known { &mut self.main } else { &mut self.incoming }, slot);
     }
 
-    fn evict(&mut self, _incoming: u32, key: &dyn Fn(Slot) -> u32, may_go: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let from = |list: &List, may_go: &mut dyn FnMut(Slot) -> bool| self.links.first(list, may_go);
+    fn evict(
+        &mut self,
+        _incoming: u32,
+        key: &dyn Fn(Slot) -> u32,
+        may_go: &mut dyn FnMut(Slot) -> bool,
+    ) -> Option<Slot> {
+        let from =
+            |list: &List, may_go: &mut dyn FnMut(Slot) -> bool| self.links.first(list, may_go);
         let slot = if self.incoming.len() > self.incoming_target {
             from(&self.incoming, may_go).or_else(|| from(&self.main, may_go))
         } else {

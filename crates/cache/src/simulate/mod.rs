@@ -4,8 +4,9 @@
 //!   accesses ---> for each policy and size: Admission, Directory ---> hits and misses
 //! ```
 //!
-//! It uses the very directory and admission of the cache layer, so what it says of hits holds for that too. Reads and writes
-//! are alike here: both ask for their blocks, and both bring them in. What is discarded goes.
+//! It uses the very directory and admission of the cache layer, so what it says of hits holds for
+//! that too. Reads and writes are alike here: both ask for their blocks, and both bring them in.
+//! What is discarded goes.
 
 mod zipf;
 
@@ -108,17 +109,26 @@ fn range(access: &Access, block_bytes: u64) -> std::ops::Range<u64> {
     access.offset / block_bytes..(access.offset + access.length).div_ceil(block_bytes)
 }
 
-/// Runs every policy at every size over the accesses, on all processors; by policies, then by sizes.
+/// Runs every policy at every size over the accesses, on all processors; by policies, then by
+/// sizes.
 ///
 /// # Errors
 /// As [`Directory::new`].
 pub fn simulate(accesses: &[Access], options: &Options) -> Result<Vec<Outcome>, Error> {
-    let blocks = accesses.iter().map(|access| range(access, options.block_bytes).end).max().unwrap_or(0);
-    let runs: Vec<(PolicyKind, u64)> =
-        options.policies.iter().flat_map(|&policy| options.sizes.iter().map(move |&size| (policy, size))).collect();
+    let blocks =
+        accesses.iter().map(|access| range(access, options.block_bytes).end).max().unwrap_or(0);
+    let runs: Vec<(PolicyKind, u64)> = options
+        .policies
+        .iter()
+        .flat_map(|&policy| options.sizes.iter().map(move |&size| (policy, size)))
+        .collect();
     // What cannot be tracked is said before anything is run.
-    options.sizes.iter().try_for_each(|&size| Directory::new(PolicyKind::Clock, size, blocks).map(drop))?;
-    let results: Mutex<Vec<Option<Result<Outcome, Error>>>> = Mutex::new(runs.iter().map(|_| None).collect());
+    options
+        .sizes
+        .iter()
+        .try_for_each(|&size| Directory::new(PolicyKind::Clock, size, blocks).map(drop))?;
+    let results: Mutex<Vec<Option<Result<Outcome, Error>>>> =
+        Mutex::new(runs.iter().map(|_| None).collect());
     let next = AtomicUsize::new(0);
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(runs.len());
     thread::scope(|scope| {
@@ -137,10 +147,17 @@ pub fn simulate(accesses: &[Access], options: &Options) -> Result<Vec<Outcome>, 
     results.into_iter().map(|outcome| outcome.expect("every run has ended")).collect()
 }
 
-fn run(accesses: &[Access], policy: PolicyKind, size: u64, blocks: u64, options: &Options) -> Result<Outcome, Error> {
+fn run(
+    accesses: &[Access],
+    policy: PolicyKind,
+    size: u64,
+    blocks: u64,
+    options: &Options,
+) -> Result<Outcome, Error> {
     let mut directory = Directory::new(policy, size, blocks)?;
     let mut admission = Admission::new(options.admission, directory.slots());
-    let mut outcome = Outcome { policy, size, reads: 0, read_hits: 0, writes: 0, write_hits: 0, insertions: 0 };
+    let mut outcome =
+        Outcome { policy, size, reads: 0, read_hits: 0, writes: 0, write_hits: 0, insertions: 0 };
     for access in accesses {
         if access.kind == AccessKind::Discard {
             for block in range(access, options.block_bytes) {
@@ -153,7 +170,9 @@ fn run(accesses: &[Access], policy: PolicyKind, size: u64, blocks: u64, options:
         let outside = admission.request(access.offset, access.length);
         let (asked, hits) = match access.kind {
             AccessKind::Read => (&mut outcome.reads, &mut outcome.read_hits),
-            AccessKind::Write | AccessKind::Discard => (&mut outcome.writes, &mut outcome.write_hits),
+            AccessKind::Write | AccessKind::Discard => {
+                (&mut outcome.writes, &mut outcome.write_hits)
+            }
         };
         for block in range(access, options.block_bytes) {
             *asked += 1;
@@ -180,12 +199,18 @@ mod tests {
     }
 
     fn options(sizes: &[u64], policies: &[PolicyKind]) -> Options {
-        Options { block_bytes: 4096, sizes: sizes.to_vec(), policies: policies.to_vec(), admission: AdmissionOptions::default() }
+        Options {
+            block_bytes: 4096,
+            sizes: sizes.to_vec(),
+            policies: policies.to_vec(),
+            admission: AdmissionOptions::default(),
+        }
     }
 
     #[test]
     fn counts_are_what_one_counts_by_hand() {
-        // Blocks 0 1 2, then 0 again, then half of 1 and all of 2, then 0 is given back and asked for.
+        // Blocks 0 1 2, then 0 again, then half of 1 and all of 2, then 0 is given back and asked
+        // for.
         let accesses = [
             read(0, 3 * 4096),
             Access { kind: AccessKind::Write, offset: 512, length: 512 },
@@ -194,7 +219,8 @@ mod tests {
             read(0, 4096),
         ];
         assert_eq!(footprint(&accesses, 4096), 3);
-        let outcomes = simulate(&accesses, &options(&[3, 1], &PolicyKind::ALL)).expect("a simulation");
+        let outcomes =
+            simulate(&accesses, &options(&[3, 1], &PolicyKind::ALL)).expect("a simulation");
         assert_eq!(outcomes.len(), 14);
         for outcome in &outcomes {
             let expected = match outcome.size {
@@ -209,11 +235,14 @@ mod tests {
 
     #[test]
     fn a_loop_larger_than_the_cache_defeats_lru_and_not_a_cut_off() {
-        let accesses: Vec<Access> = (0..50).flat_map(|_| (0..100).map(|block| read(block * 4096, 4096))).collect();
-        let lru = |options: &Options| simulate(&accesses, options).expect("a simulation")[0].hit_ratio();
+        let accesses: Vec<Access> =
+            (0..50).flat_map(|_| (0..100).map(|block| read(block * 4096, 4096))).collect();
+        let lru =
+            |options: &Options| simulate(&accesses, options).expect("a simulation")[0].hit_ratio();
         assert_eq!(lru(&options(&[99], &[PolicyKind::Lru])), 0.0);
         assert_eq!(lru(&options(&[100], &[PolicyKind::Lru])), 0.98);
-        let admission = AdmissionOptions { sequential_cutoff_bytes: Some(50 * 4096), promote_after: 1 };
+        let admission =
+            AdmissionOptions { sequential_cutoff_bytes: Some(50 * 4096), promote_after: 1 };
         let half = lru(&Options { admission, ..options(&[99], &[PolicyKind::Lru]) });
         assert_eq!(half, 0.49, "the first half of every round comes in and stays");
     }

@@ -1,8 +1,8 @@
 //! A workload to try caches with: blocks asked for by Zipf's law, and scans in between.
 //!
-//! The `n`-th most wanted of `blocks` blocks is asked for with a probability proportional to `1 / n^alpha`; where it lies has
-//! nothing to do with that. Scans read blocks behind those, one after the other, and come back to the first only when all of
-//! them have been read.
+//! The `n`-th most wanted of `blocks` blocks is asked for with a probability proportional to
+//! `1 / n^alpha`; where it lies has nothing to do with that. Scans read blocks behind those, one
+//! after the other, and come back to the first only when all of them have been read.
 
 use block::SECTOR_BYTES;
 use reactor::{Random, derive_seed};
@@ -30,7 +30,15 @@ pub struct ZipfOptions {
 
 impl Default for ZipfOptions {
     fn default() -> ZipfOptions {
-        ZipfOptions { alpha: 1.0, blocks: 100_000, accesses: 1_000_000, scan: 0.0, scan_blocks: 10_000, block_bytes: 4096, seed: 1 }
+        ZipfOptions {
+            alpha: 1.0,
+            blocks: 100_000,
+            accesses: 1_000_000,
+            scan: 0.0,
+            scan_blocks: 10_000,
+            block_bytes: 4096,
+            seed: 1,
+        }
     }
 }
 
@@ -53,10 +61,15 @@ pub fn zipf(options: &ZipfOptions) -> Vec<Access> {
         })
         .collect();
     // So that scans, each of several accesses, come to their part of all.
-    let scan_begins = if scan >= 1.0 { 1.0 } else { scan / (scan + (1.0 - scan) * scan_blocks as f64) };
+    let scan_begins =
+        if scan >= 1.0 { 1.0 } else { scan / (scan + (1.0 - scan) * scan_blocks as f64) };
     let mut scanned = 0;
     let mut all = Vec::with_capacity(accesses as usize);
-    let read = |block: u64| Access { kind: AccessKind::Read, offset: block * block_bytes, length: block_bytes };
+    let read = |block: u64| Access {
+        kind: AccessKind::Read,
+        offset: block * block_bytes,
+        length: block_bytes,
+    };
     while (all.len() as u64) < accesses {
         if scan > 0.0 && random.f64() < scan_begins {
             for _ in 0..scan_blocks.min(accesses - all.len() as u64) {
@@ -78,7 +91,8 @@ mod tests {
 
     #[test]
     fn ranks_come_as_often_as_the_law_says() {
-        let options = ZipfOptions { alpha: 0.9, blocks: 1000, accesses: 200_000, ..ZipfOptions::default() };
+        let options =
+            ZipfOptions { alpha: 0.9, blocks: 1000, accesses: 200_000, ..ZipfOptions::default() };
         let mut counts = vec![0_u64; 1000];
         zipf(&options).iter().for_each(|access| counts[(access.offset / 4096) as usize] += 1);
         counts.sort_unstable_by_key(|&count| std::cmp::Reverse(count));
@@ -86,17 +100,30 @@ mod tests {
         for rank in [1, 2, 5, 20, 100] {
             let expected = 200_000.0 * f64::from(rank).powf(-0.9) / sum;
             let found = counts[rank as usize - 1] as f64;
-            assert!((found - expected).abs() < 5.0 * expected.sqrt(), "rank {rank}: {found} instead of {expected}");
+            assert!(
+                (found - expected).abs() < 5.0 * expected.sqrt(),
+                "rank {rank}: {found} instead of {expected}"
+            );
         }
     }
 
     #[test]
     fn scans_have_their_part_and_read_every_block_once() {
-        let options = ZipfOptions { blocks: 10_000, accesses: 100_000, scan: 0.3, scan_blocks: 500, ..ZipfOptions::default() };
+        let options = ZipfOptions {
+            blocks: 10_000,
+            accesses: 100_000,
+            scan: 0.3,
+            scan_blocks: 500,
+            ..ZipfOptions::default()
+        };
         let accesses = zipf(&options);
         assert_eq!(accesses.len(), 100_000);
         assert_eq!(accesses, zipf(&options), "the same seed");
-        let scanned: Vec<u64> = accesses.iter().map(|access| access.offset / 4096).filter(|&block| block >= 10_000).collect();
+        let scanned: Vec<u64> = accesses
+            .iter()
+            .map(|access| access.offset / 4096)
+            .filter(|&block| block >= 10_000)
+            .collect();
         assert!((20_000..40_000).contains(&scanned.len()), "{} of 100000", scanned.len());
         assert!(scanned.iter().enumerate().all(|(at, &block)| block == 10_000 + at as u64));
     }

@@ -1,4 +1,5 @@
-//! What the tests of caches share: devices that can do what a cache has to cope with, and a cache that is kept.
+//! What the tests of caches share: devices that can do what a cache has to cope with, and a cache
+//! that is kept.
 #![allow(dead_code, reason = "every test file uses its own part")]
 
 use std::cell::RefCell;
@@ -8,7 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use block::{Blocking, Channel, Completion, Device, DiscardSupport, Error, Info, Node, Reactor, Request, Support};
+use block::{
+    Blocking, Channel, Completion, Device, DiscardSupport, Error, Info, Node, Reactor, Request,
+    Support,
+};
 use cache::{Cache, CacheHandle, CacheKeeper};
 use reactor::Random;
 use testkit::Memory;
@@ -34,11 +38,13 @@ pub(crate) fn blocking(device: &dyn Device) -> Blocking {
 }
 
 thread_local! {
-    /// The keepers of this thread: who waits for one channel polls no other, but a keeper has to be polled by somebody.
+    /// The keepers of this thread: who waits for one channel polls no other, but a keeper has to be
+    /// polled by somebody.
     static KEEPERS: RefCell<Vec<Weak<RefCell<CacheKeeper>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A cache on the virtual clock with a keeper at each of its channels, which gives it another size now and then.
+/// A cache on the virtual clock with a keeper at each of its channels, which gives it another size
+/// now and then.
 pub(crate) struct Restless {
     cache: Cache,
     slots: u64,
@@ -74,7 +80,13 @@ impl Device for Restless {
             keepers.retain(|keeper| keeper.strong_count() > 0);
             keepers.push(Rc::downgrade(&keeper));
         });
-        Ok(Box::new(RestlessChannel { below, keeper, handle, slots: self.slots, random: Arc::clone(&self.random) }))
+        Ok(Box::new(RestlessChannel {
+            below,
+            keeper,
+            handle,
+            slots: self.slots,
+            random: Arc::clone(&self.random),
+        }))
     }
 }
 
@@ -89,11 +101,15 @@ impl Channel for RestlessChannel {
         self.below.submit(request);
     }
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        let keepers: Vec<_> = KEEPERS.with_borrow(|keepers| keepers.iter().filter_map(Weak::upgrade).collect());
+        let keepers: Vec<_> =
+            KEEPERS.with_borrow(|keepers| keepers.iter().filter_map(Weak::upgrade).collect());
         // One that cannot write out says so, and the cache is as large as before.
         keepers.iter().for_each(|keeper| _ = keeper.borrow_mut().poll());
         if let Some(status) = self.handle.status() {
-            assert!(status.used_bytes <= self.slots * 4096 && status.dirty_bytes <= status.used_bytes, "{status:?}");
+            assert!(
+                status.used_bytes <= self.slots * 4096 && status.dirty_bytes <= status.used_bytes,
+                "{status:?}"
+            );
         }
         self.below.poll(done);
     }
@@ -121,7 +137,9 @@ impl KeptByThread {
             while !is_ending.load(Ordering::Acquire) {
                 let _ = keeper.poll();
                 let _ = keeper.resize(random.u64(1..=slots) * 4096);
-                reactor.wait(Some(reactor.now() + Duration::from_micros(50))).expect("time goes on");
+                reactor
+                    .wait(Some(reactor.now() + Duration::from_micros(50)))
+                    .expect("time goes on");
             }
         });
         Arc::new(KeptByThread { cache, ending, thread: Some(thread) })

@@ -98,7 +98,8 @@ pub(crate) enum AttachArgument {
 /// `array start`.
 #[derive(Args, Debug)]
 pub(crate) struct StartArguments {
-    /// A stack text, a configuration file (FILE.toml), or the name of one in /etc/raidloom (~/.config/raidloom)
+    /// A stack text, a configuration file (FILE.toml), or the name of one in /etc/raidloom
+    /// (~/.config/raidloom)
     #[arg(value_name = "STACK|NAME|FILE.toml")]
     pub target: String,
 
@@ -110,12 +111,14 @@ pub(crate) struct StartArguments {
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
     pub attach: Option<AttachArgument>,
 
-    /// Serve NBD clients here: PATH, HOST:PORT, :PORT, systemd, or unix for a socket in its folder (may be repeated)
+    /// Serve NBD clients here: PATH, HOST:PORT, :PORT, systemd, or unix for a socket in its folder
+    /// (may be repeated)
     /// [default: unix, unless it is attached]
     #[arg(long, value_name = "ADDR")]
     pub nbd: Vec<String>,
 
-    /// When writes are durable: quick (as soon as the drive has them; a file system on it has to be mounted with `sync`, as `array mount` does) or performance (after a flush)
+    /// When writes are durable: quick (as soon as the drive has them; a file system on it has to be
+    /// mounted with `sync`, as `array mount` does) or performance (after a flush)
     /// [default: performance]
     #[arg(long, value_name = "POLICY")]
     pub policy: Option<String>,
@@ -144,7 +147,8 @@ pub(crate) struct StartArguments {
     #[arg(long, value_name = "SIZE", requires = "create")]
     pub size: Option<String>,
 
-    /// How long a member of an array may take for an answer before it counts as failed; 0s is for ever [default: 30s]
+    /// How long a member of an array may take for an answer before it counts as failed; 0s is for
+    /// ever [default: 30s]
     #[arg(long, value_name = "DURATION")]
     pub member_timeout: Option<String>,
 
@@ -168,7 +172,8 @@ pub(crate) struct StartArguments {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_clients: Option<PathBuf>,
 
-    /// Let other machines reach NBD over TCP without TLS: everybody on the network may read and write
+    /// Let other machines reach NBD over TCP without TLS: everybody on the network may read and
+    /// write
     #[arg(long)]
     pub insecure: bool,
 
@@ -322,7 +327,8 @@ pub(crate) struct WriteArguments {
     #[arg(long)]
     pub no_verify: bool,
 
-    /// Write an image that is no raw one (VHD, VHDX, qcow2, VDI, VMDK) as the bytes that it is made of
+    /// Write an image that is no raw one (VHD, VHDX, qcow2, VDI, VMDK) as the bytes that it is made
+    /// of
     #[arg(long)]
     pub raw: bool,
 

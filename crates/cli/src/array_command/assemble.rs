@@ -1,4 +1,5 @@
-//! `array assemble` and `array scan`: members that are found, grouped by array, and the stack text that opens each.
+//! `array assemble` and `array scan`: members that are found, grouped by array, and the stack text
+//! that opens each.
 
 use array::md::{Start, Version};
 use escape::add;
@@ -15,26 +16,44 @@ pub(super) fn scan(output: &Output, paths: &[std::path::PathBuf]) -> Result<(), 
 }
 
 pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result<(), Failure> {
-    let found = mdtools::find(&Guard::new(Consent::default()), &mdtools::members_in(&arguments.paths)?);
+    let found =
+        mdtools::find(&Guard::new(Consent::default()), &mdtools::members_in(&arguments.paths)?);
     if let Some(folder) = arguments.overlay.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(Failure::usage(format!("--overlay {}: it is no folder", folder.display())));
     }
-    let opening = Opening { read_only: arguments.read_only, overlay: arguments.overlay.as_deref(), force: arguments.force };
+    let opening = Opening {
+        read_only: arguments.read_only,
+        overlay: arguments.overlay.as_deref(),
+        force: arguments.force,
+    };
     if arguments.scan {
         return show(output, &checked(output, found)?, opening);
     }
-    // The paths were named as members of one array: what does not belong is an error, not a finding.
+    // The paths were named as members of one array: what does not belong is an error, not a
+    // finding.
     if let Some(reason) = found.passed_over.first() {
         return Err(Failure::usage(reason.clone()));
     }
     if let Some(path) = found.without.first() {
-        return Err(Failure::usage(format!("{}: no md superblock of version {} on it", path.display(), Version::ALL_TEXT)));
+        return Err(Failure::usage(format!(
+            "{}: no md superblock of version {} on it",
+            path.display(),
+            Version::ALL_TEXT
+        )));
     }
     if let [first, second, ..] = &found.groups[..] {
         let of = |group: &Group| {
-            format!("{} (set_uuid {})", group.paths[0].display(), array::md::uuid_text(&group.candidates[0].superblock.set_uuid))
+            format!(
+                "{} (set_uuid {})",
+                group.paths[0].display(),
+                array::md::uuid_text(&group.candidates[0].superblock.set_uuid)
+            )
         };
-        return Err(Failure::usage(format!("{} and {} are of different arrays; --scan shows both", of(first), of(second))));
+        return Err(Failure::usage(format!(
+            "{} and {} are of different arrays; --scan shows both",
+            of(first),
+            of(second)
+        )));
     }
     show(output, &found, opening)?;
     match found.groups.first().map(|group| group.stack(opening)) {
@@ -62,9 +81,19 @@ fn checked(output: &Output, found: FoundArrays) -> Result<FoundArrays, Failure> 
 
 fn show(output: &Output, found: &FoundArrays, opening: Opening<'_>) -> Result<(), Failure> {
     if output.json {
-        return output.document(&found.groups.iter().map(|group| document(group, opening)).collect::<Vec<_>>());
+        return output.document(
+            &found.groups.iter().map(|group| document(group, opening)).collect::<Vec<_>>(),
+        );
     }
-    output.result(found.groups.iter().map(|group| text(group, opening)).collect::<Vec<_>>().join("\n").trim_end())
+    output.result(
+        found
+            .groups
+            .iter()
+            .map(|group| text(group, opening))
+            .collect::<Vec<_>>()
+            .join("\n")
+            .trim_end(),
+    )
 }
 
 fn text(group: &Group, opening: Opening<'_>) -> String {

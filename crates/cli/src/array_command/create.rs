@@ -26,7 +26,8 @@ pub(super) fn level(text: &str) -> Result<Level, Failure> {
     }
 }
 
-/// The layout of RAID 5 or 6 that mdadm means by a name, short or long; RAID 5 takes the names of DDF for its own.
+/// The layout of RAID 5 or 6 that mdadm means by a name, short or long; RAID 5 takes the names of
+/// DDF for its own.
 fn parity_name(level: Level, text: &str) -> &str {
     match (level, text) {
         (_, "la") => "left-asymmetric",
@@ -41,23 +42,35 @@ fn parity_name(level: Level, text: &str) -> &str {
 }
 
 fn layout(level: Level, text: Option<&str>) -> Result<Layout, Failure> {
-    let wrong = |expected: &str| Failure::usage(format!("--layout {}: expected {expected} for {level}", text.unwrap_or_default()));
+    let wrong = |expected: &str| {
+        Failure::usage(format!(
+            "--layout {}: expected {expected} for {level}",
+            text.unwrap_or_default()
+        ))
+    };
     match (level, text) {
-        (Level::Raid0, None | Some("original" | "1")) => Ok(Layout::Raid0(Some(Raid0Layout::Original))),
+        (Level::Raid0, None | Some("original" | "1")) => {
+            Ok(Layout::Raid0(Some(Raid0Layout::Original)))
+        }
         (Level::Raid0, Some("alternate" | "2")) => Ok(Layout::Raid0(Some(Raid0Layout::Alternate))),
         (Level::Raid0, Some(_)) => Err(wrong("original or alternate")),
         (Level::Raid5 | Level::Raid6, text) => {
             let known = ParityLayout::from_name(parity_name(level, text.unwrap_or("default")));
             let fits = known.map(Layout::Parity).filter(|layout| layout.fits(level));
             fits.ok_or_else(|| {
-                wrong("left-symmetric (ls), left-asymmetric (la), right-symmetric (rs), right-asymmetric (ra) or another of md's layouts")
+                wrong(
+                    "left-symmetric (ls), left-asymmetric (la), right-symmetric (rs), \
+                    right-asymmetric (ra) or another of md's layouts",
+                )
             })
         }
-        (Level::Raid10, text) => {
-            Raid10Layout::from_name(text.unwrap_or("n2")).map(Layout::Raid10).ok_or_else(|| wrong("n2, f2, o2 or the like"))
-        }
+        (Level::Raid10, text) => Raid10Layout::from_name(text.unwrap_or("n2"))
+            .map(Layout::Raid10)
+            .ok_or_else(|| wrong("n2, f2, o2 or the like")),
         (_, None) => Ok(Layout::Plain),
-        (_, Some(_)) => Err(Failure::usage(format!("--layout: {level} has only one layout; leave the flag out"))),
+        (_, Some(_)) => Err(Failure::usage(format!(
+            "--layout: {level} has only one layout; leave the flag out"
+        ))),
     }
 }
 
@@ -65,19 +78,26 @@ fn consistency(output: &Output, arguments: &CreateArguments) -> Result<Consisten
     let chunk_bytes = match &arguments.bitmap_chunk {
         Some(text) => {
             let bytes = output.size("--bitmap-chunk", text)?;
-            Some(u32::try_from(bytes).map_err(|_| Failure::usage(format!("--bitmap-chunk {text}: a bit covers less than 4GiB")))?)
+            Some(u32::try_from(bytes).map_err(|_| {
+                Failure::usage(format!("--bitmap-chunk {text}: a bit covers less than 4GiB"))
+            })?)
         }
         None => None,
     };
     match (arguments.consistency_policy, arguments.bitmap) {
-        (ConsistencyArgument::Ppl, Some(BitmapArgument::Internal)) => {
-            Err(Failure::usage("--bitmap internal: an array has a bitmap or a partial parity log (-k ppl), not both"))
+        (ConsistencyArgument::Ppl, Some(BitmapArgument::Internal)) => Err(Failure::usage(
+            "--bitmap internal: an array has a bitmap or a partial parity log (-k ppl), not both",
+        )),
+        (ConsistencyArgument::Bitmap, Some(BitmapArgument::None)) => {
+            Err(Failure::usage("--bitmap none: but -k bitmap asks for one"))
         }
-        (ConsistencyArgument::Bitmap, Some(BitmapArgument::None)) => Err(Failure::usage("--bitmap none: but -k bitmap asks for one")),
-        (ConsistencyArgument::Bitmap, _) | (ConsistencyArgument::Resync, Some(BitmapArgument::Internal)) => {
+        (ConsistencyArgument::Bitmap, _)
+        | (ConsistencyArgument::Resync, Some(BitmapArgument::Internal)) => {
             Ok(Consistency::Bitmap { chunk_bytes })
         }
-        (_, _) if chunk_bytes.is_some() => Err(Failure::usage("--bitmap-chunk: there is no bitmap; --bitmap internal makes one")),
+        (_, _) if chunk_bytes.is_some() => {
+            Err(Failure::usage("--bitmap-chunk: there is no bitmap; --bitmap internal makes one"))
+        }
         (ConsistencyArgument::Ppl, _) => Ok(Consistency::Ppl),
         (ConsistencyArgument::Resync, _) => Ok(Consistency::Resync),
     }
@@ -87,12 +107,18 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
     let level = level(&arguments.level)?;
     let chunk_bytes = match (&arguments.chunk, level.has_chunks()) {
         (Some(text), true) => output.size("--chunk", text)?,
-        (Some(text), false) => return Err(Failure::usage(format!("--chunk {text}: {level} has no chunks; leave the flag out"))),
+        (Some(text), false) => {
+            return Err(Failure::usage(format!(
+                "--chunk {text}: {level} has no chunks; leave the flag out"
+            )));
+        }
         (None, true) => 512 << 10,
         (None, false) => 0,
     };
     if chunk_bytes % SECTOR_BYTES != 0 {
-        return Err(Failure::usage(format!("--chunk: {chunk_bytes} bytes are not whole sectors of {SECTOR_BYTES}")));
+        return Err(Failure::usage(format!(
+            "--chunk: {chunk_bytes} bytes are not whole sectors of {SECTOR_BYTES}"
+        )));
     }
     for (flag, given, counted) in [
         ("--raid-devices", arguments.raid_devices, arguments.member.len()),
@@ -102,7 +128,11 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
             return Err(Failure::usage(format!("{flag} {given}: but {counted} are named")));
         }
     }
-    let members = arguments.member.iter().map(|path| (path.as_os_str() != "missing").then(|| path.clone())).collect();
+    let members = arguments
+        .member
+        .iter()
+        .map(|path| (path.as_os_str() != "missing").then(|| path.clone()))
+        .collect();
     let wanted = Create {
         name: arguments.name.clone(),
         level,
@@ -111,13 +141,20 @@ pub(super) fn create(output: &Output, arguments: &CreateArguments) -> Result<(),
         members,
         spares: arguments.spare.clone(),
         consistency: consistency(output, arguments)?,
-        create_bytes: arguments.size.as_deref().map(|text| output.size("--size", text)).transpose()?,
+        create_bytes: arguments
+            .size
+            .as_deref()
+            .map(|text| output.size("--size", text))
+            .transpose()?,
         assume_clean: arguments.assume_clean,
     };
     let guard = Guard::new(arguments.consent.clone().into());
     let superblocks = mdtools::create(&guard, &wanted)?;
-    let Some(first) = superblocks.first() else { return Err(Failure::usage("every member is missing; name at least one")) };
-    let sizes: Vec<u64> = superblocks.iter().map(|superblock| superblock.data_size_sectors).collect();
+    let Some(first) = superblocks.first() else {
+        return Err(Failure::usage("every member is missing; name at least one"));
+    };
+    let sizes: Vec<u64> =
+        superblocks.iter().map(|superblock| superblock.data_size_sectors).collect();
     let size_bytes = first.array_sectors(&sizes).map(|sectors| sectors * SECTOR_BYTES);
     if output.json {
         return output.document(&json!({
@@ -154,7 +191,9 @@ mod tests {
     /// "take all of mdadm's short names": each means what the long one does.
     #[test]
     fn the_short_names_of_mdadm_are_layouts() {
-        let of = |level: Level, text: &str| layout(level, Some(text)).unwrap_or_else(|error| panic!("{level} {text}: {error:?}"));
+        let of = |level: Level, text: &str| {
+            layout(level, Some(text)).unwrap_or_else(|error| panic!("{level} {text}: {error:?}"))
+        };
         for level in [Level::Raid5, Level::Raid6] {
             for (short, long) in [
                 ("la", "left-asymmetric"),
@@ -169,10 +208,15 @@ mod tests {
         }
         assert_eq!(of(Level::Raid5, "ddf-zero-restart"), of(Level::Raid5, "ra"), "as mdadm has it");
         assert_ne!(of(Level::Raid6, "ddf-zero-restart"), of(Level::Raid6, "ra"));
-        assert_eq!((of(Level::Raid0, "1"), of(Level::Raid0, "2")), (of(Level::Raid0, "original"), of(Level::Raid0, "alternate")));
+        assert_eq!(
+            (of(Level::Raid0, "1"), of(Level::Raid0, "2")),
+            (of(Level::Raid0, "original"), of(Level::Raid0, "alternate"))
+        );
         for name in ["n2", "f2", "o2"] {
             of(Level::Raid10, name);
         }
-        assert!(layout(Level::Raid5, Some("lx")).is_err() && layout(Level::Raid0, Some("ls")).is_err());
+        assert!(
+            layout(Level::Raid5, Some("lx")).is_err() && layout(Level::Raid0, Some("ls")).is_err()
+        );
     }
 }

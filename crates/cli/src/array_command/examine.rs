@@ -27,10 +27,13 @@ fn fields(found: &Found) -> Vec<Field> {
     let (data_size, data_size_json) = sectors(superblock.data_size_sectors);
     let (super_offset, super_offset_json) = sectors(superblock.super_offset_sectors);
     let (checksum, checksum_json) = match found.checksum {
-        ChecksumVerdict::Correct => (format!("{:08x}, correct", superblock.checksum), json!("correct")),
-        ChecksumVerdict::Wrong { expected, .. } => {
-            (format!("{:08x}, WRONG: its bytes give {expected:08x}", superblock.checksum), json!("wrong"))
+        ChecksumVerdict::Correct => {
+            (format!("{:08x}, correct", superblock.checksum), json!("correct"))
         }
+        ChecksumVerdict::Wrong { expected, .. } => (
+            format!("{:08x}, WRONG: its bytes give {expected:08x}", superblock.checksum),
+            json!("wrong"),
+        ),
     };
     let state = if superblock.is_clean() { "clean" } else { "not in sync" };
     let time = |time: TimeStamp| host::facts::time_text(time.seconds);
@@ -40,8 +43,12 @@ fn fields(found: &Found) -> Vec<Field> {
     } else {
         format!("{:#x}, of which {:#x} is unknown here", superblock.features.0, unknown.0)
     };
-    let plain = |key: &'static str, name: &'static str, text: String| -> Field { (key, name, text.clone(), json!(text)) };
-    let number = |key: &'static str, name: &'static str, number: i64| -> Field { (key, name, number.to_string(), json!(number)) };
+    let plain = |key: &'static str, name: &'static str, text: String| -> Field {
+        (key, name, text.clone(), json!(text))
+    };
+    let number = |key: &'static str, name: &'static str, number: i64| -> Field {
+        (key, name, number.to_string(), json!(number))
+    };
     let mut fields = vec![
         plain("version", "Version", found.version.to_string()),
         ("feature_map", "Feature Map", features, json!(superblock.features.0)),
@@ -66,7 +73,11 @@ fn fields(found: &Found) -> Vec<Field> {
         ("checksum", "Checksum", checksum, checksum_json),
         number("corrected_reads", "Corrected Reads", superblock.corrected_reads.into()),
         number("bad_block_log_sectors", "Bad Block Log", superblock.bad_block_size_sectors.into()),
-        number("bad_block_log_offset_sectors", "  its offset", superblock.bad_block_offset_sectors.into()),
+        number(
+            "bad_block_log_offset_sectors",
+            "  its offset",
+            superblock.bad_block_offset_sectors.into(),
+        ),
         number("bad_block_log_shift", "  its shift", superblock.bad_block_shift.into()),
         number("max_devices", "Max Devices", superblock.roles.len() as i64),
         plain("device_roles", "Device Roles", roles_text(superblock)),
@@ -83,10 +94,21 @@ fn fields(found: &Found) -> Vec<Field> {
         fields.push(number("ppl_offset_sectors", "PPL Offset", area.offset_sectors.into()));
         fields.push(number("ppl_size_sectors", "PPL Size", area.size_sectors.into()));
     } else if superblock.features.contains(Features::BITMAP) {
-        fields.push(number("bitmap_offset_sectors", "Bitmap Offset", superblock.bitmap_offset_sectors.into()));
+        fields.push(number(
+            "bitmap_offset_sectors",
+            "Bitmap Offset",
+            superblock.bitmap_offset_sectors.into(),
+        ));
         let bitmap = found.bitmap.as_ref().map_or_else(
             || "not readable".to_owned(),
-            |bitmap| format!("version {}, events {}, {} a bit", bitmap.version, bitmap.events, block::size_text(bitmap.chunk_bytes.into())),
+            |bitmap| {
+                format!(
+                    "version {}, events {}, {} a bit",
+                    bitmap.version,
+                    bitmap.events,
+                    block::size_text(bitmap.chunk_bytes.into())
+                )
+            },
         );
         fields.push(plain("bitmap", "Bitmap", bitmap));
     }
@@ -95,7 +117,11 @@ fn fields(found: &Found) -> Vec<Field> {
         fields.push(number("delta_devices", "Delta Devices", superblock.delta_disks.into()));
         fields.push(number("new_layout_code", "New Layout", superblock.new_layout_code.into()));
         fields.push(number("new_chunk_sectors", "New Chunk", superblock.new_chunk_sectors.into()));
-        fields.push(number("new_offset_sectors", "New Offset", superblock.new_offset_sectors.into()));
+        fields.push(number(
+            "new_offset_sectors",
+            "New Offset",
+            superblock.new_offset_sectors.into(),
+        ));
         fields.push((
             "reshape_position_sectors",
             "Reshape Position",
@@ -104,27 +130,37 @@ fn fields(found: &Found) -> Vec<Field> {
         ));
     }
     if superblock.logical_block_bytes != 0 {
-        fields.push(number("logical_block_bytes", "Logical Block", superblock.logical_block_bytes.into()));
+        fields.push(number(
+            "logical_block_bytes",
+            "Logical Block",
+            superblock.logical_block_bytes.into(),
+        ));
     }
     fields
 }
 
 /// The roles up to the last that is taken: a table of 128 is mostly empty.
 fn roles_text(superblock: &Superblock) -> String {
-    let taken = superblock.roles.iter().rposition(|role| *role != Role::Spare).map_or(0, |last| last + 1);
+    let taken =
+        superblock.roles.iter().rposition(|role| *role != Role::Spare).map_or(0, |last| last + 1);
     superblock.roles[..taken].iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn examine(output: &Output, paths: &[std::path::PathBuf]) -> Result<(), Failure> {
     let guard = Guard::new(Consent::default());
-    let examined: Vec<Examined> = paths.iter().map(|path| mdtools::examine(&guard, path)).collect::<Result<_, _>>()?;
+    let examined: Vec<Examined> =
+        paths.iter().map(|path| mdtools::examine(&guard, path)).collect::<Result<_, _>>()?;
     if output.json {
         output.document(&examined.iter().map(examined_document).collect::<Vec<_>>())?;
     } else {
         output.result(&examined.iter().map(examined_text).collect::<Vec<_>>().join("\n"))?;
     }
     match examined.iter().find(|examined| examined.found.is_empty()) {
-        Some(none) => Err(Failure::failed(format!("{}: no md superblock of version {} on it", none.path.display(), Version::ALL_TEXT))),
+        Some(none) => Err(Failure::failed(format!(
+            "{}: no md superblock of version {} on it",
+            none.path.display(),
+            Version::ALL_TEXT
+        ))),
         None => Ok(()),
     }
 }
@@ -134,7 +170,10 @@ fn examined_document(examined: &Examined) -> Value {
         .found
         .iter()
         .map(|found| {
-            let mut document: Map<String, Value> = fields(found).into_iter().map(|(key, _, _, value)| (key.to_owned(), value)).collect();
+            let mut document: Map<String, Value> = fields(found)
+                .into_iter()
+                .map(|(key, _, _, value)| (key.to_owned(), value))
+                .collect();
             document.insert("problems".to_owned(), json!(found.problems));
             Value::Object(document)
         })

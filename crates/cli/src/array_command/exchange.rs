@@ -1,4 +1,5 @@
-//! `array fail`, `remove`, `add`, `replace` and `scrub`: what is done to the members of arrays that run.
+//! `array fail`, `remove`, `add`, `replace` and `scrub`: what is done to the members of arrays that
+//! run.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,9 @@ use mdtools::{ArrayStatus, WorkStatus};
 use serde_json::Value;
 use serve::{Client, Command, GivenConsent, Runtime, ScrubAction};
 
-use super::arguments::{AddArguments, MemberArguments, ReplaceArguments, ScrubArguments, ScrubWord, SpeedArguments};
+use super::arguments::{
+    AddArguments, MemberArguments, ReplaceArguments, ScrubArguments, ScrubWord, SpeedArguments,
+};
 use super::start::absolute;
 use crate::arguments::Consent;
 use crate::failure::Failure;
@@ -65,27 +68,44 @@ pub(super) fn scrub(output: &Output, arguments: &ScrubArguments) -> Result<(), F
 
 /// Changes or shows how fast members are brought up to date and compared.
 pub(super) fn speed(output: &Output, arguments: &SpeedArguments) -> Result<(), Failure> {
-    let rate = |flag: &str, text: &Option<String>| text.as_deref().map(|text| output.size(flag, text)).transpose();
-    let (least_bytes_per_second, most_bytes_per_second) = (rate("--min", &arguments.min)?, rate("--max", &arguments.max)?);
+    let rate = |flag: &str, text: &Option<String>| {
+        text.as_deref().map(|text| output.size(flag, text)).transpose()
+    };
+    let (least_bytes_per_second, most_bytes_per_second) =
+        (rate("--min", &arguments.min)?, rate("--max", &arguments.max)?);
     let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
-    let limits = client.ask(Command::Speed { array: arguments.array.clone(), least_bytes_per_second, most_bytes_per_second })?;
+    let limits = client.ask(Command::Speed {
+        array: arguments.array.clone(),
+        least_bytes_per_second,
+        most_bytes_per_second,
+    })?;
     if output.json {
         return output.document(&limits);
     }
     let rate = |key: &str| block::size_text(limits[key].as_u64().unwrap_or(0));
     let (least, most) = (rate("least_bytes_per_second"), rate("most_bytes_per_second"));
-    output.result(&format!("{}: {least} of each member a second while it is used, {most} while it is not", arguments.name))
+    output.result(&format!(
+        "{}: {least} of each member a second while it is used, {most} while it is not",
+        arguments.name
+    ))
 }
 
 /// Waits if that was asked for, and says how the job ended that was waited for.
-fn finish(output: &Output, client: &mut Client, array: Option<&str>, waits: bool) -> Result<(), Failure> {
+fn finish(
+    output: &Output,
+    client: &mut Client,
+    array: Option<&str>,
+    waits: bool,
+) -> Result<(), Failure> {
     if !waits {
         return if output.json { output.document(&client.status()?) } else { Ok(()) };
     }
     let line = Line::new(output);
     let last = loop {
         let answer = client.ask(Command::Wait { array: array.map(str::to_owned) })?;
-        let work = |key: &str| serde_json::from_value::<Option<WorkStatus>>(answer[key].clone()).ok().flatten();
+        let work = |key: &str| {
+            serde_json::from_value::<Option<WorkStatus>>(answer[key].clone()).ok().flatten()
+        };
         if answer["idle"] == Value::Bool(true) {
             break work("last");
         }
@@ -98,40 +118,60 @@ fn finish(output: &Output, client: &mut Client, array: Option<&str>, waits: bool
         output.document(&client.status()?)?;
     } else if let Some(last) = &last {
         let amount = block::size_text(last.done_bytes);
-        output.result(&format!("{}: {amount} done, {} sectors did not agree", last.kind, last.differing_sectors))?;
+        output.result(&format!(
+            "{}: {amount} done, {} sectors did not agree",
+            last.kind, last.differing_sectors
+        ))?;
     }
     match last {
-        Some(last) if last.lost_bytes > 0 => {
-            Err(Failure::failed(format!("{}: {} bytes could not be restored", last.kind, last.lost_bytes)))
-        }
-        Some(last) if last.done_bytes < last.total_bytes => {
-            Err(Failure::failed(format!("{}: it ended before its time; `raidloom array status` says why", last.kind)))
-        }
+        Some(last) if last.lost_bytes > 0 => Err(Failure::failed(format!(
+            "{}: {} bytes could not be restored",
+            last.kind, last.lost_bytes
+        ))),
+        Some(last) if last.done_bytes < last.total_bytes => Err(Failure::failed(format!(
+            "{}: it ended before its time; `raidloom array status` says why",
+            last.kind
+        ))),
         _ => Ok(()),
     }
 }
 
 /// The slot that is meant: a number, `memberN`, or the path of the device that is there.
-fn member_of(client: &mut Client, array: Option<&str>, text: &str) -> Result<(String, usize), Failure> {
+fn member_of(
+    client: &mut Client,
+    array: Option<&str>,
+    text: &str,
+) -> Result<(String, usize), Failure> {
     let status = client.status()?;
     let named = |status: &&ArrayStatus| array.is_none_or(|array| status.name == array);
     let candidates: Vec<&ArrayStatus> = status.arrays.iter().filter(named).collect();
     let by_device = |status: &&ArrayStatus| {
-        let member = status.members.iter().find(|member| member.name.as_deref().is_some_and(|name| same_device(name, text)))?;
+        let member = status
+            .members
+            .iter()
+            .find(|member| member.name.as_deref().is_some_and(|name| same_device(name, text)))?;
         Some((status.name.clone(), member.place?))
     };
     if let Some(found) = candidates.iter().find_map(by_device) {
         return Ok(found);
     }
     let Ok(place) = text.strip_prefix("member").unwrap_or(text).parse() else {
-        return Err(Failure::usage(format!("{text}: no member; name its slot (0, 1, ...) or its device as `array status` shows it")));
+        return Err(Failure::usage(format!(
+            "{text}: no member; name its slot (0, 1, ...) or its device as `array status` shows it"
+        )));
     };
     match &candidates[..] {
         [array] => Ok((array.name.clone(), place)),
-        [] => Err(Failure::usage(format!("{}: no array in this stack keeps metadata, or none of that name", status.name))),
+        [] => Err(Failure::usage(format!(
+            "{}: no array in this stack keeps metadata, or none of that name",
+            status.name
+        ))),
         several => {
             let names: Vec<&str> = several.iter().map(|array| array.name.as_str()).collect();
-            Err(Failure::usage(format!("there are several arrays in this stack: {}; --array names one", names.join(", "))))
+            Err(Failure::usage(format!(
+                "there are several arrays in this stack: {}; --array names one",
+                names.join(", ")
+            )))
         }
     }
 }
@@ -139,7 +179,9 @@ fn member_of(client: &mut Client, array: Option<&str>, text: &str) -> Result<(St
 /// Whether a member's stack text is the device that was named by text or path.
 fn same_device(name: &str, text: &str) -> bool {
     let path = |text: &str| match stack::parse(text).ok()? {
-        Node::Leaf { scheme, address, .. } if scheme == "file" => Path::new(&address).canonicalize().ok(),
+        Node::Leaf { scheme, address, .. } if scheme == "file" => {
+            Path::new(&address).canonicalize().ok()
+        }
         _ => None,
     };
     name == text || path(name).is_some_and(|path_of_name| path(text) == Some(path_of_name))
@@ -151,7 +193,8 @@ fn device(text: &str) -> Result<String, Failure> {
     match node {
         Node::Leaf { scheme, address, options } if scheme == "file" => {
             let path: PathBuf = absolute(Path::new(&address))?;
-            Ok(Node::Leaf { scheme, address: path.to_string_lossy().into_owned(), options }.to_string())
+            Ok(Node::Leaf { scheme, address: path.to_string_lossy().into_owned(), options }
+                .to_string())
         }
         Node::Leaf { .. } => Ok(node.to_string()),
         _ => Err(Failure::usage(format!("{text}: a member is a file or a device"))),
@@ -159,5 +202,9 @@ fn device(text: &str) -> Result<String, Failure> {
 }
 
 fn given(consent: &Consent) -> GivenConsent {
-    GivenConsent { erase: consent.erase.clone(), erase_signature: consent.erase_signature, allow_device: consent.allow_device.clone() }
+    GivenConsent {
+        erase: consent.erase.clone(),
+        erase_signature: consent.erase_signature,
+        allow_device: consent.allow_device.clone(),
+    }
 }

@@ -16,16 +16,28 @@ use crate::output::Output;
 use crate::progress::Line;
 
 pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), Failure> {
-    let paths: Vec<Option<PathBuf>> = arguments.paths.iter().map(|path| (path != Path::new("missing")).then(|| path.clone())).collect();
-    let sizes = |flag: &str, texts: &[String]| texts.iter().map(|text| output.size(flag, text)).collect::<Result<Vec<u64>, Failure>>();
+    let paths: Vec<Option<PathBuf>> = arguments
+        .paths
+        .iter()
+        .map(|path| (path != Path::new("missing")).then(|| path.clone()))
+        .collect();
+    let sizes = |flag: &str, texts: &[String]| {
+        texts.iter().map(|text| output.size(flag, text)).collect::<Result<Vec<u64>, Failure>>()
+    };
     let known = Known {
         levels: arguments.level.iter().map(|text| level(text)).collect::<Result<_, _>>()?,
         chunks_bytes: sizes("--chunk", &arguments.chunk)?,
         data_offsets_bytes: sizes("--data-offset", &arguments.data_offset)?,
         seed: 0,
     };
-    let aligned = |flag: &str, sizes: &[u64]| match sizes.iter().find(|size| **size % block::SECTOR_BYTES != 0) {
-        Some(size) => Err(Failure::usage(format!("{flag} {size}: not whole sectors of {} bytes", block::SECTOR_BYTES))),
+    let aligned = |flag: &str, sizes: &[u64]| match sizes
+        .iter()
+        .find(|size| **size % block::SECTOR_BYTES != 0)
+    {
+        Some(size) => Err(Failure::usage(format!(
+            "{flag} {size}: not whole sectors of {} bytes",
+            block::SECTOR_BYTES
+        ))),
         None => Ok(()),
     };
     aligned("--chunk", &known.chunks_bytes)?;
@@ -34,7 +46,8 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
         return Err(Failure::usage("--chunk 0: a chunk holds at least one sector"));
     }
     let limit = stack::size::parse_duration(&arguments.time);
-    let limit = limit.map_err(|error| Failure::usage(format!("--time {}: {error}", arguments.time)))?;
+    let limit =
+        limit.map_err(|error| Failure::usage(format!("--time {}: {error}", arguments.time)))?;
 
     let guard = Guard::new(Consent { raw: arguments.raw, ..Consent::default() });
     let images = Images::open(&guard, &paths)?;
@@ -56,7 +69,8 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
     }
     if found.interrupted {
         output.note(&format!(
-            "ended after {}: --time gives it longer, --level, --chunk and --data-offset give it less to do",
+            "ended after {}: --time gives it longer, --level, --chunk and --data-offset give it \
+            less to do",
             arguments.time
         ));
     }
@@ -65,7 +79,8 @@ pub(super) fn guess(output: &Output, arguments: &GuessArguments) -> Result<(), F
     }
     if !found.is_sound() {
         return Err(Failure::failed(
-            "much of what is stored contradicts even the best candidate: something else was there, or much is damaged",
+            "much of what is stored contradicts even the best candidate: something else was there, \
+            or much is damaged",
         ));
     }
     Ok(())
@@ -80,7 +95,8 @@ fn doubt(guess: &Guess, paths: &[Option<PathBuf>]) -> Option<String> {
     if guess.undecided.is_empty() {
         return None;
     }
-    let members: Vec<String> = guess.undecided.iter().map(|role| name(paths[guess.order[*role]].as_ref())).collect();
+    let members: Vec<String> =
+        guess.undecided.iter().map(|role| name(paths[guess.order[*role]].as_ref())).collect();
     Some(format!("nothing tells which of these is where: {}", members.join(", ")))
 }
 
@@ -100,11 +116,21 @@ fn text(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> String {
         add!(text, "");
         // Equals have the same number.
         let number = if number < found.equal { 1 } else { number + 1 };
-        add!(text, "{number}. {} agrees: {}, {}", share(guess), guess.shape, block::size_text(guess.size_bytes));
+        add!(
+            text,
+            "{number}. {} agrees: {}, {}",
+            share(guess),
+            guess.shape,
+            block::size_text(guess.size_bytes)
+        );
         add!(text, "   {}", guess.tree(paths));
         add!(text, "   {}", evidence.join(", "));
         if let Some(foreign) = guess.foreign {
-            add!(text, "   {} does not belong to the others: this is what they make up without it", name(paths[foreign].as_ref()));
+            add!(
+                text,
+                "   {} does not belong to the others: this is what they make up without it",
+                name(paths[foreign].as_ref())
+            );
         }
         if let Some(doubt) = doubt(guess, paths) {
             add!(text, "   {doubt}");
@@ -112,7 +138,11 @@ fn text(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> String {
     }
     if found.equal > 1 {
         add!(text, "");
-        add!(text, "{} candidates are equally good: what is stored does not tell them apart", found.equal);
+        add!(
+            text,
+            "{} candidates are equally good: what is stored does not tell them apart",
+            found.equal
+        );
     }
     let left = found.guesses.len().saturating_sub(show.max(1));
     if left > 0 {

@@ -1,4 +1,5 @@
-//! `raidloom array`: looking at the members of md arrays, making new ones, running them, and finding out what lost ones were.
+//! `raidloom array`: looking at the members of md arrays, making new ones, running them, and
+//! finding out what lost ones were.
 
 pub(crate) mod arguments;
 mod assemble;

@@ -15,7 +15,11 @@ pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
     let mut problems = Vec::new();
     for name in names {
         let has_died = || runtime.entry(name).is_some_and(|entry| entry.process.is_none());
-        let ended = if has_died() { None } else { Some(Client::connect(&runtime, name).and_then(Client::stop)) };
+        let ended = if has_died() {
+            None
+        } else {
+            Some(Client::connect(&runtime, name).and_then(Client::stop))
+        };
         match ended {
             Some(Ok(left)) => problems.extend(left),
             // Somebody may kill it while it is told to stop.
@@ -23,7 +27,9 @@ pub(super) fn stop(output: &Output, names: &[String]) -> Result<(), Failure> {
             _ => {
                 let notes = std::mem::take(&mut runtime.claim(name)?.notes);
                 notes.iter().for_each(|note| output.note(note));
-                output.progress(&format!("{name}: its server had died; what it left behind is cleaned up"));
+                output.progress(&format!(
+                    "{name}: its server had died; what it left behind is cleaned up"
+                ));
             }
         }
     }
@@ -53,7 +59,8 @@ pub(super) fn list(output: &Output) -> Result<(), Failure> {
         return Ok(());
     }
     let row = |status: &Status| {
-        let mounts: Vec<String> = status.mounts.iter().map(|point| point.display().to_string()).collect();
+        let mounts: Vec<String> =
+            status.mounts.iter().map(|point| point.display().to_string()).collect();
         vec![
             status.name.clone(),
             server_status::state(status),
@@ -63,20 +70,32 @@ pub(super) fn list(output: &Output) -> Result<(), Failure> {
             mounts.join(", "),
         ]
     };
-    output.result(&table(&["NAME", "STATE", "SIZE", "PROCESS", "AT", "MOUNTED"], &statuses.iter().map(row).collect::<Vec<_>>(), &[2, 3]))
+    output.result(&table(
+        &["NAME", "STATE", "SIZE", "PROCESS", "AT", "MOUNTED"],
+        &statuses.iter().map(row).collect::<Vec<_>>(),
+        &[2, 3],
+    ))
 }
 
 /// Mounts what a server serves.
 pub(super) fn mount(output: &Output, arguments: &MountArguments) -> Result<(), Failure> {
-    let command =
-        Command::Mount { point: absolute(&arguments.folder)?, file_system: arguments.fs.clone(), options: arguments.options.clone() };
+    let command = Command::Mount {
+        point: absolute(&arguments.folder)?,
+        file_system: arguments.fs.clone(),
+        options: arguments.options.clone(),
+    };
     let done = Client::connect(&Runtime::find()?, &arguments.name)?.ask(command)?;
     if output.json {
         return output.document(&done);
     }
     let text = |key: &str| done[key].as_str().unwrap_or_default();
     let made = if done["made"] == Value::Bool(true) { "made and mounted" } else { "mounted" };
-    output.result(&format!("{}: {} {made} at {}", arguments.name, text("file_system"), text("point")))
+    output.result(&format!(
+        "{}: {} {made} at {}",
+        arguments.name,
+        text("file_system"),
+        text("point")
+    ))
 }
 
 /// Unmounts it.

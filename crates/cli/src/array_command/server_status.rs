@@ -29,36 +29,66 @@ pub(super) fn state(status: &Status) -> String {
         State::Unusable => "unusable",
     };
     match status.arrays.iter().find_map(|array| array.work.as_ref()) {
-        Some(work) => format!("{state}, {} {:.0} %", work.kind, 100.0 * work.done_bytes as f64 / work.total_bytes.max(1) as f64),
+        Some(work) => format!(
+            "{state}, {} {:.0} %",
+            work.kind,
+            100.0 * work.done_bytes as f64 / work.total_bytes.max(1) as f64
+        ),
         None => state.to_owned(),
     }
 }
 
 /// What a start has made, in a line.
 pub(super) fn summary(status: &Status) -> String {
-    format!("{}: {} at {}, process {}", status.name, size_text(status.size_bytes), address(status), status.process)
+    format!(
+        "{}: {} at {}, process {}",
+        status.name,
+        size_text(status.size_bytes),
+        address(status),
+        status.process
+    )
 }
 
 /// All there is to say, in the layout of an array's status.
 pub(super) fn text(status: &Status) -> Lines {
     let mut text = Lines::new();
-    add!(text, "server: {}    state: {}    process: {}", status.name, state(status), status.process);
+    add!(
+        text,
+        "server: {}    state: {}    process: {}",
+        status.name,
+        state(status),
+        status.process
+    );
     add!(text, " stack: {}", status.stack);
     let access = if status.read_only { ", read-only" } else { "" };
     let seeks = if status.rotational { ", rotational" } else { "" };
-    add!(text, "  size: {}, blocks of {} bytes{access}{seeks}", size_text(status.size_bytes), status.block_bytes);
+    add!(
+        text,
+        "  size: {}, blocks of {} bytes{access}{seeks}",
+        size_text(status.size_bytes),
+        status.block_bytes
+    );
     let durable = if status.removal_policy == "quick" {
-        "what reaches the drive is durable at once; a file system on it keeps writes back unless mounted with sync"
+        "what reaches the drive is durable at once; a file system on it keeps writes back unless \
+        mounted with sync"
     } else {
         "durable after a flush"
     };
     add!(text, "policy: {}: {durable}", status.removal_policy);
     if let Some(attached) = &status.attached {
-        let device = attached.block_device.iter().map(|device| format!("{}, ", device.display())).collect::<String>();
+        let device = attached
+            .block_device
+            .iter()
+            .map(|device| format!("{}, ", device.display()))
+            .collect::<String>();
         add!(text, "    at: {device}{}", attached.file.display());
     }
     for uri in &status.nbd {
-        let clients = if status.nbd_clients == 1 { "1 client".to_owned() } else { format!("{} clients", status.nbd_clients) };
+        let clients = if status.nbd_clients == 1 {
+            "1 client".to_owned()
+        } else {
+            format!("{} clients", status.nbd_clients)
+        };
         add!(text, "   nbd: {uri}  ({clients})");
     }
     for point in &status.mounts {
@@ -68,15 +98,29 @@ pub(super) fn text(status: &Status) -> Lines {
         add!(text, "  note: {note}");
     }
     for member in &status.members {
-        add!(text, "  leaf: {}, read {}, written {}", member.name, about(member.read_bytes), about(member.written_bytes));
+        add!(
+            text,
+            "  leaf: {}, read {}, written {}",
+            member.name,
+            about(member.read_bytes),
+            about(member.written_bytes)
+        );
     }
     for cache in &status.caches {
-        let (used, size, dirty) = (about(cache.used_bytes), about(cache.size_bytes), about(cache.dirty_bytes));
+        let (used, size, dirty) =
+            (about(cache.used_bytes), about(cache.size_bytes), about(cache.dirty_bytes));
         add!(text, " cache: {}, {used} of {size} used, {dirty} dirty: {}", cache.mode, cache.name);
-        let hits = |hits: u64, misses: u64| format!("{:.0} %", 100.0 * hits as f64 / (hits + misses).max(1) as f64);
-        let (reads, writes) = (hits(cache.read_hits, cache.read_misses), hits(cache.write_hits, cache.write_misses));
+        let hits = |hits: u64, misses: u64| {
+            format!("{:.0} %", 100.0 * hits as f64 / (hits + misses).max(1) as f64)
+        };
+        let (reads, writes) =
+            (hits(cache.read_hits, cache.read_misses), hits(cache.write_hits, cache.write_misses));
         let (evictions, rate) = (cache.evictions, about(cache.write_out_bytes_per_second));
-        add!(text, "        hits: {reads} of reads, {writes} of writes; {evictions} evictions; {rate}/s written out");
+        add!(
+            text,
+            "        hits: {reads} of reads, {writes} of writes; {evictions} evictions; {rate}/s \
+            written out"
+        );
         if let Some(failure) = &cache.failure {
             add!(text, "        {failure}");
         }

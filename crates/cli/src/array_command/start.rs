@@ -38,7 +38,11 @@ pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), F
     }
     let status = in_background(&runtime, &settings)?;
     status.notes.iter().for_each(|note| output.note(note));
-    if output.json { output.document(&status) } else { output.result(&server_status::summary(&status)) }
+    if output.json {
+        output.document(&status)
+    } else {
+        output.result(&server_status::summary(&status))
+    }
 }
 
 /// What was said in flags goes over what a configuration says.
@@ -56,7 +60,8 @@ fn settings(arguments: &StartArguments) -> Result<Settings, Failure> {
     settings.allow_device.extend(arguments.consent.allow_device.iter().cloned());
     settings.raw |= arguments.consent.raw;
     if let Some(policy) = &arguments.policy {
-        settings.policy = policy.parse().map_err(|error| Failure::usage(format!("--policy {error}")))?;
+        settings.policy =
+            policy.parse().map_err(|error| Failure::usage(format!("--policy {error}")))?;
     }
     settings.attach = match arguments.attach {
         Some(AttachArgument::Yes) => Attach::Yes,
@@ -68,7 +73,8 @@ fn settings(arguments: &StartArguments) -> Result<Settings, Failure> {
     }
     if let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
         let clients = arguments.tls_clients.as_deref().map(absolute).transpose()?;
-        settings.tls = Some(TlsSettings { certificate: absolute(certificate)?, key: absolute(key)?, clients });
+        settings.tls =
+            Some(TlsSettings { certificate: absolute(certificate)?, key: absolute(key)?, clients });
     }
     if arguments.run.is_some() && settings.attach == Attach::No && settings.nbd.is_empty() {
         settings.attach = Attach::Yes;
@@ -78,17 +84,26 @@ fn settings(arguments: &StartArguments) -> Result<Settings, Failure> {
 
 /// The path from the root on: a server in the background works in no particular folder.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+    std::path::absolute(path)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
 /// Starts a process for the server and waits until it is ready.
 fn in_background(runtime: &Runtime, settings: &Settings) -> Result<Status, Failure> {
-    let failed = |error: io::Error| Failure::failed(format!("starting the server's process: {error}"));
+    let failed =
+        |error: io::Error| Failure::failed(format!("starting the server's process: {error}"));
     let (log_path, log) = runtime.new_log()?;
     let program = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(program);
-    command.args(SERVE).arg(&log_path).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).current_dir("/");
-    let started = command.spawn().map_err(failed).and_then(|process| hear(process, settings, &log_path));
+    command
+        .args(SERVE)
+        .arg(&log_path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .current_dir("/");
+    let started =
+        command.spawn().map_err(failed).and_then(|process| hear(process, settings, &log_path));
     // A server that is ready has taken it into its folder.
     let _ = fs::remove_file(&log_path);
     started
@@ -99,31 +114,39 @@ fn hear(mut process: Child, settings: &Settings, log: &Path) -> Result<Status, F
     let told = serde_json::to_writer(process.stdin.take().expect("it was piped"), settings);
     let mut line = String::new();
     let heard = BufReader::new(process.stdout.take().expect("it was piped")).read_line(&mut line);
-    let answer = heard.ok().filter(|_| told.is_ok()).and_then(|_| serde_json::from_str::<Answer>(&line).ok());
+    let answer = heard
+        .ok()
+        .filter(|_| told.is_ok())
+        .and_then(|_| serde_json::from_str::<Answer>(&line).ok());
     match answer {
-        Some(Answer::Done(status)) => {
-            serde_json::from_value(status).map_err(|error| Failure::failed(format!("the server's first word makes no sense: {error}")))
-        }
+        Some(Answer::Done(status)) => serde_json::from_value(status).map_err(|error| {
+            Failure::failed(format!("the server's first word makes no sense: {error}"))
+        }),
         Some(Answer::Refused(refusal)) => Err(host::Error::from(refusal).into()),
         None => {
-            let end = process.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+            let end =
+                process.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
             let said = fs::read_to_string(log).unwrap_or_default();
-            Err(Failure::failed(format!("the server's process ended before it was ready ({end})\n{said}")))
+            Err(Failure::failed(format!(
+                "the server's process ended before it was ready ({end})\n{said}"
+            )))
         }
     }
 }
 
-/// The process in the background: settings come in on standard input, one line goes out on standard output, and what it has
-/// to say later goes to its log, which is its standard error already.
+/// The process in the background: settings come in on standard input, one line goes out on standard
+/// output, and what it has to say later goes to its log, which is its standard error already.
 pub(super) fn serve(log: &Path) -> Result<(), Failure> {
-    // Away from the terminal: its Ctrl-C is not for this process. Whoever leads a session already is away from it.
+    // Away from the terminal: its Ctrl-C is not for this process. Whoever leads a session already
+    // is away from it.
     let _ = rustix::process::setsid();
     let mut signals = signals()?;
     let started = || {
         let mut text = Vec::new();
         let failed = |error: io::Error| host::Error::from_io("settings on standard input", &error);
         io::stdin().lock().read_to_end(&mut text).map_err(failed)?;
-        let settings: Settings = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
+        let settings: Settings =
+            serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
         let server = open(&Runtime::find()?, settings)?;
         // Without its place the log is only harder to find.
         let _ = fs::rename(log, server.folder().join("log"));
@@ -132,7 +155,9 @@ pub(super) fn serve(log: &Path) -> Result<(), Failure> {
     let server: Result<Arc<Server>, host::Error> = started();
     let answer = match &server {
         Ok(server) => Answer::Done(json!(server.status())),
-        Err(error) => Answer::Refused(Refusal { text: error.to_string(), exit_code: error.exit_code() }),
+        Err(error) => {
+            Answer::Refused(Refusal { text: error.to_string(), exit_code: error.exit_code() })
+        }
     };
     let said = say(&answer);
     let Ok(server) = server else { return Err(Failure::silent(1)) };
@@ -160,13 +185,19 @@ fn signals() -> Result<UnixStream, Failure> {
     let failed = |error: io::Error| Failure::failed(format!("setting up for signals: {error}"));
     let (reader, writer) = UnixStream::pair().map_err(failed)?;
     for signal in crate::signals::to_end() {
-        signal_hook::low_level::pipe::register(signal, writer.try_clone().map_err(failed)?).map_err(failed)?;
+        signal_hook::low_level::pipe::register(signal, writer.try_clone().map_err(failed)?)
+            .map_err(failed)?;
     }
     reader.set_nonblocking(true).map_err(failed)?;
     Ok(reader)
 }
 
-fn serve_here(output: &Output, runtime: &Runtime, settings: Settings, command: Option<&str>) -> Result<(), Failure> {
+fn serve_here(
+    output: &Output,
+    runtime: &Runtime,
+    settings: Settings,
+    command: Option<&str>,
+) -> Result<(), Failure> {
     let mut signals = signals()?;
     let server = open(runtime, settings)?;
     let status = server.status();
@@ -185,11 +216,13 @@ fn serve_here(output: &Output, runtime: &Runtime, settings: Settings, command: O
     let served = serve_until_end(&server, &mut signals);
     drop(served_sender);
     let ended = ended.join().map_err(|_| Failure::failed("waiting for the command of --run"))?;
-    let ended = ended.map_err(|error| Failure::failed(format!("waiting for the command of --run: {error}")))?;
+    let ended = ended
+        .map_err(|error| Failure::failed(format!("waiting for the command of --run: {error}")))?;
     served?;
     match ended.code().unwrap_or_else(|| 128 + ended.signal().unwrap_or(0)) {
         0 => Ok(()),
-        code => Err(Failure::failed(format!("`{command}` ended with {ended}")).with_code(u8::try_from(code).unwrap_or(1))),
+        code => Err(Failure::failed(format!("`{command}` ended with {ended}"))
+            .with_code(u8::try_from(code).unwrap_or(1))),
     }
 }
 
@@ -207,9 +240,14 @@ fn serve_until_end(server: &Arc<Server>, signals: &mut UnixStream) -> Result<(),
 /// How often a server is told that the command has ended while something still has the drive open.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Runs a shell command with `{}` for the path or address; its end ends the server, as a signal does. What the command has
-/// started may use the drive a little longer, so the signal is repeated until the other end of `served` is gone.
-fn run_command(server: &Server, command: &str, served: Receiver<()>) -> Result<JoinHandle<io::Result<ExitStatus>>, Failure> {
+/// Runs a shell command with `{}` for the path or address; its end ends the server, as a signal
+/// does. What the command has started may use the drive a little longer, so the signal is repeated
+/// until the other end of `served` is gone.
+fn run_command(
+    server: &Server,
+    command: &str,
+    served: Receiver<()>,
+) -> Result<JoinHandle<io::Result<ExitStatus>>, Failure> {
     let command = command.replace("{}", &quoted(&server.address()));
     let failed = |error: io::Error| Failure::failed(format!("running `{command}`: {error}"));
     let mut child: Child = Command::new("sh").arg("-c").arg(&command).spawn().map_err(failed)?;
@@ -228,7 +266,9 @@ fn run_command(server: &Server, command: &str, served: Receiver<()>) -> Result<J
 
 /// In single quotes for a shell, unless it needs none.
 fn quoted(text: &str) -> String {
-    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-:+?=%".contains(&byte)) && !text.contains('?') {
+    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-:+?=%".contains(&byte))
+        && !text.contains('?')
+    {
         return text.to_owned();
     }
     format!("'{}'", text.replace('\'', "'\\''"))
@@ -240,8 +280,14 @@ mod tests {
 
     #[test]
     fn a_shell_reads_addresses_as_they_are() {
-        for text in ["/dev/loop0", "/run/it's here/disk", "nbd+unix:///a?socket=/run/a b", "$HOME `id`"] {
-            let output = Command::new("sh").arg("-c").arg(format!("printf %s {}", quoted(text))).output().expect("a shell");
+        for text in
+            ["/dev/loop0", "/run/it's here/disk", "nbd+unix:///a?socket=/run/a b", "$HOME `id`"]
+        {
+            let output = Command::new("sh")
+                .arg("-c")
+                .arg(format!("printf %s {}", quoted(text)))
+                .output()
+                .expect("a shell");
             assert_eq!(String::from_utf8_lossy(&output.stdout), text);
         }
     }

@@ -1,4 +1,5 @@
-//! `array status`: what the servers of arrays that run say, and the superblocks of those that do not.
+//! `array status`: what the servers of arrays that run say, and the superblocks of those that do
+//! not.
 
 use std::path::{Path, PathBuf};
 
@@ -43,11 +44,18 @@ impl Known {
 
 /// Shows the status of what is named by the name of a server, by members' paths or by a stack text.
 pub(super) fn status(output: &Output, arguments: &StatusArguments) -> Result<(), Failure> {
-    let all = all(output, &arguments.targets).map_err(|failure| if arguments.test { failure.with_code(CANNOT_TELL) } else { failure })?;
+    let all = all(output, &arguments.targets)
+        .map_err(|failure| if arguments.test { failure.with_code(CANNOT_TELL) } else { failure })?;
     if output.json {
         output.document(&all)?;
     } else {
-        output.result(all.iter().map(|known| known.text().into_text()).collect::<Vec<_>>().join("\n").trim_end())?;
+        output.result(
+            all.iter()
+                .map(|known| known.text().into_text())
+                .collect::<Vec<_>>()
+                .join("\n")
+                .trim_end(),
+        )?;
     }
     let worst = all.iter().map(Known::state).max().unwrap_or(State::Online);
     if arguments.test && worst != State::Online {
@@ -68,7 +76,9 @@ fn all(output: &Output, targets: &[String]) -> Result<Vec<Known>, Failure> {
         } else if Path::new(target).exists() {
             paths.push(PathBuf::from(target));
         } else {
-            return Err(Failure::usage(format!("{target}: no array of that name runs, and there is no such file")));
+            return Err(Failure::usage(format!(
+                "{target}: no array of that name runs, and there is no such file"
+            )));
         }
     }
     if paths.is_empty() && !known.is_empty() {
@@ -76,7 +86,9 @@ fn all(output: &Output, targets: &[String]) -> Result<Vec<Known>, Failure> {
     }
     let found = found(output, &paths)?;
     let status = |group: &mdtools::Group| match &group.assembly {
-        Ok(assembly) => Ok(Known::Found(Box::new(ArrayStatus::of_superblocks(assembly, &group.candidates)))),
+        Ok(assembly) => {
+            Ok(Known::Found(Box::new(ArrayStatus::of_superblocks(assembly, &group.candidates))))
+        }
         Err(reason) => Err(Failure::failed(reason.clone())),
     };
     known.extend(found.groups.iter().map(status).collect::<Result<Vec<_>, _>>()?);

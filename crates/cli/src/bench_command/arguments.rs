@@ -50,12 +50,20 @@ pub(crate) struct BonnieArguments {
     #[arg(long, default_value = "2.00", value_name = "VERSION")]
     pub style: String,
 
-    /// Size of the file in MiB (or with a unit), :chunk, :seeks, :seekers; 0 leaves the six phases out [default: twice the memory]
+    /// Size of the file in MiB (or with a unit), :chunk, :seeks, :seekers; 0 leaves the six phases
+    /// out [default: twice the memory]
     #[arg(short = 's', long = "size", value_name = "SIZE[:CHUNK[:SEEKS[:SEEKERS]]]")]
     pub size: Option<String>,
 
-    /// Files for the create, stat and delete phases in multiples of 1024, :max:min size (-1 hard links, -2 symbolic), :folders; 0 leaves them out
-    #[arg(short = 'n', long = "files", value_name = "FILES[:MAX[:MIN[:FOLDERS]]]", default_value = "16", allow_hyphen_values = true)]
+    /// Files for the create, stat and delete phases in multiples of 1024, :max:min size (-1 hard
+    /// links, -2 symbolic), :folders; 0 leaves them out
+    #[arg(
+        short = 'n',
+        long = "files",
+        value_name = "FILES[:MAX[:MIN[:FOLDERS]]]",
+        default_value = "16",
+        allow_hyphen_values = true
+    )]
     pub files: String,
 
     /// No per-character phases; with a number, on so many MiB
@@ -66,7 +74,8 @@ pub(crate) struct BonnieArguments {
     #[arg(short = 'b', long = "sync")]
     pub sync: bool,
 
-    /// Memory of the machine in MiB, which the file has to be twice as large as; 0 for no such check
+    /// Memory of the machine in MiB, which the file has to be twice as large as; 0 for no such
+    /// check
     #[arg(short = 'r', long = "ram", value_name = "MIB")]
     pub ram: Option<u64>,
 
@@ -94,8 +103,8 @@ pub(crate) struct BonnieArguments {
     #[arg(short = 'm', long = "machine", value_name = "NAME")]
     pub machine: Option<String>,
 
-    /// text, or bonnie-csv: the original's lines, 50 fields with --style 2.00, which bon_csv2html and bon_csv2txt of 2.00a read;
-    /// 27 with 1.03, which only the converters of 1.03 read
+    /// text, or bonnie-csv: the original's lines, 50 fields with --style 2.00, which bon_csv2html
+    /// and bon_csv2txt of 2.00a read; 27 with 1.03, which only the converters of 1.03 read
     #[arg(long, default_value = "text", value_parser = ["text", "bonnie-csv"], value_name = "FORMAT")]
     pub format: String,
 }
@@ -123,7 +132,8 @@ pub(crate) struct CopyArguments {
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=32))]
     pub depth: u64,
 
-    /// When data are made durable: never (only at the end of the phase), file (each file) or folder (each file and its folder)
+    /// When data are made durable: never (only at the end of the phase), file (each file) or folder
+    /// (each file and its folder)
     #[arg(long, default_value = "never", value_name = "WHEN", value_parser = ["never", "file", "folder"])]
     pub fsync: String,
 

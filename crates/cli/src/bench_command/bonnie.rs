@@ -15,13 +15,17 @@ pub(crate) fn bonnie(output: &Output, arguments: &BonnieArguments) -> Result<(),
     let finished = run::run(output, &SUITE, &said.settings, &arguments.target)?;
     if arguments.format != "bonnie-csv" || output.json {
         let phases = (SUITE.phases)(&said.settings);
-        let words = |rows: &[Row]| format!("{}{}", show::rows_table(rows, &phases), show::flag_words(rows));
+        let words =
+            |rows: &[Row]| format!("{}{}", show::rows_table(rows, &phases), show::flag_words(rows));
         return show::finish(output, finished, words);
     }
     let options = Options::new(&said.settings)?;
     show::beside(output, &finished, &(SUITE.phases)(&said.settings));
     let Finished { rows, failure, .. } = finished;
-    let machine = arguments.machine.clone().unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
+    let machine = arguments
+        .machine
+        .clone()
+        .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
     let runs = rows.iter().map(|row| row.run).max().unwrap_or(0);
     for run in 1..=runs {
         let of_run: Vec<Row> = rows.iter().filter(|row| row.run == run).cloned().collect();
@@ -62,7 +66,8 @@ fn settings(output: &Output, arguments: &BonnieArguments) -> Result<Said, Failur
     Ok(said)
 }
 
-/// A size as the original reads it: without a unit in `bare` bytes, with k, m or g in 1024-based ones; ours as everywhere.
+/// A size as the original reads it: without a unit in `bare` bytes, with k, m or g in 1024-based
+/// ones; ours as everywhere.
 fn size(flag: &str, text: &str, bare: u64) -> Result<u64, Failure> {
     let failed = |why: String| Failure::usage(format!("{flag} {text}: {why}"));
     if let Ok(number) = text.parse::<u64>() {
@@ -82,7 +87,9 @@ fn count(flag: &str, text: &str) -> Result<u64, Failure> {
 fn large(said: &mut Said, text: &str) -> Result<(), Failure> {
     let parts: Vec<&str> = text.split(':').collect();
     if parts.len() > 4 {
-        return Err(Failure::usage(format!("-s {text}: expected SIZE:CHUNK:SEEKS:SEEKERS at most")));
+        return Err(Failure::usage(format!(
+            "-s {text}: expected SIZE:CHUNK:SEEKS:SEEKERS at most"
+        )));
     }
     let part = |index: usize| parts.get(index).copied().filter(|part| !part.is_empty());
     match size("-s", parts[0], 1 << 20)? {
@@ -107,7 +114,9 @@ fn small(said: &mut Said, text: &str) -> Result<(), Failure> {
         return Err(Failure::usage(format!("-n {text}: expected FILES:MAX:MIN:FOLDERS at most")));
     }
     let part = |index: usize| parts.get(index).copied().filter(|part| !part.is_empty());
-    let files = count("-n", parts[0])?.checked_mul(1024).ok_or_else(|| Failure::usage(format!("-n {text}: too many files")))?;
+    let files = count("-n", parts[0])?
+        .checked_mul(1024)
+        .ok_or_else(|| Failure::usage(format!("-n {text}: too many files")))?;
     said.set("files", Value::Count(files))?;
     match part(1) {
         None => (),
@@ -145,7 +154,10 @@ mod tests {
         let settings = &said.settings;
         assert_eq!((settings.bytes("size"), settings.bytes("chunk")), (64 << 20, 16 << 10));
         assert_eq!((settings.count("seeks"), settings.count("seekers")), (1000, 2));
-        assert_eq!((settings.count("files"), settings.text("links"), settings.count("folders")), (4096, "hard", 10));
+        assert_eq!(
+            (settings.count("files"), settings.text("links"), settings.count("folders")),
+            (4096, "hard", 10)
+        );
         large(&mut said, "0").unwrap();
         assert!(!said.settings.switch("io"));
         assert!(large(&mut said, "1:2:3:4:5").is_err() && small(&mut said, "x").is_err());

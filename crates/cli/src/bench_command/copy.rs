@@ -35,7 +35,12 @@ pub(crate) fn copy(output: &Output, arguments: &CopyArguments) -> Result<(), Fai
                 )
             })
             .collect();
-        format!("{}\n{}\n{}", show::rows_table(rows, &phases), times.join("\n"), show::flag_words(rows))
+        format!(
+            "{}\n{}\n{}",
+            show::rows_table(rows, &phases),
+            times.join("\n"),
+            show::flag_words(rows)
+        )
     };
     show::finish(output, finished, text)
 }

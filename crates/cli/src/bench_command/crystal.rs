@@ -1,4 +1,5 @@
-//! `raidloom bench crystal`: rows direct and buffered side by side, what the cache does, and the original's text.
+//! `raidloom bench crystal`: rows direct and buffered side by side, what the cache does, and the
+//! original's text.
 
 use std::path::Path;
 
@@ -27,7 +28,8 @@ pub(crate) struct CrystalArguments {
     #[arg(long, default_value = "8", value_name = "PROFILE")]
     pub profile: String,
 
-    /// Size of the test file, whole MiB up to 64GiB [default: as the original: 1000MiB for profile 3, else 1GiB]
+    /// Size of the test file, whole MiB up to 64GiB [default: as the original: 1000MiB for profile
+    /// 3, else 1GiB]
     #[arg(long, value_name = "SIZE")]
     pub size: Option<String>,
 
@@ -59,7 +61,8 @@ pub(crate) struct CrystalArguments {
     #[arg(long, default_value = "both", value_name = "ACCESS")]
     pub access: String,
 
-    /// text; crystal: the original's text, of version 3 or 8 as the profile; fio-json: as fio writes it
+    /// text; crystal: the original's text, of version 3 or 8 as the profile; fio-json: as fio
+    /// writes it
     #[arg(long, default_value = "text", value_parser = ["text", "crystal", "fio-json"], value_name = "FORMAT")]
     pub format: String,
 
@@ -81,12 +84,15 @@ pub(crate) fn crystal(output: &Output, arguments: &CrystalArguments) -> Result<(
     }
     match arguments.format.as_str() {
         _ if output.json => show::finish(output, finished, |_| String::new()),
-        "crystal" => print(output, finished, |rows| format::crystal::text(&options, &lines(rows, &options), &heading(arguments))),
+        "crystal" => print(output, finished, |rows| {
+            format::crystal::text(&options, &lines(rows, &options), &heading(arguments))
+        }),
         "fio-json" => {
             let (path, _) = file(&arguments.target.target);
             let job = |phase: &str| job(phase, &options, &path);
             print(output, finished, |rows| {
-                let document = fio::write(concat!("raidloom-", env!("CARGO_PKG_VERSION")), rows, job);
+                let document =
+                    fio::write(concat!("raidloom-", env!("CARGO_PKG_VERSION")), rows, job);
                 serde_json::to_string_pretty(&document).unwrap_or_default()
             })
         }
@@ -115,8 +121,13 @@ fn settings(output: &Output, arguments: &CrystalArguments) -> Result<Said, Failu
     Ok(said)
 }
 
-/// A format of the original is nothing but itself on standard output; flags and durable rates go beside it.
-fn print(output: &Output, finished: Finished, text: impl FnOnce(&[Row]) -> String) -> Result<(), Failure> {
+/// A format of the original is nothing but itself on standard output; flags and durable rates go
+/// beside it.
+fn print(
+    output: &Output,
+    finished: Finished,
+    text: impl FnOnce(&[Row]) -> String,
+) -> Result<(), Failure> {
     show::beside(output, &finished, &SUITE.default_phases());
     let Finished { rows, failure, .. } = finished;
     if rows.iter().any(|row| row.measured().is_some()) {
@@ -131,11 +142,17 @@ fn file(target: &str) -> (std::path::PathBuf, bool) {
     if path.is_dir() { (path.join("crystal.dat"), true) } else { (path.to_owned(), false) }
 }
 
-fn show_fio(output: &Output, options: &Options, arguments: &CrystalArguments) -> Result<(), Failure> {
+fn show_fio(
+    output: &Output,
+    options: &Options,
+    arguments: &CrystalArguments,
+) -> Result<(), Failure> {
     let target = &arguments.target.target;
     let (path, made) = file(target);
     if !path.exists() && !made {
-        return Err(Failure::usage(format!("{target}: fio runs on a folder, an image file or a block device, not on a stack")));
+        return Err(Failure::usage(format!(
+            "{target}: fio runs on a folder, an image file or a block device, not on a stack"
+        )));
     }
     let ways: &[bool] = match (made, arguments.access.as_str()) {
         (false, _) | (_, "direct") => &[true],
@@ -147,7 +164,10 @@ fn show_fio(output: &Output, options: &Options, arguments: &CrystalArguments) ->
         jobs.extend(ways.iter().map(|direct| Job::new(&row, options, &path, *direct)));
     }
     if output.json {
-        let documents: Vec<_> = jobs.iter().map(|job| json!({ "name": job.name, "arguments": job.arguments() })).collect();
+        let documents: Vec<_> = jobs
+            .iter()
+            .map(|job| json!({ "name": job.name, "arguments": job.arguments() }))
+            .collect();
         return output.document(&documents);
     }
     output.result(&jobs.iter().map(|job| job.command() + "\n").collect::<String>())
@@ -188,7 +208,13 @@ fn lines(rows: &[Row], options: &Options) -> Vec<Line> {
         let runs = if direct.is_empty() { runs(rows, row, true) } else { direct };
         // Version 3 counts the flush into the time of a write.
         let counts = durable && row.way.writes();
-        let rate = |run: &Measured| if counts { run.durable_bytes_per_second().unwrap_or(0.0) } else { run.bytes_per_second() };
+        let rate = |run: &Measured| {
+            if counts {
+                run.durable_bytes_per_second().unwrap_or(0.0)
+            } else {
+                run.bytes_per_second()
+            }
+        };
         let best = runs.iter().copied().max_by(|left, right| rate(left).total_cmp(&rate(right)))?;
         let latency = runs.iter().map(|run| run.done.latency.mean_seconds()).reduce(f64::min)?;
         let bytes_per_second = rate(best);
@@ -210,7 +236,11 @@ fn heading(arguments: &CrystalArguments) -> Heading {
         program: concat!("raidloom ", env!("CARGO_PKG_VERSION")).to_owned(),
         target: arguments.target.target.clone(),
         date,
-        system: format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy()),
+        system: format!(
+            "{} {}",
+            system.sysname().to_string_lossy(),
+            system.release().to_string_lossy()
+        ),
         comment: String::new(),
     }
 }
@@ -221,7 +251,12 @@ fn middle(figures: &[f64]) -> String {
         None => "-".to_owned(),
         Some(Median { median, interval: None }) => figure(median / 1e6),
         Some(Median { median, interval: Some(interval) }) => {
-            format!("{} ({} to {})", figure(median / 1e6), figure(interval.low / 1e6), figure(interval.high / 1e6))
+            format!(
+                "{} ({} to {})",
+                figure(median / 1e6),
+                figure(interval.low / 1e6),
+                figure(interval.high / 1e6)
+            )
         }
     }
 }
@@ -231,15 +266,23 @@ fn ratio(direct: &[f64], buffered: &[f64]) -> Option<f64> {
 }
 
 fn text(rows: &[Row], options: &Options, target: &str) -> String {
-    let both = rows.iter().any(|row| row.phase.ends_with(BUFFERED)) && rows.iter().any(|row| !row.phase.ends_with(BUFFERED));
-    let ways: &[bool] = match (both, rows.iter().any(|row| row.phase.ends_with(BUFFERED) && row.measured().is_some())) {
+    let both = rows.iter().any(|row| row.phase.ends_with(BUFFERED))
+        && rows.iter().any(|row| !row.phase.ends_with(BUFFERED));
+    let ways: &[bool] = match (
+        both,
+        rows.iter().any(|row| row.phase.ends_with(BUFFERED) && row.measured().is_some()),
+    ) {
         (true, true) => &[false, true],
         (false, true) => &[true],
         _ => &[false],
     };
     let mut head = vec!["MB/s"];
     for buffered in ways {
-        head.extend(if *buffered { ["BUFFERED BEST", "MEDIAN", "DURABLE"] } else { ["DIRECT BEST", "MEDIAN", "DURABLE"] });
+        head.extend(if *buffered {
+            ["BUFFERED BEST", "MEDIAN", "DURABLE"]
+        } else {
+            ["DIRECT BEST", "MEDIAN", "DURABLE"]
+        });
     }
     if ways.len() == 2 {
         head.push("BUFFERED/DIRECT");
@@ -262,7 +305,10 @@ fn text(rows: &[Row], options: &Options, target: &str) -> String {
                 cells.push(middle(&durable_rates(runs)));
             }
             if ways.len() == 2 {
-                cells.push(ratio(&rates(&of[0]), &rates(&of[1])).map_or("-".to_owned(), |ratio| format!("{ratio:.2}")));
+                cells.push(
+                    ratio(&rates(&of[0]), &rates(&of[1]))
+                        .map_or("-".to_owned(), |ratio| format!("{ratio:.2}")),
+                );
             }
             let all: Vec<&Measured> = of.iter().flatten().copied().collect();
             cells.push(show::flags(&all));
@@ -271,8 +317,8 @@ fn text(rows: &[Row], options: &Options, target: &str) -> String {
         .collect();
     let right: Vec<usize> = (1..head.len() - 1).collect();
     let mut text = table(&head, &cells, &right);
-    text +=
-        "\nBest of the runs as the original prints it; medians with their interval of 95 % from six runs on. DURABLE counts the flush.\n";
+    text += "\nBest of the runs as the original prints it; medians with their interval of 95 % \
+        from six runs on. DURABLE counts the flush.\n";
     text += &cached(rows, options, target);
     text + &show::flag_words(rows)
 }
@@ -317,20 +363,35 @@ fn cached(rows: &[Row], options: &Options, target: &str) -> String {
     let mut cells = Vec::new();
     for buffered in [false, true] {
         let of = |wanted: fn(Way) -> bool| -> Vec<&Measured> {
-            options.rows().iter().filter(|row| wanted(row.way)).flat_map(|row| runs(rows, row, buffered)).collect()
+            options
+                .rows()
+                .iter()
+                .filter(|row| wanted(row.way))
+                .flat_map(|row| runs(rows, row, buffered))
+                .collect()
         };
         let (reads, writes) = (of(|way| way == Way::Read), of(|way| way == Way::Write));
         if reads.is_empty() && writes.is_empty() {
             continue;
         }
-        let answer = |yes: bool, words: String| format!("{}: {words}", if yes { "yes" } else { "no" });
+        let answer =
+            |yes: bool, words: String| format!("{}: {words}", if yes { "yes" } else { "no" });
         let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-        let read = read_from_cache(&reads)
-            .map(|share| answer(share > CACHED_SHARE_MIN, format!("{} of the bytes came from a cache", percent(share))));
+        let read = read_from_cache(&reads).map(|share| {
+            answer(
+                share > CACHED_SHARE_MIN,
+                format!("{} of the bytes came from a cache", percent(share)),
+            )
+        });
         let written = deferred(&writes).map(|late| {
             let absorbed = absorbed(&writes).filter(|share| *share > CACHED_SHARE_MIN);
-            let words = format!("{} of the time to durable came after the calls had returned", percent(late));
-            let more = absorbed.map_or(String::new(), |share| format!(", {} of the bytes were written over in memory", percent(share)));
+            let words = format!(
+                "{} of the time to durable came after the calls had returned",
+                percent(late)
+            );
+            let more = absorbed.map_or(String::new(), |share| {
+                format!(", {} of the bytes were written over in memory", percent(share))
+            });
             answer(late > CACHED_SHARE_MIN || absorbed.is_some(), words + &more)
         });
         let unknown = || "not known".to_owned();
@@ -347,7 +408,10 @@ fn cached(rows: &[Row], options: &Options, target: &str) -> String {
         Some((kind, policy)) => format!(" ({kind}, {policy})"),
         None => String::new(),
     };
-    format!("\nWhich accesses are cached{place}:\n{}", table(&["ACCESS", "READS CACHED", "WRITES CACHED"], &cells, &[]))
+    format!(
+        "\nWhich accesses are cached{place}:\n{}",
+        table(&["ACCESS", "READS CACHED", "WRITES CACHED"], &cells, &[])
+    )
 }
 
 /// The file system under a folder, and its removal policy in words.
@@ -356,7 +420,8 @@ fn mounted(folder: &Path) -> Option<(String, &'static str)> {
     policy_of(&std::fs::read_to_string("/proc/self/mounts").ok()?, &folder)
 }
 
-/// From the lines of `/proc/mounts`: source, mount point, kind, options. Of several on one point the last counts.
+/// From the lines of `/proc/mounts`: source, mount point, kind, options. Of several on one point
+/// the last counts.
 fn policy_of(mounts: &str, folder: &Path) -> Option<(String, &'static str)> {
     let lines = mounts.lines().filter_map(|line| {
         let mut fields = line.split(' ').skip(1);
@@ -366,12 +431,18 @@ fn policy_of(mounts: &str, folder: &Path) -> Option<(String, &'static str)> {
     });
     let (_, kind, options) = lines.max_by_key(|(length, ..)| *length)?;
     let quick = options.split(',').any(|option| option == "sync");
-    let policy = if quick { "mounted for quick removal: sync" } else { "mounted for performance: writes may be deferred" };
+    let policy = if quick {
+        "mounted for quick removal: sync"
+    } else {
+        "mounted for performance: writes may be deferred"
+    };
     Some((kind.to_owned(), policy))
 }
 
 fn summary(rows: &[Row], options: &Options) -> serde_json::Value {
-    let interval = |median: Option<Median>| median.and_then(|median| median.interval).map(|interval| [interval.low, interval.high]);
+    let interval = |median: Option<Median>| {
+        median.and_then(|median| median.interval).map(|interval| [interval.low, interval.high])
+    };
     let view = |runs: &[&Measured]| {
         let (rates, durable) = (rates(runs), durable_rates(runs));
         let (middle, durable_middle) = (statistics::median(&rates), statistics::median(&durable));
@@ -407,8 +478,13 @@ mod tests {
 
     #[test]
     fn the_file_system_and_its_policy_are_those_of_the_nearest_mount() {
-        let mounts = "/dev/vda1 / ext4 rw,relatime 0 0\n/dev/sdb1 /mnt/my\\040stick vfat rw,sync 0 0\ntmpfs /mnt tmpfs rw 0 0\n";
-        let of = |path: &str| policy_of(mounts, Path::new(path)).map(|(kind, policy)| format!("{kind} {policy}")).unwrap_or_default();
+        let mounts = "/dev/vda1 / ext4 rw,relatime 0 0\n/dev/sdb1 /mnt/my\\040stick vfat rw,sync 0 \
+            0\ntmpfs /mnt tmpfs rw 0 0\n";
+        let of = |path: &str| {
+            policy_of(mounts, Path::new(path))
+                .map(|(kind, policy)| format!("{kind} {policy}"))
+                .unwrap_or_default()
+        };
         assert!(of("/srv").starts_with("ext4 mounted for performance"));
         assert!(of("/mnt/my stick/a").starts_with("vfat mounted for quick removal"));
         assert!(of("/mnt/other").starts_with("tmpfs"));

@@ -77,7 +77,10 @@ pub(crate) fn depth(output: &Output, mut arguments: DepthArguments) -> Result<()
         said.set("size", Value::Bytes(output.size("--size", text)?))?;
     }
     if arguments.read_only && arguments.way != "read" {
-        return Err(Failure::usage(format!("--read-only and --way {}: one of them", arguments.way)));
+        return Err(Failure::usage(format!(
+            "--read-only and --way {}: one of them",
+            arguments.way
+        )));
     }
     arguments.target.read_only = arguments.read_only;
     let mut finished = run::run(output, &SUITE, &said.settings, &arguments.target)?;
@@ -92,7 +95,8 @@ fn text(rows: &[Row]) -> String {
     for curve in curves(rows) {
         text += &curve_text(&curve);
     }
-    text += "knee: the depth with the most throughput for its mean latency (the largest IO/s / mean latency)\n";
+    text += "knee: the depth with the most throughput for its mean latency (the largest IO/s / \
+        mean latency)\n";
     text += &open_text(rows);
     text + &show::flag_words(rows)
 }
@@ -101,13 +105,20 @@ const BAR_WIDTH: f64 = 30.0;
 
 fn curve_text(curve: &Curve) -> String {
     let most = curve.points.iter().map(|point| point.io_per_second).fold(0.0, f64::max);
-    let writes = curve.points.iter().any(|point| point.durable_throughput_bytes_per_second.is_some());
+    let writes =
+        curve.points.iter().any(|point| point.durable_throughput_bytes_per_second.is_some());
     let line = |point: &bench::suite::depth::Point| {
-        let bar = if most > 0.0 { (BAR_WIDTH * point.io_per_second / most).round() as usize } else { 0 };
+        let bar =
+            if most > 0.0 { (BAR_WIDTH * point.io_per_second / most).round() as usize } else { 0 };
         let knee = if curve.knee_depth == Some(point.depth) { " <- knee" } else { "" };
-        let mut cells = vec![point.depth.to_string(), figure(point.throughput_bytes_per_second / 1e6)];
+        let mut cells =
+            vec![point.depth.to_string(), figure(point.throughput_bytes_per_second / 1e6)];
         if writes {
-            cells.push(point.durable_throughput_bytes_per_second.map_or("-".to_owned(), |rate| figure(rate / 1e6)));
+            cells.push(
+                point
+                    .durable_throughput_bytes_per_second
+                    .map_or("-".to_owned(), |rate| figure(rate / 1e6)),
+            );
         }
         cells.extend([
             figure(point.io_per_second),
@@ -134,9 +145,14 @@ fn open_text(rows: &[Row]) -> String {
         return String::new();
     }
     let line = |(phase, runs): (&str, Vec<&bench::suite::Measured>)| {
-        let middle = |of: &dyn Fn(&bench::suite::Measured) -> f64| show::median(&runs.iter().map(|run| of(run)).collect::<Vec<_>>());
-        let durable: Vec<f64> = runs.iter().filter_map(|run| run.durable_operations_per_second()).collect();
-        let service = |run: &bench::suite::Measured| run.done.service.as_ref().map_or(f64::NAN, |service| service.quantile_seconds(0.99));
+        let middle = |of: &dyn Fn(&bench::suite::Measured) -> f64| {
+            show::median(&runs.iter().map(|run| of(run)).collect::<Vec<_>>())
+        };
+        let durable: Vec<f64> =
+            runs.iter().filter_map(|run| run.durable_operations_per_second()).collect();
+        let service = |run: &bench::suite::Measured| {
+            run.done.service.as_ref().map_or(f64::NAN, |service| service.quantile_seconds(0.99))
+        };
         vec![
             phase.to_owned(),
             figure(middle(&|run| run.operations_per_second())),
@@ -151,7 +167,8 @@ fn open_text(rows: &[Row]) -> String {
     let cells: Vec<Vec<String>> = show::by_phase(&open).into_iter().map(line).collect();
     let head = ["ACCESS", "IO/s", "DURABLE", "P50", "P99", "LONGEST", "CLOSED P99", "FLAGS"];
     format!(
-        "\nopen loops, latency from the intended start; CLOSED P99 is what a closed loop would have said\n{}",
+        "\nopen loops, latency from the intended start; CLOSED P99 is what a closed loop would \
+        have said\n{}",
         table(&head, &cells, &[1, 2, 3, 4, 5, 6])
     )
 }

@@ -59,17 +59,22 @@ pub(crate) enum VerifyArgument {
 /// Runs devtest on one target.
 pub(crate) fn devtest(output: &Output, mut arguments: DevtestArguments) -> Result<(), Failure> {
     if arguments.read_only && Path::new(&arguments.target.target).is_dir() {
-        return Err(Failure::usage("--read-only: in a folder a file is made and written; name a device"));
+        return Err(Failure::usage(
+            "--read-only: in a folder a file is made and written; name a device",
+        ));
     }
     let said = settings(output, &arguments, Clock::Wall)?;
     let modelled = settings(output, &arguments, Clock::Virtual)?;
     arguments.target.read_only = arguments.read_only;
-    let of_clock = |clock| Ok(if clock == Clock::Virtual { modelled.settings } else { said.settings });
+    let of_clock =
+        |clock| Ok(if clock == Clock::Virtual { modelled.settings } else { said.settings });
     let finished = run::run_by_clock(output, &SUITE, &arguments.target, of_clock)?;
     if output.json {
         return json(output, finished);
     }
-    show::finish(output, finished, |rows| format!("{}{}", text(&devtest::rows(rows)), show::flag_words(rows)))
+    show::finish(output, finished, |rows| {
+        format!("{}{}", text(&devtest::rows(rows)), show::flag_words(rows))
+    })
 }
 
 fn settings(output: &Output, arguments: &DevtestArguments, clock: Clock) -> Result<Said, Failure> {
@@ -81,13 +86,19 @@ fn settings(output: &Output, arguments: &DevtestArguments, clock: Clock) -> Resu
     if let Some(text) = &arguments.time {
         match stack::size::parse_duration(text) {
             Ok(time) if !time.is_zero() => said.set("time_per_test", Value::Time(time))?,
-            Ok(_) => return Err(Failure::usage(format!("--time {text}: a test needs some time; 2s, say"))),
+            Ok(_) => {
+                return Err(Failure::usage(format!(
+                    "--time {text}: a test needs some time; 2s, say"
+                )));
+            }
             Err(error) => return Err(Failure::usage(format!("--time {text}: {error}"))),
         }
     }
     match arguments.max_operations {
         None => (),
-        Some(0) => return Err(Failure::usage("--max-operations 0: a test needs at least one request")),
+        Some(0) => {
+            return Err(Failure::usage("--max-operations 0: a test needs at least one request"));
+        }
         Some(most) => said.set("max_operations", Value::from(most.to_string()))?,
     }
     let verify = match arguments.verify {
@@ -109,7 +120,9 @@ fn json(output: &Output, finished: Finished) -> Result<(), Failure> {
     show::notes(output, &rows);
     let mut lines = serde_json::to_value(devtest::rows(&rows)).unwrap_or_default();
     for line in lines.as_array_mut().into_iter().flatten() {
-        for limit in ["memory_limit_bytes", "cpus"].into_iter().filter(|limit| !heading[*limit].is_null()) {
+        for limit in
+            ["memory_limit_bytes", "cpus"].into_iter().filter(|limit| !heading[*limit].is_null())
+        {
             line[limit] = heading[limit].clone();
         }
     }
@@ -135,5 +148,9 @@ fn text(rows: &[Row]) -> String {
             ]
         })
         .collect();
-    table(&["TEST", "REQUEST", "KiB/s", "DURABLE", "IO/s", "MEAN LATENCY", "P99 LATENCY", "FLAGS"], &cells, &[1, 2, 3, 4, 5, 6])
+    table(
+        &["TEST", "REQUEST", "KiB/s", "DURABLE", "IO/s", "MEAN LATENCY", "P99 LATENCY", "FLAGS"],
+        &cells,
+        &[1, 2, 3, 4, 5, 6],
+    )
 }

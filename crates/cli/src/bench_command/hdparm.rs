@@ -59,11 +59,17 @@ fn text(rows: &[Row]) -> String {
         vec![
             phase.to_owned(),
             median.map_or("-".to_owned(), |median| figure(median.median)),
-            interval.map_or("-".to_owned(), |interval| format!("{} to {}", figure(interval.low), figure(interval.high))),
+            interval.map_or("-".to_owned(), |interval| {
+                format!("{} to {}", figure(interval.low), figure(interval.high))
+            }),
             runs.len().to_string(),
             show::flags(&runs),
         ]
     };
     let cells: Vec<Vec<String>> = show::by_phase(rows).into_iter().map(line).collect();
-    format!("{}{}", table(&["TEST", "MB/s", "INTERVAL", "RUNS", "FLAGS"], &cells, &[1, 2, 3]), show::flag_words(rows))
+    format!(
+        "{}{}",
+        table(&["TEST", "MB/s", "INTERVAL", "RUNS", "FLAGS"], &cells, &[1, 2, 3]),
+        show::flag_words(rows)
+    )
 }

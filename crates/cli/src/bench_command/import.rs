@@ -11,7 +11,11 @@ use crate::output::Output;
 use crate::report_command;
 
 /// Reads the files and prints the report over all of them; with `folder` they also become a run.
-pub(crate) fn import(output: &Output, paths: &[PathBuf], folder: Option<&PathBuf>) -> Result<(), Failure> {
+pub(crate) fn import(
+    output: &Output,
+    paths: &[PathBuf],
+    folder: Option<&PathBuf>,
+) -> Result<(), Failure> {
     let files = read_files(paths)?;
     let run = run_of(&files);
     for note in &run.notes {
@@ -31,7 +35,11 @@ pub(crate) fn import(output: &Output, paths: &[PathBuf], folder: Option<&PathBuf
 
 fn document(file: &ImportedFile) -> serde_json::Value {
     let imported = &file.imported;
-    let rows: Vec<_> = imported.rows.iter().map(|row| json!({ "phase": row.phase, "run": row.run, "metrics": row.metrics })).collect();
+    let rows: Vec<_> = imported
+        .rows
+        .iter()
+        .map(|row| json!({ "phase": row.phase, "run": row.run, "metrics": row.metrics }))
+        .collect();
     let facts: serde_json::Map<String, serde_json::Value> =
         imported.facts.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     json!({ "file": file.path, "label": file.label, "tool": imported.tool, "suite": imported.suite, "facts": facts, "rows": rows, "notes": imported.notes })

@@ -39,7 +39,10 @@ pub(crate) fn list(output: &Output) -> Result<(), Failure> {
     }
     let kind = |kind: &TargetKind| if *kind == TargetKind::Folder { "folder" } else { "device" };
     let targets = |suite: &Suite| suite.targets.iter().map(kind).collect::<Vec<_>>().join(", ");
-    let rows: Vec<Vec<String>> = suites.iter().map(|suite| vec![suite.name.to_owned(), targets(suite), suite.summary.to_owned()]).collect();
+    let rows: Vec<Vec<String>> = suites
+        .iter()
+        .map(|suite| vec![suite.name.to_owned(), targets(suite), suite.summary.to_owned()])
+        .collect();
     let text = table(&["SUITE", "RUNS ON", "MEASURES"], &rows, &[]);
     output.result(&format!("{text}\nraidloom bench explain SUITE says what each phase does.\n"))
 }
@@ -48,7 +51,10 @@ pub(crate) fn list(output: &Output) -> Result<(), Failure> {
 pub(crate) fn explain(output: &Output, name: &str) -> Result<(), Failure> {
     let Some(suite) = suite::find(name) else {
         let names: Vec<&str> = suite::all().iter().map(|suite| suite.name).collect();
-        return Err(Failure::usage(format!("there is no suite `{name}`; there are {}", names.join(", "))));
+        return Err(Failure::usage(format!(
+            "there is no suite `{name}`; there are {}",
+            names.join(", ")
+        )));
     };
     if output.json {
         return output.document(&document(suite));
@@ -90,7 +96,8 @@ impl Said {
     /// A time, said with a flag of the setting's name.
     fn time(&mut self, name: &str, text: &str) -> Result<(), Failure> {
         let flag = name.replace('_', "-");
-        let time = stack::size::parse_duration(text).map_err(|error| Failure::usage(format!("--{flag} {text}: {error}")))?;
+        let time = stack::size::parse_duration(text)
+            .map_err(|error| Failure::usage(format!("--{flag} {text}: {error}")))?;
         self.set(name, Value::Time(time))
     }
 }

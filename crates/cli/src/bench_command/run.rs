@@ -1,4 +1,5 @@
-//! Runs one suite on one target: limits, clock, audit, progress, and what was measured, also when it did not come to its end.
+//! Runs one suite on one target: limits, clock, audit, progress, and what was measured, also when
+//! it did not come to its end.
 
 use std::fs::File;
 use std::path::Path;
@@ -35,9 +36,14 @@ pub(super) struct Finished {
 /// Runs a suite.
 ///
 /// # Errors
-/// What is wrong with the target or the limits, before anything is measured. What goes wrong later is in the result, beside
-/// the rows so far.
-pub(super) fn run(output: &Output, suite: &'static Suite, settings: &Settings, arguments: &TargetArguments) -> Result<Finished, Failure> {
+/// What is wrong with the target or the limits, before anything is measured. What goes wrong later
+/// is in the result, beside the rows so far.
+pub(super) fn run(
+    output: &Output,
+    suite: &'static Suite,
+    settings: &Settings,
+    arguments: &TargetArguments,
+) -> Result<Finished, Failure> {
     run_by_clock(output, suite, arguments, |_| Ok(settings.clone()))
 }
 
@@ -61,20 +67,28 @@ pub(super) fn run_by_clock(
     let (target, mut meter, clock) = match &subject {
         Subject::Folder(path) => (Target::Folder(path), TargetMeter::folder(path), Clock::Wall),
         Subject::Stack { stack, .. } => {
-            let clock = if arguments.clock == ClockArgument::Wall { Clock::Wall } else { stack.clock };
-            (Target::Device(&*stack.device), TargetMeter::stack(&stack.device.describe(), stack), clock)
+            let clock =
+                if arguments.clock == ClockArgument::Wall { Clock::Wall } else { stack.clock };
+            (
+                Target::Device(&*stack.device),
+                TargetMeter::stack(&stack.device.describe(), stack),
+                clock,
+            )
         }
     };
     let settings = &settings(clock)?;
     let reactor = match clock {
         Clock::Virtual => {
-            output.note("every member is a modelled disk: the clock is virtual and the figures are modelled");
+            output.note(
+                "every member is a modelled disk: the clock is virtual and the figures are \
+                modelled",
+            );
             meter = meter.without_machine();
             Reactor::virtual_clock()
         }
-        Clock::Wall => {
-            Reactor::wall().map_err(|error| Failure::failed(format!("io_uring: {error}; `raidloom check` says what it needs")))?
-        }
+        Clock::Wall => Reactor::wall().map_err(|error| {
+            Failure::failed(format!("io_uring: {error}; `raidloom check` says what it needs"))
+        })?,
     };
     let ticker = Ticker::new();
     let watch = Watch::new(output, suite, settings, &ticker);
@@ -82,14 +96,18 @@ pub(super) fn run_by_clock(
     let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut told);
     session.files = &Files;
     session.seed = arguments.seed;
-    // What the data say of themselves differs from run to run, or a lost write could find the last run's equal data.
-    session.data_seed = if clock == Clock::Virtual { arguments.seed } else { reactor::Random::new().u64(..) };
+    // What the data say of themselves differs from run to run, or a lost write could find the last
+    // run's equal data.
+    session.data_seed =
+        if clock == Clock::Virtual { arguments.seed } else { reactor::Random::new().u64(..) };
     let result = watch.while_running(|| (suite.run)(target, settings, &mut session));
     let rows = session.into_rows();
     watch.line.clear();
     let failure = match result {
         Err(error) => Some(ended(suite, error)),
-        Ok(()) if stop.load(Ordering::Relaxed) => Some(Failure::interrupted("interrupted: what is shown was finished before")),
+        Ok(()) if stop.load(Ordering::Relaxed) => {
+            Some(Failure::interrupted("interrupted: what is shown was finished before"))
+        }
         Ok(()) if rows.iter().all(|row| row.measured().is_none()) => {
             Some(Failure::invalid_results("nothing could be measured on this target"))
         }
@@ -107,20 +125,34 @@ impl OpenFile for Files {
         let failed = |error| Error::from_io(path.display().to_string(), error);
         let file = File::options().read(true).write(true).open(path).map_err(failed)?;
         let direct = if direct { Direct::Yes } else { Direct::No };
-        Ok(Box::new(FileDevice::new(file, path, &FileOptions { direct, ..FileOptions::default() })?))
+        Ok(Box::new(FileDevice::new(
+            file,
+            path,
+            &FileOptions { direct, ..FileOptions::default() },
+        )?))
     }
 }
 
 /// A full disk is a result that is not valid; everything else is what the kind of error says.
 fn ended(suite: &Suite, error: Error) -> Failure {
     match error.kind() {
-        ErrorKind::NoSpace => Failure::invalid_results(format!("{error}: the target is full; the files of {} are removed", suite.name)),
+        ErrorKind::NoSpace => Failure::invalid_results(format!(
+            "{error}: the target is full; the files of {} are removed",
+            suite.name
+        )),
         _ => error.into(),
     }
 }
 
-fn heading(suite: &Suite, settings: &Settings, arguments: &TargetArguments, limits: &Limits, clock: Clock) -> Value {
-    let said: serde_json::Map<String, Value> = settings.iter().map(|(name, value)| (name.to_owned(), json!(value.to_string()))).collect();
+fn heading(
+    suite: &Suite,
+    settings: &Settings,
+    arguments: &TargetArguments,
+    limits: &Limits,
+    clock: Clock,
+) -> Value {
+    let said: serde_json::Map<String, Value> =
+        settings.iter().map(|(name, value)| (name.to_owned(), json!(value.to_string()))).collect();
     json!({
         "suite": suite.name,
         "target": arguments.target,
@@ -136,7 +168,11 @@ fn heading(suite: &Suite, settings: &Settings, arguments: &TargetArguments, limi
 /// What people are told of the limits, above the figures.
 pub(super) fn limits_note(output: &Output, heading: &Value) {
     let mut said = Vec::new();
-    said.extend(heading["memory_limit_bytes"].as_u64().map(|bytes| format!("memory limited to {}", size_text(bytes))));
+    said.extend(
+        heading["memory_limit_bytes"]
+            .as_u64()
+            .map(|bytes| format!("memory limited to {}", size_text(bytes))),
+    );
     said.extend(heading["cpus"].as_str().map(|cpus| format!("processors {cpus}")));
     if !said.is_empty() {
         output.note(&said.join(", "));
@@ -202,7 +238,8 @@ fn far((done, total, in_bytes): (u64, u64, bool), elapsed: Duration) -> String {
         return String::new();
     }
     let rate = done as f64 / seconds;
-    let speed = if in_bytes { format!("  {:.0} MB/s", rate / 1e6) } else { format!("  {rate:.0}/s") };
+    let speed =
+        if in_bytes { format!("  {:.0} MB/s", rate / 1e6) } else { format!("  {rate:.0}/s") };
     if total == 0 || done > total {
         return speed;
     }
@@ -227,7 +264,10 @@ mod tests {
 
     #[test]
     fn progress_says_share_rate_and_time_left() {
-        assert_eq!(far((50_000_000, 100_000_000, true), Duration::from_secs(5)), "  50 %  10 MB/s  5 s left");
+        assert_eq!(
+            far((50_000_000, 100_000_000, true), Duration::from_secs(5)),
+            "  50 %  10 MB/s  5 s left"
+        );
         assert_eq!(far((300, 1200, false), Duration::from_secs(1)), "  25 %  300/s  3 s left");
         assert_eq!(far((300, 0, false), Duration::from_secs(1)), "  300/s");
         assert_eq!(far((0, 100, true), Duration::from_secs(1)), "");

@@ -12,7 +12,11 @@ use crate::failure::Failure;
 use crate::output::{Output, figure, seconds, table};
 
 /// Prints what was measured, and ends as the suite ended.
-pub(super) fn finish(output: &Output, finished: Finished, text: impl FnOnce(&[Row]) -> String) -> Result<(), Failure> {
+pub(super) fn finish(
+    output: &Output,
+    finished: Finished,
+    text: impl FnOnce(&[Row]) -> String,
+) -> Result<(), Failure> {
     let Finished { rows, heading, failure } = finished;
     if rows.is_empty() && failure.is_some() {
         return failure.map_or(Ok(()), Err);
@@ -60,7 +64,8 @@ pub(super) fn notes(output: &Output, rows: &[Row]) {
     }
 }
 
-/// What a format of another tool has no place for, said beside it: the limits, the flags, and the rates when all was durable.
+/// What a format of another tool has no place for, said beside it: the limits, the flags, and the
+/// rates when all was durable.
 pub(super) fn beside(output: &Output, finished: &Finished, planned: &[Phase]) {
     limits_note(output, &finished.heading);
     for flag in flag_words(&finished.rows).lines().filter(|line| !line.is_empty()) {
@@ -68,10 +73,14 @@ pub(super) fn beside(output: &Output, finished: &Finished, planned: &[Phase]) {
     }
     let durable = |(phase, runs): (&str, Vec<&Measured>)| {
         let moves = in_bytes(phase, planned);
-        let rate = |run: &&Measured| if moves { run.durable_bytes_per_second() } else { run.durable_operations_per_second() };
+        let rate = |run: &&Measured| {
+            if moves { run.durable_bytes_per_second() } else { run.durable_operations_per_second() }
+        };
         let rates: Vec<f64> = runs.iter().filter_map(rate).collect();
         let unit = if moves { "MB/s" } else { "/s" };
-        (!rates.is_empty()).then(|| format!("{phase} {} {unit}", figure(median(&rates) / if moves { 1e6 } else { 1.0 })))
+        (!rates.is_empty()).then(|| {
+            format!("{phase} {} {unit}", figure(median(&rates) / if moves { 1e6 } else { 1.0 }))
+        })
     };
     let durable: Vec<String> = by_phase(&finished.rows).into_iter().filter_map(durable).collect();
     if !durable.is_empty() {
@@ -98,40 +107,57 @@ pub(super) fn median(figures: &[f64]) -> f64 {
     statistics::median(figures).map_or(f64::NAN, |median| median.median)
 }
 
-/// One line a phase: the median of its repetitions, and the lowest and highest where there are several.
+/// One line a phase: the median of its repetitions, and the lowest and highest where there are
+/// several.
 pub(super) fn rows_table(rows: &[Row], planned: &[Phase]) -> String {
     let phases = by_phase(rows);
     if phases.is_empty() {
         return "nothing was measured\n".to_owned();
     }
     let repeated = phases.iter().any(|(_, runs)| runs.len() > 1);
-    let mut head = vec!["PHASE", "RATE", "", "DURABLE", "MEAN", "P99", "LONGEST", "%CPU", "+KERNEL"];
+    let mut head =
+        vec!["PHASE", "RATE", "", "DURABLE", "MEAN", "P99", "LONGEST", "%CPU", "+KERNEL"];
     if repeated {
         head.extend(["RUNS", "LOWEST", "HIGHEST"]);
     }
     head.push("FLAGS");
-    let cells: Vec<Vec<String>> = phases.iter().map(|(phase, runs)| line(phase, runs, in_bytes(phase, planned), repeated)).collect();
+    let cells: Vec<Vec<String>> = phases
+        .iter()
+        .map(|(phase, runs)| line(phase, runs, in_bytes(phase, planned), repeated))
+        .collect();
     let right: Vec<usize> = (1..head.len() - 1).filter(|column| *column != 2).collect();
     table(&head, &cells, &right)
 }
 
 /// Whether a phase is rated in bytes; in operations otherwise.
 fn in_bytes(phase: &str, planned: &[Phase]) -> bool {
-    planned.iter().find(|planned| planned.name == phase).is_none_or(|planned| planned.metric.ends_with("bytes_per_second"))
+    planned
+        .iter()
+        .find(|planned| planned.name == phase)
+        .is_none_or(|planned| planned.metric.ends_with("bytes_per_second"))
 }
 
 fn line(phase: &str, runs: &[&Measured], moves: bool, repeated: bool) -> Vec<String> {
     let unit = if moves { 1e6 } else { 1.0 };
-    let rate = |run: &Measured| if moves { run.bytes_per_second() / unit } else { run.operations_per_second() };
+    let rate = |run: &Measured| {
+        if moves { run.bytes_per_second() / unit } else { run.operations_per_second() }
+    };
     let durable = |run: &Measured| {
-        if moves { run.durable_bytes_per_second().map(|rate| rate / unit) } else { run.durable_operations_per_second() }
+        if moves {
+            run.durable_bytes_per_second().map(|rate| rate / unit)
+        } else {
+            run.durable_operations_per_second()
+        }
     };
     let middle = |of: &dyn Fn(&Measured) -> Option<f64>| {
         let figures: Vec<f64> = runs.iter().filter_map(|run| of(run)).collect();
         (!figures.is_empty()).then(|| median(&figures))
     };
-    let text = |value: Option<f64>, shape: fn(f64) -> String| value.map_or_else(|| "-".to_owned(), shape);
-    let timed = |of: fn(&Measured) -> f64| middle(&move |run| (run.done.latency.count() > 0).then(|| of(run)));
+    let text =
+        |value: Option<f64>, shape: fn(f64) -> String| value.map_or_else(|| "-".to_owned(), shape);
+    let timed = |of: fn(&Measured) -> f64| {
+        middle(&move |run| (run.done.latency.count() > 0).then(|| of(run)))
+    };
     let percent = |value: f64| format!("{value:.0}");
     let mut cells = vec![
         phase.to_owned(),
@@ -158,7 +184,8 @@ fn line(phase: &str, runs: &[&Measured], moves: bool, repeated: bool) -> Vec<Str
 
 /// The names of all flags of a phase, each once.
 pub(super) fn flags(runs: &[&Measured]) -> String {
-    let mut names: Vec<&str> = runs.iter().flat_map(|run| run.flags.iter().map(Flag::name)).collect();
+    let mut names: Vec<&str> =
+        runs.iter().flat_map(|run| run.flags.iter().map(Flag::name)).collect();
     names.sort_unstable();
     names.dedup();
     names.join(" ")

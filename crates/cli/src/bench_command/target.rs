@@ -1,4 +1,5 @@
-//! What a target's text means: a folder on somebody's file system, or a stack whose files are opened through the guard.
+//! What a target's text means: a folder on somebody's file system, or a stack whose files are
+//! opened through the guard.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use super::arguments::TargetArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Opens what the target names, through the guard. Files that `--create` made go when the command ends, however it ends.
+/// Opens what the target names, through the guard. Files that `--create` made go when the command
+/// ends, however it ends.
 pub(super) struct Opener(Guard);
 
 impl Opener {
@@ -36,13 +38,18 @@ impl OpenFiles for Opener {
             self.0.make_file(path, bytes, |_| Ok::<(), Error>(()))?;
         }
         if path.is_dir() {
-            let text =
-                format!("{}: a folder. A raw target is measured here: name a file in it, with --create SIZE to make one", path.display());
+            let text = format!(
+                "{}: a folder. A raw target is measured here: name a file in it, with --create \
+                SIZE to make one",
+                path.display()
+            );
             return Err(Error::new(ErrorKind::Refused, text));
         }
-        self.0.open(path, if read_only { Access::Read } else { Access::Write }).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => error.at("no such file; --create SIZE makes it"),
-            _ => error,
+        self.0.open(path, if read_only { Access::Read } else { Access::Write }).map_err(|error| {
+            match error.kind() {
+                ErrorKind::NotFound => error.at("no such file; --create SIZE makes it"),
+                _ => error,
+            }
         })
     }
 
@@ -60,35 +67,54 @@ pub(super) enum Subject {
         /// The devices. Before the opener, so that they are closed before made files are removed.
         stack: Box<Stack>,
         /// Holds the files.
-        _opener: Opener,
+        _opener: Box<Opener>,
     },
 }
 
 impl Subject {
     /// Opens what the text names, if the suite can be run on it.
-    pub(super) fn open(output: &Output, suite: &Suite, arguments: &TargetArguments) -> Result<Subject, Failure> {
+    pub(super) fn open(
+        output: &Output,
+        suite: &Suite,
+        arguments: &TargetArguments,
+    ) -> Result<Subject, Failure> {
         let create = match &arguments.create {
             Some(text) => Some(output.size("--create", text)?),
             None => None,
         };
         let path = Path::new(&arguments.target);
-        let kind = if path.is_dir() && create.is_none() { TargetKind::Folder } else { TargetKind::Device };
+        let kind =
+            if path.is_dir() && create.is_none() { TargetKind::Folder } else { TargetKind::Device };
         if !suite.targets.contains(&kind) {
-            let missing = if path.exists() || kind == TargetKind::Folder { "" } else { " (there is no folder of this name)" };
-            let text = format!("{}: {} runs on {}{missing}", arguments.target, suite.name, explain::targets(suite));
+            let missing = if path.exists() || kind == TargetKind::Folder {
+                ""
+            } else {
+                " (there is no folder of this name)"
+            };
+            let text = format!(
+                "{}: {} runs on {}{missing}",
+                arguments.target,
+                suite.name,
+                explain::targets(suite)
+            );
             return Err(Failure::usage(text));
         }
         if kind == TargetKind::Folder {
             return Ok(Subject::Folder(path.to_owned()));
         }
         let opener = Opener::new(arguments.consent.clone().into());
-        let context =
-            BuildContext { files: &opener, seed: arguments.seed, read_only: arguments.read_only, create_bytes: create, emulate: false };
+        let context = BuildContext {
+            files: &opener,
+            seed: arguments.seed,
+            read_only: arguments.read_only,
+            create_bytes: create,
+            emulate: false,
+        };
         let stack = stack::parse_and_build(&arguments.target, &context)?;
         if !arguments.read_only {
             opener.0.refuse_stray_consent()?;
         }
         stack.notes.iter().for_each(|note| output.note(note));
-        Ok(Subject::Stack { stack: Box::new(stack), _opener: opener })
+        Ok(Subject::Stack { stack: Box::new(stack), _opener: Box::new(opener) })
     }
 }

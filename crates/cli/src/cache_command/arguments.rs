@@ -23,7 +23,8 @@ or read as CSV with the columns time,op,offset,length (bytes) or time,op,sector,
 Reads and writes are alike: both ask for their blocks and bring them in.")]
     Simulate(Box<SimulateArguments>),
 
-    /// What the caches of a running array hold and have done, or what is in a store that nobody uses now
+    /// What the caches of a running array hold and have done, or what is in a store that nobody
+    /// uses now
     #[command(after_long_help = "\
 Examples:
   raidloom cache status tank
@@ -32,7 +33,8 @@ Examples:
 
 A name that an array runs under is that array; ./NAME is a file.")]
     Status {
-        /// An array that runs, by its name, or a cache's store: a file, or the stack text of what it lies on
+        /// An array that runs, by its name, or a cache's store: a file, or the stack text of what
+        /// it lies on
         #[arg(value_name = "NAME|STORE")]
         cache: String,
     },
@@ -58,7 +60,8 @@ text. A cache on a file or device has the size of that.")]
         cache: Option<usize>,
     },
 
-    /// Show the dirty blocks of a store, also of one that is refused, or write them to a file or the device
+    /// Show the dirty blocks of a store, also of one that is refused, or write them to a file or
+    /// the device
     #[command(after_long_help = "\
 Examples:
   raidloom cache salvage /ssd/cache.img disk.img
@@ -78,7 +81,8 @@ Examples:
 
 The cache stays warm. If it is cut off, the same command goes on.")]
     Flush {
-        /// An array that runs, by its name, or a cache that nobody uses now: cache(mode=write-back, STORE, DEVICE)
+        /// An array that runs, by its name, or a cache that nobody uses now: cache(mode=write-back,
+        /// STORE, DEVICE)
         #[arg(value_name = "NAME|CACHE")]
         cache: String,
 
@@ -146,7 +150,13 @@ pub(crate) struct SimulateArguments {
     pub zipf: Option<f64>,
 
     /// Which part of the accesses are sequential scans over other blocks: 0 to 1
-    #[arg(long, default_value_t = 0.0, value_name = "PART", requires = "zipf", help_heading = "Made workload")]
+    #[arg(
+        long,
+        default_value_t = 0.0,
+        value_name = "PART",
+        requires = "zipf",
+        help_heading = "Made workload"
+    )]
     pub scan: f64,
 
     /// How many blocks a scan reads

@@ -1,4 +1,5 @@
-//! Hit ratio against size of the cache, for a terminal and as SVG. Sizes stand on a logarithmic axis.
+//! Hit ratio against size of the cache, for a terminal and as SVG. Sizes stand on a logarithmic
+//! axis.
 
 use std::fmt::Write;
 
@@ -39,14 +40,19 @@ fn between(of_policy: &[Outcome], at: f64, sizes: &[u64]) -> f64 {
     let left = right.saturating_sub(1);
     let (low, high) = (of_policy[left].hit_ratio(), of_policy[right].hit_ratio());
     let width = places[right] - places[left];
-    if width <= 0.0 { high } else { low + (high - low) * ((at - places[left]) / width).clamp(0.0, 1.0) }
+    if width <= 0.0 {
+        high
+    } else {
+        low + (high - low) * ((at - places[left]) / width).clamp(0.0, 1.0)
+    }
 }
 
 /// A chart of letters.
 pub(super) fn text(options: &Options, outcomes: &[Outcome], width: usize) -> String {
     let sizes = &options.sizes;
     let columns = (width.saturating_sub(LABEL_COLUMNS + 2)).clamp(20, COLUMNS_MAX);
-    let top = (outcomes.iter().map(Outcome::hit_ratio).fold(0.0, f64::max) * 10.0).ceil().max(1.0) / 10.0;
+    let top =
+        (outcomes.iter().map(Outcome::hit_ratio).fold(0.0, f64::max) * 10.0).ceil().max(1.0) / 10.0;
     let row_at = |of_policy: &[Outcome], column: usize| {
         let ratio = between(of_policy, column as f64 / (columns - 1) as f64, sizes);
         (((1.0 - ratio / top) * (ROWS - 1) as f64).round() as usize).min(ROWS - 1)
@@ -54,7 +60,9 @@ pub(super) fn text(options: &Options, outcomes: &[Outcome], width: usize) -> Str
     let mut grid = vec![vec![' '; columns]; ROWS];
     // The first policy is drawn last, over the others.
     for of_policy in outcomes.chunks(sizes.len()).rev() {
-        (0..columns).for_each(|column| grid[row_at(of_policy, column)][column] = letter(of_policy[0].policy));
+        (0..columns).for_each(|column| {
+            grid[row_at(of_policy, column)][column] = letter(of_policy[0].policy)
+        });
     }
     let mut text = String::new();
     for (number, row) in grid.iter().enumerate() {
@@ -67,8 +75,16 @@ pub(super) fn text(options: &Options, outcomes: &[Outcome], width: usize) -> Str
     let _ = writeln!(text, "{:LABEL_COLUMNS$} +{}", "", "-".repeat(columns));
     let ends = [sizes[0], sizes[sizes.len() - 1]].map(|size| about(size * options.block_bytes));
     let gap = columns.saturating_sub(ends[0].len() + ends[1].len());
-    let _ = writeln!(text, "{:LABEL_COLUMNS$}  {}{}{}", "", ends[0], " ".repeat(gap), if sizes.len() > 1 { &ends[1] } else { "" });
-    let legend: Vec<String> = options.policies.iter().map(|&policy| format!("{} {policy}", letter(policy))).collect();
+    let _ = writeln!(
+        text,
+        "{:LABEL_COLUMNS$}  {}{}{}",
+        "",
+        ends[0],
+        " ".repeat(gap),
+        if sizes.len() > 1 { &ends[1] } else { "" }
+    );
+    let legend: Vec<String> =
+        options.policies.iter().map(|&policy| format!("{} {policy}", letter(policy))).collect();
     let _ = writeln!(text, "{:LABEL_COLUMNS$}  {}", "", legend.join("  "));
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
@@ -96,12 +112,15 @@ pub(super) fn svg(title: &str, options: &Options, outcomes: &[Outcome]) -> Strin
     let sizes = &options.sizes;
     let [left, top, right, bottom] = MARGIN;
     let (width, height) = (SVG_WIDTH - left - right, SVG_HEIGHT - top - bottom);
-    let highest = (outcomes.iter().map(Outcome::hit_ratio).fold(0.0, f64::max) * 10.0).ceil().max(1.0) / 10.0;
+    let highest =
+        (outcomes.iter().map(Outcome::hit_ratio).fold(0.0, f64::max) * 10.0).ceil().max(1.0) / 10.0;
     let x = |size: u64| left + width * place(size, sizes);
     let y = |ratio: f64| top + height * (1.0 - ratio / highest);
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {SVG_WIDTH} {SVG_HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <title>{0}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"{left}\" y=\"24\" font-size=\"15\">{0}</text>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {SVG_WIDTH} {SVG_HEIGHT}\" \
+        font-family=\"sans-serif\" font-size=\"12\">\n\
+         <title>{0}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text \
+         x=\"{left}\" y=\"24\" font-size=\"15\">{0}</text>\n",
         escape::markup(title)
     );
     // Writing to a string does not fail.
@@ -109,7 +128,8 @@ pub(super) fn svg(title: &str, options: &Options, outcomes: &[Outcome]) -> Strin
         let ratio = f64::from(tenth) / 10.0;
         let _ = writeln!(
             svg,
-            "<line x1=\"{left}\" x2=\"{:.1}\" y1=\"{1:.1}\" y2=\"{1:.1}\" stroke=\"#dddddd\"/><text x=\"{2:.1}\" y=\"{3:.1}\" text-anchor=\"end\">{4} %</text>",
+            "<line x1=\"{left}\" x2=\"{:.1}\" y1=\"{1:.1}\" y2=\"{1:.1}\" \
+            stroke=\"#dddddd\"/><text x=\"{2:.1}\" y=\"{3:.1}\" text-anchor=\"end\">{4} %</text>",
             left + width,
             y(ratio),
             left - 8.0,
@@ -119,7 +139,12 @@ pub(super) fn svg(title: &str, options: &Options, outcomes: &[Outcome]) -> Strin
     }
     for &size in sizes {
         let label = about(size * options.block_bytes);
-        let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>", x(size), top + height + 20.0);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
+            x(size),
+            top + height + 20.0
+        );
     }
     let _ = writeln!(
         svg,
@@ -129,7 +154,10 @@ pub(super) fn svg(title: &str, options: &Options, outcomes: &[Outcome]) -> Strin
     );
     for (number, of_policy) in outcomes.chunks(sizes.len()).enumerate() {
         let policy = of_policy[0].policy;
-        let points: Vec<String> = of_policy.iter().map(|outcome| format!("{:.1},{:.1}", x(outcome.size), y(outcome.hit_ratio()))).collect();
+        let points: Vec<String> = of_policy
+            .iter()
+            .map(|outcome| format!("{:.1},{:.1}", x(outcome.size), y(outcome.hit_ratio())))
+            .collect();
         let stroke = if policy == PolicyKind::default() { 3 } else { 2 };
         let _ = writeln!(
             svg,
@@ -138,7 +166,12 @@ pub(super) fn svg(title: &str, options: &Options, outcomes: &[Outcome]) -> Strin
             color(policy)
         );
         let line = top + 14.0 + 18.0 * number as f64;
-        let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{line:.1}\" fill=\"{}\">{policy}</text>", left + width + 14.0, color(policy));
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{line:.1}\" fill=\"{}\">{policy}</text>",
+            left + width + 14.0,
+            color(policy)
+        );
     }
     svg + "</svg>\n"
 }
@@ -161,8 +194,9 @@ mod tests {
             admission: AdmissionOptions::default(),
         };
         let hits = [(PolicyKind::S3Fifo, [20, 50, 80]), (PolicyKind::Lru, [0, 40, 80])];
-        let outcomes =
-            hits.iter().flat_map(|(policy, hits)| options.sizes.iter().zip(hits).map(|(&size, &hits)| outcome(*policy, size, hits)));
+        let outcomes = hits.iter().flat_map(|(policy, hits)| {
+            options.sizes.iter().zip(hits).map(|(&size, &hits)| outcome(*policy, size, hits))
+        });
         let outcomes = outcomes.collect();
         (options, outcomes)
     }
@@ -174,8 +208,14 @@ mod tests {
         let lines: Vec<&str> = chart.lines().collect();
         assert!(lines[0].starts_with("   80 % |") && lines[0].ends_with('S'), "{chart}");
         assert!(lines[ROWS - 1].starts_with("    0 % |L"), "{chart}");
-        assert!(lines[ROWS - 1 - 4].contains("|S"), "20 of 80 are a quarter of the way up: {chart}");
-        assert_eq!(lines[ROWS + 1].split_whitespace().collect::<Vec<_>>(), ["1", "MiB", "16", "MiB"]);
+        assert!(
+            lines[ROWS - 1 - 4].contains("|S"),
+            "20 of 80 are a quarter of the way up: {chart}"
+        );
+        assert_eq!(
+            lines[ROWS + 1].split_whitespace().collect::<Vec<_>>(),
+            ["1", "MiB", "16", "MiB"]
+        );
         assert_eq!(lines[ROWS + 2].trim(), "S s3-fifo  L lru");
     }
 

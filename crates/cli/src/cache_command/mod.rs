@@ -1,4 +1,5 @@
-//! `raidloom cache` and `raidloom overlay`: what lies in front of slow devices, and what keeps them unchanged.
+//! `raidloom cache` and `raidloom overlay`: what lies in front of slow devices, and what keeps them
+//! unchanged.
 
 pub(crate) mod arguments;
 mod chart;

@@ -16,7 +16,9 @@ use crate::output::Output;
 pub(crate) fn overlay(output: &Output, verb: &OverlayVerb) -> Result<(), Failure> {
     match verb {
         OverlayVerb::Show { delta } => show(output, delta),
-        OverlayVerb::Commit { overlay, consent } => commit(output, overlay, &Guard::new(consent.clone().into())),
+        OverlayVerb::Commit { overlay, consent } => {
+            commit(output, overlay, &Guard::new(consent.clone().into()))
+        }
         OverlayVerb::Discard { delta } => {
             let guard = Guard::new(Consent { in_place: true, ..Consent::default() });
             let device = open(output, &parse(delta)?, &guard, false)?;
@@ -30,12 +32,23 @@ pub(super) fn parse(text: &str) -> Result<Node, Failure> {
 }
 
 /// A device alone, for what has no array that keeps metadata in it.
-pub(super) fn open(output: &Output, node: &Node, guard: &Guard, read_only: bool) -> Result<Arc<dyn Device>, Failure> {
+pub(super) fn open(
+    output: &Output,
+    node: &Node,
+    guard: &Guard,
+    read_only: bool,
+) -> Result<Arc<dyn Device>, Failure> {
     build(output, node, guard, read_only).map(|stack| stack.device)
 }
 
-pub(super) fn build(output: &Output, node: &Node, guard: &Guard, read_only: bool) -> Result<Stack, Failure> {
-    let context = BuildContext { files: guard, seed: 0, read_only, create_bytes: None, emulate: false };
+pub(super) fn build(
+    output: &Output,
+    node: &Node,
+    guard: &Guard,
+    read_only: bool,
+) -> Result<Stack, Failure> {
+    let context =
+        BuildContext { files: guard, seed: 0, read_only, create_bytes: None, emulate: false };
     let stack = stack::build(node, &context)?;
     stack.notes.iter().for_each(|note| output.note(note));
     Ok(stack)
@@ -45,7 +58,9 @@ fn show(output: &Output, text: &str) -> Result<(), Failure> {
     let guard = Guard::new(Consent::default());
     let delta = open(output, &parse(text)?, &guard, true)?;
     let Some(changes) = cache::examine(&*delta)? else {
-        return Err(Failure::failed(format!("{text}: it has no overlay's superblock: no overlay has used it, or only with keep=no")));
+        return Err(Failure::failed(format!(
+            "{text}: it has no overlay's superblock: no overlay has used it, or only with keep=no"
+        )));
     };
     let state = match changes.state {
         DeltaState::InUse => "in use",
@@ -75,20 +90,32 @@ fn commit(output: &Output, text: &str, guard: &Guard) -> Result<(), Failure> {
     let (believe_sample, delta, lower) = match parse(text)? {
         Node::Layer { name, options, children } if name == "overlay" => {
             if options.iter().any(|(name, value)| name == "keep" && value == "no") {
-                return Err(Failure::usage("an overlay with keep=no forgets its changes when it is closed; there is nothing to commit"));
+                return Err(Failure::usage(
+                    "an overlay with keep=no forgets its changes when it is closed; there is \
+                    nothing to commit",
+                ));
             }
-            let believe_sample = options.iter().any(|(name, value)| name == "believe" && value == "sample");
-            let [delta, lower] = <[Node; 2]>::try_from(children).map_err(|_| Failure::usage("an overlay is overlay(DELTA, DEVICE)"))?;
+            let believe_sample =
+                options.iter().any(|(name, value)| name == "believe" && value == "sample");
+            let [delta, lower] = <[Node; 2]>::try_from(children)
+                .map_err(|_| Failure::usage("an overlay is overlay(DELTA, DEVICE)"))?;
             (believe_sample, delta, lower)
         }
-        _ => return Err(Failure::usage(format!("{text}: name the overlay as it is used: 'overlay(DELTA, DEVICE)'"))),
+        _ => {
+            return Err(Failure::usage(format!(
+                "{text}: name the overlay as it is used: 'overlay(DELTA, DEVICE)'"
+            )));
+        }
     };
     let lower = build(output, &lower, guard, false)?;
     let facts = Facts { believe_sample, ..lower.facts() };
     let block_bytes = lower.device.info().block_bytes;
     let delta = match delta {
         // As the overlay itself opens it.
-        Node::Leaf { ref options, .. } if u64::from(block_bytes) > SECTOR_BYTES && !options.iter().any(|(name, _)| name == "block") => {
+        Node::Leaf { ref options, .. }
+            if u64::from(block_bytes) > SECTOR_BYTES
+                && !options.iter().any(|(name, _)| name == "block") =>
+        {
             delta.with("block", block_bytes)
         }
         delta => delta,

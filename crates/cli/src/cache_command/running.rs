@@ -29,28 +29,48 @@ pub(super) fn status(output: &Output, name: &str) -> Result<bool, Failure> {
     if output.json {
         return output.document(&json!(caches)).map(|()| true);
     }
-    let texts: Vec<String> = caches.iter().enumerate().map(|(number, cache)| text(number, cache)).collect();
+    let texts: Vec<String> =
+        caches.iter().enumerate().map(|(number, cache)| text(number, cache)).collect();
     output.result(&texts.join("\n\n")).map(|()| true)
 }
 
 fn text(number: usize, cache: &CacheReport) -> String {
-    let share = |part: u64, of: u64| if of > 0 { format!(" ({:.1} %)", 100.0 * part as f64 / of as f64) } else { String::new() };
+    let share = |part: u64, of: u64| {
+        if of > 0 { format!(" ({:.1} %)", 100.0 * part as f64 / of as f64) } else { String::new() }
+    };
     let hits = |hits: u64, misses: u64| match hits + misses {
         0 => "none".to_owned(),
-        asked => format!("{hits} of {asked} blocks hit ({:.1} %)", 100.0 * hits as f64 / asked as f64),
+        asked => {
+            format!("{hits} of {asked} blocks hit ({:.1} %)", 100.0 * hits as f64 / asked as f64)
+        }
     };
     let memory = if cache.kept { "kept" } else { "in memory" };
     let mut text = Lines::new();
     add!(text, "cache {number}  {}", cache.name);
     add!(text, "mode     {}, {}, {memory}", cache.mode, cache.policy);
     add!(text, "block    {}", size_text(cache.block_bytes));
-    add!(text, "size     {}, and {} for its index", size_text(cache.size_bytes), about(cache.metadata_bytes));
+    add!(
+        text,
+        "size     {}, and {} for its index",
+        size_text(cache.size_bytes),
+        about(cache.metadata_bytes)
+    );
     add!(text, "used     {}{}", about(cache.used_bytes), share(cache.used_bytes, cache.size_bytes));
-    add!(text, "dirty    {}{}", about(cache.dirty_bytes), share(cache.dirty_bytes, cache.size_bytes));
+    add!(
+        text,
+        "dirty    {}{}",
+        about(cache.dirty_bytes),
+        share(cache.dirty_bytes, cache.size_bytes)
+    );
     add!(text, "reads    {}", hits(cache.read_hits, cache.read_misses));
     add!(text, "writes   {}", hits(cache.write_hits, cache.write_misses));
     add!(text, "blocks   {} came in, {} went", cache.insertions, cache.evictions);
-    add!(text, "written  {} out, {} per second of late", about(cache.written_out_bytes), about(cache.write_out_bytes_per_second));
+    add!(
+        text,
+        "written  {} out, {} per second of late",
+        about(cache.written_out_bytes),
+        about(cache.write_out_bytes_per_second)
+    );
     if let Some(failure) = &cache.failure {
         add!(text, "failure  {failure}");
     }
@@ -66,16 +86,26 @@ pub(super) fn flush(output: &Output, name: &str) -> Result<(), Failure> {
 
 pub(super) fn unknown(text: &str) -> Failure {
     Failure::usage(format!(
-        "{text}: no array of this name runs; name one, or the cache as it is used: 'cache(mode=write-back, STORE, DEVICE)'"
+        "{text}: no array of this name runs; name one, or the cache as it is used: \
+        'cache(mode=write-back, STORE, DEVICE)'"
     ))
 }
 
 /// Gives a cache of an array that runs another size.
-pub(super) fn resize(output: &Output, name: &str, size: &str, cache: Option<usize>) -> Result<(), Failure> {
+pub(super) fn resize(
+    output: &Output,
+    name: &str,
+    size: &str,
+    cache: Option<usize>,
+) -> Result<(), Failure> {
     let size_bytes = output.size("SIZE", size)?;
-    let answer = Client::connect(&Runtime::find()?, name)?.ask(Command::ResizeCache { cache, size_bytes })?;
+    let answer = Client::connect(&Runtime::find()?, name)?
+        .ask(Command::ResizeCache { cache, size_bytes })?;
     if output.json {
         return output.document(&answer);
     }
-    output.result(&format!("resized to {}", size_text(answer["size_bytes"].as_u64().unwrap_or(size_bytes))))
+    output.result(&format!(
+        "resized to {}",
+        size_text(answer["size_bytes"].as_u64().unwrap_or(size_bytes))
+    ))
 }

@@ -22,7 +22,10 @@ const BLOCK_BYTES_MAX: u64 = 1 << 20;
 pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result<(), Failure> {
     let block_bytes = output.size("--block", &arguments.block)?;
     if !block_bytes.is_power_of_two() || !(SECTOR_BYTES..=BLOCK_BYTES_MAX).contains(&block_bytes) {
-        let text = format!("--block {}: a power of two from 512 to 1MiB; 4KiB to 256KiB are usual", arguments.block);
+        let text = format!(
+            "--block {}: a power of two from 512 to 1MiB; 4KiB to 256KiB are usual",
+            arguments.block
+        );
         return Err(Failure::usage(text));
     }
     let (name, accesses) = match (&arguments.trace, arguments.zipf) {
@@ -35,11 +38,19 @@ pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result
         return Err(Failure::failed(format!("{name}: nothing was read or written in it")));
     }
     let admission = AdmissionOptions {
-        sequential_cutoff_bytes: arguments.sequential_cutoff.as_deref().map(|text| output.size("--sequential-cutoff", text)).transpose()?,
+        sequential_cutoff_bytes: arguments
+            .sequential_cutoff
+            .as_deref()
+            .map(|text| output.size("--sequential-cutoff", text))
+            .transpose()?,
         promote_after: arguments.promote_after,
     };
-    let options =
-        Options { block_bytes, sizes: sizes(output, arguments, footprint, block_bytes)?, policies: policies(arguments)?, admission };
+    let options = Options {
+        block_bytes,
+        sizes: sizes(output, arguments, footprint, block_bytes)?,
+        policies: policies(arguments)?,
+        admission,
+    };
     let outcomes = simulate::simulate(&accesses, &options)?;
 
     if let Some(path) = &arguments.svg {
@@ -67,7 +78,8 @@ pub(super) fn simulate(output: &Output, arguments: &SimulateArguments) -> Result
 fn read(output: &Output, path: &Path) -> Result<Vec<Access>, Failure> {
     let fail = |error: String| Failure::usage(format!("{}: {error}", path.display()));
     let file = File::open(path).map_err(|error| fail(error.to_string()))?;
-    let mut reader = TraceReader::new(BufReader::with_capacity(1 << 20, file)).map_err(|error| fail(error.to_string()))?;
+    let mut reader = TraceReader::new(BufReader::with_capacity(1 << 20, file))
+        .map_err(|error| fail(error.to_string()))?;
     let mut accesses = Vec::new();
     for record in &mut reader {
         let record = record.map_err(|error| fail(error.to_string()))?;
@@ -80,25 +92,47 @@ fn read(output: &Output, path: &Path) -> Result<Vec<Access>, Failure> {
         accesses.push(Access { kind, offset: record.offset, length: record.length });
     }
     if !reader.is_complete() {
-        output.note(&format!("{}: the trace was cut off; it counts up to there ({} requests)", path.display(), accesses.len()));
+        output.note(&format!(
+            "{}: the trace was cut off; it counts up to there ({} requests)",
+            path.display(),
+            accesses.len()
+        ));
     }
     Ok(accesses)
 }
 
 fn made_name(alpha: f64, arguments: &SimulateArguments) -> String {
-    let scan = if arguments.scan > 0.0 { format!(" with {:.0} % scans", 100.0 * arguments.scan) } else { String::new() };
+    let scan = if arguments.scan > 0.0 {
+        format!(" with {:.0} % scans", 100.0 * arguments.scan)
+    } else {
+        String::new()
+    };
     format!("Zipf {alpha}{scan}, seed {}", arguments.seed)
 }
 
-fn made(alpha: f64, arguments: &SimulateArguments, block_bytes: u64) -> Result<Vec<Access>, Failure> {
+fn made(
+    alpha: f64,
+    arguments: &SimulateArguments,
+    block_bytes: u64,
+) -> Result<Vec<Access>, Failure> {
     if !(0.0..=5.0).contains(&alpha) {
-        return Err(Failure::usage(format!("--zipf {alpha}: a number from 0 (even) to 5; real workloads have 0.6 to 1.2")));
+        return Err(Failure::usage(format!(
+            "--zipf {alpha}: a number from 0 (even) to 5; real workloads have 0.6 to 1.2"
+        )));
     }
     if !(0.0..=1.0).contains(&arguments.scan) {
         return Err(Failure::usage(format!("--scan {}: a number from 0 to 1", arguments.scan)));
     }
     let SimulateArguments { blocks, accesses, scan, scan_blocks, seed, .. } = *arguments;
-    Ok(simulate::zipf(&ZipfOptions { alpha, blocks, accesses, scan, scan_blocks, block_bytes, seed }))
+    Ok(simulate::zipf(&ZipfOptions {
+        alpha,
+        blocks,
+        accesses,
+        scan,
+        scan_blocks,
+        block_bytes,
+        seed,
+    }))
 }
 
 fn policies(arguments: &SimulateArguments) -> Result<Vec<PolicyKind>, Failure> {
@@ -106,26 +140,38 @@ fn policies(arguments: &SimulateArguments) -> Result<Vec<PolicyKind>, Failure> {
         return Ok(PolicyKind::ALL.to_vec());
     }
     let known = || PolicyKind::ALL.map(PolicyKind::name).join(", ");
-    let find =
-        |name: &String| PolicyKind::from_name(name).ok_or_else(|| Failure::usage(format!("no policy {name}: there are {}", known())));
+    let find = |name: &String| {
+        PolicyKind::from_name(name)
+            .ok_or_else(|| Failure::usage(format!("no policy {name}: there are {}", known())))
+    };
     arguments.policies.iter().map(find).collect()
 }
 
 /// Sizes in blocks, in order, each once.
-fn sizes(output: &Output, arguments: &SimulateArguments, footprint: u64, block_bytes: u64) -> Result<Vec<u64>, Failure> {
+fn sizes(
+    output: &Output,
+    arguments: &SimulateArguments,
+    footprint: u64,
+    block_bytes: u64,
+) -> Result<Vec<u64>, Failure> {
     let mut sizes = Vec::new();
     for text in &arguments.sizes {
-        let blocks =
-            match text.strip_suffix('%') {
-                Some(part) => {
-                    let part: f64 =
-                        part.trim().parse().ok().filter(|part| *part > 0.0 && *part <= 100.0).ok_or_else(|| {
-                            Failure::usage(format!("--sizes {text}: more than 0 % and at most 100 % of what is asked for"))
-                        })?;
-                    (part / 100.0 * footprint as f64).round() as u64
-                }
-                None => output.size("--sizes", text)? / block_bytes,
-            };
+        let blocks = match text.strip_suffix('%') {
+            Some(part) => {
+                let part: f64 = part
+                    .trim()
+                    .parse()
+                    .ok()
+                    .filter(|part| *part > 0.0 && *part <= 100.0)
+                    .ok_or_else(|| {
+                        Failure::usage(format!(
+                            "--sizes {text}: more than 0 % and at most 100 % of what is asked for"
+                        ))
+                    })?;
+                (part / 100.0 * footprint as f64).round() as u64
+            }
+            None => output.size("--sizes", text)? / block_bytes,
+        };
         sizes.push(blocks.max(1));
     }
     sizes.sort_unstable();
@@ -139,7 +185,12 @@ fn hits(options: &Options, outcomes: &[Outcome], footprint: u64) -> String {
     head.extend(options.sizes.iter().map(|size| about(size * options.block_bytes)));
     let mut rows = vec![
         std::iter::once("of all".to_owned())
-            .chain(options.sizes.iter().map(|&size| format!("{:.1} %", 100.0 * size as f64 / footprint as f64)))
+            .chain(
+                options
+                    .sizes
+                    .iter()
+                    .map(|&size| format!("{:.1} %", 100.0 * size as f64 / footprint as f64)),
+            )
             .collect::<Vec<String>>(),
     ];
     for of_policy in outcomes.chunks(options.sizes.len()) {
@@ -151,7 +202,13 @@ fn hits(options: &Options, outcomes: &[Outcome], footprint: u64) -> String {
     table(&head, &rows, &(1..head.len()).collect::<Vec<_>>())
 }
 
-fn document(name: &str, requests: usize, footprint: u64, options: &Options, outcomes: &[Outcome]) -> serde_json::Value {
+fn document(
+    name: &str,
+    requests: usize,
+    footprint: u64,
+    options: &Options,
+    outcomes: &[Outcome],
+) -> serde_json::Value {
     let rows: Vec<serde_json::Value> = outcomes
         .iter()
         .map(|outcome| {

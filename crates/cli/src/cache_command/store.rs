@@ -23,7 +23,9 @@ pub(super) fn status(output: &Output, text: &str) -> Result<(), Failure> {
     let guard = Guard::new(Consent::default());
     let store = open(output, &parse(text)?, &guard, true)?;
     let Some(contents) = cache::examine_store(&*store)? else {
-        return Err(Failure::failed(format!("{text}: it has no cache's superblock: no cache has used it")));
+        return Err(Failure::failed(format!(
+            "{text}: it has no cache's superblock: no cache has used it"
+        )));
     };
     let state = if contents.in_use { "in use, or left without being closed" } else { "closed" };
     if output.json {
@@ -59,7 +61,13 @@ pub(super) fn flush(output: &Output, text: &str, consent: &UseConsent) -> Result
         return Err(running::unknown(text));
     }
     let guard = Guard::new(consent.clone().into());
-    let context = BuildContext { files: &guard, seed: 0, read_only: false, create_bytes: None, emulate: false };
+    let context = BuildContext {
+        files: &guard,
+        seed: 0,
+        read_only: false,
+        create_bytes: None,
+        emulate: false,
+    };
     let stack = stack::build(&node, &context)?;
     stack.notes.iter().for_each(|note| output.note(note));
     // The outermost is the one that was named.
@@ -70,13 +78,21 @@ pub(super) fn flush(output: &Output, text: &str, consent: &UseConsent) -> Result
 /// Shows the dirty blocks of a store whose device has changed, or writes them out of it.
 pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(), Failure> {
     if let Some(path) = arguments.file.as_ref().filter(|path| path.symlink_metadata().is_ok()) {
-        return Err(Failure::usage(format!("{}: it is there already; name a new file", path.display())));
+        return Err(Failure::usage(format!(
+            "{}: it is there already; name a new file",
+            path.display()
+        )));
     }
     let reading = Guard::new(Consent::default());
     let store = open(output, &parse(&arguments.store)?, &reading, true)?;
     let writing = Guard::new(arguments.consent.clone().into());
     let device = match &arguments.device {
-        Some(text) => Some(build(output, &parse(text)?, if arguments.write { &writing } else { &reading }, !arguments.write)?),
+        Some(text) => Some(build(
+            output,
+            &parse(text)?,
+            if arguments.write { &writing } else { &reading },
+            !arguments.write,
+        )?),
         None => None,
     };
     let facts = device.as_ref().map(Stack::facts).unwrap_or_default();
@@ -84,9 +100,15 @@ pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(
     let at_store = |error: block::Error| error.at(arguments.store.as_str());
     let seen = cache::salvage(&*store, lower, None).map_err(at_store)?;
     // What nothing is written of is shown as it is.
-    let target = if seen.ranges.is_empty() { None } else { target(output, arguments, &seen, device.as_ref(), &*store, &writing)? };
+    let target = if seen.ranges.is_empty() {
+        None
+    } else {
+        target(output, arguments, &seen, device.as_ref(), &*store, &writing)?
+    };
     let found = match &target {
-        Some((_, target)) => Salvaged { device: seen.device, ..cache::salvage(&*store, None, Some(target))? },
+        Some((_, target)) => {
+            Salvaged { device: seen.device, ..cache::salvage(&*store, None, Some(target))? }
+        }
         None => seen,
     };
     let place = target.map(|(place, _)| place);
@@ -94,8 +116,15 @@ pub(super) fn salvage(output: &Output, arguments: &SalvageArguments) -> Result<(
         stack.end()?;
     }
     say(output, &found, place.as_deref())?;
-    if found.lost.is_empty() { Ok(()) } else { Err(Failure::failed(format!("not salvaged: {}", found.lost.join("; ")))) }
+    if found.lost.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::failed(format!("not salvaged: {}", found.lost.join("; "))))
+    }
 }
+
+/// A device and the name that it has in messages.
+type Named = (String, Arc<dyn Device>);
 
 /// Where the blocks are to go, with its name; `None` when they are only to be shown.
 fn target(
@@ -105,10 +134,11 @@ fn target(
     device: Option<&Stack>,
     store: &dyn Device,
     guard: &Guard,
-) -> Result<Option<(String, Arc<dyn Device>)>, Failure> {
+) -> Result<Option<Named>, Failure> {
     if let Some(path) = &arguments.file {
         guard.make_kept_file(path, seen.device_bytes)?;
-        let leaf = Node::leaf("file", path.display().to_string()).with("block", store.info().block_bytes);
+        let leaf =
+            Node::leaf("file", path.display().to_string()).with("block", store.info().block_bytes);
         return Ok(Some((path.display().to_string(), open(output, &leaf, guard, false)?)));
     }
     let (true, Some(stack)) = (arguments.write, device) else { return Ok(None) };
@@ -123,7 +153,11 @@ fn target(
     }
     // Said before anything is written.
     let now = seen.device.as_deref().unwrap_or_default();
-    output.note(&format!("the cache was made for {}; the device {now}. {} of it are written over", seen.name, size_text(seen.bytes())));
+    output.note(&format!(
+        "the cache was made for {}; the device {now}. {} of it are written over",
+        seen.name,
+        size_text(seen.bytes())
+    ));
     Ok(Some((stack.device.describe().to_string(), Arc::clone(&stack.device))))
 }
 
@@ -151,7 +185,10 @@ fn say(output: &Output, found: &Salvaged, place: Option<&str>) -> Result<(), Fai
         text += &format!("\n{:<9}{offset}+{length}", if number == 0 { "at bytes" } else { "" });
     }
     if found.ranges.len() > LISTED {
-        text += &format!("\n         and {} more places (--json lists them all)", found.ranges.len() - LISTED);
+        text += &format!(
+            "\n         and {} more places (--json lists them all)",
+            found.ranges.len() - LISTED
+        );
     }
     if let Some(place) = place {
         text += &format!("\nwritten  to {place}");

@@ -45,7 +45,10 @@ fn kind(call: &str) -> Option<&'static str> {
 }
 
 /// The work of each phase. `mark` is shown every line.
-pub(crate) fn phases(log: &str, mut mark: impl FnMut(&str) -> Mark) -> BTreeMap<&'static str, Work> {
+pub(crate) fn phases(
+    log: &str,
+    mut mark: impl FnMut(&str) -> Mark,
+) -> BTreeMap<&'static str, Work> {
     let mut phases: BTreeMap<&'static str, Work> = BTreeMap::new();
     let mut current = None;
     // Calls of a thread that another one interrupts are written in two lines.
@@ -53,7 +56,9 @@ pub(crate) fn phases(log: &str, mut mark: impl FnMut(&str) -> Mark) -> BTreeMap<
     for line in log.lines() {
         let Some((thread, text)) = line.split_once(char::is_whitespace) else { continue };
         let text = text.trim_start();
-        let moved = || text.rsplit_once("= ").and_then(|(_, result)| result.parse::<u64>().ok()).unwrap_or(0);
+        let moved = || {
+            text.rsplit_once("= ").and_then(|(_, result)| result.parse::<u64>().ok()).unwrap_or(0)
+        };
         if text.starts_with("<... ") {
             if let Some(Some(phase)) = unfinished.remove(thread)
                 && (text.starts_with("<... read") || text.starts_with("<... write"))
@@ -111,6 +116,9 @@ fn calls_of_threads_that_interrupt_each_other_are_counted_once() {
         _ => Mark::Call,
     });
     let work = &phases["phase"];
-    assert_eq!((work.calls["read"], work.calls["write"], work.calls["seek"], work.bytes), (1, 1, 1, 8292));
+    assert_eq!(
+        (work.calls["read"], work.calls["write"], work.calls["seek"], work.bytes),
+        (1, 1, 1, 8292)
+    );
     assert!(agree(100, 98) && !agree(100, 97) && agree(0, 0));
 }

@@ -1,4 +1,5 @@
-//! A small disk of its own with a file system: a loop device over a file in memory, gone at the end of the test.
+//! A small disk of its own with a file system: a loop device over a file in memory, gone at the end
+//! of the test.
 
 use std::fs;
 use std::io::{self, Write};
@@ -27,7 +28,10 @@ impl RawDisk {
         let image = NamedTempFile::new_in("/dev/shm").expect("memory for a disk");
         image.as_file().set_len(mebibytes << 20).expect("memory for a disk");
         let output = succeed(Command::new("losetup").args(["--find", "--show"]).arg(image.path()));
-        RawDisk { device: PathBuf::from(String::from_utf8(output.stdout).expect("a path").trim()), _image: image }
+        RawDisk {
+            device: PathBuf::from(String::from_utf8(output.stdout).expect("a path").trim()),
+            _image: image,
+        }
     }
 
     /// The loop device.
@@ -51,10 +55,12 @@ pub(crate) struct Disk {
 /// Where it is mounted.
 struct Mounted(TempDir);
 
-/// Whether a test can run here: as root, with loop devices and these programs. If not, that is said; in CI it is a failure.
+/// Whether a test can run here: as root, with loop devices and these programs. If not, that is
+/// said; in CI it is a failure.
 pub(crate) fn is_possible(test: &str, programs: &[&str]) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&folders).chain(["/usr/sbin".into(), "/sbin".into()]).collect();
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(&folders).chain(["/usr/sbin".into(), "/sbin".into()]).collect();
     let mut missing: Vec<String> = ["losetup", "mkfs.ext4"]
         .iter()
         .chain(programs)
@@ -79,8 +85,16 @@ pub(crate) fn is_possible(test: &str, programs: &[&str]) -> bool {
 
 /// Runs a program that has to succeed.
 pub(crate) fn succeed(command: &mut Command) -> Output {
-    let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(output.status.success(), "{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
     output
 }
 
@@ -110,11 +124,14 @@ impl Disk {
         succeed(Command::new("mount").args(["-o", "remount,ro"]).arg(self.folder()));
     }
 
-    /// What it has moved since it was made (`/sys/block/NAME/stat`: requests, merged, sectors and time, of reads and of writes).
+    /// What it has moved since it was made (`/sys/block/NAME/stat`: requests, merged, sectors and
+    /// time, of reads and of writes).
     pub(crate) fn moved(&self) -> Moved {
         let name = self.device().file_name().expect("a device has a name");
-        let text = fs::read_to_string(Path::new("/sys/block").join(name).join("stat")).expect("the kernel counts");
-        let fields: Vec<u64> = text.split_whitespace().map(|field| field.parse().expect("a number")).collect();
+        let text = fs::read_to_string(Path::new("/sys/block").join(name).join("stat"))
+            .expect("the kernel counts");
+        let fields: Vec<u64> =
+            text.split_whitespace().map(|field| field.parse().expect("a number")).collect();
         Moved { read_bytes: fields[2] * 512, written_bytes: fields[6] * 512 }
     }
 
@@ -126,8 +143,13 @@ impl Disk {
 
     /// What lies in it, but for what mkfs put there.
     pub(crate) fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.folder()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
-        entries.map(|name| name.to_string_lossy().into_owned()).filter(|name| name != "lost+found").collect()
+        let entries = fs::read_dir(self.folder())
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").file_name());
+        entries
+            .map(|name| name.to_string_lossy().into_owned())
+            .filter(|name| name != "lost+found")
+            .collect()
     }
 }
 

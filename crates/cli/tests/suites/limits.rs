@@ -1,4 +1,5 @@
-//! `--memory` and `--cpus`: they hold while a suite runs, stand in its result, and leave nothing behind.
+//! `--memory` and `--cpus`: they hold while a suite runs, stand in its result, and leave nothing
+//! behind.
 
 use std::fs;
 use std::io::{self, Write};
@@ -18,7 +19,8 @@ fn has_cgroup(folder: &Path, name: &str) -> bool {
         .any(|entry| entry.file_name().to_str() == Some(name) || has_cgroup(&entry.path(), name))
 }
 
-/// In a cgroup that is half as large as the file, what was just written has to be read from the disk again.
+/// In a cgroup that is half as large as the file, what was just written has to be read from the
+/// disk again.
 #[test]
 fn a_memory_limit_leaves_no_room_for_the_file_in_the_page_cache() {
     if !is_possible("a limit of memory", &[]) {
@@ -38,7 +40,8 @@ fn a_memory_limit_leaves_no_room_for_the_file_in_the_page_cache() {
         "32MiB",
         "--json",
     ]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program runs");
+    let child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program runs");
     let name = format!("raidloom-{}", child.id());
     let output = child.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -66,13 +69,17 @@ fn allowed(status: &str) -> Option<&str> {
 #[test]
 fn a_suite_runs_on_the_processors_that_were_named() {
     let own = fs::read_to_string("/proc/self/status").expect("the kernel says");
-    let first: String = allowed(&own).expect("a list").chars().take_while(char::is_ascii_digit).collect();
+    let first: String =
+        allowed(&own).expect("a list").chars().take_while(char::is_ascii_digit).collect();
     let mut command = raidloom();
     command.args(["bench", "devtest", "ram:4MiB", "--time", "20ms", "--json", "--cpus", &first]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program runs");
-    // A process that has ended keeps its list until somebody asks how it ended, which nobody does before this.
+    let child =
+        command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program runs");
+    // A process that has ended keeps its list until somebody asks how it ended, which nobody does
+    // before this.
     let held = loop {
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("nobody has waited for it");
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id()))
+            .expect("nobody has waited for it");
         let held = allowed(&status) == Some(&first);
         if held || status.contains("State:\tZ") {
             break held;
@@ -81,12 +88,26 @@ fn a_suite_runs_on_the_processors_that_were_named() {
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success() && held, "it never ran on processor {first} alone");
     let lines: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert!(lines.as_array().is_some_and(|lines| !lines.is_empty() && lines.iter().all(|line| line["cpus"] == first.as_str())), "{lines}");
+    assert!(
+        lines
+            .as_array()
+            .is_some_and(|lines| !lines.is_empty()
+                && lines.iter().all(|line| line["cpus"] == first.as_str())),
+        "{lines}"
+    );
 }
 
 #[test]
 fn processors_that_are_not_there_are_said() {
-    let output = Command::new(raidloom().get_program()).args(["bench", "devtest", "ram:4MiB", "--cpus", "1000"]).output().expect("it runs");
+    let output = Command::new(raidloom().get_program())
+        .args(["bench", "devtest", "ram:4MiB", "--cpus", "1000"])
+        .output()
+        .expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && said.contains("--cpus 1000") && said.contains("processors"), "{said}");
+    assert!(
+        output.status.code() == Some(2)
+            && said.contains("--cpus 1000")
+            && said.contains("processors"),
+        "{said}"
+    );
 }

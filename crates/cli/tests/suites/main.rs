@@ -1,5 +1,5 @@
-//! The suites beside the originals, on a small disk of their own: the same work, phase by phase; and what becomes of targets on
-//! which they cannot run.
+//! The suites beside the originals, on a small disk of their own: the same work, phase by phase;
+//! and what becomes of targets on which they cannot run.
 
 mod calls;
 mod disk;
@@ -29,7 +29,11 @@ fn bench(suite: &str, target: &Path, arguments: &[&str]) -> Output {
 /// The JSON of a suite that has to come to its end.
 fn measured(suite: &str, target: &Path, arguments: &[&str]) -> Value {
     let output = bench(suite, target, &[arguments, &["--json"]].concat());
-    assert!(output.status.success(), "{suite} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{suite} {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 

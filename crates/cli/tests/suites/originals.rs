@@ -25,7 +25,8 @@ const BEGINS: [(&str, &str); 10] = [
     ("Stat files in rand", "random stat"),
     ("Delete files in ra", "random delete"),
 ];
-/// Size of the file in MiB, small files in multiples of 1024, no phases by characters, no look at the memory, one seed.
+/// Size of the file in MiB, small files in multiples of 1024, no phases by characters, no look at
+/// the memory, one seed.
 const WORK: [&str; 9] = ["-s", "64", "-n", "1", "-f", "-r", "0", "-z", "7"];
 
 fn traced(log: &Path) -> Command {
@@ -35,16 +36,25 @@ fn traced(log: &Path) -> Command {
 }
 
 /// bonnie++ with its calls, and the bytes that the disk wrote in each phase.
-fn original(disk: &Disk, log: &Path) -> (BTreeMap<&'static str, Work>, BTreeMap<&'static str, u64>) {
+fn original(
+    disk: &Disk,
+    log: &Path,
+) -> (BTreeMap<&'static str, Work>, BTreeMap<&'static str, u64>) {
     let mut strace = traced(log);
     strace.arg("bonnie++").arg("-d").arg(disk.folder()).args(["-u", "root"]).args(WORK);
-    let mut child = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("strace runs");
+    let mut child = strace
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("strace runs");
     let mut stderr = child.stderr.take().expect("it was asked for");
     let (mut said, mut at) = (String::new(), Vec::new());
     let mut bytes = [0; 256];
     while let Ok(length @ 1..) = stderr.read(&mut bytes) {
         said += &String::from_utf8_lossy(&bytes[..length]);
-        while let Some((text, phase)) = BEGINS.get(at.len()).filter(|(text, _)| said.contains(text)) {
+        while let Some((text, phase)) = BEGINS.get(at.len()).filter(|(text, _)| said.contains(text))
+        {
             assert!(said.contains(text));
             at.push((*phase, disk.moved().written_bytes));
         }
@@ -62,12 +72,17 @@ fn original(disk: &Disk, log: &Path) -> (BTreeMap<&'static str, Work>, BTreeMap<
                 .map_or(Mark::Ignore, |(_, phase)| Mark::Begin(phase));
         }
         // Tickets of the seekers, and the result at the end.
-        if line.contains("<pipe:") || line.starts_with("write(1<") { Mark::Ignore } else { Mark::Call }
+        if line.contains("<pipe:") || line.starts_with("write(1<") {
+            Mark::Ignore
+        } else {
+            Mark::Call
+        }
     });
     (phases, written)
 }
 
-/// Ours. The audit reads what the disk has moved before and after each phase: that is where phases begin and end in the log.
+/// Ours. The audit reads what the disk has moved before and after each phase: that is where phases
+/// begin and end in the log.
 fn ours(disk: &Disk, log: &Path) -> (BTreeMap<&'static str, Work>, Value) {
     let mut strace = traced(log);
     strace.arg(raidloom().get_program()).args(["bench", "bonnie"]).arg(disk.folder()).args(WORK);
@@ -80,13 +95,17 @@ fn ours(disk: &Disk, log: &Path) -> (BTreeMap<&'static str, Work>, Value) {
             let phase = BEGINS.get(readings / 2).filter(|_| readings % 2 == 1);
             return phase.map_or(Mark::Pause, |(_, phase)| Mark::Begin(phase));
         }
-        if ["/proc/", "/sys/", "<pipe:"].iter().any(|own| line.contains(own)) { Mark::Ignore } else { Mark::Call }
+        if ["/proc/", "/sys/", "<pipe:"].iter().any(|own| line.contains(own)) {
+            Mark::Ignore
+        } else {
+            Mark::Call
+        }
     });
     (phases, serde_json::from_slice(&output.stdout).expect("JSON"))
 }
 
-/// "Our bonnie and Debian's bonnie++ agree on the work done, phase by phase, within 2 %": calls, bytes they moved, bytes that the
-/// disk wrote, files made and deleted.
+/// "Our bonnie and Debian's bonnie++ agree on the work done, phase by phase, within 2 %": calls,
+/// bytes they moved, bytes that the disk wrote, files made and deleted.
 #[test]
 fn bonnie_does_what_the_original_does_phase_by_phase() {
     if !is_possible("bonnie against bonnie++", &["bonnie++", "strace"]) {
@@ -97,34 +116,62 @@ fn bonnie_does_what_the_original_does_phase_by_phase() {
     let (theirs, written) = original(&disk, &logs.path().join("theirs"));
     let disk = Disk::new(256);
     let (ours, document) = ours(&disk, &logs.path().join("ours"));
-    assert_eq!((theirs.len(), ours.len()), (BEGINS.len(), BEGINS.len()), "{:?} {:?}", theirs.keys(), ours.keys());
+    assert_eq!(
+        (theirs.len(), ours.len()),
+        (BEGINS.len(), BEGINS.len()),
+        "{:?} {:?}",
+        theirs.keys(),
+        ours.keys()
+    );
     for (phase, theirs) in &theirs {
         let ours = &ours[phase];
         let count = |work: &Work, call: &str| work.calls.get(call).copied().unwrap_or(0);
         let mut kinds: Vec<&str> = theirs.calls.keys().chain(ours.calls.keys()).copied().collect();
         if *phase == "seeks" {
-            // One ticket of ten rewrites its chunk, by chance: 819 of 8192, give or take 27. All calls together agree.
-            let all = |work: &Work| ["read", "write", "seek"].iter().map(|call| count(work, call)).sum::<u64>();
+            // One ticket of ten rewrites its chunk, by chance: 819 of 8192, give or take 27. All
+            // calls together agree.
+            let all = |work: &Work| {
+                ["read", "write", "seek"].iter().map(|call| count(work, call)).sum::<u64>()
+            };
             assert!(agree(all(ours), all(theirs)), "{phase}: {ours:?} {theirs:?}");
             assert_eq!((count(ours, "read"), count(theirs, "read")), (8192, 8192));
-            assert!((700..940).contains(&count(ours, "write")) && (700..940).contains(&count(theirs, "write")), "{ours:?} {theirs:?}");
+            assert!(
+                (700..940).contains(&count(ours, "write"))
+                    && (700..940).contains(&count(theirs, "write")),
+                "{ours:?} {theirs:?}"
+            );
             kinds.clear();
         }
         for call in kinds {
             // Folders and the large file are opened, looked at and synced a few times in both.
             let (ours, theirs) = (count(ours, call), count(theirs, call));
-            assert!(agree(ours, theirs) || ours.max(theirs) <= 6, "{phase}: {call}: {ours} calls, and {theirs} of the original");
+            assert!(
+                agree(ours, theirs) || ours.max(theirs) <= 6,
+                "{phase}: {call}: {ours} calls, and {theirs} of the original"
+            );
         }
-        assert!(agree(ours.bytes, theirs.bytes), "{phase}: {} bytes, and {} of the original", ours.bytes, theirs.bytes);
+        assert!(
+            agree(ours.bytes, theirs.bytes),
+            "{phase}: {} bytes, and {} of the original",
+            ours.bytes,
+            theirs.bytes
+        );
     }
     for (phase, row) in rows(&document) {
         let (ours, theirs) = (number(&row["moved_written_bytes"]), written[phase]);
         // What is less than a per cent of the file is the file system's own.
         let metadata = ours.max(theirs) < 640 << 10;
-        assert!(agree(ours, theirs) || metadata || phase == "seeks", "{phase}: the disk wrote {ours}, and {theirs} for the original");
+        assert!(
+            agree(ours, theirs) || metadata || phase == "seeks",
+            "{phase}: the disk wrote {ours}, and {theirs} for the original"
+        );
     }
-    let made: u64 = ["sequential create", "random create"].iter().map(|phase| ours[phase].calls["open"]).sum();
-    let deleted: u64 = ["sequential delete", "random delete"].iter().map(|phase| ours[phase].calls["unlink"]).sum();
+    let made: u64 =
+        ["sequential create", "random create"].iter().map(|phase| ours[phase].calls["open"]).sum();
+    let deleted: u64 = ["sequential delete", "random delete"]
+        .iter()
+        .map(|phase| ours[phase].calls["unlink"])
+        .sum();
     assert!(agree(made, 2048) && deleted == 2048, "{made} made, {deleted} deleted");
 }
 
@@ -151,24 +198,48 @@ fn bonnie_writes_and_reads_characters_as_the_original_does() {
     let work = ["-s", "8:8k:100", "-n", "0", "-f1", "-r", "0", "-z", "7"];
     let theirs = counted(
         &logs.path().join("theirs"),
-        Command::new("bonnie++").arg("-q").arg("-d").arg(disk.folder()).args(["-u", "root"]).args(work),
+        Command::new("bonnie++")
+            .arg("-q")
+            .arg("-d")
+            .arg(disk.folder())
+            .args(["-u", "root"])
+            .args(work),
     );
     let mut command = raidloom();
     command.args(["bench", "bonnie"]).arg(disk.folder()).args(work).args(["--min-time", "1ns"]);
     let ours = counted(&logs.path().join("ours"), &mut command);
     for call in ["read", "write"] {
-        assert!(ours[call] > 1 << 20 && agree(ours[call], theirs[call]), "{call}: {} and {} of the original", ours[call], theirs[call]);
+        assert!(
+            ours[call] > 1 << 20 && agree(ours[call], theirs[call]),
+            "{call}: {} and {} of the original",
+            ours[call],
+            theirs[call]
+        );
     }
 }
 
-/// The converters of bonnie++ 2.00a take version 1.98 of the lines and nothing older, not even bonnie++ 1.03's own.
+/// The converters of bonnie++ 2.00a take version 1.98 of the lines and nothing older, not even
+/// bonnie++ 1.03's own.
 #[test]
 fn the_originals_converters_take_the_lines() {
     if !is_possible("bon_csv2html and bon_csv2txt", &["bon_csv2html", "bon_csv2txt"]) {
         return;
     }
     let disk = Disk::new(64);
-    let common = ["-s", "8", "-n", "1", "-r", "0", "--min-time", "1ms", "--format", "bonnie-csv", "-m", "host"];
+    let common = [
+        "-s",
+        "8",
+        "-n",
+        "1",
+        "-r",
+        "0",
+        "--min-time",
+        "1ms",
+        "--format",
+        "bonnie-csv",
+        "-m",
+        "host",
+    ];
     let lines = |more: &[&str]| {
         let output = bench("bonnie", disk.folder(), &[&common, more].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -182,7 +253,8 @@ fn the_originals_converters_take_the_lines() {
     for (program, expected) in [("bon_csv2html", "<td"), ("bon_csv2txt", "host")] {
         let input = fs::File::open(&file).expect("it was written");
         let output = Command::new(program).stdin(input).output().expect("it runs");
-        let (page, warnings) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let (page, warnings) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success() && warnings.trim().is_empty(), "{program}: {warnings}");
         assert!(page.contains(expected) && page.matches("host").count() >= 2, "{program}: {page}");
         assert!(!page.contains("++++"), "{program}: a rate is blank: {page}");
@@ -200,13 +272,21 @@ fn the_originals_defects_are_not_ours() {
     let document = measured("bonnie", disk.folder(), &quick);
     let processors = std::thread::available_parallelism().expect("a number").get() as f64;
     for (phase, row) in rows(&document) {
-        // The rate of files, not their number; no rate is blank; nobody uses more than all processors.
+        // The rate of files, not their number; no rate is blank; nobody uses more than all
+        // processors.
         let rate = figure(row, "operations_count") / figure(row, "elapsed_seconds");
-        assert!((figure(row, "io_per_second") / rate - 1.0).abs() < 1e-6 && rate > 0.0, "{phase}: {row}");
+        assert!(
+            (figure(row, "io_per_second") / rate - 1.0).abs() < 1e-6 && rate > 0.0,
+            "{phase}: {row}"
+        );
         assert!(figure(row, "cpu_ratio") <= 1.02 * processors, "{phase}: {row}");
     }
     // Copies at the same time do so many times the work.
-    let copies = measured("bonnie", disk.folder(), &["-s", "16", "-n", "1", "-r", "0", "-f", "--min-time", "1ns", "-c", "3"]);
+    let copies = measured(
+        "bonnie",
+        disk.folder(),
+        &["-s", "16", "-n", "1", "-r", "0", "-f", "--min-time", "1ns", "-c", "3"],
+    );
     for (phase, row) in rows(&copies) {
         let expected = if phase == "seeks" {
             3 * 8192
@@ -217,16 +297,31 @@ fn the_originals_defects_are_not_ours() {
         };
         assert_eq!(figure(row, "operations_count"), f64::from(expected), "{phase}");
     }
-    // Direct I/O with the phases by characters runs, and every block of every phase reaches the disk.
-    let direct = measured("bonnie", disk.folder(), &["-s", "4", "-n", "0", "-r", "0", "--direct", "--min-time", "1ns"]);
-    for (phase, row) in rows(&direct).into_iter().filter(|(phase, _)| ["block write", "rewrite", "block read"].contains(phase)) {
+    // Direct I/O with the phases by characters runs, and every block of every phase reaches the
+    // disk.
+    let direct = measured(
+        "bonnie",
+        disk.folder(),
+        &["-s", "4", "-n", "0", "-r", "0", "--direct", "--min-time", "1ns"],
+    );
+    for (phase, row) in rows(&direct)
+        .into_iter()
+        .filter(|(phase, _)| ["block write", "rewrite", "block read"].contains(phase))
+    {
         for way in ["read", "written"] {
-            let (asked, moved) = (number(&row[format!("asked_{way}_bytes")]), number(&row[format!("moved_{way}_bytes")]));
+            let (asked, moved) = (
+                number(&row[format!("asked_{way}_bytes")]),
+                number(&row[format!("moved_{way}_bytes")]),
+            );
             assert!(moved >= asked, "{phase}: {way}: {moved} of {asked} bytes");
         }
     }
     // Sizes of files together with the large file.
-    let sized = measured("bonnie", disk.folder(), &["-s", "16:16k", "-n", "1:4096:1024", "-r", "0", "-f", "--min-time", "1ns"]);
+    let sized = measured(
+        "bonnie",
+        disk.folder(),
+        &["-s", "16:16k", "-n", "1:4096:1024", "-r", "0", "-f", "--min-time", "1ns"],
+    );
     assert_eq!(rows(&sized).len(), 10);
     // The spread of several runs is shown.
     let text = bench("bonnie", disk.folder(), &[&quick[..], &["-x", "3"]].concat());
@@ -237,36 +332,63 @@ fn the_originals_defects_are_not_ours() {
 
 /// fio with the arguments of a job, but for a number of operations instead of a time.
 fn fio(arguments: &[String], operations: u64, request_bytes: u64) -> Value {
-    let timed = |argument: &&String| !argument.starts_with("--time_based") && !argument.starts_with("--runtime");
-    let jobs = arguments.iter().find_map(|argument| argument.strip_prefix("--numjobs=")?.parse::<u64>().ok()).unwrap_or(1);
+    let timed = |argument: &&String| {
+        !argument.starts_with("--time_based") && !argument.starts_with("--runtime")
+    };
+    let jobs = arguments
+        .iter()
+        .find_map(|argument| argument.strip_prefix("--numjobs=")?.parse::<u64>().ok())
+        .unwrap_or(1);
     let mut command = Command::new("fio");
     command.args(["--output-format=json"]).args(arguments.iter().filter(timed));
     command.arg(format!("--io_size={}", operations.div_ceil(jobs) * request_bytes));
     serde_json::from_slice(&succeed(&mut command).stdout).expect("fio's JSON")
 }
 
-/// "Our crystal rows and the same fio jobs agree on bytes and operations": for as many operations as each row did, fio's job of
-/// `--show-fio` counts the same bytes, and the disk moves the same.
+/// "Our crystal rows and the same fio jobs agree on bytes and operations": for as many operations
+/// as each row did, fio's job of `--show-fio` counts the same bytes, and the disk moves the same.
 #[test]
 fn crystal_rows_are_fio_jobs() {
     if !is_possible("crystal against fio", &["fio"]) {
         return;
     }
     let disk = Disk::new(128);
-    let said = ["--profile", "8-nvme", "--size", "32MiB", "--time", "100ms", "--interval", "0s", "-x", "1", "--access", "direct", "--mix"];
+    let said = [
+        "--profile",
+        "8-nvme",
+        "--size",
+        "32MiB",
+        "--time",
+        "100ms",
+        "--interval",
+        "0s",
+        "-x",
+        "1",
+        "--access",
+        "direct",
+        "--mix",
+    ];
     let jobs = measured("crystal", disk.folder(), &[&said[..], &["--show-fio"]].concat());
     let jobs: BTreeMap<&str, Vec<String>> = jobs
         .as_array()
         .expect("jobs")
         .iter()
-        .map(|job| (job["name"].as_str().expect("a name"), serde_json::from_value(job["arguments"].clone()).expect("texts")))
+        .map(|job| {
+            (
+                job["name"].as_str().expect("a name"),
+                serde_json::from_value(job["arguments"].clone()).expect("texts"),
+            )
+        })
         .collect();
     let document = measured("crystal", disk.folder(), &said);
     succeed(Command::new("fio").arg("--output-format=json").args(&jobs["fill"]));
     assert_eq!(rows(&document).len(), 12);
     for (phase, row) in rows(&document) {
         let arguments = &jobs[phase];
-        let size = arguments.iter().find_map(|argument| argument.strip_prefix("--bs=")?.parse().ok()).expect("a size");
+        let size = arguments
+            .iter()
+            .find_map(|argument| argument.strip_prefix("--bs=")?.parse().ok())
+            .expect("a size");
         let operations = figure(row, "operations_count") as u64;
         let asked = ["read", "written"].map(|way| number(&row[format!("asked_{way}_bytes")]));
         let moved = ["read", "written"].map(|way| number(&row[format!("moved_{way}_bytes")]));
@@ -276,25 +398,47 @@ fn crystal_rows_are_fio_jobs() {
         let after = disk.moved();
         let job = &document["jobs"][0];
         let theirs = ["read", "write"].map(|way| number(&job[way]["io_bytes"]));
-        let requests: u64 = ["read", "write"].iter().map(|way| number(&job[*way]["total_ios"])).sum();
+        let requests: u64 =
+            ["read", "write"].iter().map(|way| number(&job[*way]["total_ios"])).sum();
         // What does not go into 16 threads evenly.
         let few = if phase.contains("T16") { 16 } else { 0 };
-        assert!(operations.abs_diff(requests) <= few, "{phase}: {operations} operations, and {requests} of fio");
-        let fio_moved = [after.read_bytes - before.read_bytes, after.written_bytes - before.written_bytes];
+        assert!(
+            operations.abs_diff(requests) <= few,
+            "{phase}: {operations} operations, and {requests} of fio"
+        );
+        let fio_moved =
+            [after.read_bytes - before.read_bytes, after.written_bytes - before.written_bytes];
         for way in 0..2 {
             if phase.ends_with("mix") {
                 continue;
             }
             let few = few * size;
-            assert!(asked[way].abs_diff(theirs[way]) <= few, "{phase}: {} bytes, and {} of fio", asked[way], theirs[way]);
+            assert!(
+                asked[way].abs_diff(theirs[way]) <= few,
+                "{phase}: {} bytes, and {} of fio",
+                asked[way],
+                theirs[way]
+            );
             // Few bytes: what the file system writes of itself beside them.
-            let close = |one: u64, other: u64| agree(one, other) || one.abs_diff(other) <= few.max(256 << 10);
-            assert!(close(moved[way], fio_moved[way]), "{phase}: the disk moved {}, and {} for fio", moved[way], fio_moved[way]);
+            let close = |one: u64, other: u64| {
+                agree(one, other) || one.abs_diff(other) <= few.max(256 << 10)
+            };
+            assert!(
+                close(moved[way], fio_moved[way]),
+                "{phase}: the disk moved {}, and {} for fio",
+                moved[way],
+                fio_moved[way]
+            );
         }
         let share = |bytes: &[u64; 2]| bytes[0] as f64 / (bytes[0] + bytes[1]) as f64;
         // Which requests of a mix read is chance; five standard deviations of the difference.
         let chance = 5.0 * (2.0 * 0.7 * 0.3 / operations as f64).sqrt();
-        assert!((share(&asked) - share(&theirs)).abs() < chance, "{phase}: reads are {} and {} of all", share(&asked), share(&theirs));
+        assert!(
+            (share(&asked) - share(&theirs)).abs() < chance,
+            "{phase}: reads are {} and {} of all",
+            share(&asked),
+            share(&theirs)
+        );
     }
     fs::remove_file(disk.folder().join("crystal.dat")).expect("fio made it");
     assert!(disk.names().is_empty(), "{:?}", disk.names());

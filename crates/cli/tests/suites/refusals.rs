@@ -1,4 +1,5 @@
-//! Targets on which a suite cannot run: one line, the right exit code, and no file left behind. And Ctrl-C.
+//! Targets on which a suite cannot run: one line, the right exit code, and no file left behind. And
+//! Ctrl-C.
 
 use std::fs;
 use std::io::Read;
@@ -83,13 +84,21 @@ fn a_limit_on_the_size_of_files_is_said_before_anything_is_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = "ulimit -f 1024 && exec \"$@\"";
     let mut command = Command::new("bash");
-    command.args(["-c", script, "bash"]).arg(raidloom().get_program()).args(["bench", "bonnie"]).arg(folder.path());
+    command
+        .args(["-c", script, "bash"])
+        .arg(raidloom().get_program())
+        .args(["bench", "bonnie"])
+        .arg(folder.path());
     let output = command.args(["-s", "16", "-r", "0"]).output().expect("bash runs");
     let line = refusal(&output, 4);
     assert!(line.contains("ulimit -f") && line.contains("1MiB"), "{line}");
     let mut command = Command::new("bash");
-    command.args(["-c", script, "bash"]).arg(raidloom().get_program()).args(["bench", "devtest", "--create", "16MiB"]);
-    let line = refusal(&command.arg(folder.path().join("made.img")).output().expect("bash runs"), 4);
+    command
+        .args(["-c", script, "bash"])
+        .arg(raidloom().get_program())
+        .args(["bench", "devtest", "--create", "16MiB"]);
+    let line =
+        refusal(&command.arg(folder.path().join("made.img")).output().expect("bash runs"), 4);
     assert!(line.contains("ulimit -f") && line.contains("made.img"), "{line}");
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
@@ -115,7 +124,8 @@ fn a_disk_that_fills_up_is_said_and_the_files_are_removed() {
         return;
     }
     let disk = Disk::new(64);
-    let mut child = started("bonnie", &disk, &["-s", "30", "-n", "0", "-r", "0", "--min-time", "1ns"]);
+    let mut child =
+        started("bonnie", &disk, &["-s", "30", "-n", "0", "-r", "0", "--min-time", "1ns"]);
     // The first phase makes a call for each byte of 3 MiB; the next one needs the room.
     until(&mut child, "it had begun", || {
         let work = disk.names().pop().map(|name| disk.folder().join(name));
@@ -123,7 +133,8 @@ fn a_disk_that_fills_up_is_said_and_the_files_are_removed() {
     });
     let greedy = fs::File::create(disk.folder().join("greedy")).expect("room");
     let free = disk.free_bytes().saturating_sub(1 << 20);
-    rustix::fs::fallocate(&greedy, rustix::fs::FallocateFlags::empty(), 0, free).expect("that much is free");
+    rustix::fs::fallocate(&greedy, rustix::fs::FallocateFlags::empty(), 0, free)
+        .expect("that much is free");
     let output = child.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(5), "{said}");
@@ -139,10 +150,25 @@ fn an_interrupt_shows_what_was_measured_and_removes_the_files() {
         return;
     }
     let disk = Disk::new(128);
-    let said = ["--profile", "real", "--size", "16MiB", "--time", "1s", "--interval", "0s", "-x", "1", "--access", "direct", "--json"];
+    let said = [
+        "--profile",
+        "real",
+        "--size",
+        "16MiB",
+        "--time",
+        "1s",
+        "--interval",
+        "0s",
+        "-x",
+        "1",
+        "--access",
+        "direct",
+        "--json",
+    ];
     let start = disk.moved();
     let mut child = started("crystal", &disk, &said);
-    // Two rows read, then two write: when there is writing after reading, the first two are measured and the last one is far off.
+    // Two rows read, then two write: when there is writing after reading, the first two are
+    // measured and the last one is far off.
     let mut filled = None;
     until(&mut child, "a row that writes", || {
         let now = disk.moved();
@@ -158,31 +184,47 @@ fn an_interrupt_shows_what_was_measured_and_removes_the_files() {
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     let document: Value = serde_json::from_str(&text).expect("JSON");
     let phases: Vec<&str> = rows(&document).into_iter().map(|(phase, _)| phase).collect();
-    assert!(phases.starts_with(&["SEQ1M Q1T1 read", "RND4K Q1T1 read"]) && phases.len() < 4, "{phases:?}");
+    assert!(
+        phases.starts_with(&["SEQ1M Q1T1 read", "RND4K Q1T1 read"]) && phases.len() < 4,
+        "{phases:?}"
+    );
     assert_eq!(document["complete"], false);
     assert!(disk.names().is_empty(), "{:?}", disk.names());
 }
 
-/// `copy` as its users know it: as many files as were published for 300 MiB, and each byte verified.
+/// `copy` as its users know it: as many files as were published for 300 MiB, and each byte
+/// verified.
 #[test]
 fn copy_makes_the_published_number_of_files() {
     if !is_possible("copy", &[]) {
         return;
     }
     let disk = Disk::new(512);
-    let document = measured("copy", disk.folder(), &["--bytes", "314572800", "--drop-caches", "--depth", "3"]);
+    let document =
+        measured("copy", disk.folder(), &["--bytes", "314572800", "--drop-caches", "--depth", "3"]);
     let rows = rows(&document);
-    assert_eq!(rows.iter().map(|(phase, _)| *phase).collect::<Vec<_>>(), ["write", "read", "delete"]);
+    assert_eq!(
+        rows.iter().map(|(phase, _)| *phase).collect::<Vec<_>>(),
+        ["write", "read", "delete"]
+    );
     for (phase, row) in &rows {
         assert_eq!(row["metrics"]["operations_count"], 6138.0, "{phase}");
     }
-    assert_eq!((&rows[0].1["asked_written_bytes"], &rows[1].1["asked_read_bytes"]), (&314_572_800.into(), &314_572_800.into()));
+    assert_eq!(
+        (&rows[0].1["asked_written_bytes"], &rows[1].1["asked_read_bytes"]),
+        (&314_572_800.into(), &314_572_800.into())
+    );
     // With the caches emptied, what is read comes from the disk.
-    assert!(rows[1].1["moved_read_bytes"].as_u64().is_some_and(|moved| moved >= 314_572_800), "{}", rows[1].1);
+    assert!(
+        rows[1].1["moved_read_bytes"].as_u64().is_some_and(|moved| moved >= 314_572_800),
+        "{}",
+        rows[1].1
+    );
     assert!(disk.names().is_empty(), "{:?}", disk.names());
 }
 
-/// In a folder every suite measures, each row by its name, flags and both rates; and nothing is left.
+/// In a folder every suite measures, each row by its name, flags and both rates; and nothing is
+/// left.
 #[test]
 fn every_suite_measures_in_a_folder() {
     if !is_possible("suites in a folder", &[]) {
@@ -191,8 +233,24 @@ fn every_suite_measures_in_a_folder() {
     let disk = Disk::new(320);
     let before = fs::metadata(disk.folder()).expect("a folder").nlink();
     let cases: [(&str, &[&str]); 3] = [
-        ("hdparm", &["--size", "8MiB", "--cached-time", "20ms", "--device-time", "20ms", "-x", "2"]),
-        ("depth", &["--size", "8MiB", "--time", "10ms", "--depth-max", "2", "--way", "both", "--open-loop"]),
+        (
+            "hdparm",
+            &["--size", "8MiB", "--cached-time", "20ms", "--device-time", "20ms", "-x", "2"],
+        ),
+        (
+            "depth",
+            &[
+                "--size",
+                "8MiB",
+                "--time",
+                "10ms",
+                "--depth-max",
+                "2",
+                "--way",
+                "both",
+                "--open-loop",
+            ],
+        ),
         ("copy", &["--bytes", "2MiB", "--fsync", "folder", "--no-access-times", "--direct"]),
     ];
     for (suite, arguments) in cases {
@@ -201,14 +259,19 @@ fn every_suite_measures_in_a_folder() {
         for (phase, row) in rows(&document) {
             assert!(row["flags"].is_array() && row["skipped"].is_null(), "{suite} {phase}: {row}");
             let durable = row["metrics"]["durable_io_per_second"].is_number();
-            assert_eq!(durable, !phase.contains("read"), "{suite} {phase}: all but reading changes something: {row}");
+            assert_eq!(
+                durable,
+                !phase.contains("read"),
+                "{suite} {phase}: all but reading changes something: {row}"
+            );
         }
         assert!(disk.names().is_empty(), "{suite}: {:?}", disk.names());
     }
     assert_eq!(fs::metadata(disk.folder()).expect("a folder").nlink(), before);
 }
 
-/// On every kind of target devtest's table has both rates of what was written, and what the audit says.
+/// On every kind of target devtest's table has both rates of what was written, and what the audit
+/// says.
 #[test]
 fn devtest_has_both_rates_and_flags_on_every_kind_of_target() {
     if !is_possible("devtest on every kind of target", &[]) {
@@ -225,17 +288,27 @@ fn devtest_has_both_rates_and_flags_on_every_kind_of_target() {
         ("raid1(ram:16MiB, ram:16MiB)", &[]),
     ];
     for (target, more) in cases {
-        let lines = measured("devtest", Path::new(target), &[&["--max-operations", "200"], more].concat());
+        let lines =
+            measured("devtest", Path::new(target), &[&["--max-operations", "200"], more].concat());
         let lines = lines.as_array().expect("an array");
         assert_eq!(lines.len(), 24, "{target}");
         for line in lines {
             let test = line["test"].as_str().expect("a name");
             let durable = line["durable_kib_per_second"].as_f64();
             assert_eq!(durable.is_some(), test.contains("write"), "{target}: {line}");
-            assert!(durable.is_none_or(|durable| line["kib_per_second"].as_f64().is_some_and(|rate| durable <= rate)), "{target}: {line}");
-            let flags: Vec<&str> = line["flags"].as_array().expect("flags").iter().filter_map(Value::as_str).collect();
+            assert!(
+                durable.is_none_or(|durable| line["kib_per_second"]
+                    .as_f64()
+                    .is_some_and(|rate| durable <= rate)),
+                "{target}: {line}"
+            );
+            let flags: Vec<&str> =
+                line["flags"].as_array().expect("flags").iter().filter_map(Value::as_str).collect();
             // A mirror writes everything twice, and that is no doubt about it.
-            assert!(!flags.iter().any(|flag| flag.starts_with("write-amplification")), "{target}: {line}");
+            assert!(
+                !flags.iter().any(|flag| flag.starts_with("write-amplification")),
+                "{target}: {line}"
+            );
         }
     }
     assert!(disk.names().is_empty(), "{:?}", disk.names());

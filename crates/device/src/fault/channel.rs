@@ -1,4 +1,5 @@
-//! One owner's requests on a faulty device. Each has at most one request below at a time, so the depth below is ours.
+//! One owner's requests on a faulty device. Each has at most one request below at a time, so the
+//! depth below is ours.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,8 +29,8 @@ pub(super) struct FaultChannel {
     serial: u32,
     /// Slots that wait for their turn to write the cache back.
     waiting: VecDeque<usize>,
-    /// The timer after which to ask again; gone with the question, since an event that nobody takes would keep the owner
-    /// from sleeping.
+    /// The timer after which to ask again; gone with the question, since an event that nobody takes
+    /// would keep the owner from sleeping.
     turn: Option<Source>,
     /// Requests that nothing below will answer, for the moment.
     kept: usize,
@@ -96,7 +97,11 @@ enum Step {
 }
 
 impl FaultChannel {
-    pub(super) fn new(shared: &Arc<Shared>, below: Box<dyn Channel>, reactor: &Reactor) -> FaultChannel {
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        below: Box<dyn Channel>,
+        reactor: &Reactor,
+    ) -> FaultChannel {
         let mut state = shared.state();
         // On the virtual clock there is one thread, which needs no waking.
         let number = state.enter(reactor.ringer().ok());
@@ -131,7 +136,11 @@ impl FaultChannel {
 
     fn answer(&mut self, index: usize, tag: u64, buffer: Returned, result: Result<(), Error>) {
         self.free.push(index);
-        self.answered.push(Completion { tag, buffer, result: result.map_err(|error| error.at("fault")) });
+        self.answered.push(Completion {
+            tag,
+            buffer,
+            result: result.map_err(|error| error.at("fault")),
+        });
     }
 
     /// Does what the request asks for, the dice having let it pass.
@@ -143,16 +152,24 @@ impl FaultChannel {
         }
         let mut overlay = Vec::new();
         match (&request.op, shared.options.volatile) {
-            (Op::Flush, _) if shared.options.lying_flush => return self.answer(index, tag, Returned::Nothing, Ok(())),
+            (Op::Flush, _) if shared.options.lying_flush => {
+                return self.answer(index, tag, Returned::Nothing, Ok(()));
+            }
             (Op::Flush, true) => return self.wait_for_turn(index, tag, Returned::Nothing, None),
             (Op::Write { offset, from, fua }, true) => {
                 let range = (*offset, from.len() as u64);
                 shared.state().bad.remove(range.0, range.1);
                 let fua = *fua;
                 let buffer = aside.returned(request.op.into_buffer());
-                return if fua { self.wait_for_turn(index, tag, buffer, Some(range)) } else { self.answer(index, tag, buffer, Ok(())) };
+                return if fua {
+                    self.wait_for_turn(index, tag, buffer, Some(range))
+                } else {
+                    self.answer(index, tag, buffer, Ok(()))
+                };
             }
-            (Op::Read { offset, into }, true) => overlay = shared.state().cache.overlay(*offset, into.len() as u64),
+            (Op::Read { offset, into }, true) => {
+                overlay = shared.state().cache.overlay(*offset, into.len() as u64)
+            }
             _ => (),
         }
         let changes = request.op.range().filter(|_| request.op.changes_data());
@@ -163,7 +180,13 @@ impl FaultChannel {
         self.below.submit(Request::new(index as u64, request.op));
     }
 
-    fn wait_for_turn(&mut self, index: usize, tag: u64, buffer: Returned, range: Option<(u64, u64)>) {
+    fn wait_for_turn(
+        &mut self,
+        index: usize,
+        tag: u64,
+        buffer: Returned,
+        range: Option<(u64, u64)>,
+    ) {
         self.keep(index, Stage::Waiting { tag, buffer, range });
         self.kept += 1;
         self.waiting.push_back(index);
@@ -195,7 +218,9 @@ impl FaultChannel {
         self.turn = None;
         self.waiting.pop_front();
         self.kept -= 1;
-        let Some(Running { stage: Stage::Waiting { tag, buffer, range }, .. }) = self.slots[index].take() else {
+        let Some(Running { stage: Stage::Waiting { tag, buffer, range }, .. }) =
+            self.slots[index].take()
+        else {
             unreachable!("the queue holds what waits")
         };
         let longest = WRITE_BACK_BYTES.min(u64::from(shared.info.max_request_bytes));
@@ -229,7 +254,8 @@ impl FaultChannel {
 
     fn ended(&mut self, completion: Completion) {
         let index = usize::try_from(completion.tag).expect("our own slot");
-        let running = self.slots[index].take().expect("an answer from below belongs to a request under way");
+        let running =
+            self.slots[index].take().expect("an answer from below belongs to a request under way");
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state();
         match running.stage {
@@ -287,7 +313,9 @@ impl FaultChannel {
                 self.answer(index, tag, buffer, result);
                 self.take_turn();
             }
-            Stage::Delayed { .. } | Stage::Stuck(_) | Stage::Waiting { .. } => unreachable!("nothing below was asked"),
+            Stage::Delayed { .. } | Stage::Stuck(_) | Stage::Waiting { .. } => {
+                unreachable!("nothing below was asked")
+            }
         }
     }
 
@@ -297,7 +325,9 @@ impl FaultChannel {
         if !due {
             return;
         }
-        let Some(Running { stage: Stage::Delayed { request, held, aside }, .. }) = self.slots[index].take() else {
+        let Some(Running { stage: Stage::Delayed { request, held, aside }, .. }) =
+            self.slots[index].take()
+        else {
             unreachable!("just seen")
         };
         self.kept -= 1;
@@ -310,12 +340,17 @@ impl FaultChannel {
         drop(state);
         match alive {
             Ok(()) => self.carry_out(index, request, aside),
-            Err(error) => self.answer(index, request.tag, aside.returned(request.op.into_buffer()), Err(error)),
+            Err(error) => self.answer(
+                index,
+                request.tag,
+                aside.returned(request.op.into_buffer()),
+                Err(error),
+            ),
         }
     }
 
-    /// Answers what nothing will answer any more: everything kept here when the device is gone, and what got stuck when it
-    /// has come back and knows nothing of it.
+    /// Answers what nothing will answer any more: everything kept here when the device is gone, and
+    /// what got stuck when it has come back and knows nothing of it.
     fn give_up(&mut self) {
         let mut state = self.shared.state();
         let alive = state.check(self.epoch);
@@ -355,7 +390,10 @@ impl FaultChannel {
             self.kept -= 1;
             let error = match &alive {
                 Err(error) => error.repeat(),
-                Ok(()) => Error::new(ErrorKind::Gone, "the device hung and came back without this request"),
+                Ok(()) => Error::new(
+                    ErrorKind::Gone,
+                    "the device hung and came back without this request",
+                ),
             };
             self.answer(index, tag, buffer, Err(error));
         }
@@ -381,7 +419,8 @@ impl Channel for FaultChannel {
                 self.keep(index, Stage::Stuck(request));
             }
             Verdict::Go { delay, mishap } => {
-                let aside = mishap.map(|mishap| befall(&mut request.op, mishap)).unwrap_or_default();
+                let aside =
+                    mishap.map(|mishap| befall(&mut request.op, mishap)).unwrap_or_default();
                 let mut held = None;
                 if let Op::Write { offset, from, .. } = &request.op
                     && !aside.lost
@@ -446,7 +485,9 @@ impl Drop for FaultChannel {
         let mut state = self.shared.state();
         state.leave(self.number);
         for completion in raw {
-            let ended = usize::try_from(completion.tag).ok().and_then(|index| self.slots.get_mut(index)?.take());
+            let ended = usize::try_from(completion.tag)
+                .ok()
+                .and_then(|index| self.slots.get_mut(index)?.take());
             match ended.map(|running| running.stage) {
                 Some(Stage::Below { changes: Some(_), .. }) => state.changes_below -= 1,
                 Some(Stage::WritingBack { under_way: Step::Piece, .. }) => {
@@ -473,7 +514,10 @@ impl Drop for FaultChannel {
 fn befall(op: &mut Op, mishap: Mishap) -> Aside {
     match (mishap, op) {
         (Mishap::Lost, _) => Aside { lost: true, ..Aside::default() },
-        (Mishap::Misdirected { offset: elsewhere }, Op::Write { offset, .. } | Op::WriteZeroes { offset, .. }) => {
+        (
+            Mishap::Misdirected { offset: elsewhere },
+            Op::Write { offset, .. } | Op::WriteZeroes { offset, .. },
+        ) => {
             *offset = elsewhere;
             Aside::default()
         }

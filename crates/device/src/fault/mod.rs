@@ -6,17 +6,19 @@
 //!                                                        +------------------------> below, then flush below
 //! ```
 //!
-//! With `volatile=yes` it is a drive with a volatile write cache: writes complete in the cache and reach the device
-//! below when they are flushed, or written with FUA. A crash ([`FaultControl::crash`]) leaves below, for each block by
-//! itself, any one of the versions from the last durable one on, and never tears a block. Two dishonest drives are there
-//! for tests that must fail: `lie=flush` answers flushes and does nothing, `shorn=yes` tears blocks at a crash.
+//! With `volatile=yes` it is a drive with a volatile write cache: writes complete in the cache and
+//! reach the device below when they are flushed, or written with FUA. A crash
+//! ([`FaultControl::crash`]) leaves below, for each block by itself, any one of the versions from
+//! the last durable one on, and never tears a block. Two dishonest drives are there for tests that
+//! must fail: `lie=flush` answers flushes and does nothing, `shorn=yes` tears blocks at a crash.
 //!
-//! Four mishaps go unreported, as those of a bad cable, controller or firmware do: `read_flip` and `write_flip` change one
-//! bit on the way, `write_lost` acknowledges a write that never arrives, `write_misdirected` sends it to another place. Only
-//! whoever compares data finds them; they are there to show that a check does.
+//! Four mishaps go unreported, as those of a bad cable, controller or firmware do: `read_flip` and
+//! `write_flip` change one bit on the way, `write_lost` acknowledges a write that never arrives,
+//! `write_misdirected` sends it to another place. Only whoever compares data finds them; they are
+//! there to show that a check does.
 //!
-//! The cache is as large as what was written since the last flush; write-zeroes and discard are not offered above it
-//! ([`block::Emulated`] makes the former from writes).
+//! The cache is as large as what was written since the last flush; write-zeroes and discard are not
+//! offered above it ([`block::Emulated`] makes the former from writes).
 
 mod channel;
 mod state;
@@ -24,7 +26,10 @@ mod state;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use block::{Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support, duration_text, size_text};
+use block::{
+    Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support,
+    duration_text, size_text,
+};
 
 use channel::FaultChannel;
 use state::{Power, State};
@@ -132,7 +137,8 @@ pub enum CrashPolicy {
     KeepNone,
     /// Everything, in its newest version.
     KeepAll,
-    /// For each block with this probability (0 to 1) one of its versions, each as likely as the others.
+    /// For each block with this probability (0 to 1) one of its versions, each as likely as the
+    /// others.
     Random(f64),
 }
 
@@ -196,12 +202,16 @@ impl FaultDevice {
         ];
         for (name, probability) in probabilities {
             if !(0.0..=1.0).contains(&probability) {
-                return invalid(format!("{name}={probability} is no probability; give a number from 0 to 1"));
+                return invalid(format!(
+                    "{name}={probability} is no probability; give a number from 0 to 1"
+                ));
             }
         }
         let mut info = below.info().clone();
         for bad in &options.bad {
-            if bad.length == 0 || bad.offset.checked_add(bad.length).is_none_or(|end| end > info.size_bytes) {
+            if bad.length == 0
+                || bad.offset.checked_add(bad.length).is_none_or(|end| end > info.size_bytes)
+            {
                 return invalid(format!(
                     "bad={}+{} is no range within the {} bytes of the device",
                     bad.offset, bad.length, info.size_bytes
@@ -241,18 +251,46 @@ impl Device for FaultDevice {
         };
         say("seed", options.seed != plain.seed, options.seed.to_string());
         say("read_error", options.read_error != plain.read_error, options.read_error.to_string());
-        say("write_error", options.write_error != plain.write_error, options.write_error.to_string());
-        say("flush_error", options.flush_error != plain.flush_error, options.flush_error.to_string());
+        say(
+            "write_error",
+            options.write_error != plain.write_error,
+            options.write_error.to_string(),
+        );
+        say(
+            "flush_error",
+            options.flush_error != plain.flush_error,
+            options.flush_error.to_string(),
+        );
         say("read_flip", options.read_flip != plain.read_flip, options.read_flip.to_string());
         say("write_flip", options.write_flip != plain.write_flip, options.write_flip.to_string());
         say("write_lost", options.write_lost != plain.write_lost, options.write_lost.to_string());
-        say("write_misdirected", options.write_misdirected != plain.write_misdirected, options.write_misdirected.to_string());
-        let bad: Vec<String> = options.bad.iter().map(|bad| format!("{}+{}", size_text(bad.offset), size_text(bad.length))).collect();
+        say(
+            "write_misdirected",
+            options.write_misdirected != plain.write_misdirected,
+            options.write_misdirected.to_string(),
+        );
+        let bad: Vec<String> = options
+            .bad
+            .iter()
+            .map(|bad| format!("{}+{}", size_text(bad.offset), size_text(bad.length)))
+            .collect();
         say("bad", !bad.is_empty(), bad.join(";"));
         say("delay", options.delay != plain.delay, duration_text(options.delay));
-        say("delay_probability", options.delay_probability != plain.delay_probability, options.delay_probability.to_string());
-        say("stuck_after", options.stuck_after.is_some(), options.stuck_after.unwrap_or_default().to_string());
-        say("vanish_after", options.vanish_after.is_some(), options.vanish_after.unwrap_or_default().to_string());
+        say(
+            "delay_probability",
+            options.delay_probability != plain.delay_probability,
+            options.delay_probability.to_string(),
+        );
+        say(
+            "stuck_after",
+            options.stuck_after.is_some(),
+            options.stuck_after.unwrap_or_default().to_string(),
+        );
+        say(
+            "vanish_after",
+            options.vanish_after.is_some(),
+            options.vanish_after.unwrap_or_default().to_string(),
+        );
         say("volatile", options.volatile, "yes".to_owned());
         say("lie", options.lying_flush, "flush".to_owned());
         say("shorn", options.shorn, "yes".to_owned());
@@ -267,8 +305,8 @@ impl Device for FaultDevice {
 }
 
 impl FaultControl {
-    /// From now on everything is answered with [`ErrorKind::Gone`], also what is in flight. Nothing that had completed is
-    /// lost: a cable was pulled, the power stayed.
+    /// From now on everything is answered with [`ErrorKind::Gone`], also what is in flight. Nothing
+    /// that had completed is lost: a cable was pulled, the power stayed.
     pub fn vanish(&self) {
         let mut state = self.shared.state();
         if state.power == Power::On {
@@ -287,9 +325,10 @@ impl FaultControl {
         state.ring();
     }
 
-    /// Cuts the power. Every request, also what is in flight, is answered with [`ErrorKind::Gone`] until
-    /// [`FaultControl::power_on`], and on the channels of before for good. What is below then holds, for each block by
-    /// itself, any one of its versions from the last durable one on, chosen by `policy` and `seed`.
+    /// Cuts the power. Every request, also what is in flight, is answered with [`ErrorKind::Gone`]
+    /// until [`FaultControl::power_on`], and on the channels of before for good. What is below then
+    /// holds, for each block by itself, any one of its versions from the last durable one on,
+    /// chosen by `policy` and `seed`.
     ///
     /// # Errors
     /// When what survives cannot be written below.
@@ -306,12 +345,15 @@ impl FaultControl {
     /// Restores the power after a crash; the device has to be opened again.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] while writes of before the crash are still under way below, where they could land later. Poll
-    /// their channels until nothing is in flight.
+    /// [`ErrorKind::Busy`] while writes of before the crash are still under way below, where they
+    /// could land later. Poll their channels until nothing is in flight.
     pub fn power_on(&self) -> Result<(), Error> {
         let mut state = self.shared.state();
         if state.changes_below > 0 {
-            let text = format!("fault: {} writes of before the crash are under way; poll their channels to the end", state.changes_below);
+            let text = format!(
+                "fault: {} writes of before the crash are under way; poll their channels to the end",
+                state.changes_below
+            );
             return Err(Error::new(ErrorKind::Busy, text));
         }
         state.power = Power::On;
@@ -320,7 +362,8 @@ impl FaultControl {
         Ok(())
     }
 
-    /// Lets the request with this number fail, counted from 0 since the device was made, whatever it asks for.
+    /// Lets the request with this number fail, counted from 0 since the device was made, whatever
+    /// it asks for.
     pub fn fail_request(&self, number: u64) {
         self.shared.state().failing.insert(number);
     }
@@ -331,7 +374,10 @@ impl FaultControl {
     /// When the range is empty or reaches past the end of the device.
     pub fn make_bad(&self, range: BadRange) {
         let end = range.offset.checked_add(range.length);
-        assert!(range.length > 0 && end.is_some_and(|end| end <= self.shared.info.size_bytes), "{range:?} is not in the device");
+        assert!(
+            range.length > 0 && end.is_some_and(|end| end <= self.shared.info.size_bytes),
+            "{range:?} is not in the device"
+        );
         self.shared.state().bad.insert(range);
     }
 
@@ -348,12 +394,14 @@ impl FaultControl {
     }
 }
 
-/// A channel of our own below, on a clock of its own: whoever pulls the plug has no reactor, and must not wait on one
-/// where other events lie.
+/// A channel of our own below, on a clock of its own: whoever pulls the plug has no reactor, and
+/// must not wait on one where other events lie.
 fn open_beside(below: &dyn Device) -> Result<Blocking, Error> {
     match Blocking::open(below, &Reactor::virtual_clock()) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
-            let reactor = Reactor::wall().map_err(|error| Error::from_io("fault: an io_uring to settle the crash with", error))?;
+            let reactor = Reactor::wall().map_err(|error| {
+                Error::from_io("fault: an io_uring to settle the crash with", error)
+            })?;
             Blocking::open(below, &reactor)
         }
         opened => opened,

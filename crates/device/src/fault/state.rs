@@ -1,4 +1,5 @@
-//! What all channels of a faulty device share: the dice, what cannot be read, and what a crash would lose.
+//! What all channels of a faulty device share: the dice, what cannot be read, and what a crash
+//! would lose.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -65,7 +66,8 @@ pub(super) struct State {
     /// Writes that a delay keeps from a device without a write cache, in the order of arrival.
     pub(super) held: BTreeMap<u64, (u64, Buf)>,
     next_held: u64,
-    /// The channel that is writing the cache back. One at a time, so that below no older version overtakes a newer one.
+    /// The channel that is writing the cache back. One at a time, so that below no older version
+    /// overtakes a newer one.
     pub(super) writing_back: Option<u64>,
     /// What it has under way below.
     pub(super) piece: Option<(u64, Buf)>,
@@ -77,7 +79,8 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn new(info: &Info, options: &FaultOptions) -> State {
-        let mut bad = BadBlocks { block_bytes: u64::from(info.block_bytes), ranges: BTreeMap::new() };
+        let mut bad =
+            BadBlocks { block_bytes: u64::from(info.block_bytes), ranges: BTreeMap::new() };
         options.bad.iter().for_each(|&range| bad.insert(range));
         State {
             random: Random::with_seed(options.seed),
@@ -92,7 +95,11 @@ impl State {
             bad,
             flush_failed: false,
             counts: FaultCounts::default(),
-            cache: Cache { block_bytes: u64::from(info.block_bytes), blocks: BTreeMap::new(), last_version: 0 },
+            cache: Cache {
+                block_bytes: u64::from(info.block_bytes),
+                blocks: BTreeMap::new(),
+                last_version: 0,
+            },
             held: BTreeMap::new(),
             next_held: 0,
             writing_back: None,
@@ -128,7 +135,10 @@ impl State {
         if epoch == self.epoch {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Gone, "the device lost power since this channel was opened; open it again"))
+        Err(Error::new(
+            ErrorKind::Gone,
+            "the device lost power since this channel was opened; open it again",
+        ))
     }
 
     /// Rolls the dice for a request.
@@ -155,32 +165,50 @@ impl State {
         let chosen = self.failing.remove(&number);
         let (count, probability) = match op {
             Op::Read { .. } => (&mut self.counts.read_errors, options.read_error),
-            Op::Write { .. } | Op::WriteZeroes { .. } | Op::Discard { .. } => (&mut self.counts.write_errors, options.write_error),
+            Op::Write { .. } | Op::WriteZeroes { .. } | Op::Discard { .. } => {
+                (&mut self.counts.write_errors, options.write_error)
+            }
             Op::Flush => (&mut self.counts.flush_errors, options.flush_error),
         };
         let unlucky = probability > 0.0 && self.random.f64() < probability;
-        let unreadable = matches!(op, Op::Read { .. }) && op.range().is_some_and(|(offset, length)| self.bad.touches(offset, length));
+        let unreadable = matches!(op, Op::Read { .. })
+            && op.range().is_some_and(|(offset, length)| self.bad.touches(offset, length));
         if chosen || unlucky || unreadable {
             *count += 1;
             if matches!(op, Op::Flush) {
                 self.flush_failed = true;
             }
-            let place = op.range().map_or(String::new(), |(offset, length)| format!(" of {length} bytes at {offset}"));
+            let place = op.range().map_or(String::new(), |(offset, length)| {
+                format!(" of {length} bytes at {offset}")
+            });
             let why = if unreadable { "meets a bad block" } else { "fails as planned" };
-            return Verdict::Fail(Error::new(ErrorKind::Media, format!("{}{place} {why}", op.name())));
+            return Verdict::Fail(Error::new(
+                ErrorKind::Media,
+                format!("{}{place} {why}", op.name()),
+            ));
         }
-        if self.flush_failed && matches!(op, Op::Flush | Op::Write { fua: true, .. } | Op::WriteZeroes { fua: true, .. }) {
+        if self.flush_failed
+            && matches!(
+                op,
+                Op::Flush | Op::Write { fua: true, .. } | Op::WriteZeroes { fua: true, .. }
+            )
+        {
             self.counts.flush_errors += 1;
-            return Verdict::Fail(Error::new(ErrorKind::Media, "an earlier flush failed, so writes may be lost; open the device again"));
+            return Verdict::Fail(Error::new(
+                ErrorKind::Media,
+                "an earlier flush failed, so writes may be lost; open the device again",
+            ));
         }
-        let late = !options.delay.is_zero() && (options.delay_probability >= 1.0 || self.random.f64() < options.delay_probability);
+        let late = !options.delay.is_zero()
+            && (options.delay_probability >= 1.0 || self.random.f64() < options.delay_probability);
         if late {
             self.counts.delayed += 1;
         }
         Verdict::Go { delay: late.then_some(options.delay), mishap: self.mishap(options, op) }
     }
 
-    /// Whether a request goes wrong without a word. A probability of 0 rolls no dice, so that older seeds mean what they did.
+    /// Whether a request goes wrong without a word. A probability of 0 rolls no dice, so that older
+    /// seeds mean what they did.
     fn mishap(&mut self, options: &FaultOptions, op: &Op) -> Option<Mishap> {
         let (offset, length) = op.range()?;
         let changes = matches!(op, Op::Write { .. } | Op::WriteZeroes { .. });
@@ -265,7 +293,9 @@ impl BadBlocks {
     /// The blocks were written and can be read again.
     pub(super) fn remove(&mut self, offset: u64, length: u64) {
         let removed = offset..offset + length;
-        while let Some((&start, &end)) = self.ranges.range(..removed.end).next_back().filter(|(_, end)| **end > removed.start) {
+        while let Some((&start, &end)) =
+            self.ranges.range(..removed.end).next_back().filter(|(_, end)| **end > removed.start)
+        {
             self.ranges.remove(&start);
             if start < removed.start {
                 self.ranges.insert(start, removed.start);
@@ -309,32 +339,45 @@ impl Cache {
         let mut rest = from.clone();
         for block in offset / self.block_bytes..(offset + from.len() as u64) / self.block_bytes {
             let bytes = rest.split_to(self.block_bytes as usize);
-            self.blocks.entry(block).or_default().push(Version { number: self.last_version, bytes });
+            self.blocks
+                .entry(block)
+                .or_default()
+                .push(Version { number: self.last_version, bytes });
         }
     }
 
     fn newest(&self, range: Range<u64>) -> impl Iterator<Item = (u64, &Buf)> {
-        self.blocks.range(range).map(|(block, versions)| (*block, &versions.last().expect("a block here has a version").bytes))
+        self.blocks.range(range).map(|(block, versions)| {
+            (*block, &versions.last().expect("a block here has a version").bytes)
+        })
     }
 
-    /// The newest bytes of the blocks in a range, each with its distance in bytes from the range's start.
+    /// The newest bytes of the blocks in a range, each with its distance in bytes from the range's
+    /// start.
     pub(super) fn overlay(&self, offset: u64, length: u64) -> Vec<(usize, Buf)> {
         let first = offset / self.block_bytes;
         let range = first..(offset + length) / self.block_bytes;
-        self.newest(range).map(|(block, bytes)| (((block - first) * self.block_bytes) as usize, bytes.clone())).collect()
+        self.newest(range)
+            .map(|(block, bytes)| (((block - first) * self.block_bytes) as usize, bytes.clone()))
+            .collect()
     }
 
     /// The writes that make a range durable, or everything.
     pub(super) fn write_back(&self, range: Option<(u64, u64)>, longest_bytes: u64) -> WriteBack {
         let range = match range {
-            Some((offset, length)) => offset / self.block_bytes..(offset + length) / self.block_bytes,
+            Some((offset, length)) => {
+                offset / self.block_bytes..(offset + length) / self.block_bytes
+            }
             None => 0..u64::MAX,
         };
         let mut pieces: Vec<(u64, Buf)> = Vec::new();
         for (block, bytes) in self.newest(range.clone()) {
             let offset = block * self.block_bytes;
             match pieces.last_mut() {
-                Some((start, run)) if *start + run.len() as u64 == offset && (run.len() as u64) < longest_bytes => {
+                Some((start, run))
+                    if *start + run.len() as u64 == offset
+                        && (run.len() as u64) < longest_bytes =>
+                {
                     run.append(bytes.clone());
                 }
                 _ => pieces.push((offset, bytes.clone())),
@@ -370,9 +413,16 @@ pub(super) struct Volatile {
 
 impl Volatile {
     /// Chooses a version of every block and writes it below.
-    pub(super) fn settle(self, policy: CrashPolicy, seed: u64, shorn: bool, below: &mut Blocking) -> Result<CrashReport, Error> {
+    pub(super) fn settle(
+        self,
+        policy: CrashPolicy,
+        seed: u64,
+        shorn: bool,
+        below: &mut Blocking,
+    ) -> Result<CrashReport, Error> {
         let mut random = Random::with_seed(seed);
-        let mut report = CrashReport { volatile_blocks: self.blocks.len() as u64, ..CrashReport::default() };
+        let mut report =
+            CrashReport { volatile_blocks: self.blocks.len() as u64, ..CrashReport::default() };
         for (block, versions) in &self.blocks {
             let newest = versions.len() - 1;
             let offset = block * self.block_bytes;
@@ -384,7 +434,9 @@ impl Volatile {
             let chosen = match policy {
                 CrashPolicy::KeepNone => None,
                 CrashPolicy::KeepAll => Some(newest),
-                CrashPolicy::Random(kept) => (random.f64() < kept).then(|| random.usize(0..versions.len())),
+                CrashPolicy::Random(kept) => {
+                    (random.f64() < kept).then(|| random.usize(0..versions.len()))
+                }
             };
             let Some(chosen) = chosen else {
                 report.lost_blocks += 1;
@@ -438,7 +490,12 @@ mod tests {
         let mut bad = BadBlocks { block_bytes: 512, ranges: BTreeMap::new() };
         bad.insert(BadRange { offset: 1000, length: 3000 });
         assert_eq!(bad.ranges, BTreeMap::from([(512, 4096)]));
-        assert!(!bad.touches(0, 512) && bad.touches(0, 1024) && bad.touches(3584, 512) && !bad.touches(4096, 512));
+        assert!(
+            !bad.touches(0, 512)
+                && bad.touches(0, 1024)
+                && bad.touches(3584, 512)
+                && !bad.touches(4096, 512)
+        );
         bad.remove(1024, 512);
         assert_eq!(bad.ranges, BTreeMap::from([(512, 1024), (1536, 4096)]));
         bad.insert(BadRange { offset: 0, length: 2048 });

@@ -1,4 +1,5 @@
-//! One owner's requests on a file: each is one operation of the ring, or several when the kernel does it by halves.
+//! One owner's requests on a file: each is one operation of the ring, or several when the kernel
+//! does it by halves.
 
 use std::io;
 use std::sync::Arc;
@@ -52,12 +53,14 @@ enum Work {
     Flush,
 }
 
-/// Progress through the buffer of a read or a write. All three are `None` as long as the kernel takes it in one go.
+/// Progress through the buffer of a read or a write. All three are `None` as long as the kernel
+/// takes it in one go.
 struct Transfer<B> {
     moved: Option<B>,
     /// Waits behind the operation under way, which takes no more pieces.
     behind: Option<B>,
-    /// The owner's buffer, where its place in memory does not suit direct I/O and another stands in for it.
+    /// The owner's buffer, where its place in memory does not suit direct I/O and another stands in
+    /// for it.
     owners: Option<B>,
 }
 
@@ -116,7 +119,8 @@ impl<B: Bytes> Transfer<B> {
         front
     }
 
-    /// Notes that the first `count` bytes of `buffer` are done; what to do next, or `None` at the end.
+    /// Notes that the first `count` bytes of `buffer` are done; what to do next, or `None` at the
+    /// end.
     fn advance(&mut self, mut buffer: B, count: usize) -> Option<B> {
         if count == buffer.length() && self.behind.is_none() {
             self.moved = Some(join(self.moved.take(), buffer));
@@ -145,16 +149,30 @@ impl<B: Bytes> Transfer<B> {
 }
 
 impl FileChannel {
-    pub(super) fn new(shared: Arc<Shared>, file: RingFile, source: Source, depth: u32) -> FileChannel {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        file: RingFile,
+        source: Source,
+        depth: u32,
+    ) -> FileChannel {
         let capacity = depth.min(1024) as usize;
-        FileChannel { shared, file, source, slots: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity), answered: Vec::new() }
+        FileChannel {
+            shared,
+            file,
+            source,
+            slots: Vec::with_capacity(capacity),
+            free: Vec::with_capacity(capacity),
+            answered: Vec::new(),
+        }
     }
 
     /// Whether direct I/O takes the buffer where it lies.
     fn suits(&self, buffer: &impl Bytes) -> bool {
         let Some(alignment) = self.shared.alignment else { return true };
         let (memory, length) = (alignment.memory as usize, alignment.offset as usize);
-        buffer.pieces().all(|piece| piece.as_ptr().addr().is_multiple_of(memory) && piece.len().is_multiple_of(length))
+        buffer.pieces().all(|piece| {
+            piece.as_ptr().addr().is_multiple_of(memory) && piece.len().is_multiple_of(length)
+        })
     }
 
     fn start(&mut self, tag: u64, op: Op) {
@@ -167,19 +185,31 @@ impl FileChannel {
         let token = u64::from(index);
         let work = match op {
             Op::Read { into, .. } => {
-                let (buffer, owners) = if self.suits(&into) { (into, None) } else { (BufMut::zeroed(into.len()), Some(into)) };
+                let (buffer, owners) = if self.suits(&into) {
+                    (into, None)
+                } else {
+                    (BufMut::zeroed(into.len()), Some(into))
+                };
                 let mut transfer = Transfer::new(owners);
                 self.source.read(&self.file, start, transfer.fit(buffer), token);
                 Work::Read(transfer)
             }
             Op::Write { from, fua, .. } => {
-                let (buffer, owners) = if self.suits(&from) { (from, None) } else { (aligned_copy(&from), Some(from)) };
+                let (buffer, owners) = if self.suits(&from) {
+                    (from, None)
+                } else {
+                    (aligned_copy(&from), Some(from))
+                };
                 let mut transfer = Transfer::new(owners);
                 self.source.write(&self.file, start, transfer.fit(buffer), fua, token);
                 Work::Write { transfer, durable: fua }
             }
             Op::WriteZeroes { fua, .. } => {
-                let mode = if self.shared.is_block_device { ZERO_RANGE | KEEP_SIZE } else { PUNCH_HOLE | KEEP_SIZE };
+                let mode = if self.shared.is_block_device {
+                    ZERO_RANGE | KEEP_SIZE
+                } else {
+                    PUNCH_HOLE | KEEP_SIZE
+                };
                 self.source.allocate(&self.file, start, length, mode, token);
                 Work::Clear { mode, sync: fua }
             }
@@ -199,7 +229,8 @@ impl FileChannel {
     fn ended(&mut self, event: Event, done: &mut Vec<Completion>) {
         let token = event.token;
         let index = usize::try_from(token).expect("our own slot");
-        let mut running = self.slots[index].take().expect("an operation belongs to a request under way");
+        let mut running =
+            self.slots[index].take().expect("an operation belongs to a request under way");
         let result = match (event.outcome, &mut running.work) {
             (Outcome::Read { buffer, result }, Work::Read(transfer)) => match result {
                 Ok(0) => {
@@ -208,19 +239,35 @@ impl FileChannel {
                 }
                 Ok(count) => match transfer.advance(buffer, count as usize) {
                     None => Ok(()),
-                    // Direct I/O goes on in whole blocks only; less than one means the end of the file.
-                    Some(rest) if self.shared.alignment.is_some_and(|alignment| !count.is_multiple_of(alignment.offset)) => {
+                    // Direct I/O goes on in whole blocks only; less than one means the end of the
+                    // file.
+                    Some(rest)
+                        if self
+                            .shared
+                            .alignment
+                            .is_some_and(|alignment| !count.is_multiple_of(alignment.offset)) =>
+                    {
                         transfer.abandon(rest);
                         Err(cut_short(&self.shared, &running))
                     }
                     Some(rest) => {
-                        self.source.read(&self.file, running.start + transfer.moved_bytes(), rest, token);
+                        self.source.read(
+                            &self.file,
+                            running.start + transfer.moved_bytes(),
+                            rest,
+                            token,
+                        );
                         self.slots[index] = Some(running);
                         return;
                     }
                 },
                 Err(error) if is_transient(&error) => {
-                    self.source.read(&self.file, running.start + transfer.moved_bytes(), buffer, token);
+                    self.source.read(
+                        &self.file,
+                        running.start + transfer.moved_bytes(),
+                        buffer,
+                        token,
+                    );
                     self.slots[index] = Some(running);
                     return;
                 }
@@ -246,18 +293,32 @@ impl FileChannel {
                 match rest {
                     Ok(None) => Ok(()),
                     Ok(Some(rest)) => {
-                        self.source.write(&self.file, running.start + transfer.moved_bytes(), rest, durable, token);
+                        self.source.write(
+                            &self.file,
+                            running.start + transfer.moved_bytes(),
+                            rest,
+                            durable,
+                            token,
+                        );
                         self.slots[index] = Some(running);
                         return;
                     }
                     Err(error) => {
-                        let error = failed(&self.shared, if durable { "durable write" } else { "write" }, &running, error);
-                        // Part of a durable write is a sync, which may have taken the only report of other writes' loss.
+                        let error = failed(
+                            &self.shared,
+                            if durable { "durable write" } else { "write" },
+                            &running,
+                            error,
+                        );
+                        // Part of a durable write is a sync, which may have taken the only report
+                        // of other writes' loss.
                         Err(if durable { self.shared.never_durable_again(error) } else { error })
                     }
                 }
             }
-            (Outcome::Done { result: Err(error) }, Work::Clear { mode, .. }) if is_transient(&error) => {
+            (Outcome::Done { result: Err(error) }, Work::Clear { mode, .. })
+                if is_transient(&error) =>
+            {
                 self.source.allocate(&self.file, running.start, running.length, *mode, token);
                 self.slots[index] = Some(running);
                 return;
@@ -268,8 +329,12 @@ impl FileChannel {
                 self.slots[index] = Some(running);
                 return;
             }
-            (Outcome::Done { result }, Work::Clear { .. }) => result.map_err(|error| failed(&self.shared, "clearing", &running, error)),
-            (Outcome::Done { result: Err(error) }, Work::Flush | Work::SyncAfterClear) if is_transient(&error) => {
+            (Outcome::Done { result }, Work::Clear { .. }) => {
+                result.map_err(|error| failed(&self.shared, "clearing", &running, error))
+            }
+            (Outcome::Done { result: Err(error) }, Work::Flush | Work::SyncAfterClear)
+                if is_transient(&error) =>
+            {
                 self.source.sync_data(&self.file, token);
                 self.slots[index] = Some(running);
                 return;
@@ -279,20 +344,31 @@ impl FileChannel {
                 Err(self.shared.never_durable_again(error))
             }
             // Another channel's flush may have met the failure that this one should have met.
-            (Outcome::Done { result: Ok(()) }, Work::Flush | Work::SyncAfterClear) => self.shared.still_durable(),
-            (outcome, _) => unreachable!("{outcome:?} ends no operation that was started for this request"),
+            (Outcome::Done { result: Ok(()) }, Work::Flush | Work::SyncAfterClear) => {
+                self.shared.still_durable()
+            }
+            (outcome, _) => {
+                unreachable!("{outcome:?} ends no operation that was started for this request")
+            }
         };
         self.free.push(u32::try_from(index).expect("came from a u32"));
-        done.push(Completion { tag: running.tag, buffer: running.work.into_buffer(result.is_ok()), result });
+        done.push(Completion {
+            tag: running.tag,
+            buffer: running.work.into_buffer(result.is_ok()),
+            result,
+        });
     }
 }
 
 impl Channel for FileChannel {
     fn submit(&mut self, request: Request) {
         let shared = &self.shared;
-        let allowed = shared.info.check(&request.op).map_err(|error| error.at(shared.path.display()));
+        let allowed =
+            shared.info.check(&request.op).map_err(|error| error.at(shared.path.display()));
         let allowed = match &request.op {
-            Op::Flush | Op::Write { fua: true, .. } | Op::WriteZeroes { fua: true, .. } => allowed.and_then(|()| shared.still_durable()),
+            Op::Flush | Op::Write { fua: true, .. } | Op::WriteZeroes { fua: true, .. } => {
+                allowed.and_then(|()| shared.still_durable())
+            }
             _ => allowed,
         };
         if let Err(error) = allowed {
@@ -328,7 +404,10 @@ impl Shared {
         match self.flush_failed.get() {
             None => Ok(()),
             Some(first) => {
-                let text = format!("{}: an earlier flush failed, so writes may be lost; open it again ({first})", self.path.display());
+                let text = format!(
+                    "{}: an earlier flush failed, so writes may be lost; open it again ({first})",
+                    self.path.display()
+                );
                 Err(Error::new(first.kind(), text))
             }
         }
@@ -338,17 +417,23 @@ impl Shared {
 impl Work {
     fn into_buffer(self, read_well: bool) -> Returned {
         match self {
-            Work::Read(Transfer { moved: Some(moved), owners, .. }) => Returned::Read(match owners {
-                None => moved,
-                Some(mut owners) => {
-                    if read_well {
-                        copy(&moved, &mut owners);
+            Work::Read(Transfer { moved: Some(moved), owners, .. }) => {
+                Returned::Read(match owners {
+                    None => moved,
+                    Some(mut owners) => {
+                        if read_well {
+                            copy(&moved, &mut owners);
+                        }
+                        owners
                     }
-                    owners
-                }
-            }),
-            Work::Write { transfer: Transfer { moved: Some(moved), owners, .. }, .. } => Returned::Written(owners.unwrap_or(moved)),
-            Work::Read(_) | Work::Write { .. } => unreachable!("the end of a transfer hands its buffer back"),
+                })
+            }
+            Work::Write { transfer: Transfer { moved: Some(moved), owners, .. }, .. } => {
+                Returned::Written(owners.unwrap_or(moved))
+            }
+            Work::Read(_) | Work::Write { .. } => {
+                unreachable!("the end of a transfer hands its buffer back")
+            }
             Work::Clear { .. } | Work::SyncAfterClear | Work::Flush => Returned::Nothing,
         }
     }
@@ -374,15 +459,25 @@ fn is_transient(error: &io::Error) -> bool {
 }
 
 fn failed(shared: &Shared, what: &str, running: &Running, error: io::Error) -> Error {
-    Error::from_io(format!("{}: {what} of {} bytes at {}", shared.path.display(), running.length, running.start), error)
+    Error::from_io(
+        format!(
+            "{}: {what} of {} bytes at {}",
+            shared.path.display(),
+            running.length,
+            running.start
+        ),
+        error,
+    )
 }
 
 /// The file ends where the device does not.
 fn cut_short(shared: &Shared, running: &Running) -> Error {
-    let now = rustix::fs::fstat(&shared.descriptor).map_or_else(|error| error.to_string(), |stat| format!("{} bytes", stat.st_size));
+    let now = rustix::fs::fstat(&shared.descriptor)
+        .map_or_else(|error| error.to_string(), |stat| format!("{} bytes", stat.st_size));
     let (name, end) = (shared.path.display(), shared.offset_bytes + shared.info.size_bytes);
     let text = format!(
-        "{name}: read of {} bytes at {} met the end of the file: it was cut short while in use (now {now}, at least {end} when opened)",
+        "{name}: read of {} bytes at {} met the end of the file: it was cut short while in use \
+        (now {now}, at least {end} when opened)",
         running.length, running.start
     );
     Error::new(ErrorKind::Media, text)

@@ -1,15 +1,17 @@
-//! `file:PATH`: a regular file or a block device, through the io_uring of the reactor a channel is opened on.
+//! `file:PATH`: a regular file or a block device, through the io_uring of the reactor a channel is
+//! opened on.
 //!
 //! ```text
 //! file or block device  |........|=====================|......|
 //!                            offset_bytes    size_bytes         the window that is the device
 //! ```
 //!
-//! Direct I/O is used where the target takes it: then a measurement sees the drive and no page cache, and memory is not
-//! filled twice. Where it is refused the device is buffered, says `direct=no` in its description, and can tell why.
+//! Direct I/O is used where the target takes it: then a measurement sees the drive and no page
+//! cache, and memory is not filled twice. Where it is refused the device is buffered, says
+//! `direct=no` in its description, and can tell why.
 //!
-//! A file given for writing is opened by the caller: one module of raidloom decides what may be written to, and it is
-//! not this one.
+//! A file given for writing is opened by the caller: one module of raidloom decides what may be
+//! written to, and it is not this one.
 
 mod channel;
 mod target;
@@ -19,7 +21,10 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support, size_text};
+use block::{
+    Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support,
+    size_text,
+};
 use rustix::fs::OFlags;
 
 pub use target::Identity;
@@ -75,7 +80,8 @@ struct Shared {
     /// What direct I/O asks for; `None` when the page cache is in between.
     alignment: Option<Alignment>,
     is_block_device: bool,
-    /// The first failure to make data durable. The kernel tells of lost pages once, so later flushes would succeed and lie.
+    /// The first failure to make data durable. The kernel tells of lost pages once, so later
+    /// flushes would succeed and lie.
     flush_failed: OnceLock<Error>,
 }
 
@@ -83,9 +89,10 @@ impl FileDevice {
     /// A device over an open file; `path` is what messages and descriptions call it.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for what is neither file nor block device, for a window that does not fit and for a block the
-    /// target does not take; [`ErrorKind::Unsupported`] when direct I/O is demanded and refused; [`ErrorKind::Permission`]
-    /// when the file is not open for what `options` ask; or what the system says.
+    /// [`ErrorKind::Invalid`] for what is neither file nor block device, for a window that does not
+    /// fit and for a block the target does not take; [`ErrorKind::Unsupported`] when direct I/O is
+    /// demanded and refused; [`ErrorKind::Permission`] when the file is not open for what `options`
+    /// ask; or what the system says.
     pub fn new(file: File, path: &Path, options: &FileOptions) -> Result<FileDevice, Error> {
         let name = path.display();
         check_access(&file, path, options)?;
@@ -93,23 +100,32 @@ impl FileDevice {
         if let Some(block_bytes) = options.block_bytes {
             check_block(block_bytes).map_err(|error| error.at(&name))?;
             if !block_bytes.is_multiple_of(target.logical_bytes) {
-                let text =
-                    format!("{name}: block={block_bytes} is no multiple of the device's own block of {} bytes", target.logical_bytes);
+                let text = format!(
+                    "{name}: block={block_bytes} is no multiple of the device's own block of {} \
+                    bytes",
+                    target.logical_bytes
+                );
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
         }
         target::answer_in_place(&file);
         let (alignment, direct_refused) = choose_direct(&file, path, &target, options)?;
-        let needed = alignment.map_or(target.logical_bytes, |alignment| alignment.offset.max(target.logical_bytes));
+        let needed = alignment
+            .map_or(target.logical_bytes, |alignment| alignment.offset.max(target.logical_bytes));
         let block_bytes = options.block_bytes.unwrap_or(needed.max(512));
         let size_bytes = window(path, target.size_bytes, block_bytes, options)?;
-        let punches = !options.read_only && !target.is_block_device() && target::punches_holes(&file, target.size_bytes);
+        let punches = !options.read_only
+            && !target.is_block_device()
+            && target::punches_holes(&file, target.size_bytes);
         let zeroes = !options.read_only && (punches || target.is_block_device());
         let reads_zero = !options.read_only && (punches || target.clears);
         let info = Info {
             size_bytes,
             block_bytes,
-            optimal_bytes: target.optimal_bytes.clamp(block_bytes, 1 << 30).next_multiple_of(block_bytes),
+            optimal_bytes: target
+                .optimal_bytes
+                .clamp(block_bytes, 1 << 30)
+                .next_multiple_of(block_bytes),
             max_request_bytes: MAX_REQUEST_BYTES.max(block_bytes),
             read_only: options.read_only,
             rotational: target.rotational,
@@ -139,7 +155,9 @@ impl FileDevice {
     /// # Errors
     /// As [`FileDevice::new`], and what the system says about opening `path`.
     pub fn open_read_only(path: &Path, options: &FileOptions) -> Result<FileDevice, Error> {
-        let file = File::open(path).map_err(|error| Error::from_io(format!("{}: opening it for reading", path.display()), error))?;
+        let file = File::open(path).map_err(|error| {
+            Error::from_io(format!("{}: opening it for reading", path.display()), error)
+        })?;
         FileDevice::new(file, path, &FileOptions { read_only: true, ..options.clone() })
     }
 
@@ -173,25 +191,42 @@ impl Device for FileDevice {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let file = reactor.register(Arc::clone(&self.shared.descriptor)).map_err(|error| {
-            Error::from_io(format!("{}: opening it on this reactor (files work in real time only)", self.shared.path.display()), error)
+            Error::from_io(
+                format!(
+                    "{}: opening it on this reactor (files work in real time only)",
+                    self.shared.path.display()
+                ),
+                error,
+            )
         })?;
         Ok(Box::new(FileChannel::new(Arc::clone(&self.shared), file, reactor.source(), depth)))
     }
 
-    /// What the file system knows: blocks that were given a place and never written are holes to it as well.
+    /// What the file system knows: blocks that were given a place and never written are holes to it
+    /// as well.
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
         let Shared { descriptor, info, offset_bytes, is_block_device, .. } = &*self.shared;
         let (block, end) = (u64::from(info.block_bytes), offset + length);
         let mut offset = offset;
         while offset < end && !found.is_full() {
-            let known = if *is_block_device { None } else { target::run_at(descriptor, offset_bytes + offset) };
+            let known = if *is_block_device {
+                None
+            } else {
+                target::run_at(descriptor, offset_bytes + offset)
+            };
             let (is_hole, next) = match known {
-                // Where a hole ends within a block, that block is data; and one that begins in a block begins with the next.
-                Some((true, next)) => match next.map_or(end, |next| (next - offset_bytes) / block * block).min(end) {
-                    next if next > offset => (true, next),
-                    _ => (false, offset + block),
-                },
-                Some((false, next)) => (false, next.map_or(end, |next| (next - offset_bytes).next_multiple_of(block)).min(end)),
+                // Where a hole ends within a block, that block is data; and one that begins in a
+                // block begins with the next.
+                Some((true, next)) => {
+                    match next.map_or(end, |next| (next - offset_bytes) / block * block).min(end) {
+                        next if next > offset => (true, next),
+                        _ => (false, offset + block),
+                    }
+                }
+                Some((false, next)) => (
+                    false,
+                    next.map_or(end, |next| (next - offset_bytes).next_multiple_of(block)).min(end),
+                ),
                 None => (false, end),
             };
             found.push(next - offset, is_hole);
@@ -201,18 +236,28 @@ impl Device for FileDevice {
 }
 
 fn check_access(file: &File, path: &Path, options: &FileOptions) -> Result<(), Error> {
-    let flags = rustix::fs::fcntl_getfl(file).map_err(|error| Error::from_io(format!("{}", path.display()), error.into()))?;
+    let flags = rustix::fs::fcntl_getfl(file)
+        .map_err(|error| Error::from_io(format!("{}", path.display()), error.into()))?;
     let access = flags & OFlags::ACCMODE;
     let enough = access == OFlags::RDWR || (options.read_only && access == OFlags::RDONLY);
     if enough {
         return Ok(());
     }
     let wanted = if options.read_only { "reading" } else { "reading and writing" };
-    Err(Error::new(ErrorKind::Permission, format!("{}: the file handed over is not open for {wanted}", path.display())))
+    Err(Error::new(
+        ErrorKind::Permission,
+        format!("{}: the file handed over is not open for {wanted}", path.display()),
+    ))
 }
 
-/// Switches to direct I/O as far as `options` and the target let it; otherwise the reason why not, unless it was not wanted.
-fn choose_direct(file: &File, path: &Path, target: &Target, options: &FileOptions) -> Result<(Option<Alignment>, Option<String>), Error> {
+/// Switches to direct I/O as far as `options` and the target let it; otherwise the reason why not,
+/// unless it was not wanted.
+fn choose_direct(
+    file: &File,
+    path: &Path,
+    target: &Target,
+    options: &FileOptions,
+) -> Result<(Option<Alignment>, Option<String>), Error> {
     if options.direct == Direct::No {
         target::leave_direct(file);
         return Ok((None, None));
@@ -220,26 +265,39 @@ fn choose_direct(file: &File, path: &Path, target: &Target, options: &FileOption
     let chosen = target.try_direct(file).and_then(|alignment| {
         let mismatch = if !options.offset_bytes.is_multiple_of(u64::from(alignment.offset)) {
             format!("offset={}", options.offset_bytes)
-        } else if let Some(block_bytes) = options.block_bytes.filter(|block| !block.is_multiple_of(alignment.offset)) {
+        } else if let Some(block_bytes) =
+            options.block_bytes.filter(|block| !block.is_multiple_of(alignment.offset))
+        {
             format!("block={block_bytes}")
         } else {
             return Ok(alignment);
         };
         target::leave_direct(file);
-        Err(format!("{mismatch} is no multiple of the {} bytes that direct I/O needs here", alignment.offset))
+        Err(format!(
+            "{mismatch} is no multiple of the {} bytes that direct I/O needs here",
+            alignment.offset
+        ))
     });
     match chosen {
         Ok(alignment) => Ok((Some(alignment), None)),
         Err(reason) if options.direct == Direct::Auto => Ok((None, Some(reason))),
         Err(reason) => {
-            let text = format!("{}: direct=yes, but {reason}; leave the option out to use the page cache", path.display());
+            let text = format!(
+                "{}: direct=yes, but {reason}; leave the option out to use the page cache",
+                path.display()
+            );
             Err(Error::new(ErrorKind::Unsupported, text))
         }
     }
 }
 
 /// The device's size: the whole blocks of the window, which has to lie within the file.
-fn window(path: &Path, file_bytes: u64, block_bytes: u32, options: &FileOptions) -> Result<u64, Error> {
+fn window(
+    path: &Path,
+    file_bytes: u64,
+    block_bytes: u32,
+    options: &FileOptions,
+) -> Result<u64, Error> {
     let name = path.display();
     let block = u64::from(block_bytes);
     let invalid = |text: String| Err(Error::new(ErrorKind::Invalid, format!("{name}: {text}")));
@@ -247,7 +305,10 @@ fn window(path: &Path, file_bytes: u64, block_bytes: u32, options: &FileOptions)
     let Some(size_bytes) = options.size_bytes else {
         let whole = available - available % block;
         if whole == 0 {
-            return invalid(format!("no whole block of {block} bytes in the {available} bytes after offset {}", options.offset_bytes));
+            return invalid(format!(
+                "no whole block of {block} bytes in the {available} bytes after offset {}",
+                options.offset_bytes
+            ));
         }
         return Ok(whole);
     };
@@ -255,7 +316,10 @@ fn window(path: &Path, file_bytes: u64, block_bytes: u32, options: &FileOptions)
         return invalid(format!("size={size_bytes} is not whole blocks of {block} bytes"));
     }
     if size_bytes > available {
-        return invalid(format!("size={size_bytes} asks for more than the {available} bytes after offset {}", options.offset_bytes));
+        return invalid(format!(
+            "size={size_bytes} asks for more than the {available} bytes after offset {}",
+            options.offset_bytes
+        ));
     }
     Ok(size_bytes)
 }

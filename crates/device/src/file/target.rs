@@ -55,16 +55,24 @@ impl Target {
     pub(super) fn of(file: &File, path: &Path) -> Result<Target, Error> {
         let name = path.display();
         let flags = StatxFlags::BASIC_STATS | StatxFlags::DIOALIGN;
-        let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, flags)
-            .map_err(|error| Error::from_io(format!("{name}: asking for its size and kind"), error.into()))?;
-        let direct_alignment = StatxFlags::from_bits_retain(stat.stx_mask)
-            .contains(StatxFlags::DIOALIGN)
-            .then_some(Alignment { offset: stat.stx_dio_offset_align, memory: stat.stx_dio_mem_align });
+        let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, flags).map_err(|error| {
+            Error::from_io(format!("{name}: asking for its size and kind"), error.into())
+        })?;
+        let direct_alignment =
+            StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::DIOALIGN).then_some(
+                Alignment { offset: stat.stx_dio_offset_align, memory: stat.stx_dio_mem_align },
+            );
         match FileType::from_raw_mode(stat.stx_mode.into()) {
             FileType::RegularFile => Ok(Target::regular(&stat, direct_alignment)),
             FileType::BlockDevice => Target::block_device(file, path, &stat, direct_alignment),
-            FileType::Directory => Err(Error::new(ErrorKind::Invalid, format!("{name} is a folder; name a file or a block device in it"))),
-            _ => Err(Error::new(ErrorKind::Invalid, format!("{name} is neither a regular file nor a block device"))),
+            FileType::Directory => Err(Error::new(
+                ErrorKind::Invalid,
+                format!("{name} is a folder; name a file or a block device in it"),
+            )),
+            _ => Err(Error::new(
+                ErrorKind::Invalid,
+                format!("{name} is neither a regular file nor a block device"),
+            )),
         }
     }
 
@@ -82,21 +90,32 @@ impl Target {
         }
     }
 
-    fn block_device(mut file: &File, path: &Path, stat: &Statx, direct_alignment: Option<Alignment>) -> Result<Target, Error> {
-        let failed = |what: &str, error: io::Error| Error::from_io(format!("{}: asking for its {what}", path.display()), error);
+    fn block_device(
+        mut file: &File,
+        path: &Path,
+        stat: &Statx,
+        direct_alignment: Option<Alignment>,
+    ) -> Result<Target, Error> {
+        let failed = |what: &str, error: io::Error| {
+            Error::from_io(format!("{}: asking for its {what}", path.display()), error)
+        };
         let number = (stat.stx_rdev_major, stat.stx_rdev_minor);
-        let logical_bytes = rustix::fs::ioctl_blksszget(file).map_err(|error| failed("block size", error.into()))?;
-        let optimal =
-            queue_number(number, "optimal_io_size").filter(|&bytes| bytes > 0).or_else(|| queue_number(number, "physical_block_size"));
+        let logical_bytes = rustix::fs::ioctl_blksszget(file)
+            .map_err(|error| failed("block size", error.into()))?;
+        let optimal = queue_number(number, "optimal_io_size")
+            .filter(|&bytes| bytes > 0)
+            .or_else(|| queue_number(number, "physical_block_size"));
         Ok(Target {
             identity: Identity::BlockDevice { major: number.0, minor: number.1 },
             size_bytes: file.seek(SeekFrom::End(0)).map_err(|error| failed("size", error))?,
             logical_bytes,
             optimal_bytes: optimal.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(4096),
             rotational: queue_number(number, "rotational") == Some(1),
-            drive_cache: queue_attribute(number, "write_cache").is_none_or(|mode| mode != "write through"),
+            drive_cache: queue_attribute(number, "write_cache")
+                .is_none_or(|mode| mode != "write through"),
             clears: queue_number(number, "write_zeroes_max_bytes").is_some_and(|bytes| bytes > 0),
-            direct_alignment: direct_alignment.or(Some(Alignment { offset: logical_bytes, memory: logical_bytes })),
+            direct_alignment: direct_alignment
+                .or(Some(Alignment { offset: logical_bytes, memory: logical_bytes })),
         })
     }
 
@@ -108,17 +127,29 @@ impl Target {
     pub(super) fn try_direct(&self, file: &File) -> Result<Alignment, String> {
         const REFUSED: &str = "the file system takes no direct I/O";
         let candidates = match self.direct_alignment {
-            Some(Alignment { offset: 0, .. } | Alignment { memory: 0, .. }) => return Err(REFUSED.to_owned()),
+            Some(Alignment { offset: 0, .. } | Alignment { memory: 0, .. }) => {
+                return Err(REFUSED.to_owned());
+            }
             Some(alignment) => vec![alignment],
             // Kernels before 6.1 and some file systems do not tell; reading does.
-            None => vec![Alignment { offset: 512, memory: 512 }, Alignment { offset: 4096, memory: 4096 }],
+            None => vec![
+                Alignment { offset: 512, memory: 512 },
+                Alignment { offset: 4096, memory: 4096 },
+            ],
         };
-        set_direct(file, true).map_err(|error| if error == rustix::io::Errno::INVAL { REFUSED.to_owned() } else { error.to_string() })?;
+        set_direct(file, true).map_err(|error| {
+            if error == rustix::io::Errno::INVAL { REFUSED.to_owned() } else { error.to_string() }
+        })?;
         let mut refusal = REFUSED.to_owned();
         for alignment in candidates {
             match trial_read(file, alignment) {
                 Ok(()) => return Ok(alignment),
-                Err(error) => refusal = format!("a trial read of {} bytes with direct I/O failed: {error}", alignment.offset),
+                Err(error) => {
+                    refusal = format!(
+                        "a trial read of {} bytes with direct I/O failed: {error}",
+                        alignment.offset
+                    )
+                }
             }
         }
         leave_direct(file);
@@ -128,7 +159,8 @@ impl Target {
 
 /// Puts a file back to buffered I/O.
 pub(super) fn leave_direct(file: &File) {
-    // Clearing a flag that was just set has no way to fail, and buffered I/O on a direct file would tell soon enough.
+    // Clearing a flag that was just set has no way to fail, and buffered I/O on a direct file would
+    // tell soon enough.
     let _ = set_direct(file, false);
 }
 
@@ -145,8 +177,9 @@ fn trial_read(file: &File, alignment: Alignment) -> io::Result<()> {
     Ok(())
 }
 
-/// Spares files of tmpfs the detour over a kernel thread that io_uring takes for each of their operations, since tmpfs does
-/// not say that it never waits (its magic number is that of <linux/magic.h>). Non-blocking mode means nothing else to a regular file.
+/// Spares files of tmpfs the detour over a kernel thread that io_uring takes for each of their
+/// operations, since tmpfs does not say that it never waits (its magic number is that of
+/// <linux/magic.h>). Non-blocking mode means nothing else to a regular file.
 pub(super) fn answer_in_place(file: &File) {
     let is_tmpfs = rustix::fs::fstatfs(file).is_ok_and(|stat| stat.f_type == 0x0102_1994);
     if is_tmpfs && let Ok(flags) = rustix::fs::fcntl_getfl(file) {
@@ -155,15 +188,16 @@ pub(super) fn answer_in_place(file: &File) {
     }
 }
 
-/// Whether the file system gives ranges of a file back when asked. Asked of a range past the end, where it changes nothing.
+/// Whether the file system gives ranges of a file back when asked. Asked of a range past the end,
+/// where it changes nothing.
 pub(super) fn punches_holes(file: &impl AsFd, size_bytes: u64) -> bool {
     let beyond = size_bytes.next_multiple_of(1 << 20);
     let mode = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
     rustix::fs::fallocate(file, mode, beyond, 4096).is_ok()
 }
 
-/// Whether a file has a hole at `offset`, and where what is there ends, `None` for nowhere; `None` when its file system does not
-/// tell.
+/// Whether a file has a hole at `offset`, and where what is there ends, `None` for nowhere; `None`
+/// when its file system does not tell.
 pub(super) fn run_at(file: &impl AsFd, offset: u64) -> Option<(bool, Option<u64>)> {
     // Nothing else goes by the descriptor's position.
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(offset)) {

@@ -9,8 +9,8 @@
 //!            being written      stays where it is
 //! ```
 //!
-//! A write that touches extents joins them, so extents never overlap. Room is taken before the data crosses the link and given back when it is on
-//! the media, so that `bytes` never exceeds the size.
+//! A write that touches extents joins them, so extents never overlap. Room is taken before the data
+//! crosses the link and given back when it is on the media, so that `bytes` never exceeds the size.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Included};
@@ -103,10 +103,14 @@ impl WriteCache {
         if self.by_start.is_empty() {
             return false;
         }
-        self.by_start.range(..=start).next_back().is_some_and(|(_, &slot)| self.extents[slot as usize].end >= end)
+        self.by_start
+            .range(..=start)
+            .next_back()
+            .is_some_and(|(_, &slot)| self.extents[slot as usize].end >= end)
     }
 
-    /// Files data that has arrived. Its room was reserved; what turns out to be an overwrite is given back.
+    /// Files data that has arrived. Its room was reserved; what turns out to be an overwrite is
+    /// given back.
     pub(super) fn insert(&mut self, start: u64, end: u64, revolutions: impl Fn(u64) -> f64) {
         let reserved = end - start;
         let grown = self.join(start, end, &revolutions).unwrap_or_else(|| {
@@ -118,7 +122,8 @@ impl WriteCache {
                 }
                 None => {
                     self.extents.push(extent);
-                    u32::try_from(self.extents.len() - 1).expect("fewer extents than sectors in a cache")
+                    u32::try_from(self.extents.len() - 1)
+                        .expect("fewer extents than sectors in a cache")
                 }
             };
             self.by_start.insert(start, slot);
@@ -135,10 +140,15 @@ impl WriteCache {
 
     /// Adds start..end to the extents that it touches, which become one; by how much they grew.
     fn join(&mut self, start: u64, end: u64, revolutions: &impl Fn(u64) -> f64) -> Option<u64> {
-        let slot = self.last.filter(|&last| self.extents[last as usize].end == start).or_else(|| {
-            let before = self.by_start.range(..=start).next_back().filter(|&(_, &slot)| self.extents[slot as usize].end >= start);
-            before.or_else(|| self.by_start.range(start..=end).next()).map(|(_, &slot)| slot)
-        })?;
+        let slot =
+            self.last.filter(|&last| self.extents[last as usize].end == start).or_else(|| {
+                let before = self
+                    .by_start
+                    .range(..=start)
+                    .next_back()
+                    .filter(|&(_, &slot)| self.extents[slot as usize].end >= start);
+                before.or_else(|| self.by_start.range(start..=end).next()).map(|(_, &slot)| slot)
+            })?;
         self.last = Some(slot);
         let extent = &mut self.extents[slot as usize];
         let mut counted = extent.end - extent.start;
@@ -150,7 +160,9 @@ impl WriteCache {
             extent.revolutions = revolutions(start);
         }
         let joined_start = extent.start;
-        while let Some((&key, &other)) = self.by_start.range((Excluded(joined_start), Included(joined_end))).next() {
+        while let Some((&key, &other)) =
+            self.by_start.range((Excluded(joined_start), Included(joined_end))).next()
+        {
             let absorbed = &self.extents[other as usize];
             counted += absorbed.end - absorbed.start;
             joined_end = joined_end.max(absorbed.end);
@@ -161,8 +173,14 @@ impl WriteCache {
         Some(joined_end - joined_start - counted)
     }
 
-    /// Carves off the piece to write next: of the extents in the window the one that costs least to reach.
-    pub(super) fn take_cheapest(&mut self, cost: impl Fn(f64) -> f64, piece_bytes: u64, revolutions: impl Fn(u64) -> f64) -> Option<Piece> {
+    /// Carves off the piece to write next: of the extents in the window the one that costs least to
+    /// reach.
+    pub(super) fn take_cheapest(
+        &mut self,
+        cost: impl Fn(f64) -> f64,
+        piece_bytes: u64,
+        revolutions: impl Fn(u64) -> f64,
+    ) -> Option<Piece> {
         let mut best: Option<(f64, usize)> = None;
         for (place, &slot) in self.window.iter().enumerate() {
             let cost = cost(self.extents[slot as usize].revolutions);
@@ -174,8 +192,14 @@ impl WriteCache {
         Some(self.carve(self.window[place], piece_bytes, revolutions))
     }
 
-    /// Carves off the piece that begins at an address, if there is one: writing goes on without positioning.
-    pub(super) fn take_at(&mut self, address: u64, piece_bytes: u64, revolutions: impl Fn(u64) -> f64) -> Option<Piece> {
+    /// Carves off the piece that begins at an address, if there is one: writing goes on without
+    /// positioning.
+    pub(super) fn take_at(
+        &mut self,
+        address: u64,
+        piece_bytes: u64,
+        revolutions: impl Fn(u64) -> f64,
+    ) -> Option<Piece> {
         let slot = *self.by_start.get(&address)?;
         Some(self.carve(slot, piece_bytes, revolutions))
     }
@@ -247,7 +271,10 @@ mod tests {
         insert(&mut cache, 50, 100);
         assert_eq!(cache.bytes(), 250);
         assert!(cache.covers(50, 300) && !cache.covers(49, 60) && !cache.covers(250, 301));
-        assert_eq!(cache.take_cheapest(|at| at, 1000, position), Some(Piece { start: 50, end: 300, revolutions: 50.0 }));
+        assert_eq!(
+            cache.take_cheapest(|at| at, 1000, position),
+            Some(Piece { start: 50, end: 300, revolutions: 50.0 })
+        );
         assert!(!cache.has_extents() && !cache.is_clean());
         assert_eq!(cache.written(), 300);
         assert!(cache.is_clean());
@@ -303,7 +330,10 @@ mod tests {
                 let (start, length) = (random.below(3000), 1 + random.below(200));
                 if cache.reserve(length) {
                     cache.insert(start, start + length, position);
-                    assert!(cache.covers(start, start + length) || busy, "seed {seed}: what was written is not found");
+                    assert!(
+                        cache.covers(start, start + length) || busy,
+                        "seed {seed}: what was written is not found"
+                    );
                 } else if busy {
                     let end = cache.written();
                     busy = random.below(2) == 0 && cache.take_at(end, 64, position).is_some();

@@ -6,18 +6,23 @@
 //!      +-- timer on its own reactor, at the earliest time at which an answer can come
 //! ```
 //!
-//! The machine's time is the reactor's, shifted: on the virtual clock the disk is as fast as it is computed, on the wall
-//! clock the same code answers in real time. When all channels are closed the disks stand still, and the next channel goes
-//! on from there; so a device may be used on one reactor after another. On the virtual clock all channels that are open
-//! at a time, on disks of one link, must be on one reactor. On the wall clock each may have its own.
+//! The machine's time is the reactor's, shifted: on the virtual clock the disk is as fast as it is
+//! computed, on the wall clock the same code answers in real time. When all channels are closed the
+//! disks stand still, and the next channel goes on from there; so a device may be used on one
+//! reactor after another. On the virtual clock all channels that are open at a time, on disks of
+//! one link, must be on one reactor. On the wall clock each may have its own.
 //!
-//! A modelled disk keeps no data unless it is told to (`data=keep`): a read then leaves its buffer as it is.
+//! A modelled disk keeps no data unless it is told to (`data=keep`): a read then leaves its buffer
+//! as it is.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use block::{Channel, Clock, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor, Request, Support, Time};
+use block::{
+    Channel, Clock, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor,
+    Request, Support, Time,
+};
 use reactor::Source;
 
 use super::machine::{Machine, Operation};
@@ -74,7 +79,8 @@ impl Shared {
 }
 
 impl State {
-    /// The machine's time at a reactor's `now`. A channel that lags behind what another reactor's has seen catches up.
+    /// The machine's time at a reactor's `now`. A channel that lags behind what another reactor's
+    /// has seen catches up.
     fn time(&self, now: Time, shift: &mut u64) -> u64 {
         let now = now.nanoseconds();
         let behind = self.machine.now().wrapping_sub(now).wrapping_sub(*shift) as i64;
@@ -106,13 +112,20 @@ pub struct ModelDevice {
 }
 
 impl ModelDevice {
-    /// The disk `model:ADDRESS`: a model's name or the path of its file. Its spindle's speed and phase come from the seed.
+    /// The disk `model:ADDRESS`: a model's name or the path of its file. Its spindle's speed and
+    /// phase come from the seed.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when there is no such model, its file makes no disk, or its link has the name of another one
-    /// that is different.
-    pub fn load(address: &str, options: &ModelOptions, seed: u64, links: &mut Links) -> Result<ModelDevice, Error> {
-        let parameters = Parameters::load(address).map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()))?;
+    /// [`ErrorKind::Invalid`] when there is no such model, its file makes no disk, or its link has
+    /// the name of another one that is different.
+    pub fn load(
+        address: &str,
+        options: &ModelOptions,
+        seed: u64,
+        links: &mut Links,
+    ) -> Result<ModelDevice, Error> {
+        let parameters = Parameters::load(address)
+            .map_err(|error| Error::new(ErrorKind::Invalid, error.to_string()))?;
         Self::new(address, &parameters, options, seed, links)
     }
 
@@ -120,7 +133,13 @@ impl ModelDevice {
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when its link has the name of another one that is different.
-    pub fn new(address: &str, parameters: &Parameters, options: &ModelOptions, seed: u64, links: &mut Links) -> Result<ModelDevice, Error> {
+    pub fn new(
+        address: &str,
+        parameters: &Parameters,
+        options: &ModelOptions,
+        seed: u64,
+        links: &mut Links,
+    ) -> Result<ModelDevice, Error> {
         let mut node = Node::leaf("model", address);
         if options.keep_data {
             node = node.with("data", "keep");
@@ -130,12 +149,20 @@ impl ModelDevice {
         }
         let name = options.link.as_ref().unwrap_or(&parameters.link.name);
         let new_link = || {
-            let state = State { machine: Machine::new(parameters), clients: Vec::new(), clock: None, shift: 0 };
+            let state = State {
+                machine: Machine::new(parameters),
+                clients: Vec::new(),
+                clock: None,
+                shift: 0,
+            };
             (parameters.link.clone(), Arc::new(Shared(Mutex::new(state))))
         };
         let (link, shared) = links.by_name.entry(name.clone()).or_insert_with(new_link);
         if !link.is_same_as(&parameters.link) {
-            let text = format!("{node}: the link \"{name}\" already stands for one with other values; name another with link=NAME");
+            let text = format!(
+                "{node}: the link \"{name}\" already stands for one with other values; name \
+                another with link=NAME"
+            );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let shared = Arc::clone(shared);
@@ -151,7 +178,8 @@ impl ModelDevice {
             discard: DiscardSupport::None,
             ..Info::plain(size_bytes)
         };
-        let data = options.keep_data.then(|| RamDevice::new(size_bytes, info.block_bytes)).transpose()?;
+        let data =
+            options.keep_data.then(|| RamDevice::new(size_bytes, info.block_bytes)).transpose()?;
         Ok(ModelDevice { info, node, shared, disk, data })
     }
 }
@@ -176,7 +204,10 @@ impl Device for ModelDevice {
             Some(Clock::Virtual) if clock == Clock::Virtual => state.shift,
             Some(Clock::Wall) if clock == Clock::Wall => in_step,
             Some(_) => {
-                let text = format!("{}: its link is in use on the other clock; close those channels first", self.node);
+                let text = format!(
+                    "{}: its link is in use on the other clock; close those channels first",
+                    self.node
+                );
                 return Err(Error::new(ErrorKind::Busy, text));
             }
         };
@@ -227,7 +258,8 @@ struct ModelChannel {
 }
 
 impl ModelChannel {
-    /// Sets a timer for the earliest time at which an answer can come, unless an earlier one is set already.
+    /// Sets a timer for the earliest time at which an answer can come, unless an earlier one is set
+    /// already.
     fn arm(&mut self, next: Option<u64>) {
         let Some(next) = next else { return };
         let time = Time(next.wrapping_sub(self.shift));
@@ -256,8 +288,12 @@ impl Channel for ModelChannel {
             return;
         }
         let operation = match &request.op {
-            Op::Read { offset, into } => Operation::Read { offset: *offset, length: into.len() as u64 },
-            Op::Write { offset, from, fua } => Operation::Write { offset: *offset, length: from.len() as u64, fua: *fua },
+            Op::Read { offset, into } => {
+                Operation::Read { offset: *offset, length: into.len() as u64 }
+            }
+            Op::Write { offset, from, fua } => {
+                Operation::Write { offset: *offset, length: from.len() as u64, fua: *fua }
+            }
             _ => Operation::Flush,
         };
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -293,7 +329,8 @@ impl Channel for ModelChannel {
         state.advance(now);
         std::mem::swap(&mut self.mailbox, &mut state.clients[self.client].mailbox);
         let answered = self.mailbox.len() as u32;
-        let next = if answered < self.in_flight { state.machine.next_answer(self.disk) } else { None };
+        let next =
+            if answered < self.in_flight { state.machine.next_answer(self.disk) } else { None };
         drop(state);
         self.arm(next);
         self.in_flight -= answered;

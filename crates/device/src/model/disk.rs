@@ -1,4 +1,5 @@
-//! One disk of a [`Machine`](super::Machine): what happens to a command between the host and the platters.
+//! One disk of a [`Machine`](super::Machine): what happens to a command between the host and the
+//! platters.
 //!
 //! ```text
 //!   waiting --> front --------> read ----> hit (cache, read-ahead) ------> link --> done
@@ -10,9 +11,10 @@
 //!                          +---> flush --> cache empty?         read-ahead          --> done
 //! ```
 //!
-//! Three things run at the same time: the front (the electronics' overhead), the data phase on the link, and the mechanism
-//! (arm and head), which does one operation at a time and is never interrupted in one. Every timer of a disk is one of four
-//! fields, so nothing is allocated or sorted on the way of a request.
+//! Three things run at the same time: the front (the electronics' overhead), the data phase on the
+//! link, and the mechanism (arm and head), which does one operation at a time and is never
+//! interrupted in one. Every timer of a disk is one of four fields, so nothing is allocated or
+//! sorted on the way of a request.
 
 use std::collections::VecDeque;
 
@@ -29,7 +31,8 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// Smallest unit on the media; the last of them leaves over the link after the media is done.
 const SECTOR_BYTES: u64 = 512;
 
-/// A wait of more than this share of a revolution is the sector just under the head, missed by rounding.
+/// A wait of more than this share of a revolution is the sector just under the head, missed by
+/// rounding.
 const NEARLY_A_REVOLUTION: f64 = 1.0 - 1e-6;
 
 /// A command of the host.
@@ -106,7 +109,8 @@ struct Platters {
 }
 
 impl Platters {
-    /// Time until a head is over a position: the arm's way, settling, and the wait until it comes round.
+    /// Time until a head is over a position: the arm's way, settling, and the wait until it comes
+    /// round.
     fn positioning(&self, now: u64, head: f64, target: f64, settle: f64) -> f64 {
         let arm = self.geometry.seek(head, target) + settle;
         let angle = (now as f64 + arm) * self.per_period + self.phase;
@@ -163,7 +167,8 @@ impl Disk {
         let geometry = Geometry::new(parameters);
         let mut random = Random::new(seed);
         let phase = random.fraction();
-        let period = geometry.period() * (1.0 + disk.spindle_tolerance.value * (2.0 * random.fraction() - 1.0));
+        let period = geometry.period()
+            * (1.0 + disk.spindle_tolerance.value * (2.0 * random.fraction() - 1.0));
         let size = disk.cache_size.value;
         let idle_after = disk.destage_idle_after.as_ref().map_or(0.0, |after| after.value);
         let watermark = disk.destage_watermark.as_ref().map_or(0.0, |mark| mark.value);
@@ -201,7 +206,13 @@ impl Disk {
             head: 0.0,
             served_host: false,
             segment: Segment { start: 0, end: 0, asked: 0, wanted: false },
-            stream: Stream { from_revolutions: 0.0, from: 0, limit: 0, limit_at: NEVER, held_until: 0 },
+            stream: Stream {
+                from_revolutions: 0.0,
+                from: 0,
+                limit: 0,
+                limit_at: NEVER,
+                held_until: 0,
+            },
             cache: WriteCache::new(size, disk.write_window.value as usize),
             flush: None,
             idle: true,
@@ -227,10 +238,11 @@ impl Disk {
         self.front_until.min(self.mechanism_until).min(transfer).min(self.idle_at)
     }
 
-    /// A time before which no command that is in this disk now can end, whatever else is submitted; exact for a transfer that has the
-    /// link to itself. Whoever waits need not look earlier.
+    /// A time before which no command that is in this disk now can end, whatever else is submitted;
+    /// exact for a transfer that has the link to itself. Whoever waits need not look earlier.
     pub(super) fn next_answer(&self, link: &Link) -> u64 {
-        let alone = |bytes: u64, read: bool| link.alone(bytes, self.nanoseconds_per_byte(read)) as u64;
+        let alone =
+            |bytes: u64, read: bool| link.alone(bytes, self.nanoseconds_per_byte(read)) as u64;
         let mut bound = if self.moving.is_some() { link.next() } else { NEVER };
         if let Some(slot) = self.front {
             let data = match self.commands[slot as usize].operation {
@@ -245,7 +257,8 @@ impl Disk {
         }
         let link_free = if self.moving.is_some() { link.next() } else { 0 };
         for transfer in &self.transfers {
-            bound = bound.min(transfer.start_at.max(link_free) + alone(transfer.bytes, transfer.read));
+            bound =
+                bound.min(transfer.start_at.max(link_free) + alone(transfer.bytes, transfer.read));
         }
         let writing = matches!(self.mechanism, Mechanism::Media(media) if media.write);
         if writing || !self.pool.is_empty() || !self.room_wait.is_empty() || self.flush.is_some() {
@@ -274,14 +287,22 @@ impl Disk {
         }
     }
 
-    pub(super) fn submit(&mut self, now: u64, client: u32, tag: u64, operation: Operation, link: &mut Link) {
+    pub(super) fn submit(
+        &mut self,
+        now: u64,
+        client: u32,
+        tag: u64,
+        operation: Operation,
+        link: &mut Link,
+    ) {
         self.idle = false;
         self.idle_at = NEVER;
         self.waiting.push_back(Command { client, tag, operation, arrived: 0, part: 0 });
         self.accept(now, link);
     }
 
-    // ---- the front -------------------------------------------------------------------------------------------------
+    // ---- the front
+    // -------------------------------------------------------------------------------------------------
 
     /// Takes the next command from the host, if one can be taken.
     pub(super) fn accept(&mut self, now: u64, link: &mut Link) {
@@ -290,11 +311,16 @@ impl Disk {
         }
         let Some(command) = self.waiting.front().copied() else { return };
         let whole_link = link.hold == Hold::Command;
-        // A flush is not queued beside others, nor is anything on a link that is held by the command.
+        // A flush is not queued beside others, nor is anything on a link that is held by the
+        // command.
         if self.active > 0 && (whole_link || matches!(command.operation, Operation::Flush)) {
             return;
         }
-        let mut overhead = if matches!(command.operation, Operation::Read { .. }) { self.read_overhead } else { self.write_overhead };
+        let mut overhead = if matches!(command.operation, Operation::Read { .. }) {
+            self.read_overhead
+        } else {
+            self.write_overhead
+        };
         if whole_link {
             if !link.acquire(self.index) {
                 return;
@@ -321,7 +347,9 @@ impl Disk {
         let slot = self.front.take().expect("a command was at the front");
         self.front_until = NEVER;
         match self.commands[slot as usize].operation {
-            Operation::Read { offset, length } => self.read(now, slot, offset, offset + length, link),
+            Operation::Read { offset, length } => {
+                self.read(now, slot, offset, offset + length, link)
+            }
             Operation::Write { .. } => self.receive(now, slot, link),
             Operation::Flush if self.cache.is_clean() => self.complete(now, slot, link, answers),
             Operation::Flush => self.flush = Some(slot),
@@ -346,21 +374,38 @@ impl Disk {
         self.accept(now, link);
     }
 
-    // ---- reads -----------------------------------------------------------------------------------------------------
+    // ---- reads
+    // -----------------------------------------------------------------------------------------------------
 
     fn read(&mut self, now: u64, slot: u32, start: u64, end: u64, link: &mut Link) {
         if let Some(ready_at) = self.in_segment(now, start, end) {
             self.segment.asked = self.segment.asked.max(end);
             self.segment.wanted = true;
-            self.queue_transfer(now, Transfer { start_at: now, slot, bytes: end - start, read: true }, now, ready_at, link);
+            self.queue_transfer(
+                now,
+                Transfer { start_at: now, slot, bytes: end - start, read: true },
+                now,
+                ready_at,
+                link,
+            );
             return;
         }
         if self.cache.covers(start, end) {
-            self.queue_transfer(now, Transfer { start_at: now, slot, bytes: end - start, read: true }, now, now, link);
+            self.queue_transfer(
+                now,
+                Transfer { start_at: now, slot, bytes: end - start, read: true },
+                now,
+                now,
+                link,
+            );
             return;
         }
         // What the buffer already has of it need not be read again.
-        let from = if (self.segment_start()..=self.segment.end).contains(&start) { self.segment.end.min(end) } else { start };
+        let from = if (self.segment_start()..=self.segment.end).contains(&start) {
+            self.segment.end.min(end)
+        } else {
+            start
+        };
         let revolutions = self.platters.geometry.revolutions(from);
         self.pool.push(Media { slot, start: from, end, revolutions, write: false });
     }
@@ -375,7 +420,8 @@ impl Disk {
         self.segment.start.max(self.segment.end.saturating_sub(self.read_room()))
     }
 
-    /// When the last byte of start..end is in the buffer, if it is or soon will be without moving the arm.
+    /// When the last byte of start..end is in the buffer, if it is or soon will be without moving
+    /// the arm.
     fn in_segment(&mut self, now: u64, start: u64, end: u64) -> Option<u64> {
         if start < self.segment_start() {
             return None;
@@ -393,7 +439,12 @@ impl Disk {
         let (start_at, end_at) = (self.reached_at(start), self.reached_at(end));
         if start > self.segment.end {
             // Further ahead: go there, if that is sooner than waiting until the stream comes by.
-            let direct = self.platters.positioning(now, self.head_now(now), self.platters.geometry.revolutions(start), 0.0);
+            let direct = self.platters.positioning(
+                now,
+                self.head_now(now),
+                self.platters.geometry.revolutions(start),
+                0.0,
+            );
             if start_at > now + direct as u64 {
                 return None;
             }
@@ -405,16 +456,26 @@ impl Disk {
         Some(end_at)
     }
 
-    // ---- read-ahead ------------------------------------------------------------------------------------------------
+    // ---- read-ahead
+    // ------------------------------------------------------------------------------------------------
 
-    /// How far read-ahead goes: its length beyond what the host has asked for, as far as there is room.
+    /// How far read-ahead goes: its length beyond what the host has asked for, as far as there is
+    /// room.
     fn read_ahead_limit(&self) -> u64 {
-        (self.segment.asked + self.read_ahead_bytes.min(self.read_room())).min(self.platters.geometry.capacity())
+        (self.segment.asked + self.read_ahead_bytes.min(self.read_room()))
+            .min(self.platters.geometry.capacity())
     }
 
-    /// Reads on from the end of the segment, which lies at `from_revolutions` and is under the head at `from`.
+    /// Reads on from the end of the segment, which lies at `from_revolutions` and is under the head
+    /// at `from`.
     fn start_stream(&mut self, from_revolutions: f64, from: u64, now: u64) {
-        self.stream = Stream { from_revolutions, from, limit: 0, limit_at: NEVER, held_until: now + self.read_ahead_hold };
+        self.stream = Stream {
+            from_revolutions,
+            from,
+            limit: 0,
+            limit_at: NEVER,
+            held_until: now + self.read_ahead_hold,
+        };
         self.mechanism = Mechanism::ReadAhead;
         self.extend_stream(self.read_ahead_limit());
     }
@@ -432,7 +493,8 @@ impl Disk {
     }
 
     fn stream_revolutions(&self, now: u64) -> f64 {
-        self.stream.from_revolutions + now.saturating_sub(self.stream.from) as f64 * self.platters.per_period
+        self.stream.from_revolutions
+            + now.saturating_sub(self.stream.from) as f64 * self.platters.per_period
     }
 
     /// The whole sectors the stream has read by now.
@@ -440,7 +502,8 @@ impl Disk {
         if now >= self.stream.limit_at {
             return self.stream.limit;
         }
-        (self.platters.geometry.address(self.stream_revolutions(now)) / SECTOR_BYTES * SECTOR_BYTES).min(self.stream.limit)
+        (self.platters.geometry.address(self.stream_revolutions(now)) / SECTOR_BYTES * SECTOR_BYTES)
+            .min(self.stream.limit)
     }
 
     fn stop_stream(&mut self, now: u64) {
@@ -452,18 +515,25 @@ impl Disk {
         self.mechanism_until = NEVER;
     }
 
-    // ---- writes ----------------------------------------------------------------------------------------------------
+    // ---- writes
+    // ----------------------------------------------------------------------------------------------------
 
     /// Lets the next part of a write cross the link, as soon as there is room for it.
     fn receive(&mut self, now: u64, slot: u32, link: &mut Link) {
         let command = self.commands[slot as usize];
-        let Operation::Write { length, .. } = command.operation else { unreachable!("only writes are received") };
+        let Operation::Write { length, .. } = command.operation else {
+            unreachable!("only writes are received")
+        };
         let part = (length - command.arrived).min(self.part_bytes);
         let first = self.room_wait.front().copied();
         let behind_others = command.arrived == 0 && first.is_some_and(|first| first != slot);
         if behind_others || !self.cache.reserve(part) {
             if first != Some(slot) {
-                if command.arrived > 0 { self.room_wait.push_front(slot) } else { self.room_wait.push_back(slot) }
+                if command.arrived > 0 {
+                    self.room_wait.push_front(slot)
+                } else {
+                    self.room_wait.push_back(slot)
+                }
             }
             return;
         }
@@ -471,7 +541,13 @@ impl Disk {
             self.room_wait.pop_front();
         }
         self.commands[slot as usize].part = part;
-        self.queue_transfer(now, Transfer { start_at: now, slot, bytes: part, read: false }, now, now, link);
+        self.queue_transfer(
+            now,
+            Transfer { start_at: now, slot, bytes: part, read: false },
+            now,
+            now,
+            link,
+        );
     }
 
     /// Room came free: the writes that waited for it go on, in their order.
@@ -484,9 +560,17 @@ impl Disk {
         }
     }
 
-    fn part_arrived(&mut self, now: u64, slot: u32, link: &mut Link, answers: &mut VecDeque<Answer>) {
+    fn part_arrived(
+        &mut self,
+        now: u64,
+        slot: u32,
+        link: &mut Link,
+        answers: &mut VecDeque<Answer>,
+    ) {
         let command = self.commands[slot as usize];
-        let Operation::Write { offset, length, fua } = command.operation else { unreachable!("only writes arrive in parts") };
+        let Operation::Write { offset, length, fua } = command.operation else {
+            unreachable!("only writes arrive in parts")
+        };
         let (start, end) = (offset + command.arrived, offset + command.arrived + command.part);
         if fua {
             let revolutions = self.platters.geometry.revolutions(start);
@@ -518,29 +602,44 @@ impl Disk {
         }
     }
 
-    // ---- the data phase --------------------------------------------------------------------------------------------
+    // ---- the data phase
+    // --------------------------------------------------------------------------------------------
 
     /// Of the drive's own interface.
     fn nanoseconds_per_byte(&self, read: bool) -> f64 {
         if read { self.read_nanoseconds_per_byte } else { self.write_nanoseconds_per_byte }
     }
 
-    /// Queues a transfer whose first byte is there at `first_at` and whose last at `last_at`. It starts as late as it can
-    /// without ending later, so that the link is not held while the platters turn.
-    fn queue_transfer(&mut self, now: u64, mut transfer: Transfer, first_at: u64, last_at: u64, link: &mut Link) {
+    /// Queues a transfer whose first byte is there at `first_at` and whose last at `last_at`. It
+    /// starts as late as it can without ending later, so that the link is not held while the
+    /// platters turn.
+    fn queue_transfer(
+        &mut self,
+        now: u64,
+        mut transfer: Transfer,
+        first_at: u64,
+        last_at: u64,
+        link: &mut Link,
+    ) {
         if last_at > now {
             let per_byte = self.nanoseconds_per_byte(transfer.read);
             let tail = link.alone(SECTOR_BYTES, per_byte) - link.alone(0, per_byte);
             let latest = last_at as f64 + tail - link.alone(transfer.bytes, per_byte);
             transfer.start_at = (latest.max(0.0) as u64).max(first_at).max(now);
         }
-        let place = self.transfers.iter().rposition(|other| other.start_at <= transfer.start_at).map_or(0, |place| place + 1);
+        let place = self
+            .transfers
+            .iter()
+            .rposition(|other| other.start_at <= transfer.start_at)
+            .map_or(0, |place| place + 1);
         self.transfers.insert(place, transfer);
         self.start_transfer(now, link);
     }
 
     fn start_transfer(&mut self, now: u64, link: &mut Link) {
-        if self.moving.is_some() || self.transfers.front().is_none_or(|transfer| transfer.start_at > now) {
+        if self.moving.is_some()
+            || self.transfers.front().is_none_or(|transfer| transfer.start_at > now)
+        {
             return;
         }
         self.moving = self.transfers.pop_front();
@@ -551,7 +650,12 @@ impl Disk {
     }
 
     /// The link has moved this disk's transfer.
-    pub(super) fn transfer_done(&mut self, now: u64, link: &mut Link, answers: &mut VecDeque<Answer>) {
+    pub(super) fn transfer_done(
+        &mut self,
+        now: u64,
+        link: &mut Link,
+        answers: &mut VecDeque<Answer>,
+    ) {
         let transfer = self.moving.take().expect("a transfer was under way");
         if transfer.read {
             self.complete(now, transfer.slot, link, answers);
@@ -561,10 +665,15 @@ impl Disk {
         self.start_transfer(now, link);
     }
 
-    // ---- the mechanism ---------------------------------------------------------------------------------------------
+    // ---- the mechanism
+    // ---------------------------------------------------------------------------------------------
 
     fn head_now(&self, now: u64) -> f64 {
-        if matches!(self.mechanism, Mechanism::ReadAhead) { self.stream_revolutions(now) } else { self.head }
+        if matches!(self.mechanism, Mechanism::ReadAhead) {
+            self.stream_revolutions(now)
+        } else {
+            self.head
+        }
     }
 
     /// Gives the mechanism its next work, if it is free or may be taken from read-ahead.
@@ -591,7 +700,10 @@ impl Disk {
             self.start_media(now, link);
         } else if destage {
             self.start_destage(now);
-        } else if self.segment.wanted && self.read_ahead_limit() > self.segment.end + self.read_ahead_bytes.min(self.read_room()) / 2 {
+        } else if self.segment.wanted
+            && self.read_ahead_limit()
+                > self.segment.end + self.read_ahead_bytes.min(self.read_room()) / 2
+        {
             let target = self.platters.geometry.revolutions(self.segment.end);
             let arrival = now + self.platters.positioning(now, self.head, target, 0.0) as u64;
             self.start_stream(target, arrival, now);
@@ -602,16 +714,24 @@ impl Disk {
         let place = if self.pool.len() == 1 {
             0
         } else {
-            let cost =
-                |media: &Media| self.platters.positioning(now, self.head, media.revolutions, if media.write { self.settle } else { 0.0 });
+            let cost = |media: &Media| {
+                self.platters.positioning(
+                    now,
+                    self.head,
+                    media.revolutions,
+                    if media.write { self.settle } else { 0.0 },
+                )
+            };
             let costs = self.pool.iter().map(cost).enumerate();
             costs.min_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(0, |(place, _)| place)
         };
         let media = self.pool.remove(place);
         let settle = if media.write { self.settle } else { 0.0 };
-        let first_at = now as f64 + self.platters.positioning(now, self.head, media.revolutions, settle);
+        let first_at =
+            now as f64 + self.platters.positioning(now, self.head, media.revolutions, settle);
         let end = self.platters.geometry.revolutions(media.end);
-        let last_at = whole_nanoseconds(first_at + (end - media.revolutions) * self.platters.period);
+        let last_at =
+            whole_nanoseconds(first_at + (end - media.revolutions) * self.platters.period);
         self.head = end;
         self.served_host = true;
         self.mechanism = Mechanism::Media(media);
@@ -629,12 +749,15 @@ impl Disk {
     fn start_destage(&mut self, now: u64) {
         let (head, settle, platters) = (self.head, self.settle, &self.platters);
         let cost = |target: f64| platters.positioning(now, head, target, settle);
-        let piece = self.cache.take_cheapest(cost, self.piece_bytes, |address| platters.geometry.revolutions(address));
+        let piece = self.cache.take_cheapest(cost, self.piece_bytes, |address| {
+            platters.geometry.revolutions(address)
+        });
         let Some(piece) = piece else { return };
         let arm = self.platters.positioning(now, head, piece.revolutions, settle);
         let end = self.platters.geometry.revolutions(piece.end);
         self.mechanism = Mechanism::Destage;
-        self.mechanism_until = now + whole_nanoseconds(arm + (end - piece.revolutions) * self.platters.period);
+        self.mechanism_until =
+            now + whole_nanoseconds(arm + (end - piece.revolutions) * self.platters.period);
         self.head = end;
         self.served_host = false;
     }
@@ -648,7 +771,9 @@ impl Disk {
                 self.cache.release(media.end - media.start);
                 let command = &mut self.commands[media.slot as usize];
                 command.arrived += media.end - media.start;
-                let Operation::Write { length, .. } = command.operation else { unreachable!("only writes are written") };
+                let Operation::Write { length, .. } = command.operation else {
+                    unreachable!("only writes are written")
+                };
                 if command.arrived == length {
                     self.complete(now, media.slot, link, answers);
                 } else {
@@ -661,7 +786,10 @@ impl Disk {
                 let start = if follows { self.segment_start() } else { media.start };
                 self.segment = Segment { start, end: media.end, asked: media.end, wanted: false };
                 self.mechanism = Mechanism::Idle;
-                if self.pool.is_empty() && !self.destage_is_due() && self.read_ahead_limit() > media.end {
+                if self.pool.is_empty()
+                    && !self.destage_is_due()
+                    && self.read_ahead_limit() > media.end
+                {
                     self.start_stream(self.head, now, now);
                 }
             }
@@ -694,13 +822,19 @@ impl Disk {
         self.direct(now, link);
     }
 
-    /// Goes on writing where the last piece ended, without positioning, if data for that place is there.
+    /// Goes on writing where the last piece ended, without positioning, if data for that place is
+    /// there.
     fn continue_destage(&mut self, now: u64, end: u64) {
         let geometry = &self.platters.geometry;
-        let Some(piece) = self.cache.take_at(end, self.piece_bytes, |address| geometry.revolutions(address)) else { return };
+        let Some(piece) =
+            self.cache.take_at(end, self.piece_bytes, |address| geometry.revolutions(address))
+        else {
+            return;
+        };
         let end = geometry.revolutions(piece.end);
         self.mechanism = Mechanism::Destage;
-        self.mechanism_until = now + whole_nanoseconds((end - piece.revolutions) * self.platters.period);
+        self.mechanism_until =
+            now + whole_nanoseconds((end - piece.revolutions) * self.platters.period);
         self.head = end;
     }
 }

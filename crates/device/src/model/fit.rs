@@ -13,12 +13,12 @@
 //!                                model file + error of every row
 //! ```
 //!
-//! Each stage is a closed form over rows that no later stage touches; only the last one bisects, because what a drive gains
-//! by choosing among cached writes has no closed form. The type [`FitRow`] cannot hold a mixed row, so a check row cannot
-//! get into the fit.
+//! Each stage is a closed form over rows that no later stage touches; only the last one bisects,
+//! because what a drive gains by choosing among cached writes has no closed form. The type
+//! [`FitRow`] cannot hold a mixed row, so a check row cannot get into the fit.
 //!
-//! Closed forms, with a request of S bytes, c the link's time a command, L the slower of interface and link, R0 and R1 the
-//! rates at start and end, T the revolution:
+//! Closed forms, with a request of S bytes, c the link's time a command, L the slower of interface
+//! and link, R0 and R1 the rates at start and end, T the revolution:
 //!
 //! ```text
 //!   sequential, overhead-bound   t = overhead + c + S / L
@@ -26,12 +26,15 @@
 //!   E[seek]                      = base + root * (8/15 - 8/135 * ((R0 - R1) / (R0 + R1))^2)
 //! ```
 //!
-//! 2 / (R0 + R1) is the mean of 1 / R over all addresses, and the last line the mean of the square root of the distance
-//! between two addresses drawn uniformly, the density over the stroke being proportional to the rate.
+//! 2 / (R0 + R1) is the mean of 1 / R over all addresses, and the last line the mean of the square
+//! root of the distance between two addresses drawn uniformly, the density over the stroke being
+//! proportional to the rate.
 
 use serde::Deserialize;
 
-use super::parameters::{DiskFacts, DiskParameters, LinkParameters, ModelError, Origin, Parameters, Quantity};
+use super::parameters::{
+    DiskFacts, DiskParameters, LinkParameters, ModelError, Origin, Parameters, Quantity,
+};
 use super::replay::{Pattern, Rate, Test, mixed, random, replay, span};
 
 /// The seed of every replay of the fit.
@@ -45,7 +48,8 @@ const BISECTION_REQUESTS: u64 = 20_000;
 /// Windows that are tried: no drive's figures ask for more.
 const WINDOW_LIMIT: u64 = 64;
 
-/// Known of the drive, and of how its figures were taken, before they are read: a `NAME.facts.toml`.
+/// Known of the drive, and of how its figures were taken, before they are read: a
+/// `NAME.facts.toml`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownFacts {
@@ -105,7 +109,8 @@ impl KnownFacts {
     /// # Errors
     /// When a key is unknown or missing: which.
     pub fn parse(text: &str) -> Result<Self, ModelError> {
-        let facts: KnownFacts = toml::from_str(text).map_err(|error| ModelError(error.to_string().trim_end().to_owned()))?;
+        let facts: KnownFacts = toml::from_str(text)
+            .map_err(|error| ModelError(error.to_string().trim_end().to_owned()))?;
         facts.link.check()?;
         Ok(facts)
     }
@@ -175,7 +180,11 @@ const BUILT_IN: [(&str, &str, &str); 2] = [
         include_str!("../../../../models/data/maxtor-6y200p0.csv"),
         include_str!("../../../../models/data/maxtor-6y200p0.facts.toml"),
     ),
-    ("st340015a", include_str!("../../../../models/data/st340015a.csv"), include_str!("../../../../models/data/st340015a.facts.toml")),
+    (
+        "st340015a",
+        include_str!("../../../../models/data/st340015a.csv"),
+        include_str!("../../../../models/data/st340015a.facts.toml"),
+    ),
 ];
 
 /// The CSV and the facts that a built-in model was fitted to.
@@ -191,8 +200,12 @@ pub fn built_in_data(name: &str) -> Option<(&'static str, &'static str)> {
 pub fn fit_csv(csv_text: &str, facts_text: &str) -> Result<FitReport, ModelError> {
     let facts = KnownFacts::parse(facts_text)?;
     let parameters = match facts.published.kind {
-        Kind::Devtest => fit(&DevtestTable::parse(csv_text, facts.published.kilobyte.value)?.rows, &facts)?,
-        Kind::Bonnie => fit_bonnie(&BonnieRow::parse(csv_text, facts.published.kilobyte.value)?, &facts)?,
+        Kind::Devtest => {
+            fit(&DevtestTable::parse(csv_text, facts.published.kilobyte.value)?.rows, &facts)?
+        }
+        Kind::Bonnie => {
+            fit_bonnie(&BonnieRow::parse(csv_text, facts.published.kilobyte.value)?, &facts)?
+        }
     };
     let rows = errors_csv(&parameters, csv_text, facts_text)?;
     Ok(FitReport { parameters, rows })
@@ -202,7 +215,11 @@ pub fn fit_csv(csv_text: &str, facts_text: &str) -> Result<FitReport, ModelError
 ///
 /// # Errors
 /// When the table or the facts cannot be read.
-pub fn errors_csv(parameters: &Parameters, csv_text: &str, facts_text: &str) -> Result<Vec<ErrorRow>, ModelError> {
+pub fn errors_csv(
+    parameters: &Parameters,
+    csv_text: &str,
+    facts_text: &str,
+) -> Result<Vec<ErrorRow>, ModelError> {
     let facts = KnownFacts::parse(facts_text)?;
     let kilobyte = facts.published.kilobyte.value;
     match facts.published.kind {
@@ -216,10 +233,12 @@ pub fn errors_csv(parameters: &Parameters, csv_text: &str, facts_text: &str) -> 
 /// # Errors
 /// When the built-in table cannot be read.
 pub fn errors_built_in(parameters: &Parameters) -> Result<Vec<ErrorRow>, ModelError> {
-    built_in_data(&parameters.name).map_or(Ok(Vec::new()), |(csv, facts)| errors_csv(parameters, csv, facts))
+    built_in_data(&parameters.name)
+        .map_or(Ok(Vec::new()), |(csv, facts)| errors_csv(parameters, csv, facts))
 }
 
-// ---- tables --------------------------------------------------------------------------------------------------------
+// ---- tables
+// --------------------------------------------------------------------------------------------------------
 
 /// Figures of the suite `devtest`, those to fit apart from those to check.
 #[derive(Clone, Debug, PartialEq)]
@@ -252,7 +271,9 @@ fn number(line: usize, field: Option<&&str>, what: &str) -> Result<f64, ModelErr
     let text = field.copied().unwrap_or("");
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err(ModelError(format!("line {line} of the table: {what} is \"{text}\", it must be a number above 0"))),
+        _ => Err(ModelError(format!(
+            "line {line} of the table: {what} is \"{text}\", it must be a number above 0"
+        ))),
     }
 }
 
@@ -266,21 +287,34 @@ impl DevtestTable {
         for (line, fields) in fields(text) {
             let name = fields[0];
             let bytes_per_second = number(line, fields.get(2), "kB_per_s")? * kilobyte_bytes as f64;
-            if let Some(&(_, pattern, write)) = SINGLE_NAMES.iter().find(|(known, ..)| *known == name) {
+            if let Some(&(_, pattern, write)) =
+                SINGLE_NAMES.iter().find(|(known, ..)| *known == name)
+            {
                 let request_bytes = number(line, fields.get(1), "request_bytes")? as u64;
-                table.rows.push(FitRow { test: Test { pattern, write, request_bytes }, bytes_per_second });
+                table.rows.push(FitRow {
+                    test: Test { pattern, write, request_bytes },
+                    bytes_per_second,
+                });
                 continue;
             }
             let mix = name.strip_prefix("mixed ").and_then(|rest| {
                 let (share, direction) = rest.split_once(' ')?;
                 let (reads, writes) = share.split_once(':')?;
                 let (reads, writes) = (reads.parse::<f64>().ok()?, writes.parse::<f64>().ok()?);
-                matches!(direction, "read" | "write").then_some((reads / (reads + writes), direction == "write"))
+                matches!(direction, "read" | "write")
+                    .then_some((reads / (reads + writes), direction == "write"))
             });
             let Some((read_share, write)) = mix else {
-                return Err(ModelError(format!("line {line} of the table: \"{name}\" is no test of devtest")));
+                return Err(ModelError(format!(
+                    "line {line} of the table: \"{name}\" is no test of devtest"
+                )));
             };
-            table.checks.push(CheckRow { name: name.to_owned(), read_share, write, bytes_per_second });
+            table.checks.push(CheckRow {
+                name: name.to_owned(),
+                read_share,
+                write,
+                bytes_per_second,
+            });
         }
         Ok(table)
     }
@@ -290,17 +324,34 @@ impl DevtestTable {
     pub fn errors(&self, parameters: &Parameters, kilobyte_bytes: u64) -> Vec<ErrorRow> {
         let kilobyte = kilobyte_bytes as f64;
         let mut errors = Vec::new();
-        let mut push = |test: String, request_bytes: String, published: f64, model: &Rate, check: bool| {
-            let relative_error = model.bytes_per_second / published - 1.0;
-            let (published, model) = (published / kilobyte, model.bytes_per_second / kilobyte);
-            errors.push(ErrorRow { test, request_bytes, unit: "KiB/s", published, model, relative_error, check });
-        };
+        let mut push =
+            |test: String, request_bytes: String, published: f64, model: &Rate, check: bool| {
+                let relative_error = model.bytes_per_second / published - 1.0;
+                let (published, model) = (published / kilobyte, model.bytes_per_second / kilobyte);
+                errors.push(ErrorRow {
+                    test,
+                    request_bytes,
+                    unit: "KiB/s",
+                    published,
+                    model,
+                    relative_error,
+                    check,
+                });
+            };
         for row in &self.rows {
             let (name, ..) = SINGLE_NAMES
                 .iter()
-                .find(|(_, pattern, write)| (*pattern, *write) == (row.test.pattern, row.test.write))
+                .find(|(_, pattern, write)| {
+                    (*pattern, *write) == (row.test.pattern, row.test.write)
+                })
                 .expect("a listed test");
-            push((*name).to_owned(), row.test.request_bytes.to_string(), row.bytes_per_second, &replay(parameters, row.test, SEED), false);
+            push(
+                (*name).to_owned(),
+                row.test.request_bytes.to_string(),
+                row.bytes_per_second,
+                &replay(parameters, row.test, SEED),
+                false,
+            );
         }
         let mut last: Option<(f64, (Rate, Rate))> = None;
         for row in &self.checks {
@@ -333,9 +384,18 @@ impl BonnieRow {
     /// # Errors
     /// When a column is missing or holds no number: which.
     pub fn parse(text: &str, kilobyte_bytes: u64) -> Result<Self, ModelError> {
-        let header: Vec<&str> = text.lines().next().unwrap_or("").split(',').map(str::trim).collect();
-        let Some((line, fields)) = fields(text).next() else { return Err(ModelError("the table has no row".to_owned())) };
-        let column = |name: &str| number(line, header.iter().position(|known| *known == name).and_then(|place| fields.get(place)), name);
+        let header: Vec<&str> =
+            text.lines().next().unwrap_or("").split(',').map(str::trim).collect();
+        let Some((line, fields)) = fields(text).next() else {
+            return Err(ModelError("the table has no row".to_owned()));
+        };
+        let column = |name: &str| {
+            number(
+                line,
+                header.iter().position(|known| *known == name).and_then(|place| fields.get(place)),
+                name,
+            )
+        };
         let kilobyte = kilobyte_bytes as f64;
         Ok(BonnieRow {
             output: column("block_output_K_per_s")? * kilobyte,
@@ -344,47 +404,95 @@ impl BonnieRow {
         })
     }
 
-    fn errors(&self, parameters: &Parameters, facts: &KnownFacts) -> Result<Vec<ErrorRow>, ModelError> {
+    fn errors(
+        &self,
+        parameters: &Parameters,
+        facts: &KnownFacts,
+    ) -> Result<Vec<ErrorRow>, ModelError> {
         let bonnie = facts.bonnie.as_ref().ok_or_else(missing_bonnie)?;
-        let sequential =
-            |write| replay(parameters, Test { pattern: Pattern::SequentialAtStart, write, request_bytes: 64 << 10 }, SEED).bytes_per_second;
-        let (write_share, operations) = bonnie_operations(bonnie);
-        let disk = span(parameters, bonnie.file_size.value, bonnie.seek_bytes.value, write_share / operations, SEED).io_per_second;
-        let row = |test: &str, request_bytes: String, unit, published: f64, model: f64, check| ErrorRow {
-            test: test.to_owned(),
-            request_bytes,
-            unit,
-            published,
-            model,
-            relative_error: model / published - 1.0,
-            check,
+        let sequential = |write| {
+            replay(
+                parameters,
+                Test { pattern: Pattern::SequentialAtStart, write, request_bytes: 64 << 10 },
+                SEED,
+            )
+            .bytes_per_second
         };
+        let (write_share, operations) = bonnie_operations(bonnie);
+        let disk = span(
+            parameters,
+            bonnie.file_size.value,
+            bonnie.seek_bytes.value,
+            write_share / operations,
+            SEED,
+        )
+        .io_per_second;
+        let row =
+            |test: &str, request_bytes: String, unit, published: f64, model: f64, check| ErrorRow {
+                test: test.to_owned(),
+                request_bytes,
+                unit,
+                published,
+                model,
+                relative_error: model / published - 1.0,
+                check,
+            };
         let kilobyte = facts.published.kilobyte.value as f64;
         Ok(vec![
-            row("block output", "65536".to_owned(), "KiB/s", self.output / kilobyte, sequential(true) / kilobyte, true),
-            row("block input", "65536".to_owned(), "KiB/s", self.input / kilobyte, sequential(false) / kilobyte, false),
-            row("seeks", bonnie.seek_bytes.value.to_string(), "seeks/s", self.seeks, disk / operations, false),
+            row(
+                "block output",
+                "65536".to_owned(),
+                "KiB/s",
+                self.output / kilobyte,
+                sequential(true) / kilobyte,
+                true,
+            ),
+            row(
+                "block input",
+                "65536".to_owned(),
+                "KiB/s",
+                self.input / kilobyte,
+                sequential(false) / kilobyte,
+                false,
+            ),
+            row(
+                "seeks",
+                bonnie.seek_bytes.value.to_string(),
+                "seeks/s",
+                self.seeks,
+                disk / operations,
+                false,
+            ),
         ])
     }
 }
 
 fn missing_bonnie() -> ModelError {
-    ModelError("the facts have no table [bonnie]: how it was run is needed to read its figures".to_owned())
+    ModelError(
+        "the facts have no table [bonnie]: how it was run is needed to read its figures".to_owned(),
+    )
 }
 
-/// What one of bonnie++'s seeks costs the disk: writes, and operations in all. The rest is answered from memory.
+/// What one of bonnie++'s seeks costs the disk: writes, and operations in all. The rest is answered
+/// from memory.
 fn bonnie_operations(bonnie: &BonnieFacts) -> (f64, f64) {
-    let cached = (bonnie.memory.value as f64 * bonnie.memory_share.value / bonnie.file_size.value as f64).min(0.95);
+    let cached = (bonnie.memory.value as f64 * bonnie.memory_share.value
+        / bonnie.file_size.value as f64)
+        .min(0.95);
     (bonnie.seek_write_share.value, 1.0 - cached + bonnie.seek_write_share.value)
 }
 
-// ---- the stages ----------------------------------------------------------------------------------------------------
+// ---- the stages
+// ----------------------------------------------------------------------------------------------------
 
 fn measured<T>(value: T, unit: &str, note: String) -> Option<Quantity<T>> {
     Some(Quantity { value, unit: unit.to_owned(), origin: Origin::Measured, note })
 }
 
-fn needed<'a, T>(quantity: Option<&'a Quantity<T>>, name: &str) -> Result<&'a Quantity<T>, ModelError> {
+fn needed<'a, T>(
+    quantity: Option<&'a Quantity<T>>,
+    name: &str,
+) -> Result<&'a Quantity<T>, ModelError> {
     quantity.ok_or_else(|| ModelError(format!("the facts lack disk.{name}, which the fit needs")))
 }
 
@@ -404,10 +512,13 @@ fn mean_root_distance(rate_at_start: f64, rate_at_end: f64) -> f64 {
     8.0 / 15.0 - 8.0 / 135.0 * taper * taper
 }
 
-/// The mean seek over uniform pairs of addresses, in milliseconds (for two rates and no linear tail).
+/// The mean seek over uniform pairs of addresses, in milliseconds (for two rates and no linear
+/// tail).
 #[must_use]
 pub fn mean_seek_ms(disk: &DiskParameters) -> f64 {
-    disk.seek_base.value + disk.seek_root.value * mean_root_distance(disk.rate_at_start.value, disk.rate_at_end.value)
+    disk.seek_base.value
+        + disk.seek_root.value
+            * mean_root_distance(disk.rate_at_start.value, disk.rate_at_end.value)
 }
 
 /// Fits a model to the sequential and random rows of one drive.
@@ -419,8 +530,12 @@ pub fn fit(rows: &[FitRow], facts: &KnownFacts) -> Result<Parameters, ModelError
     let link = &facts.link;
     let mut disk = facts.disk.clone();
 
-    let rates = Rates { outer: rows.media_rate(Pattern::SequentialAtStart)?, inner: rows.media_rate(Pattern::SequentialAtEnd)? };
-    let note = |place: &str| format!("stage 1: mean of the sequential reads {place} with large requests");
+    let rates = Rates {
+        outer: rows.media_rate(Pattern::SequentialAtStart)?,
+        inner: rows.media_rate(Pattern::SequentialAtEnd)?,
+    };
+    let note =
+        |place: &str| format!("stage 1: mean of the sequential reads {place} with large requests");
     disk.rate_at_start = measured(rates.outer, "bytes/s", note("at start"));
     disk.rate_at_end = measured(rates.inner, "bytes/s", note("at end"));
 
@@ -435,8 +550,12 @@ pub fn fit(rows: &[FitRow], facts: &KnownFacts) -> Result<Parameters, ModelError
 
     let nominal = needed(disk.settle.as_ref(), "settle")?.value;
     disk.write_window = measured(1, "extents", String::new());
-    let mut parameters =
-        Parameters { name: facts.name.clone(), title: facts.title.clone(), disk: disk.complete()?, link: facts.link.clone() };
+    let mut parameters = Parameters {
+        name: facts.name.clone(),
+        title: facts.title.clone(),
+        disk: disk.complete()?,
+        link: facts.link.clone(),
+    };
     parameters.check()?;
     let (window, settle) = rows.window_and_settle(&parameters, nominal)?;
     (parameters.disk.write_window, parameters.disk.settle) = (window, settle);
@@ -464,16 +583,21 @@ impl Rows<'_> {
 
     /// Stage 1: the mean of the large sequential reads that nothing but the media bounds.
     fn media_rate(&self, pattern: Pattern) -> Result<f64, ModelError> {
-        let large = self.select(pattern, false).filter(|row| row.test.request_bytes >= LARGE_REQUEST_BYTES);
+        let large =
+            self.select(pattern, false).filter(|row| row.test.request_bytes >= LARGE_REQUEST_BYTES);
         let rates: Vec<f64> = large.map(|row| row.bytes_per_second).collect();
         let fastest = rates.iter().copied().fold(0.0, f64::max);
-        let bound: Vec<f64> = rates.into_iter().filter(|rate| *rate >= fastest * MEDIA_BOUND_SHARE).collect();
+        let bound: Vec<f64> =
+            rates.into_iter().filter(|rate| *rate >= fastest * MEDIA_BOUND_SHARE).collect();
         let place = if pattern == Pattern::SequentialAtStart { "at start" } else { "at end" };
-        let rate = mean(&bound).ok_or_else(|| lacking(&format!("sequential reads {place} with requests of at least 16384 bytes")))?;
+        let rate = mean(&bound).ok_or_else(|| {
+            lacking(&format!("sequential reads {place} with requests of at least 16384 bytes"))
+        })?;
         Ok(rounded(rate, -3))
     }
 
-    /// Stages 2 and 3: what the sequential rows that the media does not bound tell of interface and overhead.
+    /// Stages 2 and 3: what the sequential rows that the media does not bound tell of interface and
+    /// overhead.
     fn interface_and_overhead(
         &self,
         write: bool,
@@ -481,80 +605,144 @@ impl Rows<'_> {
         stated: &Quantity<f64>,
         link: &LinkParameters,
     ) -> Result<(Quantity<f64>, Quantity<f64>), ModelError> {
-        let slower = |pattern, media: f64| self.select(pattern, write).filter(move |row| row.bytes_per_second < media * MEDIA_BOUND_SHARE);
-        let bound: Vec<&FitRow> =
-            slower(Pattern::SequentialAtStart, rates.outer).chain(slower(Pattern::SequentialAtEnd, rates.inner)).collect();
+        let slower = |pattern, media: f64| {
+            self.select(pattern, write)
+                .filter(move |row| row.bytes_per_second < media * MEDIA_BOUND_SHARE)
+        };
+        let bound: Vec<&FitRow> = slower(Pattern::SequentialAtStart, rates.outer)
+            .chain(slower(Pattern::SequentialAtEnd, rates.inner))
+            .collect();
         let smallest = bound.iter().map(|row| row.test.request_bytes).min().unwrap_or(0);
-        let (small, larger): (Vec<&FitRow>, Vec<&FitRow>) = bound.iter().partition(|row| row.test.request_bytes == smallest);
+        let (small, larger): (Vec<&FitRow>, Vec<&FitRow>) =
+            bound.iter().partition(|row| row.test.request_bytes == smallest);
         let small_times: Vec<f64> = small.iter().map(|row| row.request_nanoseconds()).collect();
-        let small_time = mean(&small_times).ok_or_else(|| lacking("sequential rows of small requests, which overhead bounds"))?;
-        let slope = |row: &&FitRow| (row.test.request_bytes - smallest) as f64 * 1e9 / (row.request_nanoseconds() - small_time);
+        let small_time = mean(&small_times)
+            .ok_or_else(|| lacking("sequential rows of small requests, which overhead bounds"))?;
+        let slope = |row: &&FitRow| {
+            (row.test.request_bytes - smallest) as f64 * 1e9
+                / (row.request_nanoseconds() - small_time)
+        };
         let slopes: Vec<f64> = larger.iter().map(slope).collect();
         let mut interface = stated.clone();
         if let Some(slope) = mean(&slopes) {
             if slope > 0.0 && slope < stated.value.min(link.bandwidth.value) {
-                let note = "stage 2: what larger overhead-bound sequential rows add to the smallest";
-                interface = Quantity { origin: Origin::Measured, note: note.to_owned(), ..stated.with(rounded(slope, -4)) };
+                let note =
+                    "stage 2: what larger overhead-bound sequential rows add to the smallest";
+                interface = Quantity {
+                    origin: Origin::Measured,
+                    note: note.to_owned(),
+                    ..stated.with(rounded(slope, -4))
+                };
             } else {
                 let rate = slope / 1e6;
-                interface.note =
-                    format!("{}; stage 2: the rows give {rate:.1}e6, which the link does not let through, so it stands", stated.note);
+                interface.note = format!(
+                    "{}; stage 2: the rows give {rate:.1}e6, which the link does not let through, \
+                    so it stands",
+                    stated.note
+                );
             }
         }
         let per_byte = 1e9 / interface.value.min(link.bandwidth.value);
-        let rest = |row: &&FitRow| row.request_nanoseconds() - row.test.request_bytes as f64 * per_byte - link.command_time.value * 1e3;
+        let rest = |row: &&FitRow| {
+            row.request_nanoseconds()
+                - row.test.request_bytes as f64 * per_byte
+                - link.command_time.value * 1e3
+        };
         let overheads: Vec<f64> = bound.iter().map(rest).collect();
         let overhead = mean(&overheads).unwrap_or(small_time).max(0.0);
-        let note = format!("stage 3: mean of the {} overhead-bound sequential rows, less link and command time", overheads.len());
-        let overhead = Quantity { value: rounded(overhead / 1e3, 1), unit: "us".to_owned(), origin: Origin::Measured, note };
+        let note = format!(
+            "stage 3: mean of the {} overhead-bound sequential rows, less link and command time",
+            overheads.len()
+        );
+        let overhead = Quantity {
+            value: rounded(overhead / 1e3, 1),
+            unit: "us".to_owned(),
+            origin: Origin::Measured,
+            note,
+        };
         Ok((interface, overhead))
     }
 
     /// Stage 4: the seek curve, from random reads.
-    fn seek_root(&self, rates: &Rates, disk: &DiskFacts, link: &LinkParameters) -> Result<Quantity<f64>, ModelError> {
+    fn seek_root(
+        &self,
+        rates: &Rates,
+        disk: &DiskFacts,
+        link: &LinkParameters,
+    ) -> Result<Quantity<f64>, ModelError> {
         let base_ms = needed(disk.seek_base.as_ref(), "seek_base")?.value;
         let revolution_ms = needed(disk.revolution.as_ref(), "revolution")?.value;
         let overhead_ms = needed(disk.read_overhead.as_ref(), "read_overhead")?.value / 1e3;
-        let link_rate = needed(disk.link_rate_read.as_ref(), "link_rate_read")?.value.min(link.bandwidth.value);
+        let link_rate =
+            needed(disk.link_rate_read.as_ref(), "link_rate_read")?.value.min(link.bandwidth.value);
         let root = |row: &FitRow| {
             let media_ms = row.test.request_bytes as f64 * 2e3 / (rates.outer + rates.inner);
-            let seek_ms = row.request_nanoseconds() / 1e6 - overhead_ms - revolution_ms / 2.0 - media_ms - 512e3 / link_rate;
+            let seek_ms = row.request_nanoseconds() / 1e6
+                - overhead_ms
+                - revolution_ms / 2.0
+                - media_ms
+                - 512e3 / link_rate;
             (seek_ms - base_ms) / mean_root_distance(rates.outer, rates.inner)
         };
         let roots: Vec<f64> = self.select(Pattern::Random, false).map(root).collect();
         let root = mean(&roots).ok_or_else(|| lacking("random reads"))?;
         if root <= 0.0 {
             let cause = "they are too fast for this revolution and seek_base; check their unit";
-            return Err(ModelError(format!("random reads leave {root:.3} ms for seek_root: {cause}")));
+            return Err(ModelError(format!(
+                "random reads leave {root:.3} ms for seek_root: {cause}"
+            )));
         }
-        let note = format!("stage 4: mean over the {} random reads, with seek_base given", roots.len());
-        Ok(Quantity { value: rounded(root, 3), unit: "ms".to_owned(), origin: Origin::Measured, note })
+        let note =
+            format!("stage 4: mean over the {} random reads, with seek_base given", roots.len());
+        Ok(Quantity {
+            value: rounded(root, 3),
+            unit: "ms".to_owned(),
+            origin: Origin::Measured,
+            note,
+        })
     }
 
     /// Stage 5: what the drive gains by choosing, and what settling costs, from random writes.
-    fn window_and_settle(&self, parameters: &Parameters, nominal_ms: f64) -> Result<(Quantity<u64>, Quantity<f64>), ModelError> {
+    fn window_and_settle(
+        &self,
+        parameters: &Parameters,
+        nominal_ms: f64,
+    ) -> Result<(Quantity<u64>, Quantity<f64>), ModelError> {
         let writes: Vec<&FitRow> = self.select(Pattern::Random, true).collect();
         if writes.is_empty() {
             return Err(lacking("random writes"));
         }
         // How much longer the model takes than the rows say, on the mean over their request sizes.
         let excess = |parameters: &Parameters| -> f64 {
-            let ratio = |row: &&FitRow| row.bytes_per_second / random(parameters, row.test, BISECTION_REQUESTS, SEED).bytes_per_second;
+            let ratio = |row: &&FitRow| {
+                row.bytes_per_second
+                    / random(parameters, row.test, BISECTION_REQUESTS, SEED).bytes_per_second
+            };
             writes.iter().map(ratio).sum::<f64>() / writes.len() as f64 - 1.0
         };
         let (window, settle) = bisect_writes(&mut parameters.clone(), nominal_ms, excess);
         let note = format!(
-            "stage 5: the window for which random writes fit best with a settle of {nominal_ms:?} ms; the two trade against each other"
+            "stage 5: the window for which random writes fit best with a settle of {nominal_ms:?} \
+            ms; the two trade against each other"
         );
-        let window = Quantity { value: window, unit: "extents".to_owned(), origin: Origin::Measured, note };
-        let note = format!("stage 5: bisected on random writes from the {nominal_ms:?} ms assumed, with that window");
-        let settle = Quantity { value: settle, unit: "ms".to_owned(), origin: Origin::Measured, note };
+        let window =
+            Quantity { value: window, unit: "extents".to_owned(), origin: Origin::Measured, note };
+        let note = format!(
+            "stage 5: bisected on random writes from the {nominal_ms:?} ms assumed, with that \
+            window"
+        );
+        let settle =
+            Quantity { value: settle, unit: "ms".to_owned(), origin: Origin::Measured, note };
         Ok((window, settle))
     }
 }
 
 /// The window that fits best at the nominal settle, then the settle that fits with that window.
-fn bisect_writes(parameters: &mut Parameters, nominal_ms: f64, excess: impl Fn(&Parameters) -> f64) -> (u64, f64) {
+fn bisect_writes(
+    parameters: &mut Parameters,
+    nominal_ms: f64,
+    excess: impl Fn(&Parameters) -> f64,
+) -> (u64, f64) {
     let unit = parameters.disk.settle.clone();
     let mut excess_at = |window: u64, settle: f64| {
         parameters.disk.write_window.value = window;
@@ -567,7 +755,12 @@ fn bisect_writes(parameters: &mut Parameters, nominal_ms: f64, excess: impl Fn(&
         let middle = slow.midpoint(fast);
         if excess_at(middle, nominal_ms) > 0.0 { slow = middle } else { fast = middle }
     }
-    let window = if slow > 0 && excess_at(slow, nominal_ms).abs() < excess_at(fast, nominal_ms).abs() { slow } else { fast };
+    let window =
+        if slow > 0 && excess_at(slow, nominal_ms).abs() < excess_at(fast, nominal_ms).abs() {
+            slow
+        } else {
+            fast
+        };
     // The time grows with settling.
     let (mut low, mut high) = (0.0, 4.0 * nominal_ms.max(0.5));
     for _ in 0..14 {
@@ -577,9 +770,9 @@ fn bisect_writes(parameters: &mut Parameters, nominal_ms: f64, excess: impl Fn(&
     (window, rounded(f64::midpoint(low, high), 3))
 }
 
-/// Fits what little a run of bonnie++ on a file system tells of its disk: the rate at the start, and from the seeks what a
-/// full stroke adds. A seek of bonnie++ reads a chunk of a file at the start of the disk, which memory holds in part, and
-/// changes every tenth one:
+/// Fits what little a run of bonnie++ on a file system tells of its disk: the rate at the start,
+/// and from the seeks what a full stroke adds. A seek of bonnie++ reads a chunk of a file at the
+/// start of the disk, which memory holds in part, and changes every tenth one:
 ///
 /// ```text
 ///   operations a seek   k = 1 - cached + written          cached = memory * share / file
@@ -587,8 +780,8 @@ fn bisect_writes(parameters: &mut Parameters, nominal_ms: f64, excess: impl Fn(&
 ///   span                    = file / capacity * (R0 + R1) / (2 * R0), the file's share of the stroke
 /// ```
 ///
-/// Weak, because `cached` is assumed, the file system's own reads count as seeks, and the kernel sorted what three
-/// processes asked for.
+/// Weak, because `cached` is assumed, the file system's own reads count as seeks, and the kernel
+/// sorted what three processes asked for.
 ///
 /// # Errors
 /// When the facts lack what is needed, or leave nothing for the seek.
@@ -596,8 +789,12 @@ pub fn fit_bonnie(row: &BonnieRow, facts: &KnownFacts) -> Result<Parameters, Mod
     let bonnie = facts.bonnie.as_ref().ok_or_else(missing_bonnie)?;
     let mut disk = facts.disk.clone();
     let outer = rounded(row.input, -3);
-    disk.rate_at_start =
-        measured(outer, "bytes/s", "block input of a file at the start of the disk; the file system's share is in it".to_owned());
+    disk.rate_at_start = measured(
+        outer,
+        "bytes/s",
+        "block input of a file at the start of the disk; the file system's share is in it"
+            .to_owned(),
+    );
     let inner = needed(disk.rate_at_end.as_ref(), "rate_at_end")?.value;
     let capacity = needed(disk.capacity.as_ref(), "capacity")?.value as f64;
     let stroke = bonnie.file_size.value as f64 / capacity * (outer + inner) / (2.0 * outer);
@@ -613,14 +810,24 @@ pub fn fit_bonnie(row: &BonnieRow, facts: &KnownFacts) -> Result<Parameters, Mod
         + bonnie.seek_bytes.value as f64 * 1e3 / outer;
     let root = (operation_ms - rest_ms) / (8.0 / 15.0 * stroke.sqrt());
     if root <= 0.0 {
-        return Err(ModelError(format!("{} seeks a second leave {root:.3} ms for seek_root: check memory_share", row.seeks)));
+        return Err(ModelError(format!(
+            "{} seeks a second leave {root:.3} ms for seek_root: check memory_share",
+            row.seeks
+        )));
     }
     disk.seek_root = measured(
         rounded(root, 3),
         "ms",
-        "from bonnie++'s seeks within the first gigabyte, by the closed form of docs/models.md: weak".to_owned(),
+        "from bonnie++'s seeks within the first gigabyte, by the closed form of docs/models.md: \
+        weak"
+            .to_owned(),
     );
-    let parameters = Parameters { name: facts.name.clone(), title: facts.title.clone(), disk: disk.complete()?, link: facts.link.clone() };
+    let parameters = Parameters {
+        name: facts.name.clone(),
+        title: facts.title.clone(),
+        disk: disk.complete()?,
+        link: facts.link.clone(),
+    };
     parameters.check()?;
     Ok(parameters)
 }

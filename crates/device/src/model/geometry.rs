@@ -1,7 +1,9 @@
-//! Where a byte lies on the platters, how fast it passes the head, and how long the arm takes to get there.
+//! Where a byte lies on the platters, how fast it passes the head, and how long the arm takes to
+//! get there.
 //!
-//! The disk is one long spiral from the outer edge (address 0) to the inner one. Linear density and track pitch are
-//! constant, so the media rate is proportional to the radius, and the square of the rate falls linearly with the address:
+//! The disk is one long spiral from the outer edge (address 0) to the inner one. Linear density and
+//! track pitch are constant, so the media rate is proportional to the radius, and the square of the
+//! rate falls linearly with the address:
 //!
 //! ```text
 //!   rate
@@ -11,9 +13,9 @@
 //!       +---------------- address         integral of da / R(a) / period  =  2 * a / (R0 + R(a)) / period
 //! ```
 //!
-//! The second line is the spiral's angle: streaming follows it and never loses a revolution. One revolution is one track,
-//! so the same number, as a share of the whole, is also the distance the arm moves. With measured knots every interval
-//! between two of them follows the same law.
+//! The second line is the spiral's angle: streaming follows it and never loses a revolution. One
+//! revolution is one track, so the same number, as a share of the whole, is also the distance the
+//! arm moves. With measured knots every interval between two of them follows the same law.
 
 use super::parameters::Parameters;
 
@@ -57,8 +59,8 @@ struct Seek {
     linear_slope: f64,
 }
 
-/// A disk's shape: rates, angles and seek times. Addresses are in bytes, times in nanoseconds of a spindle at its nominal
-/// speed.
+/// A disk's shape: rates, angles and seek times. Addresses are in bytes, times in nanoseconds of a
+/// spindle at its nominal speed.
 #[derive(Clone, Debug)]
 pub struct Geometry {
     knots: Vec<Knot>,
@@ -89,12 +91,27 @@ impl Geometry {
             knots.push(Knot { address, rate, rate_squared: rate * rate, slope, revolutions });
             revolutions += 2.0 * (next_address - address) / (rate + next_rate) / period_seconds;
         }
-        let (base, root) = (disk.seek_base.value * NANOSECONDS_PER_MILLISECOND, disk.seek_root.value * NANOSECONDS_PER_MILLISECOND);
+        let (base, root) = (
+            disk.seek_base.value * NANOSECONDS_PER_MILLISECOND,
+            disk.seek_root.value * NANOSECONDS_PER_MILLISECOND,
+        );
         let linear_from = disk.seek_linear_from.as_ref().map_or(f64::INFINITY, |from| from.value);
-        let linear_slope = if linear_from.is_finite() { root / (2.0 * linear_from.sqrt()) } else { 0.0 };
-        let linear_base = if linear_from.is_finite() { base + root * linear_from.sqrt() - linear_slope * linear_from } else { 0.0 };
+        let linear_slope =
+            if linear_from.is_finite() { root / (2.0 * linear_from.sqrt()) } else { 0.0 };
+        let linear_base = if linear_from.is_finite() {
+            base + root * linear_from.sqrt() - linear_slope * linear_from
+        } else {
+            0.0
+        };
         let seek = Seek { base, root, linear_from, linear_base, linear_slope };
-        Geometry { knots, capacity, period, total_revolutions: revolutions, per_total: 1.0 / revolutions, seek }
+        Geometry {
+            knots,
+            capacity,
+            period,
+            total_revolutions: revolutions,
+            per_total: 1.0 / revolutions,
+            seek,
+        }
     }
 
     /// Size of the disk in bytes.
@@ -131,7 +148,8 @@ impl Geometry {
         (knot.rate_squared + knot.slope * (address - knot.address)).sqrt()
     }
 
-    /// Position of an address along the spiral, in revolutions from the outer edge. Its fraction is the angle.
+    /// Position of an address along the spiral, in revolutions from the outer edge. Its fraction is
+    /// the angle.
     #[must_use]
     pub fn revolutions(&self, address: u64) -> f64 {
         let address = address as f64;
@@ -141,7 +159,8 @@ impl Geometry {
         knot.revolutions + 2e9 * beyond / ((knot.rate + rate) * self.period)
     }
 
-    /// The address under the head at a position along the spiral: the inverse of [`Geometry::revolutions`].
+    /// The address under the head at a position along the spiral: the inverse of
+    /// [`Geometry::revolutions`].
     #[must_use]
     pub fn address(&self, revolutions: f64) -> u64 {
         let mut index = self.knots.len() - 1;
@@ -164,8 +183,9 @@ impl Geometry {
         self.seek_over(tracks * self.per_total)
     }
 
-    /// Time the arm takes over a share of the stroke, in nanoseconds: `base + root * sqrt(share)`, and beyond the place
-    /// where the arm has reached its top speed a straight line of the same slope.
+    /// Time the arm takes over a share of the stroke, in nanoseconds: `base + root * sqrt(share)`,
+    /// and beyond the place where the arm has reached its top speed a straight line of the same
+    /// slope.
     #[must_use]
     pub fn seek_over(&self, share: f64) -> f64 {
         if share > self.seek.linear_from {
@@ -188,7 +208,8 @@ mod tests {
         let capacity = geometry.capacity();
         assert!((geometry.rate(0) - parameters.disk.rate_at_start.value).abs() < 1.0);
         assert!((geometry.rate(capacity) - parameters.disk.rate_at_end.value).abs() < 1.0);
-        let (outer, inner) = (parameters.disk.rate_at_start.value, parameters.disk.rate_at_end.value);
+        let (outer, inner) =
+            (parameters.disk.rate_at_start.value, parameters.disk.rate_at_end.value);
         let middle = ((outer * outer + inner * inner) / 2.0).sqrt();
         assert!((geometry.rate(capacity / 2) - middle).abs() < 1.0);
     }
@@ -205,7 +226,10 @@ mod tests {
                 let seconds = turned * geometry.period() / 1e9;
                 let rate = geometry.rate(address + length / 2);
                 let expected = length as f64 / rate;
-                assert!((seconds / expected - 1.0).abs() < 1e-4, "at {address}: {seconds} s for {length} bytes, expected {expected}");
+                assert!(
+                    (seconds / expected - 1.0).abs() < 1e-4,
+                    "at {address}: {seconds} s for {length} bytes, expected {expected}"
+                );
             }
         }
     }
@@ -232,13 +256,16 @@ mod tests {
         for pair in knots.windows(2) {
             let address = (pair[0][0] * geometry.capacity() as f64) as u64;
             assert!((geometry.rate(address) / pair[0][1] - 1.0).abs() < 1e-6);
-            seconds += 2.0 * (pair[1][0] - pair[0][0]) * geometry.capacity() as f64 / (pair[0][1] + pair[1][1]);
+            seconds += 2.0 * (pair[1][0] - pair[0][0]) * geometry.capacity() as f64
+                / (pair[0][1] + pair[1][1]);
         }
-        assert!((geometry.total_revolutions() * geometry.period() / 1e9 / seconds - 1.0).abs() < 1e-9);
+        assert!(
+            (geometry.total_revolutions() * geometry.period() / 1e9 / seconds - 1.0).abs() < 1e-9
+        );
     }
 
-    /// For a rate that falls from R0 to R1 the mean of sqrt(distance) over uniform pairs of addresses is
-    /// 8/15 - 8/135 * ((R0 - R1) / (R0 + R1))^2.
+    /// For a rate that falls from R0 to R1 the mean of sqrt(distance) over uniform pairs of
+    /// addresses is 8/15 - 8/135 * ((R0 - R1) / (R0 + R1))^2.
     #[test]
     fn the_mean_seek_over_uniform_pairs_follows_the_closed_form() {
         let parameters = parameters();
@@ -253,7 +280,10 @@ mod tests {
         }
         let mean_ms = sum / f64::from(pairs) / 1e6;
         let expected = super::super::fit::mean_seek_ms(&parameters.disk);
-        assert!((mean_ms - expected).abs() < 0.02, "mean seek {mean_ms} ms, expected {expected} ms");
+        assert!(
+            (mean_ms - expected).abs() < 0.02,
+            "mean seek {mean_ms} ms, expected {expected} ms"
+        );
     }
 
     #[test]
@@ -263,6 +293,9 @@ mod tests {
         let geometry = Geometry::new(&parameters);
         let (before, after) = (geometry.seek_over(0.3 - 1e-9), geometry.seek_over(0.3 + 1e-9));
         assert!((before - after).abs() < 1.0);
-        assert!(geometry.seek_over(1.0) > parameters.disk.seek_base.value * 1e6 + parameters.disk.seek_root.value * 1e6);
+        assert!(
+            geometry.seek_over(1.0)
+                > parameters.disk.seek_base.value * 1e6 + parameters.disk.seek_root.value * 1e6
+        );
     }
 }

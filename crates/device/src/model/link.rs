@@ -1,7 +1,7 @@
 //! A link that several disks share: a PCI bus, a PATA channel, a USB host.
 //!
-//! With `hold = "burst"` the link belongs to a disk only while data moves, in bursts so short that disks with data ready
-//! share it evenly:
+//! With `hold = "burst"` the link belongs to a disk only while data moves, in bursts so short that
+//! disks with data ready share it evenly:
 //!
 //! ```text
 //!   share  1 |====A====|
@@ -11,9 +11,10 @@
 //!            +---------------------------- time
 //! ```
 //!
-//! A transfer costs the link its time per command plus bytes over bandwidth. A disk whose own interface is slower than the
-//! link takes only the share it can use. With `hold = "command"` a disk owns the link from the start of a command to its
-//! end, seek included; that gate is kept by the machine, in arrival order.
+//! A transfer costs the link its time per command plus bytes over bandwidth. A disk whose own
+//! interface is slower than the link takes only the share it can use. With `hold = "command"` a
+//! disk owns the link from the start of a command to its end, seek included; that gate is kept by
+//! the machine, in arrival order.
 
 use std::collections::VecDeque;
 
@@ -77,7 +78,8 @@ impl Link {
 
     /// Time of a transfer that has the link to itself, in nanoseconds.
     pub(super) fn alone(&self, bytes: u64, interface_nanoseconds_per_byte: f64) -> f64 {
-        self.command_nanoseconds + bytes as f64 * interface_nanoseconds_per_byte.max(self.nanoseconds_per_byte)
+        self.command_nanoseconds
+            + bytes as f64 * interface_nanoseconds_per_byte.max(self.nanoseconds_per_byte)
     }
 
     /// What changing over to `disk` costs, in nanoseconds; the link then counts as its.
@@ -110,7 +112,13 @@ impl Link {
     }
 
     /// Starts a transfer of `bytes` for a disk.
-    pub(super) fn start(&mut self, now: u64, disk: usize, bytes: u64, interface_nanoseconds_per_byte: f64) {
+    pub(super) fn start(
+        &mut self,
+        now: u64,
+        disk: usize,
+        bytes: u64,
+        interface_nanoseconds_per_byte: f64,
+    ) {
         let switch = if self.hold == Hold::Burst { self.switch_to(disk) } else { 0.0 };
         let work = self.command_nanoseconds + bytes as f64 * self.nanoseconds_per_byte;
         let limit = work / self.alone(bytes, interface_nanoseconds_per_byte);
@@ -137,7 +145,11 @@ impl Link {
 
     /// Takes the transfer that ends now; the disk it belonged to.
     pub(super) fn finish(&mut self, now: u64) -> usize {
-        let disk = self.flows.iter().position(|flow| flow.as_ref().is_some_and(|flow| flow.finish <= now)).expect("a transfer ends now");
+        let disk = self
+            .flows
+            .iter()
+            .position(|flow| flow.as_ref().is_some_and(|flow| flow.finish <= now))
+            .expect("a transfer ends now");
         self.flows[disk] = None;
         self.active -= 1;
         if self.active == 0 {

@@ -1,4 +1,5 @@
-//! Disks on one link, simulated together: what one disk's data costs the link delays the others, so they share one clock.
+//! Disks on one link, simulated together: what one disk's data costs the link delays the others, so
+//! they share one clock.
 //!
 //! ```text
 //!   submit(now, disk, ...) --> [ disk 0 ] --+
@@ -6,8 +7,9 @@
 //!   advance(now) <-- answers   [ disk 2 ] --+
 //! ```
 //!
-//! A machine moves only when it is called: everything up to `now` happens in order of time, disks before the link and lower
-//! numbers first where times are equal, so that the same calls give the same answers. It does no I/O and keeps no data.
+//! A machine moves only when it is called: everything up to `now` happens in order of time, disks
+//! before the link and lower numbers first where times are equal, so that the same calls give the
+//! same answers. It does no I/O and keeps no data.
 
 use std::collections::VecDeque;
 
@@ -64,7 +66,13 @@ impl Machine {
     /// A machine without disks, with the link that these parameters describe.
     #[must_use]
     pub fn new(parameters: &Parameters) -> Self {
-        Machine { disks: Vec::new(), times: Vec::new(), link: Link::new(parameters), now: 0, answers: VecDeque::new() }
+        Machine {
+            disks: Vec::new(),
+            times: Vec::new(),
+            link: Link::new(parameters),
+            now: 0,
+            answers: VecDeque::new(),
+        }
     }
 
     /// Adds a disk, whose spindle's speed and phase come from the seed; its number.
@@ -94,14 +102,21 @@ impl Machine {
         self.link.used_nanoseconds
     }
 
-    /// Asks something of a disk at a time, which is taken to be no earlier than that of the last call.
+    /// Asks something of a disk at a time, which is taken to be no earlier than that of the last
+    /// call.
     ///
     /// # Panics
-    /// When the request is empty or reaches beyond the end of the disk: the caller has checked that.
+    /// When the request is empty or reaches beyond the end of the disk: the caller has checked
+    /// that.
     pub fn submit(&mut self, now: u64, disk: usize, client: u32, tag: u64, operation: Operation) {
-        if let Operation::Read { offset, length } | Operation::Write { offset, length, .. } = operation {
+        if let Operation::Read { offset, length } | Operation::Write { offset, length, .. } =
+            operation
+        {
             let end = offset.checked_add(length).expect("a request ends below 2^64");
-            assert!(length > 0 && end <= self.disks[disk].capacity(), "a request lies within its disk");
+            assert!(
+                length > 0 && end <= self.disks[disk].capacity(),
+                "a request lies within its disk"
+            );
         }
         self.run(now);
         self.disks[disk].submit(self.now, client, tag, operation, &mut self.link);
@@ -116,7 +131,8 @@ impl Machine {
         }
     }
 
-    /// When something next happens: the time to call [`Machine::advance`]. `None` when nothing will.
+    /// When something next happens: the time to call [`Machine::advance`]. `None` when nothing
+    /// will.
     #[must_use]
     pub fn next(&self) -> Option<u64> {
         if !self.answers.is_empty() {
@@ -132,13 +148,17 @@ impl Machine {
         self.now
     }
 
-    /// A time before which none of the requests now under way on this disk can be done, whatever else is submitted until
-    /// then; `None` when there are none. Waiting until then skips the events in between, which `advance` catches up with.
+    /// A time before which none of the requests now under way on this disk can be done, whatever
+    /// else is submitted until then; `None` when there are none. Waiting until then skips the
+    /// events in between, which `advance` catches up with.
     #[must_use]
     pub fn next_answer(&self, disk: usize) -> Option<u64> {
         let bound = |disk: &Disk| disk.next_answer(&self.link);
-        let next =
-            if self.disks[disk].is_held_up() { self.disks.iter().map(bound).min().unwrap_or(NEVER) } else { bound(&self.disks[disk]) };
+        let next = if self.disks[disk].is_held_up() {
+            self.disks.iter().map(bound).min().unwrap_or(NEVER)
+        } else {
+            bound(&self.disks[disk])
+        };
         // Nothing at all happens before the next event.
         (next != NEVER).then(|| next.max(self.next().unwrap_or(0)))
     }

@@ -16,8 +16,8 @@
 //!   fit         parameters from published figures of a single drive, and the error of every row
 //! ```
 //!
-//! Nothing here but `device` knows a clock: time is a number of nanoseconds that the caller hands in. `docs/models.md`
-//! states what is modelled, what is not, and how well it fits.
+//! Nothing here but `device` knows a clock: time is a number of nanoseconds that the caller hands
+//! in. `docs/models.md` states what is modelled, what is not, and how well it fits.
 
 mod cache;
 mod device;

@@ -1,12 +1,13 @@
-//! What a modelled disk is made of: every parameter with its unit, where its value comes from, and a note.
+//! What a modelled disk is made of: every parameter with its unit, where its value comes from, and
+//! a note.
 //!
 //! ```text
 //!   models/NAME.toml                      [disk]  capacity, revolution, rates, seeks, overheads, cache, ...
 //!   fitted by `raidloom model fit`        [link]  what it hangs on, and shares with disks on a link of the same name
 //! ```
 //!
-//! The parameters are listed once, in `parameter_table!`; reading, writing, checking of units and `model show` follow
-//! from that list. A key that is not in it is refused.
+//! The parameters are listed once, in `parameter_table!`; reading, writing, checking of units and
+//! `model show` follow from that list. A key that is not in it is refused.
 
 use std::fmt;
 use std::fs;
@@ -58,7 +59,8 @@ impl<T: Clone> Quantity<T> {
     }
 }
 
-/// When cached writes go to the media. One operation cannot be interrupted, and reads go before further ones.
+/// When cached writes go to the media. One operation cannot be interrupted, and reads go before
+/// further ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum DestageRule {
     /// As soon as the mechanism is free.
@@ -67,7 +69,8 @@ pub enum DestageRule {
     /// When the host has asked for nothing for a while, or room is needed.
     #[serde(rename = "when idle")]
     WhenIdle,
-    /// When the cache is filled to a mark, when the host has asked for nothing for a while, or room is needed.
+    /// When the cache is filled to a mark, when the host has asked for nothing for a while, or room
+    /// is needed.
     #[serde(rename = "at a watermark")]
     AtWatermark,
 }
@@ -108,7 +111,8 @@ impl Value for f64 {
 
 impl Value for Vec<[f64; 2]> {
     fn text(&self) -> String {
-        let knots: Vec<String> = self.iter().map(|[at, rate]| format!("[{at:?}, {rate:?}]")).collect();
+        let knots: Vec<String> =
+            self.iter().map(|[at, rate]| format!("[{at:?}, {rate:?}]")).collect();
         format!("[{}]", knots.join(", "))
     }
 }
@@ -208,7 +212,8 @@ macro_rules! parameter_table {
             pub fn complete(self) -> Result<DiskParameters, ModelError> {
                 Ok(DiskParameters {
                     $($required: self.$required.ok_or_else(|| ModelError(format!(
-                        "disk.{} is neither among the facts nor in what was measured: add it to the facts", stringify!($required)
+                        "disk.{} is neither among the facts nor in what was measured: add it to \
+                        the facts", stringify!($required)
                     )))?,)*
                     $($optional: self.$optional,)*
                 })
@@ -229,7 +234,8 @@ parameter_table! {
         rate_at_start: f64, "bytes/s";
         /// Media rate at the last byte.
         rate_at_end: f64, "bytes/s";
-        /// Seek time is `seek_base + seek_root * sqrt(distance)`, distance as a share of the stroke.
+        /// Seek time is `seek_base + seek_root * sqrt(distance)`, distance as a share of the
+        /// stroke.
         seek_base: f64, "ms";
         /// The other half of the seek time: what a full stroke adds to `seek_base`.
         seek_root: f64, "ms";
@@ -259,11 +265,13 @@ parameter_table! {
     optional {
         /// 3 to 8 measured rates instead of the two: `[share of the capacity, bytes/s]`.
         rate_knots: Vec<[f64; 2]>, "bytes/s";
-        /// From this distance on the arm moves at its top speed, and the seek time grows in a straight line.
+        /// From this distance on the arm moves at its top speed, and the seek time grows in a
+        /// straight line.
         seek_linear_from: f64, "share";
         /// For the rule "at a watermark": the share of the cache.
         destage_watermark: f64, "share";
-        /// For the rules "when idle" and "at a watermark": how long the host must have asked for nothing.
+        /// For the rules "when idle" and "at a watermark": how long the host must have asked for
+        /// nothing.
         destage_idle_after: f64, "ms";
     }
 }
@@ -298,9 +306,16 @@ pub struct Parameters {
     pub link: LinkParameters,
 }
 
-fn check_quantity<T: Value>(name: &str, quantity: &Quantity<T>, unit: &str) -> Result<(), ModelError> {
+fn check_quantity<T: Value>(
+    name: &str,
+    quantity: &Quantity<T>,
+    unit: &str,
+) -> Result<(), ModelError> {
     if quantity.unit != unit {
-        return Err(ModelError(format!("{name} has the unit \"{}\": it must be given in \"{unit}\"", quantity.unit)));
+        return Err(ModelError(format!(
+            "{name} has the unit \"{}\": it must be given in \"{unit}\"",
+            quantity.unit
+        )));
     }
     match quantity.value.fault() {
         Some(fault) => Err(ModelError(format!("{name} is {}: it {fault}", quantity.value.text()))),
@@ -318,14 +333,16 @@ fn row<T: Value>(name: &str, quantity: &Quantity<T>) -> ParameterRow {
     }
 }
 
-const LINK_UNITS: [(&str, &str); 3] = [("bandwidth", "bytes/s"), ("command_time", "us"), ("switch_penalty", "ms")];
+const LINK_UNITS: [(&str, &str); 3] =
+    [("bandwidth", "bytes/s"), ("command_time", "us"), ("switch_penalty", "ms")];
 
 impl LinkParameters {
     fn quantities(&self) -> [&Quantity<f64>; 3] {
         [&self.bandwidth, &self.command_time, &self.switch_penalty]
     }
 
-    /// Whether it is the same kind of link, whatever it is called and wherever its values come from.
+    /// Whether it is the same kind of link, whatever it is called and wherever its values come
+    /// from.
     pub(super) fn is_same_as(&self, other: &LinkParameters) -> bool {
         let values = |link: &LinkParameters| link.quantities().map(|quantity| quantity.value);
         self.hold == other.hold && values(self) == values(other)
@@ -336,10 +353,14 @@ impl LinkParameters {
             check_quantity(&format!("link.{name}"), quantity, unit)?;
         }
         if self.bandwidth.value <= 0.0 {
-            return Err(ModelError("link.bandwidth is 0: nothing would ever cross the link".to_owned()));
+            return Err(ModelError(
+                "link.bandwidth is 0: nothing would ever cross the link".to_owned(),
+            ));
         }
         if self.name.is_empty() {
-            return Err(ModelError("link.name is empty: give the link a name, such as \"pci\"".to_owned()));
+            return Err(ModelError(
+                "link.name is empty: give the link a name, such as \"pci\"".to_owned(),
+            ));
         }
         Ok(())
     }
@@ -361,13 +382,15 @@ impl Parameters {
         BUILT_IN.iter().map(|(name, _)| *name).collect()
     }
 
-    /// A model by name (`models/NAME.toml` under the current folder, else built in) or by the path of its file (it ends in
-    /// `.toml` or holds a `/`).
+    /// A model by name (`models/NAME.toml` under the current folder, else built in) or by the path
+    /// of its file (it ends in `.toml` or holds a `/`).
     ///
     /// # Errors
     /// When there is no such model, or its file cannot be used: what and where.
     pub fn load(name_or_path: &str) -> Result<Self, ModelError> {
-        if name_or_path.contains('/') || Path::new(name_or_path).extension().is_some_and(|extension| extension == "toml") {
+        if name_or_path.contains('/')
+            || Path::new(name_or_path).extension().is_some_and(|extension| extension == "toml")
+        {
             return Self::read(Path::new(name_or_path));
         }
         let local = Path::new(MODELS_FOLDER).join(format!("{name_or_path}.toml"));
@@ -375,17 +398,21 @@ impl Parameters {
             return Self::read(&local);
         }
         match BUILT_IN.iter().find(|(name, _)| *name == name_or_path) {
-            Some((name, text)) => Self::parse(text).map_err(|error| ModelError(format!("built-in model {name}: {error}"))),
+            Some((name, text)) => Self::parse(text)
+                .map_err(|error| ModelError(format!("built-in model {name}: {error}"))),
             None => Err(ModelError(format!(
-                "no model \"{name_or_path}\": known are {}; or give the path of a model file (./NAME.toml)",
+                "no model \"{name_or_path}\": known are {}; or give the path of a model file \
+                (./NAME.toml)",
                 Self::built_in_names().join(", ")
             ))),
         }
     }
 
     fn read(path: &Path) -> Result<Self, ModelError> {
-        let text = fs::read_to_string(path).map_err(|error| ModelError(format!("model file {}: {error}", path.display())))?;
-        Self::parse(&text).map_err(|error| ModelError(format!("model file {}: {error}", path.display())))
+        let text = fs::read_to_string(path)
+            .map_err(|error| ModelError(format!("model file {}: {error}", path.display())))?;
+        Self::parse(&text)
+            .map_err(|error| ModelError(format!("model file {}: {error}", path.display())))
     }
 
     /// A model from the text of its file.
@@ -393,7 +420,8 @@ impl Parameters {
     /// # Errors
     /// When a key is unknown or missing, or a value makes no sense: which.
     pub fn parse(text: &str) -> Result<Self, ModelError> {
-        let parameters: Parameters = toml::from_str(text).map_err(|error| ModelError(error.to_string().trim_end().to_owned()))?;
+        let parameters: Parameters = toml::from_str(text)
+            .map_err(|error| ModelError(error.to_string().trim_end().to_owned()))?;
         parameters.check()?;
         Ok(parameters)
     }
@@ -406,13 +434,18 @@ impl Parameters {
         self.disk.check()?;
         self.link.check()?;
         let disk = &self.disk;
-        let refuse = |condition: bool, text: &str| if condition { Err(ModelError(text.to_owned())) } else { Ok(()) };
+        let refuse = |condition: bool, text: &str| {
+            if condition { Err(ModelError(text.to_owned())) } else { Ok(()) }
+        };
         refuse(
             disk.capacity.value < 1 << 20 || !disk.capacity.value.is_multiple_of(512),
             "disk.capacity must be a multiple of 512 bytes, at least 1 MiB",
         )?;
         refuse(disk.revolution.value <= 0.0, "disk.revolution must be above 0 ms")?;
-        refuse(disk.spindle_tolerance.value > 0.05, "disk.spindle_tolerance is a share, such as 0.0005; it must be at most 0.05")?;
+        refuse(
+            disk.spindle_tolerance.value > 0.05,
+            "disk.spindle_tolerance is a share, such as 0.0005; it must be at most 0.05",
+        )?;
         refuse(
             disk.rate_at_start.value <= 0.0 || disk.rate_at_end.value <= 0.0,
             "disk.rate_at_start and disk.rate_at_end must be above 0 bytes/s",
@@ -425,27 +458,58 @@ impl Parameters {
             disk.cache_size.value < 64 << 10 || !disk.cache_size.value.is_multiple_of(512),
             "disk.cache_size must be a multiple of 512 bytes, at least 64 KiB",
         )?;
-        refuse(disk.read_ahead_length.value > disk.cache_size.value, "disk.read_ahead_length must fit into disk.cache_size")?;
-        refuse(!disk.read_ahead_length.value.is_multiple_of(512), "disk.read_ahead_length must be a multiple of 512 bytes")?;
-        refuse(!(1..=4096).contains(&disk.write_window.value), "disk.write_window must be 1 to 4096 extents")?;
-        refuse(!(1..=256).contains(&disk.queue_depth.value), "disk.queue_depth must be 1 to 256 requests")?;
+        refuse(
+            disk.read_ahead_length.value > disk.cache_size.value,
+            "disk.read_ahead_length must fit into disk.cache_size",
+        )?;
+        refuse(
+            !disk.read_ahead_length.value.is_multiple_of(512),
+            "disk.read_ahead_length must be a multiple of 512 bytes",
+        )?;
+        refuse(
+            !(1..=4096).contains(&disk.write_window.value),
+            "disk.write_window must be 1 to 4096 extents",
+        )?;
+        refuse(
+            !(1..=256).contains(&disk.queue_depth.value),
+            "disk.queue_depth must be 1 to 256 requests",
+        )?;
         if let Some(knots) = &disk.rate_knots {
             let knots = &knots.value;
             refuse(!(3..=8).contains(&knots.len()), "disk.rate_knots needs 3 to 8 knots")?;
             let ends = (knots[0][0], knots[knots.len() - 1][0]);
             refuse(ends != (0.0, 1.0), "disk.rate_knots must begin at 0.0 and end at 1.0")?;
-            refuse(!knots.windows(2).all(|pair| pair[0][0] < pair[1][0]), "disk.rate_knots must be in rising order of their places")?;
-            refuse(!knots.iter().all(|[_, rate]| rate.is_finite() && *rate > 0.0), "disk.rate_knots: every rate must be above 0 bytes/s")?;
+            refuse(
+                !knots.windows(2).all(|pair| pair[0][0] < pair[1][0]),
+                "disk.rate_knots must be in rising order of their places",
+            )?;
+            refuse(
+                !knots.iter().all(|[_, rate]| rate.is_finite() && *rate > 0.0),
+                "disk.rate_knots: every rate must be above 0 bytes/s",
+            )?;
         }
         if let Some(from) = &disk.seek_linear_from {
-            refuse(from.value <= 0.0 || from.value > 1.0, "disk.seek_linear_from is a share of the stroke: above 0, at most 1")?;
+            refuse(
+                from.value <= 0.0 || from.value > 1.0,
+                "disk.seek_linear_from is a share of the stroke: above 0, at most 1",
+            )?;
         }
         if disk.destage_rule.value != DestageRule::AtOnce {
-            refuse(disk.destage_idle_after.is_none(), "disk.destage_idle_after is missing: this disk.destage_rule needs it")?;
+            refuse(
+                disk.destage_idle_after.is_none(),
+                "disk.destage_idle_after is missing: this disk.destage_rule needs it",
+            )?;
         }
         if disk.destage_rule.value == DestageRule::AtWatermark {
-            let fits = disk.destage_watermark.as_ref().is_some_and(|mark| mark.value > 0.0 && mark.value <= 1.0);
-            refuse(!fits, "disk.destage_watermark is missing or not above 0 and at most 1: this disk.destage_rule needs it")?;
+            let fits = disk
+                .destage_watermark
+                .as_ref()
+                .is_some_and(|mark| mark.value > 0.0 && mark.value <= 1.0);
+            refuse(
+                !fits,
+                "disk.destage_watermark is missing or not above 0 and at most 1: this \
+                disk.destage_rule needs it",
+            )?;
         }
         Ok(())
     }
@@ -464,7 +528,8 @@ impl Parameters {
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut text = format!(
-            "# Written by `raidloom model fit {name}`; a test fits it again and compares every byte. Do not edit:\n\
+            "# Written by `raidloom model fit {name}`; a test fits it again and compares every \
+            byte. Do not edit:\n\
              # change models/data/{name}.facts.toml or the measurements beside it.\n\
              name = {}\ntitle = {}\n\n[disk]\n",
             quoted(&self.name),
@@ -477,7 +542,11 @@ impl Parameters {
             let (of, key) = row.name.split_once('.').expect("a row names its table");
             if of != table {
                 table = of;
-                text += &format!("\n[link]\nname = {}\nhold = {}\n", quoted(&self.link.name), self.link.hold.text());
+                text += &format!(
+                    "\n[link]\nname = {}\nhold = {}\n",
+                    quoted(&self.link.name),
+                    self.link.hold.text()
+                );
             }
             text += &format!(
                 "{key} = {{ value = {}, unit = {}, origin = \"{}\", note = {} }}\n",
@@ -523,7 +592,10 @@ mod tests {
         let cases = [
             (good.replace("seek_root =", "seek_rot ="), "seek_rot"),
             (good.replace("unit = \"us\"", "unit = \"ms\""), "disk.read_overhead"),
-            (good.replace("queue_depth = { value = 1,", "queue_depth = { value = 0,"), "disk.queue_depth"),
+            (
+                good.replace("queue_depth = { value = 1,", "queue_depth = { value = 0,"),
+                "disk.queue_depth",
+            ),
             (good.replace("\"at once\"", "\"at will\""), "at will"),
             (good.replace("\"at once\"", "\"when idle\""), "disk.destage_idle_after"),
             (good.replace("[link]", "[bus]"), "bus"),

@@ -1,4 +1,5 @@
-//! The generator behind a modelled disk's spindle and the replayed access patterns: SplitMix64, one word of state.
+//! The generator behind a modelled disk's spindle and the replayed access patterns: SplitMix64, one
+//! word of state.
 
 /// A seeded sequence of numbers; the same seed gives the same sequence on every machine.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The access patterns of the suite `devtest` on one modelled disk, one request outstanding.
 //!
-//! The fit and `raidloom model show` need a row's figure without the rest of a stack. A figure is that of the steady state:
-//! what comes before the cache has filled is not counted.
+//! The fit and `raidloom model show` need a row's figure without the rest of a stack. A figure is
+//! that of the steady state: what comes before the cache has filled is not counted.
 
 use super::machine::{Machine, Operation};
 use super::parameters::Parameters;
@@ -73,7 +73,11 @@ impl Driver {
 }
 
 fn operation(write: bool, offset: u64, length: u64) -> Operation {
-    if write { Operation::Write { offset, length, fua: false } } else { Operation::Read { offset, length } }
+    if write {
+        Operation::Write { offset, length, fua: false }
+    } else {
+        Operation::Read { offset, length }
+    }
 }
 
 /// What the disk does in one test.
@@ -85,10 +89,16 @@ pub fn replay(parameters: &Parameters, test: Test, seed: u64) -> Rate {
     let mut driver = Driver::new(parameters, seed);
     let capacity = driver.machine.capacity(0);
     let region = REGION_BYTES.min(capacity / 2) / SECTOR_BYTES * SECTOR_BYTES;
-    let (first, end) = if test.pattern == Pattern::SequentialAtStart { (0, capacity) } else { (capacity - region, capacity) };
+    let (first, end) = if test.pattern == Pattern::SequentialAtStart {
+        (0, capacity)
+    } else {
+        (capacity - region, capacity)
+    };
     let mut offset = first;
     let (mut requests, mut began) = (0, 0);
-    while offset + test.request_bytes <= end && driver.now < WARM_UP_NANOSECONDS + SEQUENTIAL_NANOSECONDS {
+    while offset + test.request_bytes <= end
+        && driver.now < WARM_UP_NANOSECONDS + SEQUENTIAL_NANOSECONDS
+    {
         driver.request(operation(test.write, offset, test.request_bytes));
         offset += test.request_bytes;
         if driver.now < WARM_UP_NANOSECONDS {
@@ -106,19 +116,28 @@ pub fn random(parameters: &Parameters, test: Test, counted_requests: u64, seed: 
     let mut driver = Driver::new(parameters, seed);
     let mut random = Random::new(seed ^ 0x7261_6E64);
     let places = (driver.machine.capacity(0) - test.request_bytes) / SECTOR_BYTES + 1;
-    let warm_up = if test.write { 2 * parameters.disk.cache_size.value / test.request_bytes } else { 100 };
+    let warm_up =
+        if test.write { 2 * parameters.disk.cache_size.value / test.request_bytes } else { 100 };
     for _ in 0..warm_up {
-        driver.request(operation(test.write, random.below(places) * SECTOR_BYTES, test.request_bytes));
+        driver.request(operation(
+            test.write,
+            random.below(places) * SECTOR_BYTES,
+            test.request_bytes,
+        ));
     }
     let began = driver.now;
     for _ in 0..counted_requests {
-        driver.request(operation(test.write, random.below(places) * SECTOR_BYTES, test.request_bytes));
+        driver.request(operation(
+            test.write,
+            random.below(places) * SECTOR_BYTES,
+            test.request_bytes,
+        ));
     }
     rate(counted_requests, counted_requests * test.request_bytes, driver.now - began)
 }
 
-/// The mixed test: each request a read with this probability, of a random size, anywhere. What the reads did and what the
-/// writes did.
+/// The mixed test: each request a read with this probability, of a random size, anywhere. What the
+/// reads did and what the writes did.
 #[must_use]
 pub fn mixed(parameters: &Parameters, read_share: f64, seed: u64) -> (Rate, Rate) {
     let mut driver = Driver::new(parameters, seed);
@@ -147,7 +166,13 @@ pub fn mixed(parameters: &Parameters, read_share: f64, seed: u64) -> (Rate, Rate
 
 /// Random requests of one size within the first `span` bytes, each a write with this probability.
 #[must_use]
-pub fn span(parameters: &Parameters, span: u64, request_bytes: u64, write_share: f64, seed: u64) -> Rate {
+pub fn span(
+    parameters: &Parameters,
+    span: u64,
+    request_bytes: u64,
+    write_share: f64,
+    seed: u64,
+) -> Rate {
     let mut driver = Driver::new(parameters, seed);
     let mut random = Random::new(seed ^ 0x7370_616E);
     let places = span / request_bytes;

@@ -53,13 +53,15 @@ pub(super) fn parameters() -> Parameters {
 
 pub(super) fn with_knots() -> Parameters {
     let mut parameters = parameters();
-    parameters.disk.rate_knots = Some(quantity(vec![[0.0, 60e6], [0.4, 55e6], [0.7, 55e6], [1.0, 30e6]], "bytes/s"));
+    parameters.disk.rate_knots =
+        Some(quantity(vec![[0.0, 60e6], [0.4, 55e6], [0.7, 55e6], [1.0, 30e6]], "bytes/s"));
     parameters
 }
 
 /// Bytes a second of random requests on one disk.
 fn single(parameters: &Parameters, write: bool, request_bytes: u64) -> f64 {
-    random(parameters, Test { pattern: Pattern::Random, write, request_bytes }, 10_000, 3).bytes_per_second
+    random(parameters, Test { pattern: Pattern::Random, write, request_bytes }, 10_000, 3)
+        .bytes_per_second
 }
 
 /// A machine with some disks of these parameters, seeds 1, 2, ...
@@ -99,7 +101,8 @@ fn answered(machine: &mut Machine, now: u64, operation: Operation) -> u64 {
     time.expect("answered")
 }
 
-/// Keeps `depth` requests in flight until `count` are answered: submission and answer of each, by tag.
+/// Keeps `depth` requests in flight until `count` are answered: submission and answer of each, by
+/// tag.
 fn keep_busy(
     machine: &mut Machine,
     disks: u64,
@@ -121,7 +124,11 @@ fn keep_busy(
         machine.advance(next, &mut |answer| {
             let entry = &mut trace[answer.tag as usize];
             assert_eq!(entry.2, 0, "request {} was answered twice", answer.tag);
-            assert_eq!(u64::from(answer.client), answer.tag % disks, "the answer goes to who asked");
+            assert_eq!(
+                u64::from(answer.client),
+                answer.tag % disks,
+                "the answer goes to who asked"
+            );
             entry.2 = answer.time;
             in_flight -= 1;
             outstanding += 1;
@@ -173,19 +180,26 @@ fn every_request_is_answered_once_and_never_before_its_physical_minimum() {
             let mut random = Random::new(seed);
             let mut machine = machine(&parameters, 2);
             let capacity = machine.capacity(0);
-            let trace = keep_busy(&mut machine, 2, 1 + seed * 4, 1500, || any_operation(&mut random, capacity));
+            let trace = keep_busy(&mut machine, 2, 1 + seed * 4, 1500, || {
+                any_operation(&mut random, capacity)
+            });
             let (disk, link) = (&parameters.disk, &parameters.link);
             for (tag, (from, operation, to)) in trace.iter().enumerate() {
                 let (overhead, bytes, rate) = match operation {
-                    Operation::Read { length, .. } => (disk.read_overhead.value, *length, disk.link_rate_read.value),
-                    Operation::Write { length, .. } => (disk.write_overhead.value, *length, disk.link_rate_write.value),
+                    Operation::Read { length, .. } => {
+                        (disk.read_overhead.value, *length, disk.link_rate_read.value)
+                    }
+                    Operation::Write { length, .. } => {
+                        (disk.write_overhead.value, *length, disk.link_rate_write.value)
+                    }
                     Operation::Flush => (disk.write_overhead.value, 0, disk.link_rate_write.value),
                 };
                 let least = overhead * 1e3 + bytes as f64 * 1e9 / rate.min(link.bandwidth.value);
                 let took = (to - from) as f64;
                 assert!(
                     took >= least.floor(),
-                    "variant {variant}, seed {seed}, request {tag} {operation:?}: {took} ns, at least {least} ns"
+                    "variant {variant}, seed {seed}, request {tag} {operation:?}: {took} ns, at \
+                    least {least} ns"
                 );
             }
         }
@@ -245,11 +259,20 @@ fn no_answer_comes_before_it_was_to_be_expected() {
             machine.submit(now, disk, disk as u32, tag, any_operation(&mut random, capacity));
             in_flight[disk] += 1;
             while in_flight.iter().sum::<u32>() >= 4 {
-                let next = (0..2).filter(|&disk| in_flight[disk] > 0).map(|disk| machine.next_answer(disk)).min().flatten();
-                now = next.unwrap_or_else(|| panic!("variant {variant}: requests in flight, but no answer to be expected"));
+                let next = (0..2)
+                    .filter(|&disk| in_flight[disk] > 0)
+                    .map(|disk| machine.next_answer(disk))
+                    .min()
+                    .flatten();
+                now = next.unwrap_or_else(|| {
+                    panic!("variant {variant}: requests in flight, but no answer to be expected")
+                });
                 looks += 1;
                 machine.advance(now, &mut |answer| {
-                    assert_eq!(answer.time, now, "variant {variant}: an answer was not seen at its time");
+                    assert_eq!(
+                        answer.time, now,
+                        "variant {variant}: an answer was not seen at its time"
+                    );
                     in_flight[answer.client as usize] -= 1;
                 });
             }
@@ -265,8 +288,14 @@ fn random_reads_take_what_the_closed_form_says() {
     for request in [512u64, 65536] {
         let measured_ms = request as f64 * 1e3 / single(&parameters, false, request);
         let media_ms = request as f64 * 2e3 / (disk.rate_at_start.value + disk.rate_at_end.value);
-        let expected_ms = disk.read_overhead.value / 1e3 + fit::mean_seek_ms(disk) + disk.revolution.value / 2.0 + media_ms;
-        assert!((measured_ms / expected_ms - 1.0).abs() < 0.01, "{measured_ms} ms, expected {expected_ms} ms");
+        let expected_ms = disk.read_overhead.value / 1e3
+            + fit::mean_seek_ms(disk)
+            + disk.revolution.value / 2.0
+            + media_ms;
+        assert!(
+            (measured_ms / expected_ms - 1.0).abs() < 0.01,
+            "{measured_ms} ms, expected {expected_ms} ms"
+        );
     }
 }
 
@@ -278,8 +307,13 @@ fn streams_run_at_the_media_rate_and_lose_no_revolution() {
             (Pattern::SequentialAtStart, parameters.disk.rate_at_start.value),
             (Pattern::SequentialAtEnd, parameters.disk.rate_at_end.value),
         ] {
-            let measured = replay(&parameters, Test { pattern, write, request_bytes: 256 << 10 }, 1).bytes_per_second;
-            assert!((measured / rate - 1.0).abs() < 0.01, "{pattern:?}, write {write}: {measured} bytes/s, the media gives {rate}");
+            let measured =
+                replay(&parameters, Test { pattern, write, request_bytes: 256 << 10 }, 1)
+                    .bytes_per_second;
+            assert!(
+                (measured / rate - 1.0).abs() < 0.01,
+                "{pattern:?}, write {write}: {measured} bytes/s, the media gives {rate}"
+            );
         }
     }
 }
@@ -287,13 +321,17 @@ fn streams_run_at_the_media_rate_and_lose_no_revolution() {
 #[test]
 fn small_sequential_requests_are_bound_by_overhead_and_link() {
     let parameters = parameters();
-    for (write, overhead_us, rate) in
-        [(false, parameters.disk.read_overhead.value, 110e6), (true, parameters.disk.write_overhead.value, 90e6)]
-    {
+    for (write, overhead_us, rate) in [
+        (false, parameters.disk.read_overhead.value, 110e6),
+        (true, parameters.disk.write_overhead.value, 90e6),
+    ] {
         let test = Test { pattern: Pattern::SequentialAtStart, write, request_bytes: 512 };
         let measured_us = 1e6 / replay(&parameters, test, 1).io_per_second;
         let expected_us = overhead_us + parameters.link.command_time.value + 512.0 * 1e6 / rate;
-        assert!((measured_us / expected_us - 1.0).abs() < 0.002, "write {write}: {measured_us} us, expected {expected_us} us");
+        assert!(
+            (measured_us / expected_us - 1.0).abs() < 0.002,
+            "write {write}: {measured_us} us, expected {expected_us} us"
+        );
     }
 }
 
@@ -311,8 +349,15 @@ fn two_drives_never_get_more_than_their_link_gives() {
     let end = trace.iter().map(|(_, _, to)| *to).max().expect("answers");
     let rate = (count * request) as f64 * 1e9 / end as f64;
     assert!(rate <= parameters.link.bandwidth.value, "{rate} bytes/s");
-    assert!(rate > 0.95 * parameters.link.bandwidth.value, "{rate} bytes/s is less than two full buffers could send");
-    assert!(machine.link_used_nanoseconds() <= end as f64, "the link was used {} ns in {end} ns", machine.link_used_nanoseconds());
+    assert!(
+        rate > 0.95 * parameters.link.bandwidth.value,
+        "{rate} bytes/s is less than two full buffers could send"
+    );
+    assert!(
+        machine.link_used_nanoseconds() <= end as f64,
+        "the link was used {} ns in {end} ns",
+        machine.link_used_nanoseconds()
+    );
 }
 
 #[test]
@@ -346,7 +391,10 @@ fn what_was_just_written_is_read_from_the_cache() {
     let expected = parameters.disk.read_overhead.value * 1e3 + 5e3 + 4096.0 * 1e9 / 110e6;
     assert!((hit as f64 - expected).abs() < 10.0, "{hit} ns, expected {expected} ns");
     let mut fresh = self::machine(&parameters, 1);
-    assert!(answered(&mut fresh, 0, read(far + 4096, 4096)) > 1_000_000, "without the write the platters must turn");
+    assert!(
+        answered(&mut fresh, 0, read(far + 4096, 4096)) > 1_000_000,
+        "without the write the platters must turn"
+    );
 }
 
 #[test]
@@ -362,12 +410,23 @@ fn a_flush_ends_when_the_cache_is_empty_and_fua_when_its_write_is_on_the_media()
         let flushed = answered(&mut machine, now, Operation::Flush);
         assert_eq!(machine.dirty_bytes(0), 0);
         let again = answered(&mut machine, flushed, Operation::Flush) - flushed;
-        assert!((again as f64) < parameters.disk.write_overhead.value * 1e3 + 1e6, "an empty cache is flushed at once, not in {again} ns");
-        let cached = answered(&mut machine, flushed + again, write(70 << 30, 4096)) - flushed - again;
+        assert!(
+            (again as f64) < parameters.disk.write_overhead.value * 1e3 + 1e6,
+            "an empty cache is flushed at once, not in {again} ns"
+        );
+        let cached =
+            answered(&mut machine, flushed + again, write(70 << 30, 4096)) - flushed - again;
         let began = answered(&mut machine, flushed + again + cached, Operation::Flush);
-        let durable = answered(&mut machine, began, Operation::Write { offset: 20 << 30, length: 4096, fua: true }) - began;
+        let durable = answered(
+            &mut machine,
+            began,
+            Operation::Write { offset: 20 << 30, length: 4096, fua: true },
+        ) - began;
         assert_eq!(machine.dirty_bytes(0), 0);
-        assert!(cached < 1_000_000 && durable > 1_000_000, "cached in {cached} ns, durable in {durable} ns");
+        assert!(
+            cached < 1_000_000 && durable > 1_000_000,
+            "cached in {cached} ns, durable in {durable} ns"
+        );
     }
 }
 
@@ -390,7 +449,10 @@ fn the_cache_never_exceeds_its_size_and_empties_in_the_end() {
         }
         finish(&mut machine);
         assert!(most <= parameters.disk.cache_size.value, "variant {variant}: {most} bytes");
-        assert!(most > parameters.disk.cache_size.value / 2, "variant {variant}: the cache was never put to the test ({most} bytes)");
+        assert!(
+            most > parameters.disk.cache_size.value / 2,
+            "variant {variant}: the cache was never put to the test ({most} bytes)"
+        );
         assert_eq!(machine.dirty_bytes(0), 0, "variant {variant}");
     }
 }
@@ -407,7 +469,10 @@ fn choosing_among_queued_reads_beats_taking_them_in_order() {
         3000.0 * 1e9 / trace.iter().map(|(_, _, to)| *to).max().expect("answers") as f64
     };
     let (in_order, four, many) = (io_per_second(1), io_per_second(4), io_per_second(32));
-    assert!(four > 1.2 * in_order && many > 1.5 * four, "{in_order}, {four}, {many} a second at depths 1, 4, 32");
+    assert!(
+        four > 1.2 * in_order && many > 1.5 * four,
+        "{in_order}, {four}, {many} a second at depths 1, 4, 32"
+    );
 }
 
 #[test]
@@ -428,14 +493,16 @@ fn a_host_that_pauses_finds_more_read_ahead_and_one_that_jumps_finds_none() {
     let mut machine = machine(&parameters, 1);
     let first = answered(&mut machine, 0, read(1 << 30, 4096));
     let pause = 20_000_000;
-    let hit = answered(&mut machine, first + pause, read((1 << 30) + (512 << 10), 65536)) - first - pause;
+    let hit =
+        answered(&mut machine, first + pause, read((1 << 30) + (512 << 10), 65536)) - first - pause;
     assert!(hit < 1_000_000, "read-ahead had 20 ms for half a MiB, yet it took {hit} ns");
     let beyond = first + 2 * pause;
     let miss = answered(&mut machine, beyond, read((1 << 30) + (8 << 20), 65536)) - beyond;
     assert!(miss > 1_000_000, "8 MiB on is beyond the read-ahead length, yet it took {miss} ns");
 }
 
-// ---- the fit -------------------------------------------------------------------------------------------------------
+// ---- the fit
+// -------------------------------------------------------------------------------------------------------
 
 const KILOBYTE: u64 = 1024;
 
@@ -452,7 +519,9 @@ fn planted_csv(parameters: &Parameters) -> String {
     ] {
         for request_bytes in [512, 16384, 65536] {
             // Another seed than the fit's: another spindle, other places.
-            let rate = replay(parameters, Test { pattern, write, request_bytes }, 77).bytes_per_second / KILOBYTE as f64;
+            let rate = replay(parameters, Test { pattern, write, request_bytes }, 77)
+                .bytes_per_second
+                / KILOBYTE as f64;
             text += &format!("{name},{request_bytes},{rate:.1},\n");
         }
     }
@@ -508,7 +577,8 @@ fn the_fit_finds_planted_parameters_and_notices_a_wrong_unit() {
     }
     assert_eq!(found.write_window.value, disk.write_window.value);
 
-    // The same table read as if its kB were 1000 bytes: every rate is off by more than the fit's own error.
+    // The same table read as if its kB were 1000 bytes: every rate is off by more than the fit's
+    // own error.
     let rows = fit::DevtestTable::parse(&csv, 1000).expect("a table").rows;
     let wrong = fit::fit(&rows, &facts).expect("a fit").disk;
     assert!(!is_close(wrong.rate_at_start.value, disk.rate_at_start.value, 0.02));
@@ -516,22 +586,30 @@ fn the_fit_finds_planted_parameters_and_notices_a_wrong_unit() {
     assert!(!is_close(wrong.read_overhead.value, disk.read_overhead.value, 0.02));
 }
 
-/// "Every sequential and random row is met within 2.5 %, but for sequential writes of 512 bytes, within 14 %, and of 16 KiB,
-/// within 4 %." (docs/models.md)
+/// "Every sequential and random row is met within 2.5 %, but for sequential writes of 512 bytes,
+/// within 14 %, and of 16 KiB, within 4 %." (docs/models.md)
 #[test]
 fn the_maxtor_model_meets_the_rows_it_was_fitted_to() {
     let parameters = Parameters::load("maxtor-6y200p0").expect("built in");
-    for row in fit::errors_built_in(&parameters).expect("built in").iter().filter(|row| !row.check) {
+    for row in fit::errors_built_in(&parameters).expect("built in").iter().filter(|row| !row.check)
+    {
         let bound = match (row.test.starts_with("sequential write"), row.request_bytes.as_str()) {
             (true, "512") => 0.14,
             (true, "16384") => 0.04,
             _ => 0.025,
         };
-        assert!(row.relative_error.abs() <= bound, "{} {}: {:+.3}", row.test, row.request_bytes, row.relative_error);
+        assert!(
+            row.relative_error.abs() <= bound,
+            "{} {}: {:+.3}",
+            row.test,
+            row.request_bytes,
+            row.relative_error
+        );
     }
 }
 
-/// "The mixed rows, which no fit has read, are met within 25 %, those at 50:50 within 6 %." (docs/models.md)
+/// "The mixed rows, which no fit has read, are met within 25 %, those at 50:50 within 6 %."
+/// (docs/models.md)
 #[test]
 fn the_maxtor_model_predicts_the_mixed_rows() {
     let parameters = Parameters::load("maxtor-6y200p0").expect("built in");
@@ -543,7 +621,8 @@ fn the_maxtor_model_predicts_the_mixed_rows() {
     }
 }
 
-/// "Each model file is, byte for byte, what the fit writes." (docs/models.md) `RAIDLOOM_BLESS=1` writes the files instead.
+/// "Each model file is, byte for byte, what the fit writes." (docs/models.md) `RAIDLOOM_BLESS=1`
+/// writes the files instead.
 #[test]
 fn the_model_files_are_what_the_fit_writes() {
     for name in Parameters::built_in_names() {
@@ -565,7 +644,9 @@ fn the_model_files_are_what_the_fit_writes() {
 #[test]
 fn a_table_that_lacks_rows_or_holds_nonsense_is_refused_by_name() {
     let (csv, facts) = fit::built_in_data("maxtor-6y200p0").expect("built in");
-    let without = |name: &str| csv.lines().filter(|line| !line.starts_with(name)).collect::<Vec<_>>().join("\n");
+    let without = |name: &str| {
+        csv.lines().filter(|line| !line.starts_with(name)).collect::<Vec<_>>().join("\n")
+    };
     for (text, expected) in [
         (without("random read"), "random reads"),
         (without("random write"), "random writes"),
@@ -576,6 +657,8 @@ fn a_table_that_lacks_rows_or_holds_nonsense_is_refused_by_name() {
         let error = fit::fit_csv(&text, facts).expect_err("a bad table").to_string();
         assert!(error.contains(expected), "{error:?} does not name {expected:?}");
     }
-    let error = fit::fit_csv(csv, &facts.replace("seek_base", "seek_bass")).expect_err("a bad key").to_string();
+    let error = fit::fit_csv(csv, &facts.replace("seek_base", "seek_bass"))
+        .expect_err("a bad key")
+        .to_string();
     assert!(error.contains("seek_bass"), "{error}");
 }

@@ -1,4 +1,5 @@
-//! Requests as lines of text, as blkparse and others can write them; described in `docs/formats/trace.md`.
+//! Requests as lines of text, as blkparse and others can write them; described in
+//! `docs/formats/trace.md`.
 
 use std::io::{BufRead, Read};
 use std::str;
@@ -28,11 +29,17 @@ pub(super) struct CsvReader<R> {
 
 /// The columns that a line names; `None` when it is no such line.
 fn columns(line: &str) -> Option<Columns> {
-    let find = |name: &str| line.split(',').position(|other| other.trim().eq_ignore_ascii_case(name));
+    let find =
+        |name: &str| line.split(',').position(|other| other.trim().eq_ignore_ascii_case(name));
     let (time, op) = (find("time")?, find("op")?);
     let columns = |offset, length, unit_bytes| Columns { time, op, offset, length, unit_bytes };
-    let bytes = find("offset").zip(find("length")).map(|(offset, length)| columns(offset, length, 1));
-    bytes.or_else(|| find("sector").zip(find("sectors")).map(|(offset, length)| columns(offset, length, SECTOR_BYTES)))
+    let bytes =
+        find("offset").zip(find("length")).map(|(offset, length)| columns(offset, length, 1));
+    bytes.or_else(|| {
+        find("sector")
+            .zip(find("sectors"))
+            .map(|(offset, length)| columns(offset, length, SECTOR_BYTES))
+    })
 }
 
 /// Operation and FUA; `None` for what moves nothing.
@@ -73,15 +80,27 @@ impl<R: BufRead> CsvReader<R> {
             self.line.clear();
             self.line_number += 1;
             let fail = |error| Error::from_io("reading the trace", error);
-            if self.input.by_ref().take(LINE_BYTES as u64 + 1).read_until(b'\n', &mut self.line).map_err(fail)? == 0 {
+            if self
+                .input
+                .by_ref()
+                .take(LINE_BYTES as u64 + 1)
+                .read_until(b'\n', &mut self.line)
+                .map_err(fail)?
+                == 0
+            {
                 return Ok(None);
             }
-            let wrong = |problem: String| Error::new(ErrorKind::Invalid, format!("line {}: {problem}", self.line_number));
+            let wrong = |problem: String| {
+                Error::new(ErrorKind::Invalid, format!("line {}: {problem}", self.line_number))
+            };
             if self.line.len() > LINE_BYTES {
-                return Err(wrong(format!("longer than {LINE_BYTES} bytes; this is neither a trace nor lines of requests")));
+                return Err(wrong(format!(
+                    "longer than {LINE_BYTES} bytes; this is neither a trace nor lines of requests"
+                )));
             }
-            let line =
-                str::from_utf8(&self.line).map_err(|_| wrong("no text; this is neither a trace nor lines of requests".to_owned()))?;
+            let line = str::from_utf8(&self.line).map_err(|_| {
+                wrong("no text; this is neither a trace nor lines of requests".to_owned())
+            })?;
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
@@ -114,11 +133,15 @@ fn record(line: &str, columns: &Columns) -> Result<Option<Record>, String> {
         cell.ok_or_else(|| format!("no {name}; a line is time,op,offset,length"))
     };
     let op_text = cell(columns.op, "op")?;
-    let op = operation(op_text)
-        .ok_or_else(|| format!("`{op_text}` is no operation (read, write, zeroes, discard, flush, or blktrace's RWBS)"))?;
+    let op = operation(op_text).ok_or_else(|| {
+        format!(
+            "`{op_text}` is no operation (read, write, zeroes, discard, flush, or blktrace's RWBS)"
+        )
+    })?;
     let Some((op, fua)) = op else { return Ok(None) };
     let time_text = cell(columns.time, "time")?;
-    let seconds = time_text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0);
+    let seconds =
+        time_text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0);
     let seconds = seconds.ok_or_else(|| format!("`{time_text}` is no time in seconds"))?;
     let time_nanoseconds = (seconds * 1e9) as u64;
     if op == RecordedOp::Flush {
@@ -126,7 +149,8 @@ fn record(line: &str, columns: &Columns) -> Result<Option<Record>, String> {
     }
     let number = |at: usize, name: &str| {
         let text = cell(at, name)?;
-        let bytes = text.parse().ok().and_then(|number: u64| number.checked_mul(columns.unit_bytes));
+        let bytes =
+            text.parse().ok().and_then(|number: u64| number.checked_mul(columns.unit_bytes));
         bytes.ok_or_else(|| format!("`{text}` is no {name}"))
     };
     let (offset, length) = (number(columns.offset, "offset")?, number(columns.length, "length")?);
@@ -158,10 +182,16 @@ mod tests {
 
     #[test]
     fn lines_are_read_with_and_without_a_head() {
-        let expected = vec![record(0, RecordedOp::Read, 4096, 512), record(1_500_000_000, RecordedOp::Write, 0, 8192)];
+        let expected = vec![
+            record(0, RecordedOp::Read, 4096, 512),
+            record(1_500_000_000, RecordedOp::Write, 0, 8192),
+        ];
         assert_eq!(read("0,read,4096,512\n\n# a remark\n1.5,write,0,8192\n"), Ok(expected.clone()));
         assert_eq!(read("time,op,sector,sectors\n0,R,8,1\n1.5,WS,0,16\n"), Ok(expected.clone()));
-        assert_eq!(read("length,cpu,offset,Time,op\n512,3,4096,0,RA\n8192,1,0,1.5,W"), Ok(expected));
+        assert_eq!(
+            read("length,cpu,offset,Time,op\n512,3,4096,0,RA\n8192,1,0,1.5,W"),
+            Ok(expected)
+        );
     }
 
     #[test]
@@ -191,7 +221,10 @@ mod tests {
             ("x,read,0,512", "line 1: `x` is no time"),
             ("0,read,-5,512", "line 1: `-5` is no offset"),
             ("0,read,5", "line 1: no length"),
-            ("time,op,sector,sectors\n0,R,18446744073709551615,1", "line 2: `18446744073709551615` is no offset"),
+            (
+                "time,op,sector,sectors\n0,R,18446744073709551615,1",
+                "line 2: `18446744073709551615` is no offset",
+            ),
         ] {
             let error = read(text).expect_err(text);
             assert!(error.starts_with(expected), "{error}");

@@ -63,7 +63,11 @@ impl Encoder {
         let continues = !is_flush && offset == self.previous.end;
         let same_length = !is_flush && length == self.previous.length;
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
-        self.bytes.push(op | flag(record.fua, FUA) | flag(continues, CONTINUES) | flag(same_length, SAME_LENGTH));
+        self.bytes.push(
+            op | flag(record.fua, FUA)
+                | flag(continues, CONTINUES)
+                | flag(same_length, SAME_LENGTH),
+        );
         self.varint(record.time_nanoseconds - self.previous.time);
         if !is_flush && !continues {
             let distance = offset.wrapping_sub(self.previous.end) as i64;
@@ -102,17 +106,27 @@ fn corrupt(text: String) -> Error {
 impl<R: BufRead> Decoder<R> {
     pub(super) fn new(mut input: R) -> Result<Decoder<R>, Error> {
         let mut header = [0; HEADER_BYTES];
-        input.read_exact(&mut header).map_err(|error| Error::from_io("reading the trace's header", error))?;
-        let word = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
+        input
+            .read_exact(&mut header)
+            .map_err(|error| Error::from_io("reading the trace's header", error))?;
+        let word =
+            |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
         if word(16) != VERSION {
-            let text = format!("a trace of version {}; this raidloom knows version {VERSION}", word(16));
+            let text =
+                format!("a trace of version {}; this raidloom knows version {VERSION}", word(16));
             return Err(Error::new(ErrorKind::Refused, text));
         }
         let block_bytes = word(20);
         if !block_bytes.is_power_of_two() || block_bytes < 512 {
             return Err(corrupt(format!("the trace's header has blocks of {block_bytes} bytes")));
         }
-        Ok(Decoder { input, block_bytes: block_bytes.into(), previous: Previous::default(), count: 0, complete: false })
+        Ok(Decoder {
+            input,
+            block_bytes: block_bytes.into(),
+            previous: Previous::default(),
+            count: 0,
+            complete: false,
+        })
     }
 
     pub(super) fn is_complete(&self) -> bool {
@@ -173,7 +187,8 @@ impl<R: BufRead> Decoder<R> {
         }
         let Some(time) = self.varint()? else { return Ok(None) };
         let too_large = "a number is too large";
-        let time_nanoseconds = self.previous.time.checked_add(time).ok_or_else(|| self.damaged(too_large))?;
+        let time_nanoseconds =
+            self.previous.time.checked_add(time).ok_or_else(|| self.damaged(too_large))?;
         self.previous.time = time_nanoseconds;
         let fua = kind & FUA != 0;
         self.count += 1;
@@ -190,10 +205,17 @@ impl<R: BufRead> Decoder<R> {
             let Some(number) = self.varint()? else { return Ok(None) };
             length = number;
         }
-        let end = offset.checked_add(length).filter(|end| end.checked_mul(self.block_bytes).is_some());
+        let end =
+            offset.checked_add(length).filter(|end| end.checked_mul(self.block_bytes).is_some());
         self.previous.end = end.ok_or_else(|| self.damaged(too_large))?;
         self.previous.length = length;
-        Ok(Some(Record { time_nanoseconds, op, fua, offset: offset * self.block_bytes, length: length * self.block_bytes }))
+        Ok(Some(Record {
+            time_nanoseconds,
+            op,
+            fua,
+            offset: offset * self.block_bytes,
+            length: length * self.block_bytes,
+        }))
     }
 }
 
@@ -212,10 +234,22 @@ mod tests {
         for _ in 0..count {
             let bits = random.u32(1..40);
             time += random.u64(..1 << bits);
-            let ops = [RecordedOp::Read, RecordedOp::Write, RecordedOp::WriteZeroes, RecordedOp::Discard, RecordedOp::Flush];
+            let ops = [
+                RecordedOp::Read,
+                RecordedOp::Write,
+                RecordedOp::WriteZeroes,
+                RecordedOp::Discard,
+                RecordedOp::Flush,
+            ];
             let op = ops[random.usize(..5)];
             if op == RecordedOp::Flush {
-                records.push(Record { time_nanoseconds: time, op, fua: false, offset: 0, length: 0 });
+                records.push(Record {
+                    time_nanoseconds: time,
+                    op,
+                    fua: false,
+                    offset: 0,
+                    length: 0,
+                });
                 continue;
             }
             let bits = random.u32(1..50);
@@ -247,16 +281,38 @@ mod tests {
     fn records_come_back() {
         for seed in 0..50 {
             let records = records(seed, 200);
-            assert_eq!(decoded(&encoded(&records)).expect("a trace"), (records, true), "seed {seed}");
+            assert_eq!(
+                decoded(&encoded(&records)).expect("a trace"),
+                (records, true),
+                "seed {seed}"
+            );
         }
     }
 
     #[test]
     fn bytes_are_as_the_page_says() {
-        let read = Record { time_nanoseconds: 300, op: RecordedOp::Read, fua: false, offset: 4096, length: 4096 };
+        let read = Record {
+            time_nanoseconds: 300,
+            op: RecordedOp::Read,
+            fua: false,
+            offset: 4096,
+            length: 4096,
+        };
         let next = Record { time_nanoseconds: 301, offset: 8192, ..read };
-        let back = Record { time_nanoseconds: 301, op: RecordedOp::Write, fua: true, offset: 0, length: 512 };
-        let flush = Record { time_nanoseconds: 301, op: RecordedOp::Flush, fua: false, offset: 0, length: 0 };
+        let back = Record {
+            time_nanoseconds: 301,
+            op: RecordedOp::Write,
+            fua: true,
+            offset: 0,
+            length: 512,
+        };
+        let flush = Record {
+            time_nanoseconds: 301,
+            op: RecordedOp::Flush,
+            fua: false,
+            offset: 0,
+            length: 0,
+        };
         let bytes = encoded(&[read, next, flush, back]);
         assert_eq!(&bytes[..20], b"raidloom trace\0\0\x01\0\0\0");
         let expected = [1, 0xac, 2, 16, 8, 0b11_0001, 1, 5, 0, 0b1010, 0, 47, 1, 0, 4];

@@ -1,5 +1,5 @@
-//! `record(file:TRACE, DEVICE)`: writes down every request, for the simulator and for whoever wants to know what a program
-//! asks of its disk.
+//! `record(file:TRACE, DEVICE)`: writes down every request, for the simulator and for whoever wants
+//! to know what a program asks of its disk.
 //!
 //! ```text
 //!   requests --> time, operation, offset, length --> TRACE (appended, 64 KiB at a time)
@@ -7,8 +7,8 @@
 //!      +-------> below, as they are
 //! ```
 //!
-//! The trace is written past the reactor: it must not take part in what it records, and has to work on either clock. Its
-//! format, and the CSV that is read besides, are in `docs/formats/trace.md`.
+//! The trace is written past the reactor: it must not take part in what it records, and has to work
+//! on either clock. Its format, and the CSV that is read besides, are in `docs/formats/trace.md`.
 
 mod csv;
 mod format;
@@ -18,7 +18,9 @@ use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use block::{Channel, Completion, Device, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request};
+use block::{
+    Channel, Completion, Device, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request,
+};
 
 use csv::CsvReader;
 use format::{Decoder, Encoder};
@@ -77,20 +79,22 @@ struct Trace {
     file: File,
     encoder: Encoder,
     last_time: u64,
-    /// Once a write has failed nothing more is written: a trace with a gap would be worse than one that ends.
+    /// Once a write has failed nothing more is written: a trace with a gap would be worse than one
+    /// that ends.
     failure: Option<Error>,
 }
 
 impl RecordDevice {
-    /// Puts a recorder on top of `below`. The trace is written to `file`, open for writing and empty; `path` is what it is
-    /// called.
+    /// Puts a recorder on top of `below`. The trace is written to `file`, open for writing and
+    /// empty; `path` is what it is called.
     ///
     /// # Errors
     /// [`ErrorKind::Refused`] when the file holds something, and what the system says.
     pub fn new(below: Arc<dyn Device>, file: File, path: &Path) -> Result<RecordDevice, Error> {
         let fail = |error| Error::from_io(format!("record: {}", path.display()), error);
         if file.metadata().map_err(fail)?.len() > 0 {
-            let text = format!("record: {} holds something already; name a new file", path.display());
+            let text =
+                format!("record: {} holds something already; name a new file", path.display());
             return Err(Error::new(ErrorKind::Refused, text));
         }
         let encoder = Encoder::new(below.info().block_bytes, below.info().size_bytes);
@@ -98,7 +102,8 @@ impl RecordDevice {
         Ok(RecordDevice { shared: Arc::new(Shared { below, path: path.to_owned(), trace }) })
     }
 
-    /// Why the trace ends before the requests do, if it does: requests are never failed on its account.
+    /// Why the trace ends before the requests do, if it does: requests are never failed on its
+    /// account.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         self.shared.trace().failure.as_ref().map(Error::repeat)
@@ -144,7 +149,12 @@ impl Device for RecordDevice {
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let below = self.shared.below.open(depth, reactor)?;
         let opened_at = (reactor.now().nanoseconds(), self.shared.trace().last_time);
-        Ok(Box::new(RecordChannel { below, shared: Arc::clone(&self.shared), reactor: reactor.clone(), opened_at }))
+        Ok(Box::new(RecordChannel {
+            below,
+            shared: Arc::clone(&self.shared),
+            reactor: reactor.clone(),
+            opened_at,
+        }))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
@@ -206,9 +216,13 @@ impl<R: BufRead> TraceReader<R> {
     /// # Errors
     /// [`ErrorKind::Refused`] for another version, and what the system says.
     pub fn new(mut input: R) -> Result<TraceReader<R>, Error> {
-        let beginning = input.fill_buf().map_err(|error| Error::from_io("reading the trace", error))?;
-        let source =
-            if beginning.starts_with(format::MAGIC) { Source::Trace(Decoder::new(input)?) } else { Source::Csv(CsvReader::new(input)) };
+        let beginning =
+            input.fill_buf().map_err(|error| Error::from_io("reading the trace", error))?;
+        let source = if beginning.starts_with(format::MAGIC) {
+            Source::Trace(Decoder::new(input)?)
+        } else {
+            Source::Csv(CsvReader::new(input))
+        };
         Ok(TraceReader { source, ended: false })
     }
 

@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use block::{Blocking, Buf, BufMut, Channel, Completion, Device, DiscardSupport, Op, Reactor, Request, Returned, Support};
+use block::{
+    Blocking, Buf, BufMut, Channel, Completion, Device, DiscardSupport, Op, Reactor, Request,
+    Returned, Support,
+};
 use reactor::{Random, Woken};
 
 /// Where a test file lies: a disk's file system, or memory.
@@ -17,7 +20,8 @@ pub(crate) fn folder_in_memory() -> Option<tempfile::TempDir> {
     tempfile::tempdir_in("/dev/shm").ok()
 }
 
-/// Waits until `channel` has nothing in flight. No other channel of the reactor may have anything under way.
+/// Waits until `channel` has nothing in flight. No other channel of the reactor may have anything
+/// under way.
 pub(crate) fn finish(channel: &mut dyn Channel, reactor: &Reactor) -> Vec<Completion> {
     finish_all(&mut [channel], reactor)
 }
@@ -33,7 +37,10 @@ pub(crate) fn finish_all(channels: &mut [&mut dyn Channel], reactor: &Reactor) -
         }
         let deadline = reactor.now() + std::time::Duration::from_secs(60);
         let woken = reactor.wait(Some(deadline)).unwrap();
-        assert!(!matches!(woken, Woken::Deadline | Woken::Idle), "{in_flight} requests never ended");
+        assert!(
+            !matches!(woken, Woken::Deadline | Woken::Idle),
+            "{in_flight} requests never ended"
+        );
     }
 }
 
@@ -75,9 +82,14 @@ pub(crate) fn frozen(bytes: &[u8]) -> Buf {
     buffer.freeze()
 }
 
-/// Runs rounds of random requests that do not overlap within a round, over two channels, against plain memory.
-/// Returns what the device holds at the end.
-pub(crate) fn run_against_memory(device: &Arc<dyn Device>, reactor: &Reactor, seed: u64, rounds: usize) -> Vec<u8> {
+/// Runs rounds of random requests that do not overlap within a round, over two channels, against
+/// plain memory. Returns what the device holds at the end.
+pub(crate) fn run_against_memory(
+    device: &Arc<dyn Device>,
+    reactor: &Reactor,
+    seed: u64,
+    rounds: usize,
+) -> Vec<u8> {
     let info = device.info().clone();
     let block = u64::from(info.block_bytes);
     let blocks = info.size_bytes / block;
@@ -93,7 +105,8 @@ pub(crate) fn run_against_memory(device: &Arc<dyn Device>, reactor: &Reactor, se
         let share = blocks / count;
         let mut reads = Vec::new();
         for number in 0..count {
-            let length_blocks = random.u64(1..=share.min(u64::from(info.max_request_bytes) / block).min(256));
+            let length_blocks =
+                random.u64(1..=share.min(u64::from(info.max_request_bytes) / block).min(256));
             let offset = (number * share + random.u64(0..=share - length_blocks)) * block;
             let length = (length_blocks * block) as usize;
             let range = offset as usize..offset as usize + length;
@@ -101,7 +114,10 @@ pub(crate) fn run_against_memory(device: &Arc<dyn Device>, reactor: &Reactor, se
             let op = match random.u32(0..10) {
                 0..=3 => {
                     reads.push((number, range));
-                    Op::Read { offset, into: rope(&noise(&mut random, length), pieces, block as usize) }
+                    Op::Read {
+                        offset,
+                        into: rope(&noise(&mut random, length), pieces, block as usize),
+                    }
                 }
                 4..=7 => {
                     let bytes = noise(&mut random, length);
@@ -111,7 +127,11 @@ pub(crate) fn run_against_memory(device: &Arc<dyn Device>, reactor: &Reactor, se
                 }
                 8 if info.zeroes != Support::None => {
                     expected[range].fill(0);
-                    Op::WriteZeroes { offset, length: length as u64, fua: info.fua != Support::None && random.bool() }
+                    Op::WriteZeroes {
+                        offset,
+                        length: length as u64,
+                        fua: info.fua != Support::None && random.bool(),
+                    }
                 }
                 9 if info.discard == DiscardSupport::ReadsZero => {
                     expected[range].fill(0);
@@ -125,14 +145,23 @@ pub(crate) fn run_against_memory(device: &Arc<dyn Device>, reactor: &Reactor, se
         for completion in finish_all(&mut [&mut **left, &mut **right], reactor) {
             completion.result.unwrap_or_else(|error| panic!("{place}: {error}"));
             if let Returned::Read(buffer) = completion.buffer {
-                let (_, range) = reads.iter().find(|(number, _)| *number == completion.tag).unwrap();
-                assert!(bytes_of(&buffer) == expected[range.clone()], "{place}: a read of {range:?} found other bytes");
+                let (_, range) =
+                    reads.iter().find(|(number, _)| *number == completion.tag).unwrap();
+                assert!(
+                    bytes_of(&buffer) == expected[range.clone()],
+                    "{place}: a read of {range:?} found other bytes"
+                );
             }
         }
     }
     let mut found = vec![0; expected.len()];
     first.read_slice(0, &mut found).unwrap();
     let wrong = found.iter().zip(&expected).position(|(found, expected)| found != expected);
-    assert_eq!(wrong, None, "seed {seed}, {}: the device holds other bytes in the end", device.describe());
+    assert_eq!(
+        wrong,
+        None,
+        "seed {seed}, {}: the device holds other bytes in the end",
+        device.describe()
+    );
     expected
 }

@@ -7,8 +7,9 @@
 //!                      4080  an answer
 //! ```
 //!
-//! The kernel writes head and data of a request in one go, and the data of a write come to lie on a page boundary. An answer
-//! goes back in one go too: its head stands right before its data, wherever these begin. So nothing is copied here.
+//! The kernel writes head and data of a request in one go, and the data of a write come to lie on a
+//! page boundary. An answer goes back in one go too: its head stands right before its data,
+//! wherever these begin. So nothing is copied here.
 
 use reactor::{Buf, BufMut};
 
@@ -45,9 +46,14 @@ impl Frame {
     fn take_whole(&mut self) -> BufMut {
         match std::mem::replace(&mut self.state, State::Nothing) {
             State::Whole(whole) => whole,
-            // Whoever had the bytes has let go of them by now; a layer that keeps a copy longer costs an allocation.
-            State::Frozen(buf) => buf.try_mut().unwrap_or_else(|_| BufMut::zeroed(DATA + self.room)),
-            State::Lent(..) | State::Nothing => panic!("what is lent out of a frame comes back first"),
+            // Whoever had the bytes has let go of them by now; a layer that keeps a copy longer
+            // costs an allocation.
+            State::Frozen(buf) => {
+                buf.try_mut().unwrap_or_else(|_| BufMut::zeroed(DATA + self.room))
+            }
+            State::Lent(..) | State::Nothing => {
+                panic!("what is lent out of a frame comes back first")
+            }
         }
     }
 
@@ -73,7 +79,8 @@ impl Frame {
 
     /// Takes back what was lent.
     pub(super) fn give_back(&mut self, part: BufMut) {
-        let State::Lent(mut front, tail) = std::mem::replace(&mut self.state, State::Nothing) else {
+        let State::Lent(mut front, tail) = std::mem::replace(&mut self.state, State::Nothing)
+        else {
             panic!("only what was lent comes back");
         };
         front.append(part);
@@ -122,7 +129,12 @@ impl Frame {
     }
 
     /// An answer with `length` bytes of data from `skip` on.
-    pub(super) fn answer_data(&mut self, head: [u8; ANSWER_HEAD_BYTES], skip: usize, length: usize) -> Buf {
+    pub(super) fn answer_data(
+        &mut self,
+        head: [u8; ANSWER_HEAD_BYTES],
+        skip: usize,
+        length: usize,
+    ) -> Buf {
         let start = DATA + skip - ANSWER_HEAD_BYTES;
         let mut whole = self.take_whole();
         let bytes = whole.as_mut_slice().expect("a whole frame lies in one piece");

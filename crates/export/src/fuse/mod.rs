@@ -4,9 +4,10 @@
 //!   program ── file ── kernel (FUSE) ── /dev/fuse ══ workers, each with a reactor and a channel of its own ── device
 //! ```
 //!
-//! The mount covers one file: what was a placeholder is now the device's blocks. The kernel's page cache does not sit in
-//! between unless it is asked for, so that what a program has been told is written has reached the device. Reads and writes
-//! of any offset and length are served; whole blocks are passed on as they are, and go fastest.
+//! The mount covers one file: what was a placeholder is now the device's blocks. The kernel's page
+//! cache does not sit in between unless it is asked for, so that what a program has been told is
+//! written has reached the device. Reads and writes of any offset and length are served; whole
+//! blocks are passed on as they are, and go fastest.
 //!
 //! The mount lives as long as the process: when that dies, programs get errors and nothing waits.
 
@@ -36,7 +37,8 @@ use crate::users;
 use protocol::{Attributes, Handshake};
 use worker::{Shared, Worker};
 
-/// The longest request, in bytes: what the kernel sends at most without being told otherwise by its administrator.
+/// The longest request, in bytes: what the kernel sends at most without being told otherwise by its
+/// administrator.
 const MAX_REQUEST_BYTES: u32 = 1 << 20;
 /// How long the kernel may take for its first word.
 const HANDSHAKE_PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
@@ -58,7 +60,8 @@ pub struct FuseOptions {
     pub gate: Arc<Gate>,
 }
 
-/// A device that is served as a file. Dropping it takes the file away, also from programs that have it open.
+/// A device that is served as a file. Dropping it takes the file away, also from programs that have
+/// it open.
 pub struct FuseFile {
     path: PathBuf,
     shared: Arc<Shared>,
@@ -68,23 +71,34 @@ pub struct FuseFile {
 }
 
 impl FuseFile {
-    /// Serves `device` in the place of the file `path`, which has to exist; what it holds is hidden meanwhile.
+    /// Serves `device` in the place of the file `path`, which has to exist; what it holds is hidden
+    /// meanwhile.
     ///
     /// # Errors
-    /// [`ErrorKind::Permission`] or [`ErrorKind::NotFound`] when nothing may be mounted here, [`ErrorKind::Invalid`] when
-    /// `path` is no file, or what the device says when it is opened.
-    pub fn mount(device: Arc<dyn Device>, path: &Path, options: &FuseOptions) -> Result<FuseFile, Error> {
+    /// [`ErrorKind::Permission`] or [`ErrorKind::NotFound`] when nothing may be mounted here,
+    /// [`ErrorKind::Invalid`] when `path` is no file, or what the device says when it is opened.
+    pub fn mount(
+        device: Arc<dyn Device>,
+        path: &Path,
+        options: &FuseOptions,
+    ) -> Result<FuseFile, Error> {
         let failed = |error: io::Error| Error::from_io(path.display().to_string(), error);
         let path = fs::canonicalize(path).map_err(failed)?;
         if !path.is_file() {
-            return Err(Error::new(ErrorKind::Invalid, format!("{}: only a plain file can stand for a device", path.display())));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("{}: only a plain file can stand for a device", path.display()),
+            ));
         }
         let device = Emulated::over(device);
         let info = device.info().clone();
         // The blocks at both ends of a range that is not aligned come on top of it.
         let longest = info.max_request_bytes.saturating_sub(2 * info.block_bytes) / 4096 * 4096;
         if longest == 0 {
-            let text = format!("{device:?} takes at most {} bytes in a request, too few to be served", info.max_request_bytes);
+            let text = format!(
+                "{device:?} takes at most {} bytes in a request, too few to be served",
+                info.max_request_bytes
+            );
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let max_bytes = longest.min(MAX_REQUEST_BYTES);
@@ -117,7 +131,8 @@ impl FuseFile {
             file.workers.push(started);
         }
         file.workers.iter().for_each(|(ringer, _)| file.shared.gate.serve(ringer.clone()));
-        // Until somebody asks for it the kernel takes the size for 0, and older ones (6.1) make empty loop devices of that.
+        // Until somebody asks for it the kernel takes the size for 0, and older ones (6.1) make
+        // empty loop devices of that.
         fs::metadata(&file.path).map_err(failed)?;
         Ok(file)
     }
@@ -144,8 +159,12 @@ impl FuseFile {
         }
         mount::unmount(&self.path, false).map_err(|error| match error.kind() {
             io::ErrorKind::ResourceBusy => {
-                let user = users::of(&self.path).map_or_else(|| "a program".to_owned(), |user| user.to_string());
-                Error::new(ErrorKind::Busy, format!("{}: {user} still has it open", self.path.display()))
+                let user = users::of(&self.path)
+                    .map_or_else(|| "a program".to_owned(), |user| user.to_string());
+                Error::new(
+                    ErrorKind::Busy,
+                    format!("{}: {user} still has it open", self.path.display()),
+                )
             }
             _ => Error::from_io(format!("{}: unmounting", self.path.display()), error),
         })?;
@@ -195,19 +214,25 @@ fn default_workers() -> usize {
 }
 
 fn shake_hands(fuse: &OwnedFd, max_bytes: u32) -> Result<(), Error> {
-    let failed = |error: rustix::io::Errno| Error::from_io("the first words with /dev/fuse", error.into());
+    let failed =
+        |error: rustix::io::Errno| Error::from_io("the first words with /dev/fuse", error.into());
     let mut ready = [PollFd::new(fuse, PollFlags::IN)];
     if rustix::event::poll(&mut ready, Some(&HANDSHAKE_PATIENCE)).map_err(failed)? == 0 {
         return Err(Error::new(ErrorKind::TimedOut, "the kernel says nothing about the new mount"));
     }
     let mut request = vec![0; 64 << 10];
     let length = rustix::io::read(fuse, &mut request).map_err(failed)?;
-    let handshake = Handshake::parse(&request[..length]).map_err(|text| Error::new(ErrorKind::Unsupported, text))?;
+    let handshake = Handshake::parse(&request[..length])
+        .map_err(|text| Error::new(ErrorKind::Unsupported, text))?;
     rustix::io::write(fuse, &handshake.answer(max_bytes)).map_err(failed)?;
     Ok(())
 }
 
-fn start_worker(number: usize, shared: Arc<Shared>, ended: mpsc::Sender<Result<(), Error>>) -> Result<(Ringer, JoinHandle<()>), Error> {
+fn start_worker(
+    number: usize,
+    shared: Arc<Shared>,
+    ended: mpsc::Sender<Result<(), Error>>,
+) -> Result<(Ringer, JoinHandle<()>), Error> {
     let (ready_sender, ready) = mpsc::channel();
     let serve = move || {
         // The reactor belongs to this thread, so it is made here.
@@ -224,6 +249,8 @@ fn start_worker(number: usize, shared: Arc<Shared>, ended: mpsc::Sender<Result<(
     };
     let thread = thread::Builder::new().name(format!("fuse-{number}")).spawn(serve);
     let thread = thread.map_err(|error| Error::from_io("starting a thread", error))?;
-    let ringer = ready.recv().map_err(|_| Error::new(ErrorKind::Other, "a worker of the mount ended at once"))??;
+    let ringer = ready
+        .recv()
+        .map_err(|_| Error::new(ErrorKind::Other, "a worker of the mount ended at once"))??;
     Ok((ringer, thread))
 }

@@ -1,7 +1,7 @@
 //! Making the kernel serve a path from `/dev/fuse`, and letting go of it.
 //!
-//! Who may mount does so directly. Everybody else asks `fusermount3`, which is installed with the right to, and which
-//! hands the open device back over a socket.
+//! Who may mount does so directly. Everybody else asks `fusermount3`, which is installed with the
+//! right to, and which hands the open device back over a socket.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, IoSliceMut};
@@ -14,48 +14,75 @@ use std::process::{Command, Stdio};
 use block::{Error, ErrorKind};
 use rustix::io::{Errno, FdFlags};
 use rustix::mount::{MountFlags, UnmountFlags};
-use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
+};
 
 const DEVICE: &str = "/dev/fuse";
 const HELPER: &str = "fusermount3";
 /// How the mount table names what is mounted here.
 pub(super) const KIND: &str = "fuse.raidloom";
 
-/// Mounts over the file `target`; from the descriptor come its requests, and reading it does not block.
+/// Mounts over the file `target`; from the descriptor come its requests, and reading it does not
+/// block.
 pub(super) fn mount(target: &Path, read_only: bool, max_bytes: u32) -> Result<OwnedFd, Error> {
     let place = || format!("attaching to {}", target.display());
-    let device = OpenOptions::new().read(true).write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(DEVICE);
+    let device = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
+        .open(DEVICE);
     let device = device.map_err(|error| {
-        let hint = if error.kind() == io::ErrorKind::NotFound { ": `modprobe fuse` may bring it" } else { "" };
+        let hint = if error.kind() == io::ErrorKind::NotFound {
+            ": `modprobe fuse` may bring it"
+        } else {
+            ""
+        };
         Error::from_io(format!("{}: opening {DEVICE}{hint}", place()), error)
     })?;
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let mode = fs::metadata(target).map_err(|error| Error::from_io(place(), error))?.mode();
-    let data = format!("fd={},rootmode={mode:o},user_id={uid},group_id={gid},max_read={max_bytes}", device.as_raw_fd());
+    let data = format!(
+        "fd={},rootmode={mode:o},user_id={uid},group_id={gid},max_read={max_bytes}",
+        device.as_raw_fd()
+    );
     let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
     flags.set(MountFlags::RDONLY, read_only);
-    let data = std::ffi::CString::new(data).map_err(|error| Error::with_source(ErrorKind::Invalid, place(), error))?;
+    let data = std::ffi::CString::new(data)
+        .map_err(|error| Error::with_source(ErrorKind::Invalid, place(), error))?;
     match rustix::mount::mount("raidloom", target, KIND, flags, Some(&*data)) {
         Ok(()) => Ok(device.into()),
-        Err(Errno::PERM) => ask_helper(target, read_only, max_bytes).map_err(|error| error.at(place())),
+        Err(Errno::PERM) => {
+            ask_helper(target, read_only, max_bytes).map_err(|error| error.at(place()))
+        }
         Err(error) => Err(Error::from_io(place(), error.into())),
     }
 }
 
 fn ask_helper(target: &Path, read_only: bool, max_bytes: u32) -> Result<OwnedFd, Error> {
     let failed = |error: io::Error| Error::from_io(HELPER, error);
-    let (ours, theirs) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-        .map_err(|error| failed(error.into()))?;
+    let (ours, theirs) = rustix::net::socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .map_err(|error| failed(error.into()))?;
     rustix::io::fcntl_setfd(&theirs, FdFlags::empty()).map_err(|error| failed(error.into()))?;
     let access = if read_only { "ro" } else { "rw" };
-    let options = format!("{access},nosuid,nodev,fsname=raidloom,subtype=raidloom,max_read={max_bytes}");
+    let options =
+        format!("{access},nosuid,nodev,fsname=raidloom,subtype=raidloom,max_read={max_bytes}");
     let mut command = Command::new(HELPER);
-    command.args(["-o", &options, "--"]).arg(target).env("_FUSE_COMMFD", theirs.as_raw_fd().to_string());
+    command
+        .args(["-o", &options, "--"])
+        .arg(target)
+        .env("_FUSE_COMMFD", theirs.as_raw_fd().to_string());
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     let child = child.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            Error::new(ErrorKind::NotFound, format!("only root may mount, and {HELPER} is not there: apt-get install fuse3"))
-        }
+        io::ErrorKind::NotFound => Error::new(
+            ErrorKind::NotFound,
+            format!("only root may mount, and {HELPER} is not there: apt-get install fuse3"),
+        ),
         _ => failed(error),
     })?;
     drop(theirs);
@@ -63,7 +90,10 @@ fn ask_helper(target: &Path, read_only: bool, max_bytes: u32) -> Result<OwnedFd,
     let output = child.wait_with_output().map_err(failed)?;
     let device = received.map_err(failed)?.ok_or_else(|| {
         let said = String::from_utf8_lossy(&output.stderr);
-        Error::new(ErrorKind::Permission, said.lines().next().unwrap_or("fusermount3 gave nothing back").to_owned())
+        Error::new(
+            ErrorKind::Permission,
+            said.lines().next().unwrap_or("fusermount3 gave nothing back").to_owned(),
+        )
     })?;
     let flags = rustix::fs::fcntl_getfl(&device).and_then(|flags| {
         rustix::io::fcntl_setfd(&device, FdFlags::CLOEXEC)?;
@@ -73,12 +103,18 @@ fn ask_helper(target: &Path, read_only: bool, max_bytes: u32) -> Result<OwnedFd,
     Ok(device)
 }
 
-/// The descriptor that comes over a socket, or `None` when the other side closes it without sending one.
+/// The descriptor that comes over a socket, or `None` when the other side closes it without sending
+/// one.
 fn receive_descriptor(socket: &OwnedFd) -> io::Result<Option<OwnedFd>> {
     let mut byte = [0_u8];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    rustix::net::recvmsg(
+        socket,
+        &mut [IoSliceMut::new(&mut byte)],
+        &mut ancillary,
+        RecvFlags::CMSG_CLOEXEC,
+    )?;
     let descriptors = ancillary.drain().filter_map(|message| match message {
         RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
         _ => None,
@@ -86,7 +122,8 @@ fn receive_descriptor(socket: &OwnedFd) -> io::Result<Option<OwnedFd>> {
     Ok(descriptors.flatten().next())
 }
 
-/// Takes the mount away; busy ones stay, unless `lazily`: then it vanishes now and ends with its last user.
+/// Takes the mount away; busy ones stay, unless `lazily`: then it vanishes now and ends with its
+/// last user.
 pub(super) fn unmount(target: &Path, lazily: bool) -> io::Result<()> {
     let flags = if lazily { UnmountFlags::DETACH } else { UnmountFlags::empty() };
     match rustix::mount::unmount(target, flags | UnmountFlags::NOFOLLOW) {
@@ -98,7 +135,11 @@ pub(super) fn unmount(target: &Path, lazily: bool) -> io::Result<()> {
                 return Ok(());
             }
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            let kind = if said.contains("busy") { io::ErrorKind::ResourceBusy } else { io::ErrorKind::Other };
+            let kind = if said.contains("busy") {
+                io::ErrorKind::ResourceBusy
+            } else {
+                io::ErrorKind::Other
+            };
             Err(io::Error::new(kind, said))
         }
         other => Ok(other?),

@@ -1,4 +1,5 @@
-//! What the kernel's FUSE driver says and is told, as plain data: bytes in, a [`Call`] out, and answers back into bytes.
+//! What the kernel's FUSE driver says and is told, as plain data: bytes in, a [`Call`] out, and
+//! answers back into bytes.
 //!
 //! The formats are those of `<linux/fuse.h>`, major version 7, in the machine's own byte order:
 //!
@@ -34,9 +35,11 @@ const ASYNC_DIRECT_IO: u64 = 1 << 15;
 const MAX_PAGES: u64 = 1 << 22;
 const MORE_FLAGS: u64 = 1 << 30;
 const DIRECT_IO_ALLOW_MMAP: u64 = 1 << 36;
-const WANTED: u64 = ASYNC_READ | BIG_WRITES | ASYNC_DIRECT_IO | MAX_PAGES | MORE_FLAGS | DIRECT_IO_ALLOW_MMAP;
+const WANTED: u64 =
+    ASYNC_READ | BIG_WRITES | ASYNC_DIRECT_IO | MAX_PAGES | MORE_FLAGS | DIRECT_IO_ALLOW_MMAP;
 
-/// Requests that the kernel lets be under way in the background, where all asynchronous direct I/O runs.
+/// Requests that the kernel lets be under way in the background, where all asynchronous direct I/O
+/// runs.
 const BACKGROUND_REQUESTS: u16 = 512;
 const CONGESTED_REQUESTS: u16 = 384;
 
@@ -134,7 +137,11 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Request> {
             if bytes.len() != WRITE_HEAD_BYTES + length as usize {
                 return None;
             }
-            Call::Write { offset: long(bytes, 48)?, length, durable: word(bytes, 72)? & O_DSYNC != 0 }
+            Call::Write {
+                offset: long(bytes, 48)?,
+                length,
+                durable: word(bytes, 72)? & O_DSYNC != 0,
+            }
         }
         17 => Call::Statistics,
         18 => Call::Close,
@@ -158,9 +165,14 @@ fn allocate(offset: u64, length: u64, mode: u32) -> Call {
 }
 
 /// The head of an answer whose body has `body_bytes`.
-pub(super) fn answer_head(unique: u64, body_bytes: usize, error: Option<Errno>) -> [u8; ANSWER_HEAD_BYTES] {
+pub(super) fn answer_head(
+    unique: u64,
+    body_bytes: usize,
+    error: Option<Errno>,
+) -> [u8; ANSWER_HEAD_BYTES] {
     let mut head = [0; ANSWER_HEAD_BYTES];
-    let length = u32::try_from(ANSWER_HEAD_BYTES + body_bytes).expect("answers are at most some MiB");
+    let length =
+        u32::try_from(ANSWER_HEAD_BYTES + body_bytes).expect("answers are at most some MiB");
     head[..4].copy_from_slice(&length.to_ne_bytes());
     head[4..8].copy_from_slice(&error.map_or(0, |error| -error.raw_os_error()).to_ne_bytes());
     head[8..].copy_from_slice(&unique.to_ne_bytes());
@@ -186,15 +198,23 @@ impl Handshake {
         let fields = || {
             let flags = u64::from(word(bytes, 52)?);
             let more = if flags & MORE_FLAGS != 0 { u64::from(word(bytes, 56)?) << 32 } else { 0 };
-            Some((word(bytes, 4)?, long(bytes, 8)?, word(bytes, 40)?, word(bytes, 44)?, word(bytes, 48)?, flags | more))
+            Some((
+                word(bytes, 4)?,
+                long(bytes, 8)?,
+                word(bytes, 40)?,
+                word(bytes, 44)?,
+                word(bytes, 48)?,
+                flags | more,
+            ))
         };
         match fields() {
             Some((INIT, unique, MAJOR, minor, readahead_bytes, flags)) if minor >= OLDEST_MINOR => {
                 Ok(Handshake { unique, minor, readahead_bytes, flags })
             }
-            Some((INIT, _, major, minor, ..)) => {
-                Err(format!("the kernel speaks FUSE {major}.{minor}; {MAJOR}.{OLDEST_MINOR} is needed (Linux 4.20)"))
-            }
+            Some((INIT, _, major, minor, ..)) => Err(format!(
+                "the kernel speaks FUSE {major}.{minor}; {MAJOR}.{OLDEST_MINOR} is needed (Linux \
+                4.20)"
+            )),
             _ => Err("the kernel's first FUSE request is not an INIT".to_owned()),
         }
     }
@@ -202,7 +222,8 @@ impl Handshake {
     /// The answer, head and body: requests carry at most `max_bytes` of data.
     pub(super) fn answer(&self, max_bytes: u32) -> Vec<u8> {
         let flags = self.flags & WANTED;
-        let pages = u16::try_from(max_bytes.div_ceil(PAGE_BYTES)).expect("at most 256 MiB in a request");
+        let pages =
+            u16::try_from(max_bytes.div_ceil(PAGE_BYTES)).expect("at most 256 MiB in a request");
         let mut body = Vec::with_capacity(64);
         for number in [MAJOR, self.minor.min(MINOR), self.readahead_bytes, flags as u32] {
             body.extend_from_slice(&number.to_ne_bytes());
@@ -237,12 +258,15 @@ impl Attributes {
         let mut body = [0; 104];
         let mut put = |at: usize, bytes: &[u8]| body[at..at + bytes.len()].copy_from_slice(bytes);
         put(0, &ATTRIBUTES_VALID_SECONDS.to_ne_bytes());
-        // 16 node:8 | size:8 | blocks of 512:8 | three times:24 | their nanoseconds:12 | mode:4 | links:4 | uid:4 | gid:4 | device:4 | block:4 | -:4
+        // 16 node:8 | size:8 | blocks of 512:8 | three times:24 | their nanoseconds:12 | mode:4 |
+        // links:4 | uid:4 | gid:4 | device:4 | block:4 | -:4
         put(16, &1_u64.to_ne_bytes());
         put(24, &self.size_bytes.to_ne_bytes());
         put(32, &(self.size_bytes / 512).to_ne_bytes());
         let mode = S_IFREG | if self.writable { 0o600 } else { 0o400 };
-        for (at, number) in [(76, mode), (80, 1), (84, self.uid), (88, self.gid), (96, self.block_bytes)] {
+        for (at, number) in
+            [(76, mode), (80, 1), (84, self.uid), (88, self.gid), (96, self.block_bytes)]
+        {
             put(at, &number.to_ne_bytes());
         }
         body
@@ -261,7 +285,8 @@ impl Attributes {
 
 /// The body of an answer to `open`: past the kernel's page cache, or through it.
 pub(super) fn opened(page_cache: bool) -> [u8; 16] {
-    let flags = if page_cache { OPEN_KEEP_CACHE } else { OPEN_DIRECT_IO | OPEN_PARALLEL_DIRECT_WRITES };
+    let flags =
+        if page_cache { OPEN_KEEP_CACHE } else { OPEN_DIRECT_IO | OPEN_PARALLEL_DIRECT_WRITES };
     let mut body = [0; 16];
     body[8..12].copy_from_slice(&flags.to_ne_bytes());
     body
@@ -299,16 +324,29 @@ mod tests {
     // A 64-bit number is two words, whose order is the machine's.
     fn halves(number: u64) -> [u32; 2] {
         let bytes = number.to_ne_bytes();
-        [u32::from_ne_bytes(bytes[..4].try_into().unwrap()), u32::from_ne_bytes(bytes[4..].try_into().unwrap())]
+        [
+            u32::from_ne_bytes(bytes[..4].try_into().unwrap()),
+            u32::from_ne_bytes(bytes[4..].try_into().unwrap()),
+        ]
     }
 
     #[test]
     fn reads_and_writes_name_their_ranges() {
         let [low, high] = halves(5 << 33);
-        assert_eq!(call(15, &[0, 0, low, high, 4096, 0, 0, 0, 0, 0], &[]), Some(Call::Read { offset: 5 << 33, length: 4096 }));
-        let write = |flags: u32, data: &[u8]| call(16, &[0, 0, low, high, 3, 0, 0, 0, flags, 0], data);
-        assert_eq!(write(0, b"abc"), Some(Call::Write { offset: 5 << 33, length: 3, durable: false }));
-        assert_eq!(write(O_DSYNC | 1, b"abc"), Some(Call::Write { offset: 5 << 33, length: 3, durable: true }));
+        assert_eq!(
+            call(15, &[0, 0, low, high, 4096, 0, 0, 0, 0, 0], &[]),
+            Some(Call::Read { offset: 5 << 33, length: 4096 })
+        );
+        let write =
+            |flags: u32, data: &[u8]| call(16, &[0, 0, low, high, 3, 0, 0, 0, flags, 0], data);
+        assert_eq!(
+            write(0, b"abc"),
+            Some(Call::Write { offset: 5 << 33, length: 3, durable: false })
+        );
+        assert_eq!(
+            write(O_DSYNC | 1, b"abc"),
+            Some(Call::Write { offset: 5 << 33, length: 3, durable: true })
+        );
         assert_eq!(write(0, b"ab"), None, "data that are not there are not written");
         assert_eq!(write(0, b"abcd"), None);
     }
@@ -319,8 +357,14 @@ mod tests {
             let ([a, b], [c, d]) = (halves(1024), halves(2048));
             call(43, &[0, 0, a, b, c, d, mode, 0], &[])
         };
-        assert_eq!(allocate(PUNCH_HOLE | KEEP_SIZE), Some(Call::Clear { offset: 1024, length: 2048, discard: true }));
-        assert_eq!(allocate(ZERO_RANGE), Some(Call::Clear { offset: 1024, length: 2048, discard: false }));
+        assert_eq!(
+            allocate(PUNCH_HOLE | KEEP_SIZE),
+            Some(Call::Clear { offset: 1024, length: 2048, discard: true })
+        );
+        assert_eq!(
+            allocate(ZERO_RANGE),
+            Some(Call::Clear { offset: 1024, length: 2048, discard: false })
+        );
         assert_eq!(allocate(KEEP_SIZE), Some(Call::Reserve { offset: 1024, length: 2048 }));
         assert_eq!(allocate(0x08), Some(Call::Unknown(43)), "a collapsed range would move data");
     }
@@ -343,7 +387,13 @@ mod tests {
 
     #[test]
     fn the_handshake_takes_what_both_sides_know() {
-        let offer = |minor: u32| request(26, &[7, minor, 131_072, u32::MAX, u32::MAX, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &[]);
+        let offer = |minor: u32| {
+            request(
+                26,
+                &[7, minor, 131_072, u32::MAX, u32::MAX, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+                &[],
+            )
+        };
         let answer = Handshake::parse(&offer(45)).unwrap().answer(1 << 20);
         assert_eq!(answer.len(), 80);
         assert_eq!(word(&answer, 0), Some(80));
@@ -358,6 +408,9 @@ mod tests {
     #[test]
     fn an_answer_carries_the_error_as_the_kernel_wants_it() {
         let head = answer_head(9, 0, Some(Errno::IO));
-        assert_eq!((word(&head, 0), word(&head, 4), long(&head, 8)), (Some(16), Some((-5_i32) as u32), Some(9)));
+        assert_eq!(
+            (word(&head, 0), word(&head, 4), long(&head, 8)),
+            (Some(16), Some((-5_i32) as u32), Some(9))
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What a request that changes data becomes: whole blocks go to the device as they are, parts of blocks are read, changed
-//! and written back. Pure.
+//! What a request that changes data becomes: whole blocks go to the device as they are, parts of
+//! blocks are read, changed and written back. Pure.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,13 @@ pub(super) fn around(offset: u64, length: u64, block: u64) -> (u64, u64) {
 
 fn patch(offset: u64, length: u64, block: u64, with: Content) -> Step {
     let (start, whole) = around(offset, length, block);
-    Step::Patch { offset: start, length: whole as usize, at: (offset - start) as usize, count: length as usize, with }
+    Step::Patch {
+        offset: start,
+        length: whole as usize,
+        at: (offset - start) as usize,
+        count: length as usize,
+        with,
+    }
 }
 
 /// A write of bytes that are not whole blocks.
@@ -84,7 +90,9 @@ mod tests {
                     bytes[offset as usize..(offset + length) as usize].fill(0);
                 }
                 Step::Patch { offset, length, at, count, with } => {
-                    assert!(is_whole(offset, length as u64, block) && at + count <= length && count > 0);
+                    assert!(
+                        is_whole(offset, length as u64, block) && at + count <= length && count > 0
+                    );
                     let range = &mut bytes[offset as usize..][..length];
                     match with {
                         Content::Zeroes => range[at..at + count].fill(0),
@@ -107,15 +115,28 @@ mod tests {
                 assert_eq!(way == Way::Together, is_whole(offset, length, block));
                 carry_out(steps, &mut bytes, &[], block);
                 for (index, byte) in bytes.iter().enumerate() {
-                    assert_eq!(*byte == 0, range.contains(&index), "offset {offset} length {length} at {index}");
+                    assert_eq!(
+                        *byte == 0,
+                        range.contains(&index),
+                        "offset {offset} length {length} at {index}"
+                    );
                 }
                 if is_whole(offset, length, block) {
                     continue;
                 }
                 let mut bytes = [1; 40];
-                carry_out(write(offset, length, block).1, &mut bytes, &vec![2; length as usize], block);
+                carry_out(
+                    write(offset, length, block).1,
+                    &mut bytes,
+                    &vec![2; length as usize],
+                    block,
+                );
                 for (index, byte) in bytes.iter().enumerate() {
-                    assert_eq!(*byte == 2, range.contains(&index), "offset {offset} length {length} at {index}");
+                    assert_eq!(
+                        *byte == 2,
+                        range.contains(&index),
+                        "offset {offset} length {length} at {index}"
+                    );
                 }
             }
         }

@@ -1,13 +1,16 @@
-//! One thread that serves the mount: it takes requests from the kernel, turns them into requests on the device, and
-//! answers in whatever order these complete. Requests, answers and the device's own I/O go through one ring, so that a
-//! burst of them costs one system call.
+//! One thread that serves the mount: it takes requests from the kernel, turns them into requests on
+//! the device, and answers in whatever order these complete. Requests, answers and the device's own
+//! I/O go through one ring, so that a burst of them costs one system call.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use block::{BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Op, Request, Returned, Support};
+use block::{
+    BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Op, Request,
+    Returned, Support,
+};
 use reactor::{Event, Outcome, Reactor, RingFile, Ringer, Source};
 use rustix::io::Errno;
 
@@ -148,7 +151,9 @@ impl Worker {
             }
             self.listen();
             if !busy {
-                self.reactor.wait(None).map_err(|error| Error::from_io("serving a mount", error))?;
+                self.reactor
+                    .wait(None)
+                    .map_err(|error| Error::from_io("serving a mount", error))?;
                 for _ in 0..self.parked.len() {
                     let Some(index) = self.parked.pop_front() else { break };
                     self.pass_gate(index, true);
@@ -157,7 +162,8 @@ impl Worker {
         }
     }
 
-    /// Asks the kernel for requests. Every reader is woken when one comes, so it is asked for as many as seem to be there.
+    /// Asks the kernel for requests. Every reader is woken when one comes, so it is asked for as
+    /// many as seem to be there.
     fn listen(&mut self) {
         while !self.unmounted && self.listening < self.wanted {
             let index = match self.free.pop() {
@@ -165,7 +171,13 @@ impl Worker {
                 None if self.slots.len() == DEPTH as usize => return,
                 None => {
                     let room = self.shared.max_bytes as usize + 2 * self.shared.block() as usize;
-                    self.slots.push(Slot { frame: Frame::new(room), unique: 0, work: Work::Free, way: None, durable: false });
+                    self.slots.push(Slot {
+                        frame: Frame::new(room),
+                        unique: 0,
+                        work: Work::Free,
+                        way: None,
+                        durable: false,
+                    });
                     self.slots.len() - 1
                 }
             };
@@ -199,7 +211,10 @@ impl Worker {
                     }
                 };
                 let Some(request) = protocol::parse(self.slots[index].frame.request(length)) else {
-                    return Err(Error::new(ErrorKind::Invalid, format!("/dev/fuse gave {length} bytes that are no request")));
+                    return Err(Error::new(
+                        ErrorKind::Invalid,
+                        format!("/dev/fuse gave {length} bytes that are no request"),
+                    ));
                 };
                 self.slots[index].unique = request.unique;
                 self.start(index, request.call);
@@ -211,7 +226,9 @@ impl Worker {
                 self.release(index);
                 Ok(false)
             }
-            Outcome::Timer | Outcome::Done { .. } => unreachable!("a worker only reads from the mount and writes to it"),
+            Outcome::Timer | Outcome::Done { .. } => {
+                unreachable!("a worker only reads from the mount and writes to it")
+            }
         }
     }
 
@@ -226,12 +243,18 @@ impl Worker {
         match call {
             Call::GetAttributes => self.answer(index, &attributes.body()),
             // Opening with O_TRUNC does nothing to a drive; any other size it cannot take.
-            Call::SetAttributes { size: Some(size) } if size != 0 && size != attributes.size_bytes => self.fail(index, Errno::PERM),
+            Call::SetAttributes { size: Some(size) }
+                if size != 0 && size != attributes.size_bytes =>
+            {
+                self.fail(index, Errno::PERM)
+            }
             Call::SetAttributes { .. } => self.answer(index, &attributes.body()),
             Call::Open { write: true } if refused.is_some() => self.fail(index, Errno::ROFS),
             Call::Open { .. } => self.answer(index, &protocol::opened(self.shared.page_cache)),
             Call::Read { offset, length } => self.read(index, offset, length),
-            Call::Write { .. } | Call::Clear { .. } if refused.is_some() => self.fail(index, Errno::ROFS),
+            Call::Write { .. } | Call::Clear { .. } if refused.is_some() => {
+                self.fail(index, Errno::ROFS)
+            }
             Call::Write { offset, length, durable } => self.write(index, offset, length, durable),
             Call::Clear { offset, length, discard } => self.clear(index, offset, length, discard),
             Call::Reserve { offset, length } => match offset.checked_add(length) {
@@ -315,19 +338,28 @@ impl Worker {
         let slot = &mut self.slots[index];
         let Work::Write { offset, length } = slot.work else { return self.next_step(index) };
         let from = slot.frame.share_data(length as usize);
-        self.channel.submit(Request::new(index as u64, Op::Write { offset, from, fua: slot.durable }));
+        self.channel
+            .submit(Request::new(index as u64, Op::Write { offset, from, fua: slot.durable }));
     }
 
     /// Starts the first step of those that are left, or answers when there is none.
     fn next_step(&mut self, index: usize) {
         let slot = &mut self.slots[index];
-        let Work::Steps { left, written } = &slot.work else { unreachable!("only steps have a next one") };
+        let Work::Steps { left, written } = &slot.work else {
+            unreachable!("only steps have a next one")
+        };
         let op = match left.front() {
-            Some(&Step::Clear { offset, length }) if self.shared.info().discard == DiscardSupport::ReadsZero => {
+            Some(&Step::Clear { offset, length })
+                if self.shared.info().discard == DiscardSupport::ReadsZero =>
+            {
                 Op::Discard { offset, length }
             }
-            Some(&Step::Clear { offset, length }) => Op::WriteZeroes { offset, length, fua: slot.durable },
-            Some(&Step::Patch { offset, length, .. }) => Op::Read { offset, into: BufMut::zeroed(length) },
+            Some(&Step::Clear { offset, length }) => {
+                Op::WriteZeroes { offset, length, fua: slot.durable }
+            }
+            Some(&Step::Patch { offset, length, .. }) => {
+                Op::Read { offset, into: BufMut::zeroed(length) }
+            }
             Some(Step::Flush) => Op::Flush,
             None => {
                 let body = written.map(protocol::written);
@@ -368,7 +400,11 @@ impl Worker {
             },
             Work::Steps { left, .. } => match (error, left.front(), completion.buffer) {
                 (Some(error), ..) => self.fail(index, error),
-                (None, Some(&Step::Patch { offset, at, count, with, .. }), Returned::Read(mut buffer)) => {
+                (
+                    None,
+                    Some(&Step::Patch { offset, at, count, with, .. }),
+                    Returned::Read(mut buffer),
+                ) => {
                     let bytes = buffer.as_mut_slice();
                     match (bytes, with) {
                         (Some(bytes), Content::Zeroes) => bytes[at..at + count].fill(0),
@@ -386,7 +422,9 @@ impl Worker {
                     self.next_step(index);
                 }
             },
-            Work::Free | Work::Listening | Work::Answering => unreachable!("nothing is under way on the device"),
+            Work::Free | Work::Listening | Work::Answering => {
+                unreachable!("nothing is under way on the device")
+            }
         }
     }
 

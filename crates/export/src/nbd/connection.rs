@@ -12,17 +12,19 @@ use super::places::Ticket;
 use super::tls::Tunnel;
 use super::transmission::{Errno, Session};
 
-/// Bytes taken from a socket at once while its handshake lasts: enough for all that clients say in it as a rule.
+/// Bytes taken from a socket at once while its handshake lasts: enough for all that clients say in
+/// it as a rule.
 const GREETING_BYTES: usize = 2048;
-/// Bytes taken from a socket at once. A write's data that do not come with its head go straight to where they are needed.
+/// Bytes taken from a socket at once. A write's data that do not come with its head go straight to
+/// where they are needed.
 pub(super) const INPUT_BYTES: usize = 64 << 10;
 /// Small replies are gathered in buffers of this size, in bytes.
 const NOTES_BYTES: usize = 4096;
 
 /// Small replies that may wait for the client to read them, in bytes.
 const NOTES_MAX_BYTES: usize = 64 << 10;
-/// Bytes of replies that lie ready behind those being sent, before requests have to wait. Who prepares more finds it gone
-/// from the processor's cache when it is sent at last.
+/// Bytes of replies that lie ready behind those being sent, before requests have to wait. Who
+/// prepares more finds it gone from the processor's cache when it is sent at last.
 const READY_BYTES: usize = 256 << 10;
 /// Requests of one connection that may be unanswered.
 const REQUESTS_MAX: usize = 256;
@@ -172,7 +174,13 @@ impl Connection {
             tunnel: None,
             receiving: Receiving::Nothing,
             cipher: None,
-            input: Input { buffer: Some(BufMut::zeroed(GREETING_BYTES)), capacity: GREETING_BYTES, kept: None, start: 0, end: 0 },
+            input: Input {
+                buffer: Some(BufMut::zeroed(GREETING_BYTES)),
+                capacity: GREETING_BYTES,
+                kept: None,
+                start: 0,
+                end: 0,
+            },
             output: Output::default(),
             payload: None,
             skip_bytes: 0,
@@ -217,9 +225,12 @@ impl Connection {
         self.requests[request as usize].take().expect("a request under way")
     }
 
-    /// Whether it has to wait for its own answers, or for memory, before anything more is taken from it.
+    /// Whether it has to wait for its own answers, or for memory, before anything more is taken
+    /// from it.
     pub(super) fn is_waiting(&self) -> bool {
-        self.pressed || self.output.is_full() || self.requests.len() - self.free_requests.len() >= REQUESTS_MAX
+        self.pressed
+            || self.output.is_full()
+            || self.requests.len() - self.free_requests.len() >= REQUESTS_MAX
     }
 
     /// Notes that a read was ordered; whether so much was that there may be enough to send.
@@ -253,7 +264,10 @@ pub(super) struct Input {
 impl Input {
     /// What is there.
     pub(super) fn bytes(&self) -> &[u8] {
-        self.buffer.as_ref().and_then(BufMut::as_slice).map_or(&[], |bytes| &bytes[self.start..self.end])
+        self.buffer
+            .as_ref()
+            .and_then(BufMut::as_slice)
+            .map_or(&[], |bytes| &bytes[self.start..self.end])
     }
 
     /// Whether there is no room for more.
@@ -283,7 +297,10 @@ impl Input {
     pub(super) fn space(&mut self) -> &mut [u8] {
         self.compact();
         let end = self.end;
-        self.buffer.as_mut().and_then(BufMut::as_mut_slice).map_or(&mut [], |bytes| &mut bytes[end..])
+        self.buffer
+            .as_mut()
+            .and_then(BufMut::as_mut_slice)
+            .map_or(&mut [], |bytes| &mut bytes[end..])
     }
 
     pub(super) fn filled(&mut self, count: usize) {
@@ -406,7 +423,9 @@ impl Output {
             None => self.queue = Some(bytes),
         }
         match self.parts.last_mut() {
-            Some(last) if last.pooled_head.is_none() && pooled_head.is_none() => last.length += length,
+            Some(last) if last.pooled_head.is_none() && pooled_head.is_none() => {
+                last.length += length
+            }
             _ => self.parts.push(Part { length, pooled_head }),
         }
     }
@@ -423,9 +442,14 @@ impl Output {
         Some(queue)
     }
 
-    /// Notes that `count` bytes at the front of `rope` have gone out: what is left to send, or how many bytes of read data
-    /// the whole rope had.
-    pub(super) fn sent(&mut self, mut rope: Buf, count: usize, pool: &mut Pool) -> Result<u64, Buf> {
+    /// Notes that `count` bytes at the front of `rope` have gone out: what is left to send, or how
+    /// many bytes of read data the whole rope had.
+    pub(super) fn sent(
+        &mut self,
+        mut rope: Buf,
+        count: usize,
+        pool: &mut Pool,
+    ) -> Result<u64, Buf> {
         if count == rope.len() {
             return Ok(self.end(rope, pool));
         }
@@ -437,7 +461,8 @@ impl Output {
         Err(rope)
     }
 
-    /// Ends a send, however it went, with `rope` being what was under way last; how many bytes of read data it had.
+    /// Ends a send, however it went, with `rope` being what was under way last; how many bytes of
+    /// read data it had.
     pub(super) fn end(&mut self, rope: Buf, pool: &mut Pool) -> u64 {
         let whole = match self.gone.take() {
             Some(mut gone) => {
@@ -450,7 +475,8 @@ impl Output {
         let mut parts = self.sending.take().expect("a send was started").into_iter().peekable();
         let mut rest = Some(whole);
         while let Some(part) = parts.next() {
-            // The last part is the rest itself: an empty rest would be a second handle to its memory.
+            // The last part is the rest itself: an empty rest would be a second handle to its
+            // memory.
             let bytes = match (&mut rest, parts.peek()) {
                 (Some(rest), Some(_)) => Some(rest.split_to(part.length)),
                 _ => rest.take(),
@@ -495,7 +521,10 @@ mod tests {
                 };
                 assert_eq!(data_bytes.ok(), Some(replies * 4096));
                 let mut again: Vec<_> = (0..replies).map(|_| pool.take(28, 4096)).collect();
-                let mut found: Vec<usize> = again.drain(..).map(|buffer| buffer.as_slice().expect("one piece").as_ptr().addr()).collect();
+                let mut found: Vec<usize> = again
+                    .drain(..)
+                    .map(|buffer| buffer.as_slice().expect("one piece").as_ptr().addr())
+                    .collect();
                 addresses.sort_unstable();
                 found.sort_unstable();
                 assert_eq!(found, addresses, "{replies} replies, halves {halves}");

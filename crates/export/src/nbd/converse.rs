@@ -1,4 +1,5 @@
-//! What a worker does with what a client says: options, requests, data of writes, and the answers of devices.
+//! What a worker does with what a client says: options, requests, data of writes, and the answers
+//! of devices.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,8 +18,8 @@ use crate::serve::{self, Answer, Desk, Order};
 
 /// Requests that a device gets from one worker at a time.
 const DESK_DEPTH: u32 = 256;
-/// A write's data go to the device in pieces of about this size, in bytes, so that a client that falls silent in the
-/// middle holds no more than that.
+/// A write's data go to the device in pieces of about this size, in bytes, so that a client that
+/// falls silent in the middle holds no more than that.
 const PIECE_BYTES: u32 = 1 << 20;
 
 /// What the range holds, or its beginning: so many bytes, and whether they are a hole.
@@ -44,11 +45,14 @@ impl Worker {
         out.clear();
         let shared = Arc::clone(&self.shared);
         let connection = self.get(index);
-        let (Phase::Handshake(handshake), false) = (&mut connection.phase, connection.output.is_full()) else {
+        let (Phase::Handshake(handshake), false) =
+            (&mut connection.phase, connection.output.is_full())
+        else {
             self.small = out;
             return false;
         };
-        let (taken, verdict) = handshake.advance(connection.input.bytes(), &shared.shapes, &mut out);
+        let (taken, verdict) =
+            handshake.advance(connection.input.bytes(), &shared.shapes, &mut out);
         connection.input.consume(taken);
         connection.output.push_small(&out);
         self.small = out;
@@ -74,7 +78,9 @@ impl Worker {
     }
 
     fn start_tls(&mut self, index: u32) -> bool {
-        let Some(config) = self.shared.tls.clone() else { unreachable!("it is offered only where there is a certificate") };
+        let Some(config) = self.shared.tls.clone() else {
+            unreachable!("it is offered only where there is a certificate")
+        };
         let connection = self.get(index);
         let Ok(mut tunnel) = Tunnel::new(&config) else {
             self.kill(index);
@@ -112,7 +118,13 @@ impl Worker {
         // Devices are opened for those who mean it.
         if self.desks[session.export].is_none() {
             let export = &self.shared.exports[session.export];
-            match Desk::open(&*export.device, DESK_DEPTH, export.policy, &export.gate, &self.reactor) {
+            match Desk::open(
+                &*export.device,
+                DESK_DEPTH,
+                export.policy,
+                &export.gate,
+                &self.reactor,
+            ) {
                 Ok(desk) => self.desks[session.export] = Some(desk),
                 Err(error) => {
                     export.complain(&error);
@@ -148,7 +160,9 @@ impl Worker {
             if connection.is_waiting() {
                 return went_on;
             }
-            let Some(head) = connection.input.bytes().first_chunk::<REQUEST_BYTES>() else { return went_on };
+            let Some(head) = connection.input.bytes().first_chunk::<REQUEST_BYTES>() else {
+                return went_on;
+            };
             let head = *head;
             if !self.take_request(index, session, &head) {
                 return went_on;
@@ -164,7 +178,8 @@ impl Worker {
             Asked::NothingForLong => self.get(index).ticket.has_asked(),
             Asked::Something => (),
         }
-        let (cookie, decision) = transmission::decide(head, &self.shared.shapes[session.export], session);
+        let (cookie, decision) =
+            transmission::decide(head, &self.shared.shapes[session.export], session);
         let command = match decision {
             Decision::Do(command) => command,
             Decision::Refuse { errno, why, payload_bytes } => {
@@ -172,8 +187,11 @@ impl Worker {
                 let connection = self.get(index);
                 connection.input.consume(REQUEST_BYTES);
                 connection.skip_bytes = u64::from(payload_bytes);
-                // Answered before its data are passed over: the client reads while it sends, or it would not get anywhere.
-                self.reply(index, |out| transmission::put_error(out, session.structured, cookie, errno, why));
+                // Answered before its data are passed over: the client reads while it sends, or it
+                // would not get anywhere.
+                self.reply(index, |out| {
+                    transmission::put_error(out, session.structured, cookie, errno, why)
+                });
                 return true;
             }
             Decision::Goodbye => {
@@ -210,19 +228,39 @@ impl Worker {
                 running.receiving = true;
                 running.orders = 0;
                 let request = connection.begin(running);
-                connection.payload = Some(Payload { request, durable, offset, left_bytes: u64::from(length), piece: None });
+                connection.payload = Some(Payload {
+                    request,
+                    durable,
+                    offset,
+                    left_bytes: u64::from(length),
+                    piece: None,
+                });
                 connection.input.consume(REQUEST_BYTES);
-                self.count_data(session, |counters| (&counters.writes, &counters.written_bytes), length);
+                self.count_data(
+                    session,
+                    |counters| (&counters.writes, &counters.written_bytes),
+                    length,
+                );
                 return true;
             }
-            Command::Zero { offset, length, durable, allocate } => Order::Zero { offset, length: u64::from(length), durable, allocate },
-            Command::Discard { offset, length, durable } => Order::Discard { offset, length: u64::from(length), durable },
+            Command::Zero { offset, length, durable, allocate } => {
+                Order::Zero { offset, length: u64::from(length), durable, allocate }
+            }
+            Command::Discard { offset, length, durable } => {
+                Order::Discard { offset, length: u64::from(length), durable }
+            }
             Command::Flush => Order::Flush,
             Command::Status { offset, length, one } => {
                 connection.input.consume(REQUEST_BYTES);
-                let runs = runs_within(&*self.shared.exports[session.export].device, offset, u64::from(length));
+                let runs = runs_within(
+                    &*self.shared.exports[session.export].device,
+                    offset,
+                    u64::from(length),
+                );
                 let count = if one { 1 } else { runs.len() };
-                self.reply(index, |out| transmission::put_status(out, cookie, runs[..count].iter().copied()));
+                self.reply(index, |out| {
+                    transmission::put_status(out, cookie, runs[..count].iter().copied())
+                });
                 return true;
             }
         };
@@ -233,9 +271,14 @@ impl Worker {
         match command {
             Command::Read { length, .. } => {
                 let enough = connection.ordered(length as usize);
-                self.count_data(session, |counters| (&counters.reads, &counters.read_bytes), length);
+                self.count_data(
+                    session,
+                    |counters| (&counters.reads, &counters.read_bytes),
+                    length,
+                );
                 if enough {
-                    // A device that answers at once has answers now, and more requests wait until those are being sent.
+                    // A device that answers at once has answers now, and more requests wait until
+                    // those are being sent.
                     self.poll_desks();
                 }
             }
@@ -284,14 +327,16 @@ impl Worker {
         true
     }
 
-    /// Takes `count` new bytes at the front of a piece's rest, and writes the piece when it is whole.
+    /// Takes `count` new bytes at the front of a piece's rest, and writes the piece when it is
+    /// whole.
     pub(super) fn piece_received(&mut self, index: u32, rest: BufMut, count: usize) {
         let (connection, _, _, desks) = self.split(index);
         let session = connection.session().expect("data come after the handshake");
         let payload = connection.payload.as_mut().expect("its data were received");
         let piece = payload.piece.as_mut().expect("a piece was received into");
         let Some(whole) = piece.fill(rest, count) else { return };
-        let (request, offset, durable, last) = (payload.request, piece.offset, payload.durable, payload.left_bytes == 0);
+        let (request, offset, durable, last) =
+            (payload.request, piece.offset, payload.durable, payload.left_bytes == 0);
         payload.piece = None;
         if last {
             connection.payload = None;
@@ -301,7 +346,10 @@ impl Worker {
         running.orders += 1;
         running.receiving = !last;
         let desk = desks[session.export].as_mut().expect("opened when the first client came");
-        desk.take(u64::from(index) << 32 | u64::from(request), Order::Write { offset, from: whole.freeze(), durable });
+        desk.take(
+            u64::from(index) << 32 | u64::from(request),
+            Order::Write { offset, from: whole.freeze(), durable },
+        );
     }
 
     /// A device has answered.
@@ -345,7 +393,9 @@ impl Worker {
         match ended.error {
             Some((errno, why)) => {
                 self.count(session, |counters| &counters.errors, 1);
-                self.reply(index, |out| transmission::put_error(out, structured, cookie, errno, &why));
+                self.reply(index, |out| {
+                    transmission::put_error(out, structured, cookie, errno, &why)
+                });
             }
             None if is_read => (),
             None => self.reply(index, |out| transmission::put_done(out, structured, cookie)),
@@ -366,7 +416,12 @@ impl Worker {
         counter(self.counters(session.export)).fetch_add(more, Ordering::Relaxed);
     }
 
-    fn count_data(&self, session: Session, counters: impl Fn(&Counters) -> (&AtomicU64, &AtomicU64), length: u32) {
+    fn count_data(
+        &self,
+        session: Session,
+        counters: impl Fn(&Counters) -> (&AtomicU64, &AtomicU64),
+        length: u32,
+    ) {
         let (requests, bytes) = counters(self.counters(session.export));
         requests.fetch_add(1, Ordering::Relaxed);
         bytes.fetch_add(u64::from(length), Ordering::Relaxed);

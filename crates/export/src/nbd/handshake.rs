@@ -1,17 +1,19 @@
-//! The handshake: from the greeting to the choice of an export. Bytes in, bytes and a verdict out; no I/O.
+//! The handshake: from the greeting to the choice of an export. Bytes in, bytes and a verdict out;
+//! no I/O.
 //!
 //! ```text
 //!   greeting ─> client's flags ─> option ─> reply ─┐
 //!                                   ^──────────────┘ … until EXPORT_NAME or GO (transmission), STARTTLS, ABORT
 //! ```
 //!
-//! Fixed newstyle only. One option is answered at a time, so whoever sends many without reading answers makes nothing
-//! grow; data of an option longer than [`OPTION_MAX_BYTES`] are passed over without being kept.
+//! Fixed newstyle only. One option is answered at a time, so whoever sends many without reading
+//! answers makes nothing grow; data of an option longer than [`OPTION_MAX_BYTES`] are passed over
+//! without being kept.
 
 use super::transmission::Session;
 use super::wire::{
-    ALLOCATION, ALLOCATION_ID, Cursor, GREETING_MAGIC, OPTION_BYTES, OPTION_MAGIC, OPTION_REPLY_MAGIC, REQUEST_MAX_BYTES, info, option,
-    reply, server_flags, transmission_flags,
+    ALLOCATION, ALLOCATION_ID, Cursor, GREETING_MAGIC, OPTION_BYTES, OPTION_MAGIC,
+    OPTION_REPLY_MAGIC, REQUEST_MAX_BYTES, info, option, reply, server_flags, transmission_flags,
 };
 
 /// The most data of one option that are looked at, in bytes.
@@ -26,7 +28,8 @@ pub struct Shape {
     pub description: String,
     /// Size in bytes.
     pub size_bytes: u64,
-    /// Requests that are multiples of this many bytes are served as they are, others by reading and writing around them.
+    /// Requests that are multiples of this many bytes are served as they are, others by reading and
+    /// writing around them.
     pub block_bytes: u32,
     /// The size of access it serves best, in bytes.
     pub optimal_bytes: u32,
@@ -47,7 +50,8 @@ impl Shape {
     #[must_use]
     pub fn flags(&self, structured: bool) -> u16 {
         use transmission_flags::*;
-        // A flush on any connection covers what any other has been told of, so clients may use several.
+        // A flush on any connection covers what any other has been told of, so clients may use
+        // several.
         let mut flags = HAS_FLAGS | CAN_MULTI_CONN;
         let mut add = |condition: bool, more: u16| flags |= if condition { more } else { 0 };
         add(self.needs_flush, SEND_FLUSH);
@@ -114,9 +118,18 @@ impl Handshake {
         let mut greeting = [0; 18];
         greeting[..8].copy_from_slice(&GREETING_MAGIC.to_be_bytes());
         greeting[8..16].copy_from_slice(&OPTION_MAGIC.to_be_bytes());
-        greeting[16..].copy_from_slice(&(server_flags::FIXED_NEWSTYLE | server_flags::NO_ZEROES).to_be_bytes());
-        let handshake =
-            Handshake { tls, secure: false, greeted: false, no_zeroes: false, structured: false, allocation_of: None, skip_bytes: 0 };
+        greeting[16..].copy_from_slice(
+            &(server_flags::FIXED_NEWSTYLE | server_flags::NO_ZEROES).to_be_bytes(),
+        );
+        let handshake = Handshake {
+            tls,
+            secure: false,
+            greeted: false,
+            no_zeroes: false,
+            structured: false,
+            allocation_of: None,
+            skip_bytes: 0,
+        };
         (handshake, greeting)
     }
 
@@ -127,9 +140,14 @@ impl Handshake {
         self.allocation_of = None;
     }
 
-    /// Takes at most one option off the front of `input` and appends its answer to `out`; how many bytes it took, and what
-    /// comes next.
-    pub fn advance(&mut self, input: &[u8], exports: &[Shape], out: &mut Vec<u8>) -> (usize, Verdict) {
+    /// Takes at most one option off the front of `input` and appends its answer to `out`; how many
+    /// bytes it took, and what comes next.
+    pub fn advance(
+        &mut self,
+        input: &[u8],
+        exports: &[Shape],
+        out: &mut Vec<u8>,
+    ) -> (usize, Verdict) {
         let mut cursor = Cursor(input);
         if !self.greeted {
             let Some(flags) = cursor.u32() else { return (0, Verdict::More) };
@@ -144,15 +162,21 @@ impl Handshake {
         if self.skip_bytes > 0 {
             let now = self.skip_bytes.min(input.len() as u64);
             self.skip_bytes -= now;
-            return (now as usize, if self.skip_bytes > 0 { Verdict::More } else { Verdict::Answered });
+            return (
+                now as usize,
+                if self.skip_bytes > 0 { Verdict::More } else { Verdict::Answered },
+            );
         }
-        // The magic is looked at as soon as it is there: whoever speaks something else may never send a whole head.
+        // The magic is looked at as soon as it is there: whoever speaks something else may never
+        // send a whole head.
         match cursor.u64() {
             None => return (0, Verdict::More),
             Some(OPTION_MAGIC) => (),
             Some(_) => return (8, Verdict::Close("the client speaks another protocol")),
         }
-        let (Some(option), Some(length)) = (cursor.u32(), cursor.u32()) else { return (0, Verdict::More) };
+        let (Some(option), Some(length)) = (cursor.u32(), cursor.u32()) else {
+            return (0, Verdict::More);
+        };
         if length as usize > OPTION_MAX_BYTES {
             if option == option::EXPORT_NAME {
                 return (OPTION_BYTES, Verdict::Close("the export's name is too long"));
@@ -165,8 +189,17 @@ impl Handshake {
         (OPTION_BYTES + data.len(), self.answer(option, data, exports, out))
     }
 
-    fn answer(&mut self, option: u32, data: &[u8], exports: &[Shape], out: &mut Vec<u8>) -> Verdict {
-        if self.tls == TlsRule::Required && !self.secure && !matches!(option, option::STARTTLS | option::ABORT) {
+    fn answer(
+        &mut self,
+        option: u32,
+        data: &[u8],
+        exports: &[Shape],
+        out: &mut Vec<u8>,
+    ) -> Verdict {
+        if self.tls == TlsRule::Required
+            && !self.secure
+            && !matches!(option, option::STARTTLS | option::ABORT)
+        {
             if option == option::EXPORT_NAME {
                 return Verdict::Close("TLS is required");
             }
@@ -180,14 +213,22 @@ impl Handshake {
                 put_reply(out, option, reply::ACK, &[]);
                 return Verdict::Close("the client gave up");
             }
-            option::STARTTLS if !data.is_empty() => refuse(out, option, reply::INVALID, "the option takes no data"),
-            option::STARTTLS if self.secure => refuse(out, option, reply::INVALID, "TLS is on already"),
-            option::STARTTLS if self.tls == TlsRule::None => refuse(out, option, reply::POLICY, "there is no TLS here"),
+            option::STARTTLS if !data.is_empty() => {
+                refuse(out, option, reply::INVALID, "the option takes no data")
+            }
+            option::STARTTLS if self.secure => {
+                refuse(out, option, reply::INVALID, "TLS is on already")
+            }
+            option::STARTTLS if self.tls == TlsRule::None => {
+                refuse(out, option, reply::POLICY, "there is no TLS here")
+            }
             option::STARTTLS => {
                 put_reply(out, option, reply::ACK, &[]);
                 return Verdict::StartTls;
             }
-            option::LIST if !data.is_empty() => refuse(out, option, reply::INVALID, "the option takes no data"),
+            option::LIST if !data.is_empty() => {
+                refuse(out, option, reply::INVALID, "the option takes no data")
+            }
             option::LIST => {
                 for export in exports {
                     let mut entry = string(&export.name);
@@ -196,12 +237,16 @@ impl Handshake {
                 }
                 put_reply(out, option, reply::ACK, &[]);
             }
-            option::STRUCTURED_REPLY if !data.is_empty() => refuse(out, option, reply::INVALID, "the option takes no data"),
+            option::STRUCTURED_REPLY if !data.is_empty() => {
+                refuse(out, option, reply::INVALID, "the option takes no data")
+            }
             option::STRUCTURED_REPLY => {
                 self.structured = true;
                 put_reply(out, option, reply::ACK, &[]);
             }
-            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.contexts(option, data, exports, out),
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => {
+                self.contexts(option, data, exports, out)
+            }
             _ => refuse(out, option, reply::UNSUPPORTED, "the option is not known here"),
         }
         Verdict::Answered
@@ -219,7 +264,11 @@ impl Handshake {
     }
 
     fn session(&self, export: usize) -> Session {
-        Session { export, structured: self.structured, allocation: self.structured && self.allocation_of == Some(export) }
+        Session {
+            export,
+            structured: self.structured,
+            allocation: self.structured && self.allocation_of == Some(export),
+        }
     }
 
     fn go(&mut self, option: u32, data: &[u8], exports: &[Shape], out: &mut Vec<u8>) -> Verdict {
@@ -237,7 +286,10 @@ impl Handshake {
             content.iter().for_each(|bytes| data.extend_from_slice(bytes));
             put_reply(out, option, reply::INFO, &data);
         };
-        send(info::EXPORT, &[&export.size_bytes.to_be_bytes(), &export.flags(self.structured).to_be_bytes()]);
+        send(
+            info::EXPORT,
+            &[&export.size_bytes.to_be_bytes(), &export.flags(self.structured).to_be_bytes()],
+        );
         if wanted.contains(&info::NAME) {
             send(info::NAME, &[export.name.as_bytes()]);
         }
@@ -245,10 +297,15 @@ impl Handshake {
             send(info::DESCRIPTION, &[export.description.as_bytes()]);
         }
         // Also to those who have not asked: it is binding for the server either way.
-        let sizes = [export.block_bytes, export.preferred_bytes(), REQUEST_MAX_BYTES].map(u32::to_be_bytes);
+        let sizes =
+            [export.block_bytes, export.preferred_bytes(), REQUEST_MAX_BYTES].map(u32::to_be_bytes);
         send(info::BLOCK_SIZE, &[&sizes.concat()]);
         put_reply(out, option, reply::ACK, &[]);
-        if option == option::INFO { Verdict::Answered } else { Verdict::Transmission(self.session(index)) }
+        if option == option::INFO {
+            Verdict::Answered
+        } else {
+            Verdict::Transmission(self.session(index))
+        }
     }
 
     fn contexts(&mut self, option: u32, data: &[u8], exports: &[Shape], out: &mut Vec<u8>) {
@@ -269,7 +326,12 @@ impl Handshake {
         let asked = |query: &&str| *query == ALLOCATION || (!set && *query == "base:");
         if queries.iter().any(asked) || (!set && queries.is_empty()) {
             let id = if set { ALLOCATION_ID } else { 0 };
-            put_reply(out, option, reply::META_CONTEXT, &[&id.to_be_bytes()[..], ALLOCATION.as_bytes()].concat());
+            put_reply(
+                out,
+                option,
+                reply::META_CONTEXT,
+                &[&id.to_be_bytes()[..], ALLOCATION.as_bytes()].concat(),
+            );
             if set {
                 self.allocation_of = Some(index);
             }
@@ -347,7 +409,8 @@ mod tests {
 
     fn option(number: u32, data: &[u8]) -> Vec<u8> {
         let length = u32::try_from(data.len()).expect("short");
-        [&OPTION_MAGIC.to_be_bytes()[..], &number.to_be_bytes(), &length.to_be_bytes(), data].concat()
+        [&OPTION_MAGIC.to_be_bytes()[..], &number.to_be_bytes(), &length.to_be_bytes(), data]
+            .concat()
     }
 
     /// A handshake after the client's flags.
@@ -390,11 +453,18 @@ mod tests {
         let wanted = [string("second"), vec![0, 2, 0, 1, 0, 2]].concat();
         let (replies, verdict) = ask(&mut handshake, option::INFO, &wanted);
         assert!(matches!(verdict, Verdict::Answered), "{verdict:?}");
-        assert_eq!(kinds(&replies), [reply::INFO, reply::INFO, reply::INFO, reply::INFO, reply::ACK]);
+        assert_eq!(
+            kinds(&replies),
+            [reply::INFO, reply::INFO, reply::INFO, reply::INFO, reply::ACK]
+        );
         assert_eq!(replies[0].1[2..10], (1_u64 << 20).to_be_bytes());
         let flags = u16::from_be_bytes([replies[0].1[10], replies[0].1[11]]);
         assert_eq!(flags & transmission_flags::READ_ONLY, transmission_flags::READ_ONLY);
-        assert_eq!(replies[3].1[2..], [512_u32, 65536, REQUEST_MAX_BYTES].map(u32::to_be_bytes).concat(), "powers of two");
+        assert_eq!(
+            replies[3].1[2..],
+            [512_u32, 65536, REQUEST_MAX_BYTES].map(u32::to_be_bytes).concat(),
+            "powers of two"
+        );
         let (_, verdict) = ask(&mut handshake, option::GO, &wanted);
         let Verdict::Transmission(session) = verdict else { panic!("{verdict:?}") };
         assert_eq!(session, Session { export: 1, structured: true, allocation: true });
@@ -403,24 +473,44 @@ mod tests {
     #[test]
     fn a_context_counts_for_the_export_it_was_chosen_for() {
         let mut handshake = greeted(TlsRule::None);
-        let query = |name: &str| [string(name), 1_u32.to_be_bytes().to_vec(), string(ALLOCATION)].concat();
-        assert_eq!(kinds(&ask(&mut handshake, option::SET_META_CONTEXT, &query("first")).0), [reply::INVALID], "not structured");
+        let query =
+            |name: &str| [string(name), 1_u32.to_be_bytes().to_vec(), string(ALLOCATION)].concat();
+        assert_eq!(
+            kinds(&ask(&mut handshake, option::SET_META_CONTEXT, &query("first")).0),
+            [reply::INVALID],
+            "not structured"
+        );
         ask(&mut handshake, option::STRUCTURED_REPLY, &[]);
         ask(&mut handshake, option::SET_META_CONTEXT, &query("first"));
         // A later choice takes the place of an earlier one, whatever comes of it.
-        assert_eq!(kinds(&ask(&mut handshake, option::SET_META_CONTEXT, &query("third")).0), [reply::UNKNOWN]);
+        assert_eq!(
+            kinds(&ask(&mut handshake, option::SET_META_CONTEXT, &query("third")).0),
+            [reply::UNKNOWN]
+        );
         let (_, verdict) = ask(&mut handshake, option::GO, &[string("first"), vec![0, 0]].concat());
-        assert!(matches!(verdict, Verdict::Transmission(Session { export: 0, allocation: false, .. })), "{verdict:?}");
+        assert!(
+            matches!(verdict, Verdict::Transmission(Session { export: 0, allocation: false, .. })),
+            "{verdict:?}"
+        );
     }
 
     #[test]
     fn where_tls_is_required_nothing_goes_before_it_and_nothing_is_kept_from_before() {
         let mut handshake = greeted(TlsRule::Required);
         assert_eq!(kinds(&ask(&mut handshake, option::LIST, &[]).0), [reply::TLS_REQUIRED]);
-        assert_eq!(kinds(&ask(&mut handshake, option::GO, &[string(""), vec![0, 0]].concat()).0), [reply::TLS_REQUIRED]);
-        assert!(matches!(ask(&mut greeted(TlsRule::Required), option::EXPORT_NAME, b"first").1, Verdict::Close(_)));
+        assert_eq!(
+            kinds(&ask(&mut handshake, option::GO, &[string(""), vec![0, 0]].concat()).0),
+            [reply::TLS_REQUIRED]
+        );
+        assert!(matches!(
+            ask(&mut greeted(TlsRule::Required), option::EXPORT_NAME, b"first").1,
+            Verdict::Close(_)
+        ));
         let (replies, verdict) = ask(&mut handshake, option::STARTTLS, &[]);
-        assert!(kinds(&replies) == [reply::ACK] && matches!(verdict, Verdict::StartTls), "{verdict:?}");
+        assert!(
+            kinds(&replies) == [reply::ACK] && matches!(verdict, Verdict::StartTls),
+            "{verdict:?}"
+        );
         handshake.secured();
         assert_eq!(kinds(&ask(&mut handshake, option::STARTTLS, &[]).0), [reply::INVALID], "once");
         assert_eq!(ask(&mut handshake, option::LIST, &[]).0.len(), 3);
@@ -430,13 +520,24 @@ mod tests {
         ask(&mut handshake, option::STARTTLS, &[]);
         handshake.secured();
         let (_, verdict) = ask(&mut handshake, option::GO, &[string(""), vec![0, 0]].concat());
-        assert!(matches!(verdict, Verdict::Transmission(Session { structured: false, .. })), "{verdict:?}");
-        assert_eq!(kinds(&ask(&mut greeted(TlsRule::None), option::STARTTLS, &[]).0), [reply::POLICY]);
+        assert!(
+            matches!(verdict, Verdict::Transmission(Session { structured: false, .. })),
+            "{verdict:?}"
+        );
+        assert_eq!(
+            kinds(&ask(&mut greeted(TlsRule::None), option::STARTTLS, &[]).0),
+            [reply::POLICY]
+        );
     }
 
     #[test]
     fn options_are_taken_when_they_are_whole() {
-        let bytes = [3_u32.to_be_bytes().to_vec(), option(option::LIST, &[]), option(option::EXPORT_NAME, b"second")].concat();
+        let bytes = [
+            3_u32.to_be_bytes().to_vec(),
+            option(option::LIST, &[]),
+            option(option::EXPORT_NAME, b"second"),
+        ]
+        .concat();
         let (mut handshake, _) = Handshake::new(TlsRule::None);
         let (mut start, mut out, mut ending) = (0, Vec::new(), None);
         for end in 1..=bytes.len() {
@@ -447,7 +548,11 @@ mod tests {
             }
         }
         assert_eq!(ending, Some((bytes.len(), 1)));
-        assert_eq!(out[out.len() - 10..][..8], (1_u64 << 20).to_be_bytes(), "without the 124 zeroes, which were declined");
+        assert_eq!(
+            out[out.len() - 10..][..8],
+            (1_u64 << 20).to_be_bytes(),
+            "without the 124 zeroes, which were declined"
+        );
     }
 
     #[test]
@@ -456,7 +561,10 @@ mod tests {
         let long = option(option::GO, &vec![0; 3 * OPTION_MAX_BYTES]);
         let mut out = Vec::new();
         let (taken, verdict) = handshake.advance(&long[..OPTION_BYTES + 5], &shapes(), &mut out);
-        assert!(taken == OPTION_BYTES && matches!(verdict, Verdict::Answered), "answered before its data are there");
+        assert!(
+            taken == OPTION_BYTES && matches!(verdict, Verdict::Answered),
+            "answered before its data are there"
+        );
         let (mut start, mut verdicts) = (taken, Vec::new());
         while start < long.len() {
             let end = (start + 10_000).min(long.len());
@@ -466,7 +574,11 @@ mod tests {
             verdicts.push(matches!(verdict, Verdict::Answered));
         }
         assert_eq!(verdicts.iter().filter(|answered| **answered).count(), 1, "at its end");
-        assert_eq!(ask(&mut handshake, option::LIST, &[]).0.len(), 3, "the next option is understood");
+        assert_eq!(
+            ask(&mut handshake, option::LIST, &[]).0.len(),
+            3,
+            "the next option is understood"
+        );
     }
 
     #[test]
@@ -484,7 +596,10 @@ mod tests {
             (option::STRUCTURED_REPLY, b"x"),
         ] {
             let (replies, verdict) = ask(&mut handshake, number, data);
-            assert!(kinds(&replies) == [reply::INVALID] && matches!(verdict, Verdict::Answered), "{number}: {data:?}");
+            assert!(
+                kinds(&replies) == [reply::INVALID] && matches!(verdict, Verdict::Answered),
+                "{number}: {data:?}"
+            );
         }
         for bytes in [&b"GET / HTTP/1.1\r\n"[..], &[0; 8]] {
             let (_, verdict) = greeted(TlsRule::None).advance(bytes, &shapes(), &mut Vec::new());

@@ -1,4 +1,5 @@
-//! Where clients come in: Unix and TCP sockets, and sockets that a service manager has opened already.
+//! Where clients come in: Unix and TCP sockets, and sockets that a service manager has opened
+//! already.
 
 use std::fmt;
 use std::io;
@@ -17,8 +18,9 @@ use super::handshake::TlsRule;
 
 /// The port that IANA has given to NBD.
 pub const PORT: u16 = 10809;
-/// What the kernel takes of replies on a Unix socket before the client has read them, in bytes: enough for those that a
-/// worker makes ready at a time, so that it can go on with the next. TCP finds its own measure.
+/// What the kernel takes of replies on a Unix socket before the client has read them, in bytes:
+/// enough for those that a worker makes ready at a time, so that it can go on with the next. TCP
+/// finds its own measure.
 const SEND_BUFFER_BYTES: usize = 512 << 10;
 
 /// Where to listen.
@@ -35,10 +37,17 @@ pub enum Address {
 impl FromStr for Address {
     type Err = String;
 
-    /// `/run/x.sock`, `unix:x.sock`, `tcp:HOST:PORT`, `HOST:PORT`, `:PORT`, `tcp:HOST` (with the usual port), `systemd`.
+    /// `/run/x.sock`, `unix:x.sock`, `tcp:HOST:PORT`, `HOST:PORT`, `:PORT`, `tcp:HOST` (with the
+    /// usual port), `systemd`.
     fn from_str(text: &str) -> Result<Address, String> {
-        if let Some(path) = text.strip_prefix("unix:").or_else(|| text.starts_with(['/', '.']).then_some(text)) {
-            return if path.is_empty() { Err("unix: needs a path".to_owned()) } else { Ok(Address::Unix(path.into())) };
+        if let Some(path) =
+            text.strip_prefix("unix:").or_else(|| text.starts_with(['/', '.']).then_some(text))
+        {
+            return if path.is_empty() {
+                Err("unix: needs a path".to_owned())
+            } else {
+                Ok(Address::Unix(path.into()))
+            };
         }
         if text == "systemd" {
             return Ok(Address::Inherited);
@@ -47,9 +56,15 @@ impl FromStr for Address {
         let rest = named.unwrap_or(text);
         // The colons of an IPv6 address stand between brackets.
         let (host, port) = match rest.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')) {
-            Some((host, port)) => (host, port.parse().map_err(|_| format!("{text}: {port} is no port"))?),
+            Some((host, port)) => {
+                (host, port.parse().map_err(|_| format!("{text}: {port} is no port"))?)
+            }
             None if named.is_some() => (rest, PORT),
-            None => return Err(format!("{text}: expected a path, unix:PATH, HOST:PORT, :PORT or systemd")),
+            None => {
+                return Err(format!(
+                    "{text}: expected a path, unix:PATH, HOST:PORT, :PORT or systemd"
+                ));
+            }
         };
         let host = if host.is_empty() { "127.0.0.1" } else { host };
         Ok(Address::Tcp(format!("{host}:{port}")))
@@ -88,7 +103,11 @@ enum Socket {
 
 impl Listener {
     /// Opens what `address` names. TCP beyond the machine itself needs TLS, unless `insecure`.
-    pub(super) fn open(address: &Address, tls: bool, insecure: bool) -> Result<Vec<Listener>, Error> {
+    pub(super) fn open(
+        address: &Address,
+        tls: bool,
+        insecure: bool,
+    ) -> Result<Vec<Listener>, Error> {
         let failed = |error: io::Error| Error::from_io(format!("listening on {address}"), error);
         let sockets: Vec<(Socket, Option<Made>)> = match address {
             Address::Unix(path) => {
@@ -114,7 +133,12 @@ impl Listener {
             match &socket {
                 Socket::Unix(listener) => listener.set_nonblocking(true),
                 Socket::Tcp(listener) => {
-                    check_exposure(listener.local_addr().map_err(failed)?.ip(), tls, insecure, address)?;
+                    check_exposure(
+                        listener.local_addr().map_err(failed)?.ip(),
+                        tls,
+                        insecure,
+                        address,
+                    )?;
                     listener.set_nonblocking(true)
                 }
             }
@@ -130,12 +154,14 @@ impl Listener {
             Socket::Unix(listener) => {
                 let stream = listener.accept()?.0;
                 // As below. The kernel gives what its limit (net.core.wmem_max) allows.
-                let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES);
+                let _ =
+                    rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES);
                 Ok((stream.into(), None))
             }
             Socket::Tcp(listener) => {
                 let (stream, address): (TcpStream, SocketAddr) = listener.accept()?;
-                // Replies are gathered here already; a connection without this option is slower, not wrong.
+                // Replies are gathered here already; a connection without this option is slower,
+                // not wrong.
                 let _ = stream.set_nodelay(true);
                 Ok((stream.into(), Some(address.ip())))
             }
@@ -147,9 +173,16 @@ impl Listener {
         let secure = if self.tls == TlsRule::Required { "s" } else { "" };
         match &self.socket {
             Socket::Unix(listener) => {
-                let path = listener.local_addr().ok().and_then(|address| address.as_pathname().map(Path::to_path_buf));
+                let path = listener
+                    .local_addr()
+                    .ok()
+                    .and_then(|address| address.as_pathname().map(Path::to_path_buf));
                 let path = path.unwrap_or_default();
-                format!("nbd{secure}+unix:///{}?socket={}", escaped(name), escaped(&path.to_string_lossy()))
+                format!(
+                    "nbd{secure}+unix:///{}?socket={}",
+                    escaped(name),
+                    escaped(&path.to_string_lossy())
+                )
             }
             Socket::Tcp(listener) => match listener.local_addr() {
                 Ok(address) => format!("nbd{secure}://{address}/{}", escaped(name)),
@@ -171,7 +204,8 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Some(Made { path, device, inode }) = &self.made
-            && std::fs::symlink_metadata(path).is_ok_and(|found| (found.st_dev(), found.st_ino()) == (*device, *inode))
+            && std::fs::symlink_metadata(path)
+                .is_ok_and(|found| (found.st_dev(), found.st_ino()) == (*device, *inode))
         {
             // What cannot be removed is found stale by the next start.
             let _ = std::fs::remove_file(path);
@@ -184,17 +218,25 @@ fn check_exposure(ip: IpAddr, tls: bool, insecure: bool, address: &Address) -> R
         return Ok(());
     }
     let text = format!(
-        "listening on {address}: others on the network could read and write the drive; --tls-cert and --tls-key keep them out, --insecure lets them in"
+        "listening on {address}: others on the network could read and write the drive; --tls-cert \
+        and --tls-key keep them out, --insecure lets them in"
     );
     Err(Error::new(ErrorKind::Refused, text))
 }
 
-/// A socket's file that nobody else may use from its first moment on. A stale one, at which nobody listens, is replaced.
+/// A socket's file that nobody else may use from its first moment on. A stale one, at which nobody
+/// listens, is replaced.
 fn bind_unix(path: &Path) -> Result<(UnixListener, Made), Error> {
-    let failed = |error: io::Error| Error::from_io(format!("listening on {}", path.display()), error);
+    let failed =
+        |error: io::Error| Error::from_io(format!("listening on {}", path.display()), error);
     let bind = || -> io::Result<OwnedFd> {
         let address = SocketAddrUnix::new(path)?;
-        let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        let socket = rustix::net::socket_with(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
         // The file gets the mode of the socket.
         rustix::fs::fchmod(&socket, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)?;
         rustix::net::bind(&socket, &address)?;
@@ -204,14 +246,20 @@ fn bind_unix(path: &Path) -> Result<(UnixListener, Made), Error> {
     let socket = match bind() {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => match UnixStream::connect(path) {
             // Anything else that lies there refuses as well, and is not ours to remove.
-            Err(refused) if refused.kind() == io::ErrorKind::ConnectionRefused && is_socket(path) => {
+            Err(refused)
+                if refused.kind() == io::ErrorKind::ConnectionRefused && is_socket(path) =>
+            {
                 std::fs::remove_file(path).map_err(failed)?;
                 bind()
             }
             _ => {
                 return Err(Error::new(
                     ErrorKind::Busy,
-                    format!("listening on {}: the place is taken; stop who listens there, or choose another", path.display()),
+                    format!(
+                        "listening on {}: the place is taken; stop who listens there, or \
+                        choose another",
+                        path.display()
+                    ),
                 ));
             }
         },
@@ -219,7 +267,10 @@ fn bind_unix(path: &Path) -> Result<(UnixListener, Made), Error> {
     }
     .map_err(failed)?;
     let found = std::fs::symlink_metadata(path).map_err(failed)?;
-    Ok((UnixListener::from(socket), Made { path: path.to_path_buf(), device: found.st_dev(), inode: found.st_ino() }))
+    Ok((
+        UnixListener::from(socket),
+        Made { path: path.to_path_buf(), device: found.st_dev(), inode: found.st_ino() },
+    ))
 }
 
 fn is_socket(path: &Path) -> bool {
@@ -243,7 +294,8 @@ fn inherited() -> Result<Vec<Socket>, Error> {
         sockets.push(socket);
     }
     if sockets.is_empty() {
-        let text = "the service manager passed no socket (LISTEN_FDS); start it through a socket unit";
+        let text =
+            "the service manager passed no socket (LISTEN_FDS); start it through a socket unit";
         return Err(Error::new(ErrorKind::NotFound, text));
     }
     Ok(sockets)
@@ -299,7 +351,10 @@ mod tests {
             let opened = Listener::open(&address, tls, insecure).map(|listeners| listeners.len());
             match opened {
                 Ok(count) => assert!(allowed && count == 1, "{text} {tls} {insecure}"),
-                Err(error) => assert!(!allowed && error.kind() == ErrorKind::Refused, "{text} {tls} {insecure}: {error}"),
+                Err(error) => assert!(
+                    !allowed && error.kind() == ErrorKind::Refused,
+                    "{text} {tls} {insecure}: {error}"
+                ),
             }
         }
     }
@@ -319,7 +374,11 @@ mod tests {
         // A socket whose process is gone.
         drop(UnixListener::bind(&path).expect("a socket"));
         let again = Listener::open(&address, false, false).expect("in its place");
-        assert!(again[0].uri("a b").starts_with("nbd+unix:///a%20b?socket=/"), "{}", again[0].uri("a b"));
+        assert!(
+            again[0].uri("a b").starts_with("nbd+unix:///a%20b?socket=/"),
+            "{}",
+            again[0].uri("a b")
+        );
         // What is no socket is nobody's to remove.
         drop(again);
         std::fs::write(&path, "precious").expect("written");

@@ -50,7 +50,11 @@ impl Pool {
         if self.bytes + buffer.len() > POOL_MAX_BYTES {
             // Sizes that are not asked for any more make way; there are enough of those that are.
             self.kinds.retain(|kind| (kind.head, kind.length) == (head, length));
-            self.bytes = self.kinds.iter().map(|kind| kind.buffers.iter().map(BufMut::len).sum::<usize>()).sum();
+            self.bytes = self
+                .kinds
+                .iter()
+                .map(|kind| kind.buffers.iter().map(BufMut::len).sum::<usize>())
+                .sum();
         }
         if self.bytes + buffer.len() > POOL_MAX_BYTES {
             return;
@@ -76,8 +80,9 @@ impl Budget {
         Budget { total_bytes, each_bytes, held_bytes: 0 }
     }
 
-    /// Whether a connection that has `own` bytes may have `more`, and if so notes them. A connection without any may
-    /// have what one request needs, up to its own limit, as long as all together stay within theirs; and up to
+    /// Whether a connection that has `own` bytes may have `more`, and if so notes them. A
+    /// connection without any may have what one request needs, up to its own limit, as long as all
+    /// together stay within theirs; and up to
     /// [`BASE_BYTES`] always.
     pub(super) fn take(&mut self, own: &mut u64, more: u64) -> Taken {
         if *own > 0 && *own + more > self.each_bytes {
@@ -121,7 +126,10 @@ mod tests {
             let address = bytes.as_ptr().addr();
             assert!((address + head).is_multiple_of(reactor::ALIGNMENT_BYTES));
             pool.give_back(head, buffer);
-            assert_eq!(pool.take(head, 8192).as_slice().expect("one piece").as_ptr().addr(), address);
+            assert_eq!(
+                pool.take(head, 8192).as_slice().expect("one piece").as_ptr().addr(),
+                address
+            );
         }
         assert_eq!(pool.bytes, 0);
         for _ in 0..100 {

@@ -1,18 +1,21 @@
-//! An NBD server: devices for qemu, the kernel's nbd client, libnbd and whoever else speaks the protocol.
+//! An NBD server: devices for qemu, the kernel's nbd client, libnbd and whoever else speaks the
+//! protocol.
 //!
 //! ```text
 //!   listen ─> accept ──┬─> worker ── reactor ── connections ── one desk an export ── device
 //!    (one thread)      └─> worker ── …                                              (shared)
 //! ```
 //!
-//! Fixed newstyle with structured replies, block status, FUA, flush, trim, write zeroes, several exports and several
-//! connections; Unix and TCP sockets, sockets from a service manager, TLS. The protocol itself is pure and stands in
+//! Fixed newstyle with structured replies, block status, FUA, flush, trim, write zeroes, several
+//! exports and several connections; Unix and TCP sockets, sockets from a service manager, TLS. The
+//! protocol itself is pure and stands in
 //! [`handshake`] and [`transmission`]: bytes in, bytes and decisions out, so that it can be fuzzed.
 //!
-//! What clients can make the server use is bounded ([`Limits`]): memory by a budget of which each connection may always
-//! have 1 MiB, connections by their number, in all and for each address, handshakes by number and time. Whoever is over a
-//! bound is turned away before anything is allocated for it ([`places`]). A client that breaks the protocol is cut off;
-//! others do not notice.
+//! What clients can make the server use is bounded ([`Limits`]): memory by a budget of which each
+//! connection may always have 1 MiB, connections by their number, in all and for each address,
+//! handshakes by number and time. Whoever is over a bound is turned away before anything is
+//! allocated for it ([`places`]). A client that breaks the protocol is cut off; others do not
+//! notice.
 
 mod connection;
 mod converse;

@@ -1,4 +1,5 @@
-//! Who may come in: places for connections, how many of them one address may have, and who makes way for others.
+//! Who may come in: places for connections, how many of them one address may have, and who makes
+//! way for others.
 //!
 //! ```text
 //!   accept ─> handshake ─> has chosen, asked nothing ─> has asked
@@ -6,8 +7,9 @@
 //!             └─────────────┴─ makes way when others need the place
 //! ```
 //!
-//! All of this is decided before anything is allocated for a connection, by the one thread that accepts. Whoever makes way
-//! has its socket shut down; its worker finds it at its end like any other, and its memory counts until then.
+//! All of this is decided before anything is allocated for a connection, by the one thread that
+//! accepts. Whoever makes way has its socket shut down; its worker finds it at its end like any
+//! other, and its memory counts until then.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -18,7 +20,8 @@ use std::time::Duration;
 
 use super::server::Limits;
 
-/// Connections that may be on their way out, or on their way to a worker, besides all that have a place.
+/// Connections that may be on their way out, or on their way to a worker, besides all that have a
+/// place.
 const PASSING: usize = 256;
 
 /// The places of a server.
@@ -71,14 +74,21 @@ impl State {
 
     /// The connection of `address` that has been silent longest; of any, where none is given.
     fn silent_of(&self, address: Option<IpAddr>) -> Option<u64> {
-        let is_one = |number: &&u64| address.is_none() || self.seats.get(*number).is_some_and(|seat| seat.address == address);
+        let is_one = |number: &&u64| {
+            address.is_none() || self.seats.get(*number).is_some_and(|seat| seat.address == address)
+        };
         self.silent.iter().find(is_one).copied()
     }
 }
 
 impl Places {
     pub(super) fn new(limits: Limits) -> Arc<Places> {
-        Arc::new(Places { limits, state: Mutex::default(), gone: Condvar::new(), turned_away: AtomicU64::new(0) })
+        Arc::new(Places {
+            limits,
+            state: Mutex::default(),
+            gone: Condvar::new(),
+            turned_away: AtomicU64::new(0),
+        })
     }
 
     /// Connections that were refused, had to make way, or were cut off.
@@ -95,20 +105,29 @@ impl Places {
         self.lock().established()
     }
 
-    /// Waits for `time` at most while too many connections are passing through; whether there is room for one more.
-    /// Those who come meanwhile wait in the kernel.
+    /// Waits for `time` at most while too many connections are passing through; whether there is
+    /// room for one more. Those who come meanwhile wait in the kernel.
     pub(super) fn wait_for_room(&self, time: Duration) -> bool {
-        let bound = self.limits.connections.saturating_add(self.limits.handshakes).saturating_add(PASSING);
+        let bound =
+            self.limits.connections.saturating_add(self.limits.handshakes).saturating_add(PASSING);
         let is_full = |state: &mut State| state.alive >= bound;
-        let waited = self.gone.wait_timeout_while(self.lock(), time, is_full).unwrap_or_else(PoisonError::into_inner);
+        let waited = self
+            .gone
+            .wait_timeout_while(self.lock(), time, is_full)
+            .unwrap_or_else(PoisonError::into_inner);
         !waited.1.timed_out()
     }
 
     /// Gives a connection that has just come a place, or turns it away.
-    pub(super) fn admit(self: &Arc<Places>, descriptor: OwnedFd, address: Option<IpAddr>) -> Option<(Arc<OwnedFd>, Ticket)> {
+    pub(super) fn admit(
+        self: &Arc<Places>,
+        descriptor: OwnedFd,
+        address: Option<IpAddr>,
+    ) -> Option<(Arc<OwnedFd>, Ticket)> {
         let address = address.map(network_of);
         let mut state = self.lock();
-        let of_address = address.and_then(|address| state.by_address.get(&address)).copied().unwrap_or(0);
+        let of_address =
+            address.and_then(|address| state.by_address.get(&address)).copied().unwrap_or(0);
         if of_address >= self.limits.connections_per_address.max(1) {
             let Some(number) = state.silent_of(address) else {
                 self.note_turned_away();
@@ -123,7 +142,8 @@ impl Places {
             };
             self.evict(&mut state, number);
         }
-        // Many may come and say nothing; whoever means it is through in a moment, so the one who has taken longest goes.
+        // Many may come and say nothing; whoever means it is through in a moment, so the one who
+        // has taken longest goes.
         if state.handshakes.len() >= self.limits.handshakes.max(1)
             && let Some(number) = state.handshakes.first().copied()
         {
@@ -154,7 +174,8 @@ impl Places {
     }
 }
 
-/// Whose an address is: one host of IPv4, one network of 64 bits of IPv6, in which a host has as many addresses as it likes.
+/// Whose an address is: one host of IPv4, one network of 64 bits of IPv6, in which a host has as
+/// many addresses as it likes.
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
@@ -221,8 +242,17 @@ mod tests {
         std::os::unix::net::UnixStream::pair().expect("two ends").0.into()
     }
 
-    fn places(connections: usize, handshakes: usize, connections_per_address: usize) -> Arc<Places> {
-        Places::new(Limits { connections, handshakes, connections_per_address, ..Limits::default() })
+    fn places(
+        connections: usize,
+        handshakes: usize,
+        connections_per_address: usize,
+    ) -> Arc<Places> {
+        Places::new(Limits {
+            connections,
+            handshakes,
+            connections_per_address,
+            ..Limits::default()
+        })
     }
 
     fn host(number: u8) -> Option<IpAddr> {
@@ -251,7 +281,8 @@ mod tests {
     #[test]
     fn one_address_leaves_room_for_others() {
         let places = places(8, 8, 3);
-        let tickets: Vec<Ticket> = (0..3).map(|_| places.admit(socket(), host(1)).expect("a place").1).collect();
+        let tickets: Vec<Ticket> =
+            (0..3).map(|_| places.admit(socket(), host(1)).expect("a place").1).collect();
         assert!(places.admit(socket(), host(1)).is_none());
         assert!(places.admit(socket(), host(2)).is_some());
         // Sockets of this machine have no address; whoever may open them is its owner.
@@ -268,7 +299,8 @@ mod tests {
     fn addresses_of_one_host_are_one() {
         let mapped: IpAddr = Ipv4Addr::new(10, 0, 0, 1).to_ipv6_mapped().into();
         assert_eq!(network_of(mapped), IpAddr::from(Ipv4Addr::new(10, 0, 0, 1)));
-        let [one, other] = [1, 2].map(|last| network_of(Ipv6Addr::new(0x2001, 0xdb8, 0, 7, 0, 0, 0, last).into()));
+        let [one, other] =
+            [1, 2].map(|last| network_of(Ipv6Addr::new(0x2001, 0xdb8, 0, 7, 0, 0, 0, last).into()));
         assert_eq!(one, other);
         assert_ne!(one, network_of(Ipv6Addr::new(0x2001, 0xdb8, 0, 8, 0, 0, 0, 1).into()));
     }
@@ -276,7 +308,8 @@ mod tests {
     #[test]
     fn the_oldest_handshake_makes_way_and_its_memory_counts_until_it_is_gone() {
         let places = places(2, 4, 8);
-        let mut tickets: Vec<Ticket> = (0..4).map(|_| places.admit(socket(), None).expect("a place").1).collect();
+        let mut tickets: Vec<Ticket> =
+            (0..4).map(|_| places.admit(socket(), None).expect("a place").1).collect();
         for _ in 0..PASSING + 2 {
             assert!(places.wait_for_room(Duration::ZERO));
             tickets.push(places.admit(socket(), None).expect("a place").1);

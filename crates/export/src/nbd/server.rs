@@ -41,17 +41,18 @@ pub struct Export {
 pub struct Limits {
     /// Connections that have chosen an export; more are turned away, unless a silent one makes way.
     pub connections: usize,
-    /// Connections from one address over TCP, whether they have chosen an export or not; more are turned away in the same way.
+    /// Connections from one address over TCP, whether they have chosen an export or not; more are
+    /// turned away in the same way.
     pub connections_per_address: usize,
-    /// How long a connection that has chosen an export may ask it nothing at all before it makes way for another that needs
-    /// its place. Where there are places, it may stay silent.
+    /// How long a connection that has chosen an export may ask it nothing at all before it makes
+    /// way for another that needs its place. Where there are places, it may stay silent.
     pub silent_time: Duration,
     /// Connections that have not chosen an export yet; when there are more, the oldest makes way.
     pub handshakes: usize,
     /// How long a handshake may take.
     pub handshake_time: Duration,
-    /// Memory for the data of requests and replies, in bytes, besides 1 MiB that each connection may always have. At
-    /// least 64 MiB for each worker.
+    /// Memory for the data of requests and replies, in bytes, besides 1 MiB that each connection
+    /// may always have. At least 64 MiB for each worker.
     pub memory_bytes: u64,
     /// How long [`Server::stop`] waits for requests that are under way.
     pub stop_time: Duration,
@@ -207,11 +208,18 @@ impl Server {
     /// Serves `exports` to whoever comes to `addresses`.
     ///
     /// # Errors
-    /// What is wrong with an export, a certificate or an address; [`ErrorKind::Refused`] where the drive would be open to
-    /// a network.
-    pub fn start(exports: Vec<Export>, addresses: &[Address], options: &Options) -> Result<Server, Error> {
+    /// What is wrong with an export, a certificate or an address; [`ErrorKind::Refused`] where the
+    /// drive would be open to a network.
+    pub fn start(
+        exports: Vec<Export>,
+        addresses: &[Address],
+        options: &Options,
+    ) -> Result<Server, Error> {
         if addresses.is_empty() {
-            return Err(Error::new(ErrorKind::Invalid, "an NBD server needs an address to listen on"));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                "an NBD server needs an address to listen on",
+            ));
         }
         let workers = match options.workers {
             0 => std::thread::available_parallelism().map_or(1, |count| count.get().min(4)),
@@ -224,7 +232,8 @@ impl Server {
             listeners.append(&mut Listener::open(address, tls.is_some(), options.insecure)?);
         }
         let failed = |error: io::Error| Error::from_io("NBD server", error);
-        let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
+        let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC)
+            .map_err(|error| failed(error.into()))?;
         let shared = Arc::new(Shared {
             exports,
             shapes,
@@ -249,9 +258,15 @@ impl Server {
             server.threads.push(thread);
         }
         server.hands = Arc::new(hands);
-        let (listeners, hands, stop) = (Arc::clone(&server.listeners), Arc::clone(&server.hands), Arc::clone(&server.stop));
+        let (listeners, hands, stop) =
+            (Arc::clone(&server.listeners), Arc::clone(&server.hands), Arc::clone(&server.stop));
         let accept = move || accept(&shared, &listeners, &hands, &stop);
-        server.threads.push(std::thread::Builder::new().name("nbd-accept".to_owned()).spawn(accept).map_err(failed)?);
+        server.threads.push(
+            std::thread::Builder::new()
+                .name("nbd-accept".to_owned())
+                .spawn(accept)
+                .map_err(failed)?,
+        );
         Ok(server)
     }
 
@@ -267,19 +282,21 @@ impl Server {
         let sum = |export: &Exported, counter: &dyn Fn(&Counters) -> &AtomicU64| {
             export.counters.iter().map(|counters| counter(counters).load(Ordering::Relaxed)).sum()
         };
-        let exports = self.shared.exports.iter().zip(&self.shared.shapes).map(|(export, shape)| ExportStatus {
-            name: shape.name.clone(),
-            read_only: shape.read_only,
-            policy: export.policy,
-            connections: sum(export, &|counters| &counters.connections),
-            reads: sum(export, &|counters| &counters.reads),
-            read_bytes: sum(export, &|counters| &counters.read_bytes),
-            writes: sum(export, &|counters| &counters.writes),
-            written_bytes: sum(export, &|counters| &counters.written_bytes),
-            clears: sum(export, &|counters| &counters.clears),
-            flushes: sum(export, &|counters| &counters.flushes),
-            errors: sum(export, &|counters| &counters.errors),
-            trouble: export.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        let exports = self.shared.exports.iter().zip(&self.shared.shapes).map(|(export, shape)| {
+            ExportStatus {
+                name: shape.name.clone(),
+                read_only: shape.read_only,
+                policy: export.policy,
+                connections: sum(export, &|counters| &counters.connections),
+                reads: sum(export, &|counters| &counters.reads),
+                read_bytes: sum(export, &|counters| &counters.read_bytes),
+                writes: sum(export, &|counters| &counters.writes),
+                written_bytes: sum(export, &|counters| &counters.written_bytes),
+                clears: sum(export, &|counters| &counters.clears),
+                flushes: sum(export, &|counters| &counters.flushes),
+                errors: sum(export, &|counters| &counters.errors),
+                trouble: export.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            }
         });
         Status {
             connections: self.shared.places.established(),
@@ -289,8 +306,9 @@ impl Server {
         }
     }
 
-    /// Takes no more requests, answers those that are under way, and ends; what takes longer than [`Limits::stop_time`] is
-    /// given up. Nothing is flushed that no client has flushed: whoever owns the device does that.
+    /// Takes no more requests, answers those that are under way, and ends; what takes longer than
+    /// [`Limits::stop_time`] is given up. Nothing is flushed that no client has flushed: whoever
+    /// owns the device does that.
     pub fn stop(self) {
         drop(self);
     }
@@ -317,12 +335,21 @@ fn prepare(exports: Vec<Export>, workers: usize) -> Result<(Vec<Exported>, Vec<S
     let (mut prepared, mut shapes) = (Vec::new(), Vec::<Shape>::new());
     for export in exports {
         if export.name.len().max(export.description.len()) > STRING_MAX_BYTES {
-            return invalid(format!("an export's name or description is longer than {STRING_MAX_BYTES} bytes"));
+            return invalid(format!(
+                "an export's name or description is longer than {STRING_MAX_BYTES} bytes"
+            ));
         }
         if shapes.iter().any(|other| other.name == export.name) {
-            return invalid(format!("two exports are called \"{}\"; give each a name of its own", export.name));
+            return invalid(format!(
+                "two exports are called \"{}\"; give each a name of its own",
+                export.name
+            ));
         }
-        let device = if export.device.info().read_only { export.device } else { Emulated::over(export.device) };
+        let device = if export.device.info().read_only {
+            export.device
+        } else {
+            Emulated::over(export.device)
+        };
         let info = device.info();
         shapes.push(Shape {
             name: export.name,
@@ -332,13 +359,20 @@ fn prepare(exports: Vec<Export>, workers: usize) -> Result<(Vec<Exported>, Vec<S
             optimal_bytes: info.optimal_bytes,
             read_only: export.read_only || info.read_only,
             rotational: info.rotational,
-            // Also for devices without a cache: programs that are told to flush fail where they cannot.
+            // Also for devices without a cache: programs that are told to flush fail where they
+            // cannot.
             needs_flush: !export.policy.writes_durably(),
             discards: info.discard != DiscardSupport::None,
             fast_zeroes: info.zeroes == Support::Native,
         });
         let counters = (0..workers).map(|_| Counters::default()).collect();
-        prepared.push(Exported { device, policy: export.policy, gate: export.gate, counters, trouble: Mutex::new(None) });
+        prepared.push(Exported {
+            device,
+            policy: export.policy,
+            gate: export.gate,
+            counters,
+            trouble: Mutex::new(None),
+        });
     }
     Ok((prepared, shapes))
 }
@@ -349,7 +383,8 @@ fn start_worker(shared: &Arc<Shared>, number: usize) -> io::Result<(Hand, JoinHa
     let shared = Arc::clone(shared);
     // A reactor stays on the thread that made it.
     let serve = move || {
-        let opened = Reactor::wall().and_then(|reactor| reactor.ringer().map(|ringer| (reactor, ringer)));
+        let opened =
+            Reactor::wall().and_then(|reactor| reactor.ringer().map(|ringer| (reactor, ringer)));
         let (reactor, ringer) = match opened {
             Ok(opened) => opened,
             Err(error) => {
@@ -362,7 +397,8 @@ fn start_worker(shared: &Arc<Shared>, number: usize) -> io::Result<(Hand, JoinHa
             return;
         }
         if let Err(error) = Worker::new(Arc::clone(&shared), number, inbox, reactor).run() {
-            *shared.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("worker {number}: {error}"));
+            *shared.trouble.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(format!("worker {number}: {error}"));
         }
     };
     let thread = std::thread::Builder::new().name(format!("nbd-{number}")).spawn(serve)?;
@@ -370,7 +406,8 @@ fn start_worker(shared: &Arc<Shared>, number: usize) -> io::Result<(Hand, JoinHa
     Ok((Hand { mail, ringer }, thread))
 }
 
-/// How long the accepting of connections rests when there is no room, before it looks whether it should end.
+/// How long the accepting of connections rests when there is no room, before it looks whether it
+/// should end.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Deals connections out to the workers, to the one with the fewest first.
@@ -380,7 +417,11 @@ fn accept(shared: &Shared, listeners: &[Listener], hands: &[Hand], stop: &Stop) 
     while !stop.wanted.load(Ordering::Acquire) {
         let mut watched = vec![PollFd::from_borrowed_fd(stop.bell.as_fd(), PollFlags::IN)];
         if !exhausted {
-            watched.extend(listeners.iter().map(|listener| PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)));
+            watched.extend(
+                listeners
+                    .iter()
+                    .map(|listener| PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)),
+            );
         }
         let pause = Timespec { tv_sec: 0, tv_nsec: PAUSE.subsec_nanos().into() };
         if rustix::event::poll(&mut watched, exhausted.then_some(&pause)).is_err() {
@@ -388,19 +429,30 @@ fn accept(shared: &Shared, listeners: &[Listener], hands: &[Hand], stop: &Stop) 
         }
         exhausted = false;
         for listener in listeners {
-            // Whoever comes faster than others go waits in the kernel, where it takes no memory of ours.
+            // Whoever comes faster than others go waits in the kernel, where it takes no memory of
+            // ours.
             if !shared.places.wait_for_room(PAUSE) {
                 break;
             }
             match listener.accept() {
                 Ok((descriptor, address)) => {
-                    let Some((descriptor, ticket)) = shared.places.admit(descriptor, address) else { continue };
+                    let Some((descriptor, ticket)) = shared.places.admit(descriptor, address)
+                    else {
+                        continue;
+                    };
                     let loads = shared.loads.iter().map(|load| load.load(Ordering::Relaxed));
-                    let number = loads.enumerate().min_by_key(|(_, load)| *load).map_or(0, |(number, _)| number);
+                    let number = loads
+                        .enumerate()
+                        .min_by_key(|(_, load)| *load)
+                        .map_or(0, |(number, _)| number);
                     shared.loads[number].fetch_add(1, Ordering::Relaxed);
                     hands[number].tell(Mail::Connection(descriptor, ticket, listener.tls));
                 }
-                Err(error) if matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOBUFS | ENOMEM)) => exhausted = true,
+                Err(error)
+                    if matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOBUFS | ENOMEM)) =>
+                {
+                    exhausted = true
+                }
                 // Nobody is there, or has gone again.
                 Err(_) => (),
             }

@@ -29,7 +29,8 @@ impl Tls {
     /// One that names the file.
     pub(super) fn load(&self) -> Result<Arc<ServerConfig>, Error> {
         let chain = certificates(&self.certificate)?;
-        let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|error| unusable(&self.key, error))?;
+        let key =
+            PrivateKeyDer::from_pem_file(&self.key).map_err(|error| unusable(&self.key, error))?;
         let provider = Arc::new(ring::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -41,11 +42,15 @@ impl Tls {
                 for certificate in certificates(path)? {
                     roots.add(certificate).map_err(|error| unusable(path, error))?;
                 }
-                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+                let verifier =
+                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
                 builder.with_client_cert_verifier(verifier.map_err(|error| unusable(path, error))?)
             }
         };
-        builder.with_single_cert(chain, key).map(Arc::new).map_err(|error| unusable(&self.certificate, error))
+        builder
+            .with_single_cert(chain, key)
+            .map(Arc::new)
+            .map_err(|error| unusable(&self.certificate, error))
     }
 }
 
@@ -53,7 +58,10 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
     let found = read.map_err(|error| unusable(path, error))?;
     if found.is_empty() {
-        return Err(Error::new(ErrorKind::Invalid, format!("{}: there is no certificate in it", path.display())));
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            format!("{}: there is no certificate in it", path.display()),
+        ));
     }
     Ok(found)
 }
@@ -100,7 +108,8 @@ impl Tunnel {
         !self.session.is_handshaking()
     }
 
-    /// Takes what the client said into `target`; how many bytes, none when there is no more for now.
+    /// Takes what the client said into `target`; how many bytes, none when there is no more for
+    /// now.
     ///
     /// # Errors
     /// The peer's TLS is broken, or its certificate is not accepted.

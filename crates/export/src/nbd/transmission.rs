@@ -1,11 +1,13 @@
-//! The transmission phase: what a request means, whether it may be done, and how replies look. No I/O.
+//! The transmission phase: what a request means, whether it may be done, and how replies look. No
+//! I/O.
 
 use block::{Error, ErrorKind};
 
 use super::handshake::Shape;
 use super::wire::{
-    ALLOCATION_ID, CHUNK_BYTES, CHUNK_MAGIC, Cursor, DATA_CHUNK_BYTES, REQUEST_BYTES, REQUEST_MAGIC, REQUEST_MAX_BYTES, SIMPLE_REPLY_BYTES,
-    SIMPLE_REPLY_MAGIC, allocation, chunk, command, command_flags,
+    ALLOCATION_ID, CHUNK_BYTES, CHUNK_MAGIC, Cursor, DATA_CHUNK_BYTES, REQUEST_BYTES,
+    REQUEST_MAGIC, REQUEST_MAX_BYTES, SIMPLE_REPLY_BYTES, SIMPLE_REPLY_MAGIC, allocation, chunk,
+    command, command_flags,
 };
 
 /// What a handshake ended with.
@@ -41,15 +43,18 @@ impl From<&Error> for Errno {
     fn from(error: &Error) -> Errno {
         match error.kind() {
             ErrorKind::ReadOnly | ErrorKind::Permission => Errno::NotPermitted,
-            ErrorKind::Invalid | ErrorKind::OutOfRange | ErrorKind::Misaligned | ErrorKind::Unsupported => Errno::Invalid,
+            ErrorKind::Invalid
+            | ErrorKind::OutOfRange
+            | ErrorKind::Misaligned
+            | ErrorKind::Unsupported => Errno::Invalid,
             ErrorKind::NoSpace => Errno::NoSpace,
             _ => Errno::InputOutput,
         }
     }
 }
 
-/// What a client asks for, when it may have it. Ranges are within the device, and of any offset and length: not all clients
-/// ask what a block is.
+/// What a client asks for, when it may have it. Ranges are within the device, and of any offset and
+/// length: not all clients ask what a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// `length` bytes from `offset`.
@@ -117,7 +122,8 @@ pub enum Decision {
     },
     /// The client says goodbye: what is under way is still answered.
     Goodbye,
-    /// The client does not keep to the protocol; nothing it sends can be trusted to be where it seems to be.
+    /// The client does not keep to the protocol; nothing it sends can be trusted to be where it
+    /// seems to be.
     Drop(&'static str),
 }
 
@@ -179,12 +185,16 @@ fn understand(
         }
     }
     Ok(Some(match kind {
-        command::READ if length > REQUEST_MAX_BYTES => return Err((Errno::Overflow, "a read is longer than 32 MiB")),
+        command::READ if length > REQUEST_MAX_BYTES => {
+            return Err((Errno::Overflow, "a read is longer than 32 MiB"));
+        }
         command::READ => Command::Read { offset, length },
         command::WRITE => Command::Write { offset, length, durable },
         command::DISCONNECT => return Ok(None),
         command::FLUSH => Command::Flush,
-        command::TRIM if !shape.discards => return Err((Errno::Invalid, "the export takes no trims")),
+        command::TRIM if !shape.discards => {
+            return Err((Errno::Invalid, "the export takes no trims"));
+        }
         command::TRIM => Command::Discard { offset, length, durable },
         command::WRITE_ZEROES => {
             let allocate = flags & NO_HOLE != 0;
@@ -193,7 +203,9 @@ fn understand(
             }
             Command::Zero { offset, length, durable, allocate }
         }
-        command::BLOCK_STATUS if !session.allocation => return Err((Errno::Invalid, "no metadata context was chosen")),
+        command::BLOCK_STATUS if !session.allocation => {
+            return Err((Errno::Invalid, "no metadata context was chosen"));
+        }
         command::BLOCK_STATUS => Command::Status { offset, length, one: flags & REQ_ONE != 0 },
         _ => return Err((Errno::Invalid, "the command is not known")),
     }))
@@ -205,7 +217,8 @@ pub(super) fn read_head_bytes(structured: bool) -> usize {
     if structured { DATA_CHUNK_BYTES } else { SIMPLE_REPLY_BYTES }
 }
 
-/// Writes what comes in front of a read's `length` bytes of data; `head` is [`read_head_bytes`] long.
+/// Writes what comes in front of a read's `length` bytes of data; `head` is [`read_head_bytes`]
+/// long.
 pub(super) fn put_read_head(head: &mut [u8], cookie: u64, offset: u64, length: u32) {
     if head.len() == SIMPLE_REPLY_BYTES {
         head.copy_from_slice(&simple_reply(cookie, 0));
@@ -224,7 +237,8 @@ pub(super) fn put_done(out: &mut Vec<u8>, structured: bool, cookie: u64) {
     }
 }
 
-/// The reply to a request that failed; `why` is for people and goes out only where replies are structured.
+/// The reply to a request that failed; `why` is for people and goes out only where replies are
+/// structured.
 pub(super) fn put_error(out: &mut Vec<u8>, structured: bool, cookie: u64, errno: Errno, why: &str) {
     if !structured {
         out.extend_from_slice(&simple_reply(cookie, errno as u32));
@@ -239,7 +253,11 @@ pub(super) fn put_error(out: &mut Vec<u8>, structured: bool, cookie: u64, errno:
 }
 
 /// The reply to a question about allocation: runs of so many bytes, each a hole or data.
-pub(super) fn put_status(out: &mut Vec<u8>, cookie: u64, runs: impl ExactSizeIterator<Item = (u32, bool)>) {
+pub(super) fn put_status(
+    out: &mut Vec<u8>,
+    cookie: u64,
+    runs: impl ExactSizeIterator<Item = (u32, bool)>,
+) {
     let length = 4 + 8 * u32::try_from(runs.len()).expect("few runs");
     out.extend_from_slice(&chunk_head(chunk::BLOCK_STATUS, cookie, length));
     out.extend_from_slice(&ALLOCATION_ID.to_be_bytes());
@@ -304,7 +322,11 @@ mod tests {
         bytes
     }
 
-    fn decided(shape: &Shape, session: Session, (flags, kind, offset, length): (u16, u16, u64, u32)) -> Decision {
+    fn decided(
+        shape: &Shape,
+        session: Session,
+        (flags, kind, offset, length): (u16, u16, u64, u32),
+    ) -> Decision {
         let (cookie, decision) = decide(&request(flags, kind, offset, length), shape, session);
         assert_eq!(cookie, 77);
         decision
@@ -328,14 +350,29 @@ mod tests {
             (PLAIN, (0, WRITE), Command::Write { offset, length, durable: false }),
             (PLAIN, (FUA, WRITE), Command::Write { offset, length, durable: true }),
             (PLAIN, (FUA, TRIM), Command::Discard { offset, length, durable: true }),
-            (PLAIN, (0, WRITE_ZEROES), Command::Zero { offset, length, durable: false, allocate: false }),
-            (PLAIN, (NO_HOLE | FUA, WRITE_ZEROES), Command::Zero { offset, length, durable: true, allocate: true }),
-            (PLAIN, (FAST_ZERO, WRITE_ZEROES), Command::Zero { offset, length, durable: false, allocate: false }),
+            (
+                PLAIN,
+                (0, WRITE_ZEROES),
+                Command::Zero { offset, length, durable: false, allocate: false },
+            ),
+            (
+                PLAIN,
+                (NO_HOLE | FUA, WRITE_ZEROES),
+                Command::Zero { offset, length, durable: true, allocate: true },
+            ),
+            (
+                PLAIN,
+                (FAST_ZERO, WRITE_ZEROES),
+                Command::Zero { offset, length, durable: false, allocate: false },
+            ),
             (PLAIN, (0, FLUSH), Command::Flush),
             (STRUCTURED, (REQ_ONE, BLOCK_STATUS), Command::Status { offset, length, one: true }),
         ];
         for (session, (flags, kind), expected) in cases {
-            assert_eq!(decided(&shape(), session, (flags, kind, offset, length)), Decision::Do(expected));
+            assert_eq!(
+                decided(&shape(), session, (flags, kind, offset, length)),
+                Decision::Do(expected)
+            );
         }
         assert_eq!(decided(&shape(), PLAIN, (0, DISCONNECT, 0, 0)), Decision::Goodbye);
     }
@@ -352,7 +389,12 @@ mod tests {
             (&read_only, PLAIN, (0, WRITE_ZEROES, 0, 512), (Errno::NotPermitted, 0)),
             (&poor, PLAIN, (0, TRIM, 0, 512), (Errno::Invalid, 0)),
             (&poor, PLAIN, (FAST_ZERO, WRITE_ZEROES, 0, 512), (Errno::NotSupported, 0)),
-            (&shape(), PLAIN, (FAST_ZERO | NO_HOLE, WRITE_ZEROES, 0, 512), (Errno::NotSupported, 0)),
+            (
+                &shape(),
+                PLAIN,
+                (FAST_ZERO | NO_HOLE, WRITE_ZEROES, 0, 512),
+                (Errno::NotSupported, 0),
+            ),
             (&shape(), PLAIN, (DF, READ, 0, 512), (Errno::Invalid, 0)),
             (&shape(), PLAIN, (NO_HOLE, WRITE, 0, 512), (Errno::Invalid, 512)),
             (&shape(), PLAIN, (0x8000, FLUSH, 0, 0), (Errno::Invalid, 0)),
@@ -390,11 +432,21 @@ mod tests {
                 "{kind} {offset} {length}"
             );
         }
-        for (kind, offset, length) in [(READ, SIZE - 512, 512), (READ, 0, longest), (WRITE, 0, longest), (TRIM, 0, 1 << 30)] {
-            assert!(matches!(decided(&shape(), STRUCTURED, (0, kind, offset, length)), Decision::Do(_)), "{kind} {offset} {length}");
+        for (kind, offset, length) in
+            [(READ, SIZE - 512, 512), (READ, 0, longest), (WRITE, 0, longest), (TRIM, 0, 1 << 30)]
+        {
+            assert!(
+                matches!(decided(&shape(), STRUCTURED, (0, kind, offset, length)), Decision::Do(_)),
+                "{kind} {offset} {length}"
+            );
         }
-        for (kind, offset, length) in [(READ, 1, 1), (WRITE, SIZE - 1, 1), (TRIM, 5, 600), (BLOCK_STATUS, 3, 5)] {
-            assert!(matches!(decided(&shape(), STRUCTURED, (0, kind, offset, length)), Decision::Do(_)), "{kind} {offset} {length}");
+        for (kind, offset, length) in
+            [(READ, 1, 1), (WRITE, SIZE - 1, 1), (TRIM, 5, 600), (BLOCK_STATUS, 3, 5)]
+        {
+            assert!(
+                matches!(decided(&shape(), STRUCTURED, (0, kind, offset, length)), Decision::Do(_)),
+                "{kind} {offset} {length}"
+            );
         }
     }
 
@@ -412,7 +464,10 @@ mod tests {
     fn replies_are_laid_out_as_clients_read_them() {
         let mut out = Vec::new();
         put_done(&mut out, false, 0x0102);
-        assert_eq!(out, [&[0x67, 0x44, 0x66, 0x98, 0, 0, 0, 0][..], &0x0102_u64.to_be_bytes()].concat());
+        assert_eq!(
+            out,
+            [&[0x67, 0x44, 0x66, 0x98, 0, 0, 0, 0][..], &0x0102_u64.to_be_bytes()].concat()
+        );
         out.clear();
         put_error(&mut out, false, 3, Errno::NoSpace, "said to nobody");
         assert_eq!((out.len(), &out[4..8]), (SIMPLE_REPLY_BYTES, &28_u32.to_be_bytes()[..]));
@@ -424,7 +479,10 @@ mod tests {
         assert_eq!(&out[20..], [&28_u32.to_be_bytes()[..], &4_u16.to_be_bytes(), b"full"].concat());
         out.clear();
         put_error(&mut out, true, 3, Errno::NoSpace, &"ä".repeat(1000));
-        assert!(std::str::from_utf8(&out[26..]).is_ok_and(|why| why.len() == 1024), "cut between letters");
+        assert!(
+            std::str::from_utf8(&out[26..]).is_ok_and(|why| why.len() == 1024),
+            "cut between letters"
+        );
         let mut head = [0; DATA_CHUNK_BYTES];
         put_read_head(&mut head, 3, 4096, 512);
         assert_eq!(head[16..20], 520_u32.to_be_bytes(), "offset and data");

@@ -1,4 +1,5 @@
-//! The protocol's numbers and the few fixed layouts, as the NBD protocol description has them. All numbers are big-endian.
+//! The protocol's numbers and the few fixed layouts, as the NBD protocol description has them. All
+//! numbers are big-endian.
 //!
 //! ```text
 //! option     "IHAVEOPT" 8 | option 4 | length 4 | data
@@ -25,7 +26,8 @@ pub const REQUEST_BYTES: usize = 28;
 pub(super) const SIMPLE_REPLY_BYTES: usize = 16;
 /// Length of a chunk before its data, in bytes.
 pub(super) const CHUNK_BYTES: usize = 20;
-/// Length of a chunk of read data before the data itself, in bytes: the chunk's own head and an offset.
+/// Length of a chunk of read data before the data itself, in bytes: the chunk's own head and an
+/// offset.
 pub(super) const DATA_CHUNK_BYTES: usize = CHUNK_BYTES + 8;
 
 /// What the server can, in the greeting.

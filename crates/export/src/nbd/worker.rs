@@ -1,12 +1,14 @@
-//! A worker: one thread, one reactor, its share of the connections, and a desk for each export that they use.
+//! A worker: one thread, one reactor, its share of the connections, and a desk for each export that
+//! they use.
 //!
 //! ```text
 //!   socket ──bytes──> handshake / transmission ──Order──> Desk ──> device
 //!          <─ropes──  Output                  <─Answer──
 //! ```
 //!
-//! Whatever is ready is taken before anything is sent, so replies that are ready together go out together. A connection's
-//! place is used again only when neither the kernel nor a device uses anything of it.
+//! Whatever is ready is taken before anything is sent, so replies that are ready together go out
+//! together. A connection's place is used again only when neither the kernel nor a device uses
+//! anything of it.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -26,11 +28,13 @@ use super::tls::Tunnel;
 use super::wire::REQUEST_MAX_BYTES;
 use crate::serve::{Answer, Desk};
 
-/// A rest of a write's data that is at least this long is received where it is needed; a shorter one with what follows it.
+/// A rest of a write's data that is at least this long is received where it is needed; a shorter
+/// one with what follows it.
 const DIRECT_BYTES: usize = 16 << 10;
 /// Bytes of TLS that are received at once.
 const CIPHER_BYTES: usize = 64 << 10;
-/// A client that takes nothing for so long while others wait for the memory, or while it should go, is cut off.
+/// A client that takes nothing for so long while others wait for the memory, or while it should go,
+/// is cut off.
 const PATIENCE: Duration = Duration::from_secs(30);
 const TICK: Duration = Duration::from_secs(1);
 
@@ -64,8 +68,14 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(shared: Arc<Shared>, number: usize, inbox: Receiver<Mail>, reactor: Reactor) -> Worker {
-        let share = (shared.limits.memory_bytes / shared.workers as u64).max(2 * u64::from(REQUEST_MAX_BYTES));
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        number: usize,
+        inbox: Receiver<Mail>,
+        reactor: Reactor,
+    ) -> Worker {
+        let share = (shared.limits.memory_bytes / shared.workers as u64)
+            .max(2 * u64::from(REQUEST_MAX_BYTES));
         Worker {
             source: reactor.source(),
             now: reactor.now(),
@@ -114,7 +124,9 @@ impl Worker {
             while let Some(index) = self.touched.pop() {
                 self.settle(index);
             }
-            let over = |worker: &Worker, stop_at| worker.now >= stop_at || worker.connections.iter().all(Option::is_none);
+            let over = |worker: &Worker, stop_at| {
+                worker.now >= stop_at || worker.connections.iter().all(Option::is_none)
+            };
             if self.stop_at.is_some_and(|stop_at| over(&self, stop_at)) {
                 return Ok(());
             }
@@ -124,7 +136,10 @@ impl Worker {
 
     /// The next moment at which somebody's time may be up. With only quiet clients there is none.
     fn deadline(&self) -> Option<Time> {
-        let watched = self.handshakes + self.quiet > 0 || self.draining > 0 || !self.pressed.is_empty() || self.stop_at.is_some();
+        let watched = self.handshakes + self.quiet > 0
+            || self.draining > 0
+            || !self.pressed.is_empty()
+            || self.stop_at.is_some();
         watched.then_some(self.next_tick)
     }
 
@@ -147,9 +162,13 @@ impl Worker {
     fn read_mail(&mut self) {
         loop {
             match self.inbox.try_recv() {
-                Ok(Mail::Connection(descriptor, ticket, rule)) => self.welcome(descriptor, ticket, rule),
+                Ok(Mail::Connection(descriptor, ticket, rule)) => {
+                    self.welcome(descriptor, ticket, rule)
+                }
                 Err(TryRecvError::Empty) => return,
-                Ok(Mail::Stop) | Err(TryRecvError::Disconnected) if self.stop_at.is_none() => self.stop(),
+                Ok(Mail::Stop) | Err(TryRecvError::Disconnected) if self.stop_at.is_none() => {
+                    self.stop()
+                }
                 Ok(Mail::Stop) => (),
                 Err(TryRecvError::Disconnected) => return,
             }
@@ -175,7 +194,8 @@ impl Worker {
         };
         let (handshake, greeting) = Handshake::new(rule);
         let deadline = self.now + self.shared.limits.handshake_time;
-        let mut connection = Connection::new(socket, descriptor, ticket, handshake, self.now, deadline);
+        let mut connection =
+            Connection::new(socket, descriptor, ticket, handshake, self.now, deadline);
         connection.output.push_small(&greeting);
         let index = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
@@ -197,7 +217,9 @@ impl Worker {
         for index in 0..self.connections.len() as u32 {
             let Some(connection) = self.connections[index as usize].as_ref() else { continue };
             let late = connection.deadline.is_some_and(|deadline| deadline <= self.now);
-            let stuck = pressed && connection.output.is_sending() && self.now.since(connection.moved) >= PATIENCE;
+            let stuck = pressed
+                && connection.output.is_sending()
+                && self.now.since(connection.moved) >= PATIENCE;
             if connection.ending != Ending::Dead && (late || stuck) {
                 self.turn_away(index);
             } else if let Asked::NothingSince(since) = connection.asked
@@ -216,8 +238,13 @@ impl Worker {
     }
 
     /// A connection, and what it needs of the worker to go on.
-    pub(super) fn split(&mut self, index: u32) -> (&mut Connection, &mut Pool, &mut Budget, &mut [Option<Desk>]) {
-        let connection = self.connections[index as usize].as_mut().expect("a connection stays until nothing uses it");
+    pub(super) fn split(
+        &mut self,
+        index: u32,
+    ) -> (&mut Connection, &mut Pool, &mut Budget, &mut [Option<Desk>]) {
+        let connection = self.connections[index as usize]
+            .as_mut()
+            .expect("a connection stays until nothing uses it");
         (connection, &mut self.pool, &mut self.budget, &mut self.desks)
     }
 
@@ -277,21 +304,23 @@ impl Worker {
                 budget.give_back(&mut connection.held_bytes, data_bytes);
                 self.kill(index);
             }
-            Outcome::Written { buffer, result: Ok(count) } => match connection.output.sent(buffer, count as usize, pool) {
-                Err(rest) if connection.ending != Ending::Dead => {
-                    let socket = connection.socket.clone();
-                    self.source.send(&socket, rest, event.token);
+            Outcome::Written { buffer, result: Ok(count) } => {
+                match connection.output.sent(buffer, count as usize, pool) {
+                    Err(rest) if connection.ending != Ending::Dead => {
+                        let socket = connection.socket.clone();
+                        self.source.send(&socket, rest, event.token);
+                    }
+                    Err(rest) => {
+                        let data_bytes = connection.output.end(rest, pool);
+                        budget.give_back(&mut connection.held_bytes, data_bytes);
+                        self.touch(index);
+                    }
+                    Ok(data_bytes) => {
+                        budget.give_back(&mut connection.held_bytes, data_bytes);
+                        self.touch(index);
+                    }
                 }
-                Err(rest) => {
-                    let data_bytes = connection.output.end(rest, pool);
-                    budget.give_back(&mut connection.held_bytes, data_bytes);
-                    self.touch(index);
-                }
-                Ok(data_bytes) => {
-                    budget.give_back(&mut connection.held_bytes, data_bytes);
-                    self.touch(index);
-                }
-            },
+            }
             outcome => unreachable!("{outcome:?} was not started here"),
         }
     }
@@ -363,15 +392,21 @@ impl Worker {
         let token = u64::from(index) << 1;
         if let Some(tunnel) = &connection.tunnel {
             if !tunnel.has_waiting() && !connection.is_waiting() {
-                let space = connection.cipher.take().unwrap_or_else(|| BufMut::zeroed(CIPHER_BYTES));
+                let space =
+                    connection.cipher.take().unwrap_or_else(|| BufMut::zeroed(CIPHER_BYTES));
                 connection.receiving = Receiving::Cipher;
                 self.source.receive(&connection.socket, space, false, token);
             }
             return;
         }
-        let rest = connection.payload.as_mut().and_then(|payload| payload.piece.as_mut()).map(|piece| &mut piece.rest);
+        let rest = connection
+            .payload
+            .as_mut()
+            .and_then(|payload| payload.piece.as_mut())
+            .map(|piece| &mut piece.rest);
         if connection.input.bytes().is_empty()
-            && let Some(rest) = rest.and_then(|rest| rest.take_if(|rest| rest.len() >= DIRECT_BYTES))
+            && let Some(rest) =
+                rest.and_then(|rest| rest.take_if(|rest| rest.len() >= DIRECT_BYTES))
         {
             connection.receiving = Receiving::Piece;
             self.source.receive(&connection.socket, rest, true, token);
@@ -389,9 +424,12 @@ impl Worker {
             self.kill(index);
         }
         let connection = self.get(index);
-        let done = connection.orders == 0 && connection.output.is_empty() && !connection.output.is_sending();
+        let done = connection.orders == 0
+            && connection.output.is_empty()
+            && !connection.output.is_sending();
         if connection.ending == Ending::Draining && done {
-            if connection.tunnel.as_mut().is_some_and(Tunnel::goodbye) && self.flush(index).is_ok() {
+            if connection.tunnel.as_mut().is_some_and(Tunnel::goodbye) && self.flush(index).is_ok()
+            {
                 // Its end is settled when that has gone out.
                 self.get(index).touched = false;
                 return;

@@ -1,4 +1,5 @@
-//! Clients that are broken, rude or worse. Whatever they do, another client goes on as if they were not there.
+//! Clients that are broken, rude or worse. Whatever they do, another client goes on as if they were
+//! not there.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -9,7 +10,9 @@ use export::nbd::{Limits, Options};
 use reactor::Random;
 use testkit::Memory;
 
-use super::client::{Client, FLUSH, READ, Served, WRITE, exactly, is_cut_off, noise, option, request, serve};
+use super::client::{
+    Client, FLUSH, READ, Served, WRITE, exactly, is_cut_off, noise, option, request, serve,
+};
 
 const EINVAL: u32 = 22;
 const EOVERFLOW: u32 = 75;
@@ -44,16 +47,21 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs the test of this name in a process of its own, for what other tests hold meanwhile would be counted too; whether this
-/// is that process.
+/// Runs the test of this name in a process of its own, for what other tests hold meanwhile would be
+/// counted too; whether this is that process.
 fn is_by_itself(test: &str) -> bool {
     const MARK: &str = "RAIDLOOM_TEST_BY_ITSELF";
     if std::env::var_os(MARK).is_some() {
         return true;
     }
     let program = std::env::current_exe().expect("this program");
-    let output = std::process::Command::new(program).args(["--exact", test]).env(MARK, "1").output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let output = std::process::Command::new(program)
+        .args(["--exact", test])
+        .env(MARK, "1")
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
     false
 }
@@ -61,7 +69,8 @@ fn is_by_itself(test: &str) -> bool {
 /// The memory of this process that is in use, in bytes.
 fn resident_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").expect("Linux");
-    let pages: u64 = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("its second number");
+    let pages: u64 =
+        text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("its second number");
     pages * rustix::param::page_size() as u64
 }
 
@@ -70,7 +79,8 @@ fn garbage_ends_its_own_connection() {
     let served = serve(Arc::new(Memory::new(1 << 20)), &quick_limits(Limits::default()));
     let mut bystander = Bystander::of(&served);
     let mut random = Random::with_seed(20_261_121);
-    let mut garbage: Vec<Vec<u8>> = (0..200).map(|seed| noise(seed, random.usize(1..3000))).collect();
+    let mut garbage: Vec<Vec<u8>> =
+        (0..200).map(|seed| noise(seed, random.usize(1..3000))).collect();
     garbage.push(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec());
     garbage.push([0_u32.to_be_bytes().to_vec(), vec![0; 1000]].concat());
     for (number, bytes) in garbage.iter().enumerate() {
@@ -97,7 +107,8 @@ fn options_that_are_too_long_or_make_no_sense_are_answered() {
         let mut text = vec![0; length as usize];
         stream.read_exact(&mut text).expect("its text");
     };
-    // Longer than any that makes sense, but it arrives: it is passed over, and the next one is understood.
+    // Longer than any that makes sense, but it arrives: it is passed over, and the next one is
+    // understood.
     stream.write_all(&option(7, &vec![1; 1 << 20])).expect("sent");
     refused(&mut stream, 7, (1 << 31) + 9);
     for (number, data, kind) in [
@@ -184,12 +195,14 @@ fn ten_thousand_connections_leave_room_for_one_who_means_it() {
     assert!(served.server.status().turned_away > COUNT as u64 / 2, "{:?}", served.server.status());
 }
 
-/// How many connections this process may hold at once, both ends of each; as many as `wanted` where it may.
+/// How many connections this process may hold at once, both ends of each; as many as `wanted` where
+/// it may.
 fn raise_descriptors(wanted: usize) -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let most = limit.maximum.map_or(u64::MAX, |most| most).min(3 * wanted as u64);
     let raised = rustix::process::Rlimit { current: Some(most), maximum: limit.maximum };
-    rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).expect("within the maximum");
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, raised)
+        .expect("within the maximum");
     wanted.min((most as usize).saturating_sub(1000))
 }
 
@@ -204,7 +217,9 @@ fn a_burst_of_idle_connections_takes_little_memory_and_gives_it_back() {
     let count = raise_descriptors(9000);
     let before = resident_bytes();
     // As fast as the kernel takes them: nobody waits until those before have been looked at.
-    let idle: Vec<UnixStream> = (0..count).map(|_| UnixStream::connect(&served.socket).expect("the server listens")).collect();
+    let idle: Vec<UnixStream> = (0..count)
+        .map(|_| UnixStream::connect(&served.socket).expect("the server listens"))
+        .collect();
     let mut most = resident_bytes();
     for _ in 0..20 {
         bystander.goes_on();
@@ -224,7 +239,10 @@ fn a_burst_of_idle_connections_takes_little_memory_and_gives_it_back() {
 
 #[test]
 fn connections_beyond_the_limit_are_refused_and_make_room_when_they_go() {
-    let served = serve(Arc::new(Memory::new(1 << 20)), &quick_limits(Limits { connections: 3, ..Limits::default() }));
+    let served = serve(
+        Arc::new(Memory::new(1 << 20)),
+        &quick_limits(Limits { connections: 3, ..Limits::default() }),
+    );
     let mut clients: Vec<Client> = (0..3).map(|_| served.client("")).collect();
     assert!(clients.iter_mut().all(|client| client.reads(0, 512).is_ok()));
     let one_more = Client::over(served.connect(), "");
@@ -238,17 +256,24 @@ fn connections_beyond_the_limit_are_refused_and_make_room_when_they_go() {
 
 #[test]
 fn clients_that_choose_an_export_and_ask_nothing_lock_nobody_out() {
-    let limits = Limits { connections: 8, silent_time: Duration::from_millis(1), ..Limits::default() };
+    let limits =
+        Limits { connections: 8, silent_time: Duration::from_millis(1), ..Limits::default() };
     let served = serve(Arc::new(Memory::new(1 << 20)), &quick_limits(limits));
     let mut bystander = Bystander::of(&served);
     bystander.goes_on();
     let mut silent: Vec<Client> = (0..7).map(|_| served.client("")).collect();
-    // Those who come are refused until the silent ones have been so for their time; then one after the other gets in.
+    // Those who come are refused until the silent ones have been so for their time; then one after
+    // the other gets in.
     let mut busy = Vec::new();
     let reactor = reactor::Reactor::wall().expect("a clock");
     let began = reactor.now();
     while busy.len() < 7 {
-        assert!(reactor.now().since(began) < super::client::PATIENCE, "{} of 7 got in: {:?}", busy.len(), served.server.status());
+        assert!(
+            reactor.now().since(began) < super::client::PATIENCE,
+            "{} of 7 got in: {:?}",
+            busy.len(),
+            served.server.status()
+        );
         let Ok(mut client) = Client::over(served.connect(), "") else { continue };
         if client.try_reads(0, 512).is_ok() {
             busy.push(client);
@@ -264,17 +289,26 @@ fn clients_that_choose_an_export_and_ask_nothing_lock_nobody_out() {
 #[test]
 fn one_address_of_a_network_does_not_take_all_places() {
     let limits = Limits { connections_per_address: 3, ..Limits::default() };
-    let exports = vec![super::client::export("drive", Arc::new(Memory::new(1 << 20)), export::RemovalPolicy::Performance)];
+    let exports = vec![super::client::export(
+        "drive",
+        Arc::new(Memory::new(1 << 20)),
+        export::RemovalPolicy::Performance,
+    )];
     let address = "127.0.0.1:0".parse().expect("an address");
-    let server = export::nbd::Server::start(exports, &[address], &quick_limits(limits)).expect("a server");
+    let server =
+        export::nbd::Server::start(exports, &[address], &quick_limits(limits)).expect("a server");
     let uri = server.uris("drive").remove(0);
-    let port: u16 = uri.rsplit_once(':').and_then(|(_, rest)| rest.split('/').next()?.parse().ok()).expect("a port");
+    let port: u16 = uri
+        .rsplit_once(':')
+        .and_then(|(_, rest)| rest.split('/').next()?.parse().ok())
+        .expect("a port");
     // The whole of 127.0.0.0/8 is this machine, so that it can come from several addresses.
     let from = |last: u8| -> std::net::TcpStream {
         use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
         use std::net::{Ipv4Addr, SocketAddrV4};
         let made = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
-        bind(&made, &SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, last), 0)).expect("an address of this machine");
+        bind(&made, &SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, last), 0))
+            .expect("an address of this machine");
         connect(&made, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).expect("the server listens");
         let stream = std::net::TcpStream::from(made);
         stream.set_read_timeout(Some(super::client::PATIENCE)).expect("a socket");
@@ -319,13 +353,17 @@ fn lengths_and_places_that_are_not_there_are_refused() {
 fn one_who_asks_for_much_and_takes_nothing_holds_up_nobody() {
     let _alone = alone();
     let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
-    let served = serve(Arc::new(Memory::new(64 << 20)), &Options { workers: 1, limits, ..Options::default() });
+    let served = serve(
+        Arc::new(Memory::new(64 << 20)),
+        &Options { workers: 1, limits, ..Options::default() },
+    );
     let mut bystander = Bystander::of(&served);
     let before = resident_bytes();
     let greedy: Vec<Client> = (0..8)
         .map(|_| {
             let mut client = served.client("");
-            let asked: Vec<u8> = (0..64).flat_map(|cookie| request(READ, 0, cookie, 0, 32 << 20)).collect();
+            let asked: Vec<u8> =
+                (0..64).flat_map(|cookie| request(READ, 0, cookie, 0, 32 << 20)).collect();
             client.stream.write_all(&asked).expect("sent");
             client
         })
@@ -348,14 +386,16 @@ fn memory_for_data_comes_back_when_its_clients_have_gone() {
     if !is_by_itself("abuse::memory_for_data_comes_back_when_its_clients_have_gone") {
         return;
     }
-    let served = serve(Arc::new(Memory::new(32 << 20)), &Options { workers: 1, ..Options::default() });
+    let served =
+        serve(Arc::new(Memory::new(32 << 20)), &Options { workers: 1, ..Options::default() });
     let mut bystander = Bystander::of(&served);
     bystander.goes_on();
     let before = resident_bytes();
     for _ in 0..2 {
         let mut clients: Vec<Client> = (0..64).map(|_| served.client("")).collect();
         for client in &mut clients {
-            let asked: Vec<u8> = (0..8).flat_map(|cookie| request(READ, 0, cookie, 0, 1 << 20)).collect();
+            let asked: Vec<u8> =
+                (0..8).flat_map(|cookie| request(READ, 0, cookie, 0, 1 << 20)).collect();
             client.stream.write_all(&asked).expect("sent");
         }
         while served.server.status().exports[0].reads < 64 {
@@ -379,7 +419,10 @@ fn memory_for_data_comes_back_when_its_clients_have_gone() {
 fn one_who_falls_silent_in_the_middle_of_a_write_holds_up_nobody() {
     let _alone = alone();
     let limits = Limits { memory_bytes: 64 << 20, ..Limits::default() };
-    let served = serve(Arc::new(Memory::new(64 << 20)), &Options { workers: 1, limits, ..Options::default() });
+    let served = serve(
+        Arc::new(Memory::new(64 << 20)),
+        &Options { workers: 1, limits, ..Options::default() },
+    );
     let mut bystander = Bystander::of(&served);
     let before = resident_bytes();
     let data = noise(5, (2 << 20) + 12_345);
@@ -403,7 +446,8 @@ fn one_who_falls_silent_in_the_middle_of_a_write_holds_up_nobody() {
 #[test]
 fn one_who_asks_on_and_on_without_reading_the_answers_is_held_back() {
     let _alone = alone();
-    let served = serve(Arc::new(Memory::new(1 << 20)), &Options { workers: 1, ..Options::default() });
+    let served =
+        serve(Arc::new(Memory::new(1 << 20)), &Options { workers: 1, ..Options::default() });
     let mut bystander = Bystander::of(&served);
     let before = resident_bytes();
     let mut client = served.client("");

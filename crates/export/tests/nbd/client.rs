@@ -1,4 +1,5 @@
-//! A small client that can also be wrong: it sends what it is told and checks what comes back, byte by byte.
+//! A small client that can also be wrong: it sends what it is told and checks what comes back, byte
+//! by byte.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -29,7 +30,14 @@ pub(crate) struct Served {
 }
 
 pub(crate) fn export(name: &str, device: Arc<dyn Device>, policy: RemovalPolicy) -> Export {
-    Export { name: name.to_owned(), description: String::new(), device, read_only: false, policy, gate: Arc::default() }
+    Export {
+        name: name.to_owned(),
+        description: String::new(),
+        device,
+        read_only: false,
+        policy,
+        gate: Arc::default(),
+    }
 }
 
 pub(crate) fn serve(device: Arc<dyn Device>, options: &Options) -> Served {
@@ -39,7 +47,8 @@ pub(crate) fn serve(device: Arc<dyn Device>, options: &Options) -> Served {
 pub(crate) fn serve_all(exports: Vec<Export>, options: &Options) -> Served {
     let folder = tempfile::tempdir().expect("a folder");
     let socket = folder.path().join("nbd.sock");
-    let server = Server::start(exports, &[Address::Unix(socket.clone())], options).expect("a server");
+    let server =
+        Server::start(exports, &[Address::Unix(socket.clone())], options).expect("a server");
     Served { server, socket, _folder: folder }
 }
 
@@ -65,7 +74,8 @@ pub(crate) struct Client {
 }
 
 pub(crate) fn option(number: u32, data: &[u8]) -> Vec<u8> {
-    [b"IHAVEOPT".as_slice(), &number.to_be_bytes(), &(data.len() as u32).to_be_bytes(), data].concat()
+    [b"IHAVEOPT".as_slice(), &number.to_be_bytes(), &(data.len() as u32).to_be_bytes(), data]
+        .concat()
 }
 
 pub(crate) fn request(command: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
@@ -97,9 +107,18 @@ impl Client {
     }
 
     /// Sends a request; its cookie.
-    pub(crate) fn send(&mut self, command: u16, flags: u16, offset: u64, length: u32, data: &[u8]) -> u64 {
+    pub(crate) fn send(
+        &mut self,
+        command: u16,
+        flags: u16,
+        offset: u64,
+        length: u32,
+        data: &[u8],
+    ) -> u64 {
         self.cookie += 1;
-        self.stream.write_all(&[&request(command, flags, self.cookie, offset, length), data].concat()).expect("the server reads");
+        self.stream
+            .write_all(&[&request(command, flags, self.cookie, offset, length), data].concat())
+            .expect("the server reads");
         self.cookie
     }
 
@@ -112,7 +131,14 @@ impl Client {
     }
 
     /// Does one request; its error.
-    pub(crate) fn does(&mut self, command: u16, flags: u16, offset: u64, length: u32, data: &[u8]) -> u32 {
+    pub(crate) fn does(
+        &mut self,
+        command: u16,
+        flags: u16,
+        offset: u64,
+        length: u32,
+        data: &[u8],
+    ) -> u32 {
         let cookie = self.send(command, flags, offset, length, data);
         let (answered, error) = self.reply().expect("a reply");
         assert_eq!(answered, cookie);

@@ -1,4 +1,5 @@
-//! The NBD server as its clients see it: what they are promised, and what the worst of them can do to the others.
+//! The NBD server as its clients see it: what they are promised, and what the worst of them can do
+//! to the others.
 
 mod abuse;
 mod client;

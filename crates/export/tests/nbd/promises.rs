@@ -12,18 +12,26 @@ use reactor::Random;
 use testkit::crash::Crashable;
 use testkit::{Fault, Memory};
 
-use super::client::{DISCONNECT, FLUSH, FUA, NO_HOLE, READ, TRIM, WRITE, ZEROES, export, noise, request, serve, serve_all};
+use super::client::{
+    DISCONNECT, FLUSH, FUA, NO_HOLE, READ, TRIM, WRITE, ZEROES, export, noise, request, serve,
+    serve_all,
+};
 
 const EIO: u32 = 5;
 
 /// A device with a volatile cache, and nothing but what the contract demands.
 fn cached(size_bytes: u64) -> Memory {
-    Memory::with(Info { volatile_cache: true, max_request_bytes: 64 << 10, ..Info::plain(size_bytes) })
+    Memory::with(Info {
+        volatile_cache: true,
+        max_request_bytes: 64 << 10,
+        ..Info::plain(size_bytes)
+    })
 }
 
 #[test]
 fn a_power_cut_loses_nothing_that_was_promised() {
-    // What a client is told, on which policy, and whether it may then be lost. Everything else of the device is in its cache.
+    // What a client is told, on which policy, and whether it may then be lost. Everything else of
+    // the device is in its cache.
     for seed in 0..20 {
         for (policy, promise) in [
             (RemovalPolicy::Performance, "flush on another connection"),
@@ -31,7 +39,10 @@ fn a_power_cut_loses_nothing_that_was_promised() {
             (RemovalPolicy::Quick, "nothing"),
         ] {
             let memory = Arc::new(cached(1 << 20));
-            let served = serve_all(vec![export("drive", Arc::clone(&memory) as _, policy)], &Options { workers: 2, ..Options::default() });
+            let served = serve_all(
+                vec![export("drive", Arc::clone(&memory) as _, policy)],
+                &Options { workers: 2, ..Options::default() },
+            );
             let (mut client, mut other) = (served.client(""), served.client(""));
             let data = noise(seed, 200 << 10);
             let flags = if promise == "fua" { FUA } else { 0 };
@@ -50,7 +61,10 @@ fn a_power_cut_loses_nothing_that_was_promised() {
             expected[4096..8192].fill(0);
             expected[12288..12800].fill(0);
             let served = serve(Arc::new(memory.reopened()), &Options::default());
-            assert!(served.client("").reads(4096, 200 << 10) == Ok(expected), "seed {seed}, {policy}, {promise}");
+            assert!(
+                served.client("").reads(4096, 200 << 10) == Ok(expected),
+                "seed {seed}, {policy}, {promise}"
+            );
         }
     }
 }
@@ -74,9 +88,15 @@ fn without_a_promise_a_power_cut_does_lose_something() {
 #[test]
 fn requests_of_any_length_overtake_each_other_and_find_their_data() {
     let seed = 7;
-    let info = Info { max_request_bytes: 24 << 10, optimal_bytes: 12 << 10, zeroes: Support::Native, ..Info::plain(6 << 20) };
+    let info = Info {
+        max_request_bytes: 24 << 10,
+        optimal_bytes: 12 << 10,
+        zeroes: Support::Native,
+        ..Info::plain(6 << 20)
+    };
     let memory = Memory::with(info).delayed(seed, Duration::from_micros(300));
-    let served = serve(Checked::over(Arc::new(memory)), &Options { workers: 2, ..Options::default() });
+    let served =
+        serve(Checked::over(Arc::new(memory)), &Options { workers: 2, ..Options::default() });
     let size = 6 << 20;
     let mut model = vec![0; size];
     let mut random = Random::with_seed(seed);
@@ -99,7 +119,9 @@ fn requests_of_any_length_overtake_each_other_and_find_their_data() {
             let who = random.usize(..2);
             let range = start..place;
             let cookie = start as u64;
-            let mut ask = |command, flags| scripts[who].extend(request(command, flags, cookie, start as u64, length as u32));
+            let mut ask = |command, flags| {
+                scripts[who].extend(request(command, flags, cookie, start as u64, length as u32))
+            };
             let read = match random.usize(..4) {
                 0 => {
                     random.fill(&mut model[range.clone()]);
@@ -133,10 +155,14 @@ fn requests_of_any_length_overtake_each_other_and_find_their_data() {
                     let (cookie, error) = client.reply().expect("a reply");
                     assert_eq!(error, 0, "seed {seed}, round {round}");
                     answered.push(cookie);
-                    if let Some(range) = waiting.remove(&cookie).expect("asked once, answered once") {
+                    if let Some(range) = waiting.remove(&cookie).expect("asked once, answered once")
+                    {
                         let mut data = vec![0; range.len()];
                         client.stream.read_exact(&mut data).expect("the data");
-                        assert!(data == model[range.clone()], "seed {seed}, round {round}, {range:?}");
+                        assert!(
+                            data == model[range.clone()],
+                            "seed {seed}, round {round}, {range:?}"
+                        );
                     }
                 }
                 overtaken += usize::from(answered != order);
@@ -173,7 +199,10 @@ fn a_drive_without_trim_refuses_it() {
 
 #[test]
 fn what_was_asked_before_the_goodbye_is_answered() {
-    let served = serve(Arc::new(Memory::new(1 << 20).delayed(3, Duration::from_millis(2))), &Options::default());
+    let served = serve(
+        Arc::new(Memory::new(1 << 20).delayed(3, Duration::from_millis(2))),
+        &Options::default(),
+    );
     let mut client = served.client("");
     for number in 0..50 {
         client.send(READ, 0, 4096 * number, 4096, &[]);
@@ -186,10 +215,14 @@ fn what_was_asked_before_the_goodbye_is_answered() {
 
 #[test]
 fn a_server_that_stops_answers_what_is_under_way() {
-    let served = serve(Arc::new(Memory::new(1 << 20).delayed(3, Duration::from_millis(20))), &Options::default());
+    let served = serve(
+        Arc::new(Memory::new(1 << 20).delayed(3, Duration::from_millis(20))),
+        &Options::default(),
+    );
     let mut client = served.client("");
     let cookie = client.send(READ, 0, 0, 4096, &[]);
-    // Its neighbour's answer says that the server has it, for both were sent one after the other and taken together.
+    // Its neighbour's answer says that the server has it, for both were sent one after the other
+    // and taken together.
     while served.server.status().exports[0].reads == 0 {
         std::thread::yield_now();
     }
@@ -203,8 +236,12 @@ fn a_server_that_stops_answers_what_is_under_way() {
 
 #[test]
 fn a_device_that_never_answers_does_not_keep_the_server_from_stopping() {
-    let options = Options { limits: Limits { stop_time: Duration::from_millis(50), ..Limits::default() }, ..Options::default() };
-    let served = serve(Arc::new(Memory::new(1 << 20).delayed(3, Duration::from_secs(1 << 30))), &options);
+    let options = Options {
+        limits: Limits { stop_time: Duration::from_millis(50), ..Limits::default() },
+        ..Options::default()
+    };
+    let served =
+        serve(Arc::new(Memory::new(1 << 20).delayed(3, Duration::from_secs(1 << 30))), &options);
     let mut client = served.client("");
     client.send(READ, 0, 0, 4096, &[]);
     while served.server.status().exports[0].reads == 0 {
@@ -218,9 +255,15 @@ fn a_device_that_never_answers_does_not_keep_the_server_from_stopping() {
 fn requests_that_are_not_whole_blocks_are_served_and_nobodys_write_is_lost() {
     const OWN: usize = 96;
     const WRITERS: usize = 8;
-    let info = Info { block_bytes: 4096, optimal_bytes: 4096, max_request_bytes: 16 << 10, ..Info::plain(1 << 20) };
+    let info = Info {
+        block_bytes: 4096,
+        optimal_bytes: 4096,
+        max_request_bytes: 16 << 10,
+        ..Info::plain(1 << 20)
+    };
     let memory = Memory::with(info).delayed(3, Duration::from_micros(200));
-    let served = serve(Checked::over(Arc::new(memory)), &Options { workers: 2, ..Options::default() });
+    let served =
+        serve(Checked::over(Arc::new(memory)), &Options { workers: 2, ..Options::default() });
     // Each has its own bytes of the same few blocks, and one writes whole blocks beside them.
     let ends: Vec<Vec<u8>> = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS)
@@ -232,10 +275,22 @@ fn requests_that_are_not_whole_blocks_are_served_and_nobodys_write_is_lost() {
                     for turn in 0..40 {
                         last = noise((writer * 1000 + turn) as u64, OWN);
                         if turn % 5 == 4 {
-                            assert_eq!(client.does(ZEROES, if turn % 2 == 0 { NO_HOLE } else { 0 }, start + 7, OWN as u32 - 9, &[]), 0);
+                            assert_eq!(
+                                client.does(
+                                    ZEROES,
+                                    if turn % 2 == 0 { NO_HOLE } else { 0 },
+                                    start + 7,
+                                    OWN as u32 - 9,
+                                    &[]
+                                ),
+                                0
+                            );
                         }
                         assert_eq!(client.writes(start, &last, 0), 0);
-                        assert!(client.reads(start, OWN as u32).as_ref() == Ok(&last), "writer {writer}, turn {turn}");
+                        assert!(
+                            client.reads(start, OWN as u32).as_ref() == Ok(&last),
+                            "writer {writer}, turn {turn}"
+                        );
                     }
                     last
                 })
@@ -247,7 +302,11 @@ fn requests_that_are_not_whole_blocks_are_served_and_nobodys_write_is_lost() {
             assert_eq!(client.writes(16384, &data, 0), 0);
             assert_eq!(client.writes(16384 + 5000, b"in between", 0), 0);
             let found = client.reads(16384 + 1, 8000).expect("read");
-            assert!(found[..4999] == data[1..5000] && &found[4999..5009] == b"in between" && found[5009..] == data[5010..8001]);
+            assert!(
+                found[..4999] == data[1..5000]
+                    && &found[4999..5009] == b"in between"
+                    && found[5009..] == data[5010..8001]
+            );
         }
         writers.into_iter().map(|writer| writer.join().expect("it ends")).collect()
     });
@@ -260,7 +319,14 @@ fn requests_that_are_not_whole_blocks_are_served_and_nobodys_write_is_lost() {
     assert!(client.reads(200_003, long.len() as u32).as_ref() == Ok(&long));
     assert_eq!(client.does(ZEROES, 0, 200_004, 99_999, &[]), 0);
     let found = client.reads(200_000, 100_010).expect("read");
-    assert!(found[3] == long[0] && found[4..100_003].iter().all(|byte| *byte == 0) && found[100_003] == long[100_000]);
+    assert!(
+        found[3] == long[0]
+            && found[4..100_003].iter().all(|byte| *byte == 0)
+            && found[100_003] == long[100_000]
+    );
     // The last byte there is, and one more.
-    assert_eq!((client.writes((1 << 20) - 1, b"x", 0), client.writes((1 << 20) - 1, b"xy", 0)), (0, 28));
+    assert_eq!(
+        (client.writes((1 << 20) - 1, b"x", 0), client.writes((1 << 20) - 1, b"xy", 0)),
+        (0, 28)
+    );
 }

@@ -5,8 +5,8 @@
 //!                                               └─> open O_EXCL, lock, look and judge again at what was opened
 //! ```
 //!
-//! What is refused and how consent is given is `docs/safety.md`. Facts are gathered first and judged as plain data, so that
-//! every refusal can be tested without the disk it is about.
+//! What is refused and how consent is given is `docs/safety.md`. Facts are gathered first and
+//! judged as plain data, so that every refusal can be tested without the disk it is about.
 
 mod signature;
 mod users;
@@ -33,14 +33,16 @@ pub struct Consent {
     pub erase_serials: Vec<String>,
     /// Whether a file or disk that carries a signature may be overwritten (`--erase-signature`).
     pub erase_signature: bool,
-    /// Block devices without a name under `/dev/disk/by-id` and without a serial number (loop, zram) that may be erased
-    /// (`--allow-device PATH`).
+    /// Block devices without a name under `/dev/disk/by-id` and without a serial number (loop,
+    /// zram) that may be erased (`--allow-device PATH`).
     pub devices: Vec<PathBuf>,
-    /// What is opened is going to be used as it is: what it carries was put there to be used, so it asks for no consent to be
-    /// erased. Whatever somebody else uses is refused as ever, and disks are named by identity.
+    /// What is opened is going to be used as it is: what it carries was put there to be used, so it
+    /// asks for no consent to be erased. Whatever somebody else uses is refused as ever, and disks
+    /// are named by identity.
     pub in_place: bool,
-    /// Disk images of virtual machines (VHD, qcow2, VMDK, ...) are taken for the bytes that they are made of, and not refused,
-    /// where a file is to be used in place or read as a disk (`--raw`).
+    /// Disk images of virtual machines (VHD, qcow2, VMDK, ...) are taken for the bytes that they
+    /// are made of, and not refused, where a file is to be used in place or read as a disk
+    /// (`--raw`).
     pub raw: bool,
 }
 
@@ -84,7 +86,8 @@ impl Findings {
     }
 }
 
-/// What tells one held file from another: device, inode, number of the block device, and whether it may be written to.
+/// What tells one held file from another: device, inode, number of the block device, and whether it
+/// may be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Held(u64, u64, u64, Access);
 
@@ -117,8 +120,9 @@ pub struct Guard {
     made: Mutex<HashMap<(u64, u64), PathBuf>>,
     /// Block devices that were looked at for writing, as they were named, and their serial numbers.
     seen: Mutex<Vec<(PathBuf, Option<String>)>>,
-    /// What is open and locked. What `open` hands out are duplicates of these: a ring lets go of its files some time after
-    /// it is closed, so that the lock of a file that was opened anew each time would be in its own way.
+    /// What is open and locked. What `open` hands out are duplicates of these: a ring lets go of
+    /// its files some time after it is closed, so that the lock of a file that was opened anew each
+    /// time would be in its own way.
     held: Mutex<HashMap<Held, File>>,
 }
 
@@ -129,7 +133,8 @@ fn refused(text: String) -> Error {
 /// A disk image that was named as a disk.
 fn not_raw(path: &Path, image: &str) -> Error {
     refused(format!(
-        "{0}: it is a {image}, not the bytes of the disk in it: taken for these it shows another disk, and a write may destroy it. \
+        "{0}: it is a {image}, not the bytes of the disk in it: taken for these it shows another \
+        disk, and a write may destroy it. \
          `qemu-img convert -O raw {0} FILE` makes a raw one; --raw takes it as it is",
         path.display()
     ))
@@ -144,14 +149,24 @@ impl Guard {
     /// A guard that knows what the user agreed to.
     #[must_use]
     pub fn new(consent: Consent) -> Guard {
-        let mut protected = vec![(PathBuf::from("/"), "the running system"), (PathBuf::from("/boot"), "the running system")];
+        let mut protected = vec![
+            (PathBuf::from("/"), "the running system"),
+            (PathBuf::from("/boot"), "the running system"),
+        ];
         if let Ok(binary) = std::env::current_exe() {
             protected.push((binary, "raidloom itself"));
         }
-        Guard { consent, protected, made: Mutex::default(), seen: Mutex::default(), held: Mutex::default() }
+        Guard {
+            consent,
+            protected,
+            made: Mutex::default(),
+            seen: Mutex::default(),
+            held: Mutex::default(),
+        }
     }
 
-    /// The same, and the disk under `folder` is never written to as a device: results are kept there.
+    /// The same, and the disk under `folder` is never written to as a device: results are kept
+    /// there.
     #[must_use]
     pub fn protecting(mut self, folder: &Path) -> Guard {
         let folder = folder.ancestors().find_map(|above| fs::canonicalize(above).ok());
@@ -159,27 +174,48 @@ impl Guard {
         self
     }
 
-    /// Makes a new file of `size_bytes` whose blocks are all allocated, and hands it to `note` while it is still empty. An
-    /// empty file of that name is taken over; anything else of that name is refused.
+    /// Makes a new file of `size_bytes` whose blocks are all allocated, and hands it to `note`
+    /// while it is still empty. An empty file of that name is taken over; anything else of that
+    /// name is refused.
     ///
     /// # Errors
-    /// [`ErrorKind::Refused`] when there is something already, [`ErrorKind::NoSpace`] when it does not fit, what the system
-    /// says otherwise, and whatever `note` returns. The file is not removed then: that is for whoever keeps the note.
-    pub fn make_file<E: From<Error>>(&self, path: &Path, size_bytes: u64, note: impl FnOnce(&File) -> Result<(), E>) -> Result<(), E> {
+    /// [`ErrorKind::Refused`] when there is something already, [`ErrorKind::NoSpace`] when it does
+    /// not fit, what the system says otherwise, and whatever `note` returns. The file is not
+    /// removed then: that is for whoever keeps the note.
+    pub fn make_file<E: From<Error>>(
+        &self,
+        path: &Path,
+        size_bytes: u64,
+        note: impl FnOnce(&File) -> Result<(), E>,
+    ) -> Result<(), E> {
         let place = || format!("making the member file {}", path.display());
         let failed = |error: io::Error| E::from(Error::from_io(place(), error));
-        let file = match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let file = OpenOptions::new().read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path);
-                let empty = file.and_then(|file| Ok((file.metadata()?, file))).ok();
-                match empty.filter(|(data, _)| data.is_file() && data.len() == 0) {
-                    Some((_, file)) => file,
-                    None => return Err(refused(format!("{}: it exists already; a file that raidloom did not make is never overwritten as one of its own. Remove it or choose another folder", path.display())).into()),
+        let file =
+            match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+            {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let file = OpenOptions::new()
+                        .read(true)
+                        .write(true)
+                        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+                        .open(path);
+                    let empty = file.and_then(|file| Ok((file.metadata()?, file))).ok();
+                    match empty.filter(|(data, _)| data.is_file() && data.len() == 0) {
+                        Some((_, file)) => file,
+                        None => {
+                            return Err(refused(format!(
+                                "{}: it exists already; a file that \
+                        raidloom did not make is never overwritten as one of its own. Remove it or \
+                        choose another folder",
+                                path.display()
+                            ))
+                            .into());
+                        }
+                    }
                 }
-            }
-            Err(error) => return Err(failed(error)),
-        };
+                Err(error) => return Err(failed(error)),
+            };
         note(&file)?;
         match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size_bytes) {
             Ok(()) => (),
@@ -192,42 +228,57 @@ impl Guard {
         Ok(())
     }
 
-    /// Makes a new file of `size_bytes` that takes no room until it is written and is there to stay, or leaves the one that
-    /// is there as it is.
+    /// Makes a new file of `size_bytes` that takes no room until it is written and is there to
+    /// stay, or leaves the one that is there as it is.
     ///
     /// # Errors
     /// What the system says.
     pub fn make_kept_file(&self, path: &Path, size_bytes: u64) -> Result<(), Error> {
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).and_then(|file| file.set_len(size_bytes));
+        let made = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .and_then(|file| file.set_len(size_bytes));
         match made {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Error::from_io(format!("making {}", path.display()), error)),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(Error::from_io(format!("making {}", path.display()), error))
+            }
             _ => Ok(()),
         }
     }
 
-    /// Removes the files that were made through this guard and are still the same; says in words what could not be removed.
+    /// Removes the files that were made through this guard and are still the same; says in words
+    /// what could not be removed.
     pub fn remove_made(&self) -> Vec<String> {
         let made = std::mem::take(&mut *lock_of(&self.made));
         let still_there = |((device, inode), path): &((u64, u64), PathBuf)| {
-            fs::symlink_metadata(path).is_ok_and(|data| (data.dev(), data.ino()) == (*device, *inode))
+            fs::symlink_metadata(path)
+                .is_ok_and(|data| (data.dev(), data.ino()) == (*device, *inode))
         };
         let remove = |(_, path): ((u64, u64), PathBuf)| {
-            fs::remove_file(&path).err().map(|error| format!("could not remove {}: {error}", path.display()))
+            fs::remove_file(&path)
+                .err()
+                .map(|error| format!("could not remove {}: {error}", path.display()))
         };
         made.into_iter().filter(still_there).filter_map(remove).collect()
     }
 
-    /// Opens a path that a plan or a stack text names. For writing, everything in it is as good as overwritten, so it is
-    /// refused unless it is known to be free; and nobody else can open it through a guard as long as this guard lives.
+    /// Opens a path that a plan or a stack text names. For writing, everything in it is as good as
+    /// overwritten, so it is refused unless it is known to be free; and nobody else can open it
+    /// through a guard as long as this guard lives.
     ///
     /// # Errors
-    /// [`ErrorKind::Refused`] with the reason and what to do, [`ErrorKind::NotFound`], [`ErrorKind::Permission`], or what
-    /// the system says.
+    /// [`ErrorKind::Refused`] with the reason and what to do, [`ErrorKind::NotFound`],
+    /// [`ErrorKind::Permission`], or what the system says.
     pub fn open(&self, path: &Path, access: Access) -> Result<File, Error> {
         let failed = |error: io::Error| {
             let hint = match error.kind() {
                 io::ErrorKind::PermissionDenied => " (you have no permission for it)",
-                io::ErrorKind::ResourceBusy => " (something else has it open: a mount in another container, or a running array)",
+                io::ErrorKind::ResourceBusy => {
+                    " (something else has it open: a mount in another container, or a running \
+                    array)"
+                }
                 _ => "",
             };
             let purpose = if access == Access::Read { "reading" } else { "writing" };
@@ -242,7 +293,8 @@ impl Guard {
         self.judge(&findings, access)?;
         let mut options = OpenOptions::new();
         options.read(true);
-        // Whatever stood here a moment ago: no link is followed now, and a pipe does not make us wait.
+        // Whatever stood here a moment ago: no link is followed now, and a pipe does not make us
+        // wait.
         let mut flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         if access == Access::Write {
             options.write(true);
@@ -251,14 +303,21 @@ impl Guard {
             }
         }
         options.custom_flags(flags.bits() as i32);
-        let file = patiently(OPEN_ATTEMPTS, || options.open(&real), |error| error.kind() == io::ErrorKind::ResourceBusy);
+        let file = patiently(
+            OPEN_ATTEMPTS,
+            || options.open(&real),
+            |error| error.kind() == io::ErrorKind::ResourceBusy,
+        );
         let file = file.map_err(failed)?;
         self.lock(path, &file, access)?;
         if access == Access::Write {
             let opened = self.look_at(path, &real, &file).map_err(failed)?;
             self.judge(&opened, access)?;
             if opened.kind != findings.kind {
-                return Err(refused(format!("{}: it was replaced while it was being opened", path.display())));
+                return Err(refused(format!(
+                    "{}: it was replaced while it was being opened",
+                    path.display()
+                )));
             }
         }
         let opened = Held::of(&file.metadata().map_err(failed)?, access);
@@ -270,18 +329,21 @@ impl Guard {
     /// Opens a path for reading what it holds as the blocks of a disk.
     ///
     /// # Errors
-    /// As [`Guard::open`], and [`ErrorKind::Refused`] for a disk image that is anything but these blocks.
+    /// As [`Guard::open`], and [`ErrorKind::Refused`] for a disk image that is anything but these
+    /// blocks.
     pub fn open_image(&self, path: &Path) -> Result<File, Error> {
         let file = self.open(path, Access::Read)?;
         if !self.consent.raw
-            && let Some(image) = image_in(&file).map_err(|error| Error::from_io(format!("{}: reading it", path.display()), error))?
+            && let Some(image) = image_in(&file)
+                .map_err(|error| Error::from_io(format!("{}: reading it", path.display()), error))?
         {
             return Err(not_raw(path, image));
         }
         Ok(file)
     }
 
-    /// Lets go of all that was opened through it: nobody writes to any of it any more, and others may open it from now on.
+    /// Lets go of all that was opened through it: nobody writes to any of it any more, and others
+    /// may open it from now on.
     pub fn let_go(&self) {
         for (_, file) in lock_of(&self.held).drain() {
             // A duplicate keeps the lock of the original until it is closed, unless it is unlocked.
@@ -289,13 +351,16 @@ impl Guard {
         }
     }
 
-    /// Opens a path for a look at what it says of itself. It is neither locked nor held: who else has it open does not matter,
-    /// what is read may be changing, and it may be opened for writing afterwards.
+    /// Opens a path for a look at what it says of itself. It is neither locked nor held: who else
+    /// has it open does not matter, what is read may be changing, and it may be opened for writing
+    /// afterwards.
     ///
     /// # Errors
     /// As [`Guard::open`] for reading, but for what is in use.
     pub fn peek(&self, path: &Path) -> Result<File, Error> {
-        let failed = |error: io::Error| Error::from_io(format!("{}: opening it for reading", path.display()), error);
+        let failed = |error: io::Error| {
+            Error::from_io(format!("{}: opening it for reading", path.display()), error)
+        };
         let real = fs::canonicalize(path).map_err(failed)?;
         self.judge(&self.look(path, &real, Access::Read).map_err(failed)?, Access::Read)?;
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -312,16 +377,26 @@ impl Guard {
         self.judge(&self.look(path, &real, Access::Write).map_err(failed)?, Access::Write)
     }
 
-    /// Refuses consent that was given and matches nothing: a serial number that no device has which was checked or opened for
-    /// writing, a path that none was named by. To be asked when all have been, and before anything is written.
+    /// Refuses consent that was given and matches nothing: a serial number that no device has which
+    /// was checked or opened for writing, a path that none was named by. To be asked when all have
+    /// been, and before anything is written.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] with the serial number or the path, and what there is instead.
     pub fn refuse_stray_consent(&self) -> Result<(), Error> {
         let seen = lock_of(&self.seen);
-        if let Some(stray) = self.consent.erase_serials.iter().find(|serial| !seen.iter().any(|(_, own)| own.as_ref() == Some(*serial))) {
+        if let Some(stray) = self
+            .consent
+            .erase_serials
+            .iter()
+            .find(|serial| !seen.iter().any(|(_, own)| own.as_ref() == Some(*serial)))
+        {
             let name = |(path, serial): &(PathBuf, Option<String>)| {
-                format!("{} has {}", path.display(), serial.as_deref().unwrap_or("none that it tells"))
+                format!(
+                    "{} has {}",
+                    path.display(),
+                    serial.as_deref().unwrap_or("none that it tells")
+                )
             };
             let there = match seen.iter().map(name).collect::<Vec<_>>() {
                 none if none.is_empty() => "no block device is named to be written to".to_owned(),
@@ -332,9 +407,14 @@ impl Guard {
                 format!("--erase {stray}: no device that is named has this serial number: {there}"),
             ));
         }
-        match self.consent.devices.iter().find(|path| !seen.iter().any(|(named, _)| named == *path)) {
+        match self.consent.devices.iter().find(|path| !seen.iter().any(|(named, _)| named == *path))
+        {
             Some(stray) => {
-                let text = format!("--allow-device {}: it is none of the block devices that are named to be written to", stray.display());
+                let text = format!(
+                    "--allow-device {}: it is none of the block devices that are named to be \
+                    written to",
+                    stray.display()
+                );
                 Err(Error::new(ErrorKind::Invalid, text))
             }
             None => Ok(()),
@@ -343,16 +423,22 @@ impl Guard {
 
     /// One owner writes, or many read. The lock is advisory, and udev honours it too.
     fn lock(&self, path: &Path, file: &File, access: Access) -> Result<(), Error> {
-        let try_lock = || if access == Access::Write { file.try_lock() } else { file.try_lock_shared() };
-        // The ring of a process that has ended holds its files for a moment longer than the process lives.
+        let try_lock =
+            || if access == Access::Write { file.try_lock() } else { file.try_lock_shared() };
+        // The ring of a process that has ended holds its files for a moment longer than the process
+        // lives.
         let holder_is_gone = || !system::lock_holder(file).is_some_and(crate::facts::lives);
-        let locked = patiently(LOCK_ATTEMPTS, try_lock, |error| matches!(error, TryLockError::WouldBlock) && holder_is_gone());
+        let locked = patiently(LOCK_ATTEMPTS, try_lock, |error| {
+            matches!(error, TryLockError::WouldBlock) && holder_is_gone()
+        });
         match locked {
             Ok(()) => Ok(()),
             Err(TryLockError::WouldBlock) => {
                 let own = std::process::id();
                 let holder = match system::lock_holder(file) {
-                    Some(process) if process == own => ": this command has it open already; is it named twice?".to_owned(),
+                    Some(process) if process == own => {
+                        ": this command has it open already; is it named twice?".to_owned()
+                    }
                     Some(process) => format!(" by process {process}; wait for it or stop it first"),
                     None => " by another process; wait for it or stop it first".to_owned(),
                 };
@@ -360,7 +446,9 @@ impl Guard {
             }
             // Some network file systems have no locks. Two writers there are the user's business.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
-            Err(TryLockError::Error(error)) => Err(Error::from_io(format!("{}: locking it", path.display()), error)),
+            Err(TryLockError::Error(error)) => {
+                Err(Error::from_io(format!("{}: locking it", path.display()), error))
+            }
         }
     }
 
@@ -368,7 +456,8 @@ impl Guard {
     fn look(&self, named: &Path, real: &Path, access: Access) -> io::Result<Findings> {
         let data = fs::metadata(real)?;
         let plain = data.is_file() || data.file_type().is_block_device();
-        let mut findings = Findings { named: named.to_owned(), kind: kind_of(&data), ..Findings::default() };
+        let mut findings =
+            Findings { named: named.to_owned(), kind: kind_of(&data), ..Findings::default() };
         if !plain || access == Access::Read && !self.refuses_images() {
             return Ok(findings);
         }
@@ -413,13 +502,23 @@ impl Guard {
         Ok(findings)
     }
 
-    fn look_at_device(&self, findings: &mut Findings, number: DeviceNumber, file: &File, mounts: &[system::Mount]) -> io::Result<()> {
+    fn look_at_device(
+        &self,
+        findings: &mut Findings,
+        number: DeviceNumber,
+        file: &File,
+        mounts: &[system::Mount],
+    ) -> io::Result<()> {
         use std::io::Seek;
         let whole = system::whole_disk(number);
         findings.partitions = system::partitions(number).len();
-        findings.read_only =
-            system::sys_folder(number).is_some_and(|folder| fs::read_to_string(folder.join("ro")).is_ok_and(|text| text.trim() == "1"));
-        let carries = self.protected.iter().filter(|(folder, _)| system::disks_under(mounts, folder).contains(&whole));
+        findings.read_only = system::sys_folder(number).is_some_and(|folder| {
+            fs::read_to_string(folder.join("ro")).is_ok_and(|text| text.trim() == "1")
+        });
+        let carries = self
+            .protected
+            .iter()
+            .filter(|(folder, _)| system::disks_under(mounts, folder).contains(&whole));
         findings.carries = carries.map(|(_, what)| *what).collect();
         findings.carries.dedup();
         findings.serial = serial(whole);
@@ -433,8 +532,12 @@ impl Guard {
     fn judge(&self, found: &Findings, access: Access) -> Result<(), Error> {
         let name = found.named.display();
         match found.kind {
-            Kind::Folder => return Err(refused(format!("{name}: it is a folder, not a file or block device"))),
-            Kind::Other => return Err(refused(format!("{name}: it is neither a file nor a block device"))),
+            Kind::Folder => {
+                return Err(refused(format!("{name}: it is a folder, not a file or block device")));
+            }
+            Kind::Other => {
+                return Err(refused(format!("{name}: it is neither a file nor a block device")));
+            }
             Kind::File | Kind::Device(_) => (),
         }
         if let Some(image) = found.image.filter(|_| self.refuses_images()) {
@@ -450,25 +553,36 @@ impl Guard {
             return Err(refused(format!("{name}: it is read-only")));
         }
         if let Some(point) = found.mounted_at.first() {
-            return Err(refused(format!("{name}: it is mounted at {}; unmount it first", point.display())));
+            return Err(refused(format!(
+                "{name}: it is mounted at {}; unmount it first",
+                point.display()
+            )));
         }
         if found.swap {
             return Err(refused(format!("{name}: it is in use as swap; `swapoff` it first")));
         }
         if !found.held_by.is_empty() {
-            return Err(refused(format!("{name}: it is in use by {}; stop that first", found.held_by.join(", "))));
+            return Err(refused(format!(
+                "{name}: it is in use by {}; stop that first",
+                found.held_by.join(", ")
+            )));
         }
         if let Some(what) = found.carries.first() {
-            return Err(refused(format!("{name}: {what} lies on this disk; there is no consent to that")));
+            return Err(refused(format!(
+                "{name}: {what} lies on this disk; there is no consent to that"
+            )));
         }
         let holds = match (found.signature, found.partitions) {
             (Some(signature), _) => Some(format!("it carries a signature: {signature}")),
             (None, 0) => None,
             (None, count) => Some(format!("it has {count} partitions")),
         };
-        if let Some(holds) = holds.filter(|_| !self.consent.erase_signature && !self.consent.in_place) {
+        if let Some(holds) =
+            holds.filter(|_| !self.consent.erase_signature && !self.consent.in_place)
+        {
             return Err(refused(format!(
-                "{name}: {holds}; it would be overwritten. --erase-signature consents to that, or choose another"
+                "{name}: {holds}; it would be overwritten. --erase-signature consents to that, or \
+                choose another"
             )));
         }
         if let Kind::Device(_) = found.kind {
@@ -484,8 +598,14 @@ impl Guard {
             return Ok(());
         }
         Err(refused(match &found.by_id {
-            Some(by_id) => format!("{name}: such a name may mean another disk tomorrow; use {}", by_id.display()),
-            None => format!("{name}: it has no name under {BY_ID}; for a loop or RAM device, --allow-device {name} consents to erasing it"),
+            Some(by_id) => format!(
+                "{name}: such a name may mean another disk tomorrow; use {}",
+                by_id.display()
+            ),
+            None => format!(
+                "{name}: it has no name under {BY_ID}; for a loop or RAM device, --allow-device \
+                {name} consents to erasing it"
+            ),
         }))
     }
 
@@ -501,8 +621,12 @@ impl Guard {
         let name = found.named.display();
         match &found.serial {
             Some(serial) if self.consent.erase_serials.contains(serial) => Ok(()),
-            Some(serial) => Err(refused(format!("{name}: everything on it would be overwritten; --erase {serial} consents to that"))),
-            None => Err(refused(format!("{name}: it tells no serial number, so nobody can be sure which disk it is"))),
+            Some(serial) => Err(refused(format!(
+                "{name}: everything on it would be overwritten; --erase {serial} consents to that"
+            ))),
+            None => Err(refused(format!(
+                "{name}: it tells no serial number, so nobody can be sure which disk it is"
+            ))),
         }
     }
 }
@@ -523,17 +647,25 @@ fn kind_of(data: &fs::Metadata) -> Kind {
 /// The serial number of a whole disk: what udev has read from it, or what its driver shows.
 fn serial(disk: DeviceNumber) -> Option<String> {
     let udev = fs::read_to_string(format!("/run/udev/data/b{disk}")).unwrap_or_default();
-    let property =
-        |name: &str| udev.lines().find_map(|line| line.strip_prefix("E:")?.strip_prefix(name)?.strip_prefix('=').map(str::to_owned));
+    let property = |name: &str| {
+        udev.lines().find_map(|line| {
+            line.strip_prefix("E:")?.strip_prefix(name)?.strip_prefix('=').map(str::to_owned)
+        })
+    };
     let serial = property("ID_SERIAL_SHORT").or_else(|| property("ID_SERIAL"));
-    let serial = serial.or_else(|| system::queue_setting(disk, "device/serial")).or_else(|| system::queue_setting(disk, "serial"));
+    let serial = serial
+        .or_else(|| system::queue_setting(disk, "device/serial"))
+        .or_else(|| system::queue_setting(disk, "serial"));
     serial.filter(|serial| !serial.is_empty())
 }
 
-/// The link under `/dev/disk/by-id` that leads to a device; of several the longest, which tells model and serial number.
+/// The link under `/dev/disk/by-id` that leads to a device; of several the longest, which tells
+/// model and serial number.
 fn by_id_name(number: DeviceNumber) -> Option<PathBuf> {
     let links = fs::read_dir(BY_ID).ok()?.flatten().map(|entry| entry.path());
-    links.filter(|link| system::block_number(link) == Some(number)).max_by_key(|link| (link.as_os_str().len(), link.clone()))
+    links
+        .filter(|link| system::block_number(link) == Some(number))
+        .max_by_key(|link| (link.as_os_str().len(), link.clone()))
 }
 
 impl Drop for Guard {
@@ -549,17 +681,22 @@ fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How often a device that somebody has open is tried again, and one whose last owner has ended or is about to.
+/// How often a device that somebody has open is tried again, and one whose last owner has ended or
+/// is about to.
 const OPEN_ATTEMPTS: u32 = 20;
 const LOCK_ATTEMPTS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Tries so often at most, 50 ms apart, while `passes` says that an error will pass: for what somebody else holds and rings
-/// nobody when it lets go.
+/// Tries so often at most, 50 ms apart, while `passes` says that an error will pass: for what
+/// somebody else holds and rings nobody when it lets go.
 ///
 /// # Errors
 /// The first that will not pass, or the last.
-pub fn patiently<T, E>(attempts: u32, mut attempt: impl FnMut() -> Result<T, E>, passes: impl Fn(&E) -> bool) -> Result<T, E> {
+pub fn patiently<T, E>(
+    attempts: u32,
+    mut attempt: impl FnMut() -> Result<T, E>,
+    passes: impl Fn(&E) -> bool,
+) -> Result<T, E> {
     for _ in 1..attempts {
         match attempt() {
             Err(error) if passes(&error) => std::thread::sleep(PAUSE),

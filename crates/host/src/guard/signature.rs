@@ -1,7 +1,9 @@
-//! Finds out what a file or disk holds, by the marks that file systems, arrays, volume managers, partition tables and disk
-//! images leave at fixed places. It only reads. The offsets are those of the formats' own documents.
+//! Finds out what a file or disk holds, by the marks that file systems, arrays, volume managers,
+//! partition tables and disk images leave at fixed places. It only reads. The offsets are those of
+//! the formats' own documents.
 //!
-//! A mark is a few bytes; where they are so few that random data carry them now and then, more of the structure is checked.
+//! A mark is a few bytes; where they are so few that random data carry them now and then, more of
+//! the structure is checked.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -21,7 +23,14 @@ const fn mark(name: &'static str, offset: u64, bytes: &'static [u8]) -> Mark {
 const MARKS: &[Mark] = &[
     mark("XFS", 0, b"XFSB"),
     mark("btrfs", 0x1_0040, b"_BHRfS_M"),
-    mark("bcachefs or bcache", 0x1018, &[0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca, 0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba, 0x6d, 0x81]),
+    mark(
+        "bcachefs or bcache",
+        0x1018,
+        &[
+            0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca, 0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba,
+            0x6d, 0x81,
+        ],
+    ),
     mark("f2fs", 0x400, &[0x10, 0x20, 0xf5, 0xf2]),
     mark("JFS", 0x8000, b"JFS1"),
     mark("ReiserFS", 0x1_0034, b"ReIsEr"),
@@ -50,7 +59,8 @@ const MARKS: &[Mark] = &[
     mark("GPT partition table", 4096, b"EFI PART"),
 ];
 
-/// Marks of disk images: files whose bytes are not those of the disk that they stand for, or not only.
+/// Marks of disk images: files whose bytes are not those of the disk that they stand for, or not
+/// only.
 const IMAGES: &[Mark] = &[
     mark("qcow2 image", 0, b"QFI\xfb"),
     mark("QED image", 0, b"QED\0"),
@@ -74,9 +84,10 @@ const DMG: &[u8] = b"koly";
 const MD_MAGIC: [u8; 4] = [0xfc, 0x4e, 0x2b, 0xa9];
 /// Swap's mark ends the first page, whatever the page size of the machine that made it.
 const SWAP_PAGES_BYTES: [u64; 4] = [4096, 8192, 16384, 65536];
-/// ZFS: 0x00bab10c in either byte order, in each of four labels of 256 KiB; within one, uberblocks from 128 KiB on, each at
-/// a multiple of 1 KiB.
-const ZFS_MAGIC: [[u8; 8]; 2] = [[0x0c, 0xb1, 0xba, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0xba, 0xb1, 0x0c]];
+/// ZFS: 0x00bab10c in either byte order, in each of four labels of 256 KiB; within one, uberblocks
+/// from 128 KiB on, each at a multiple of 1 KiB.
+const ZFS_MAGIC: [[u8; 8]; 2] =
+    [[0x0c, 0xb1, 0xba, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0xba, 0xb1, 0x0c]];
 const ZFS_LABEL_BYTES: u64 = 256 << 10;
 
 /// Reads as much of `length` bytes at `offset` as there is.
@@ -100,18 +111,25 @@ fn number(bytes: &[u8], offset: usize, length: usize) -> Option<u64> {
     Some(field.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// The ext superblock at 1024: its mark is two bytes, so the fields around it have to make sense too.
+/// The ext superblock at 1024: its mark is two bytes, so the fields around it have to make sense
+/// too.
 fn is_ext(start: &[u8]) -> bool {
     let block_shift = number(start, 0x418, 4);
     let (blocks, inodes) = (number(start, 0x404, 4), number(start, 0x400, 4));
-    number(start, 0x438, 2) == Some(0xef53) && block_shift.is_some_and(|shift| shift <= 6) && blocks > Some(0) && inodes > Some(0)
+    number(start, 0x438, 2) == Some(0xef53)
+        && block_shift.is_some_and(|shift| shift <= 6)
+        && blocks > Some(0)
+        && inodes > Some(0)
 }
 
-/// A boot sector's partition table: four entries that are active or not, and nothing else, one of them in use.
+/// A boot sector's partition table: four entries that are active or not, and nothing else, one of
+/// them in use.
 fn is_mbr(start: &[u8]) -> bool {
     let Some(entries) = start.get(446..510) else { return false };
     let sane = entries.chunks_exact(16).all(|entry| matches!(entry[0], 0 | 0x80));
-    start.get(510..512) == Some(&[0x55, 0xaa]) && sane && entries.chunks_exact(16).any(|entry| entry[4] != 0)
+    start.get(510..512) == Some(&[0x55, 0xaa])
+        && sane
+        && entries.chunks_exact(16).any(|entry| entry[4] != 0)
 }
 
 /// The kind of disk image that a file is, or `None` for what may be the bytes of a disk themselves.
@@ -120,12 +138,19 @@ fn is_mbr(start: &[u8]) -> bool {
 /// What the system says about reading.
 pub fn find_image(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
     let start = read_up_to(file, 0, 512)?;
-    let begins = |mark: &&Mark| start.get(mark.offset as usize..).is_some_and(|rest| rest.starts_with(mark.bytes));
+    let begins = |mark: &&Mark| {
+        start.get(mark.offset as usize..).is_some_and(|rest| rest.starts_with(mark.bytes))
+    };
     if let Some(mark) = IMAGES.iter().find(begins) {
         return Ok(Some(mark.name));
     }
-    // A fixed VHD has its footer at the end and nowhere else; the first versions of Virtual PC wrote one of 511 bytes.
-    for (name, bytes, from_end) in [("VHD image of fixed size", VHD, 512), ("VHD image of fixed size", VHD, 511), ("DMG image", DMG, 512)] {
+    // A fixed VHD has its footer at the end and nowhere else; the first versions of Virtual PC
+    // wrote one of 511 bytes.
+    for (name, bytes, from_end) in [
+        ("VHD image of fixed size", VHD, 512),
+        ("VHD image of fixed size", VHD, 511),
+        ("DMG image", DMG, 512),
+    ] {
         if let Some(offset) = size_bytes.checked_sub(from_end)
             && read_up_to(file, offset, bytes.len())? == bytes
         {
@@ -151,7 +176,10 @@ pub fn find(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'static 
     if is_ext(&start) {
         return Ok(Some("ext2/ext3/ext4"));
     }
-    if SWAP_PAGES_BYTES.iter().any(|page| at(page - 10, b"SWAPSPACE2") || at(page - 10, b"SWAP-SPACE")) {
+    if SWAP_PAGES_BYTES
+        .iter()
+        .any(|page| at(page - 10, b"SWAPSPACE2") || at(page - 10, b"SWAP-SPACE"))
+    {
         return Ok(Some("swap space"));
     }
     if let Some(name) = at_the_end(file, size_bytes)? {
@@ -168,9 +196,11 @@ pub fn find(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'static 
 }
 
 fn at_the_end(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'static str>> {
-    let begins = |offset: u64, bytes: &[u8]| Ok::<_, io::Error>(read_up_to(file, offset, bytes.len())? == bytes);
-    // md 1.0: 8 KiB before the end, rounded down to 4 KiB. md 0.90: the last 64 KiB that is wholly there, at a multiple of
-    // 64 KiB, in the byte order of the machine that made it.
+    let begins = |offset: u64, bytes: &[u8]| {
+        Ok::<_, io::Error>(read_up_to(file, offset, bytes.len())? == bytes)
+    };
+    // md 1.0: 8 KiB before the end, rounded down to 4 KiB. md 0.90: the last 64 KiB that is wholly
+    // there, at a multiple of 64 KiB, in the byte order of the machine that made it.
     let version_1_0 = size_bytes.checked_sub(8 << 10).map(|offset| offset & !0xfff);
     let version_0_90 = (size_bytes & !0xffff).checked_sub(64 << 10);
     if let Some(offset) = version_1_0
@@ -191,7 +221,8 @@ fn at_the_end(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'stati
             return Ok(Some("GPT partition table (backup)"));
         }
     }
-    // The two formats of firmware that md assembles too: DDF's anchor is the last sector, Intel's the last but one.
+    // The two formats of firmware that md assembles too: DDF's anchor is the last sector, Intel's
+    // the last but one.
     for sector_bytes in [512, 4096] {
         if let Some(offset) = size_bytes.checked_sub(sector_bytes)
             && begins(offset, &[0xde, 0x11, 0xde, 0x11])?
@@ -209,10 +240,18 @@ fn at_the_end(file: &impl FileExt, size_bytes: u64) -> io::Result<Option<&'stati
 
 fn is_zfs(file: &impl FileExt, size_bytes: u64) -> io::Result<bool> {
     let whole = size_bytes & !(ZFS_LABEL_BYTES - 1);
-    let labels = [Some(0), Some(ZFS_LABEL_BYTES), whole.checked_sub(2 * ZFS_LABEL_BYTES), whole.checked_sub(ZFS_LABEL_BYTES)];
+    let labels = [
+        Some(0),
+        Some(ZFS_LABEL_BYTES),
+        whole.checked_sub(2 * ZFS_LABEL_BYTES),
+        whole.checked_sub(ZFS_LABEL_BYTES),
+    ];
     for label in labels.into_iter().flatten() {
         let uberblocks = read_up_to(file, label + (128 << 10), 128 << 10)?;
-        if uberblocks.chunks(1024).any(|block| ZFS_MAGIC.iter().any(|magic| block.starts_with(magic))) {
+        if uberblocks
+            .chunks(1024)
+            .any(|block| ZFS_MAGIC.iter().any(|magic| block.starts_with(magic)))
+        {
             return Ok(true);
         }
     }
@@ -248,25 +287,43 @@ mod tests {
     #[test]
     fn every_mark_of_the_table_is_found() {
         for mark in MARKS.iter().chain(IMAGES) {
-            assert_eq!(find(&planted(&[(mark.offset, mark.bytes)]), SIZE).unwrap(), Some(mark.name));
+            assert_eq!(
+                find(&planted(&[(mark.offset, mark.bytes)]), SIZE).unwrap(),
+                Some(mark.name)
+            );
         }
         for mark in MARKS {
-            assert_eq!(find_image(&planted(&[(mark.offset, mark.bytes)]), SIZE).unwrap(), None, "{}", mark.name);
+            assert_eq!(
+                find_image(&planted(&[(mark.offset, mark.bytes)]), SIZE).unwrap(),
+                None,
+                "{}",
+                mark.name
+            );
         }
         for mark in IMAGES {
-            assert_eq!(find_image(&planted(&[(mark.offset, mark.bytes)]), SIZE).unwrap(), Some(mark.name));
+            assert_eq!(
+                find_image(&planted(&[(mark.offset, mark.bytes)]), SIZE).unwrap(),
+                Some(mark.name)
+            );
         }
     }
 
     #[test]
     fn formats_that_need_more_than_a_mark_are_found() {
-        let ext: &[(u64, &[u8])] = &[(0x400, &[1]), (0x404, &[1]), (0x418, &[2]), (0x438, &[0x53, 0xef])];
+        let ext: &[(u64, &[u8])] =
+            &[(0x400, &[1]), (0x404, &[1]), (0x418, &[2]), (0x438, &[0x53, 0xef])];
         assert_eq!(find(&planted(ext), SIZE).unwrap(), Some("ext2/ext3/ext4"));
         for page in SWAP_PAGES_BYTES {
-            assert_eq!(find(&planted(&[(page - 10, b"SWAPSPACE2")]), SIZE).unwrap(), Some("swap space"));
+            assert_eq!(
+                find(&planted(&[(page - 10, b"SWAPSPACE2")]), SIZE).unwrap(),
+                Some("swap space")
+            );
         }
         for offset in [0, ZFS_LABEL_BYTES, SIZE - 2 * ZFS_LABEL_BYTES, SIZE - ZFS_LABEL_BYTES] {
-            assert_eq!(find(&planted(&[(offset + (128 << 10) + 1024 * 5, &ZFS_MAGIC[0])]), SIZE).unwrap(), Some("ZFS"));
+            assert_eq!(
+                find(&planted(&[(offset + (128 << 10) + 1024 * 5, &ZFS_MAGIC[0])]), SIZE).unwrap(),
+                Some("ZFS")
+            );
         }
         let mbr: &[(u64, &[u8])] = &[(446, &[0x80]), (450, &[0x83]), (510, &[0x55, 0xaa])];
         assert_eq!(find(&planted(mbr), SIZE).unwrap(), Some("partition table (MBR)"));
@@ -274,28 +331,48 @@ mod tests {
 
     #[test]
     fn what_stands_at_the_end_is_found() {
-        assert_eq!(find(&planted(&[(SIZE - (8 << 10), &MD_MAGIC)]), SIZE).unwrap(), Some("md array member (version 1.0)"));
-        assert_eq!(find(&planted(&[(SIZE - (64 << 10), &MD_MAGIC)]), SIZE).unwrap(), Some("md array member (version 0.90)"));
+        assert_eq!(
+            find(&planted(&[(SIZE - (8 << 10), &MD_MAGIC)]), SIZE).unwrap(),
+            Some("md array member (version 1.0)")
+        );
+        assert_eq!(
+            find(&planted(&[(SIZE - (64 << 10), &MD_MAGIC)]), SIZE).unwrap(),
+            Some("md array member (version 0.90)")
+        );
         assert_eq!(
             find(&planted(&[(SIZE - (64 << 10), &[0xa9, 0x2b, 0x4e, 0xfc])]), SIZE).unwrap(),
             Some("md array member (version 0.90)")
         );
-        assert_eq!(find(&planted(&[(SIZE - 512, b"EFI PART")]), SIZE).unwrap(), Some("GPT partition table (backup)"));
-        assert_eq!(find(&planted(&[(SIZE - 512, &[0xde, 0x11, 0xde, 0x11])]), SIZE).unwrap(), Some("firmware RAID member (DDF)"));
+        assert_eq!(
+            find(&planted(&[(SIZE - 512, b"EFI PART")]), SIZE).unwrap(),
+            Some("GPT partition table (backup)")
+        );
+        assert_eq!(
+            find(&planted(&[(SIZE - 512, &[0xde, 0x11, 0xde, 0x11])]), SIZE).unwrap(),
+            Some("firmware RAID member (DDF)")
+        );
         let intel: &[u8] = b"Intel Raid ISM Cfg Sig. 1.3.00";
-        assert_eq!(find(&planted(&[(SIZE - 1024, intel)]), SIZE).unwrap(), Some("firmware RAID member (Intel)"));
+        assert_eq!(
+            find(&planted(&[(SIZE - 1024, intel)]), SIZE).unwrap(),
+            Some("firmware RAID member (Intel)")
+        );
     }
 
     /// A fixed VHD is a disk with a footer: what the disk holds must not hide that.
     #[test]
     fn a_footer_tells_an_image_whatever_stands_before_it() {
-        for (from_end, bytes, name) in
-            [(512, VHD, "VHD image of fixed size"), (511, VHD, "VHD image of fixed size"), (512, DMG, "DMG image")]
-        {
+        for (from_end, bytes, name) in [
+            (512, VHD, "VHD image of fixed size"),
+            (511, VHD, "VHD image of fixed size"),
+            (512, DMG, "DMG image"),
+        ] {
             let footer = (SIZE - from_end, bytes);
             assert_eq!(find(&planted(&[footer]), SIZE).unwrap(), Some(name));
             let disk = planted(&[footer, (0, b"XFSB")]);
-            assert_eq!((find(&disk, SIZE).unwrap(), find_image(&disk, SIZE).unwrap()), (Some("XFS"), Some(name)));
+            assert_eq!(
+                (find(&disk, SIZE).unwrap(), find_image(&disk, SIZE).unwrap()),
+                (Some("XFS"), Some(name))
+            );
         }
         assert_eq!(find_image(&planted(&[(SIZE - 1024, VHD)]), SIZE).unwrap(), None);
         for size in [0, 3, 8, 511, 512] {

@@ -23,7 +23,8 @@ fn file_with(folder: &Path, name: &str, offset: u64, bytes: &[u8]) -> (PathBuf, 
 /// Asserts that the guard refuses to write to `path` for a reason, and leaves every byte as it was.
 #[track_caller]
 fn assert_refused(guard: &Guard, path: &Path, reason: &str) {
-    let before = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|_| fs::read(path).unwrap());
+    let before =
+        fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|_| fs::read(path).unwrap());
     for result in [guard.open(path, Access::Write).map(drop), guard.check(path)] {
         let error = result.expect_err("must be refused");
         assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
@@ -76,7 +77,14 @@ fn folders_pipes_and_character_devices_are_refused() {
     assert_refused(&guard(), folder.path(), "it is a folder");
     assert_refused(&guard(), Path::new("/dev/null"), "neither a file nor a block device");
     let pipe = folder.path().join("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR, 0).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .unwrap();
     assert_refused(&guard(), &pipe, "neither a file nor a block device");
     assert_eq!(guard().open(folder.path(), Access::Read).unwrap_err().kind(), ErrorKind::Refused);
 }
@@ -84,7 +92,10 @@ fn folders_pipes_and_character_devices_are_refused() {
 #[test]
 fn what_is_not_there_and_what_may_not_be_written_is_said() {
     let folder = tempfile::tempdir().unwrap();
-    assert_eq!(guard().open(&folder.path().join("none"), Access::Write).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(
+        guard().open(&folder.path().join("none"), Access::Write).unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
     let (path, _) = file_with(folder.path(), "locked", 0, b"");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
     assert_refused(&guard(), &path, "it is read-only");
@@ -143,7 +154,10 @@ fn a_made_file_is_allocated_noted_while_empty_and_never_made_over_another() {
     assert_eq!(again.kind(), ErrorKind::Refused);
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(folder.path().join("elsewhere"), &link).unwrap();
-    assert_eq!(guard.make_file(&link, SIZE, |_| Ok::<(), Error>(())).unwrap_err().kind(), ErrorKind::Refused);
+    assert_eq!(
+        guard.make_file(&link, SIZE, |_| Ok::<(), Error>(())).unwrap_err().kind(),
+        ErrorKind::Refused
+    );
     assert!(!folder.path().join("elsewhere").exists(), "a link was followed");
 }
 
@@ -154,7 +168,10 @@ fn a_kept_file_is_sparse_stays_and_is_left_as_it_is_when_it_is_there() {
     let guard = guard();
     let file = stack::OpenFiles::open_kept(&guard, &path, 1 << 30).unwrap();
     assert_eq!(file.metadata().unwrap().len(), 1 << 30);
-    assert!(std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap()) < 2048, "it takes room");
+    assert!(
+        std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap()) < 2048,
+        "it takes room"
+    );
     file.write_all_at(b"kept", 0).unwrap();
     assert_eq!(guard.remove_made(), Vec::<String>::new());
     let file = stack::OpenFiles::open_kept(&guard, &path, 4096).unwrap();
@@ -162,7 +179,10 @@ fn a_kept_file_is_sparse_stays_and_is_left_as_it_is_when_it_is_there() {
     file.read_exact_at(&mut bytes, 0).unwrap();
     assert_eq!((&bytes, file.metadata().unwrap().len()), (b"kept", 1 << 30));
     let (signed, _) = file_with(folder.path(), "image", 0, b"XFSB");
-    assert_eq!(stack::OpenFiles::open_kept(&guard, &signed, 0).unwrap_err().kind(), ErrorKind::Refused);
+    assert_eq!(
+        stack::OpenFiles::open_kept(&guard, &signed, 0).unwrap_err().kind(),
+        ErrorKind::Refused
+    );
 }
 
 #[test]
@@ -178,8 +198,13 @@ fn what_this_process_made_may_hold_anything() {
 #[test]
 fn a_full_disk_is_told_before_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    let error = guard().make_file(&folder.path().join("huge"), 1 << 60, |_| Ok::<(), Error>(())).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::NoSpace | ErrorKind::Invalid | ErrorKind::Other), "{error:?}");
+    let error = guard()
+        .make_file(&folder.path().join("huge"), 1 << 60, |_| Ok::<(), Error>(()))
+        .unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::NoSpace | ErrorKind::Invalid | ErrorKind::Other),
+        "{error:?}"
+    );
 }
 
 /// A disk in perfect order for erasing, but for the consent.
@@ -198,7 +223,9 @@ fn disk() -> Findings {
 fn a_disk_needs_its_serial_number() {
     let text = guard().judge(&disk(), Access::Write).unwrap_err().to_string();
     assert!(text.contains("--erase 1234"), "{text}");
-    let consent = |serial: &str| Guard::new(Consent { erase_serials: vec![serial.into()], ..Consent::default() });
+    let consent = |serial: &str| {
+        Guard::new(Consent { erase_serials: vec![serial.into()], ..Consent::default() })
+    };
     assert!(consent("1235").judge(&disk(), Access::Write).is_err());
     assert!(consent("123").judge(&disk(), Access::Write).is_err());
     assert!(consent("1234").judge(&disk(), Access::Write).is_ok());
@@ -206,21 +233,29 @@ fn a_disk_needs_its_serial_number() {
     assert!(guard().judge(&disk(), Access::Read).is_ok(), "reading needs no consent");
 }
 
-/// "serials given to `--erase` that match nothing are ignored": neither they nor paths given to `--allow-device` are.
+/// "serials given to `--erase` that match nothing are ignored": neither they nor paths given to
+/// `--allow-device` are.
 #[test]
 fn consent_that_matches_nothing_is_refused() {
     let text = |consent: Consent, seen: &[(&str, Option<&str>)]| {
         let guard = Guard::new(consent);
-        lock_of(&guard.seen).extend(seen.iter().map(|(path, serial)| (PathBuf::from(path), serial.map(str::to_owned))));
+        lock_of(&guard.seen).extend(
+            seen.iter().map(|(path, serial)| (PathBuf::from(path), serial.map(str::to_owned))),
+        );
         guard.refuse_stray_consent().err().map(|error| error.to_string())
     };
-    let erase =
-        |serials: &[&str]| Consent { erase_serials: serials.iter().map(|serial| (*serial).to_owned()).collect(), ..Consent::default() };
+    let erase = |serials: &[&str]| Consent {
+        erase_serials: serials.iter().map(|serial| (*serial).to_owned()).collect(),
+        ..Consent::default()
+    };
     let disks = [("/dev/disk/by-id/ata-A", Some("1234")), ("/dev/loop7", None)];
     assert_eq!(text(erase(&["1234"]), &disks), None);
     assert_eq!(text(Consent::default(), &disks), None);
     let stray = text(erase(&["1234", "1243"]), &disks).unwrap();
-    assert!(stray.contains("--erase 1243") && stray.contains("/dev/disk/by-id/ata-A has 1234"), "{stray}");
+    assert!(
+        stray.contains("--erase 1243") && stray.contains("/dev/disk/by-id/ata-A has 1234"),
+        "{stray}"
+    );
     assert!(text(erase(&["1234"]), &[]).unwrap().contains("no block device is named"));
     let devices = |path: &str| Consent { devices: vec![path.into()], ..Consent::default() };
     assert_eq!(text(devices("/dev/loop7"), &disks), None);
@@ -232,11 +267,17 @@ fn every_other_reason_outweighs_the_serial_number() {
     let guard = Guard::new(Consent { erase_serials: vec!["1234".into()], ..Consent::default() });
     let cases = [
         (Findings { named: "/dev/sdb".into(), ..disk() }, "use /dev/disk/by-id/ata-DISK_1234"),
-        (Findings { named: "/dev/sdb".into(), by_id: None, ..disk() }, "no name under /dev/disk/by-id"),
+        (
+            Findings { named: "/dev/sdb".into(), by_id: None, ..disk() },
+            "no name under /dev/disk/by-id",
+        ),
         (Findings { mounted_at: vec!["/mnt".into()], ..disk() }, "mounted at /mnt"),
         (Findings { swap: true, ..disk() }, "swap"),
         (Findings { held_by: vec!["md0".into(), "dm-1".into()], ..disk() }, "md0, dm-1"),
-        (Findings { carries: vec!["the running system"], ..disk() }, "the running system lies on this disk"),
+        (
+            Findings { carries: vec!["the running system"], ..disk() },
+            "the running system lies on this disk",
+        ),
         (Findings { read_only: true, ..disk() }, "read-only"),
         (Findings { signature: Some("LUKS"), ..disk() }, "LUKS"),
         (Findings { partitions: 2, ..disk() }, "2 partitions"),
@@ -250,8 +291,16 @@ fn every_other_reason_outweighs_the_serial_number() {
 
 #[test]
 fn consent_to_a_signature_is_no_consent_to_anything_else() {
-    let guard = Guard::new(Consent { erase_serials: vec!["1234".into()], erase_signature: true, ..Consent::default() });
-    assert!(guard.judge(&Findings { signature: Some("LUKS"), partitions: 2, ..disk() }, Access::Write).is_ok());
+    let guard = Guard::new(Consent {
+        erase_serials: vec!["1234".into()],
+        erase_signature: true,
+        ..Consent::default()
+    });
+    assert!(
+        guard
+            .judge(&Findings { signature: Some("LUKS"), partitions: 2, ..disk() }, Access::Write)
+            .is_ok()
+    );
     for found in [
         Findings { mounted_at: vec!["/mnt".into()], ..disk() },
         Findings { swap: true, ..disk() },
@@ -263,13 +312,26 @@ fn consent_to_a_signature_is_no_consent_to_anything_else() {
 
 #[test]
 fn only_a_device_without_an_identity_may_be_named_by_path() {
-    let device = Findings { named: "/dev/loop7".into(), kind: Kind::Device(DeviceNumber { major: 7, minor: 7 }), ..Findings::default() };
+    let device = Findings {
+        named: "/dev/loop7".into(),
+        kind: Kind::Device(DeviceNumber { major: 7, minor: 7 }),
+        ..Findings::default()
+    };
     let text = guard().judge(&device, Access::Write).unwrap_err().to_string();
     assert!(text.contains("--allow-device /dev/loop7"), "{text}");
-    let consent = Guard::new(Consent { devices: vec!["/dev/loop7".into(), "/dev/sdb".into()], ..Consent::default() });
+    let consent = Guard::new(Consent {
+        devices: vec!["/dev/loop7".into(), "/dev/sdb".into()],
+        ..Consent::default()
+    });
     assert!(consent.judge(&device, Access::Write).is_ok());
-    assert!(consent.judge(&Findings { mounted_at: vec!["/mnt".into()], ..device }, Access::Write).is_err());
-    assert!(consent.judge(&Findings { named: "/dev/sdb".into(), ..disk() }, Access::Write).is_err());
+    assert!(
+        consent
+            .judge(&Findings { mounted_at: vec!["/mnt".into()], ..device }, Access::Write)
+            .is_err()
+    );
+    assert!(
+        consent.judge(&Findings { named: "/dev/sdb".into(), ..disk() }, Access::Write).is_err()
+    );
 }
 
 #[test]
@@ -279,13 +341,18 @@ fn the_disk_of_the_running_system_is_refused() {
         println!("skipped: / lies on no block device here");
         return;
     };
-    let name = system::sys_folder(disk).unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    let name =
+        system::sys_folder(disk).unwrap().file_name().unwrap().to_string_lossy().into_owned();
     let path = PathBuf::from(format!("/dev/{name}"));
     if File::open(&path).is_err() {
         println!("skipped: {} cannot be read here", path.display());
         return;
     }
-    let guard = Guard::new(Consent { devices: vec![path.clone()], erase_signature: true, ..Consent::default() });
+    let guard = Guard::new(Consent {
+        devices: vec![path.clone()],
+        erase_signature: true,
+        ..Consent::default()
+    });
     assert_eq!(guard.open(&path, Access::Write).unwrap_err().kind(), ErrorKind::Refused);
     let found = guard.look(&path, &path, Access::Write).unwrap();
     assert!(found.carries.contains(&"the running system"), "{found:?}");
@@ -334,7 +401,8 @@ fn a_loop_device_its_file_and_a_mount_of_it_are_refused() {
     assert!(guard.open(&path, Access::Write).is_err(), "O_EXCL: one owner");
     drop((file, owner));
 
-    if !Command::new("mkfs.ext4").arg("-q").arg(&path).status().is_ok_and(|status| status.success()) {
+    if !Command::new("mkfs.ext4").arg("-q").arg(&path).status().is_ok_and(|status| status.success())
+    {
         println!("skipped: no mkfs.ext4");
         return;
     }
@@ -346,7 +414,11 @@ fn a_loop_device_its_file_and_a_mount_of_it_are_refused() {
         return;
     }
     loop_device.mounted_at = Some(point.clone());
-    let all = Guard::new(Consent { devices: vec![path.clone()], erase_signature: true, ..Consent::default() });
+    let all = Guard::new(Consent {
+        devices: vec![path.clone()],
+        erase_signature: true,
+        ..Consent::default()
+    });
     assert_refused(&all, &path, &format!("mounted at {}", point.display()));
 }
 
@@ -358,7 +430,9 @@ fn what_is_used_in_place_may_carry_data_and_is_refused_for_everything_else() {
     assert_eq!(guard().open(&path, Access::Write).unwrap_err().kind(), ErrorKind::Refused);
     let owner = in_place();
     owner.open(&path, Access::Write).unwrap();
-    assert!(in_place().open(&path, Access::Write).unwrap_err().to_string().contains("it is in use"));
+    assert!(
+        in_place().open(&path, Access::Write).unwrap_err().to_string().contains("it is in use")
+    );
     drop(owner);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
     assert_refused(&in_place(), &path, "it is read-only");
@@ -374,7 +448,8 @@ fn what_is_used_in_place_may_carry_data_and_is_refused_for_everything_else() {
     assert!(in_place().judge(&disk(vec!["/mnt".into()]), Access::Write).is_err());
 }
 
-/// A file is in use by whatever name it is called: another name in the same folder, a folder that is mounted elsewhere as well.
+/// A file is in use by whatever name it is called: another name in the same folder, a folder that
+/// is mounted elsewhere as well.
 #[test]
 fn a_file_under_a_loop_device_is_refused_by_each_of_its_names() {
     let folder = tempfile::tempdir().unwrap();
@@ -384,7 +459,10 @@ fn a_file_under_a_loop_device_is_refused_by_each_of_its_names() {
     fs::hard_link(&image, &link).unwrap();
     let Some(device) = Loop::attach(&image) else { return };
     let reason = format!("in use by {}", device.device.display());
-    for consent in [Consent::default(), Consent { in_place: true, erase_signature: true, ..Consent::default() }] {
+    for consent in [
+        Consent::default(),
+        Consent { in_place: true, erase_signature: true, ..Consent::default() },
+    ] {
         assert_refused(&Guard::new(consent.clone()), &image, &reason);
         assert_refused(&Guard::new(consent), &link, &reason);
     }
@@ -405,7 +483,13 @@ struct Bound(tempfile::TempDir);
 impl Bound {
     fn make(folder: &Path) -> Option<Bound> {
         let point = tempfile::tempdir().unwrap();
-        if Command::new("mount").arg("--bind").arg(folder).arg(point.path()).status().is_ok_and(|status| status.success()) {
+        if Command::new("mount")
+            .arg("--bind")
+            .arg(folder)
+            .arg(point.path())
+            .status()
+            .is_ok_and(|status| status.success())
+        {
             return Some(Bound(point));
         }
         println!("skipped: mounting is not permitted here");
@@ -437,10 +521,20 @@ fn a_loop_device_under_another_is_refused_by_each_of_its_nodes() {
     );
     made.expect("whoever may make loop devices may make a node");
     for path in [&below.device, &node] {
-        let consent = Consent { devices: vec![path.clone()], in_place: true, erase_signature: true, ..Consent::default() };
-        let error = Guard::new(consent).check(path).expect_err("the device above stands on it").to_string();
+        let consent = Consent {
+            devices: vec![path.clone()],
+            in_place: true,
+            erase_signature: true,
+            ..Consent::default()
+        };
+        let error =
+            Guard::new(consent).check(path).expect_err("the device above stands on it").to_string();
         // A node on a file system that is mounted without devices cannot be opened at all.
-        assert!(error.contains(&format!("in use by {}", above.device.display())) || error.contains("ermission"), "{error}");
+        assert!(
+            error.contains(&format!("in use by {}", above.device.display()))
+                || error.contains("ermission"),
+            "{error}"
+        );
     }
 }
 
@@ -450,7 +544,9 @@ fn a_swap_file_is_refused_by_each_of_its_names() {
     let path = folder.path().join("swap");
     fs::write(&path, vec![0; 1 << 20]).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    let run = |tool: &str| Command::new(tool).arg(&path).output().is_ok_and(|output| output.status.success());
+    let run = |tool: &str| {
+        Command::new(tool).arg(&path).output().is_ok_and(|output| output.status.success())
+    };
     if !run("mkswap") || !run("swapon") {
         println!("skipped: no swap to be had on {}", path.display());
         return;
@@ -458,14 +554,16 @@ fn a_swap_file_is_refused_by_each_of_its_names() {
     let link = folder.path().join("link");
     fs::hard_link(&path, &link).unwrap();
     let consent = Consent { in_place: true, ..Consent::default() };
-    let errors = [&path, &link].map(|path| Guard::new(consent.clone()).check(path).map_err(|error| error.to_string()));
+    let errors = [&path, &link]
+        .map(|path| Guard::new(consent.clone()).check(path).map_err(|error| error.to_string()));
     assert!(run("swapoff"));
     for error in errors {
         assert!(error.as_ref().is_err_and(|text| text.contains("in use as swap")), "{error:?}");
     }
 }
 
-/// QEMU locks the images that it runs on so. What is opened and closed in the process that holds such a lock gives it up.
+/// QEMU locks the images that it runs on so. What is opened and closed in the process that holds
+/// such a lock gives it up.
 #[test]
 fn a_file_that_a_program_has_locked_in_part_is_in_use() {
     let folder = tempfile::tempdir().unwrap();
@@ -477,14 +575,22 @@ fn a_file_that_a_program_has_locked_in_part_is_in_use() {
     let held_by = vec![format!("process {}, which has locked it", std::process::id())];
     assert_eq!(users(), users::Users { held_by: held_by.clone(), ..users::Users::default() });
     let found = Findings { held_by, ..Findings::default() };
-    assert!(guard().judge(&found, Access::Write).unwrap_err().to_string().contains("it is in use by process"));
+    assert!(
+        guard()
+            .judge(&found, Access::Write)
+            .unwrap_err()
+            .to_string()
+            .contains("it is in use by process")
+    );
 }
 
 /// Taken for the bytes of a disk, a dynamic image shows another disk, and one write destroys it.
 #[test]
 fn a_disk_image_is_not_used_as_the_disk_in_it() {
     let folder = tempfile::tempdir().unwrap();
-    let in_place = |raw: bool| Guard::new(Consent { in_place: true, erase_signature: true, raw, ..Consent::default() });
+    let in_place = |raw: bool| {
+        Guard::new(Consent { in_place: true, erase_signature: true, raw, ..Consent::default() })
+    };
     let images: [(&str, u64, &[u8]); 8] = [
         ("VHD image", 0, b"conectix"),
         ("VHD image of fixed size", SIZE - 512, b"conectix"),
@@ -497,10 +603,18 @@ fn a_disk_image_is_not_used_as_the_disk_in_it() {
     ];
     for (name, offset, bytes) in images {
         let (path, before) = file_with(folder.path(), "image", offset, bytes);
-        assert_refused(&in_place(false), &path, &format!("it is a {name}, not the bytes of the disk in it"));
+        assert_refused(
+            &in_place(false),
+            &path,
+            &format!("it is a {name}, not the bytes of the disk in it"),
+        );
         for refused in [in_place(false).open(&path, Access::Read), guard().open_image(&path)] {
             let error = refused.expect_err(name);
-            assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("--raw takes it as it is"), "{error}");
+            assert!(
+                error.kind() == ErrorKind::Refused
+                    && error.to_string().contains("--raw takes it as it is"),
+                "{error}"
+            );
         }
         in_place(true).open(&path, Access::Write).expect(name);
         in_place(true).open(&path, Access::Read).expect(name);

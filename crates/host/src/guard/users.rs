@@ -1,5 +1,6 @@
-//! Who uses a file or device: one answer for mounts, swap, loop devices, devices that stand on others, and programs that have
-//! locked it. What is asked about is its identity and never its name: a file has as many names as it has hard links and bind mounts.
+//! Who uses a file or device: one answer for mounts, swap, loop devices, devices that stand on
+//! others, and programs that have locked it. What is asked about is its identity and never its
+//! name: a file has as many names as it has hard links and bind mounts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,16 +33,19 @@ pub(super) fn of(data: &fs::Metadata, real: &Path, mounts: &[Mount]) -> Users {
     let own: Vec<Identity> = [whole].into_iter().chain(parts).collect();
     let named = |path: &Path| path.is_absolute() && own.contains(&Identity::of(path));
 
-    let is_own = |mount: &&Mount| numbers.contains(&mount.number) || named(Path::new(&mount.source));
+    let is_own =
+        |mount: &&Mount| numbers.contains(&mount.number) || named(Path::new(&mount.source));
     let mounted_at = mounts.iter().filter(is_own).map(|mount| mount.point.clone()).collect();
     let swap = system::swaps().iter().any(|swap| named(swap));
 
     let holders = numbers.iter().flat_map(|number| system::holders(*number));
-    let loops = system::loops().into_iter().filter(|found| own.iter().any(|own| found.is_over(own, real)));
+    let loops =
+        system::loops().into_iter().filter(|found| own.iter().any(|own| found.is_over(own, real)));
     let loops = loops.map(|found| found.device.display().to_string());
-    let lock = system::range_lock_holder(data).filter(|_| data.is_file()).map(|holder| match holder {
-        Some(process) => format!("process {process}, which has locked it"),
-        None => "a program that has locked it (a virtual machine may run on it)".to_owned(),
-    });
+    let lock =
+        system::range_lock_holder(data).filter(|_| data.is_file()).map(|holder| match holder {
+            Some(process) => format!("process {process}, which has locked it"),
+            None => "a program that has locked it (a virtual machine may run on it)".to_owned(),
+        });
     Users { mounted_at, swap, held_by: holders.chain(loops).chain(lock).collect() }
 }

@@ -18,8 +18,10 @@ pub(crate) const MAKE_OPTIONS: &str = "make_options";
 pub(crate) const MOUNT_OPTIONS: &str = "mount_options";
 pub(crate) const POLICY: &str = "policy";
 /// Every axis there is, in the order in which they are shown.
-pub(crate) const AXES: [&str; 8] = [MEMBERS, LEVEL, CHUNK, CACHE, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
-/// Those whose values are texts, and which an `[[add]]` takes from the matrix when it does not name them.
+pub(crate) const AXES: [&str; 8] =
+    [MEMBERS, LEVEL, CHUNK, CACHE, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
+/// Those whose values are texts, and which an `[[add]]` takes from the matrix when it does not name
+/// them.
 const TEXT_AXES: [&str; 5] = [CACHE, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
 /// Those that mean something only to a file system.
 const ON_FILE_SYSTEMS: [&str; 3] = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
@@ -81,7 +83,9 @@ pub(super) struct Cache {
 impl Cache {
     /// The cache in front of a device.
     pub(super) fn over(&self, device: &Node) -> Result<Node, Error> {
-        members::map_leaves(self.template.clone(), &|leaf| Ok(if is_place(&leaf) { device.clone() } else { leaf }))
+        members::map_leaves(self.template.clone(), &|leaf| {
+            Ok(if is_place(&leaf) { device.clone() } else { leaf })
+        })
     }
 }
 
@@ -94,12 +98,16 @@ pub(super) fn read_caches(section: Option<Reader<'_>>) -> Result<Vec<Cache>, Err
     let Some(section) = section else { return Ok(Vec::new()) };
     let read = |(name, place, item): (&str, &Place, &Item)| {
         if name == NONE {
-            return Err(place.error("a cache cannot be called `none`: that is the name of having none"));
+            return Err(
+                place.error("a cache cannot be called `none`: that is the name of having none")
+            );
         }
         let template = stacks::parse(item.text()?).map_err(|error| item.error(error))?;
         let template = with_store(name, template).map_err(|text| item.error(text))?;
         if template.leaves().into_iter().filter(|leaf| is_place(leaf)).count() != 1 {
-            return Err(item.error(format!("the text of a cache names the device below it once, as {DEVICE}")));
+            return Err(item.error(format!(
+                "the text of a cache names the device below it once, as {DEVICE}"
+            )));
         }
         Ok(Cache { name: name.to_owned(), template: members::absolute_paths(template)? })
     };
@@ -112,14 +120,24 @@ fn with_store(name: &str, template: Node) -> Result<Node, Error> {
     let stores: Vec<&Node> = template.leaves().into_iter().filter(|leaf| is_store(leaf)).collect();
     let has_size = |node: &&Node| matches!(node, Node::Leaf { options, .. } if options.iter().any(|(option, _)| option == "size"));
     if stores.len() > 1 || !stores.iter().all(has_size) {
-        return Err(Error::usage(format!("a cache has its file once, and says how large it is: file:{STORE}?size=100MiB")));
+        return Err(Error::usage(format!(
+            "a cache has its file once, and says how large it is: file:{STORE}?size=100MiB"
+        )));
     }
-    if !stores.is_empty() && !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter)) {
-        return Err(Error::usage(format!("`{name}`: the name of a cache with a file consists of letters, digits, - and _")));
+    if !stores.is_empty()
+        && !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+    {
+        return Err(Error::usage(format!(
+            "`{name}`: the name of a cache with a file consists of letters, digits, - and _"
+        )));
     }
     members::map_leaves(template, &|leaf| match leaf {
         Node::Leaf { scheme, address, options } if scheme == "file" && address == STORE => {
-            Ok(Node::Leaf { scheme, address: members::own_file(&format!("cache-{name}.img")), options })
+            Ok(Node::Leaf {
+                scheme,
+                address: members::own_file(&format!("cache-{name}.img")),
+                options,
+            })
         }
         other => Ok(other),
     })
@@ -144,7 +162,8 @@ pub(super) struct Selection<'a> {
 impl<'a> Selection<'a> {
     /// What is taken where a table names nothing: all sets of members, and no other axis.
     pub(super) fn usual(names: &Names<'a>, place: &Place) -> Selection<'a> {
-        let members = names.sets.iter().map(|set| At { value: set, place: place.clone() }).collect();
+        let members =
+            names.sets.iter().map(|set| At { value: set, place: place.clone() }).collect();
         Selection { members, levels: Vec::new(), chunks: Vec::new(), texts: Default::default() }
     }
 
@@ -155,26 +174,48 @@ impl<'a> Selection<'a> {
     }
 
     /// Reads a table; what it does not name is as `usual`.
-    pub(super) fn read(names: &Names<'a>, usual: &Selection<'a>, table: &Reader<'_>) -> Result<Selection<'a>, Error> {
-        let (members, level, chunk) = (table.get(MEMBERS), table.require(LEVEL, "single, linear, raid0, …")?, table.get(CHUNK));
+    pub(super) fn read(
+        names: &Names<'a>,
+        usual: &Selection<'a>,
+        table: &Reader<'_>,
+    ) -> Result<Selection<'a>, Error> {
+        let (members, level, chunk) = (
+            table.get(MEMBERS),
+            table.require(LEVEL, "single, linear, raid0, …")?,
+            table.get(CHUNK),
+        );
         for (key, place, _) in table.named() {
             if !AXES.contains(&key) {
-                return Err(place.error(format!("unknown key `{key}` in {}{}", table.name, suggestion(key, AXES))));
+                return Err(place.error(format!(
+                    "unknown key `{key}` in {}{}",
+                    table.name,
+                    suggestion(key, AXES)
+                )));
             }
         }
         let members = match members {
             Some(item) => each(item, MEMBERS, |item| named_set(names.sets, item))?,
-            None => usual.members.iter().map(|at| At { value: at.value, place: table.place.clone() }).collect(),
+            None => usual
+                .members
+                .iter()
+                .map(|at| At { value: at.value, place: table.place.clone() })
+                .collect(),
         };
         let levels = each(level, LEVEL, named_level)?;
         let chunks = chunk.map_or(Ok(Vec::new()), read_chunks)?;
         let stripes = levels.iter().find(|level| level.value.has_chunks);
         match (stripes, chunk) {
             (Some(level), None) => {
-                return Err(level.place.error(format!("{} needs the axis `chunk` in {}", level.value.name, table.name)));
+                return Err(level.place.error(format!(
+                    "{} needs the axis `chunk` in {}",
+                    level.value.name, table.name
+                )));
             }
             (None, Some(item)) => {
-                return Err(item.error(format!("`chunk` means nothing to the levels of {}; only striped levels have chunks", table.name)));
+                return Err(item.error(format!(
+                    "`chunk` means nothing to the levels of {}; only striped levels have chunks",
+                    table.name
+                )));
             }
             _ => (),
         }
@@ -188,25 +229,36 @@ impl<'a> Selection<'a> {
         twice(self.members.iter().map(|at| (at.value.name.clone(), &at.place)))?;
         twice(self.levels.iter().map(|at| (at.value.name.to_owned(), &at.place)))?;
         twice(self.chunks.iter().map(|at| (stacks::size_text(at.value), &at.place)))?;
-        self.texts.iter().try_for_each(|values| twice(values.iter().map(|at| (at.value.clone(), &at.place))))
+        self.texts
+            .iter()
+            .try_for_each(|values| twice(values.iter().map(|at| (at.value.clone(), &at.place))))
     }
 }
 
-/// The axes of texts. Options belong to a file system: a table that names its own takes none from elsewhere.
-fn read_texts(names: &Names<'_>, usual: &Selection<'_>, table: &Reader<'_>) -> Result<[Vec<At<String>>; TEXT_AXES.len()], Error> {
+/// The axes of texts. Options belong to a file system: a table that names its own takes none from
+/// elsewhere.
+fn read_texts(
+    names: &Names<'_>,
+    usual: &Selection<'_>,
+    table: &Reader<'_>,
+) -> Result<[Vec<At<String>>; TEXT_AXES.len()], Error> {
     let own_file_system = table.get(FILE_SYSTEM).is_some();
     let mut texts: [Vec<At<String>>; TEXT_AXES.len()] = Default::default();
     for (axis, values) in TEXT_AXES.into_iter().zip(&mut texts) {
         *values = match table.get(axis) {
             Some(item) => each(item, axis, |item| text_of(axis, item, names))?,
-            None if own_file_system && (axis == MAKE_OPTIONS || axis == MOUNT_OPTIONS) => Vec::new(),
+            None if own_file_system && (axis == MAKE_OPTIONS || axis == MOUNT_OPTIONS) => {
+                Vec::new()
+            }
             None => usual.texts(axis).to_vec(),
         };
     }
     let has_file_system = texts[1].iter().any(|at| at.value != NONE);
     for axis in ON_FILE_SYSTEMS {
         if let Some(item) = table.get(axis).filter(|_| !has_file_system) {
-            return Err(item.error(format!("`{axis}` means nothing without a file system: give the axis {FILE_SYSTEM}")));
+            return Err(item.error(format!(
+                "`{axis}` means nothing without a file system: give the axis {FILE_SYSTEM}"
+            )));
         }
     }
     Ok(texts)
@@ -217,28 +269,50 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
     let text = item.text()?.trim();
     match axis {
         CACHE if text != NONE && !names.caches.iter().any(|cache| cache.name == text) => {
-            let known: Vec<&str> = names.caches.iter().map(|cache| cache.name.as_str()).chain([NONE]).collect();
-            Err(item.error(format!("there is no `{text}` in [caches]{}", suggestion(text, known.iter().copied()))))
+            let known: Vec<&str> =
+                names.caches.iter().map(|cache| cache.name.as_str()).chain([NONE]).collect();
+            Err(item.error(format!(
+                "there is no `{text}` in [caches]{}",
+                suggestion(text, known.iter().copied())
+            )))
         }
         FILE_SYSTEM if text != NONE && FileSystem::named(text).is_err() => {
-            let known: Vec<&str> = FILE_SYSTEMS.iter().map(|known| known.name).chain([NONE]).collect();
-            Err(item.error(format!("unknown file system `{text}`{}", suggestion(text, known.iter().copied()))))
+            let known: Vec<&str> =
+                FILE_SYSTEMS.iter().map(|known| known.name).chain([NONE]).collect();
+            Err(item.error(format!(
+                "unknown file system `{text}`{}",
+                suggestion(text, known.iter().copied())
+            )))
         }
-        POLICY => text.parse::<RemovalPolicy>().map(|policy| policy.to_string()).map_err(|text| item.error(text)),
-        MAKE_OPTIONS | MOUNT_OPTIONS if text.is_empty() => Err(item.error(format!("an empty text; \"{DEFAULTS}\" is for no options"))),
+        POLICY => text
+            .parse::<RemovalPolicy>()
+            .map(|policy| policy.to_string())
+            .map_err(|text| item.error(text)),
+        MAKE_OPTIONS | MOUNT_OPTIONS if text.is_empty() => {
+            Err(item.error(format!("an empty text; \"{DEFAULTS}\" is for no options")))
+        }
         _ => Ok(text.to_owned()),
     }
 }
 
-fn each<T>(item: &Item, axis: &str, read: impl Fn(&Item) -> Result<T, Error>) -> Result<Vec<At<T>>, Error> {
-    values(item, axis)?.iter().map(|item| Ok(At { value: read(item)?, place: item.place.clone() })).collect()
+fn each<T>(
+    item: &Item,
+    axis: &str,
+    read: impl Fn(&Item) -> Result<T, Error>,
+) -> Result<Vec<At<T>>, Error> {
+    values(item, axis)?
+        .iter()
+        .map(|item| Ok(At { value: read(item)?, place: item.place.clone() }))
+        .collect()
 }
 
 /// The values that an axis is given.
 pub(super) fn values<'a>(item: &'a Item, axis: &str) -> Result<&'a [Item], Error> {
     let items = item.list();
     if items.is_empty() {
-        return Err(item.error(format!("the axis `{axis}` is empty: it would leave no configuration")));
+        return Err(
+            item.error(format!("the axis `{axis}` is empty: it would leave no configuration"))
+        );
     }
     Ok(items)
 }
@@ -258,13 +332,23 @@ fn named_set<'a>(sets: &'a [MemberSet], item: &Item) -> Result<&'a MemberSet, Er
     let name = item.text()?;
     let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
     let set = sets.iter().find(|set| set.name == name);
-    set.ok_or_else(|| item.error(format!("there is no [members.{name}]{}", suggestion(name, names.iter().copied()))))
+    set.ok_or_else(|| {
+        item.error(format!(
+            "there is no [members.{name}]{}",
+            suggestion(name, names.iter().copied())
+        ))
+    })
 }
 
 fn named_level(item: &Item) -> Result<Level, Error> {
     let name = item.text()?;
     let known = LEVELS.into_iter().find(|known| known.name == name);
-    known.ok_or_else(|| item.error(format!("unknown level `{name}`{}", suggestion(name, LEVELS.iter().map(|known| known.name)))))
+    known.ok_or_else(|| {
+        item.error(format!(
+            "unknown level `{name}`{}",
+            suggestion(name, LEVELS.iter().map(|known| known.name))
+        ))
+    })
 }
 
 pub(super) fn read_size(item: &Item) -> Result<u64, Error> {
@@ -275,7 +359,8 @@ pub(super) fn read_size(item: &Item) -> Result<u64, Error> {
 fn read_chunks(item: &Item) -> Result<Vec<At<u64>>, Error> {
     let chunks = match item.reader(CHUNK) {
         Ok(range) => {
-            let (from, to) = (range.require("from", "the first size")?, range.require("to", "the last size")?);
+            let (from, to) =
+                (range.require("from", "the first size")?, range.require("to", "the last size")?);
             let times = range.get("times").map_or(Ok(2), |item| item.whole(2, 1 << 20))?;
             range.finish()?;
             let (first, last) = (read_size(from)?, read_size(to)?);
@@ -285,7 +370,8 @@ fn read_chunks(item: &Item) -> Result<Vec<At<u64>>, Error> {
             if first == 0 {
                 return Err(from.error("a chunk of 0 bytes is no chunk"));
             }
-            let sizes = std::iter::successors(Some(first), |size| size.checked_mul(times)).take_while(|size| *size <= last);
+            let sizes = std::iter::successors(Some(first), |size| size.checked_mul(times))
+                .take_while(|size| *size <= last);
             sizes.map(|value| At { value, place: item.place.clone() }).collect()
         }
         Err(_) => each(item, CHUNK, read_size)?,
@@ -293,7 +379,8 @@ fn read_chunks(item: &Item) -> Result<Vec<At<u64>>, Error> {
     for At { value, place } in &chunks {
         if *value == 0 || !value.is_multiple_of(SECTOR_BYTES) {
             return Err(place.error(format!(
-                "a chunk of {} is not possible: it has to be a multiple of {SECTOR_BYTES} bytes, and more than 0",
+                "a chunk of {} is not possible: it has to be a multiple of {SECTOR_BYTES} bytes, \
+                and more than 0",
                 stacks::size_text(*value)
             )));
         }

@@ -1,5 +1,6 @@
-//! A TOML document as plain data in which every key and every value knows its place, so that whatever is wrong with a plan
-//! is told with line and column; and a reader that refuses keys nobody asked for.
+//! A TOML document as plain data in which every key and every value knows its place, so that
+//! whatever is wrong with a plan is told with line and column; and a reader that refuses keys
+//! nobody asked for.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -10,7 +11,8 @@ use toml::de::{DeTable, DeValue};
 
 use host::Error;
 
-/// Where something stands: in a file at a line and column (both from 1), or in a setting given on the command line.
+/// Where something stands: in a file at a line and column (both from 1), or in a setting given on
+/// the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     origin: Arc<str>,
@@ -86,7 +88,11 @@ impl Source<'_> {
         // The parser sorts by name; the order of the file is the order of axes and of messages.
         keys.sort_by_key(|(key, _)| key.span().start);
         let entries = keys.into_iter().map(|(key, value)| {
-            Ok(Entry { key: key.get_ref().to_string(), place: self.place(&key.span()), item: self.item(value.get_ref(), &value.span())? })
+            Ok(Entry {
+                key: key.get_ref().to_string(),
+                place: self.place(&key.span()),
+                item: self.item(value.get_ref(), &value.span())?,
+            })
         });
         Ok(Table { entries: entries.collect::<Result<_, Error>>()? })
     }
@@ -99,9 +105,15 @@ impl Source<'_> {
                 let parsed = i64::from_str_radix(number.as_str(), number.radix());
                 Value::Integer(parsed.map_err(|_| place.error("the number is too large"))?)
             }
-            DeValue::Float(number) => Value::Float(number.as_str().parse().map_err(|_| place.error("this is no number"))?),
+            DeValue::Float(number) => {
+                Value::Float(number.as_str().parse().map_err(|_| place.error("this is no number"))?)
+            }
             DeValue::Boolean(truth) => Value::Boolean(*truth),
-            DeValue::Datetime(_) => return Err(place.error("no setting is a date; put it in quotes when a text is meant")),
+            DeValue::Datetime(_) => {
+                return Err(
+                    place.error("no setting is a date; put it in quotes when a text is meant")
+                );
+            }
             DeValue::Array(list) => {
                 let items = list.iter().map(|item| self.item(item.get_ref(), &item.span()));
                 Value::List(items.collect::<Result<_, Error>>()?)
@@ -124,8 +136,9 @@ pub(crate) fn parse(origin: &str, text: &str) -> Result<Table, Error> {
     }
 }
 
-/// Applies one `dotted.key=value` from the command line. The value is TOML; what is not TOML is a plain text, so that
-/// `matrix.level=raid0` needs no quotes. A key that leads through a list of tables (`workload.depth`) means each of them.
+/// Applies one `dotted.key=value` from the command line. The value is TOML; what is not TOML is a
+/// plain text, so that `matrix.level=raid0` needs no quotes. A key that leads through a list of
+/// tables (`workload.depth`) means each of them.
 pub(crate) fn override_with(document: &mut Table, setting: &str) -> Result<(), Error> {
     let origin = format!("-s {setting}");
     let source = Source { origin: Arc::from(origin.as_str()), text: None };
@@ -135,7 +148,8 @@ pub(crate) fn override_with(document: &mut Table, setting: &str) -> Result<(), E
     };
     let keys: Vec<&str> = path.split('.').map(str::trim).collect();
     if keys.iter().any(|key| key.is_empty()) {
-        return Err(place.error("expected KEY=VALUE with names between the dots, for example trials.blocks=6"));
+        return Err(place
+            .error("expected KEY=VALUE with names between the dots, for example trials.blocks=6"));
     }
     let value = value.trim();
     let item = match DeValue::parse(value) {
@@ -161,16 +175,21 @@ fn set(table: &mut Table, keys: &[&str], item: &Item, place: &Place) -> Result<(
     }
     match &mut entry.item.value {
         Value::Table(table) => set(table, rest, item, place),
-        Value::List(items) if !items.is_empty() => items.iter_mut().try_for_each(|below| match &mut below.value {
-            Value::Table(table) => set(table, rest, item, place),
-            _ => Err(place.error(format!("`{key}` has no keys below it"))),
-        }),
+        Value::List(items) if !items.is_empty() => {
+            items.iter_mut().try_for_each(|below| match &mut below.value {
+                Value::Table(table) => set(table, rest, item, place),
+                _ => Err(place.error(format!("`{key}` has no keys below it"))),
+            })
+        }
         _ => Err(place.error(format!("`{key}` has no keys below it"))),
     }
 }
 
 /// `; did you mean `chunk`?`, or all names when none is close.
-pub(crate) fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
+pub(crate) fn suggestion<'a>(
+    word: &str,
+    names: impl IntoIterator<Item = &'a str> + Clone,
+) -> String {
     match stack::nearest(word, names.clone()) {
         Some(name) => format!("; did you mean `{name}`?"),
         None => {
@@ -180,7 +199,8 @@ pub(crate) fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str
     }
 }
 
-/// Reads a table key by key and refuses those that nobody asked for: the keys are defined by the code that reads them.
+/// Reads a table key by key and refuses those that nobody asked for: the keys are defined by the
+/// code that reads them.
 pub(crate) struct Reader<'a> {
     table: &'a Table,
     /// What messages call the table, for example `[trials]`.
@@ -197,7 +217,11 @@ impl<'a> Reader<'a> {
 
     /// The whole document, whose place is its first line.
     pub(crate) fn document(table: &'a Table, origin: &str) -> Reader<'a> {
-        Reader::new(table, "the plan", Place { origin: Arc::from(origin), line_column: Some((1, 1)) })
+        Reader::new(
+            table,
+            "the plan",
+            Place { origin: Arc::from(origin), line_column: Some((1, 1)) },
+        )
     }
 
     pub(crate) fn get(&self, key: &'static str) -> Option<&'a Item> {
@@ -206,7 +230,8 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn require(&self, key: &'static str, meaning: &str) -> Result<&'a Item, Error> {
-        self.get(key).ok_or_else(|| self.place.error(format!("{} has no `{key}` ({meaning})", self.name)))
+        self.get(key)
+            .ok_or_else(|| self.place.error(format!("{} has no `{key}` ({meaning})", self.name)))
     }
 
     /// A table below this one.
@@ -279,7 +304,9 @@ impl Item {
             Value::Integer(number) => Ok(number.to_string()),
             Value::Float(number) => Ok(number.to_string()),
             Value::Boolean(truth) => Ok(truth.to_string()),
-            Value::List(_) | Value::Table(_) => Err(self.error(format!("expected one value, found {}", self.kind()))),
+            Value::List(_) | Value::Table(_) => {
+                Err(self.error(format!("expected one value, found {}", self.kind())))
+            }
         }
     }
 
@@ -302,7 +329,11 @@ impl Item {
             _ => None,
         };
         number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
-            let limits = if most == u64::MAX { format!("of at least {least}") } else { format!("from {least} to {most}") };
+            let limits = if most == u64::MAX {
+                format!("of at least {least}")
+            } else {
+                format!("from {least} to {most}")
+            };
             self.error(format!("expected a whole number {limits}"))
         })
     }
@@ -314,19 +345,27 @@ impl Item {
             Value::Float(number) => number,
             _ => f64::NAN,
         };
-        if number.is_finite() && number > 0.0 { Ok(number) } else { Err(self.error("expected a number above 0")) }
+        if number.is_finite() && number > 0.0 {
+            Ok(number)
+        } else {
+            Err(self.error("expected a number above 0"))
+        }
     }
 
     /// A share: `"2%"` or `0.02`.
     pub(crate) fn share(&self) -> Result<f64, Error> {
         let share = match &self.value {
-            Value::Text(text) => {
-                text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok()).map(|percent| percent / 100.0)
-            }
+            Value::Text(text) => text
+                .trim()
+                .strip_suffix('%')
+                .and_then(|number| number.trim().parse::<f64>().ok())
+                .map(|percent| percent / 100.0),
             Value::Float(number) => Some(*number),
             Value::Integer(number) => Some(*number as f64),
             _ => None,
         };
-        share.filter(|share| (0.0..1.0).contains(share)).ok_or_else(|| self.error("expected a share such as \"2%\" or 0.02"))
+        share
+            .filter(|share| (0.0..1.0).contains(share))
+            .ok_or_else(|| self.error("expected a share such as \"2%\" or 0.02"))
     }
 }

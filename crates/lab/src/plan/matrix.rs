@@ -7,7 +7,8 @@ use results::{Clock, Configuration, configuration_id};
 
 use super::Skipped;
 use super::axes::{
-    AXES, At, CACHE, CHUNK, FILE_SYSTEM, LEVEL, Level, MAKE_OPTIONS, MEMBERS, MOUNT_OPTIONS, NONE, Names, POLICY, SINGLE, Selection,
+    AXES, At, CACHE, CHUNK, FILE_SYSTEM, LEVEL, Level, MAKE_OPTIONS, MEMBERS, MOUNT_OPTIONS, NONE,
+    Names, POLICY, SINGLE, Selection,
 };
 use super::axes::{read_size, text_of, values};
 use super::document::{Item, Place, Reader};
@@ -50,9 +51,13 @@ pub(super) fn read(
         selections.push((table, selection));
     }
     // Counted before one of them is made.
-    let count = selections.iter().fold(0_u64, |sum, (_, selection)| sum.saturating_add(count(selection)));
+    let count =
+        selections.iter().fold(0_u64, |sum, (_, selection)| sum.saturating_add(count(selection)));
     if count > CONFIGURATIONS_MAX {
-        let text = format!("the plan has {count} configurations, [[skip]] left out; at most {CONFIGURATIONS_MAX} are taken");
+        let text = format!(
+            "the plan has {count} configurations, [[skip]] left out; at most {CONFIGURATIONS_MAX} \
+            are taken"
+        );
         return Err(document.error(text));
     }
     let mut cells: Vec<Cell> = Vec::new();
@@ -60,7 +65,11 @@ pub(super) fn read(
     for (table, selection) in &selections {
         for cell in product(names, selection)? {
             if !known.insert(cell.configuration.id.clone()) {
-                let text = format!("{} adds a configuration that is there already: {}", table.name, shown(&cell.configuration.settings));
+                let text = format!(
+                    "{} adds a configuration that is there already: {}",
+                    table.name,
+                    shown(&cell.configuration.settings)
+                );
                 return Err(cell.place.error(text));
             }
             cells.push(cell);
@@ -78,7 +87,8 @@ pub(super) fn read(
 
 /// `members = …, level = …`, for people.
 pub(super) fn shown(settings: &BTreeMap<String, String>) -> String {
-    let parts: Vec<String> = AXES.iter().filter_map(|axis| Some(format!("{axis} = {}", settings.get(*axis)?))).collect();
+    let parts: Vec<String> =
+        AXES.iter().filter_map(|axis| Some(format!("{axis} = {}", settings.get(*axis)?))).collect();
     parts.join(", ")
 }
 
@@ -90,15 +100,19 @@ fn or_none<T>(values: &[At<T>]) -> Vec<Option<&At<T>>> {
 /// What lies upon the members: axes and their values, and a file system or none.
 type Above<'a> = Vec<(&'static str, &'a At<String>)>;
 
-/// Every combination of the axes that lie above the members. What means something to a file system only is left out without one.
+/// Every combination of the axes that lie above the members. What means something to a file system
+/// only is left out without one.
 fn above<'a>(selection: &'a Selection<'_>) -> Vec<Above<'a>> {
     let mut all: Vec<Above<'a>> = vec![Vec::new()];
     for axis in [CACHE, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, POLICY] {
         let mut next: Vec<Above<'a>> = Vec::new();
         for before in all {
-            let applies = matches!(axis, CACHE | FILE_SYSTEM) || before.iter().any(|(axis, at)| *axis == FILE_SYSTEM && at.value != NONE);
+            let applies = matches!(axis, CACHE | FILE_SYSTEM)
+                || before.iter().any(|(axis, at)| *axis == FILE_SYSTEM && at.value != NONE);
             let values = if applies { or_none(selection.texts(axis)) } else { vec![None] };
-            next.extend(values.into_iter().map(|value| before.iter().copied().chain(value.map(|value| (axis, value))).collect()));
+            next.extend(values.into_iter().map(|value| {
+                before.iter().copied().chain(value.map(|value| (axis, value))).collect()
+            }));
         }
         all = next;
     }
@@ -111,9 +125,12 @@ fn count(selection: &Selection<'_>) -> u64 {
     let of = |axis: &str| choices(selection.texts(axis).len());
     let with = selection.texts(FILE_SYSTEM).iter().filter(|at| at.value != NONE).count() as u64;
     let without = of(FILE_SYSTEM) - with;
-    let options = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY].map(of).into_iter().fold(1, u64::saturating_mul);
+    let options =
+        [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY].map(of).into_iter().fold(1, u64::saturating_mul);
     let above = of(CACHE).saturating_mul(without.saturating_add(with.saturating_mul(options)));
-    let chunks = |level: &At<Level>| if level.value.has_chunks { choices(selection.chunks.len()) } else { 1 };
+    let chunks = |level: &At<Level>| {
+        if level.value.has_chunks { choices(selection.chunks.len()) } else { 1 }
+    };
     let levels: u64 = selection.levels.iter().map(chunks).sum();
     (selection.members.len() as u64).saturating_mul(levels).saturating_mul(above)
 }
@@ -122,7 +139,8 @@ fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<Cell>, Er
     let mut cells = Vec::new();
     for members in &selection.members {
         for level in &selection.levels {
-            let chunks = if level.value.has_chunks { or_none(&selection.chunks) } else { vec![None] };
+            let chunks =
+                if level.value.has_chunks { or_none(&selection.chunks) } else { vec![None] };
             for chunk in chunks {
                 for above in above(selection) {
                     cells.push(cell(names, members.value, level, chunk, &above)?);
@@ -133,16 +151,32 @@ fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<Cell>, Er
     Ok(cells)
 }
 
-fn cell(names: &Names<'_>, set: &MemberSet, level: &At<Level>, chunk: Option<&At<u64>>, above: &Above<'_>) -> Result<Cell, Error> {
-    let mut settings = BTreeMap::from([(MEMBERS.to_owned(), set.name.clone()), (LEVEL.to_owned(), level.value.name.to_owned())]);
+fn cell(
+    names: &Names<'_>,
+    set: &MemberSet,
+    level: &At<Level>,
+    chunk: Option<&At<u64>>,
+    above: &Above<'_>,
+) -> Result<Cell, Error> {
+    let mut settings = BTreeMap::from([
+        (MEMBERS.to_owned(), set.name.clone()),
+        (LEVEL.to_owned(), level.value.name.to_owned()),
+    ]);
     settings.extend(above.iter().map(|(axis, at)| ((*axis).to_owned(), at.value.clone())));
     let place = chunk.map_or(&level.place, |chunk| &chunk.place).clone();
-    let mut node = if level.value.name == SINGLE { set.nodes[0].clone() } else { Node::layer(level.value.name, set.nodes.clone()) };
+    let mut node = if level.value.name == SINGLE {
+        set.nodes[0].clone()
+    } else {
+        Node::layer(level.value.name, set.nodes.clone())
+    };
     if let Some(chunk) = chunk {
         let text = stacks::size_text(chunk.value);
         if chunk.value > set.smallest_bytes {
             let member = stacks::size_text(set.smallest_bytes);
-            return Err(place.error(format!("a chunk of {text} is larger than a member of [members.{}] ({member})", set.name)));
+            return Err(place.error(format!(
+                "a chunk of {text} is larger than a member of [members.{}] ({member})",
+                set.name
+            )));
         }
         settings.insert(CHUNK.to_owned(), text.clone());
         node = node.with("chunk", text);
@@ -153,19 +187,26 @@ fn cell(names: &Names<'_>, set: &MemberSet, level: &At<Level>, chunk: Option<&At
         node = keeping_data(node)?;
     }
     if let Some((_, at)) = cache {
-        let cache = names.caches.iter().find(|cache| cache.name == at.value).expect("the name was checked");
+        let cache =
+            names.caches.iter().find(|cache| cache.name == at.value).expect("the name was checked");
         node = cache.over(&node)?;
     }
     stacks::dry(&node).map_err(|error| place.error(error))?;
-    // The kernel keeps no other time than the wall's; nor do caches in memory have a modelled speed.
-    let clock = if has_file_system || !stacks::is_modelled(&node) { Clock::Wall } else { set.clock };
+    // The kernel keeps no other time than the wall's; nor do caches in memory have a modelled
+    // speed.
+    let clock =
+        if has_file_system || !stacks::is_modelled(&node) { Clock::Wall } else { set.clock };
     let id = configuration_id(&settings);
-    let configuration = Configuration { id, settings, stack: node.to_string(), clock, baseline: String::new() };
+    let configuration =
+        Configuration { id, settings, stack: node.to_string(), clock, baseline: String::new() };
     Ok(Cell { configuration, place })
 }
 
 /// The values a `[[skip]]` or `[baseline]` gives for the axes, as settings; all of several match.
-fn pattern(names: &Names<'_>, table: &Reader<'_>) -> Result<Vec<(&'static str, Vec<String>)>, Error> {
+fn pattern(
+    names: &Names<'_>,
+    table: &Reader<'_>,
+) -> Result<Vec<(&'static str, Vec<String>)>, Error> {
     let mut pattern = Vec::new();
     for axis in AXES {
         let Some(item) = table.get(axis) else { continue };
@@ -180,7 +221,9 @@ fn pattern(names: &Names<'_>, table: &Reader<'_>) -> Result<Vec<(&'static str, V
 }
 
 fn matches(pattern: &[(&str, Vec<String>)], settings: &BTreeMap<String, String>) -> bool {
-    pattern.iter().all(|(axis, values)| settings.get(*axis).is_some_and(|value| values.contains(value)))
+    pattern
+        .iter()
+        .all(|(axis, values)| settings.get(*axis).is_some_and(|value| values.contains(value)))
 }
 
 fn leave_out(names: &Names<'_>, found: &mut Found, table: Reader<'_>) -> Result<(), Error> {
@@ -188,18 +231,23 @@ fn leave_out(names: &Names<'_>, found: &mut Found, table: Reader<'_>) -> Result<
     let why = table.require("why", "the reason, shown with the plan")?.text()?.to_owned();
     let place = table.place.clone();
     table.finish()?;
-    let (left_out, left): (Vec<Cell>, Vec<Cell>) =
-        std::mem::take(&mut found.cells).into_iter().partition(|cell| matches(&pattern, &cell.configuration.settings));
+    let (left_out, left): (Vec<Cell>, Vec<Cell>) = std::mem::take(&mut found.cells)
+        .into_iter()
+        .partition(|cell| matches(&pattern, &cell.configuration.settings));
     if left_out.is_empty() {
         return Err(place.error("this [[skip]] matches no configuration"));
     }
     found.cells = left;
-    found.skipped.extend(left_out.into_iter().map(|cell| Skipped { settings: cell.configuration.settings, why: why.clone() }));
+    found.skipped.extend(
+        left_out
+            .into_iter()
+            .map(|cell| Skipped { settings: cell.configuration.settings, why: why.clone() }),
+    );
     Ok(())
 }
 
-/// Gives every configuration the one it is compared with: the configuration that `[baseline]` describes and that agrees with
-/// it on every axis that `[baseline]` does not name and both have.
+/// Gives every configuration the one it is compared with: the configuration that `[baseline]`
+/// describes and that agrees with it on every axis that `[baseline]` does not name and both have.
 pub(super) fn with_baselines(
     names: &Names<'_>,
     cells: Vec<Cell>,
@@ -208,7 +256,10 @@ pub(super) fn with_baselines(
 ) -> Result<Vec<Configuration>, Error> {
     let Some(table) = section else {
         let several = || {
-            document.error("the plan has no [baseline]: name the configuration that the others are compared with, for example\n  [baseline]\n  level = \"single\"")
+            document.error(
+                "the plan has no [baseline]: name the configuration that the others are \
+                compared with, for example\n  [baseline]\n  level = \"single\"",
+            )
         };
         let [cell] = &cells[..] else { return Err(several()) };
         let baseline = cell.configuration.id.clone();
@@ -218,16 +269,29 @@ pub(super) fn with_baselines(
     let place = table.place.clone();
     table.finish()?;
     if pattern.is_empty() {
-        return Err(place.error("[baseline] names nothing; give at least one axis, for example level"));
+        return Err(
+            place.error("[baseline] names nothing; give at least one axis, for example level")
+        );
     }
-    let candidates: Vec<&Configuration> =
-        cells.iter().map(|cell| &cell.configuration).filter(|cell| matches(&pattern, &cell.settings)).collect();
+    let candidates: Vec<&Configuration> = cells
+        .iter()
+        .map(|cell| &cell.configuration)
+        .filter(|cell| matches(&pattern, &cell.settings))
+        .collect();
     if candidates.is_empty() {
-        return Err(place.error("[baseline] is no configuration of this plan; add it with [[add]] or name another"));
+        return Err(place.error(
+            "[baseline] is no configuration of this plan; add it with [[add]] or name another",
+        ));
     }
-    let baselines: Vec<String> =
-        cells.iter().map(|cell| baseline_of(&cell.configuration, &candidates, &pattern, &place)).collect::<Result<_, Error>>()?;
-    Ok(cells.into_iter().zip(baselines).map(|(cell, baseline)| Configuration { baseline, ..cell.configuration }).collect())
+    let baselines: Vec<String> = cells
+        .iter()
+        .map(|cell| baseline_of(&cell.configuration, &candidates, &pattern, &place))
+        .collect::<Result<_, Error>>()?;
+    Ok(cells
+        .into_iter()
+        .zip(baselines)
+        .map(|(cell, baseline)| Configuration { baseline, ..cell.configuration })
+        .collect())
 }
 
 fn baseline_of(
@@ -236,7 +300,8 @@ fn baseline_of(
     pattern: &[(&str, Vec<String>)],
     place: &Place,
 ) -> Result<String, Error> {
-    let free: Vec<&str> = AXES.into_iter().filter(|axis| pattern.iter().all(|(named, _)| named != axis)).collect();
+    let free: Vec<&str> =
+        AXES.into_iter().filter(|axis| pattern.iter().all(|(named, _)| named != axis)).collect();
     let agrees = |other: &&&Configuration| {
         free.iter().all(|axis| match (cell.settings.get(*axis), other.settings.get(*axis)) {
             (Some(mine), Some(theirs)) => mine == theirs,
@@ -248,13 +313,20 @@ fn baseline_of(
     match found[..] {
         [baseline] if baseline.clock == cell.clock => Ok(baseline.id.clone()),
         [_] => Err(place.error(format!(
-            "[baseline] compares measured with modelled figures for {this}; leave `members` out of it, so that each set has its own"
+            "[baseline] compares measured with modelled figures for {this}; leave `members` out of \
+            it, so that each set has its own"
         ))),
-        [] => Err(place.error(format!("[baseline] is no configuration for {this}; add it with [[add]]"))),
+        [] => Err(place.error(format!(
+            "[baseline] is no configuration for {this}; add it with \
+            [[add]]"
+        ))),
         _ => {
             let first = shown(&found[0].settings);
             let second = shown(&found[1].settings);
-            Err(place.error(format!("[baseline] is more than one configuration for {this}: ({first}) and ({second}); name more axes")))
+            Err(place.error(format!(
+                "[baseline] is more than one configuration for {this}: \
+                ({first}) and ({second}); name more axes"
+            )))
         }
     }
 }

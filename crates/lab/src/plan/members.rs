@@ -1,7 +1,8 @@
 //! The sets of members that a plan names, as leaves of stacks.
 //!
-//! `{members}` in an address stands for a folder inside the run's own, and `{members:DIR}` for the folder DIR: files there
-//! are made at the start of the run and removed at its end. Every other file or device exists already.
+//! `{members}` in an address stands for a folder inside the run's own, and `{members:DIR}` for the
+//! folder DIR: files there are made at the start of the run and removed at its end. Every other
+//! file or device exists already.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,7 +83,11 @@ fn leaf(node: &Node) -> Result<Leaf, Error> {
         return Ok(Leaf::Other);
     }
     let size = options.iter().find(|(name, _)| name == "size");
-    let size_bytes = size.map(|(_, text)| stacks::parse_size(text).map_err(|text| Error::usage(format!("{node}: {text}")))).transpose()?;
+    let size_bytes = size
+        .map(|(_, text)| {
+            stacks::parse_size(text).map_err(|text| Error::usage(format!("{node}: {text}")))
+        })
+        .transpose()?;
     if let Some(made) = MadeFile::parse(address, size_bytes.unwrap_or(0)) {
         return Ok(Leaf::Made(made));
     }
@@ -103,27 +108,43 @@ fn existing_bytes(path: &Path) -> Result<u64, Error> {
         return Ok(data.len());
     }
     if host::system::block_number(path).is_none() {
-        return Err(Error::usage(format!("{}: it is neither a file nor a block device", path.display())));
+        return Err(Error::usage(format!(
+            "{}: it is neither a file nor a block device",
+            path.display()
+        )));
     }
-    fs::File::open(path).and_then(|mut device| device.seek(std::io::SeekFrom::End(0))).map_err(failed)
+    fs::File::open(path)
+        .and_then(|mut device| device.seek(std::io::SeekFrom::End(0)))
+        .map_err(failed)
 }
 
 /// Reads `[members.NAME]` tables.
 pub(super) fn read(section: Option<Reader<'_>>, document: &Place) -> Result<Vec<MemberSet>, Error> {
     let missing = || {
-        document.error("the plan has no [members.NAME] table: nothing to measure, for example\n  [members.files]\n  files = { count = 2, size = \"64MiB\" }")
+        document.error(
+            "the plan has no [members.NAME] table: nothing to measure, for example\n  \
+            [members.files]\n  files = { count = 2, size = \"64MiB\" }",
+        )
     };
     let section = section.ok_or_else(missing)?;
-    let sets: Vec<MemberSet> = section.named().map(|(name, place, item)| read_set(name, place, item)).collect::<Result<_, _>>()?;
+    let sets: Vec<MemberSet> = section
+        .named()
+        .map(|(name, place, item)| read_set(name, place, item))
+        .collect::<Result<_, _>>()?;
     if sets.is_empty() { Err(missing()) } else { Ok(sets) }
 }
 
 fn read_set(name: &str, place: &Place, item: &Item) -> Result<MemberSet, Error> {
-    let table = item
-        .reader(format!("[members.{name}]"))
-        .map_err(|_| place.error(format!("members are given in named sets: write [members.NAME] with `{name}` below it")))?;
+    let table = item.reader(format!("[members.{name}]")).map_err(|_| {
+        place.error(format!(
+            "members are given in named sets: write [members.NAME] with `{name}` below it"
+        ))
+    })?;
     if !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter)) {
-        return Err(place.error(format!("`{name}`: a set's name consists of letters, digits, - and _, because files are named after it")));
+        return Err(place.error(format!(
+            "`{name}`: a set's name consists of letters, digits, - and \
+            _, because files are named after it"
+        )));
     }
     let given = [
         ("files", table.get("files")),
@@ -131,15 +152,20 @@ fn read_set(name: &str, place: &Place, item: &Item) -> Result<MemberSet, Error> 
         ("devices", table.get("devices")),
         ("stacks", table.get("stacks")),
     ];
-    let given: Vec<(&str, &Item)> = given.into_iter().filter_map(|(key, item)| Some((key, item?))).collect();
+    let given: Vec<(&str, &Item)> =
+        given.into_iter().filter_map(|(key, item)| Some((key, item?))).collect();
     table.finish()?;
     let [(key, item)] = given[..] else {
-        return Err(place.error(format!("[members.{name}] needs exactly one of files, models, devices, stacks")));
+        return Err(place.error(format!(
+            "[members.{name}] needs exactly one of files, models, devices, stacks"
+        )));
     };
     let nodes = match key {
         "files" => made_files(name, item)?,
         "models" => nodes(item, model)?,
-        "devices" => nodes(item, |text| Ok(Node::leaf("file", absolute(Path::new(text))?.to_string_lossy())))?,
+        "devices" => nodes(item, |text| {
+            Ok(Node::leaf("file", absolute(Path::new(text))?.to_string_lossy()))
+        })?,
         _ => nodes(item, |text| absolute_paths(stacks::parse(text)?))?,
     };
     if nodes.is_empty() {
@@ -152,7 +178,8 @@ fn read_set(name: &str, place: &Place, item: &Item) -> Result<MemberSet, Error> 
     }
     refuse_twice(item, &nodes)?;
     let modelled = nodes.iter().map(stacks::is_modelled).collect::<Vec<_>>();
-    let clock = if modelled.iter().all(|modelled| *modelled) { Clock::Virtual } else { Clock::Wall };
+    let clock =
+        if modelled.iter().all(|modelled| *modelled) { Clock::Virtual } else { Clock::Wall };
     Ok(MemberSet { name: name.to_owned(), nodes, clock, smallest_bytes })
 }
 
@@ -192,9 +219,11 @@ fn made_files(set: &str, item: &Item) -> Result<Vec<Node>, Error> {
 /// A modelled disk: its name, or the path of its file, and options after a `?`.
 fn model(text: &str) -> Result<Node, Error> {
     match stacks::parse(&format!("model:{text}"))? {
-        Node::Leaf { scheme, address, options } if address.contains('/') => {
-            Ok(Node::Leaf { scheme, address: absolute(Path::new(&address))?.to_string_lossy().into_owned(), options })
-        }
+        Node::Leaf { scheme, address, options } if address.contains('/') => Ok(Node::Leaf {
+            scheme,
+            address: absolute(Path::new(&address))?.to_string_lossy().into_owned(),
+            options,
+        }),
         node => Ok(node),
     }
 }
@@ -202,7 +231,9 @@ fn model(text: &str) -> Result<Node, Error> {
 /// The same stack on modelled disks that keep what is written to them.
 pub(super) fn keeping_data(node: Node) -> Result<Node, Error> {
     map_leaves(node, &|leaf| match &leaf {
-        Node::Leaf { scheme, options, .. } if scheme == "model" && !options.iter().any(|(name, _)| name == "data") => {
+        Node::Leaf { scheme, options, .. }
+            if scheme == "model" && !options.iter().any(|(name, _)| name == "data") =>
+        {
             Ok(leaf.with("data", "keep"))
         }
         _ => Ok(leaf),
@@ -212,25 +243,38 @@ pub(super) fn keeping_data(node: Node) -> Result<Node, Error> {
 /// File addresses made absolute, but for the run's own.
 pub(super) fn absolute_paths(node: Node) -> Result<Node, Error> {
     map_leaves(node, &|node| match node {
-        Node::Leaf { scheme, address, options } if scheme == "file" && !address.starts_with('{') => {
-            Ok(Node::Leaf { address: absolute(Path::new(&address))?.to_string_lossy().into_owned(), scheme, options })
+        Node::Leaf { scheme, address, options }
+            if scheme == "file" && !address.starts_with('{') =>
+        {
+            Ok(Node::Leaf {
+                address: absolute(Path::new(&address))?.to_string_lossy().into_owned(),
+                scheme,
+                options,
+            })
         }
         other => Ok(other),
     })
 }
 
 /// The same tree with each leaf replaced.
-pub(crate) fn map_leaves(node: Node, map: &impl Fn(Node) -> Result<Node, Error>) -> Result<Node, Error> {
+pub(crate) fn map_leaves(
+    node: Node,
+    map: &impl Fn(Node) -> Result<Node, Error>,
+) -> Result<Node, Error> {
     match node {
         Node::Layer { name, options, children } => {
-            let children = children.into_iter().map(|child| map_leaves(child, map)).collect::<Result<_, _>>()?;
+            let children = children
+                .into_iter()
+                .map(|child| map_leaves(child, map))
+                .collect::<Result<_, _>>()?;
             Ok(Node::Layer { name, options, children })
         }
         leaf => map(leaf),
     }
 }
 
-/// One file or device twice in a set would be measured against itself and overwritten twice, by whatever names.
+/// One file or device twice in a set would be measured against itself and overwritten twice, by
+/// whatever names.
 fn refuse_twice(item: &Item, nodes: &[Node]) -> Result<(), Error> {
     let mut paths = Vec::new();
     for node in nodes {

@@ -55,12 +55,14 @@ pub fn starter() -> &'static str {
     include_str!("starter.toml")
 }
 
-/// Reads and resolves a plan file. `overrides` are `dotted.key=value` settings from the command line.
+/// Reads and resolves a plan file. `overrides` are `dotted.key=value` settings from the command
+/// line.
 ///
 /// # Errors
 /// A usage error of one line with file, line and column: what is wrong, and what was expected.
 pub fn load(path: &Path, overrides: &[String]) -> Result<Resolved, Error> {
-    let text = fs::read_to_string(path).map_err(|error| Error::usage(format!("reading the plan {}: {error}", path.display())))?;
+    let text = fs::read_to_string(path)
+        .map_err(|error| Error::usage(format!("reading the plan {}: {error}", path.display())))?;
     resolve(&path.to_string_lossy(), &text, overrides)
 }
 
@@ -102,11 +104,13 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     let members = members::read(sections.members, &place)?;
     let caches = axes::read_caches(sections.caches)?;
     let names = axes::Names { sets: &members, caches: &caches };
-    let found = matrix::read(&names, sections.matrix.as_ref(), &sections.add, sections.skip, &place)?;
+    let found =
+        matrix::read(&names, sections.matrix.as_ref(), &sections.add, sections.skip, &place)?;
     let trials = found.cells.len() as u64 * work.workloads.len() as u64 * u64::from(blocks);
     if trials > TRIALS_MAX {
         return Err(place.error(format!(
-            "the plan comes to {trials} trials ({} configurations x {} workloads x {blocks} blocks); at most {TRIALS_MAX} are taken",
+            "the plan comes to {trials} trials ({} configurations x {} workloads x {blocks} \
+            blocks); at most {TRIALS_MAX} are taken",
             found.cells.len(),
             work.workloads.len()
         )));
@@ -124,28 +128,45 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         workloads: work.workloads,
         suite_settings: work.settings,
     };
-    let said: String =
-        overrides.iter().map(|setting| format!("# changed on the command line: -s {}\n", setting.replace('\n', " "))).collect();
+    let said: String = overrides
+        .iter()
+        .map(|setting| {
+            format!("# changed on the command line: -s {}\n", setting.replace('\n', " "))
+        })
+        .collect();
     Ok(Resolved { plan, text: format!("{said}{text}"), skipped: found.skipped })
 }
 
 /// What a suite is run on in a configuration: the folder of its file system, or the device.
 pub(crate) fn target_of(configuration: &Configuration) -> TargetKind {
-    let has_file_system = configuration.settings.get(axes::FILE_SYSTEM).is_some_and(|name| name != axes::NONE);
+    let has_file_system =
+        configuration.settings.get(axes::FILE_SYSTEM).is_some_and(|name| name != axes::NONE);
     if has_file_system { TargetKind::Folder } else { TargetKind::Device }
 }
 
 /// Every suite has to be able to run on every configuration.
-fn refuse_unfit(configurations: &[Configuration], suites: &[(&'static Suite, Place)]) -> Result<(), Error> {
+fn refuse_unfit(
+    configurations: &[Configuration],
+    suites: &[(&'static Suite, Place)],
+) -> Result<(), Error> {
     for (suite, place) in suites {
-        let unfit = |configuration: &&Configuration| !suite.targets.contains(&target_of(configuration));
+        let unfit =
+            |configuration: &&Configuration| !suite.targets.contains(&target_of(configuration));
         let Some(configuration) = configurations.iter().find(unfit) else { continue };
         let why = match target_of(configuration) {
-            TargetKind::Device => "has no file system; give the axis file_system, or leave it out with [[skip]]",
-            TargetKind::Folder => "has a file system; leave it out with [[skip]], or use another suite",
+            TargetKind::Device => {
+                "has no file system; give the axis file_system, or leave it out with [[skip]]"
+            }
+            TargetKind::Folder => {
+                "has a file system; leave it out with [[skip]], or use another suite"
+            }
         };
         let runs_on = explain::targets(suite);
-        return Err(place.error(format!("{} runs on {runs_on}, and ({}) {why}", suite.name, matrix::shown(&configuration.settings))));
+        return Err(place.error(format!(
+            "{} runs on {runs_on}, and ({}) {why}",
+            suite.name,
+            matrix::shown(&configuration.settings)
+        )));
     }
     Ok(())
 }
@@ -190,7 +211,9 @@ fn margin(section: Option<Reader<'_>>) -> Result<f64, Error> {
 fn axes(configurations: &[Configuration]) -> Vec<Axis> {
     let values = |name: &&str| {
         let mut values: Vec<String> = Vec::new();
-        for value in configurations.iter().filter_map(|configuration| configuration.settings.get(*name)) {
+        for value in
+            configurations.iter().filter_map(|configuration| configuration.settings.get(*name))
+        {
             if !values.contains(value) {
                 values.push(value.clone());
             }
@@ -250,7 +273,9 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
             let share = prepared_bytes / leaves.len() as u64 * u64::from(plan.blocks);
             let (path, size_bytes, made) = match leaf {
                 Leaf::Made(file) => (file.address.clone(), file.size_bytes, true),
-                Leaf::Existing { path, size_bytes } => (path.display().to_string(), *size_bytes, false),
+                Leaf::Existing { path, size_bytes } => {
+                    (path.display().to_string(), *size_bytes, false)
+                }
                 Leaf::Other => continue,
             };
             match written.iter_mut().find(|seen| seen.path == path) {
@@ -258,18 +283,28 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
                 None => written.push(Written { path, size_bytes, made, prepared_bytes: share }),
             }
         }
-        seconds += visit_time(plan, configuration.clock, size_bytes).as_secs_f64() * f64::from(plan.blocks);
+        seconds += visit_time(plan, configuration.clock, size_bytes).as_secs_f64()
+            * f64::from(plan.blocks);
     }
     let (configurations, workloads) = (plan.configurations.len(), plan.workloads.len());
     let trials = configurations * workloads * plan.blocks as usize;
-    Ok(Outline { configurations, workloads, blocks: plan.blocks, trials, estimated_seconds: seconds, written })
+    Ok(Outline {
+        configurations,
+        workloads,
+        blocks: plan.blocks,
+        trials,
+        estimated_seconds: seconds,
+        written,
+    })
 }
 
-/// Refuses a plan whose files do not fit where they are made: each is written whole, all of them are there at the same time.
-/// `folder` is where the run's own ones would lie; it need not be there yet.
+/// Refuses a plan whose files do not fit where they are made: each is written whole, all of them
+/// are there at the same time. `folder` is where the run's own ones would lie; it need not be there
+/// yet.
 ///
 /// # Errors
-/// A usage error with the folder, what the files take and what is free; what a file system answers otherwise.
+/// A usage error with the folder, what the files take and what is free; what a file system answers
+/// otherwise.
 pub fn room(plan: &Plan, folder: &Path) -> Result<(), Error> {
     use std::os::unix::fs::MetadataExt;
     let mut counted: HashSet<String> = HashSet::new();
@@ -282,19 +317,22 @@ pub fn room(plan: &Plan, folder: &Path) -> Result<(), Error> {
                 continue;
             }
             let folder = absolute(file.folder.as_deref().unwrap_or(folder))?;
-            let there = folder.ancestors().find_map(|above| Some((above, fs::metadata(above).ok()?)));
+            let there =
+                folder.ancestors().find_map(|above| Some((above, fs::metadata(above).ok()?)));
             let Some((there, data)) = there else { continue };
             let bytes = &mut needed.entry(data.dev()).or_insert_with(|| (there.to_owned(), 0)).1;
             *bytes = bytes.saturating_add(file.size_bytes);
         }
     }
     for (there, bytes) in needed.values() {
-        let system = rustix::fs::statvfs(there).map_err(|error| Error::from_io(there.display(), &error.into()))?;
+        let system = rustix::fs::statvfs(there)
+            .map_err(|error| Error::from_io(there.display(), &error.into()))?;
         let free = system.f_bavail.saturating_mul(system.f_frsize);
         if *bytes > free {
             let shown = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
             return Err(Error::usage(format!(
-                "the files that the plan makes take {} in {}, where {} are free: make them smaller or fewer, or name another folder (dir)",
+                "the files that the plan makes take {} in {}, where {} are free: make them smaller \
+                or fewer, or name another folder (dir)",
                 shown(*bytes),
                 there.display(),
                 shown(free)
@@ -305,7 +343,8 @@ pub fn room(plan: &Plan, folder: &Path) -> Result<(), Error> {
 }
 
 fn visit_time(plan: &Plan, clock: Clock, size_bytes: u64) -> Duration {
-    let tests: Duration = plan.workloads.iter().map(|workload| suite::planned_time(plan, workload, clock)).sum();
+    let tests: Duration =
+        plan.workloads.iter().map(|workload| suite::planned_time(plan, workload, clock)).sum();
     tests + suite::planned_preparing(plan, clock, size_bytes)
 }
 

@@ -1,8 +1,9 @@
-//! The workloads of a plan: which suite, which of its tests, and with which settings on which clock.
+//! The workloads of a plan: which suite, which of its tests, and with which settings on which
+//! clock.
 //!
-//! `devtest` runs test by test and has settings by kind of test; every other suite is run whole, by its own definition (see
-//! [`super::rows`]). Settings are kept as texts, so that the resolved plan shows them as they were written. Of the keys that fit a test on a
-//! clock, the first holds:
+//! `devtest` runs test by test and has settings by kind of test; every other suite is run whole, by
+//! its own definition (see [`super::rows`]). Settings are kept as texts, so that the resolved plan
+//! shows them as they were written. Of the keys that fit a test on a clock, the first holds:
 //!
 //! ```text
 //! devtest.sequential.virtual.time_per_test    [workload.sequential]  time_per_test = …, or = { virtual = … }
@@ -25,7 +26,8 @@ use host::Error;
 /// A setting of the suite `devtest`: its name, and its way to text and back.
 struct Setting {
     name: &'static str,
-    /// Whether it may differ between the kinds of tests of one workload. Preparing is done once for all of them.
+    /// Whether it may differ between the kinds of tests of one workload. Preparing is done once for
+    /// all of them.
     by_kind: bool,
     write: fn(&Settings) -> String,
     read: fn(&mut Settings, &str) -> Result<(), String>,
@@ -45,7 +47,8 @@ fn bytes(text: &str) -> Result<u64, String> {
 }
 
 const UNLIMITED: &str = "unlimited";
-const VERIFY: [(&str, Verify); 3] = [("off", Verify::Off), ("words", Verify::Words), ("full", Verify::Full)];
+const VERIFY: [(&str, Verify); 3] =
+    [("off", Verify::Off), ("words", Verify::Words), ("full", Verify::Full)];
 
 const SETTINGS: &[Setting] = &[
     Setting {
@@ -63,15 +66,24 @@ const SETTINGS: &[Setting] = &[
         write: |settings| size::duration_text(settings.time_per_test),
         read: |settings, text| {
             settings.time_per_test = duration(text)?;
-            if settings.time_per_test.is_zero() { Err("a test needs more than no time".to_owned()) } else { Ok(()) }
+            if settings.time_per_test.is_zero() {
+                Err("a test needs more than no time".to_owned())
+            } else {
+                Ok(())
+            }
         },
     },
     Setting {
         name: "max_operations",
         by_kind: true,
-        write: |settings| settings.max_operations_per_test.map_or(UNLIMITED.to_owned(), |operations| operations.to_string()),
+        write: |settings| {
+            settings
+                .max_operations_per_test
+                .map_or(UNLIMITED.to_owned(), |operations| operations.to_string())
+        },
         read: |settings, text| {
-            settings.max_operations_per_test = if text == UNLIMITED { None } else { Some(number(text, u64::MAX)?) };
+            settings.max_operations_per_test =
+                if text == UNLIMITED { None } else { Some(number(text, u64::MAX)?) };
             Ok(())
         },
     },
@@ -87,10 +99,17 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "verify",
         by_kind: true,
-        write: |settings| VERIFY.iter().find(|(_, verify)| *verify == settings.verify).map_or("", |(name, _)| name).to_owned(),
+        write: |settings| {
+            VERIFY
+                .iter()
+                .find(|(_, verify)| *verify == settings.verify)
+                .map_or("", |(name, _)| name)
+                .to_owned()
+        },
         read: |settings, text| {
             let known = VERIFY.iter().find(|(name, _)| *name == text);
-            settings.verify = known.ok_or_else(|| format!("`{text}`: expected off, words or full"))?.1;
+            settings.verify =
+                known.ok_or_else(|| format!("`{text}`: expected off, words or full"))?.1;
             Ok(())
         },
     },
@@ -122,7 +141,8 @@ fn suite_defaults(clock: Clock) -> Settings {
 }
 
 /// The kinds of tests, whose settings may differ from the rest of the workload.
-const KINDS: [(Group, &str); 3] = [(Group::Sequential, "sequential"), (Group::Random, "random"), (Group::Mixed, "mixed")];
+const KINDS: [(Group, &str); 3] =
+    [(Group::Sequential, "sequential"), (Group::Random, "random"), (Group::Mixed, "mixed")];
 
 pub(super) const CLOCKS: [(Clock, &str); 2] = [(Clock::Wall, "wall"), (Clock::Virtual, "virtual")];
 
@@ -138,7 +158,9 @@ pub(super) struct Workloads {
 /// Reads the `[[workload]]` tables.
 pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workloads, Error> {
     if tables.is_empty() {
-        return Err(document.error("the plan has no [[workload]], for example\n  [[workload]]\n  suite = \"devtest\""));
+        return Err(document.error(
+            "the plan has no [[workload]], for example\n  [[workload]]\n  suite = \"devtest\"",
+        ));
     }
     let mut found = Workloads::default();
     let mut prefixes: Vec<String> = Vec::new();
@@ -147,22 +169,34 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
         let word = item.text()?;
         let Some(suite) = suite::find(word) else {
             let names: Vec<&str> = suite::all().iter().map(|suite| suite.name).collect();
-            return Err(item.error(format!("unknown suite `{word}`{}", suggestion(word, names.iter().copied()))));
+            return Err(item.error(format!(
+                "unknown suite `{word}`{}",
+                suggestion(word, names.iter().copied())
+            )));
         };
         let name = table.get("name");
         let prefix = name.map_or(Ok(word), Item::text)?.to_owned();
         let prefix_place = name.map_or(&table.place, |item| &item.place);
         if prefix.is_empty() || prefix.contains(": ") || prefix.contains('.') {
-            return Err(prefix_place.error("a workload's name is not empty and has neither `: ` nor `.` in it"));
+            return Err(prefix_place
+                .error("a workload's name is not empty and has neither `: ` nor `.` in it"));
         }
         if prefixes.contains(&prefix) {
-            return Err(prefix_place.error(format!("there are two workloads called `{prefix}`; give one of them a `name` of its own")));
+            return Err(prefix_place.error(format!(
+                "there are two workloads called `{prefix}`; give one of them a `name` of its own"
+            )));
         }
         let weight = table.get("weight").map_or(Ok(1.0), Item::positive)?;
         if word == devtest::NAME {
             let tests = chosen_tests(table.get("tests"))?;
             read_settings(&table, &prefix, &mut found.settings)?;
-            let named = |test: &Test| if name.is_some() { format!("{prefix}: {}", test.workload) } else { test.workload.clone() };
+            let named = |test: &Test| {
+                if name.is_some() {
+                    format!("{prefix}: {}", test.workload)
+                } else {
+                    test.workload.clone()
+                }
+            };
             found.workloads.extend(tests.iter().map(|test| Workload {
                 name: named(test),
                 suite: word.to_owned(),
@@ -199,15 +233,20 @@ fn chosen_tests(item: Option<&Item>) -> Result<Vec<Test>, Error> {
     }
     for (name, item) in chosen.iter().zip(item.list()) {
         if !all.iter().any(|test| test.workload == *name) {
-            return Err(
-                item.error(format!("the suite has no test `{name}`{}", suggestion(name, all.iter().map(|test| test.workload.as_str()))))
-            );
+            return Err(item.error(format!(
+                "the suite has no test `{name}`{}",
+                suggestion(name, all.iter().map(|test| test.workload.as_str()))
+            )));
         }
     }
     Ok(all.into_iter().filter(|test| chosen.contains(&test.workload)).collect())
 }
 
-fn read_settings(table: &Reader<'_>, prefix: &str, found: &mut BTreeMap<String, String>) -> Result<(), Error> {
+fn read_settings(
+    table: &Reader<'_>,
+    prefix: &str,
+    found: &mut BTreeMap<String, String>,
+) -> Result<(), Error> {
     for setting in SETTINGS {
         let name = setting.name;
         let given = by_clock(table, setting)?;
@@ -223,7 +262,9 @@ fn read_settings(table: &Reader<'_>, prefix: &str, found: &mut BTreeMap<String, 
         for setting in SETTINGS.iter().filter(|setting| setting.by_kind) {
             let given = by_clock(&below, setting)?;
             for ((_, clock), text) in CLOCKS.iter().zip(given) {
-                found.extend(text.map(|text| (format!("{prefix}.{kind}.{clock}.{}", setting.name), text)));
+                found.extend(
+                    text.map(|text| (format!("{prefix}.{kind}.{clock}.{}", setting.name), text)),
+                );
             }
         }
         below.finish()?;
@@ -262,12 +303,22 @@ pub(super) fn texts_by_clock(
 }
 
 /// Keeps what a setting is on each clock: under one key where that is the same.
-pub(super) fn keep(found: &mut BTreeMap<String, String>, prefix: &str, name: &str, texts: [String; 2]) {
+pub(super) fn keep(
+    found: &mut BTreeMap<String, String>,
+    prefix: &str,
+    name: &str,
+    texts: [String; 2],
+) {
     if texts[0] == texts[1] {
         let [text, _] = texts;
         found.insert(format!("{prefix}.{name}"), text);
     } else {
-        found.extend(CLOCKS.iter().zip(texts).map(|((_, clock), text)| (format!("{prefix}.{clock}.{name}"), text)));
+        found.extend(
+            CLOCKS
+                .iter()
+                .zip(texts)
+                .map(|((_, clock), text)| (format!("{prefix}.{clock}.{name}"), text)),
+        );
     }
 }
 
@@ -283,15 +334,23 @@ pub(super) fn split_name(workload: &Workload) -> (&str, &str) {
 pub(crate) fn settings(plan: &Plan, workload: &Workload, clock: Clock) -> Result<Settings, Error> {
     let (prefix, _) = split_name(workload);
     let clock = CLOCKS.iter().find(|(known, _)| *known == clock).map_or("", |(_, name)| name);
-    let kind = KINDS.iter().find(|(known, _)| *known == workload.group).map_or("", |(_, name)| name);
+    let kind =
+        KINDS.iter().find(|(known, _)| *known == workload.group).map_or("", |(_, name)| name);
     let mut settings = Settings::default();
     for setting in SETTINGS {
         let name = setting.name;
-        let keys = [format!("{prefix}.{kind}.{clock}.{name}"), format!("{prefix}.{clock}.{name}"), format!("{prefix}.{name}")];
-        let Some((key, text)) = keys.iter().find_map(|key| Some((key, plan.suite_settings.get(key)?))) else {
+        let keys = [
+            format!("{prefix}.{kind}.{clock}.{name}"),
+            format!("{prefix}.{clock}.{name}"),
+            format!("{prefix}.{name}"),
+        ];
+        let Some((key, text)) =
+            keys.iter().find_map(|key| Some((key, plan.suite_settings.get(key)?)))
+        else {
             return Err(Error::usage(format!("the resolved plan has no setting `{}`", keys[2])));
         };
-        (setting.read)(&mut settings, text).map_err(|text| Error::usage(format!("the resolved plan: `{key}`: {text}")))?;
+        (setting.read)(&mut settings, text)
+            .map_err(|text| Error::usage(format!("the resolved plan: `{key}`: {text}")))?;
     }
     Ok(settings)
 }
@@ -302,8 +361,12 @@ pub(crate) fn settings(plan: &Plan, workload: &Workload, clock: Clock) -> Result
 /// When this raidloom does not have it.
 pub(crate) fn test(workload: &Workload) -> Result<Test, Error> {
     let (_, name) = split_name(workload);
-    let test = devtest::tests().into_iter().find(|test| test.workload == name && workload.suite == devtest::NAME);
-    test.ok_or_else(|| Error::usage(format!("this raidloom has no test `{name}` in a suite `{}`", workload.suite)))
+    let test = devtest::tests()
+        .into_iter()
+        .find(|test| test.workload == name && workload.suite == devtest::NAME);
+    test.ok_or_else(|| {
+        Error::usage(format!("this raidloom has no test `{name}` in a suite `{}`", workload.suite))
+    })
 }
 
 /// Workloads that share one `[[workload]]` table, in order: they run on members prepared once.
@@ -311,7 +374,9 @@ pub(crate) fn groups(plan: &Plan) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (index, workload) in plan.workloads.iter().enumerate() {
         match groups.last_mut() {
-            Some(group) if split_name(&plan.workloads[group[0]]).0 == split_name(workload).0 => group.push(index),
+            Some(group) if split_name(&plan.workloads[group[0]]).0 == split_name(workload).0 => {
+                group.push(index)
+            }
             _ => groups.push(vec![index]),
         }
     }
@@ -328,7 +393,8 @@ pub(crate) fn planned_time(plan: &Plan, workload: &Workload, clock: Clock) -> Du
     match clock {
         Clock::Virtual => MODELLED_TRIAL,
         Clock::Wall if workload.suite != devtest::NAME => rows::planned_time(plan, workload),
-        Clock::Wall => settings(plan, workload, clock).map_or(Duration::ZERO, |settings| settings.time_per_test + settings.ramp),
+        Clock::Wall => settings(plan, workload, clock)
+            .map_or(Duration::ZERO, |settings| settings.time_per_test + settings.ramp),
     }
 }
 
@@ -340,7 +406,8 @@ pub(crate) fn prepared_bytes(plan: &Plan, clock: Clock, size_bytes: u64) -> u64 
     let of = |group: &Vec<usize>| {
         let first = &plan.workloads[group[0]];
         // Whatever else a suite prepares is part of its rows' time.
-        let own = (first.suite == devtest::NAME).then(|| settings(plan, first, clock).ok()).flatten();
+        let own =
+            (first.suite == devtest::NAME).then(|| settings(plan, first, clock).ok()).flatten();
         own.map_or(0, |settings| size_bytes.min(settings.prepare_bytes))
     };
     groups(plan).iter().map(of).sum()
@@ -348,5 +415,7 @@ pub(crate) fn prepared_bytes(plan: &Plan, clock: Clock, size_bytes: u64) -> u64 
 
 /// How long preparing a configuration takes by the plan, in one visit.
 pub(crate) fn planned_preparing(plan: &Plan, clock: Clock, size_bytes: u64) -> Duration {
-    Duration::from_secs_f64(prepared_bytes(plan, clock, size_bytes) as f64 / PREPARED_BYTES_PER_SECOND)
+    Duration::from_secs_f64(
+        prepared_bytes(plan, clock, size_bytes) as f64 / PREPARED_BYTES_PER_SECOND,
+    )
 }

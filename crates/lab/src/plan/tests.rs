@@ -54,15 +54,20 @@ fn a_plan_resolves_to_configurations_with_stacks_and_baselines() {
     assert_eq!(plan.configurations[1].stack, "raid0(chunk=8KiB, ram:1MiB, ram:1MiB)");
     assert_eq!(plan.configurations[8].stack, "ram:1MiB");
     for configuration in &plan.configurations {
-        let baseline = plan.configurations.iter().find(|other| other.id == configuration.baseline).unwrap();
+        let baseline =
+            plan.configurations.iter().find(|other| other.id == configuration.baseline).unwrap();
         assert_eq!(baseline.settings["level"], "single");
-        assert_eq!(baseline.settings["members"], configuration.settings["members"], "each set has its own baseline");
+        assert_eq!(
+            baseline.settings["members"], configuration.settings["members"],
+            "each set has its own baseline"
+        );
         assert_eq!(configuration.id, results::configuration_id(&configuration.settings));
     }
     assert_eq!((plan.blocks, plan.seed, plan.margin), (2, 7, 0.02));
     let names: Vec<&str> = plan.workloads.iter().map(|workload| workload.name.as_str()).collect();
     assert_eq!(names, ["sequential read at start 512", "random read 512"], "the suite's order");
-    let axes: Vec<(&str, usize)> = plan.axes.iter().map(|axis| (axis.name.as_str(), axis.values.len())).collect();
+    let axes: Vec<(&str, usize)> =
+        plan.axes.iter().map(|axis| (axis.name.as_str(), axis.values.len())).collect();
     assert_eq!(axes, [("members", 2), ("level", 3), ("chunk", 3)]);
 }
 
@@ -71,22 +76,34 @@ fn settings_differ_by_clock_where_the_plan_says_so() {
     let plan = good();
     let wall = suite::settings(&plan, &plan.workloads[0], Clock::Wall).unwrap();
     let modelled = suite::settings(&plan, &plan.workloads[0], Clock::Virtual).unwrap();
-    assert_eq!((wall.time_per_test, modelled.time_per_test), (Duration::from_millis(10), Duration::from_secs(1)));
+    assert_eq!(
+        (wall.time_per_test, modelled.time_per_test),
+        (Duration::from_millis(10), Duration::from_secs(1))
+    );
     assert_eq!(wall.depth, 1);
     assert_eq!(plan.suite_settings["devtest.virtual.time_per_test"], "1s");
     assert_eq!(plan.suite_settings["devtest.depth"], "1");
     let text = GOOD.replace("time_per_test = { wall = \"10ms\", virtual = \"1s\" }\n", "");
     let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
-    for (clock, its) in [(Clock::Wall, reactor::Clock::Wall), (Clock::Virtual, reactor::Clock::Virtual)] {
+    for (clock, its) in
+        [(Clock::Wall, reactor::Clock::Wall), (Clock::Virtual, reactor::Clock::Virtual)]
+    {
         let settings = suite::settings(&plan, &plan.workloads[0], clock).unwrap();
         let defaults = bench::suite::devtest::Settings::for_clock(its);
-        assert_eq!(format!("{settings:?}"), format!("{defaults:?}"), "what a plan does not name is the suite's own default");
+        assert_eq!(
+            format!("{settings:?}"),
+            format!("{defaults:?}"),
+            "what a plan does not name is the suite's own default"
+        );
     }
 }
 
 #[test]
 fn settings_differ_by_kind_where_the_plan_says_so() {
-    let text = GOOD.replace("[trials]", "[workload.random]\ndepth = 8\ntime_per_test = { virtual = \"40s\" }\n[trials]");
+    let text = GOOD.replace(
+        "[trials]",
+        "[workload.random]\ndepth = 8\ntime_per_test = { virtual = \"40s\" }\n[trials]",
+    );
     let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
     let of = |workload: usize, clock| {
         let settings = suite::settings(&plan, &plan.workloads[workload], clock).unwrap();
@@ -96,7 +113,10 @@ fn settings_differ_by_kind_where_the_plan_says_so() {
     assert_eq!([of(1, Clock::Wall), of(1, Clock::Virtual)], [(8, 10), (8, 40_000)], "random");
     let wrong = text.replace("depth = 8", "region = \"1MiB\"");
     let error = resolve("plan.toml", &wrong, &[]).unwrap_err().to_string();
-    assert!(error.starts_with("plan.toml:21:1: unknown key `region` in [workload.random]"), "{error}");
+    assert!(
+        error.starts_with("plan.toml:21:1: unknown key `region` in [workload.random]"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -112,7 +132,8 @@ fn the_starter_is_a_plan() {
     assert_eq!(plan.configurations.len(), 4);
     assert_eq!(
         plan.configurations[0].stack,
-        "raid0(chunk=16KiB, file:{members}/files-0.img?size=64MiB, file:{members}/files-1.img?size=64MiB)"
+        "raid0(chunk=16KiB, file:{members}/files-0.img?size=64MiB, \
+        file:{members}/files-1.img?size=64MiB)"
     );
     assert!(plan.configurations.iter().all(|configuration| configuration.clock == Clock::Wall));
 }
@@ -120,18 +141,38 @@ fn the_starter_is_a_plan() {
 #[test]
 fn an_outline_says_what_will_be_written() {
     let outline = outline(&resolve("starter.toml", starter(), &[]).unwrap().plan).unwrap();
-    assert_eq!((outline.configurations, outline.workloads, outline.blocks, outline.trials), (4, 21, 6, 504));
+    assert_eq!(
+        (outline.configurations, outline.workloads, outline.blocks, outline.trials),
+        (4, 21, 6, 504)
+    );
     // Three stripes over both files, and the first file alone, in six blocks.
-    let written: Vec<(&str, u64, bool, u64)> =
-        outline.written.iter().map(|written| (written.path.as_str(), written.size_bytes, written.made, written.prepared_bytes)).collect();
+    let written: Vec<(&str, u64, bool, u64)> = outline
+        .written
+        .iter()
+        .map(|written| {
+            (written.path.as_str(), written.size_bytes, written.made, written.prepared_bytes)
+        })
+        .collect();
     let size = 64 << 20;
-    assert_eq!(written, [("{members}/files-0.img", size, true, 4 * 6 * size), ("{members}/files-1.img", size, true, 3 * 6 * size)]);
-    assert!(outline.estimated_seconds >= 504.0, "a second for each trial: {}", outline.estimated_seconds);
+    assert_eq!(
+        written,
+        [
+            ("{members}/files-0.img", size, true, 4 * 6 * size),
+            ("{members}/files-1.img", size, true, 3 * 6 * size)
+        ]
+    );
+    assert!(
+        outline.estimated_seconds >= 504.0,
+        "a second for each trial: {}",
+        outline.estimated_seconds
+    );
 }
 
 #[test]
 fn the_command_line_overrides_any_key() {
-    let overrides = ["trials.blocks=9", "matrix.chunk=[\"64KiB\"]", "workload.depth=4", "matrix.level=raid0"].map(str::to_owned);
+    let overrides =
+        ["trials.blocks=9", "matrix.chunk=[\"64KiB\"]", "workload.depth=4", "matrix.level=raid0"]
+            .map(str::to_owned);
     let resolved = resolve("plan.toml", GOOD, &overrides).unwrap();
     assert_eq!(resolved.plan.blocks, 9);
     assert_eq!(resolved.plan.suite_settings["devtest.depth"], "4");
@@ -139,12 +180,18 @@ fn the_command_line_overrides_any_key() {
     assert!(resolved.text.starts_with("# changed on the command line: -s trials.blocks=9\n"));
     assert!(resolved.text.ends_with(GOOD));
     for (setting, message) in [
-        ("trials.blocs=9", "-s trials.blocs=9: unknown key `blocs` in [trials]; did you mean `blocks`?"),
+        (
+            "trials.blocs=9",
+            "-s trials.blocs=9: unknown key `blocs` in [trials]; did you mean `blocks`?",
+        ),
         ("trials.blocks=none", "-s trials.blocks=none: expected a whole number from 1 to 1000"),
         ("blocks", "-s blocks: expected KEY=VALUE, for example trials.blocks=6"),
         ("schema.x=1", "-s schema.x=1: `schema` has no keys below it"),
     ] {
-        assert_eq!(resolve("plan.toml", GOOD, &[setting.to_owned()]).unwrap_err().to_string(), message);
+        assert_eq!(
+            resolve("plan.toml", GOOD, &[setting.to_owned()]).unwrap_err().to_string(),
+            message
+        );
     }
 }
 
@@ -155,7 +202,9 @@ fn members_that_are_not_said_are_all_sets_and_an_add_follows_the_matrix() {
         let plan = resolve("plan.toml", &text, overrides).unwrap().plan;
         plan.configurations
             .into_iter()
-            .map(|mut cell| (cell.settings.remove("members").unwrap(), cell.settings.remove("level").unwrap()))
+            .map(|mut cell| {
+                (cell.settings.remove("members").unwrap(), cell.settings.remove("level").unwrap())
+            })
             .collect()
     };
     assert_eq!(members(&[]).len(), 6);
@@ -165,19 +214,31 @@ fn members_that_are_not_said_are_all_sets_and_an_add_follows_the_matrix() {
 
 #[test]
 fn what_is_skipped_is_kept_with_its_reason() {
-    let text = format!("{GOOD}[[skip]]\nmembers = \"memory\"\nchunk = [\"4KiB\", \"8KiB\"]\nwhy = \"too small\"\n");
+    let text = format!(
+        "{GOOD}[[skip]]\nmembers = \"memory\"\nchunk = [\"4KiB\", \"8KiB\"]\nwhy = \"too small\"\n"
+    );
     let resolved = resolve("plan.toml", &text, &[]).unwrap();
     assert_eq!(resolved.plan.configurations.len(), 8);
     assert_eq!(resolved.skipped.len(), 2);
-    assert_eq!((resolved.skipped[0].why.as_str(), resolved.skipped[0].settings["chunk"].as_str()), ("too small", "4KiB"));
+    assert_eq!(
+        (resolved.skipped[0].why.as_str(), resolved.skipped[0].settings["chunk"].as_str()),
+        ("too small", "4KiB")
+    );
 }
 
 #[test]
 fn models_run_on_the_virtual_clock_and_are_never_compared_with_files() {
-    let text = GOOD.replace("stacks = [\"ram:1MiB\", \"ram:1MiB\"]", "models = [\"maxtor-6y200p0\", \"maxtor-6y200p0\"]");
+    let text = GOOD.replace(
+        "stacks = [\"ram:1MiB\", \"ram:1MiB\"]",
+        "models = [\"maxtor-6y200p0\", \"maxtor-6y200p0\"]",
+    );
     let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
     for configuration in &plan.configurations {
-        let expected = if configuration.settings["members"] == "memory" { Clock::Virtual } else { Clock::Wall };
+        let expected = if configuration.settings["members"] == "memory" {
+            Clock::Virtual
+        } else {
+            Clock::Wall
+        };
         assert_eq!(configuration.clock, expected);
     }
     let mixed = text.replace("[baseline]\n", "[baseline]\nmembers = \"nothing\"\n");
@@ -187,21 +248,34 @@ fn models_run_on_the_virtual_clock_and_are_never_compared_with_files() {
 
 #[test]
 fn the_axes_of_a_baseline_that_it_does_not_name_are_matched() {
-    let text = GOOD.replace("[baseline]\nlevel = \"single\"", "[baseline]\nlevel = \"raid0\"\nchunk = \"8KiB\"");
+    let text = GOOD.replace(
+        "[baseline]\nlevel = \"single\"",
+        "[baseline]\nlevel = \"raid0\"\nchunk = \"8KiB\"",
+    );
     let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
     for configuration in &plan.configurations {
-        let baseline = plan.configurations.iter().find(|other| other.id == configuration.baseline).unwrap();
-        assert_eq!((baseline.settings["chunk"].as_str(), &baseline.settings["members"]), ("8KiB", &configuration.settings["members"]));
+        let baseline =
+            plan.configurations.iter().find(|other| other.id == configuration.baseline).unwrap();
+        assert_eq!(
+            (baseline.settings["chunk"].as_str(), &baseline.settings["members"]),
+            ("8KiB", &configuration.settings["members"])
+        );
     }
 }
 
 #[test]
 fn files_of_a_set_may_lie_in_a_folder_that_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let files = format!("files = {{ count = 2, size = \"1MiB\", dir = \"{}\" }}", folder.path().display());
+    let files =
+        format!("files = {{ count = 2, size = \"1MiB\", dir = \"{}\" }}", folder.path().display());
     let text = GOOD.replace("stacks = [\"ram:1MiB\", \"ram:1MiB\"]", &files);
     let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
-    let stack = &plan.configurations.iter().find(|configuration| configuration.settings["level"] == "single").unwrap().stack;
+    let stack = &plan
+        .configurations
+        .iter()
+        .find(|configuration| configuration.settings["level"] == "single")
+        .unwrap()
+        .stack;
     let found = leaves(&stacks::parse(stack).unwrap()).unwrap();
     let [Leaf::Made(file)] = &found[..] else { panic!("{found:?}") };
     assert_eq!(file.path(Path::new("/elsewhere")), folder.path().join("raidloom-memory-0.img"));
@@ -216,7 +290,14 @@ fn existing_files_are_looked_at_and_may_not_be_named_twice() {
     std::os::unix::fs::symlink(path("a"), path("b")).unwrap();
     std::fs::hard_link(path("a"), path("c")).unwrap();
     let with = |first: &str, second: &str| {
-        resolve("plan.toml", &GOOD.replace("stacks = [\"ram:1MiB\", \"ram:1MiB\"]", &format!("stacks = [\"{first}\", \"{second}\"]")), &[])
+        resolve(
+            "plan.toml",
+            &GOOD.replace(
+                "stacks = [\"ram:1MiB\", \"ram:1MiB\"]",
+                &format!("stacks = [\"{first}\", \"{second}\"]"),
+            ),
+            &[],
+        )
     };
     with(&path("a"), "ram:1MiB").unwrap();
     for (first, second, part) in [
@@ -236,42 +317,85 @@ fn existing_files_are_looked_at_and_may_not_be_named_twice() {
 const WRONG: &[(&str, &str, &str)] = &[
     ("schema = 1\n", "", "plan.toml:1:1: the plan has no `schema` (the version of this format: 1)"),
     ("schema = 1", "schema = 2", "plan.toml:1:10: this raidloom reads plans of schema 1"),
-    ("name = \"test\"", "nam = \"test\"", "plan.toml:1:1: the plan has no `name` (what people call the plan)"),
+    (
+        "name = \"test\"",
+        "nam = \"test\"",
+        "plan.toml:1:1: the plan has no `name` (what people call the plan)",
+    ),
     ("name = \"test\"", "name = \" \"", "plan.toml:2:8: the name is empty"),
-    ("[trials]", "[trails]", "plan.toml:20:2: unknown key `trails` in the plan; did you mean `trials`?"),
-    ("blocks = 2", "bocks = 2", "plan.toml:21:1: unknown key `bocks` in [trials]; did you mean `blocks`?"),
-    ("blocks = 2", "zebra = 2", "plan.toml:21:1: unknown key `zebra` in [trials]; known: blocks, seed"),
+    (
+        "[trials]",
+        "[trails]",
+        "plan.toml:20:2: unknown key `trails` in the plan; did you mean `trials`?",
+    ),
+    (
+        "blocks = 2",
+        "bocks = 2",
+        "plan.toml:21:1: unknown key `bocks` in [trials]; did you mean `blocks`?",
+    ),
+    (
+        "blocks = 2",
+        "zebra = 2",
+        "plan.toml:21:1: unknown key `zebra` in [trials]; known: blocks, seed",
+    ),
     ("blocks = 2", "blocks = 0", "plan.toml:21:10: expected a whole number from 1 to 1000"),
     ("blocks = 2", "blocks = \"2\"", "plan.toml:21:10: expected a whole number from 1 to 1000"),
     ("seed = 7", "seed = -7", "plan.toml:22:8: expected a whole number of at least 0"),
-    ("seed = 7\n", "seed = 7\n[report]\nmargin = \"two\"\n", "plan.toml:24:10: expected a share such as \"2%\" or 0.02"),
-    ("chunk = { from", "chnk = { from", "plan.toml:10:1: unknown key `chnk` in [matrix]; did you mean `chunk`?"),
-    ("chunk = { from = \"4KiB\", to = \"16KiB\" }\n", "", "plan.toml:9:10: raid0 needs the axis `chunk` in [matrix]"),
+    (
+        "seed = 7\n",
+        "seed = 7\n[report]\nmargin = \"two\"\n",
+        "plan.toml:24:10: expected a share such as \"2%\" or 0.02",
+    ),
+    (
+        "chunk = { from",
+        "chnk = { from",
+        "plan.toml:10:1: unknown key `chnk` in [matrix]; did you mean `chunk`?",
+    ),
+    (
+        "chunk = { from = \"4KiB\", to = \"16KiB\" }\n",
+        "",
+        "plan.toml:9:10: raid0 needs the axis `chunk` in [matrix]",
+    ),
     (
         "chunk = { from",
         "fs = \"xfs\"\nchunk = { from",
-        "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, chunk, cache, file_system, make_options, mount_options, policy",
+        "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, chunk, cache, \
+        file_system, make_options, mount_options, policy",
     ),
-    ("level = [\"raid0\", \"linear\"]", "level = []", "plan.toml:9:9: the axis `level` is empty: it would leave no configuration"),
+    (
+        "level = [\"raid0\", \"linear\"]",
+        "level = []",
+        "plan.toml:9:9: the axis `level` is empty: it would leave no configuration",
+    ),
     (
         "members = [\"memory\", \"nothing\"]\nlevel = [",
         "members = []\nlevel = [",
         "plan.toml:8:11: the axis `members` is empty: it would leave no configuration",
     ),
-    ("{ from = \"4KiB\", to = \"16KiB\" }", "[]", "plan.toml:10:9: the axis `chunk` is empty: it would leave no configuration"),
-    ("to = \"16KiB\"", "to = \"2KiB\"", "plan.toml:10:31: `to` is smaller than `from`: the axis is empty"),
+    (
+        "{ from = \"4KiB\", to = \"16KiB\" }",
+        "[]",
+        "plan.toml:10:9: the axis `chunk` is empty: it would leave no configuration",
+    ),
+    (
+        "to = \"16KiB\"",
+        "to = \"2KiB\"",
+        "plan.toml:10:31: `to` is smaller than `from`: the axis is empty",
+    ),
     ("to = \"16KiB\"", "until = \"16KiB\"", "plan.toml:10:9: chunk has no `to` (the last size)"),
     ("\"linear\"", "\"raid00\"", "plan.toml:9:19: unknown level `raid00`; did you mean `raid0`?"),
     ("\"linear\"", "\"raid0\"", "plan.toml:9:19: raid0 is given twice"),
     (
         "{ from = \"4KiB\", to = \"16KiB\" }",
         "\"0\"",
-        "plan.toml:10:9: a chunk of 0 is not possible: it has to be a multiple of 512 bytes, and more than 0",
+        "plan.toml:10:9: a chunk of 0 is not possible: it has to be a multiple of 512 bytes, and \
+        more than 0",
     ),
     (
         "{ from = \"4KiB\", to = \"16KiB\" }",
         "[\"4KiB\", \"1000\"]",
-        "plan.toml:10:18: a chunk of 1000 is not possible: it has to be a multiple of 512 bytes, and more than 0",
+        "plan.toml:10:18: a chunk of 1000 is not possible: it has to be a multiple of 512 bytes, \
+        and more than 0",
     ),
     (
         "{ from = \"4KiB\", to = \"16KiB\" }",
@@ -281,15 +405,29 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "chunk = { from",
         "mount_options = \"noatime\"\nchunk = { from",
-        "plan.toml:10:17: `mount_options` means nothing without a file system: give the axis file_system",
+        "plan.toml:10:17: `mount_options` means nothing without a file system: give the axis \
+        file_system",
     ),
-    ("chunk = { from", "file_system = \"ext5\"\nchunk = { from", "plan.toml:10:15: unknown file system `ext5`; did you mean `ext4`?"),
-    ("chunk = { from", "cache = \"ram\"\nchunk = { from", "plan.toml:10:9: there is no `ram` in [caches]; known: none"),
-    ("chunk = { from", "file_system = \"ext4\"\npolicy = \"slow\"\nchunk = { from", "plan.toml:11:10: slow: expected quick or performance"),
+    (
+        "chunk = { from",
+        "file_system = \"ext5\"\nchunk = { from",
+        "plan.toml:10:15: unknown file system `ext5`; did you mean `ext4`?",
+    ),
+    (
+        "chunk = { from",
+        "cache = \"ram\"\nchunk = { from",
+        "plan.toml:10:9: there is no `ram` in [caches]; known: none",
+    ),
+    (
+        "chunk = { from",
+        "file_system = \"ext4\"\npolicy = \"slow\"\nchunk = { from",
+        "plan.toml:11:10: slow: expected quick or performance",
+    ),
     (
         "{ from = \"4KiB\", to = \"16KiB\" }",
         "\"4 monkeys\"",
-        "plan.toml:10:9: `4 monkeys` has the unknown unit `monkeys`; expected a size such as 4096, 64KiB (1024-based) or 64kB (1000-based)",
+        "plan.toml:10:9: `4 monkeys` has the unknown unit `monkeys`; expected a size such as 4096, \
+        64KiB (1024-based) or 64kB (1000-based)",
     ),
     (
         "members = [\"memory\", \"nothing\"]\nlevel = [",
@@ -299,9 +437,14 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "[members.nothing]",
         "[members.\"not here\"]",
-        "plan.toml:5:10: `not here`: a set's name consists of letters, digits, - and _, because files are named after it",
+        "plan.toml:5:10: `not here`: a set's name consists of letters, digits, - and _, because \
+        files are named after it",
     ),
-    ("stacks = [\"null:4MiB\", \"null:2MiB\"]", "stacks = []", "plan.toml:6:10: [members.nothing] has no member"),
+    (
+        "stacks = [\"null:4MiB\", \"null:2MiB\"]",
+        "stacks = []",
+        "plan.toml:6:10: [members.nothing] has no member",
+    ),
     (
         "stacks = [\"null:4MiB\", \"null:2MiB\"]",
         "stack = []",
@@ -330,19 +473,26 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "level = \"single\"\nmembers = [\"memory\", \"nothing\"]",
         "level = \"linear\"\nmembers = \"memory\"",
-        "plan.toml:12:9: [[add]] adds a configuration that is there already: members = memory, level = linear",
+        "plan.toml:12:9: [[add]] adds a configuration that is there already: members = memory, \
+        level = linear",
     ),
     (
         "level = \"single\"\nmembers = [\"memory\", \"nothing\"]",
         "level = \"single\"\nmembers = \"memory\"\nchunk = \"4KiB\"",
-        "plan.toml:14:9: `chunk` means nothing to the levels of [[add]]; only striped levels have chunks",
+        "plan.toml:14:9: `chunk` means nothing to the levels of [[add]]; only striped levels have \
+        chunks",
     ),
     (
         "[baseline]\nlevel = \"single\"",
         "[baseline]\nlevel = \"raid0\"\nchunk = \"2KiB\"",
-        "plan.toml:14:1: [baseline] is no configuration of this plan; add it with [[add]] or name another",
+        "plan.toml:14:1: [baseline] is no configuration of this plan; add it with [[add]] or name \
+        another",
     ),
-    ("[baseline]\nlevel = \"single\"", "[baseline]", "plan.toml:14:1: [baseline] names nothing; give at least one axis, for example level"),
+    (
+        "[baseline]\nlevel = \"single\"",
+        "[baseline]",
+        "plan.toml:14:1: [baseline] names nothing; give at least one axis, for example level",
+    ),
     (
         "[baseline]\nlevel = \"single\"",
         "[baseline]\nlevle = \"single\"",
@@ -351,26 +501,61 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "level = \"single\"\nmembers = [\"memory\", \"nothing\"]",
         "level = \"single\"\nmembers = \"memory\"",
-        "plan.toml:14:1: [baseline] is no configuration for members = nothing, level = raid0, chunk = 4KiB; add it with [[add]]",
+        "plan.toml:14:1: [baseline] is no configuration for members = nothing, level = raid0, \
+        chunk = 4KiB; add it with [[add]]",
     ),
     (
         "[baseline]\nlevel = \"single\"",
         "[baseline]\nlevel = \"raid0\"",
-        "plan.toml:14:1: [baseline] is more than one configuration for members = memory, level = linear: (members = memory, level = raid0, chunk = 4KiB) and (members = memory, level = raid0, chunk = 8KiB); name more axes",
+        "plan.toml:14:1: [baseline] is more than one configuration for members = memory, level = \
+        linear: (members = memory, level = raid0, chunk = 4KiB) and (members = memory, level = \
+        raid0, chunk = 8KiB); name more axes",
     ),
-    ("[[workload]]", "[workload]", "plan.toml:16:1: `workload` has to be given as [[workload]] tables"),
-    ("\"devtest\"", "\"devtst\"", "plan.toml:17:9: unknown suite `devtst`; did you mean `devtest`?"),
+    (
+        "[[workload]]",
+        "[workload]",
+        "plan.toml:16:1: `workload` has to be given as [[workload]] tables",
+    ),
+    (
+        "\"devtest\"",
+        "\"devtst\"",
+        "plan.toml:17:9: unknown suite `devtst`; did you mean `devtest`?",
+    ),
     (
         "\"random read 512\"",
         "\"random read 513\"",
         "plan.toml:18:10: the suite has no test `random read 513`; did you mean `random read 512`?",
     ),
-    ("time_per_test = {", "depth = 0\ntime_per_test = {", "plan.toml:19:9: `0`: expected a whole number from 1 to 4096"),
-    ("wall = \"10ms\"", "wal = \"10ms\"", "plan.toml:19:19: unknown key `wal` in time_per_test; did you mean `wall`?"),
-    ("\"10ms\"", "\"10\"", "plan.toml:19:26: `10` has no unit; expected a duration such as 50ms, 2s or 10min"),
-    ("time_per_test = {", "verify = \"some\"\ntime_per_test = {", "plan.toml:19:10: `some`: expected off, words or full"),
-    ("seed = 7\n", "seed = 7\n[[skip]]\nchunk = \"1MiB\"\nwhy = \"x\"\n", "plan.toml:23:1: this [[skip]] matches no configuration"),
-    ("seed = 7\n", "seed = 7\n[[skip]]\nchunk = \"4KiB\"\n", "plan.toml:23:1: [[skip]] has no `why` (the reason, shown with the plan)"),
+    (
+        "time_per_test = {",
+        "depth = 0\ntime_per_test = {",
+        "plan.toml:19:9: `0`: expected a whole number from 1 to 4096",
+    ),
+    (
+        "wall = \"10ms\"",
+        "wal = \"10ms\"",
+        "plan.toml:19:19: unknown key `wal` in time_per_test; did you mean `wall`?",
+    ),
+    (
+        "\"10ms\"",
+        "\"10\"",
+        "plan.toml:19:26: `10` has no unit; expected a duration such as 50ms, 2s or 10min",
+    ),
+    (
+        "time_per_test = {",
+        "verify = \"some\"\ntime_per_test = {",
+        "plan.toml:19:10: `some`: expected off, words or full",
+    ),
+    (
+        "seed = 7\n",
+        "seed = 7\n[[skip]]\nchunk = \"1MiB\"\nwhy = \"x\"\n",
+        "plan.toml:23:1: this [[skip]] matches no configuration",
+    ),
+    (
+        "seed = 7\n",
+        "seed = 7\n[[skip]]\nchunk = \"4KiB\"\n",
+        "plan.toml:23:1: [[skip]] has no `why` (the reason, shown with the plan)",
+    ),
 ];
 
 /// A plan of suites that are run whole.
@@ -415,105 +600,191 @@ name = "again"
 
 #[test]
 fn what_lies_above_the_members_is_multiplied_out_and_followed() {
-    let text = SUITES.replace("[baseline]\nlevel = \"single\"", "[baseline]\nlevel = \"single\"\ncache = \"none\"");
+    let text = SUITES.replace(
+        "[baseline]\nlevel = \"single\"",
+        "[baseline]\nlevel = \"single\"\ncache = \"none\"",
+    );
     let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
     let memory = |level: &str, rest: &str| format!("members = memory, level = {level}, {rest}");
     let above = |level: &str, cache: &str| {
         [
             memory(level, &format!("cache = {cache}, file_system = none")),
-            memory(level, &format!("cache = {cache}, file_system = ext4, mount_options = defaults, policy = quick")),
-            memory(level, &format!("cache = {cache}, file_system = ext4, mount_options = noatime, policy = quick")),
+            memory(
+                level,
+                &format!(
+                    "cache = {cache}, file_system = ext4, mount_options = defaults, policy = quick"
+                ),
+            ),
+            memory(
+                level,
+                &format!(
+                    "cache = {cache}, file_system = ext4, mount_options = noatime, policy = quick"
+                ),
+            ),
         ]
     };
     let mut expected: Vec<String> = above("raid0, chunk = 64KiB", "none").to_vec();
     expected.extend(above("single", "none"));
     expected.extend(above("single", "twice"));
     // A file system of its own takes no options from the matrix; the policy is no option of it.
-    expected.push("members = maxtor, level = single, cache = none, file_system = xfs, policy = quick".to_owned());
+    expected.push(
+        "members = maxtor, level = single, cache = none, file_system = xfs, policy = quick"
+            .to_owned(),
+    );
     assert_eq!(settings(&plan), expected);
     assert_eq!(plan.configurations[6].stack, "overlay(ram:64MiB, ram:16MiB)");
     // What lies under a file system has to keep its data, and a kernel has no modelled time.
     let last = plan.configurations.last().unwrap();
-    assert_eq!((last.stack.as_str(), last.clock), ("model:maxtor-6y200p0?link=one&data=keep", Clock::Wall));
+    assert_eq!(
+        (last.stack.as_str(), last.clock),
+        ("model:maxtor-6y200p0?link=one&data=keep", Clock::Wall)
+    );
     for configuration in &plan.configurations[..9] {
-        let baseline = plan.configurations.iter().find(|other| other.id == configuration.baseline).unwrap();
-        assert_eq!(baseline.settings.get("mount_options"), configuration.settings.get("mount_options"));
+        let baseline =
+            plan.configurations.iter().find(|other| other.id == configuration.baseline).unwrap();
+        assert_eq!(
+            baseline.settings.get("mount_options"),
+            configuration.settings.get("mount_options")
+        );
     }
 }
 
 #[test]
 fn rows_of_suites_are_workloads_and_settings_are_theirs() {
-    let text = SUITES.replace("[baseline]\nlevel = \"single\"", "[baseline]\nlevel = \"single\"\ncache = \"none\"");
+    let text = SUITES.replace(
+        "[baseline]\nlevel = \"single\"",
+        "[baseline]\nlevel = \"single\"\ncache = \"none\"",
+    );
     let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
     let names: Vec<&str> = plan.workloads.iter().map(|workload| workload.name.as_str()).collect();
     assert_eq!(names[..2], ["crystal: SEQ1M Q8T1 read", "crystal: RND4K Q32T1 write buffered"]);
-    assert!(names[2..].iter().all(|name| name.starts_with("again: ")) && names.len() == 4, "{names:?}");
+    assert!(
+        names[2..].iter().all(|name| name.starts_with("again: ")) && names.len() == 4,
+        "{names:?}"
+    );
     assert_eq!(plan.suite_settings["crystal.wall.time"], "50ms");
     assert_eq!(plan.suite_settings["crystal.virtual.time"], "1s");
-    assert_eq!((plan.suite_settings["crystal.runs"].as_str(), plan.suite_settings["again.runs"].as_str()), ("1", "1"), "blocks repeat");
+    assert_eq!(
+        (plan.suite_settings["crystal.runs"].as_str(), plan.suite_settings["again.runs"].as_str()),
+        ("1", "1"),
+        "blocks repeat"
+    );
     let settings = rows::settings(&plan, &plan.workloads[0], Clock::Virtual).unwrap();
     assert_eq!((settings.time("time"), settings.text("profile")), (Duration::from_secs(1), "peak"));
     for (from, to, message) in [
-        ("\"SEQ1M Q8T1 read\"", "\"SEQ1M Q8T2 read\"", "plan.toml:35:10: the suite has no row `SEQ1M Q8T2 read`; known: "),
+        (
+            "\"SEQ1M Q8T1 read\"",
+            "\"SEQ1M Q8T2 read\"",
+            "plan.toml:35:10: the suite has no row `SEQ1M Q8T2 read`; known: ",
+        ),
         ("\"peak\"", "\"peek\"", "plan.toml:33:11: `peek`: expected 3, 8, 8-nvme, real, peak"),
-        ("name = \"again\"", "name = \"again\"\nruns = 0", "plan.toml:39:8: `0`: expected a whole number from 1 to 100"),
-        ("name = \"again\"", "name = \"again\"\nrun = 2", "plan.toml:39:1: unknown key `run` in [[workload]]; did you mean `runs`?"),
+        (
+            "name = \"again\"",
+            "name = \"again\"\nruns = 0",
+            "plan.toml:39:8: `0`: expected a whole number from 1 to 100",
+        ),
+        (
+            "name = \"again\"",
+            "name = \"again\"\nrun = 2",
+            "plan.toml:39:1: unknown key `run` in [[workload]]; did you mean `runs`?",
+        ),
         (
             "\"hdparm\"",
             "\"bonnie\"",
-            "plan.toml:37:9: bonnie runs on a folder, and (members = memory, level = raid0, chunk = 64KiB, cache = none, file_system = none) has no file system; give the axis file_system, or leave it out with [[skip]]",
+            "plan.toml:37:9: bonnie runs on a folder, and (members = memory, level = raid0, chunk \
+            = 64KiB, cache = none, file_system = none) has no file system; give the axis \
+            file_system, or leave it out with [[skip]]",
         ),
-        ("{device})", "ram:1MiB)", "plan.toml:8:9: the text of a cache names the device below it once, as {device}"),
+        (
+            "{device})",
+            "ram:1MiB)",
+            "plan.toml:8:9: the text of a cache names the device below it once, as {device}",
+        ),
         (
             "ram:64MiB, {device})",
             "file:{store}, {device})",
-            "plan.toml:8:9: a cache has its file once, and says how large it is: file:{store}?size=100MiB",
+            "plan.toml:8:9: a cache has its file once, and says how large it is: \
+            file:{store}?size=100MiB",
         ),
     ] {
-        let error = resolve("plan.toml", &text.replacen(from, to, 1), &[]).expect_err(message).to_string();
+        let error =
+            resolve("plan.toml", &text.replacen(from, to, 1), &[]).expect_err(message).to_string();
         assert!(error.starts_with(message), "expected {message}\n   found {error}");
     }
 }
 
 #[test]
 fn a_cache_may_have_a_file_that_the_run_makes() {
-    let text = SUITES.replace("[baseline]\nlevel = \"single\"", "[baseline]\nlevel = \"single\"\ncache = \"none\"");
-    let text = text.replace("overlay(ram:64MiB, {device})", "cache(mode=write-back, file:{store}?size=8MiB, {device})");
+    let text = SUITES.replace(
+        "[baseline]\nlevel = \"single\"",
+        "[baseline]\nlevel = \"single\"\ncache = \"none\"",
+    );
+    let text = text.replace(
+        "overlay(ram:64MiB, {device})",
+        "cache(mode=write-back, file:{store}?size=8MiB, {device})",
+    );
     let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
-    let cached = plan.configurations.iter().find(|configuration| configuration.settings["cache"] == "twice").unwrap();
+    let cached = plan
+        .configurations
+        .iter()
+        .find(|configuration| configuration.settings["cache"] == "twice")
+        .unwrap();
     let node = stacks::parse(&cached.stack).unwrap();
-    let made = leaves(&node).unwrap().into_iter().find_map(|leaf| if let Leaf::Made(file) = leaf { Some(file) } else { None }).unwrap();
+    let made = leaves(&node)
+        .unwrap()
+        .into_iter()
+        .find_map(|leaf| if let Leaf::Made(file) = leaf { Some(file) } else { None })
+        .unwrap();
     assert_eq!(made.path(Path::new("/run/members")), Path::new("/run/members/cache-twice.img"));
     assert_eq!((made.size_bytes, cached.clock), (8 << 20, Clock::Wall));
 }
 
-/// "a plan of 4.2 million cells is silent for a minute": it is counted before anything is made of it.
+/// "a plan of 4.2 million cells is silent for a minute": it is counted before anything is made of
+/// it.
 #[test]
 fn a_plan_of_millions_of_cells_is_counted_and_refused() {
-    let list = |count: usize| (0..count).map(|number| format!("\"o{number}\"")).collect::<Vec<_>>().join(", ");
+    let list = |count: usize| {
+        (0..count).map(|number| format!("\"o{number}\"")).collect::<Vec<_>>().join(", ")
+    };
     let matrix = format!(
-        "level = [\"raid0\", \"linear\"]\nfile_system = [\"none\", \"ext4\"]\nmount_options = [{}]\nmake_options = [{}]",
+        "level = [\"raid0\", \"linear\"]\nfile_system = [\"none\", \"ext4\"]\nmount_options = \
+        [{}]\nmake_options = [{}]",
         list(1000),
         list(700)
     );
     let text = GOOD.replace("level = [\"raid0\", \"linear\"]", &matrix);
     let error = resolve("plan.toml", &text, &[]).expect_err("it is too large").to_string();
-    // Two sets of members, three chunks of raid0 and one linear, and none or one of 700000 file systems; the two single ones.
+    // Two sets of members, three chunks of raid0 and one linear, and none or one of 700000 file
+    // systems; the two single ones.
     let count = 2 * (3 + 1) * (1 + 700_000) + 2 * (1 + 700_000);
-    assert!(error.contains(&format!("the plan has {count} configurations")) && error.contains("at most 10000 are taken"), "{error}");
+    assert!(
+        error.contains(&format!("the plan has {count} configurations"))
+            && error.contains("at most 10000 are taken"),
+        "{error}"
+    );
 }
 
 #[test]
 fn what_is_counted_is_what_is_made() {
     let plan = good();
     assert_eq!(plan.configurations.len(), 2 * (3 + 1) + 2);
-    let many = GOOD.replace("blocks = 2", "blocks = 1000").replace("tests = [\"random read 512\", \"sequential read at start 512\"]", "");
+    let many = GOOD
+        .replace("blocks = 2", "blocks = 1000")
+        .replace("tests = [\"random read 512\", \"sequential read at start 512\"]", "");
     let many = many.replace("from = \"4KiB\", to = \"16KiB\"", "from = \"512\", to = \"1MiB\"");
-    let error = resolve("plan.toml", &many, &["matrix.members=[\"nothing\", \"memory\"]".to_owned()]);
-    assert!(error.is_ok(), "28 configurations x 21 workloads x 1000 blocks are not too many: {error:?}");
-    let twice = many.replace("[trials]", "[[workload]]\nsuite = \"devtest\"\nname = \"again\"\n[trials]");
+    let error =
+        resolve("plan.toml", &many, &["matrix.members=[\"nothing\", \"memory\"]".to_owned()]);
+    assert!(
+        error.is_ok(),
+        "28 configurations x 21 workloads x 1000 blocks are not too many: {error:?}"
+    );
+    let twice =
+        many.replace("[trials]", "[[workload]]\nsuite = \"devtest\"\nname = \"again\"\n[trials]");
     let error = resolve("plan.toml", &twice, &[]).expect_err("1176000 trials").to_string();
-    assert!(error.contains("1176000 trials (28 configurations x 42 workloads x 1000 blocks)"), "{error}");
+    assert!(
+        error.contains("1176000 trials (28 configurations x 42 workloads x 1000 blocks)"),
+        "{error}"
+    );
 }
 
 /// "`plan check` calls 500 GiB of files on 70 GiB of space a good plan".
@@ -531,7 +802,9 @@ fn files_that_do_not_fit_where_they_are_made_are_refused() {
     room(&of("1MiB"), &folder.join("not/there/yet")).unwrap();
     let error = room(&of("1000TiB"), &folder).unwrap_err();
     assert!(
-        error.exit_code() == 2 && error.to_string().contains("take 2097152000.0 MiB in") && error.to_string().contains("are free"),
+        error.exit_code() == 2
+            && error.to_string().contains("take 2097152000.0 MiB in")
+            && error.to_string().contains("are free"),
         "{error}"
     );
 }
@@ -552,11 +825,14 @@ fn every_wrong_plan_has_its_line() {
 
 #[test]
 fn broken_toml_and_broken_stack_texts_have_a_place() {
-    let error = resolve("plan.toml", "schema = 1\nname = \"x\"\nmembers", &[]).unwrap_err().to_string();
+    let error =
+        resolve("plan.toml", "schema = 1\nname = \"x\"\nmembers", &[]).unwrap_err().to_string();
     assert!(error.starts_with("plan.toml:3:8: "), "{error}");
-    let error = resolve("plan.toml", &GOOD.replace("null:4MiB", "nul:4MiB"), &[]).unwrap_err().to_string();
+    let error =
+        resolve("plan.toml", &GOOD.replace("null:4MiB", "nul:4MiB"), &[]).unwrap_err().to_string();
     assert!(
-        error.starts_with("plan.toml:6:11: stack text `nul:4MiB`, byte 0: found `nul`") && error.contains("did you mean `null`?"),
+        error.starts_with("plan.toml:6:11: stack text `nul:4MiB`, byte 0: found `nul`")
+            && error.contains("did you mean `null`?"),
         "{error}"
     );
 }

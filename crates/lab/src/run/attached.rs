@@ -1,4 +1,5 @@
-//! A cell's file system: a stack served by a process of its own, a file system made on it, mounted in the run's folder.
+//! A cell's file system: a stack served by a process of its own, a file system made on it, mounted
+//! in the run's folder.
 //!
 //! ```text
 //!   run folder/attached/disk      placeholder, becomes the stack's blocks (FUSE), under a loop device
@@ -57,18 +58,25 @@ impl<'a> Wanted<'a> {
             file_system: FileSystem::named(name)?,
             make_options: options(MAKE_OPTIONS),
             mount_options: options(MOUNT_OPTIONS),
-            policy: setting(POLICY).map_or(Ok(RemovalPolicy::default()), str::parse).map_err(Error::usage)?,
+            policy: setting(POLICY)
+                .map_or(Ok(RemovalPolicy::default()), str::parse)
+                .map_err(Error::usage)?,
         }))
     }
 }
 
 impl Wanted<'_> {
-    /// What the program that makes it is told: nothing of an ext file system is left for the kernel to write later, beside the
-    /// measurement, unless the plan has its own say about that.
+    /// What the program that makes it is told: nothing of an ext file system is left for the kernel
+    /// to write later, beside the measurement, unless the plan has its own say about that.
     fn options_to_make(&self) -> Option<String> {
         let own = self.make_options.unwrap_or_default();
-        let lazy = self.file_system.name.starts_with("ext") && !own.split_ascii_whitespace().any(|word| word.starts_with("-E"));
-        let all = if lazy { format!("-Elazy_itable_init=0,lazy_journal_init=0 {own}") } else { own.to_owned() };
+        let lazy = self.file_system.name.starts_with("ext")
+            && !own.split_ascii_whitespace().any(|word| word.starts_with("-E"));
+        let all = if lazy {
+            format!("-Elazy_itable_init=0,lazy_journal_init=0 {own}")
+        } else {
+            own.to_owned()
+        };
         Some(all).filter(|all| !all.trim().is_empty())
     }
 }
@@ -84,9 +92,11 @@ impl Ground {
         let folder = run.join(FOLDER);
         journal.make_folder(&folder)?;
         // The kernel's tables name real paths.
-        let folder = folder.canonicalize().map_err(|error| Error::from_io(folder.display(), &error))?;
+        let folder =
+            folder.canonicalize().map_err(|error| Error::from_io(folder.display(), &error))?;
         let disk = folder.join("disk");
-        let placeholder = File::create_new(&disk).map_err(|error| Error::from_io(disk.display(), &error))?;
+        let placeholder =
+            File::create_new(&disk).map_err(|error| Error::from_io(disk.display(), &error))?;
         journal.note_file(&disk, &placeholder)?;
         let point = folder.join("folder");
         journal.make_folder(&point)?;
@@ -97,7 +107,8 @@ impl Ground {
 
 /// Why there is no file system.
 pub(super) enum NotAttached {
-    /// This machine cannot have it: no right to mount, no loop devices, no program that makes it, not in its kernel.
+    /// This machine cannot have it: no right to mount, no loop devices, no program that makes it,
+    /// not in its kernel.
     NotHere(String),
     /// Something is wrong with the stack or its members.
     Failed(Error),
@@ -129,7 +140,10 @@ impl Attached {
         let device = served.device.clone();
         journal.note_loop_device(&ground.disk, &device).map_err(NotAttached::Failed)?;
         let mut attached = Attached { served, point: ground.point.clone(), mounted: false };
-        wanted.file_system.make_with(&device, wanted.options_to_make().as_deref()).map_err(not_here)?;
+        wanted
+            .file_system
+            .make_with(&device, wanted.options_to_make().as_deref())
+            .map_err(not_here)?;
         // The same name is another use of the device in each visit, and the journal tells uses.
         journal.note_mount(&ground.point, &device).map_err(NotAttached::Failed)?;
         // Where the run's folder lies says nothing about why.
@@ -203,7 +217,9 @@ impl Served {
         let mut files = BTreeMap::new();
         for leaf in leaves(node).map_err(NotAttached::Failed)? {
             if let Leaf::Existing { path, .. } = leaf {
-                let file = guard.open(&path, Access::Write).map_err(|error| NotAttached::Failed(error.into()))?;
+                let file = guard
+                    .open(&path, Access::Write)
+                    .map_err(|error| NotAttached::Failed(error.into()))?;
                 files.insert(path, file);
             }
         }
@@ -215,16 +231,27 @@ impl Served {
             point: ground.point.clone(),
             policy: policy.to_string(),
         };
-        let failed = |error: std::io::Error| NotAttached::Failed(Error::from_io("starting the process that serves the stack", &error));
+        let failed = |error: std::io::Error| {
+            NotAttached::Failed(Error::from_io(
+                "starting the process that serves the stack",
+                &error,
+            ))
+        };
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let mut command = Command::new(&serve_with.program);
-        command.args(&serve_with.arguments).stdin(std::os::fd::OwnedFd::from(theirs)).stdout(Stdio::null());
+        command
+            .args(&serve_with.arguments)
+            .stdin(std::os::fd::OwnedFd::from(theirs))
+            .stdout(Stdio::null());
         // Ctrl-C is for the run, which unmounts first.
         let process = command.process_group(0).spawn().map_err(failed)?;
         drop(command);
-        let mut served = Served { process, socket: Some(ours), device: PathBuf::new(), notes: Vec::new() };
+        let mut served =
+            Served { process, socket: Some(ours), device: PathBuf::new(), notes: Vec::new() };
         let socket = served.socket.as_ref().expect("just made");
-        send(socket, &order).and_then(|()| files.values().try_for_each(|file| send_file(socket, file))).map_err(failed)?;
+        send(socket, &order)
+            .and_then(|()| files.values().try_for_each(|file| send_file(socket, file)))
+            .map_err(failed)?;
         match receive(socket).map_err(failed)? {
             Answer::Ready { device, notes } => (served.device, served.notes) = (device, notes),
             Answer::NotHere(text) => return Err(NotAttached::NotHere(text)),
@@ -234,8 +261,11 @@ impl Served {
     }
 
     fn ask(&mut self, question: Question) -> Result<Answer, Error> {
-        let failed = |error: std::io::Error| Error::from_io("the process that serves the stack has ended", &error);
-        let socket = self.socket.as_ref().ok_or_else(|| failed(std::io::ErrorKind::NotConnected.into()))?;
+        let failed = |error: std::io::Error| {
+            Error::from_io("the process that serves the stack has ended", &error)
+        };
+        let socket =
+            self.socket.as_ref().ok_or_else(|| failed(std::io::ErrorKind::NotConnected.into()))?;
         send(socket, &question).and_then(|()| receive(socket)).map_err(failed)
     }
 

@@ -1,5 +1,5 @@
-//! What the audit says of a trial, in words that are the same for every trial with the same doubt, so that a report can count
-//! them; the figures behind it are metrics.
+//! What the audit says of a trial, in words that are the same for every trial with the same doubt,
+//! so that a report can count them; the figures behind it are metrics.
 
 use bench::audit::{Facts, Flag};
 use block::Node;
@@ -12,12 +12,20 @@ pub(super) const WRITE_RATIO: &str = "member_write_ratio";
 /// A flag without its figure.
 pub(super) fn words(flag: &Flag) -> String {
     match flag {
-        Flag::ReadFromCache { .. } => "read from a cache: the members read less than was asked for".to_owned(),
-        Flag::CompressedOrStillDirty { .. } => {
-            "written but compressed, or still dirty in memory: the members wrote less than was asked for".to_owned()
+        Flag::ReadFromCache { .. } => {
+            "read from a cache: the members read less than was asked for".to_owned()
         }
-        Flag::WriteAmplification { .. } => "write amplification: the members wrote much more than was asked for".to_owned(),
-        Flag::Impossible { .. } => "impossible: faster than the members together, so something else answered".to_owned(),
+        Flag::CompressedOrStillDirty { .. } => {
+            "written but compressed, or still dirty in memory: the members wrote less than was \
+            asked for"
+                .to_owned()
+        }
+        Flag::WriteAmplification { .. } => "write amplification: the members wrote much more than \
+            was asked for"
+            .to_owned(),
+        Flag::Impossible { .. } => "impossible: faster than the members together, so something \
+            else answered"
+            .to_owned(),
         other => other.to_string(),
     }
 }
@@ -31,21 +39,28 @@ pub(super) fn not_measured(reason: &str) -> String {
 pub(super) fn ratios(facts: &Facts) -> Vec<(String, f64)> {
     let Some(moved) = facts.moved else { return Vec::new() };
     let ratio = |moved: u64, asked: u64| (asked > 0).then(|| moved as f64 / asked as f64);
-    let read = ratio(moved.read_bytes, facts.asked.read_bytes).map(|ratio| (READ_RATIO.to_owned(), ratio));
-    let written = ratio(moved.written_bytes, facts.asked.written_bytes).map(|ratio| (WRITE_RATIO.to_owned(), ratio));
+    let read =
+        ratio(moved.read_bytes, facts.asked.read_bytes).map(|ratio| (READ_RATIO.to_owned(), ratio));
+    let written = ratio(moved.written_bytes, facts.asked.written_bytes)
+        .map(|ratio| (WRITE_RATIO.to_owned(), ratio));
     read.into_iter().chain(written).collect()
 }
 
 /// The layer whose first child keeps copies of what its second holds.
 const CACHE: &str = "cache";
 
-/// Of what belongs to the leaves of a stack, from left to right, that which belongs to none that a cache keeps its copies on:
-/// what comes from there was read from a cache.
+/// Of what belongs to the leaves of a stack, from left to right, that which belongs to none that a
+/// cache keeps its copies on: what comes from there was read from a cache.
 pub(crate) fn without_stores<T, U>(node: &Node, leaves: &[T], of: impl Fn(&T) -> U) -> Vec<U> {
     let mut stores = Vec::new();
     mark_stores(node, false, &mut stores);
     let is_store = |index: usize| stores.len() == leaves.len() && stores[index];
-    leaves.iter().enumerate().filter(|(index, _)| !is_store(*index)).map(|(_, leaf)| of(leaf)).collect()
+    leaves
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| !is_store(*index))
+        .map(|(_, leaf)| of(leaf))
+        .collect()
 }
 
 fn mark_stores(node: &Node, store: bool, found: &mut Vec<bool>) {
@@ -60,7 +75,8 @@ fn mark_stores(node: &Node, store: bool, found: &mut Vec<bool>) {
     }
 }
 
-/// How many bytes the members write for one by the layout, when all is as planned: whole stripes, nothing kept back.
+/// How many bytes the members write for one by the layout, when all is as planned: whole stripes,
+/// nothing kept back.
 pub(crate) fn copies(node: &Node) -> f64 {
     let Node::Layer { name, options, children } = node else { return 1.0 };
     let all = children.len() as f64;
@@ -69,7 +85,9 @@ pub(crate) fn copies(node: &Node) -> f64 {
     match name.as_str() {
         "raid1" => all * below,
         // `n2`, `f3`, `o2`: the digits say how many.
-        "raid10" => layout.and_then(|layout| layout.get(1..)?.parse::<f64>().ok()).unwrap_or(2.0) * below,
+        "raid10" => {
+            layout.and_then(|layout| layout.get(1..)?.parse::<f64>().ok()).unwrap_or(2.0) * below
+        }
         "raid4" | "raid5" if all > 1.0 => all / (all - 1.0) * below,
         "raid6" if all > 2.0 => all / (all - 2.0) * below,
         CACHE => children.last().map_or(below, copies),

@@ -52,8 +52,8 @@ pub(super) struct Execution<'a> {
     done: HashSet<(String, u32)>,
     /// Flags for every trial from now on.
     flags: Vec<String>,
-    /// When the run was started first. It goes into the seed of the data on real devices, so that what an earlier run of the
-    /// same plan has left there cannot pass for this one's.
+    /// When the run was started first. It goes into the seed of the data on real devices, so that
+    /// what an earlier run of the same plan has left there cannot pass for this one's.
     started: String,
     groups: Vec<Vec<usize>>,
     estimate: Estimate,
@@ -134,12 +134,19 @@ impl<'a> Execution<'a> {
         self.done.len()
     }
 
-    /// Runs what is missing. Whatever happens, the run's own files are removed; resuming makes them again.
-    pub(super) fn run(&mut self, members: &Members, observer: &mut dyn Observer) -> Result<Ended, Error> {
+    /// Runs what is missing. Whatever happens, the run's own files are removed; resuming makes them
+    /// again.
+    pub(super) fn run(
+        &mut self,
+        members: &Members,
+        observer: &mut dyn Observer,
+    ) -> Result<Ended, Error> {
         self.plan_estimate()?;
         observer.begun(self.folder, self.plan, self.finished(), self.estimate.left());
         let mut journal = Journal::new(self.folder);
-        let ended = self.run_blocks(members, &mut journal, observer).and_then(|ended| self.record.settle().map(|()| ended));
+        let ended = self
+            .run_blocks(members, &mut journal, observer)
+            .and_then(|ended| self.record.settle().map(|()| ended));
         for note in journal.undo() {
             super::folder::add_note(self.folder, &note)?;
             observer.note(&note);
@@ -147,12 +154,21 @@ impl<'a> Execution<'a> {
         ended
     }
 
-    fn run_blocks(&mut self, members: &Members, journal: &mut Journal, observer: &mut dyn Observer) -> Result<Ended, Error> {
+    fn run_blocks(
+        &mut self,
+        members: &Members,
+        journal: &mut Journal,
+        observer: &mut dyn Observer,
+    ) -> Result<Ended, Error> {
         let mut ready = false;
         for block in 0..self.plan.blocks {
             for (position, index) in order::visits(self.plan, block).into_iter().enumerate() {
-                let visit = Visit { block, position, configuration: &self.plan.configurations[index] };
-                if self.missing(&visit, &(0..self.plan.workloads.len()).collect::<Vec<_>>()).is_empty() {
+                let visit =
+                    Visit { block, position, configuration: &self.plan.configurations[index] };
+                if self
+                    .missing(&visit, &(0..self.plan.workloads.len()).collect::<Vec<_>>())
+                    .is_empty()
+                {
                     continue;
                 }
                 if !ready {
@@ -163,7 +179,9 @@ impl<'a> Execution<'a> {
                 let result = match (visit.configuration.clock, Wanted::of(visit.configuration)?) {
                     (Clock::Virtual, _) => self.visit_modelled(&visit, observer),
                     (Clock::Wall, None) => self.visit_measured(&visit, observer),
-                    (Clock::Wall, Some(wanted)) => self.visit_attached(&visit, &wanted, journal, observer),
+                    (Clock::Wall, Some(wanted)) => {
+                        self.visit_attached(&visit, &wanted, journal, observer)
+                    }
                 };
                 match result {
                     Ok(()) => (),
@@ -179,24 +197,37 @@ impl<'a> Execution<'a> {
         self.folder.join(MEMBERS)
     }
 
-    /// Opens every configuration once before the first trial: what cannot be opened is found out now and not in an hour. A file
-    /// system that cannot be had here is no error: its trials say so.
-    fn rehearse(&mut self, journal: &mut Journal, observer: &mut dyn Observer) -> Result<(), Error> {
+    /// Opens every configuration once before the first trial: what cannot be opened is found out
+    /// now and not in an hour. A file system that cannot be had here is no error: its trials say
+    /// so.
+    fn rehearse(
+        &mut self,
+        journal: &mut Journal,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
         let plan = self.plan;
         for configuration in &plan.configurations {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
             let Some(wanted) = Wanted::of(configuration)? else {
-                self.build(configuration, 0).map_err(|error| Error::from(error).at(&configuration.stack))?;
+                self.build(configuration, 0)
+                    .map_err(|error| Error::from(error).at(&configuration.stack))?;
                 continue;
             };
-            match self.attach(configuration, &wanted, 0, journal).and_then(|attached| attached.take_away().map_err(NotAttached::Failed)) {
+            match self
+                .attach(configuration, &wanted, 0, journal)
+                .and_then(|attached| attached.take_away().map_err(NotAttached::Failed))
+            {
                 Ok(()) => (),
                 Err(NotAttached::Failed(error)) => return Err(error.at(&configuration.stack)),
                 Err(NotAttached::NotHere(reason)) => {
-                    let values: Vec<&str> =
-                        plan.axes.iter().filter_map(|axis| configuration.settings.get(&axis.name)).map(String::as_str).collect();
+                    let values: Vec<&str> = plan
+                        .axes
+                        .iter()
+                        .filter_map(|axis| configuration.settings.get(&axis.name))
+                        .map(String::as_str)
+                        .collect();
                     let note = format!("not measured here: {}: {reason}", values.join(" "));
                     super::folder::add_note(self.folder, &note)?;
                     observer.note(&note);
@@ -216,12 +247,16 @@ impl<'a> Execution<'a> {
         journal: &mut Journal,
     ) -> Result<Attached, NotAttached> {
         let Some(serve_with) = self.serve_with else {
-            return Err(NotAttached::NotHere("nothing was named that serves a stack to the kernel".to_owned()));
+            return Err(NotAttached::NotHere(
+                "nothing was named that serves a stack to the kernel".to_owned(),
+            ));
         };
         let node = self.node(configuration).map_err(NotAttached::Failed)?;
         let ground = match &self.ground {
             Some(ground) => ground,
-            None => self.ground.insert(Ground::make(self.folder, journal).map_err(NotAttached::Failed)?),
+            None => {
+                self.ground.insert(Ground::make(self.folder, journal).map_err(NotAttached::Failed)?)
+            }
         };
         Attached::new(ground, journal, self.guard, serve_with, (&node, seed), wanted)
     }
@@ -240,7 +275,9 @@ impl<'a> Execution<'a> {
 
     /// Those of the workloads that have no trial yet in this visit.
     pub(super) fn missing(&self, visit: &Visit<'_>, workloads: &[usize]) -> Vec<usize> {
-        let is_missing = |workload: &&usize| !self.done.contains(&(self.cell(visit.configuration, **workload), visit.block));
+        let is_missing = |workload: &&usize| {
+            !self.done.contains(&(self.cell(visit.configuration, **workload), visit.block))
+        };
         workloads.iter().filter(is_missing).copied().collect()
     }
 
@@ -254,12 +291,23 @@ impl<'a> Execution<'a> {
                 for group in &self.groups {
                     let missing = self.missing(&visit, group);
                     // Whatever another suite prepares is part of its rows' time.
-                    if missing.first().is_some_and(|first| self.plan.workloads[*first].suite == devtest::NAME) {
-                        let preparing = suite::planned_preparing(self.plan, configuration.clock, size_bytes);
-                        estimate.plan(self.kind(configuration.clock, None), preparing / self.groups.len() as u32);
+                    if missing
+                        .first()
+                        .is_some_and(|first| self.plan.workloads[*first].suite == devtest::NAME)
+                    {
+                        let preparing =
+                            suite::planned_preparing(self.plan, configuration.clock, size_bytes);
+                        estimate.plan(
+                            self.kind(configuration.clock, None),
+                            preparing / self.groups.len() as u32,
+                        );
                     }
                     for workload in missing {
-                        let planned = suite::planned_time(self.plan, &self.plan.workloads[workload], configuration.clock);
+                        let planned = suite::planned_time(
+                            self.plan,
+                            &self.plan.workloads[workload],
+                            configuration.clock,
+                        );
                         estimate.plan(self.kind(configuration.clock, Some(workload)), planned);
                     }
                 }
@@ -275,7 +323,8 @@ impl<'a> Execution<'a> {
         Kind(2 * step + usize::from(clock == Clock::Wall))
     }
 
-    /// A configuration's stack, its files by their paths. What caches have kept in files of the run's is gone.
+    /// A configuration's stack, its files by their paths. What caches have kept in files of the
+    /// run's is gone.
     fn node(&self, configuration: &Configuration) -> Result<Node, Error> {
         let own = self.own_members();
         let node = stacks::parse(&configuration.stack)?;
@@ -285,8 +334,16 @@ impl<'a> Execution<'a> {
 
     /// The devices of a configuration, opened through the guard.
     fn build(&self, configuration: &Configuration, seed: u64) -> Result<Stack, block::Error> {
-        let node = self.node(configuration).map_err(|error| block::Error::new(block::ErrorKind::Invalid, error.to_string()))?;
-        let context = BuildContext { files: self.guard, seed, read_only: false, create_bytes: None, emulate: true };
+        let node = self
+            .node(configuration)
+            .map_err(|error| block::Error::new(block::ErrorKind::Invalid, error.to_string()))?;
+        let context = BuildContext {
+            files: self.guard,
+            seed,
+            read_only: false,
+            create_bytes: None,
+            emulate: true,
+        };
         stack::build(&node, &context)
     }
 
@@ -303,24 +360,44 @@ impl<'a> Execution<'a> {
     }
 
     /// Modelled disks: every trial, or suite that is run whole, on a fresh stack and a fresh clock.
-    fn visit_modelled(&mut self, visit: &Visit<'_>, observer: &mut dyn Observer) -> Result<(), Broken> {
+    fn visit_modelled(
+        &mut self,
+        visit: &Visit<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Broken> {
         for group in self.groups.clone() {
             let first = &self.plan.workloads[group[0]];
             if first.suite != devtest::NAME {
-                let stack = self.build(visit.configuration, order::trial_seed(self.plan, visit.configuration, &first.name, visit.block))?;
+                let stack = self.build(
+                    visit.configuration,
+                    order::trial_seed(self.plan, visit.configuration, &first.name, visit.block),
+                )?;
                 let whole = RowGround::Device(&stack);
                 rows::run(self, visit, &group, &whole, &[], &Reactor::virtual_clock(), observer)?;
                 continue;
             }
             for workload in self.missing(visit, &group) {
                 let mut settings = self.settings(visit, &self.plan.workloads[workload])?;
-                // There is nothing to verify: a modelled disk keeps no data, and its label says that it is modelled.
+                // There is nothing to verify: a modelled disk keeps no data, and its label says
+                // that it is modelled.
                 settings.verify = Verify::Off;
                 let reactor = Reactor::virtual_clock();
-                let seed = order::trial_seed(self.plan, visit.configuration, &self.plan.workloads[workload].name, visit.block);
+                let seed = order::trial_seed(
+                    self.plan,
+                    visit.configuration,
+                    &self.plan.workloads[workload].name,
+                    visit.block,
+                );
                 let stack = self.build(visit.configuration, seed)?;
-                let mut prepared = devtest::prepare(&*stack.device, &reactor, &settings, &mut Hooks::default())?;
-                let bench = Bench { stack: &stack, reactor: &reactor, settings: &settings, flags: &[], fastest: None };
+                let mut prepared =
+                    devtest::prepare(&*stack.device, &reactor, &settings, &mut Hooks::default())?;
+                let bench = Bench {
+                    stack: &stack,
+                    reactor: &reactor,
+                    settings: &settings,
+                    flags: &[],
+                    fastest: None,
+                };
                 self.trial(visit, workload, &bench, &mut prepared, observer)?;
             }
         }
@@ -328,15 +405,30 @@ impl<'a> Execution<'a> {
     }
 
     /// Real time: the stack is opened once for the visit, and each suite prepares its content once.
-    fn visit_measured(&mut self, visit: &Visit<'_>, observer: &mut dyn Observer) -> Result<(), Broken> {
+    fn visit_measured(
+        &mut self,
+        visit: &Visit<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Broken> {
         let reactor = wall_reactor()?;
-        let stack = self.build(visit.configuration, order::visit_seed(self.plan, visit.configuration, visit.block))?;
+        let stack = self.build(
+            visit.configuration,
+            order::visit_seed(self.plan, visit.configuration, visit.block),
+        )?;
         let notes = self.notes(visit, &stack.notes)?;
         for group in self.groups.clone() {
             let missing = self.missing(visit, &group);
             let Some(first) = missing.first() else { continue };
             if self.plan.workloads[*first].suite != devtest::NAME {
-                rows::run(self, visit, &group, &RowGround::Device(&stack), &notes, &reactor, observer)?;
+                rows::run(
+                    self,
+                    visit,
+                    &group,
+                    &RowGround::Device(&stack),
+                    &notes,
+                    &reactor,
+                    observer,
+                )?;
                 continue;
             }
             let settings = self.settings(visit, &self.plan.workloads[*first])?;
@@ -349,7 +441,13 @@ impl<'a> Execution<'a> {
             for workload in missing {
                 let settings = self.settings(visit, &self.plan.workloads[workload])?;
                 let flags = measured_flags(&notes, &settings);
-                let bench = Bench { stack: &stack, reactor: &reactor, settings: &settings, flags: &flags, fastest: Some(&fastest) };
+                let bench = Bench {
+                    stack: &stack,
+                    reactor: &reactor,
+                    settings: &settings,
+                    flags: &flags,
+                    fastest: Some(&fastest),
+                };
                 self.trial(visit, workload, &bench, &mut prepared, observer)?;
             }
             // In nobody's time: what the tests only read was held against its marks alone.
@@ -381,7 +479,15 @@ impl<'a> Execution<'a> {
         let reactor = wall_reactor()?;
         let notes = self.notes(visit, attached.borrow().notes())?;
         for group in self.groups.clone() {
-            rows::run(self, visit, &group, &RowGround::Folder(&attached), &notes, &reactor, observer)?;
+            rows::run(
+                self,
+                visit,
+                &group,
+                &RowGround::Folder(&attached),
+                &notes,
+                &reactor,
+                observer,
+            )?;
         }
         // Its ring may hold files of the suites.
         drop(reactor);
@@ -393,7 +499,11 @@ impl<'a> Execution<'a> {
         let own = format!("{}/", self.own_members().display());
         let mut notes: Vec<String> = of_stack.iter().map(|note| note.replace(&own, "")).collect();
         if stacks::has_model(&stacks::parse(&visit.configuration.stack)?) {
-            notes.push("modelled disks, paced in real time: the figures are a prediction, with this machine's own times in it".to_owned());
+            notes.push(
+                "modelled disks, paced in real time: the figures are a prediction, with \
+                this machine's own times in it"
+                    .to_owned(),
+            );
         }
         Ok(notes)
     }
@@ -422,12 +532,29 @@ impl<'a> Execution<'a> {
         let (before, begun) = (meter.read(), bench.reactor.now());
         let stop = || self.stop.load(Ordering::Relaxed);
         let mut hooks = Hooks { stop: Some(&stop), progress: None };
-        let result = devtest::run_test(&*bench.stack.device, bench.reactor, &test, bench.settings, prepared, &mut hooks)?;
+        let result = devtest::run_test(
+            &*bench.stack.device,
+            bench.reactor,
+            &test,
+            bench.settings,
+            prepared,
+            &mut hooks,
+        )?;
         let (after, elapsed) = (meter.read(), bench.reactor.now().since(begun));
 
-        let moved = traffic(bench.stack).into_iter().zip(&traffic_before).map(|(after, before)| after.since(before));
-        let members = moved.map(|moved| MemberTraffic { read_bytes: moved.read_bytes, written_bytes: moved.written_bytes });
-        let mut found = Found { metrics: result.metrics(), members: members.collect(), flags: bench.flags.to_vec() };
+        let moved = traffic(bench.stack)
+            .into_iter()
+            .zip(&traffic_before)
+            .map(|(after, before)| after.since(before));
+        let members = moved.map(|moved| MemberTraffic {
+            read_bytes: moved.read_bytes,
+            written_bytes: moved.written_bytes,
+        });
+        let mut found = Found {
+            metrics: result.metrics(),
+            members: members.collect(),
+            flags: bench.flags.to_vec(),
+        };
         match &result.outcome {
             devtest::Outcome::Measured(measured) => {
                 found.flags.extend(measured.notes.iter().cloned());
@@ -437,7 +564,10 @@ impl<'a> Execution<'a> {
                     written_bytes: sample.write.bytes + before_counting.written_bytes,
                     ..Traffic::default()
                 };
-                let mut facts = Facts { copies: meter.copies(), ..Facts::between(&before, &after, asked, elapsed) };
+                let mut facts = Facts {
+                    copies: meter.copies(),
+                    ..Facts::between(&before, &after, asked, elapsed)
+                };
                 if let Some(moved) = &mut facts.moved {
                     moved.read_bytes = moved.read_bytes.saturating_sub(measured.read_back_bytes);
                 }
@@ -464,13 +594,20 @@ impl<'a> Execution<'a> {
     /// How often a suite runs the row of a workload itself.
     pub(super) fn runs_of(&self, visit: &Visit<'_>, workload: usize) -> u64 {
         let workload = &self.plan.workloads[workload];
-        let has_runs = planned_rows::suite_of(workload).is_ok_and(|suite| suite.setting("runs").is_some());
+        let has_runs =
+            planned_rows::suite_of(workload).is_ok_and(|suite| suite.setting("runs").is_some());
         let settings = planned_rows::settings(self.plan, workload, visit.configuration.clock);
         settings.map_or(1, |settings| if has_runs { settings.count("runs") } else { 1 })
     }
 
     /// Records that workloads of a visit cannot be measured, unless they are recorded already.
-    pub(super) fn skip(&mut self, visit: &Visit<'_>, group: &[usize], reason: &str, observer: &mut dyn Observer) -> Result<(), Broken> {
+    pub(super) fn skip(
+        &mut self,
+        visit: &Visit<'_>,
+        group: &[usize],
+        reason: &str,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Broken> {
         for workload in self.missing(visit, group) {
             let found = Found { flags: vec![audited::not_measured(reason)], ..Found::default() };
             self.trial_found(visit, workload, found, observer)?;
@@ -493,7 +630,8 @@ impl<'a> Execution<'a> {
             settings: visit.configuration.settings.clone(),
             workload: planned.name.clone(),
             block: visit.block,
-            order: u32::try_from(visit.position * plan.workloads.len() + workload).expect("a block is not that long"),
+            order: u32::try_from(visit.position * plan.workloads.len() + workload)
+                .expect("a block is not that long"),
             clock,
             metrics: found.metrics,
             members: found.members,
@@ -526,7 +664,8 @@ impl<'a> Execution<'a> {
 fn wall_reactor() -> Result<Reactor, Error> {
     Reactor::wall().map_err(|error| {
         Error::failed(format!(
-            "io_uring cannot be used here: {error}; `raidloom check` tells more (kernel.io_uring_disabled, a container's filter)"
+            "io_uring cannot be used here: {error}; `raidloom check` tells more \
+            (kernel.io_uring_disabled, a container's filter)"
         ))
     })
 }

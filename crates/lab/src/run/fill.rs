@@ -1,7 +1,8 @@
 //! Member files are written whole before the first visit.
 //!
-//! A fresh file is allocated and nothing more: the file system answers reads of what was never written without its disk, and a
-//! first write costs more than all that follow. Both would speak for whichever configuration comes first.
+//! A fresh file is allocated and nothing more: the file system answers reads of what was never
+//! written without its disk, and a first write costs more than all that follow. Both would speak
+//! for whichever configuration comes first.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -17,15 +18,24 @@ const PIECE_BYTES: usize = 1 << 20;
 /// What storage that finds equal blocks compares.
 const BLOCK_BYTES: usize = 4096;
 
-/// Writes `size_bytes` of data that can be neither compressed nor found equal, and lets the page cache forget them. Ends early
-/// when `stop` is set.
+/// Writes `size_bytes` of data that can be neither compressed nor found equal, and lets the page
+/// cache forget them. Ends early when `stop` is set.
 ///
 /// # Errors
 /// What the system says, with the path.
-pub(super) fn fill(file: &File, path: &Path, size_bytes: u64, seed: u64, stop: &AtomicBool) -> Result<(), Error> {
-    let failed = |error: std::io::Error| Error::from_io(format_args!("filling the member file {}", path.display()), &error);
+pub(super) fn fill(
+    file: &File,
+    path: &Path,
+    size_bytes: u64,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<(), Error> {
+    let failed = |error: std::io::Error| {
+        Error::from_io(format_args!("filling the member file {}", path.display()), &error)
+    };
     let mut random = Random::with_seed(seed);
-    let mut piece: Vec<u8> = (0..PIECE_BYTES / 8).flat_map(|_| random.u64(..).to_le_bytes()).collect();
+    let mut piece: Vec<u8> =
+        (0..PIECE_BYTES / 8).flat_map(|_| random.u64(..).to_le_bytes()).collect();
     for offset in (0..size_bytes).step_by(PIECE_BYTES) {
         if stop.load(Ordering::Relaxed) {
             return Ok(());
@@ -37,7 +47,8 @@ pub(super) fn fill(file: &File, path: &Path, size_bytes: u64, seed: u64, stop: &
         file.write_all_at(&piece[..length], offset).map_err(failed)?;
     }
     file.sync_data().map_err(failed)?;
-    // Where that is not possible the first visit finds some of it in memory, as it would after any other program.
+    // Where that is not possible the first visit finds some of it in memory, as it would after any
+    // other program.
     let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
     Ok(())
 }
@@ -59,7 +70,11 @@ mod tests {
         fill(&file, &path, size_bytes, 1, &AtomicBool::new(false)).unwrap();
         let data = file.metadata().unwrap();
         assert_eq!(data.len(), size_bytes);
-        assert!(data.blocks() * 512 >= size_bytes, "a part was left out: {} sectors", data.blocks());
+        assert!(
+            data.blocks() * 512 >= size_bytes,
+            "a part was left out: {} sectors",
+            data.blocks()
+        );
         let bytes = std::fs::read(&path).unwrap();
         let blocks: HashSet<&[u8]> = bytes.chunks(BLOCK_BYTES).collect();
         assert_eq!(blocks.len(), bytes.len() / BLOCK_BYTES);

@@ -1,4 +1,5 @@
-//! The folder of a run: how it comes to be, what is read from it, and how it goes when nothing came of it.
+//! The folder of a run: how it comes to be, what is read from it, and how it goes when nothing came
+//! of it.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -24,7 +25,9 @@ pub(super) const MEMBERS: &str = "members";
 
 /// `raidloom-runs/2026-11-21T074002Z-stripe-size`, below the current folder.
 pub(super) fn by_default(plan_name: &str) -> PathBuf {
-    let letters = plan_name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' });
+    let letters = plan_name.chars().map(|letter| {
+        if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' }
+    });
     let words: String = letters.collect();
     let slug: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
     let time = facts::now().replace(':', "");
@@ -37,7 +40,9 @@ pub(super) fn make(folder: &Path) -> Result<(), Error> {
     let refuse = |error: &io::Error| {
         let text = format!("the run's folder {}: {error}", folder.display());
         match error.kind() {
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Error::refused(text),
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Error::refused(text)
+            }
             _ => Error::usage(text),
         }
     };
@@ -45,14 +50,24 @@ pub(super) fn make(folder: &Path) -> Result<(), Error> {
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| refuse(&error))?;
     let mut entries = fs::read_dir(folder).map_err(|error| refuse(&error))?;
     if folder.join(PLAN).exists() {
-        let text = format!("{} holds a run already; go on with it (raidloom run --resume {0}) or choose another folder", folder.display());
+        let text = format!(
+            "{} holds a run already; go on with it (raidloom run --resume {0}) or choose another \
+            folder",
+            folder.display()
+        );
         return Err(Error::usage(text));
     }
     // What a start leaves that was killed before there was a run.
     let remains = [TRIALS, HOST, PLAN_TEXT, SUMS];
-    let is_remains = |name: &OsStr| remains.iter().any(|known| name == *known) || name.to_string_lossy().starts_with(files::PART);
+    let is_remains = |name: &OsStr| {
+        remains.iter().any(|known| name == *known)
+            || name.to_string_lossy().starts_with(files::PART)
+    };
     if entries.any(|entry| entry.is_ok_and(|entry| !is_remains(&entry.file_name()))) {
-        return Err(Error::usage(format!("the run's folder {} is not empty; choose one that is empty or not there", folder.display())));
+        return Err(Error::usage(format!(
+            "the run's folder {} is not empty; choose one that is empty or not there",
+            folder.display()
+        )));
     }
     Ok(())
 }
@@ -68,13 +83,21 @@ pub(super) fn forget(folder: &Path, was_there: bool) {
     }
 }
 
-/// Cleans up after killed runs beside this one. A run that goes on holds its lock and is left alone, and so is whatever is not
-/// the caller's own: in a folder that others may write to, any name may stand for anything.
+/// Cleans up after killed runs beside this one. A run that goes on holds its lock and is left
+/// alone, and so is whatever is not the caller's own: in a folder that others may write to, any
+/// name may stand for anything.
 pub(super) fn undo_siblings(folder: &Path) -> Vec<String> {
-    let siblings = folder.parent().and_then(|parent| fs::read_dir(parent).ok()).into_iter().flatten().flatten().map(|entry| entry.path());
+    let siblings = folder
+        .parent()
+        .and_then(|parent| fs::read_dir(parent).ok())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let is_ours = |sibling: &PathBuf| journal::distrust(sibling).is_none();
     let siblings = siblings.filter(|sibling| sibling != folder && is_ours(sibling));
-    let left_behind = siblings.filter(|sibling| journal::exists(sibling) && sibling.join(PLAN).exists());
+    let left_behind =
+        siblings.filter(|sibling| journal::exists(sibling) && sibling.join(PLAN).exists());
     let undo = |sibling: PathBuf| match Record::open(&sibling.join(TRIALS)) {
         Ok((_lock, _)) => journal::undo_left_behind(&sibling),
         Err(_) => Vec::new(),
@@ -115,7 +138,8 @@ impl Sum {
     }
 }
 
-/// Writes the plan's files. Only the last one, the plan as it was meant, makes the folder a run that can be resumed.
+/// Writes the plan's files. Only the last one, the plan as it was meant, makes the folder a run
+/// that can be resumed.
 pub(super) fn write_plan(folder: &Path, text: &[u8], plan: &Plan) -> Result<(), Error> {
     let resolved = json(plan);
     write_whole(folder, PLAN_TEXT, text)?;
@@ -123,14 +147,16 @@ pub(super) fn write_plan(folder: &Path, text: &[u8], plan: &Plan) -> Result<(), 
     write_whole(folder, PLAN, &resolved)
 }
 
-/// Whether a file of the plan is another than when the run began: the plan as it was said, and as it was meant. Runs of earlier
-/// versions do not tell.
+/// Whether a file of the plan is another than when the run began: the plan as it was said, and as
+/// it was meant. Runs of earlier versions do not tell.
 pub(super) fn edited(folder: &Path) -> Result<(bool, bool), Error> {
     if !folder.join(SUMS).exists() {
         return Ok((false, false));
     }
     let sums: Sums = read_json(folder, SUMS)?;
-    let is_other = |name: &str, sum: &Sum| fs::read(folder.join(name)).map_or(true, |bytes| Sum::of(&bytes) != *sum);
+    let is_other = |name: &str, sum: &Sum| {
+        fs::read(folder.join(name)).map_or(true, |bytes| Sum::of(&bytes) != *sum)
+    };
     Ok((is_other(PLAN_TEXT, &sums.plan), is_other(PLAN, &sums.resolved)))
 }
 
@@ -138,7 +164,14 @@ pub(super) fn edited(folder: &Path) -> Result<(bool, bool), Error> {
 pub(super) fn add_note(folder: &Path, text: &str) -> Result<(), Error> {
     let path = folder.join(NOTES);
     let line = format!("{} {}\n", facts::now(), text.replace('\n', " "));
-    let append = || OpenOptions::new().append(true).create(true).custom_flags(NO_LINK).open(&path)?.write_all(line.as_bytes());
+    let append = || {
+        OpenOptions::new()
+            .append(true)
+            .create(true)
+            .custom_flags(NO_LINK)
+            .open(&path)?
+            .write_all(line.as_bytes())
+    };
     append().map_err(|error| Error::from_io(path.display(), &error))
 }
 
@@ -161,12 +194,17 @@ pub(super) fn read_host(folder: &Path) -> Result<Host, Error> {
 fn read_json<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, Error> {
     let path = folder.join(name);
     let bytes = fs::read(&path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound if !folder.is_dir() => Error::usage(format!("there is no run at {}", folder.display())),
+        io::ErrorKind::NotFound if !folder.is_dir() => {
+            Error::usage(format!("there is no run at {}", folder.display()))
+        }
         io::ErrorKind::NotFound => Error::usage(format!(
-            "{} holds no run ({name} is not there); if a run was stopped before it had begun, start it again",
+            "{} holds no run ({name} is not there); if a run was stopped before it had begun, \
+            start it again",
             folder.display()
         )),
         _ => Error::from_io(path.display(), &error),
     })?;
-    serde_json::from_slice(&bytes).map_err(|error| Error::failed(format!("{}: {error}; the file was changed or damaged", path.display())))
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Error::failed(format!("{}: {error}; the file was changed or damaged", path.display()))
+    })
 }

@@ -1,4 +1,5 @@
-//! The files and devices that a run stands on: checked, made, and put into the place of their names in stacks.
+//! The files and devices that a run stands on: checked, made, and put into the place of their names
+//! in stacks.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -28,7 +29,9 @@ impl Members {
             for leaf in leaves(&stacks::parse(&configuration.stack)?)? {
                 match leaf {
                     Leaf::Made(file) if !members.made.contains(&file) => members.made.push(file),
-                    Leaf::Existing { path, .. } if !members.existing.contains(&path) => members.existing.push(path),
+                    Leaf::Existing { path, .. } if !members.existing.contains(&path) => {
+                        members.existing.push(path)
+                    }
                     _ => (),
                 }
             }
@@ -43,7 +46,8 @@ impl Members {
 
     /// The folders and devices whose storage the figures depend on.
     pub(super) fn storage(&self, own: &Path) -> Vec<PathBuf> {
-        let folders = self.made.iter().map(|file| file.folder.clone().unwrap_or_else(|| own.to_owned()));
+        let folders =
+            self.made.iter().map(|file| file.folder.clone().unwrap_or_else(|| own.to_owned()));
         let mut storage: Vec<PathBuf> = folders.chain(self.existing.iter().cloned()).collect();
         storage.sort();
         storage.dedup();
@@ -51,7 +55,13 @@ impl Members {
     }
 
     /// Makes the files, and writes them whole unless `stop` is set.
-    pub(super) fn make(&self, guard: &Guard, own: &Path, journal: &mut Journal, stop: &AtomicBool) -> Result<(), Error> {
+    pub(super) fn make(
+        &self,
+        guard: &Guard,
+        own: &Path,
+        journal: &mut Journal,
+        stop: &AtomicBool,
+    ) -> Result<(), Error> {
         if self.made.iter().any(|file| file.folder.is_none()) {
             journal.make_folder(own)?;
         }
@@ -65,7 +75,8 @@ impl Members {
     }
 }
 
-/// Empties the files that the run has made for caches to keep their copies in: each visit begins with a cold one.
+/// Empties the files that the run has made for caches to keep their copies in: each visit begins
+/// with a cold one.
 pub(super) fn empty_stores(node: &Node, own: &Path, guard: &Guard) -> Result<(), Error> {
     let Node::Layer { name, children, .. } = node else { return Ok(()) };
     if let ("cache", Some(store)) = (name.as_str(), children.first())
@@ -74,7 +85,8 @@ pub(super) fn empty_stores(node: &Node, own: &Path, guard: &Guard) -> Result<(),
         let path = file.path(own);
         let opened = guard.open(&path, Access::Write)?;
         let emptied = opened.set_len(0).and_then(|()| opened.set_len(file.size_bytes));
-        emptied.map_err(|error| Error::from_io(format_args!("emptying {}", path.display()), &error))?;
+        emptied
+            .map_err(|error| Error::from_io(format_args!("emptying {}", path.display()), &error))?;
     }
     children.iter().try_for_each(|child| empty_stores(child, own, guard))
 }

@@ -1,7 +1,8 @@
 //! Suites that are run whole: every row becomes a trial as soon as it is measured.
 //!
-//! On the wall clock a suite that has rows missing is run from its beginning, and only what is missing is recorded: later rows
-//! need what earlier ones left. A row that the suite itself runs several times becomes one trial, with the median of each figure.
+//! On the wall clock a suite that has rows missing is run from its beginning, and only what is
+//! missing is recorded: later rows need what earlier ones left. A row that the suite itself runs
+//! several times becomes one trial, with the median of each figure.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +12,9 @@ use std::sync::Arc;
 
 use bench::audit::Reading;
 use bench::suite::row::Result as RowResult;
-use bench::suite::{Meter, Observer as SuiteObserver, OpenFile, Phase, Row, Session, Target, Ticker};
+use bench::suite::{
+    Meter, Observer as SuiteObserver, OpenFile, Phase, Row, Session, Target, Ticker,
+};
 use block::{Channel, Device, Error, ErrorKind, Extents, Info, Node, Reactor, Traffic};
 use results::{Clock, MemberTraffic};
 use stack::{BuildContext, OpenFiles, Stack};
@@ -42,11 +45,21 @@ impl Ground<'_> {
                 .members
                 .iter()
                 .map(|member| member.counters.read())
-                .map(|moved| MemberTraffic { read_bytes: moved.read_bytes, written_bytes: moved.written_bytes })
+                .map(|moved| MemberTraffic {
+                    read_bytes: moved.read_bytes,
+                    written_bytes: moved.written_bytes,
+                })
                 .collect(),
             Ground::Folder(attached) => {
-                let moved = attached.borrow_mut().moved().map(|(members, _)| members).unwrap_or_default();
-                moved.iter().map(|one| MemberTraffic { read_bytes: one.read_bytes, written_bytes: one.written_bytes }).collect()
+                let moved =
+                    attached.borrow_mut().moved().map(|(members, _)| members).unwrap_or_default();
+                moved
+                    .iter()
+                    .map(|one| MemberTraffic {
+                        read_bytes: one.read_bytes,
+                        written_bytes: one.written_bytes,
+                    })
+                    .collect()
             }
         }
     }
@@ -63,13 +76,19 @@ impl Meter for CellMeter<'_> {
     fn read(&mut self) -> Reading {
         let reading = self.machine.read();
         let Ground::Folder(attached) = self.ground else { return reading };
-        // A server that has died is found out by whatever is written next; here nothing is known then.
-        let Ok((members, cpu)) = attached.borrow_mut().moved() else { return Reading { moved: None, ..reading } };
-        let moved = audited::without_stores(self.node, &members, |one| *one).iter().fold(Traffic::default(), |sum, one| Traffic {
-            read_bytes: sum.read_bytes + one.read_bytes,
-            written_bytes: sum.written_bytes + one.written_bytes,
-            ..sum
-        });
+        // A server that has died is found out by whatever is written next; here nothing is known
+        // then.
+        let Ok((members, cpu)) = attached.borrow_mut().moved() else {
+            return Reading { moved: None, ..reading };
+        };
+        let moved = audited::without_stores(self.node, &members, |one| *one).iter().fold(
+            Traffic::default(),
+            |sum, one| Traffic {
+                read_bytes: sum.read_bytes + one.read_bytes,
+                written_bytes: sum.written_bytes + one.written_bytes,
+                ..sum
+            },
+        );
         Reading { moved: Some(moved), own_cpu: reading.own_cpu.map(|own| own + cpu), ..reading }
     }
 
@@ -83,15 +102,26 @@ struct Files;
 
 impl OpenFile for Files {
     fn open(&self, path: &Path, direct: bool) -> Result<Box<dyn Device>, Error> {
-        let node = Node::leaf("file", path.to_string_lossy()).with("direct", if direct { "yes" } else { "no" });
-        let context = BuildContext { files: &Files, seed: 0, read_only: false, create_bytes: None, emulate: false };
+        let node = Node::leaf("file", path.to_string_lossy())
+            .with("direct", if direct { "yes" } else { "no" });
+        let context = BuildContext {
+            files: &Files,
+            seed: 0,
+            read_only: false,
+            create_bytes: None,
+            emulate: false,
+        };
         Ok(Box::new(Whole(stack::build(&node, &context)?.device)))
     }
 }
 
 impl OpenFiles for Files {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, Error> {
-        File::options().read(true).write(true).open(path).map_err(|error| Error::from_io(path.display().to_string(), error))
+        File::options()
+            .read(true)
+            .write(true)
+            .open(path)
+            .map_err(|error| Error::from_io(path.display().to_string(), error))
     }
 }
 
@@ -153,8 +183,17 @@ pub(super) fn run(
     };
     let stop = execution.stop();
     let ticker = Ticker::new();
-    let mut recorder =
-        Recorder { execution, visit, group, ground, notes, observer, before: Vec::new(), rows: BTreeMap::new(), broken: None };
+    let mut recorder = Recorder {
+        execution,
+        visit,
+        group,
+        ground,
+        notes,
+        observer,
+        before: Vec::new(),
+        rows: BTreeMap::new(),
+        broken: None,
+    };
     let mut session = Session::new(reactor, stop, &ticker, &mut meter, &mut recorder);
     session.files = &Files;
     (session.seed, session.data_seed) = (seed, data_seed);
@@ -178,7 +217,10 @@ pub(super) fn run(
 
 /// Whether an error says that this cannot be done here, and not that something broke.
 fn cannot(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Refused | ErrorKind::Unsupported | ErrorKind::Invalid | ErrorKind::Misaligned)
+    matches!(
+        error.kind(),
+        ErrorKind::Refused | ErrorKind::Unsupported | ErrorKind::Invalid | ErrorKind::Misaligned
+    )
 }
 
 /// Records rows as they come.
@@ -199,7 +241,9 @@ struct Recorder<'a, 'b, 'c> {
 impl Recorder<'_, '_, '_> {
     fn workload(&self, phase: &str) -> Option<usize> {
         let missing = self.execution.missing(self.visit, self.group);
-        missing.into_iter().find(|workload| rows::row(&self.execution.plan().workloads[*workload]) == phase)
+        missing
+            .into_iter()
+            .find(|workload| rows::row(&self.execution.plan().workloads[*workload]) == phase)
     }
 }
 
@@ -212,7 +256,9 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
     }
 
     fn finished(&mut self, row: &Row) {
-        let Some(workload) = self.workload(&row.phase).filter(|_| self.broken.is_none()) else { return };
+        let Some(workload) = self.workload(&row.phase).filter(|_| self.broken.is_none()) else {
+            return;
+        };
         let mut found = Found { flags: self.notes.to_vec(), ..Found::default() };
         match &row.result {
             RowResult::Measured(measured) => {
@@ -226,7 +272,11 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
                 found.metrics.extend(audited::ratios(&measured.facts));
                 let modelled = self.visit.configuration.clock == Clock::Virtual;
                 // That nothing was verified is what being modelled means.
-                let notes = measured.done.notes.iter().filter(|note| !modelled || !note.ends_with(UNVERIFIED));
+                let notes = measured
+                    .done
+                    .notes
+                    .iter()
+                    .filter(|note| !modelled || !note.ends_with(UNVERIFIED));
                 found.flags.extend(notes.cloned());
                 found.flags.extend(measured.flags.iter().map(audited::words));
             }
@@ -235,7 +285,8 @@ impl SuiteObserver for Recorder<'_, '_, '_> {
         if self.execution.runs_of(self.visit, workload) > 1 {
             self.rows.entry(workload).or_default().push(found);
         } else {
-            self.broken = self.execution.trial_found(self.visit, workload, found, self.observer).err();
+            self.broken =
+                self.execution.trial_found(self.visit, workload, found, self.observer).err();
         }
     }
 }
@@ -245,13 +296,16 @@ fn median(all: &[Found]) -> Found {
     let mut whole = Found::default();
     let names: Vec<&String> = all.iter().flat_map(|found| found.metrics.keys()).collect();
     for name in names {
-        let figures: Vec<f64> = all.iter().filter_map(|found| found.metrics.get(name).copied()).collect();
+        let figures: Vec<f64> =
+            all.iter().filter_map(|found| found.metrics.get(name).copied()).collect();
         if let Some(median) = results::statistics::median(&figures) {
             whole.metrics.insert(name.clone(), median.median);
         }
     }
     for found in all {
-        whole.members.resize(found.members.len().max(whole.members.len()), MemberTraffic::default());
+        whole
+            .members
+            .resize(found.members.len().max(whole.members.len()), MemberTraffic::default());
         for (sum, one) in whole.members.iter_mut().zip(&found.members) {
             sum.read_bytes += one.read_bytes;
             sum.written_bytes += one.written_bytes;

@@ -6,8 +6,9 @@
 //!        └── suite, mkfs, mount, umount ─────────────────────────────────────────┘
 //! ```
 //!
-//! It is a process of its own because a process that was killed while it waited for a device it serves itself would wait for
-//! ever. It ends with its socket: when the run is killed, it unmounts what was mounted and takes its devices away.
+//! It is a process of its own because a process that was killed while it waited for a device it
+//! serves itself would wait for ever. It ends with its socket: when the run is killed, it unmounts
+//! what was mounted and takes its devices away.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -24,7 +25,8 @@ use export::loop_device::LoopDevice;
 use reactor::Reactor;
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use rustix::time::{ClockId, clock_gettime};
 use serde::de::DeserializeOwned;
@@ -87,32 +89,46 @@ impl From<Traffic> for Moved {
     }
 }
 
-/// How long a device may be busy after it was unmounted: a file system in user space lets go of it a moment later.
+/// How long a device may be busy after it was unmounted: a file system in user space lets go of it
+/// a moment later.
 const BUSY_ATTEMPTS: u32 = 100;
 
-/// Serves one stack, as told over the socket that is this process's standard input, until it is told to end or nobody is there
-/// to tell it. This is what `raidloom lab-serve` runs.
+/// Serves one stack, as told over the socket that is this process's standard input, until it is
+/// told to end or nobody is there to tell it. This is what `raidloom lab-serve` runs.
 ///
 /// # Errors
 /// When the socket carries something that no run says.
 pub fn serve_cell() -> Result<(), Error> {
     let socket = io::stdin();
     let socket = socket.as_fd();
-    let order: Order = receive(socket).map_err(|error| Error::from_io("raidloom lab-serve: standard input", &error))?;
-    let files = order.files.iter().map(|path| receive_file(socket).map(|file| (path.clone(), file))).collect::<io::Result<Vec<_>>>();
-    let files = files.map_err(|error| Error::from_io("raidloom lab-serve: receiving files", &error))?;
+    let order: Order = receive(socket)
+        .map_err(|error| Error::from_io("raidloom lab-serve: standard input", &error))?;
+    let files = order
+        .files
+        .iter()
+        .map(|path| receive_file(socket).map(|file| (path.clone(), file)))
+        .collect::<io::Result<Vec<_>>>();
+    let files =
+        files.map_err(|error| Error::from_io("raidloom lab-serve: receiving files", &error))?;
     let mut serving = match Serving::start(&order, Handed(files)) {
         Ok(serving) => serving,
         Err(failure) => return answer(socket, &failure),
     };
-    let ready = Answer::Ready { device: serving.device.path().to_owned(), notes: serving.stack.notes.clone() };
+    let ready = Answer::Ready {
+        device: serving.device.path().to_owned(),
+        notes: serving.stack.notes.clone(),
+    };
     answer(socket, &ready)?;
     loop {
         match receive(socket) {
             Ok(Question::Moved) => answer(socket, &serving.moved())?,
             Ok(Question::End) => {
                 let ended = serving.end();
-                return answer(socket, &ended.map_or_else(|error| Answer::Failed(error.to_string()), |()| Answer::Ended));
+                return answer(
+                    socket,
+                    &ended
+                        .map_or_else(|error| Answer::Failed(error.to_string()), |()| Answer::Ended),
+                );
             }
             Err(_) => {
                 // The run is gone. What is mounted answers only as long as this process lives.
@@ -126,7 +142,8 @@ pub fn serve_cell() -> Result<(), Error> {
 }
 
 fn answer(socket: impl AsFd, answer: &Answer) -> Result<(), Error> {
-    send(socket, answer).map_err(|error| Error::from_io("raidloom lab-serve: standard input", &error))
+    send(socket, answer)
+        .map_err(|error| Error::from_io("raidloom lab-serve: standard input", &error))
 }
 
 /// The files that came over the socket, by path.
@@ -135,7 +152,10 @@ struct Handed(Vec<(PathBuf, File)>);
 impl OpenFiles for Handed {
     fn open(&self, path: &Path, _: bool, _: Option<u64>) -> Result<File, block::Error> {
         let Some((_, file)) = self.0.iter().find(|(known, _)| known == path) else {
-            return Err(block::Error::new(ErrorKind::Refused, format!("{}: it was not handed over", path.display())));
+            return Err(block::Error::new(
+                ErrorKind::Refused,
+                format!("{}: it was not handed over", path.display()),
+            ));
         };
         file.try_clone().map_err(|error| block::Error::from_io(path.display().to_string(), error))
     }
@@ -153,20 +173,40 @@ impl Serving {
     fn start(order: &Order, files: Handed) -> Result<Serving, Answer> {
         let failed = |error: Error| Answer::Failed(error.to_string());
         let not_here = |error: block::Error| Answer::NotHere(error.to_string());
-        let context = BuildContext { files: &files, seed: order.seed, read_only: false, create_bytes: None, emulate: true };
-        let stack = stack::parse_and_build(&order.stack, &context).map_err(|error| failed(error.into()))?;
+        let context = BuildContext {
+            files: &files,
+            seed: order.seed,
+            read_only: false,
+            create_bytes: None,
+            emulate: true,
+        };
+        let stack =
+            stack::parse_and_build(&order.stack, &context).map_err(|error| failed(error.into()))?;
         wipe(&stack).map_err(failed)?;
         let policy: RemovalPolicy = order.policy.parse().map_err(Answer::Failed)?;
         let options = FuseOptions { policy, ..FuseOptions::default() };
-        let file = FuseFile::mount(Arc::clone(&stack.device), &order.disk, &options).map_err(not_here)?;
-        let device = LoopDevice::attach(&order.disk, stack.device.info().block_bytes, false).map_err(not_here)?;
+        let file =
+            FuseFile::mount(Arc::clone(&stack.device), &order.disk, &options).map_err(not_here)?;
+        let device = LoopDevice::attach(&order.disk, stack.device.info().block_bytes, false)
+            .map_err(not_here)?;
         Ok(Serving { device, file, stack, _files: files })
     }
 
     fn moved(&self) -> Answer {
         let time = clock_gettime(ClockId::ProcessCPUTime);
-        let cpu = Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0));
-        Answer::Moved { members: self.stack.members.iter().map(|member| member.counters.read().into()).collect(), cpu }
+        let cpu = Duration::new(
+            u64::try_from(time.tv_sec).unwrap_or(0),
+            u32::try_from(time.tv_nsec).unwrap_or(0),
+        );
+        Answer::Moved {
+            members: self
+                .stack
+                .members
+                .iter()
+                .map(|member| member.counters.read().into())
+                .collect(),
+            cpu,
+        }
     }
 
     fn end(&mut self) -> Result<(), Error> {
@@ -187,13 +227,15 @@ fn wipe(stack: &Stack) -> Result<(), Error> {
     let reactor = Reactor::wall().map_err(|error| Error::failed(format!("io_uring: {error}")))?;
     let mut device = Blocking::open(&*stack.device, &reactor)?;
     let zeroes = vec![0; 64 << 10];
-    for (from, to) in
-        [(0, START_BYTES.min(size_bytes)), (size_bytes.saturating_sub(END_BYTES).max(START_BYTES.min(size_bytes)), size_bytes)]
-    {
+    for (from, to) in [
+        (0, START_BYTES.min(size_bytes)),
+        (size_bytes.saturating_sub(END_BYTES).max(START_BYTES.min(size_bytes)), size_bytes),
+    ] {
         let mut offset = from;
         while offset < to {
             let length = (to - offset).min(zeroes.len() as u64);
-            device.write_slice(offset, &zeroes[..usize::try_from(length).expect("at most 64 KiB")])?;
+            device
+                .write_slice(offset, &zeroes[..usize::try_from(length).expect("at most 64 KiB")])?;
             offset += length;
         }
     }

@@ -19,12 +19,18 @@ impl Images {
     /// Opens the members for reading; `None` is a missing one.
     ///
     /// # Errors
-    /// A member that cannot be opened, one that is named twice, fewer than two, or more than [`MEMBERS_MAX`].
+    /// A member that cannot be opened, one that is named twice, fewer than two, or more than
+    /// [`MEMBERS_MAX`].
     pub fn open(guard: &Guard, paths: &[Option<PathBuf>]) -> Result<Images, Error> {
         if !(2..=MEMBERS_MAX).contains(&paths.len()) {
-            return Err(Error::usage(format!("{} members are named; it takes 2 to {MEMBERS_MAX}", paths.len())));
+            return Err(Error::usage(format!(
+                "{} members are named; it takes 2 to {MEMBERS_MAX}",
+                paths.len()
+            )));
         }
-        if let Some((earlier, later)) = stack::Identity::same_twice(paths.iter().flatten().map(PathBuf::as_path)) {
+        if let Some((earlier, later)) =
+            stack::Identity::same_twice(paths.iter().flatten().map(PathBuf::as_path))
+        {
             return Err(Error::usage(stack::twice_text(earlier, later)));
         }
         let mut files = Vec::new();
@@ -38,7 +44,9 @@ impl Images {
             files.push(Some((file, size)));
         }
         if files.iter().flatten().count() < 2 {
-            return Err(Error::usage("all but one member are missing: there is nothing to compare"));
+            return Err(Error::usage(
+                "all but one member are missing: there is nothing to compare",
+            ));
         }
         Ok(Images { files })
     }
@@ -54,6 +62,8 @@ impl Members for Images {
     }
 
     fn read(&self, member: usize, offset: u64, into: &mut [u8]) -> bool {
-        self.files[member].as_ref().is_some_and(|(file, _)| file.read_exact_at(into, offset).is_ok())
+        self.files[member]
+            .as_ref()
+            .is_some_and(|(file, _)| file.read_exact_at(into, offset).is_ok())
     }
 }

@@ -1,5 +1,5 @@
-//! What array members make up whose superblocks are lost or foreign: order, level, layout, chunk and data offset, found by what the
-//! members hold.
+//! What array members make up whose superblocks are lost or foreign: order, level, layout, chunk
+//! and data offset, found by what the members hold.
 //!
 //! ```text
 //!   members ──> samples ──> redundancy: which levels can it be at all?
@@ -11,13 +11,16 @@
 //!                                       whole candidates, every landmark of each: the share that agrees, kind by kind
 //! ```
 //!
-//! A share does not grow because more was looked at: each kind of evidence counts the same, and what others show and a candidate
-//! does not show at all counts against it. Among candidates with the same share the one with more proof comes first.
+//! A share does not grow because more was looked at: each kind of evidence counts the same, and
+//! what others show and a candidate does not show at all counts against it. Among candidates with
+//! the same share the one with more proof comes first.
 //!
-//! P is a plain sum: it tells that something is a RAID 4 or 5 and nothing about order, chunk and layout, which only what is stored
-//! tells. Q weighs, so it tells the order, but not whether the layout is symmetric, nor the chunk where parity stays in its place.
-//! Where parity stays, several names are one array with its members in another order: RAID 5 with parity first or last is called
-//! RAID 4 here, RAID 6 with parity first is called parity-last. All members are taken to have their data at the same offset.
+//! P is a plain sum: it tells that something is a RAID 4 or 5 and nothing about order, chunk and
+//! layout, which only what is stored tells. Q weighs, so it tells the order, but not whether the
+//! layout is symmetric, nor the chunk where parity stays in its place. Where parity stays, several
+//! names are one array with its members in another order: RAID 5 with parity first or last is
+//! called RAID 4 here, RAID 6 with parity first is called parity-last. All members are taken to
+//! have their data at the same offset.
 
 mod images;
 mod landmarks;
@@ -50,8 +53,19 @@ const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
 /// More members than this are refused: the time grows with their permutations.
 pub const MEMBERS_MAX: usize = 8;
 /// Chunk sizes that are tried unless others are named, in bytes; the usual ones first.
-pub const CHUNKS_BYTES: [u64; 11] =
-    [512 << 10, 64 << 10, 128 << 10, 256 << 10, 1 << 20, 32 << 10, 16 << 10, 8 << 10, 4 << 10, 2 << 20, 4 << 20];
+pub const CHUNKS_BYTES: [u64; 11] = [
+    512 << 10,
+    64 << 10,
+    128 << 10,
+    256 << 10,
+    1 << 20,
+    32 << 10,
+    16 << 10,
+    8 << 10,
+    4 << 10,
+    2 << 20,
+    4 << 20,
+];
 /// Up to so many members that nothing places are tried in every order.
 const FILLED_MAX: usize = 4;
 /// How many samples are looked for.
@@ -112,16 +126,18 @@ pub struct Guess {
     pub undecided: Vec<usize>,
     /// The array's size in bytes.
     pub size_bytes: u64,
-    /// The share of what was checked that agrees, in millionths ([`WHOLE`]): each kind of evidence counts the same.
+    /// The share of what was checked that agrees, in millionths ([`WHOLE`]): each kind of evidence
+    /// counts the same.
     pub agreement: u32,
     /// How many checks came out right that would not for another order, chunk or layout.
     pub proofs: u32,
-    /// A member that does not go with the others, which make this up without it: in `order` it stands for one that is missing,
-    /// or it is not in there at all.
+    /// A member that does not go with the others, which make this up without it: in `order` it
+    /// stands for one that is missing, or it is not in there at all.
     pub foreign: Option<usize>,
     /// What was checked.
     pub evidence: Vec<Evidence>,
-    /// Whether the array would start with something, and how much lies before its start: what decides between equals.
+    /// Whether the array would start with something, and how much lies before its start: what
+    /// decides between equals.
     rank: (bool, usize),
 }
 
@@ -148,7 +164,9 @@ impl Guesses {
     /// Whether the first candidate is an answer: little contradicts it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.guesses.first().is_some_and(|guess| guess.agreement >= AGREEMENT_SOUND && guess.least() >= KIND_SOUND)
+        self.guesses
+            .first()
+            .is_some_and(|guess| guess.agreement >= AGREEMENT_SOUND && guess.least() >= KIND_SOUND)
     }
 }
 
@@ -156,7 +174,8 @@ impl Guesses {
 struct Without<'a> {
     members: &'a dyn Members,
     foreign: usize,
-    /// Whether another one was in its place, which is absent now; otherwise there is one place less.
+    /// Whether another one was in its place, which is absent now; otherwise there is one place
+    /// less.
     has_place: bool,
 }
 
@@ -183,13 +202,20 @@ impl Members for Without<'_> {
     }
 }
 
-/// Searches for what the members make up. `progress` gets the shapes done and their number, and says whether to go on.
+/// Searches for what the members make up. `progress` gets the shapes done and their number, and
+/// says whether to go on.
 ///
-/// Where something contradicts what all members make up, each is tried as missing in turn, and then as one too many.
+/// Where something contradicts what all members make up, each is tried as missing in turn, and then
+/// as one too many.
 #[must_use]
-pub fn guess(members: &dyn Members, known: &Known, progress: &mut dyn FnMut(usize, usize) -> bool) -> Guesses {
+pub fn guess(
+    members: &dyn Members,
+    known: &Known,
+    progress: &mut dyn FnMut(usize, usize) -> bool,
+) -> Guesses {
     let mut found = guess_with_all(members, known, progress);
-    let present: Vec<usize> = (0..members.count()).filter(|member| members.size_bytes(*member).is_some()).collect();
+    let present: Vec<usize> =
+        (0..members.count()).filter(|member| members.size_bytes(*member).is_some()).collect();
     let is_suspicious = found.guesses.first().is_none_or(Guess::is_suspicious);
     if is_suspicious && !found.is_related && present.len() >= 3 {
         for has_place in [true, false] {
@@ -201,9 +227,12 @@ pub fn guess(members: &dyn Members, known: &Known, progress: &mut dyn FnMut(usiz
                 let others = guess_with_all(&without, known, progress);
                 found.read_bytes += others.read_bytes;
                 found.interrupted |= others.interrupted;
-                // Whoever is left out leaves a better answer, or nothing is gained by leaving it out. Fewer members one behind
-                // the other are no better answer.
-                let sound = others.guesses.into_iter().filter(|guess| guess.agreement >= AGREEMENT_SOUND && !guess.is_suspicious());
+                // Whoever is left out leaves a better answer, or nothing is gained by leaving it
+                // out. Fewer members one behind the other are no better answer.
+                let sound = others
+                    .guesses
+                    .into_iter()
+                    .filter(|guess| guess.agreement >= AGREEMENT_SOUND && !guess.is_suspicious());
                 found.guesses.extend(sound.map(|guess| {
                     let order = guess.order.iter().map(|member| without.number(*member)).collect();
                     Guess { foreign: Some(foreign), order, ..guess }
@@ -218,27 +247,43 @@ pub fn guess(members: &dyn Members, known: &Known, progress: &mut dyn FnMut(usiz
     found
 }
 
-/// Sorts the candidates, drops those that are mostly contradicted, and counts those that are as good as the first.
+/// Sorts the candidates, drops those that are mostly contradicted, and counts those that are as
+/// good as the first.
 fn rank(found: &mut Guesses) {
     let guesses = &mut found.guesses;
     // What the best supported candidate shows, the others have to show too.
-    let supported = guesses.iter().filter(|guess| guess.agreement >= AGREEMENT_SOUND).max_by_key(|guess| guess.proofs);
-    let shown: Vec<&'static str> = supported.map(|guess| guess.kinds().collect()).unwrap_or_default();
+    let supported = guesses
+        .iter()
+        .filter(|guess| guess.agreement >= AGREEMENT_SOUND)
+        .max_by_key(|guess| guess.proofs);
+    let shown: Vec<&'static str> =
+        supported.map(|guess| guess.kinds().collect()).unwrap_or_default();
     for guess in &mut *guesses {
         guess.agreement = agreement(&guess.evidence, &shown);
     }
     guesses.retain(|guess| guess.agreement >= AGREEMENT_MIN);
-    let key = |guess: &Guess| (Reverse(guess.agreement), Reverse(guess.proofs), guess.foreign.is_some(), !guess.rank.0, guess.rank.1);
+    let key = |guess: &Guess| {
+        (
+            Reverse(guess.agreement),
+            Reverse(guess.proofs),
+            guess.foreign.is_some(),
+            !guess.rank.0,
+            guess.rank.1,
+        )
+    };
     // The shapes come in the order of how usual they are; among equals that stays.
     guesses.sort_by_key(key);
     found.equal = guesses.iter().take_while(|guess| key(guess) == key(&guesses[0])).count();
 }
 
-/// The mean over all kinds of the share that agrees, in millionths. A kind that is `shown` by others and not looked at here has none.
+/// The mean over all kinds of the share that agrees, in millionths. A kind that is `shown` by
+/// others and not looked at here has none.
 fn agreement(evidence: &[Evidence], shown: &[&'static str]) -> u32 {
     let own = evidence.iter().filter(|row| row.proof != Proof::Shared);
-    let lacking = shown.iter().filter(|kind| !evidence.iter().any(|row| row.kind == **kind)).count() as u64;
-    let (shares, kinds) = own.fold((0, 0), |(shares, kinds), row| (shares + u64::from(row.share()), kinds + 1));
+    let lacking =
+        shown.iter().filter(|kind| !evidence.iter().any(|row| row.kind == **kind)).count() as u64;
+    let (shares, kinds) =
+        own.fold((0, 0), |(shares, kinds), row| (shares + u64::from(row.share()), kinds + 1));
     (shares / (kinds + lacking).max(1)) as u32
 }
 
@@ -252,7 +297,11 @@ fn proofs(evidence: &[Evidence]) -> u32 {
     proofs.sum()
 }
 
-fn guess_with_all(members: &dyn Members, known: &Known, progress: &mut dyn FnMut(usize, usize) -> bool) -> Guesses {
+fn guess_with_all(
+    members: &dyn Members,
+    known: &Known,
+    progress: &mut dyn FnMut(usize, usize) -> bool,
+) -> Guesses {
     let mut stopped = false;
     let mut go_on = || {
         stopped |= !progress(0, 0);
@@ -264,7 +313,14 @@ fn guess_with_all(members: &dyn Members, known: &Known, progress: &mut dyn FnMut
     let relations = Relations::of(&samples, &reader);
     found.notes.extend(relations.notes());
     let levels = relations.levels(&reader, known);
-    let mut work = Work { reader: &reader, samples: &samples, relations, keys: Keys::default(), guesses: Vec::new(), seen: HashSet::new() };
+    let mut work = Work {
+        reader: &reader,
+        samples: &samples,
+        relations,
+        keys: Keys::default(),
+        guesses: Vec::new(),
+        seen: HashSet::new(),
+    };
     let shapes = shapes(&reader, &levels, known);
     for (number, shape) in shapes.iter().enumerate() {
         if stopped || !progress(number, shapes.len()) {
@@ -305,7 +361,8 @@ impl Relations {
         }
     }
 
-    /// Whether every member goes with the others. That all but one add up to zero is Q's doing, or this one is foreign.
+    /// Whether every member goes with the others. That all but one add up to zero is Q's doing, or
+    /// this one is foreign.
     fn hold(&self) -> bool {
         self.equal.holds() || self.absent == 0 && self.sum.holds()
     }
@@ -319,13 +376,23 @@ impl Relations {
             0 if self.sum.holds() => vec![Level::Raid5, Level::Raid4, Level::Raid10],
             0 if self.weighted.holds() && self.count >= 4 => vec![Level::Raid6],
             // Too little is stored to exclude anything.
-            0 if self.equal.of < 4 => vec![Level::Raid5, Level::Raid6, Level::Raid0, Level::Raid10, Level::Raid4, Level::Linear],
+            0 if self.equal.of < 4 => vec![
+                Level::Raid5,
+                Level::Raid6,
+                Level::Raid0,
+                Level::Raid10,
+                Level::Raid4,
+                Level::Linear,
+            ],
             0 => vec![Level::Raid0, Level::Raid10, Level::Linear],
             1 => vec![Level::Raid5, Level::Raid6, Level::Raid10, Level::Raid4],
             _ => vec![Level::Raid10],
         };
         let wanted = |level: &Level| known.levels.is_empty() || known.levels.contains(level);
-        can_be.into_iter().filter(|level| wanted(level) && (*level != Level::Raid6 || reader.count() >= 4)).collect()
+        can_be
+            .into_iter()
+            .filter(|level| wanted(level) && (*level != Level::Raid6 || reader.count() >= 4))
+            .collect()
     }
 
     fn notes(&self) -> Vec<String> {
@@ -334,22 +401,35 @@ impl Relations {
         if self.equal.holds() && self.count - self.absent >= 2 {
             notes.push(format!("all members hold the same in {} places: raid1", share(self.equal)));
         } else if self.sum.holds() {
-            notes.push(format!("all members add up to zero in {} places: raid4 or raid5, or copies side by side", share(self.sum)));
+            notes.push(format!(
+                "all members add up to zero in {} places: raid4 or raid5, or copies side by side",
+                share(self.sum)
+            ));
         } else if self.weighted.holds() && self.count >= 4 {
-            notes.push(format!("all members but one add up to zero in {} places: P and Q of raid6", share(self.weighted)));
+            notes.push(format!(
+                "all members but one add up to zero in {} places: P and Q of raid6",
+                share(self.weighted)
+            ));
         } else if self.equal.of < 4 {
-            notes.push("hardly anything is stored on these members: there is little to tell from".to_owned());
+            notes.push(
+                "hardly anything is stored on these members: there is little to tell from"
+                    .to_owned(),
+            );
         } else if self.absent == 0 {
             notes.push("the members show no parity".to_owned());
         }
         if self.absent == 1 && self.present_sum.holds() && !self.equal.holds() {
             notes.push(format!(
-                "without the missing member the others add up to zero in {} places: it held Q, or does not belong to them",
+                "without the missing member the others add up to zero in {} places: it held Q, or \
+                does not belong to them",
                 share(self.present_sum)
             ));
         }
         if self.absent > 1 {
-            notes.push(format!("{} members are missing: without them no parity can be checked", self.absent));
+            notes.push(format!(
+                "{} members are missing: without them no parity can be checked",
+                self.absent
+            ));
         }
         notes
     }
@@ -358,7 +438,8 @@ impl Relations {
 /// Every shape to try, the usual ones first.
 fn shapes(reader: &Reader<'_>, levels: &[Level], known: &Known) -> Vec<Shape> {
     let mut shapes = Vec::new();
-    let chunks = if known.chunks_bytes.is_empty() { &CHUNKS_BYTES[..] } else { &known.chunks_bytes };
+    let chunks =
+        if known.chunks_bytes.is_empty() { &CHUNKS_BYTES[..] } else { &known.chunks_bytes };
     for &level in levels {
         let chunks = if level.has_chunks() { chunks } else { &[0][..] };
         for &chunk_bytes in chunks {
@@ -367,7 +448,12 @@ fn shapes(reader: &Reader<'_>, levels: &[Level], known: &Known) -> Vec<Shape> {
                 false => known.data_offsets_bytes.clone(),
             };
             for layout in layouts(level, reader, chunk_bytes) {
-                let shape = |&data_offset_bytes: &u64| Shape { level, layout, chunk_bytes, data_offset_bytes };
+                let shape = |&data_offset_bytes: &u64| Shape {
+                    level,
+                    layout,
+                    chunk_bytes,
+                    data_offset_bytes,
+                };
                 shapes.extend(offsets.iter().map(shape));
             }
         }
@@ -375,13 +461,20 @@ fn shapes(reader: &Reader<'_>, levels: &[Level], known: &Known) -> Vec<Shape> {
     shapes
 }
 
-/// Where data may start, in bytes: where mdadm's rule puts them, where its older versions and other metadata had them, and 0.
+/// Where data may start, in bytes: where mdadm's rule puts them, where its older versions and other
+/// metadata had them, and 0.
 fn data_offsets(smallest: u64, chunk_bytes: u64) -> Vec<u64> {
     let chunk_sectors = (chunk_bytes / SECTOR_BYTES) as u32;
-    let by_rule = [false, true].map(|ppl| data_offset_sectors(smallest / SECTOR_BYTES, chunk_sectors, ppl));
-    // Version 1.2 and 1.1 without room (16, 24), with a bitmap (136, 272), from mdadm 3.2 on (2048), then 128 MiB of room.
-    let usual = [0, 2048, 4096, 6144, 8192, 10240, 18432, 34816, 67584, 133_120, 264_192, 262_144, 1024, 272, 136, 24, 16];
-    let mut offsets: Vec<u64> = by_rule.into_iter().chain(usual).map(|sectors| sectors * SECTOR_BYTES).collect();
+    let by_rule =
+        [false, true].map(|ppl| data_offset_sectors(smallest / SECTOR_BYTES, chunk_sectors, ppl));
+    // Version 1.2 and 1.1 without room (16, 24), with a bitmap (136, 272), from mdadm 3.2 on
+    // (2048), then 128 MiB of room.
+    let usual = [
+        0, 2048, 4096, 6144, 8192, 10240, 18432, 34816, 67584, 133_120, 264_192, 262_144, 1024,
+        272, 136, 24, 16,
+    ];
+    let mut offsets: Vec<u64> =
+        by_rule.into_iter().chain(usual).map(|sectors| sectors * SECTOR_BYTES).collect();
     let mut seen = HashSet::new();
     offsets.retain(|offset| *offset < smallest && seen.insert(*offset));
     offsets
@@ -390,22 +483,35 @@ fn data_offsets(smallest: u64, chunk_bytes: u64) -> Vec<u64> {
 fn layouts(level: Level, reader: &Reader<'_>, chunk_bytes: u64) -> Vec<Layout> {
     let parity = |all: &[ParityLayout], same: &[ParityLayout]| {
         let usual = all.iter().filter(|layout| **layout == ParityLayout::LeftSymmetric);
-        let others = all.iter().filter(|layout| **layout != ParityLayout::LeftSymmetric && !same.contains(layout));
+        let others = all
+            .iter()
+            .filter(|layout| **layout != ParityLayout::LeftSymmetric && !same.contains(layout));
         usual.chain(others).map(|layout| Layout::Parity(*layout)).collect::<Vec<_>>()
     };
     match level {
         Level::Raid0 => {
             let sizes = reader.sizes();
-            let agree = geometry::Raid0::new(&sizes, chunk_bytes.max(SECTOR_BYTES), Raid0Layout::Original).layouts_agree();
+            let agree =
+                geometry::Raid0::new(&sizes, chunk_bytes.max(SECTOR_BYTES), Raid0Layout::Original)
+                    .layouts_agree();
             let both = [Raid0Layout::Original, Raid0Layout::Alternate];
-            both.iter().take(if agree { 1 } else { 2 }).map(|layout| Layout::Raid0(Some(*layout))).collect()
+            both.iter()
+                .take(if agree { 1 } else { 2 })
+                .map(|layout| Layout::Raid0(Some(*layout)))
+                .collect()
         }
-        Level::Raid5 => parity(ParityLayout::RAID5, &[ParityLayout::ParityFirst, ParityLayout::ParityLast]),
-        Level::Raid6 => parity(ParityLayout::RAID6, &[ParityLayout::ParityFirst, ParityLayout::ParityFirst6]),
+        Level::Raid5 => {
+            parity(ParityLayout::RAID5, &[ParityLayout::ParityFirst, ParityLayout::ParityLast])
+        }
+        Level::Raid6 => {
+            parity(ParityLayout::RAID6, &[ParityLayout::ParityFirst, ParityLayout::ParityFirst6])
+        }
         Level::Raid10 => ["n2", "f2", "o2", "n3", "f3", "o3", "n4"]
             .iter()
             .filter_map(|name| Raid10Layout::from_name(name))
-            .filter(|layout| layout.problem(reader.count()).is_none() && layout.near as usize != reader.count())
+            .filter(|layout| {
+                layout.problem(reader.count()).is_none() && layout.near as usize != reader.count()
+            })
             .map(Layout::Raid10)
             .collect(),
         _ => vec![Layout::Plain],
@@ -445,10 +551,11 @@ impl Work<'_> {
             }
             _ => {
                 let absent = absent_in(level);
-                // Reading for copies takes longer than all else: where a file system told what it is, it is left out for those that
-                // do not begin with one.
+                // Reading for copies takes longer than all else: where a file system told what it
+                // is, it is left out for those that do not begin with one.
                 let is_told = self.guesses.iter().any(|guess| guess.agreement >= AGREEMENT_SOUND);
-                let begins = || !self.after_openings(&map, absent, &Order::unknown(count), &[]).is_empty();
+                let begins =
+                    || !self.after_openings(&map, absent, &Order::unknown(count), &[]).is_empty();
                 let is_copied = level == Level::Raid10 && (!is_told || begins());
                 let compared = if is_copied { self.compared(&map) } else { Vec::new() };
                 let mut orders = Vec::new();
@@ -471,8 +578,16 @@ impl Work<'_> {
     }
 
     /// The orders that the landmarks behind each opening lead to.
-    fn after_openings(&self, map: &Map, absent: Absent, start: &Order, compared: &[u64]) -> Vec<Order> {
-        let from = |opening: Landmark| Search::new(self.reader, map, absent, compared).from(start.clone(), Some(opening));
+    fn after_openings(
+        &self,
+        map: &Map,
+        absent: Absent,
+        start: &Order,
+        compared: &[u64],
+    ) -> Vec<Order> {
+        let from = |opening: Landmark| {
+            Search::new(self.reader, map, absent, compared).from(start.clone(), Some(opening))
+        };
         openings(0).into_iter().flat_map(from).collect()
     }
 
@@ -482,8 +597,11 @@ impl Work<'_> {
         let mut spots: Vec<Spot> = Vec::new();
         let mut holds_something = |address: u64| {
             map.spots(address, &mut spots);
-            let member =
-                |member: usize| spots.iter().any(|spot| self.reader.sector(member, spot.offset).is_some_and(|sector| !is_zero(&sector)));
+            let member = |member: usize| {
+                spots.iter().any(|spot| {
+                    self.reader.sector(member, spot.offset).is_some_and(|sector| !is_zero(&sector))
+                })
+            };
             (0..self.reader.count()).any(member)
         };
         // Near the start, where there is something, and anywhere.
@@ -491,19 +609,26 @@ impl Work<'_> {
             0 => (place / 2 * 32 + random.u64(0..32)) % sectors.max(1),
             _ => random.u64(0..sectors.max(1)),
         });
-        let addresses: Vec<u64> = places.map(|sector| sector * SECTOR_BYTES).filter(|_| sectors > 0).collect();
+        let addresses: Vec<u64> =
+            places.map(|sector| sector * SECTOR_BYTES).filter(|_| sectors > 0).collect();
         addresses.into_iter().filter(|address| holds_something(*address)).take(COMPARED).collect()
     }
 
     /// Orders in which Q of a sample is right, and then of the others too.
     fn told_by_q(&mut self, shape: &Shape, map: &Map) -> Vec<Vec<usize>> {
-        let (Level::Raid6, Layout::Parity(layout)) = (shape.level, shape.layout) else { return Vec::new() };
+        let (Level::Raid6, Layout::Parity(layout)) = (shape.level, shape.layout) else {
+            return Vec::new();
+        };
         let ddf = redundancy::is_ddf(layout);
         let keys = if ddf { &mut self.keys.ddf } else { &mut self.keys.plain };
         let keys = &*keys.get_or_insert_with(|| arrangements_of(self.samples, ddf));
-        let key = keys.iter().find_map(|(index, arrangements)| Some((map.row_at(self.samples[*index].offset)?, arrangements)));
+        let key = keys.iter().find_map(|(index, arrangements)| {
+            Some((map.row_at(self.samples[*index].offset)?, arrangements))
+        });
         let Some((row, arrangements)) = key else { return Vec::new() };
-        let orders = arrangements.iter().filter_map(|arrangement| redundancy::order_of(&row, self.reader.count(), arrangement));
+        let orders = arrangements
+            .iter()
+            .filter_map(|arrangement| redundancy::order_of(&row, self.reader.count(), arrangement));
         let orders: Vec<Vec<usize>> = orders.filter(|order| is_permutation(order)).collect();
         orders.into_iter().filter(|order| self.weighted(map, order).is_some()).collect()
     }
@@ -524,15 +649,21 @@ impl Work<'_> {
 
     /// How many rows have the right P and Q, of all that tell it.
     fn weighted_rows(&self, map: &Map, order: &[usize]) -> Fit {
-        let rows = self.samples.iter().filter_map(|sample| redundancy::weighted_fits(map, order, sample));
-        rows.fold(Fit::default(), |fit, fits| Fit { fits: fit.fits + u32::from(fits), of: fit.of + 1 })
+        let rows =
+            self.samples.iter().filter_map(|sample| redundancy::weighted_fits(map, order, sample));
+        rows.fold(Fit::default(), |fit, fits| Fit {
+            fits: fit.fits + u32::from(fits),
+            of: fit.of + 1,
+        })
     }
 
-    /// Members one behind the other: the first has the opening, and each next one is looked for in turn.
+    /// Members one behind the other: the first has the opening, and each next one is looked for in
+    /// turn.
     fn try_linear(&mut self, shape: &Shape, sizes: &[u64]) {
         let count = sizes.len();
         for opening in openings(0) {
-            let mut prefixes: Vec<(i64, Vec<usize>, Order)> = vec![(0, Vec::new(), Order::unknown(count))];
+            let mut prefixes: Vec<(i64, Vec<usize>, Order)> =
+                vec![(0, Vec::new(), Order::unknown(count))];
             for _ in 0..count {
                 let mut longer = Vec::new();
                 for (_, prefix, _) in &prefixes {
@@ -540,13 +671,26 @@ impl Work<'_> {
                         let mut members = prefix.clone();
                         members.push(member);
                         let rest = (0..count).filter(|member| !members.contains(member));
-                        let ordered: Vec<u64> = members.iter().copied().chain(rest).map(|member| sizes[member]).collect();
+                        let ordered: Vec<u64> = members
+                            .iter()
+                            .copied()
+                            .chain(rest)
+                            .map(|member| sizes[member])
+                            .collect();
                         let Some(map) = Map::new(shape, &ordered) else { return };
                         let mut start = Order::unknown(count);
-                        members.iter().enumerate().for_each(|(role, member)| start.members[role] = Some(*member));
+                        members
+                            .iter()
+                            .enumerate()
+                            .for_each(|(role, member)| start.members[role] = Some(*member));
                         let mut search = Search::new(self.reader, &map, Absent::Unknown, &[]);
                         search.fills = false;
-                        longer.extend(search.from(start, Some(opening.clone())).pop().map(|order| (gain(&order.tally), members, order)));
+                        longer.extend(
+                            search
+                                .from(start, Some(opening.clone()))
+                                .pop()
+                                .map(|order| (gain(&order.tally), members, order)),
+                        );
                     }
                 }
                 let best = longer.iter().map(|(gain, ..)| *gain).max();
@@ -560,12 +704,13 @@ impl Work<'_> {
         }
     }
 
-    /// Fills places that are still empty, counts what speaks for the whole, and keeps it. Fillings that are equally good are all
-    /// kept, unless nothing at all tells them apart.
+    /// Fills places that are still empty, counts what speaks for the whole, and keeps it. Fillings
+    /// that are equally good are all kept, unless nothing at all tells them apart.
     fn finish(&mut self, shape: &Shape, sizes: &[u64], order: &Order, compared: &[u64]) {
         let count = sizes.len();
         let empty: Vec<usize> = (0..count).filter(|role| order.members[*role].is_none()).collect();
-        let left: Vec<usize> = (0..count).filter(|member| !order.members.contains(&Some(*member))).collect();
+        let left: Vec<usize> =
+            (0..count).filter(|member| !order.members.contains(&Some(*member))).collect();
         let fillings = if left.len() <= FILLED_MAX { permutations(&left) } else { vec![left] };
         let mut tried = HashSet::new();
         let mut best: Vec<Guess> = Vec::new();
@@ -597,14 +742,26 @@ impl Work<'_> {
 
     /// Whether any member has something in the 4 KiB at `offset`.
     fn holds_something(&self, offset: u64) -> bool {
-        let is_used = |member, number| self.reader.sector(member, offset + number * SECTOR_BYTES).is_some_and(|sector| !is_zero(&sector));
+        let is_used = |member, number| {
+            self.reader
+                .sector(member, offset + number * SECTOR_BYTES)
+                .is_some_and(|sector| !is_zero(&sector))
+        };
         (0..self.reader.count()).any(|member| (0..8).any(|number| is_used(member, number)))
     }
 
-    fn weigh(&self, shape: &Shape, sizes: &[u64], members: Vec<usize>, order: &Order, compared: &[u64]) -> Option<Guess> {
+    fn weigh(
+        &self,
+        shape: &Shape,
+        sizes: &[u64],
+        members: Vec<usize>,
+        order: &Order,
+        compared: &[u64],
+    ) -> Option<Guess> {
         let ordered: Vec<u64> = members.iter().map(|member| sizes[*member]).collect();
         let map = Map::new(shape, &ordered)?;
-        // Every landmark once more, with all members in their places: so candidates can be compared.
+        // Every landmark once more, with all members in their places: so candidates can be
+        // compared.
         let known = Order::known(members.iter().copied().map(Some).collect());
         let mut search = Search::new(self.reader, &map, absent_in(shape.level), compared);
         search.is_patient = true;
@@ -617,11 +774,18 @@ impl Work<'_> {
             Level::Raid1 => count(COPIES, Proof::Relation, self.relations.equal),
             Level::Raid4 | Level::Raid5 => {
                 let inside = self.samples.iter().filter(in_data);
-                let fits = inside.clone().filter(|sample| sample.sectors.iter().all(Option::is_some)).count() as u32;
+                let fits = inside
+                    .clone()
+                    .filter(|sample| sample.sectors.iter().all(Option::is_some))
+                    .count() as u32;
                 let fit = Fit { fits: fits.min(self.relations.sum.fits), of: fits };
                 count("rows with the right P", Proof::Shared, fit);
             }
-            Level::Raid6 => count("rows with the right P and Q", Proof::Relation, self.weighted_rows(&map, &members)),
+            Level::Raid6 => count(
+                "rows with the right P and Q",
+                Proof::Relation,
+                self.weighted_rows(&map, &members),
+            ),
             _ => (),
         }
         let fits: u32 = tally.0.iter().map(|row| row.fits).sum();
@@ -631,7 +795,12 @@ impl Work<'_> {
         }
         // What is before the data is zero, but for superblocks and their company.
         let early = if shape.data_offset_bytes > 0 && self.holds_something(0) { 8 } else { 0 };
-        let before = early + self.samples.iter().filter(|sample| (64 << 10..shape.data_offset_bytes).contains(&sample.offset)).count();
+        let before = early
+            + self
+                .samples
+                .iter()
+                .filter(|sample| (64 << 10..shape.data_offset_bytes).contains(&sample.offset))
+                .count();
         let begins = self.holds_something(shape.data_offset_bytes);
         Some(Guess {
             shape: *shape,
@@ -694,7 +863,8 @@ fn permutations(of: &[usize]) -> Vec<Vec<usize>> {
     all
 }
 
-/// Members that hold the same copies are put in the order in which they were named: the array is the same.
+/// Members that hold the same copies are put in the order in which they were named: the array is
+/// the same.
 fn canonical(shape: &Shape, mut members: Vec<usize>) -> Vec<usize> {
     if let Layout::Raid10(layout) = shape.layout
         && layout.far == 1
@@ -708,23 +878,38 @@ fn canonical(shape: &Shape, mut members: Vec<usize>) -> Vec<usize> {
 impl fmt::Display for Guess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let evidence: Vec<String> = self.evidence.iter().map(ToString::to_string).collect();
-        write!(f, "{}, order {:?}, {} of 1000 agree: {}", self.shape, self.order, self.agreement / (WHOLE / 1000), evidence.join(", "))
+        write!(
+            f,
+            "{}, order {:?}, {} of 1000 agree: {}",
+            self.shape,
+            self.order,
+            self.agreement / (WHOLE / 1000),
+            evidence.join(", ")
+        )
     }
 }
 
 impl Guess {
     /// The kinds of evidence that speak for it, those left out that all candidates share.
     fn kinds(&self) -> impl Iterator<Item = &'static str> {
-        self.evidence.iter().filter(|row| row.proof != Proof::Shared && row.fits > 0).map(|row| row.kind)
+        self.evidence
+            .iter()
+            .filter(|row| row.proof != Proof::Shared && row.fits > 0)
+            .map(|row| row.kind)
     }
 
     /// The share that agrees of the kind of which the least does, in millionths.
     fn least(&self) -> u32 {
-        self.evidence.iter().filter(|row| row.proof != Proof::Shared).map(Evidence::share).min().unwrap_or(0)
+        self.evidence
+            .iter()
+            .filter(|row| row.proof != Proof::Shared)
+            .map(Evidence::share)
+            .min()
+            .unwrap_or(0)
     }
 
-    /// Whether a member may not belong to the others: something speaks against it, or a file system on the first member alone
-    /// looks like members one behind the other.
+    /// Whether a member may not belong to the others: something speaks against it, or a file system
+    /// on the first member alone looks like members one behind the other.
     fn is_suspicious(&self) -> bool {
         self.shape.level == Level::Linear || self.least() < SUSPICIOUS_BELOW
     }
@@ -733,15 +918,24 @@ impl Guess {
     #[must_use]
     pub fn tree(&self, paths: &[Option<PathBuf>]) -> Node {
         let leaf = |member: &usize| {
-            let Some(path) = paths[*member].as_ref().filter(|_| self.foreign != Some(*member)) else { return Node::Missing };
+            let Some(path) = paths[*member].as_ref().filter(|_| self.foreign != Some(*member))
+            else {
+                return Node::Missing;
+            };
             let leaf = Node::leaf("file", path.display().to_string());
             match self.shape.data_offset_bytes {
                 0 => leaf,
                 offset => leaf.with("offset", block::size_text(offset)),
             }
         };
-        let node = Node::layer(super::layer_name(self.shape.level), self.order.iter().map(leaf).collect()).with("metadata", "none");
-        let node = if self.shape.chunk_bytes > 0 { node.with("chunk", block::size_text(self.shape.chunk_bytes)) } else { node };
+        let node =
+            Node::layer(super::layer_name(self.shape.level), self.order.iter().map(leaf).collect())
+                .with("metadata", "none");
+        let node = if self.shape.chunk_bytes > 0 {
+            node.with("chunk", block::size_text(self.shape.chunk_bytes))
+        } else {
+            node
+        };
         match self.shape.layout {
             Layout::Plain | Layout::Unknown(_) | Layout::Raid0(None) => node,
             layout => node.with("layout", layout),
@@ -759,8 +953,11 @@ mod tests {
 
     #[test]
     fn more_of_one_kind_does_not_outweigh_what_contradicts() {
-        let wrong = |inodes| [row("inodes", Proof::Plausible, inodes, 0), row("directories", Proof::Place, 0, 13)];
-        let right = [row("inodes", Proof::Plausible, 40, 0), row("directories", Proof::Place, 13, 0)];
+        let wrong = |inodes| {
+            [row("inodes", Proof::Plausible, inodes, 0), row("directories", Proof::Place, 0, 13)]
+        };
+        let right =
+            [row("inodes", Proof::Plausible, 40, 0), row("directories", Proof::Place, 13, 0)];
         assert_eq!(agreement(&wrong(40), &[]), agreement(&wrong(4000), &[]));
         assert_eq!((agreement(&wrong(4000), &[]), agreement(&right, &[])), (WHOLE / 2, WHOLE));
         // What was looked at without a result is no proof.
@@ -772,6 +969,9 @@ mod tests {
     #[test]
     fn what_others_show_and_a_candidate_does_not_counts_against_it() {
         let few = [row("inodes", Proof::Plausible, 2, 0)];
-        assert_eq!((agreement(&few, &[]), agreement(&few, &["inodes", "directories"])), (WHOLE, WHOLE / 2));
+        assert_eq!(
+            (agreement(&few, &[]), agreement(&few, &["inodes", "directories"])),
+            (WHOLE, WHOLE / 2)
+        );
     }
 }

@@ -38,7 +38,9 @@ impl<'a> Reader<'a> {
     /// The sizes, with that of the smallest for whoever is absent.
     pub(super) fn sizes(&self) -> Vec<u64> {
         let smallest = self.smallest();
-        (0..self.count()).map(|member| self.members.size_bytes(member).unwrap_or(smallest)).collect()
+        (0..self.count())
+            .map(|member| self.members.size_bytes(member).unwrap_or(smallest))
+            .collect()
     }
 
     pub(super) fn smallest(&self) -> u64 {
@@ -80,8 +82,14 @@ impl<'a> Reader<'a> {
         (0..self.count()).any(|member| self.is_absent(member))
     }
 
-    /// The sum of what the others hold at `offset`, without `but`: what an absent member of a level with P holds.
-    pub(super) fn sum_of_others(&self, absent: usize, but: Option<usize>, offset: u64) -> Option<Sector> {
+    /// The sum of what the others hold at `offset`, without `but`: what an absent member of a level
+    /// with P holds.
+    pub(super) fn sum_of_others(
+        &self,
+        absent: usize,
+        but: Option<usize>,
+        offset: u64,
+    ) -> Option<Sector> {
         let mut sum = [0; SECTOR_BYTES as usize];
         for member in (0..self.count()).filter(|member| *member != absent && Some(*member) != but) {
             add(&mut sum, &self.sector(member, offset)?);

@@ -1,4 +1,5 @@
-//! What members have to do with each other, whatever they hold: equal copies, a sum (P), a weighted sum (Q).
+//! What members have to do with each other, whatever they hold: equal copies, a sum (P), a weighted
+//! sum (Q).
 //!
 //! ```text
 //!   sample     the same sector of every member, not zero everywhere
@@ -32,7 +33,10 @@ pub(super) struct Sample {
 
 impl Sample {
     fn present(&self) -> impl Iterator<Item = (usize, &Sector)> {
-        self.sectors.iter().enumerate().filter_map(|(member, sector)| Some((member, sector.as_ref()?)))
+        self.sectors
+            .iter()
+            .enumerate()
+            .filter_map(|(member, sector)| Some((member, sector.as_ref()?)))
     }
 
     /// How many members hold something else than zeroes.
@@ -42,17 +46,29 @@ impl Sample {
 
     fn sum(&self, but: Option<usize>) -> Sector {
         let mut sum = [0; SECTOR];
-        self.present().filter(|(member, _)| Some(*member) != but).for_each(|(_, sector)| add(&mut sum, sector));
+        self.present()
+            .filter(|(member, _)| Some(*member) != but)
+            .for_each(|(_, sector)| add(&mut sum, sector));
         sum
     }
 }
 
-/// Up to `wanted` sectors at which at least two members hold something: half of the places are near the start, where
-/// file systems begin, and half anywhere. `go_on` is asked now and then.
-pub(super) fn samples(members: &dyn Members, seed: u64, wanted: usize, go_on: &mut dyn FnMut() -> bool) -> Vec<Sample> {
+/// Up to `wanted` sectors at which at least two members hold something: half of the places are near
+/// the start, where file systems begin, and half anywhere. `go_on` is asked now and then.
+pub(super) fn samples(
+    members: &dyn Members,
+    seed: u64,
+    wanted: usize,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Vec<Sample> {
     let mut random = Random::with_seed(seed);
-    let sizes: Vec<u64> = (0..members.count()).filter_map(|member| members.size_bytes(member)).collect();
-    let Some(sectors) = sizes.iter().min().map(|size| size / SECTOR as u64).filter(|sectors| *sectors > 0) else { return Vec::new() };
+    let sizes: Vec<u64> =
+        (0..members.count()).filter_map(|member| members.size_bytes(member)).collect();
+    let Some(sectors) =
+        sizes.iter().min().map(|size| size / SECTOR as u64).filter(|sectors| *sectors > 0)
+    else {
+        return Vec::new();
+    };
     let mut found = Vec::new();
     for place in 0..PLACES_MAX {
         if found.len() >= wanted || place % 64 == 0 && !go_on() {
@@ -87,7 +103,10 @@ pub(super) struct Fit {
 impl Fit {
     fn over(samples: &[Sample], fits: impl Fn(&Sample) -> Option<bool>) -> Fit {
         let verdicts: Vec<bool> = samples.iter().filter_map(fits).collect();
-        Fit { fits: verdicts.iter().filter(|fits| **fits).count() as u32, of: verdicts.len() as u32 }
+        Fit {
+            fits: verdicts.iter().filter(|fits| **fits).count() as u32,
+            of: verdicts.len() as u32,
+        }
     }
 
     /// Whether it holds but for a few places, such as the room of superblocks.
@@ -106,7 +125,9 @@ pub(super) fn equal(samples: &[Sample]) -> Fit {
 
 /// Whether the members add up to zero. Nothing is told when one is absent.
 pub(super) fn sum(samples: &[Sample]) -> Fit {
-    Fit::over(samples, |sample| sample.sectors.iter().all(Option::is_some).then(|| is_zero(&sample.sum(None))))
+    Fit::over(samples, |sample| {
+        sample.sectors.iter().all(Option::is_some).then(|| is_zero(&sample.sum(None)))
+    })
 }
 
 /// Whether the members that are there add up to zero.
@@ -127,11 +148,13 @@ pub(super) fn sum_of_all_but_one(samples: &[Sample]) -> Fit {
 pub(super) struct Arrangement {
     pub(super) p: usize,
     pub(super) q: usize,
-    /// Members of data by the exponent with which Q counts them; `None` where P and Q are, in DDF layouts.
+    /// Members of data by the exponent with which Q counts them; `None` where P and Q are, in DDF
+    /// layouts.
     pub(super) data: Vec<Option<usize>>,
 }
 
-/// Every arrangement in which the sample's P and Q are right; empty when there are so many that it tells nothing.
+/// Every arrangement in which the sample's P and Q are right; empty when there are so many that it
+/// tells nothing.
 pub(super) fn arrangements(sample: &Sample, ddf: bool) -> Vec<Arrangement> {
     let count = sample.sectors.len();
     let mut found = Vec::new();
@@ -147,12 +170,15 @@ pub(super) fn arrangements(sample: &Sample, ddf: bool) -> Vec<Arrangement> {
         for p in (0..count).filter(|p| *p != q) {
             // What is absent is what is missing from the sum.
             let sector = |member: usize| sample.sectors[member].unwrap_or(sum);
-            let data: Vec<(usize, Sector)> =
-                (0..count).filter(|member| *member != p && *member != q).map(|member| (member, sector(member))).collect();
+            let data: Vec<(usize, Sector)> = (0..count)
+                .filter(|member| *member != p && *member != q)
+                .map(|member| (member, sector(member)))
+                .collect();
             let (weighted, exponents) = (sector(q), if ddf { count } else { data.len() });
             let weigher = Weigher::new(&data, &weighted, exponents);
             weigher.arrange(&mut vec![None; exponents], 0, 0, &mut |order| {
-                let data = order.iter().map(|place| place.map(|index: usize| data[index].0)).collect();
+                let data =
+                    order.iter().map(|place| place.map(|index: usize| data[index].0)).collect();
                 found.push(Arrangement { p, q, data });
                 found.len() <= ARRANGEMENTS_MAX
             });
@@ -178,15 +204,30 @@ impl Weigher<'_> {
     fn new<'a>(data: &'a [(usize, Sector)], q: &'a Sector, exponents: usize) -> Weigher<'a> {
         // The bytes at which most members have something.
         let mut columns: Vec<usize> = (0..SECTOR).collect();
-        columns.sort_by_key(|column| std::cmp::Reverse(data.iter().filter(|(_, sector)| sector[*column] != 0).count()));
+        columns.sort_by_key(|column| {
+            std::cmp::Reverse(data.iter().filter(|(_, sector)| sector[*column] != 0).count())
+        });
         let columns = &columns[..LANE];
-        let lane = |sector: &Sector, factor: u8| columns.iter().fold(0, |lane, at| lane << 8 | u64::from(multiply(factor, sector[*at])));
-        let weighted = data.iter().map(|(_, sector)| (0..exponents).map(|exponent| lane(sector, power(exponent))).collect()).collect();
+        let lane = |sector: &Sector, factor: u8| {
+            columns.iter().fold(0, |lane, at| lane << 8 | u64::from(multiply(factor, sector[*at])))
+        };
+        let weighted = data
+            .iter()
+            .map(|(_, sector)| {
+                (0..exponents).map(|exponent| lane(sector, power(exponent))).collect()
+            })
+            .collect();
         Weigher { data, q, weighted, wanted: lane(q, 1) }
     }
 
     /// Puts data `index` and those after it into the free places; `found` says whether to go on.
-    fn arrange(&self, places: &mut [Option<usize>], index: usize, sum: u64, found: &mut dyn FnMut(&[Option<usize>]) -> bool) -> bool {
+    fn arrange(
+        &self,
+        places: &mut [Option<usize>],
+        index: usize,
+        sum: u64,
+        found: &mut dyn FnMut(&[Option<usize>]) -> bool,
+    ) -> bool {
         if index == self.data.len() {
             return sum != self.wanted || !self.is_right(places) || found(places);
         }
@@ -195,7 +236,8 @@ impl Weigher<'_> {
                 continue;
             }
             places[exponent] = Some(index);
-            let go_on = self.arrange(places, index + 1, sum ^ self.weighted[index][exponent], found);
+            let go_on =
+                self.arrange(places, index + 1, sum ^ self.weighted[index][exponent], found);
             places[exponent] = None;
             if !go_on {
                 return false;
@@ -206,8 +248,9 @@ impl Weigher<'_> {
 
     fn is_right(&self, places: &[Option<usize>]) -> bool {
         (0..SECTOR).all(|at| {
-            let terms =
-                places.iter().enumerate().filter_map(|(exponent, index)| Some(multiply(power(exponent), self.data[(*index)?].1[at])));
+            let terms = places.iter().enumerate().filter_map(|(exponent, index)| {
+                Some(multiply(power(exponent), self.data[(*index)?].1[at]))
+            });
             terms.fold(0, |sum, term| sum ^ term) == self.q[at]
         })
     }
@@ -215,10 +258,14 @@ impl Weigher<'_> {
 
 /// Whether Q counts by the members' places in this layout.
 pub(super) fn is_ddf(layout: ParityLayout) -> bool {
-    matches!(layout, ParityLayout::DdfZeroRestart | ParityLayout::DdfNRestart | ParityLayout::DdfNContinue)
+    matches!(
+        layout,
+        ParityLayout::DdfZeroRestart | ParityLayout::DdfNRestart | ParityLayout::DdfNContinue
+    )
 }
 
-/// The order of members, by place, that an arrangement of a row of `count` places amounts to; `None` when they do not go together.
+/// The order of members, by place, that an arrangement of a row of `count` places amounts to;
+/// `None` when they do not go together.
 pub(super) fn order_of(row: &Row, count: usize, arrangement: &Arrangement) -> Option<Vec<usize>> {
     let member = |role: usize| match row.role(role) {
         Role::P => Some(arrangement.p),
@@ -228,7 +275,8 @@ pub(super) fn order_of(row: &Row, count: usize, arrangement: &Arrangement) -> Op
     (0..count).map(member).collect()
 }
 
-/// Whether P and Q of the sample's row are right with the members in this order, by place. `None` where that cannot be told.
+/// Whether P and Q of the sample's row are right with the members in this order, by place. `None`
+/// where that cannot be told.
 pub(super) fn weighted_fits(map: &Map, order: &[usize], sample: &Sample) -> Option<bool> {
     let row = map.row_at(sample.offset)?;
     let q = row.q?;
@@ -244,7 +292,10 @@ pub(super) fn weighted_fits(map: &Map, order: &[usize], sample: &Sample) -> Opti
     for role in (0..order.len()).filter(|role| *role != row.p && *role != q) {
         let sector = sample.sectors[order[role]].unwrap_or(sum);
         let factor = power(row.exponent(role));
-        weighted.iter_mut().zip(&sector).for_each(|(weighted, byte)| *weighted ^= multiply(factor, *byte));
+        weighted
+            .iter_mut()
+            .zip(&sector)
+            .for_each(|(weighted, byte)| *weighted ^= multiply(factor, *byte));
     }
     Some(is_zero(&weighted))
 }
@@ -268,7 +319,9 @@ mod tests {
             q.iter_mut().zip(sector).for_each(|(q, byte)| *q ^= multiply(power(exponent), *byte));
         }
         let mut sectors = vec![None; 5];
-        data.into_iter().chain([(3, p), (1, q)]).for_each(|(member, sector)| sectors[member] = Some(sector));
+        data.into_iter()
+            .chain([(3, p), (1, q)])
+            .for_each(|(member, sector)| sectors[member] = Some(sector));
         Sample { offset: 0, sectors }
     }
 
@@ -283,7 +336,8 @@ mod tests {
         };
         assert_eq!(without(0), vec![expected.clone()], "without data that count by g");
         assert_eq!(without(2), vec![expected.clone()], "without data that count by g^2");
-        // Q counts its first data by one. Without P these two, and without these P and Q, can change places.
+        // Q counts its first data by one. Without P these two, and without these P and Q, can
+        // change places.
         let changed = Arrangement { p: 3, q: 4, data: vec![Some(1), Some(0), Some(2)] };
         assert_eq!(without(3), vec![expected.clone(), changed], "without P");
         let changed = Arrangement { p: 1, q: 3, data: vec![Some(4), Some(0), Some(2)] };

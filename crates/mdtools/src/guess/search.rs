@@ -1,14 +1,15 @@
-//! The search for the order of members: landmarks are followed one after the other, and a place gets its member when the first
-//! landmark falls into it.
+//! The search for the order of members: landmarks are followed one after the other, and a place
+//! gets its member when the first landmark falls into it.
 //!
 //! ```text
 //!   landmark ──> place of the layout ── has a member? ── yes: its sector is checked
 //!                                            └── no: every member left is tried, and those with the right sector go on
 //! ```
 //!
-//! So permutations are never listed: a wrong member ends at its first landmark. A landmark that is merely plausible waits until
-//! its place has a member: the right member may hold nothing there, and a wrong one something alike. When nothing else is left, a
-//! place is tried with each member that it goes with, and without any.
+//! So permutations are never listed: a wrong member ends at its first landmark. A landmark that is
+//! merely plausible waits until its place has a member: the right member may hold nothing there,
+//! and a wrong one something alike. When nothing else is left, a place is tried with each member
+//! that it goes with, and without any.
 
 use std::fmt;
 
@@ -21,7 +22,8 @@ const LANDMARKS_MAX: usize = 4000;
 /// How many steps one shape may take, and how many orders are kept of it.
 const STEPS_MAX: u32 = 60_000;
 const ORDERS_MAX: usize = 64;
-/// So many landmarks may be missing before an order is given up, and one more for each that is there.
+/// So many landmarks may be missing before an order is given up, and one more for each that is
+/// there.
 const MISSES_MIN: u32 = 3;
 
 /// What it proves that a check came out right.
@@ -117,7 +119,15 @@ impl Order {
 
     pub(super) fn known(members: Vec<Option<usize>>) -> Order {
         let closed = vec![false; members.len()];
-        Order { members, tally: Tally::default(), queue: Vec::new(), next: 0, waiting: Vec::new(), closed, copies: 0 }
+        Order {
+            members,
+            tally: Tally::default(),
+            queue: Vec::new(),
+            next: 0,
+            waiting: Vec::new(),
+            closed,
+            copies: 0,
+        }
     }
 
     /// The landmark that all others were reached from.
@@ -167,15 +177,30 @@ pub(super) struct Search<'a> {
     pub(super) compared: &'a [u64],
     /// Whether places without a member are to get one.
     pub(super) fills: bool,
-    /// Whether an order is followed to its end although hardly anything fits: so all that are compared are looked at alike.
+    /// Whether an order is followed to its end although hardly anything fits: so all that are
+    /// compared are looked at alike.
     pub(super) is_patient: bool,
     steps: u32,
     found: Vec<Order>,
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(reader: &'a Reader<'a>, map: &'a Map, absent: Absent, compared: &'a [u64]) -> Search<'a> {
-        Search { reader, map, absent, compared, fills: true, is_patient: false, steps: STEPS_MAX, found: Vec::new() }
+    pub(super) fn new(
+        reader: &'a Reader<'a>,
+        map: &'a Map,
+        absent: Absent,
+        compared: &'a [u64],
+    ) -> Search<'a> {
+        Search {
+            reader,
+            map,
+            absent,
+            compared,
+            fills: true,
+            is_patient: false,
+            steps: STEPS_MAX,
+            found: Vec::new(),
+        }
     }
 
     /// Every order that `start` leads to from this landmark on; none when it is not there.
@@ -203,7 +228,10 @@ impl<'a> Search<'a> {
     fn follow(&mut self, mut order: Order) {
         let mut spots = Vec::new();
         loop {
-            let Some(left) = self.steps.checked_sub(1).filter(|_| self.found.len() < ORDERS_MAX) else { return };
+            let Some(left) = self.steps.checked_sub(1).filter(|_| self.found.len() < ORDERS_MAX)
+            else {
+                return;
+            };
             self.steps = left;
             if !self.is_patient && order.is_hopeless() {
                 return;
@@ -237,12 +265,18 @@ impl<'a> Search<'a> {
     }
 
     /// Checks one landmark; the orders to go on with when it is not this one alone.
-    fn step(&mut self, order: &mut Order, landmark: &Landmark, spots: &[Spot]) -> Option<Vec<Order>> {
+    fn step(
+        &mut self,
+        order: &mut Order,
+        landmark: &Landmark,
+        spots: &[Spot],
+    ) -> Option<Vec<Order>> {
         if spots.is_empty() {
             order.tally.count(landmark.kind, landmark.proof, false);
             return None;
         }
-        let known = spots.iter().find_map(|spot| self.read(order, order.members[spot.role]?, spot.offset));
+        let known =
+            spots.iter().find_map(|spot| self.read(order, order.members[spot.role]?, spot.offset));
         if let Some(sector) = known {
             order.take(landmark, landmark.check(&sector));
             return None;
@@ -285,13 +319,18 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Queues the landmarks whose places got their members while they waited; whether there are any.
+    /// Queues the landmarks whose places got their members while they waited; whether there are
+    /// any.
     fn release(&self, order: &mut Order, spots: &mut Vec<Spot>) -> bool {
         let waiting = std::mem::take(&mut order.waiting);
-        let (known, waiting): (Vec<Landmark>, Vec<Landmark>) = waiting.into_iter().partition(|landmark| {
-            self.map.spots(landmark.address, spots);
-            spots.iter().any(|spot| order.members[spot.role].is_some_and(|member| self.read(order, member, spot.offset).is_some()))
-        });
+        let (known, waiting): (Vec<Landmark>, Vec<Landmark>) =
+            waiting.into_iter().partition(|landmark| {
+                self.map.spots(landmark.address, spots);
+                spots.iter().any(|spot| {
+                    order.members[spot.role]
+                        .is_some_and(|member| self.read(order, member, spot.offset).is_some())
+                })
+            });
         order.waiting = waiting;
         order.queue.extend(known.iter().cloned());
         !known.is_empty()
@@ -301,11 +340,15 @@ impl<'a> Search<'a> {
     fn first_open(&self, order: &Order, spots: &mut Vec<Spot>) -> Option<usize> {
         order.waiting.iter().position(|landmark| {
             self.map.spots(landmark.address, spots);
-            self.fills && spots.first().is_some_and(|spot| order.members[spot.role].is_none() && !order.closed[spot.role])
+            self.fills
+                && spots.first().is_some_and(|spot| {
+                    order.members[spot.role].is_none() && !order.closed[spot.role]
+                })
         })
     }
 
-    /// One order for each member that the landmark goes with, and one in which its place stays empty.
+    /// One order for each member that the landmark goes with, and one in which its place stays
+    /// empty.
     fn try_plausible(&self, mut order: Order, landmark: &Landmark, spots: &[Spot]) -> Vec<Order> {
         let Some(spot) = spots.first() else { return vec![order] };
         let mut branches = Vec::new();
@@ -324,16 +367,25 @@ impl<'a> Search<'a> {
         branches
     }
 
-    /// Compares the copies of a sector. Two places that have no member yet get every two that hold the same.
+    /// Compares the copies of a sector. Two places that have no member yet get every two that hold
+    /// the same.
     fn compare(&mut self, order: &mut Order, spots: &[Spot]) -> Option<Vec<Order>> {
-        let known: Vec<Option<Sector>> =
-            spots.iter().map(|spot| order.members[spot.role].and_then(|member| self.reader.sector(member, spot.offset))).collect();
+        let known: Vec<Option<Sector>> = spots
+            .iter()
+            .map(|spot| {
+                order.members[spot.role].and_then(|member| self.reader.sector(member, spot.offset))
+            })
+            .collect();
         let present: Vec<&Sector> = known.iter().flatten().collect();
         if let [first, others @ ..] = &present[..]
             && !others.is_empty()
         {
             if !present.iter().all(|sector| is_zero(sector)) {
-                order.tally.count(COPIES, Proof::Relation, others.iter().all(|other| other == first));
+                order.tally.count(
+                    COPIES,
+                    Proof::Relation,
+                    others.iter().all(|other| other == first),
+                );
             }
             return None;
         }
@@ -342,7 +394,9 @@ impl<'a> Search<'a> {
                 Some(member) => vec![member],
                 None => (0..order.members.len()).filter(|member| !order.is_used(*member)).collect(),
             };
-            let read = members.into_iter().filter_map(|member| Some((member, self.reader.sector(member, spot.offset)?)));
+            let read = members
+                .into_iter()
+                .filter_map(|member| Some((member, self.reader.sector(member, spot.offset)?)));
             read.filter(|(_, sector)| !is_zero(sector)).collect()
         };
         let [one, two, ..] = spots else { return None };

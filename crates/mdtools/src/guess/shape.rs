@@ -61,9 +61,11 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// The shape over members with these whole sizes, by role; `None` when they are too small for it.
+    /// The shape over members with these whole sizes, by role; `None` when they are too small for
+    /// it.
     pub(super) fn new(shape: &Shape, sizes: &[u64]) -> Option<Map> {
-        let data: Option<Vec<u64>> = sizes.iter().map(|size| size.checked_sub(shape.data_offset_bytes)).collect();
+        let data: Option<Vec<u64>> =
+            sizes.iter().map(|size| size.checked_sub(shape.data_offset_bytes)).collect();
         let data: Vec<u64> = data?.into_iter().map(|size| size - size % SECTOR_BYTES).collect();
         let smallest = data.iter().copied().min()?;
         let chunk = shape.chunk_bytes;
@@ -73,13 +75,28 @@ impl Map {
         let geometry = match (shape.level, shape.layout) {
             (Level::Linear, _) => Geometry::Linear(Linear::new(&data, SECTOR_BYTES)),
             (Level::Raid0, layout) => {
-                let layout = if let Layout::Raid0(Some(layout)) = layout { layout } else { Raid0Layout::Original };
+                let layout = if let Layout::Raid0(Some(layout)) = layout {
+                    layout
+                } else {
+                    Raid0Layout::Original
+                };
                 Geometry::Raid0(Raid0::new(&data, chunk, layout))
             }
-            (Level::Raid10, Layout::Raid10(layout)) => Geometry::Copies(Raid10::new(data.len(), smallest, chunk, layout)),
-            (Level::Raid6, Layout::Parity(layout)) => Geometry::Parity(Parity::with_p_and_q(data.len(), smallest, chunk, layout)),
-            (Level::Raid5, Layout::Parity(layout)) => Geometry::Parity(Parity::with_p(data.len(), smallest, chunk, layout)),
-            (Level::Raid4, _) => Geometry::Parity(Parity::with_p(data.len(), smallest, chunk, array::ParityLayout::ParityLast)),
+            (Level::Raid10, Layout::Raid10(layout)) => {
+                Geometry::Copies(Raid10::new(data.len(), smallest, chunk, layout))
+            }
+            (Level::Raid6, Layout::Parity(layout)) => {
+                Geometry::Parity(Parity::with_p_and_q(data.len(), smallest, chunk, layout))
+            }
+            (Level::Raid5, Layout::Parity(layout)) => {
+                Geometry::Parity(Parity::with_p(data.len(), smallest, chunk, layout))
+            }
+            (Level::Raid4, _) => Geometry::Parity(Parity::with_p(
+                data.len(),
+                smallest,
+                chunk,
+                array::ParityLayout::ParityLast,
+            )),
             _ => Geometry::Mirror(smallest),
         };
         let size_bytes = match &geometry {
@@ -89,7 +106,12 @@ impl Map {
             Geometry::Copies(copies) => copies.size_bytes(),
             Geometry::Parity(parity) => parity.size_bytes(),
         };
-        Some(Map { geometry, data_offset_bytes: shape.data_offset_bytes, size_bytes, roles: data.len() })
+        Some(Map {
+            geometry,
+            data_offset_bytes: shape.data_offset_bytes,
+            size_bytes,
+            roles: data.len(),
+        })
     }
 
     /// Size of the array in bytes.
@@ -97,13 +119,16 @@ impl Map {
         self.size_bytes
     }
 
-    /// Where the sector at `address` of the array is: one spot, or one for each copy; none behind the end.
+    /// Where the sector at `address` of the array is: one spot, or one for each copy; none behind
+    /// the end.
     pub(super) fn spots(&self, address: u64, spots: &mut Vec<Spot>) {
         spots.clear();
         if address.checked_add(SECTOR_BYTES).is_none_or(|end| end > self.size_bytes) {
             return;
         }
-        let mut spot = |role: usize, offset: u64| spots.push(Spot { role, offset: offset + self.data_offset_bytes });
+        let mut spot = |role: usize, offset: u64| {
+            spots.push(Spot { role, offset: offset + self.data_offset_bytes })
+        };
         match &self.geometry {
             Geometry::Linear(linear) => {
                 let extent = linear.locate(address, SECTOR_BYTES);
@@ -128,7 +153,8 @@ impl Map {
         }
     }
 
-    /// The row of a level with parity that the byte at `offset` of a member is in; `None` outside of the array's data.
+    /// The row of a level with parity that the byte at `offset` of a member is in; `None` outside
+    /// of the array's data.
     pub(super) fn row_at(&self, offset: u64) -> Option<Row> {
         let Geometry::Parity(parity) = &self.geometry else { return None };
         let number = offset.checked_sub(self.data_offset_bytes)? / parity.chunk_bytes();

@@ -17,11 +17,24 @@ fn configuration(members: &str, chunk: Option<&str>, baseline: &str) -> Configur
     let id = configuration_id(&settings);
     let baseline = if baseline.is_empty() { id.clone() } else { baseline.to_string() };
     let clock = if members == "files" { Clock::Wall } else { Clock::Virtual };
-    Configuration { id, settings, stack: format!("{members}:{}", chunk.unwrap_or("single")), clock, baseline }
+    Configuration {
+        id,
+        settings,
+        stack: format!("{members}:{}", chunk.unwrap_or("single")),
+        clock,
+        baseline,
+    }
 }
 
 fn workload(name: &str, group: Group) -> Workload {
-    Workload { name: name.into(), suite: "devtest".into(), group, metric: THROUGHPUT.into(), better: Better::Higher, weight: 1.0 }
+    Workload {
+        name: name.into(),
+        suite: "devtest".into(),
+        group,
+        metric: THROUGHPUT.into(),
+        better: Better::Higher,
+        weight: 1.0,
+    }
 }
 
 /// Two comparisons of a single disk with three chunk sizes, without trials.
@@ -31,11 +44,20 @@ fn empty_run(blocks: u32) -> Run {
         let single = configuration(members, None, "");
         let baseline = single.id.clone();
         configurations.push(single);
-        configurations.extend(["16KiB", "64KiB", "256KiB"].map(|chunk| configuration(members, Some(chunk), &baseline)));
+        configurations.extend(
+            ["16KiB", "64KiB", "256KiB"]
+                .map(|chunk| configuration(members, Some(chunk), &baseline)),
+        );
     }
-    let axis = |name: &str, values: &[&str]| Axis { name: name.into(), values: values.iter().map(ToString::to_string).collect() };
-    let axes =
-        vec![axis("members", &["files", "maxtor"]), axis("layout", &["single", "raid0"]), axis("chunk", &["16KiB", "64KiB", "256KiB"])];
+    let axis = |name: &str, values: &[&str]| Axis {
+        name: name.into(),
+        values: values.iter().map(ToString::to_string).collect(),
+    };
+    let axes = vec![
+        axis("members", &["files", "maxtor"]),
+        axis("layout", &["single", "raid0"]),
+        axis("chunk", &["16KiB", "64KiB", "256KiB"]),
+    ];
     let workloads = vec![
         workload("sequential read 512", Group::Sequential),
         workload("sequential read 65536", Group::Sequential),
@@ -59,7 +81,8 @@ fn empty_run(blocks: u32) -> Run {
     }
 }
 
-/// Runs the whole plan; `figure(configuration, workload, block)` gives the throughput, by index in the plan.
+/// Runs the whole plan; `figure(configuration, workload, block)` gives the throughput, by index in
+/// the plan.
 fn run(blocks: u32, mut figure: impl FnMut(usize, usize, u32) -> f64) -> Run {
     let mut run = empty_run(blocks);
     for block in 0..blocks {
@@ -74,7 +97,10 @@ fn run(blocks: u32, mut figure: impl FnMut(usize, usize, u32) -> f64) -> Run {
                     block,
                     order,
                     clock: configuration.clock,
-                    metrics: BTreeMap::from([(THROUGHPUT.to_string(), throughput), (LATENCY.to_string(), 4096.0 / throughput)]),
+                    metrics: BTreeMap::from([
+                        (THROUGHPUT.to_string(), throughput),
+                        (LATENCY.to_string(), 4096.0 / throughput),
+                    ]),
                     members: Vec::new(),
                     flags: Vec::new(),
                 });
@@ -85,7 +111,8 @@ fn run(blocks: u32, mut figure: impl FnMut(usize, usize, u32) -> f64) -> Run {
     run
 }
 
-/// 64 KiB is 1.5 and 256 KiB 1.49 times the single disk in sequential work, 16 KiB 0.9 times; nothing differs in random work.
+/// 64 KiB is 1.5 and 256 KiB 1.49 times the single disk in sequential work, 16 KiB 0.9 times;
+/// nothing differs in random work.
 fn planted(c: usize, w: usize) -> f64 {
     let ratio = if w == 2 { 1.0 } else { [1.0, 0.9, 1.5, 1.49][c % 4] };
     1e6 * ratio * (w + 1) as f64
@@ -94,10 +121,17 @@ fn planted(c: usize, w: usize) -> f64 {
 /// [`planted`] with noise, on a machine that gets 1 % faster with every block.
 fn noisy(seed: u64, noise: f64) -> Run {
     let mut random = Random::new(seed);
-    run(6, move |c, w, block| planted(c, w) * (1.0 + 0.01 * f64::from(block)) * (noise * random.normal()).exp())
+    run(6, move |c, w, block| {
+        planted(c, w) * (1.0 + 0.01 * f64::from(block)) * (noise * random.normal()).exp()
+    })
 }
 
-fn versus_of(comparison: &Comparison, configuration: usize, workload: &str, metric: &str) -> Versus {
+fn versus_of(
+    comparison: &Comparison,
+    configuration: usize,
+    workload: &str,
+    metric: &str,
+) -> Versus {
     let cell = comparison.cell(&comparison.configurations[configuration].id, workload).unwrap();
     cell.metrics.iter().find(|known| known.name == metric).unwrap().versus_baseline.unwrap()
 }
@@ -105,9 +139,14 @@ fn versus_of(comparison: &Comparison, configuration: usize, workload: &str, metr
 #[test]
 fn comparisons_are_named_by_what_only_they_share() {
     let analysis = analyse(&empty_run(6));
-    let names: Vec<_> = analysis.comparisons.iter().map(|comparison| (comparison.name.as_str(), comparison.modelled)).collect();
+    let names: Vec<_> = analysis
+        .comparisons
+        .iter()
+        .map(|comparison| (comparison.name.as_str(), comparison.modelled))
+        .collect();
     assert_eq!(names, [("files", false), ("maxtor", true)]);
-    let labels: Vec<_> = analysis.comparisons[1].configurations.iter().map(|member| member.label.as_str()).collect();
+    let labels: Vec<_> =
+        analysis.comparisons[1].configurations.iter().map(|member| member.label.as_str()).collect();
     assert_eq!(labels, ["single", "16KiB", "64KiB", "256KiB"]);
     assert_eq!(
         (analysis.comparisons[0].shared.as_slice(), analysis.comparisons[0].axes.as_slice()),
@@ -118,7 +157,8 @@ fn comparisons_are_named_by_what_only_they_share() {
     let mut run = empty_run(6);
     run.plan.configurations.truncate(2);
     let comparison = &analyse(&run).comparisons[0];
-    let labels: Vec<_> = comparison.configurations.iter().map(|member| member.label.as_str()).collect();
+    let labels: Vec<_> =
+        comparison.configurations.iter().map(|member| member.label.as_str()).collect();
     assert_eq!((comparison.name.as_str(), labels), ("", vec!["single", "raid0 16KiB"]));
 }
 
@@ -127,7 +167,8 @@ fn comparisons_are_named_by_what_only_they_share() {
 fn comparisons_that_share_no_value_alone_are_named_by_all_they_share() {
     let mut run = empty_run(6);
     for (index, configuration) in run.plan.configurations.iter_mut().enumerate() {
-        let (system, options) = [("ext3", "fast"), ("ext3", "safe"), ("xfs", "fast"), ("xfs", "safe")][index / 2];
+        let (system, options) =
+            [("ext3", "fast"), ("ext3", "safe"), ("xfs", "fast"), ("xfs", "safe")][index / 2];
         configuration.settings = BTreeMap::from(
             [("system", system), ("options", options), ("members", ["one", "six"][index % 2])]
                 .map(|(axis, value)| (axis.into(), value.into())),
@@ -135,18 +176,25 @@ fn comparisons_that_share_no_value_alone_are_named_by_all_they_share() {
         configuration.id = format!("{index}");
         configuration.baseline = format!("{}", index - index % 2);
     }
-    run.plan.axes = ["members", "system", "options"].map(|name| Axis { name: name.into(), values: Vec::new() }).to_vec();
-    let names: Vec<_> = analyse(&run).comparisons.into_iter().map(|comparison| comparison.name).collect();
+    run.plan.axes = ["members", "system", "options"]
+        .map(|name| Axis { name: name.into(), values: Vec::new() })
+        .to_vec();
+    let names: Vec<_> =
+        analyse(&run).comparisons.into_iter().map(|comparison| comparison.name).collect();
     assert_eq!(names, ["ext3, fast", "ext3, safe", "xfs, fast", "xfs, safe"]);
 }
 
 #[test]
 fn a_run_without_trials_has_no_figures_and_says_so() {
     let analysis = analyse(&empty_run(6));
-    assert!(analysis.warnings.contains(&Warning::Incomplete { finished: 0, planned: 2 * 4 * 3 * 6 }));
+    assert!(
+        analysis.warnings.contains(&Warning::Incomplete { finished: 0, planned: 2 * 4 * 3 * 6 })
+    );
     for comparison in &analysis.comparisons {
         assert!(comparison.cells.iter().all(|cell| cell.metrics.is_empty()));
-        assert!(comparison.kinds.iter().all(|kind| kind.leader.is_none() && kind.recommended.is_none() && kind.best_set.is_empty()));
+        assert!(comparison.kinds.iter().all(|kind| kind.leader.is_none()
+            && kind.recommended.is_none()
+            && kind.best_set.is_empty()));
         assert!(comparison.good_for_all.is_empty());
     }
 }
@@ -159,24 +207,46 @@ fn planted_differences_are_found_and_their_absence_too() {
         let id = |index: usize| comparison.configurations[index].id.clone();
         for (index, word) in [(1, "slower"), (2, "faster"), (3, "faster")] {
             let versus = versus_of(comparison, index, "sequential read 512", THROUGHPUT);
-            assert_eq!(versus.verdict.map(|verdict| verdict.word()), Some(word), "{index}, seed {seed}");
+            assert_eq!(
+                versus.verdict.map(|verdict| verdict.word()),
+                Some(word),
+                "{index}, seed {seed}"
+            );
             let versus = versus_of(comparison, index, "random read 512", THROUGHPUT);
             assert_eq!(versus.verdict, Some(Verdict::Same), "{index}, seed {seed}");
         }
         let sequential = &comparison.kinds[0];
         assert_eq!(sequential.recommended, sequential.leader);
         let set: BTreeSet<_> = sequential.best_set.iter().cloned().collect();
-        assert_eq!(set, BTreeSet::from([id(2), id(3)]), "1.5 and 1.49 are the same within 2 %, seed {seed}");
+        assert_eq!(
+            set,
+            BTreeSet::from([id(2), id(3)]),
+            "1.5 and 1.49 are the same within 2 %, seed {seed}"
+        );
         assert_eq!(sequential.not_told_apart, [(id(2), id(3))]);
-        assert_eq!(sequential.scores.iter().map(Score::differs).collect::<Vec<_>>(), [None, Some(false), Some(true), Some(true)]);
+        assert_eq!(
+            sequential.scores.iter().map(Score::differs).collect::<Vec<_>>(),
+            [None, Some(false), Some(true), Some(true)]
+        );
         // Nothing differs in random work, so there is no reason to leave the baseline.
         let random = &comparison.kinds[1];
-        assert_eq!((random.best_set.len(), random.recommended.clone()), (4, Some(id(0))), "seed {seed}");
+        assert_eq!(
+            (random.best_set.len(), random.recommended.clone()),
+            (4, Some(id(0))),
+            "seed {seed}"
+        );
         assert_eq!(random.not_told_apart.len(), 6);
         assert_eq!(comparison.good_for_all, [id(2), id(3)]);
     }
     // The 1 % a block was seen in both, and did no harm.
-    assert_eq!(analysis.warnings.iter().filter(|warning| matches!(warning, Warning::Drifted { change, .. } if *change > 0.04)).count(), 2);
+    assert_eq!(
+        analysis
+            .warnings
+            .iter()
+            .filter(|warning| matches!(warning, Warning::Drifted { change, .. } if *change > 0.04))
+            .count(),
+        2
+    );
 }
 
 #[test]
@@ -188,13 +258,19 @@ fn figures_without_any_spread_give_points() {
             assert_eq!((interval.low, interval.high), (metric.median, metric.median));
             let Some(versus) = metric.versus_baseline else { continue };
             let interval = versus.interval.unwrap();
-            assert!(interval.high - interval.low < 1e-12 && (interval.low - versus.ratio).abs() < 1e-12, "{versus:?}");
+            assert!(
+                interval.high - interval.low < 1e-12 && (interval.low - versus.ratio).abs() < 1e-12,
+                "{versus:?}"
+            );
             assert!(versus.p.is_some_and(|p| p > 0.0 && p <= 1.0), "{versus:?}");
         }
         for kind in &comparison.kinds {
             assert!(kind.scores.iter().all(|score| score.ratio.is_finite()));
         }
-        assert_eq!(comparison.kinds[0].best_set, [comparison.configurations[2].id.clone(), comparison.configurations[3].id.clone()]);
+        assert_eq!(
+            comparison.kinds[0].best_set,
+            [comparison.configurations[2].id.clone(), comparison.configurations[3].id.clone()]
+        );
     }
 }
 
@@ -207,13 +283,19 @@ fn only_blocks_with_both_sides_are_paired() {
     for trial in run.trials.iter_mut().filter(|trial| trial.block < 2) {
         trial.metrics.values_mut().for_each(|figure| *figure /= 10.0);
     }
-    run.trials.retain(|trial| !(trial.settings == baseline && trial.block == 0 || trial.settings == own && trial.block == 1));
+    run.trials.retain(|trial| {
+        !(trial.settings == baseline && trial.block == 0
+            || trial.settings == own && trial.block == 1)
+    });
     let analysis = analyse(&run);
     let comparison = &analysis.comparisons[0];
     let versus = versus_of(comparison, 2, "sequential read 512", THROUGHPUT);
     assert_eq!((versus.pairs, versus.few), (4, true));
     assert!((versus.ratio - 1.5).abs() < 0.01, "{versus:?}");
-    assert_eq!(comparison.kinds[0].score(&comparison.configurations[2].id).map(|score| score.pairs), Some(4));
+    assert_eq!(
+        comparison.kinds[0].score(&comparison.configurations[2].id).map(|score| score.pairs),
+        Some(4)
+    );
 }
 
 #[test]
@@ -221,7 +303,10 @@ fn less_latency_is_faster() {
     let mut run = run(6, |c, w, _| planted(c, w));
     let by_throughput = analyse(&run);
     let latency = versus_of(&by_throughput.comparisons[0], 2, "sequential read 512", LATENCY);
-    assert!((latency.ratio - 1.0 / 1.5).abs() < 1e-12 && (latency.gain() - 1.5).abs() < 1e-12, "{latency:?}");
+    assert!(
+        (latency.ratio - 1.0 / 1.5).abs() < 1e-12 && (latency.gain() - 1.5).abs() < 1e-12,
+        "{latency:?}"
+    );
     assert_eq!(latency.verdict, Some(Verdict::Faster));
 
     // As the workloads' own metric it turns the scores over.
@@ -230,8 +315,15 @@ fn less_latency_is_faster() {
         workload.better = Better::Lower;
     }
     let by_latency = analyse(&run);
-    for (left, right) in by_latency.comparisons[0].kinds[0].scores.iter().zip(&by_throughput.comparisons[0].kinds[0].scores) {
-        assert!((left.ratio - right.ratio).abs() < 1e-9 && left.verdict == right.verdict, "{left:?} {right:?}");
+    for (left, right) in by_latency.comparisons[0].kinds[0]
+        .scores
+        .iter()
+        .zip(&by_throughput.comparisons[0].kinds[0].scores)
+    {
+        assert!(
+            (left.ratio - right.ratio).abs() < 1e-9 && left.verdict == right.verdict,
+            "{left:?} {right:?}"
+        );
     }
 }
 
@@ -252,7 +344,10 @@ fn p_values_are_adjusted_within_a_workload_of_a_comparison() {
     let analysis = analyse(&noisy(5, 0.001));
     // Six blocks all on one side give 2/64 each; three compared cells make that 6/64.
     for index in 1..4 {
-        assert_eq!(versus_of(&analysis.comparisons[0], index, "sequential read 65536", THROUGHPUT).p, Some(6.0 / 64.0));
+        assert_eq!(
+            versus_of(&analysis.comparisons[0], index, "sequential read 65536", THROUGHPUT).p,
+            Some(6.0 / 64.0)
+        );
     }
 }
 
@@ -262,7 +357,9 @@ fn two_blocks_give_no_verdict_and_three_give_one_marked_few() {
     let versus = versus_of(&analysis.comparisons[0], 2, "sequential read 512", THROUGHPUT);
     assert_eq!((versus.interval, versus.p, versus.verdict), (None, None, None));
     assert!(analysis.comparisons[0].kinds[0].best_set.is_empty());
-    assert!(analysis.warnings.contains(&Warning::FewBlocks { comparison: "files".into(), blocks: 2 }));
+    assert!(
+        analysis.warnings.contains(&Warning::FewBlocks { comparison: "files".into(), blocks: 2 })
+    );
 
     let analysis = analyse(&run(3, |c, w, _| planted(c, w)));
     let versus = versus_of(&analysis.comparisons[0], 2, "sequential read 512", THROUGHPUT);
@@ -294,14 +391,19 @@ fn doubtful_trials_are_counted_and_kept() {
     ] {
         assert!(analysis.warnings.contains(&warning), "{warning:?} in {:?}", analysis.warnings);
     }
-    let cell = analysis.comparisons[0].cell(&run.plan.configurations[0].id, "sequential read 512").unwrap();
+    let cell = analysis.comparisons[0]
+        .cell(&run.plan.configurations[0].id, "sequential read 512")
+        .unwrap();
     assert_eq!(cell.flags, [Flag { text: cached.into(), trials: 1 }]);
 }
 
 #[test]
 fn outliers_are_counted_where_there_are_enough_trials_to_tell() {
-    let one_off =
-        |blocks| analyse(&run(blocks, |c, w, block| if (c, w, block) == (1, 1, 4) { 1.0 } else { planted(c, w) + f64::from(block) }));
+    let one_off = |blocks| {
+        analyse(&run(blocks, |c, w, block| {
+            if (c, w, block) == (1, 1, 4) { 1.0 } else { planted(c, w) + f64::from(block) }
+        }))
+    };
     assert!(one_off(10).warnings.contains(&Warning::Outliers { trials: 1 }));
     assert!(!one_off(9).warnings.iter().any(|warning| matches!(warning, Warning::Outliers { .. })));
 }
@@ -313,14 +415,19 @@ fn the_best_configuration_is_rarely_dropped_from_the_best_set() {
     let mut random = Random::new(seed);
     for _ in 0..rounds {
         // One is truly best by 1 % under noise of 2 %.
-        let analysis = analyse(&run(6, |c, _, _| [1.0, 1.0, 1.01, 1.0][c % 4] * (0.02 * random.normal()).exp()));
+        let analysis = analyse(&run(6, |c, _, _| {
+            [1.0, 1.0, 1.01, 1.0][c % 4] * (0.02 * random.normal()).exp()
+        }));
         let comparison = &analysis.comparisons[0];
         let set = &comparison.kinds[0].best_set;
         dropped += usize::from(!set.contains(&comparison.configurations[2].id));
         sizes += set.len();
     }
     assert!(dropped <= rounds / 20, "dropped {dropped} of {rounds}, seed {seed}");
-    assert!(sizes > 3 * rounds, "noise alone must not empty the set: {sizes} in {rounds} runs, seed {seed}");
+    assert!(
+        sizes > 3 * rounds,
+        "noise alone must not empty the set: {sizes} in {rounds} runs, seed {seed}"
+    );
 }
 
 #[test]
@@ -329,14 +436,30 @@ fn equal_configurations_are_rarely_called_surely_different() {
     let seed = 2005;
     let mut random = Random::new(seed);
     for _ in 0..rounds {
-        // Of the first comparison all are equal, of the second all but the baseline are faster by 10 %; noise 2 %.
-        let analysis = analyse(&run(6, |c, _, _| if c > 4 { 1.1 } else { 1.0 } * (0.02 * random.normal()).exp()));
-        let sure =
-            |comparison: usize| analysis.comparisons[comparison].kinds[0].scores.iter().filter(|score| score.differs().is_some()).count();
+        // Of the first comparison all are equal, of the second all but the baseline are faster by
+        // 10 %; noise 2 %.
+        let analysis = analyse(&run(
+            6,
+            |c, _, _| if c > 4 { 1.1 } else { 1.0 } * (0.02 * random.normal()).exp(),
+        ));
+        let sure = |comparison: usize| {
+            analysis.comparisons[comparison].kinds[0]
+                .scores
+                .iter()
+                .filter(|score| score.differs().is_some())
+                .count()
+        };
         false_alarms += usize::from(sure(0) > 0);
         found += sure(1);
     }
     // 5 % and three deviations of a count of 400.
-    assert!(false_alarms <= 33, "{false_alarms} of {rounds} runs of equal cells had a sure difference, seed {seed}");
-    assert!(found > rounds * 3 * 8 / 10, "+10 % was sure {found} times of {}, seed {seed}", rounds * 3);
+    assert!(
+        false_alarms <= 33,
+        "{false_alarms} of {rounds} runs of equal cells had a sure difference, seed {seed}"
+    );
+    assert!(
+        found > rounds * 3 * 8 / 10,
+        "+10 % was sure {found} times of {}, seed {seed}",
+        rounds * 3
+    );
 }

@@ -1,7 +1,7 @@
 //! Exercises a file on some file system: `fsx FILE [--seed N] [--operations N] [--size BYTES]`.
 //!
-//! A process of its own, because a mapping whose device fails ends the process that reads it. Prints one line; exit code 1
-//! and what differed when the file did not hold what was written.
+//! A process of its own, because a mapping whose device fails ends the process that reads it.
+//! Prints one line; exit code 1 and what differed when the file did not hold what was written.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,9 +43,14 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<String, String> {
     if settings.size_bytes == 0 {
         return Err("--size 0: nothing could be written".to_owned());
     }
-    let mut file = PlainFile::create(Path::new(&path)).map_err(|error| format!("{path}: {error}"))?;
-    let again = format!("fsx {path} --seed {} --operations {} --size {}", settings.seed, settings.operations, settings.size_bytes);
-    let summary = exercise(&mut file, &settings).map_err(|error| format!("{path}: {error}\nagain: {again}"))?;
+    let mut file =
+        PlainFile::create(Path::new(&path)).map_err(|error| format!("{path}: {error}"))?;
+    let again = format!(
+        "fsx {path} --seed {} --operations {} --size {}",
+        settings.seed, settings.operations, settings.size_bytes
+    );
+    let summary = exercise(&mut file, &settings)
+        .map_err(|error| format!("{path}: {error}\nagain: {again}"))?;
     let holes = if summary.has_holes { "" } else { "; no holes here, zeroes were written instead" };
     Ok(format!(
         "{} operations, {} bytes compared, {} bytes written{holes}",

@@ -1,4 +1,5 @@
-//! File systems on write-back caches: their server is killed, and what programs had made durable is there after the next start.
+//! File systems on write-back caches: their server is killed, and what programs had made durable is
+//! there after the next start.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -25,7 +26,10 @@ impl Drive<'_> {
     }
 
     fn check(&self, running: &Running) {
-        let check = self.file_system.check[1..].iter().map(OsStr::new).chain([running.block_device.as_os_str()]);
+        let check = self.file_system.check[1..]
+            .iter()
+            .map(OsStr::new)
+            .chain([running.block_device.as_os_str()]);
         succeed(self.file_system.check[0], check);
     }
 
@@ -36,16 +40,27 @@ impl Drive<'_> {
 
 fn fsx(folder: &Path, seed: u64) {
     let (path, seed) = (folder.join("fsx"), seed.to_string());
-    let arguments = [OsStr::new("--operations"), OsStr::new("400"), OsStr::new("--seed"), OsStr::new(&seed), path.as_os_str()];
+    let arguments = [
+        OsStr::new("--operations"),
+        OsStr::new("400"),
+        OsStr::new("--seed"),
+        OsStr::new(&seed),
+        path.as_os_str(),
+    ];
     println!("fsx: {}", succeed(env!("CARGO_BIN_EXE_fsx"), arguments).trim());
 }
 
-/// All of it over a store: the programs' files are verified while the first server lives, and again under the third, after each
-/// of the others was killed.
+/// All of it over a store: the programs' files are verified while the first server lives, and again
+/// under the third, after each of the others was killed.
 fn use_over(store: &str, file_system_name: &str) {
     let test = format!("{file_system_name} on a write-back cache over {store}");
-    let file_system = FILE_SYSTEMS.iter().find(|known| known.name == file_system_name).expect("a file system of the table");
-    if !is_possible(&test, file_system.programs) || !is_possible(&test, &[("losetup", "mount"), ("fio", "fio")]) {
+    let file_system = FILE_SYSTEMS
+        .iter()
+        .find(|known| known.name == file_system_name)
+        .expect("a file system of the table");
+    if !is_possible(&test, file_system.programs)
+        || !is_possible(&test, &[("losetup", "mount"), ("fio", "fio")])
+    {
         return;
     }
     if !kernel_knows(file_system.driver) {
@@ -57,9 +72,19 @@ fn use_over(store: &str, file_system_name: &str) {
     println!("{test}: seed {seed}");
     let array = room.create("cached", "5", 3, file_system.size_mib / 2 + 4);
     let kept = room.path("store");
-    File::create(&kept).and_then(|file| file.set_len((CACHE_MIB + 4) << 20)).expect("a file for the cache");
-    let store = if store == "memory" { format!("ram:{CACHE_MIB}MiB") } else { format!("file:{}", kept.display()) };
-    let drive = Drive { room: &room, stack: format!("cache(mode=write-back, {store}, {array})"), file_system };
+    File::create(&kept)
+        .and_then(|file| file.set_len((CACHE_MIB + 4) << 20))
+        .expect("a file for the cache");
+    let store = if store == "memory" {
+        format!("ram:{CACHE_MIB}MiB")
+    } else {
+        format!("file:{}", kept.display())
+    };
+    let drive = Drive {
+        room: &room,
+        stack: format!("cache(mode=write-back, {store}, {array})"),
+        file_system,
+    };
 
     let (running, point) = drive.start();
     fio(&point, file_system.direct, seed, &[]);
@@ -69,7 +94,10 @@ fn use_over(store: &str, file_system_name: &str) {
         fsx(&point, seed);
     }
     let cache = drive.cache();
-    assert!(cache["write_hits"].as_u64() > Some(0) && cache["written_out_bytes"].as_u64() > Some(0), "{test}: {cache}");
+    assert!(
+        cache["write_hits"].as_u64() > Some(0) && cache["written_out_bytes"].as_u64() > Some(0),
+        "{test}: {cache}"
+    );
     room.unmount(&running);
     kill_and_wait(running.process);
 

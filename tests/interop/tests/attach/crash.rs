@@ -1,5 +1,5 @@
-//! A server that is killed under load: programs get errors and nothing hangs; after the next start the file system is sound
-//! and every file is there that was said to be durable.
+//! A server that is killed under load: programs get errors and nothing hangs; after the next start
+//! the file system is sound and every file is there that was said to be durable.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -53,8 +53,10 @@ fn write_carelessly(folder: &Path, seed: u64) {
     for number in 0_u32.. {
         random.fill(&mut bytes);
         let path = folder.join(format!("careless-{}", number % 16));
-        // The page cache takes a lot before anybody notices; syncing the whole now and then brings the error out.
-        let written = fs::write(&path, &bytes).and_then(|()| if number % 8 == 0 { File::open(&path)?.sync_all() } else { Ok(()) });
+        // The page cache takes a lot before anybody notices; syncing the whole now and then brings
+        // the error out.
+        let written = fs::write(&path, &bytes)
+            .and_then(|()| if number % 8 == 0 { File::open(&path)?.sync_all() } else { Ok(()) });
         if written.is_err() {
             return;
         }
@@ -66,7 +68,8 @@ struct Case {
     members: usize,
     file_system: &'static str,
     member_mib: u64,
-    /// What stands in front of the array: a stack text with `STORE` for a file of 64 MiB and `ARRAY` for the array.
+    /// What stands in front of the array: a stack text with `STORE` for a file of 64 MiB and
+    /// `ARRAY` for the array.
     cache: Option<&'static str>,
     programs: &'static [(&'static str, &'static str)],
     /// Makes it sound again where mounting does not.
@@ -75,8 +78,12 @@ struct Case {
 }
 
 fn kill_under_load(case: &Case) {
-    let test =
-        format!("a server killed under {} on level {}{}", case.file_system, case.level, if case.cache.is_some() { ", cached" } else { "" });
+    let test = format!(
+        "a server killed under {} on level {}{}",
+        case.file_system,
+        case.level,
+        if case.cache.is_some() { ", cached" } else { "" }
+    );
     if !is_possible(&test, case.programs) {
         return;
     }
@@ -87,7 +94,8 @@ fn kill_under_load(case: &Case) {
     if let Some(cache) = case.cache {
         let store = room.path("store");
         File::create(&store).and_then(|file| file.set_len(64 << 20)).expect("a file for the cache");
-        stack = cache.replace("STORE", &format!("file:{}", store.display())).replace("ARRAY", &stack);
+        stack =
+            cache.replace("STORE", &format!("file:{}", store.display())).replace("ARRAY", &stack);
     }
     let running = room.start("crash", &stack);
     let point = room.mount(&running, case.file_system);
@@ -108,11 +116,14 @@ fn kill_under_load(case: &Case) {
     drop(told);
     let mut last = None;
     while last.is_none_or(|number| number + 1 < DURABLE_FILES) {
-        last = Some(durable.recv_timeout(PATIENCE).expect("files are written while the server lives"));
+        last =
+            Some(durable.recv_timeout(PATIENCE).expect("files are written while the server lives"));
     }
     kill(running.process);
     for _ in 0..2 {
-        ended.recv_timeout(PATIENCE).expect("a program that writes gets an error and does not hang");
+        ended
+            .recv_timeout(PATIENCE)
+            .expect("a program that writes gets an error and does not hang");
     }
     // The last ones may have been told between the count and the kill.
     let last = durable.try_iter().last().or(last).expect("at least as many as were waited for");
@@ -120,18 +131,30 @@ fn kill_under_load(case: &Case) {
 
     let again = room.start("crash", &stack);
     if let Some(mend) = case.mend {
-        let mended = run(mend[0], mend[1..].iter().map(OsStr::new).chain([again.block_device.as_os_str()]));
+        let mended =
+            run(mend[0], mend[1..].iter().map(OsStr::new).chain([again.block_device.as_os_str()]));
         // 1 says that it was mended.
-        assert!(mended.as_ref().err().is_none_or(|error| error.contains("exit status: 1\n")), "{mended:?}");
+        assert!(
+            mended.as_ref().err().is_none_or(|error| error.contains("exit status: 1\n")),
+            "{mended:?}"
+        );
     }
     let point = room.mount(&again, case.file_system);
     for number in 0..=last {
         let found = fs::read(durable_path(&point, number));
-        let found = found.unwrap_or_else(|error| panic!("{test}, seed {seed}: file {number} of {last} was durable: {error}"));
-        assert!(found == content(seed, number), "{test}, seed {seed}: file {number} of {last} does not hold what it held");
+        let found = found.unwrap_or_else(|error| {
+            panic!("{test}, seed {seed}: file {number} of {last} was durable: {error}")
+        });
+        assert!(
+            found == content(seed, number),
+            "{test}, seed {seed}: file {number} of {last} does not hold what it held"
+        );
     }
     room.unmount(&again);
-    succeed(case.check[0], case.check[1..].iter().map(OsStr::new).chain([again.block_device.as_os_str()]));
+    succeed(
+        case.check[0],
+        case.check[1..].iter().map(OsStr::new).chain([again.block_device.as_os_str()]),
+    );
     room.stop(&again);
     assert_eq!(room.left_behind(), Vec::<String>::new());
 }

@@ -1,4 +1,5 @@
-//! Arrays as ordinary drives: the file systems of others on what raidloom attaches, used by the programs of others.
+//! Arrays as ordinary drives: the file systems of others on what raidloom attaches, used by the
+//! programs of others.
 
 mod cached;
 mod crash;
@@ -30,9 +31,30 @@ const E2FSCK: &[&str] = &["e2fsck", "-fn"];
 const E2FSPROGS: &[(&str, &str)] = &[("mkfs.ext4", "e2fsprogs")];
 
 const FILE_SYSTEMS: &[FileSystem] = &[
-    FileSystem { name: "ext4", driver: "ext4", size_mib: 128, check: E2FSCK, programs: E2FSPROGS, direct: true },
-    FileSystem { name: "ext3", driver: "ext3", size_mib: 128, check: E2FSCK, programs: E2FSPROGS, direct: true },
-    FileSystem { name: "ext2", driver: "ext2", size_mib: 128, check: E2FSCK, programs: E2FSPROGS, direct: true },
+    FileSystem {
+        name: "ext4",
+        driver: "ext4",
+        size_mib: 128,
+        check: E2FSCK,
+        programs: E2FSPROGS,
+        direct: true,
+    },
+    FileSystem {
+        name: "ext3",
+        driver: "ext3",
+        size_mib: 128,
+        check: E2FSCK,
+        programs: E2FSPROGS,
+        direct: true,
+    },
+    FileSystem {
+        name: "ext2",
+        driver: "ext2",
+        size_mib: 128,
+        check: E2FSCK,
+        programs: E2FSPROGS,
+        direct: true,
+    },
     FileSystem {
         name: "xfs",
         driver: "xfs",
@@ -68,25 +90,45 @@ fn repository() -> PathBuf {
 
 /// Where two folders differ; `None` when they do not.
 fn difference(first: &Path, second: &Path) -> Option<String> {
-    run("diff", [OsStr::new("--recursive"), OsStr::new("--no-dereference"), first.as_os_str(), second.as_os_str()]).err()
+    run(
+        "diff",
+        [
+            OsStr::new("--recursive"),
+            OsStr::new("--no-dereference"),
+            first.as_os_str(),
+            second.as_os_str(),
+        ],
+    )
+    .err()
 }
 
 fn fio(folder: &Path, direct: bool, seed: u64, more: &[&str]) {
-    let engine: &[&str] = if direct { &["--direct=1", "--ioengine=libaio", "--iodepth=16"] } else { &["--ioengine=psync"] };
-    let mut arguments: Vec<String> =
-        ["--name=verify", "--size=8m", "--bsrange=4k-64k", "--rw=randwrite", "--verify=crc32c", "--do_verify=1"]
-            .iter()
-            .chain(&["--verify_fatal=1", "--verify_state_save=0", "--fsync=64", "--output-format=terse"])
-            .chain(engine)
-            .map(ToString::to_string)
-            .collect();
+    let engine: &[&str] = if direct {
+        &["--direct=1", "--ioengine=libaio", "--iodepth=16"]
+    } else {
+        &["--ioengine=psync"]
+    };
+    let mut arguments: Vec<String> = [
+        "--name=verify",
+        "--size=8m",
+        "--bsrange=4k-64k",
+        "--rw=randwrite",
+        "--verify=crc32c",
+        "--do_verify=1",
+    ]
+    .iter()
+    .chain(&["--verify_fatal=1", "--verify_state_save=0", "--fsync=64", "--output-format=terse"])
+    .chain(engine)
+    .map(ToString::to_string)
+    .collect();
     arguments.extend([format!("--directory={}", folder.display()), format!("--randseed={seed}")]);
     // A file's name counts in the folder that was named before it.
     arguments.extend(more.iter().map(ToString::to_string));
     succeed("fio", arguments);
 }
 
-/// What people do with a drive: everything has to be there afterwards, and the file system's own tools find no fault.
+/// What people do with a drive: everything has to be there afterwards, and the file system's own
+/// tools find no fault.
 fn use_file_system(room: &Room, layout: &str, stack: &str, file_system: &FileSystem, clone: &Path) {
     let name = format!("{layout}-{}", file_system.name);
     println!("{name}: {stack}");
@@ -97,15 +139,25 @@ fn use_file_system(room: &Room, layout: &str, stack: &str, file_system: &FileSys
     println!("{name}: seed {seed}");
 
     let (checkout, copy) = (point.join("clone"), point.join("copy"));
-    succeed("git", [OsStr::new("clone"), OsStr::new("--quiet"), clone.as_os_str(), checkout.as_os_str()]);
+    succeed(
+        "git",
+        [OsStr::new("clone"), OsStr::new("--quiet"), clone.as_os_str(), checkout.as_os_str()],
+    );
     succeed("cp", [OsStr::new("-a"), checkout.as_os_str(), copy.as_os_str()]);
     fio(&point, file_system.direct, seed, &[]);
     let (fsx, seed) = (point.join("fsx"), seed.to_string());
-    let arguments = [OsStr::new("--operations"), OsStr::new("500"), OsStr::new("--seed"), OsStr::new(&seed), fsx.as_os_str()];
+    let arguments = [
+        OsStr::new("--operations"),
+        OsStr::new("500"),
+        OsStr::new("--seed"),
+        OsStr::new(&seed),
+        fsx.as_os_str(),
+    ];
     println!("{name}: fsx: {}", succeed(env!("CARGO_BIN_EXE_fsx"), arguments).trim());
 
     room.unmount(&running);
-    let check = file_system.check[1..].iter().map(OsStr::new).chain([running.block_device.as_os_str()]);
+    let check =
+        file_system.check[1..].iter().map(OsStr::new).chain([running.block_device.as_os_str()]);
     succeed(file_system.check[0], check);
 
     // Nothing of it is cached any more: what is read now has been through the array and back.
@@ -114,8 +166,20 @@ fn use_file_system(room: &Room, layout: &str, stack: &str, file_system: &FileSys
     if let Some(difference) = difference(&checkout, &copy) {
         panic!("{name}: {difference}");
     }
-    succeed("git", [OsStr::new("-C"), checkout.as_os_str(), OsStr::new("fsck"), OsStr::new("--full"), OsStr::new("--no-progress")]);
-    let changed = succeed("git", [OsStr::new("-C"), checkout.as_os_str(), OsStr::new("status"), OsStr::new("--porcelain")]);
+    succeed(
+        "git",
+        [
+            OsStr::new("-C"),
+            checkout.as_os_str(),
+            OsStr::new("fsck"),
+            OsStr::new("--full"),
+            OsStr::new("--no-progress"),
+        ],
+    );
+    let changed = succeed(
+        "git",
+        [OsStr::new("-C"), checkout.as_os_str(), OsStr::new("status"), OsStr::new("--porcelain")],
+    );
     assert_eq!(changed, "", "{name}: git finds its files changed");
     room.unmount(&running);
     room.stop(&running);
@@ -128,7 +192,8 @@ fn use_layout(level: &str, members: usize) {
         return;
     }
     let room = Room::new();
-    // Without links into the repository: its objects are to be read from there once and from the array ever after.
+    // Without links into the repository: its objects are to be read from there once and from the
+    // array ever after.
     let clone = room.path("repository");
     let from = repository();
     succeed(
@@ -170,15 +235,26 @@ fn use_layout(level: &str, members: usize) {
 fn degraded(room: &Room, name: &str, members: usize, file_system: &FileSystem) {
     let absent = fastrand::usize(..members);
     println!("{name}: without member {absent}");
-    let present: Vec<PathBuf> =
-        (0..members).filter(|number| *number != absent).map(|number| room.path(&format!("{name}.{number}"))).collect();
+    let present: Vec<PathBuf> = (0..members)
+        .filter(|number| *number != absent)
+        .map(|number| room.path(&format!("{name}.{number}")))
+        .collect();
     let running = room.start(name, &room.assembled(&present));
     let point = room.mount(&running, file_system.name);
     if let Some(difference) = difference(&point.join("clone"), &point.join("copy")) {
         panic!("{name} without member {absent}: {difference}");
     }
     let checkout = point.join("clone");
-    succeed("git", [OsStr::new("-C"), checkout.as_os_str(), OsStr::new("fsck"), OsStr::new("--full"), OsStr::new("--no-progress")]);
+    succeed(
+        "git",
+        [
+            OsStr::new("-C"),
+            checkout.as_os_str(),
+            OsStr::new("fsck"),
+            OsStr::new("--full"),
+            OsStr::new("--no-progress"),
+        ],
+    );
     room.unmount(&running);
     room.stop(&running);
 }

@@ -1,4 +1,5 @@
-//! Where raidloom's own program runs arrays: a folder with a runtime folder of its own, which leaves nothing behind.
+//! Where raidloom's own program runs arrays: a folder with a runtime folder of its own, which
+//! leaves nothing behind.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,9 +16,14 @@ const PATIENCE_SECONDS: &str = "240";
 /// Whether the test can go on. What it lacks is said; in CI that is a failure.
 pub(crate) fn is_possible(test: &str, programs: &[(&str, &str)]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).collect();
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).collect();
     let is_there = |program: &str| folders.iter().any(|folder| folder.join(program).exists());
-    let packages: Vec<&str> = programs.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect();
+    let packages: Vec<&str> = programs
+        .iter()
+        .filter(|(program, _)| !is_there(program))
+        .map(|(_, package)| *package)
+        .collect();
     let missing = if !packages.is_empty() {
         format!("apt-get install {}", packages.join(" "))
     } else if !rustix::process::geteuid().is_root() {
@@ -41,12 +47,16 @@ pub(crate) fn skip(test: &str, missing: &str) {
 /// Whether this kernel knows a file system.
 pub(crate) fn kernel_knows(file_system: &str) -> bool {
     let known = || fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    let is_known = |text: &str| text.lines().any(|line| line.split_whitespace().next_back() == Some(file_system));
+    let is_known = |text: &str| {
+        text.lines().any(|line| line.split_whitespace().next_back() == Some(file_system))
+    };
     // Looking does not load a module, so it is asked for once.
-    is_known(&known()) || (Command::new("modprobe").arg(file_system).output().is_ok() && is_known(&known()))
+    is_known(&known())
+        || (Command::new("modprobe").arg(file_system).output().is_ok() && is_known(&known()))
 }
 
-/// The program under test: what CI has built with the tests, and elsewhere what cargo makes of the sources now.
+/// The program under test: what CI has built with the tests, and elsewhere what cargo makes of the
+/// sources now.
 pub(crate) fn raidloom() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -57,7 +67,9 @@ pub(crate) fn raidloom() -> &'static Path {
             let target = folder.parent().expect("profiles lie in a target folder");
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
             let mut build = Command::new(cargo);
-            build.args(["build", "--quiet", "--package", "raidloom"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+            build
+                .args(["build", "--quiet", "--package", "raidloom"])
+                .current_dir(env!("CARGO_MANIFEST_DIR"));
             let status = build.env("CARGO_TARGET_DIR", target).status().expect("cargo runs");
             assert!(status.success(), "raidloom could not be built");
         }
@@ -67,19 +79,27 @@ pub(crate) fn raidloom() -> &'static Path {
     })
 }
 
-/// Runs a program to its end; its output, or what it said when it failed. One that hangs is a failure.
-pub(crate) fn run<A: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: impl IntoIterator<Item = A>) -> Result<String, String> {
+/// Runs a program to its end; its output, or what it said when it failed. One that hangs is a
+/// failure.
+pub(crate) fn run<A: AsRef<OsStr>>(
+    program: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = A>,
+) -> Result<String, String> {
     finish(&mut command(program, arguments))
 }
 
-fn command<A: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: impl IntoIterator<Item = A>) -> Command {
+fn command<A: AsRef<OsStr>>(
+    program: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = A>,
+) -> Command {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=10", PATIENCE_SECONDS]).arg(program).args(arguments);
     command
 }
 
 fn finish(command: &mut Command) -> Result<String, String> {
-    let Output { status, stdout, stderr } = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let Output { status, stdout, stderr } =
+        command.output().map_err(|error| format!("{command:?}: {error}"))?;
     let text = String::from_utf8_lossy(&stdout).into_owned();
     if status.success() {
         return Ok(text);
@@ -88,7 +108,10 @@ fn finish(command: &mut Command) -> Result<String, String> {
 }
 
 /// The same for what has to work.
-pub(crate) fn succeed<A: AsRef<OsStr>>(program: impl AsRef<OsStr>, arguments: impl IntoIterator<Item = A>) -> String {
+pub(crate) fn succeed<A: AsRef<OsStr>>(
+    program: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = A>,
+) -> String {
     run(program, arguments).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -116,7 +139,10 @@ impl Room {
     }
 
     /// Runs raidloom here.
-    pub(crate) fn raidloom<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Result<String, String> {
+    pub(crate) fn raidloom<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<String, String> {
         finish(command(raidloom(), arguments).env("RAIDLOOM_RUNTIME_DIR", self.path("run")))
     }
 
@@ -132,10 +158,18 @@ impl Room {
     }
 
     /// Makes the members of an array with superblocks; its stack text.
-    pub(crate) fn create(&self, name: &str, level: &str, members: usize, member_mib: u64) -> String {
-        let paths: Vec<PathBuf> = (0..members).map(|number| self.path(&format!("{name}.{number}"))).collect();
+    pub(crate) fn create(
+        &self,
+        name: &str,
+        level: &str,
+        members: usize,
+        member_mib: u64,
+    ) -> String {
+        let paths: Vec<PathBuf> =
+            (0..members).map(|number| self.path(&format!("{name}.{number}"))).collect();
         let size = format!("{member_mib}MiB");
-        let mut create: Vec<&OsStr> = ["array", "create", name, "--level", level, "--size", &size].map(OsStr::new).into();
+        let mut create: Vec<&OsStr> =
+            ["array", "create", name, "--level", level, "--size", &size].map(OsStr::new).into();
         if level == "5" {
             // Members full of zeroes agree.
             create.push(OsStr::new("--assume-clean"));
@@ -163,7 +197,9 @@ impl Room {
         let process = status["process"].as_u64().and_then(|process| u32::try_from(process).ok());
         let process = process.unwrap_or_else(|| panic!("no process in {status}"));
         self.servers.lock().unwrap_or_else(PoisonError::into_inner).push(process);
-        let block_device = status["attached"]["block_device"].as_str().unwrap_or_else(|| panic!("no block device in {status}"));
+        let block_device = status["attached"]["block_device"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no block device in {status}"));
         Running { name: name.to_owned(), process, block_device: block_device.into() }
     }
 
@@ -171,7 +207,12 @@ impl Room {
     pub(crate) fn mount(&self, running: &Running, file_system: &str) -> PathBuf {
         let point = self.path(&format!("{}-mounted", running.name));
         fs::create_dir_all(&point).expect("a folder");
-        let mount = [OsStr::new("array"), OsStr::new("mount"), OsStr::new(&running.name), point.as_os_str()];
+        let mount = [
+            OsStr::new("array"),
+            OsStr::new("mount"),
+            OsStr::new(&running.name),
+            point.as_os_str(),
+        ];
         self.must(mount.into_iter().chain([OsStr::new("--fs"), OsStr::new(file_system)]));
         point
     }
@@ -187,15 +228,22 @@ impl Room {
     /// What of this room can still be seen elsewhere on the machine.
     pub(crate) fn left_behind(&self) -> Vec<String> {
         let own = self.folder.path();
-        let mut left: Vec<String> = mounts_under(own).iter().map(|point| format!("mounted: {}", point.display())).collect();
+        let mut left: Vec<String> =
+            mounts_under(own).iter().map(|point| format!("mounted: {}", point.display())).collect();
         for entry in fs::read_dir("/sys/block").into_iter().flatten().flatten() {
-            let backing = fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
+            let backing =
+                fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
             if Path::new(backing.trim()).starts_with(own) {
                 left.push(format!("{}: over {}", entry.path().display(), backing.trim()));
             }
         }
         let servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
-        left.extend(servers.iter().filter(|process| is_ours(**process)).map(|process| format!("process {process}")));
+        left.extend(
+            servers
+                .iter()
+                .filter(|process| is_ours(**process))
+                .map(|process| format!("process {process}")),
+        );
         left
     }
 }
@@ -231,10 +279,13 @@ impl Drop for Room {
     fn drop(&mut self) {
         // After a test that passed nothing of this finds anything to do.
         let own = self.folder.path();
-        for point in mounts_under(own).iter().rev().filter(|point| !point.starts_with(own.join("run"))) {
+        for point in
+            mounts_under(own).iter().rev().filter(|point| !point.starts_with(own.join("run")))
+        {
             let _ = Command::new("umount").arg("--lazy").arg(point).output();
         }
-        let servers = std::mem::take(&mut *self.servers.lock().unwrap_or_else(PoisonError::into_inner));
+        let servers =
+            std::mem::take(&mut *self.servers.lock().unwrap_or_else(PoisonError::into_inner));
         for process in servers.into_iter().filter(|process| is_ours(*process)) {
             let _ = run("kill", ["-KILL", &process.to_string()]);
         }

@@ -19,8 +19,13 @@ fn fat_and_udf_inside_user_mode_linux() {
     machine.args(["-t", "900", "-m", "384M"]).arg(here.join("attach-uml.sh")).arg("--");
     machine.arg(raidloom()).arg(env!("CARGO_BIN_EXE_fsx")).arg(here.join("../../docs"));
     let output = machine.output().expect("bash runs");
-    let (said, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (said, log) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     for line in ["vfat equal", "vfat fsck clean", "udf equal", "left 0 loops, 0 mounts"] {
-        assert!(said.lines().any(|found| found == line), "no line `{line}`: {}\n{said}\n{log}", output.status);
+        assert!(
+            said.lines().any(|found| found == line),
+            "no line `{line}`: {}\n{said}\n{log}",
+            output.status
+        );
     }
 }

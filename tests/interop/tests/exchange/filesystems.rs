@@ -28,19 +28,31 @@ fn fill(folder: &Path) {
     for (index, length) in [0, 1, 511, 512, 4096, 5000, 20_000, 70_001].into_iter().enumerate() {
         let place = folder.join(format!("d{}", index % 3));
         fs::create_dir_all(&place).expect("a folder");
-        fs::write(place.join(format!("file {index}")), noise(SEED + index as u64, length)).expect("written");
+        fs::write(place.join(format!("file {index}")), noise(SEED + index as u64, length))
+            .expect("written");
     }
 }
 
 /// Runs a program of the host that has to work.
 fn host(program: &str, arguments: &[&str]) -> Result<(), String> {
     let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
-    let output = Command::new(program).args(arguments).env("PATH", path).output().map_err(|error| format!("{program}: {error}"))?;
-    let said = || format!("{program}: {}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(program)
+        .args(arguments)
+        .env("PATH", path)
+        .output()
+        .map_err(|error| format!("{program}: {error}"))?;
+    let said = || {
+        format!(
+            "{program}: {}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        )
+    };
     if output.status.success() { Ok(()) } else { Err(said()) }
 }
 
-/// Makes a file system with the files in an image as large as the array, and writes the image to the array.
+/// Makes a file system with the files in an image as large as the array, and writes the image to
+/// the array.
 fn write_array(shape: &Shape, name: &str, folder: &Path, files: &Path) -> Result<(), String> {
     let members = member_paths(folder, name, shape);
     create(&members, shape, Consistency::Resync)?;
@@ -64,20 +76,38 @@ fn file_systems_pass_from_raidloom_to_the_kernel() {
     fill(&files);
     let named: Vec<(String, Shape)> = shapes().map(|shape| (shape.to_string(), shape)).into();
     for (name, shape) in &named {
-        write_array(shape, name, folder.path(), &files).unwrap_or_else(|error| panic!("{name}: {error}"));
+        write_array(shape, name, folder.path(), &files)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
     }
-    let lines = run(&machine, &named.iter().map(|(name, shape)| Job::new("mount", name, *shape, &files)).collect::<Vec<_>>());
+    let lines = run(
+        &machine,
+        &named
+            .iter()
+            .map(|(name, shape)| Job::new("mount", name, *shape, &files))
+            .collect::<Vec<_>>(),
+    );
     let mut wrong = Wrong::default();
-    named.iter().for_each(|(name, _)| wrong.expect(name, "files", said(&lines, name, "files"), "equal"));
+    named
+        .iter()
+        .for_each(|(name, _)| wrong.expect(name, "files", said(&lines, name, "files"), "equal"));
     wrong.check();
 }
 
-/// What raidloom reads is written to a plain image, which the host's fsck checks and debugfs takes the files from.
-fn read_array(shape: &Shape, name: &str, folder: &Path, files: &Path, absent: &[usize]) -> Result<(), String> {
+/// What raidloom reads is written to a plain image, which the host's fsck checks and debugfs takes
+/// the files from.
+fn read_array(
+    shape: &Shape,
+    name: &str,
+    folder: &Path,
+    files: &Path,
+    absent: &[usize],
+) -> Result<(), String> {
     let kept = Kept::start(&member_paths(folder, name, shape), absent)?;
     let image = folder.join("image");
     let bytes = kept.read_all()?;
-    fs::File::create(&image).and_then(|file| file.write_all_at(&bytes, 0)).map_err(|error| error.to_string())?;
+    fs::File::create(&image)
+        .and_then(|file| file.write_all_at(&bytes, 0))
+        .map_err(|error| error.to_string())?;
     kept.stop()?;
     let image = image.to_string_lossy();
     host("e2fsck", &["-fn", &image])?;
@@ -98,7 +128,13 @@ fn file_systems_pass_from_the_kernel_to_raidloom() {
     let files = folder.path().join("files");
     fill(&files);
     let named: Vec<(String, Shape)> = shapes().map(|shape| (shape.to_string(), shape)).into();
-    run(&machine, &named.iter().map(|(name, shape)| Job::new("format", name, *shape, &files)).collect::<Vec<_>>());
+    run(
+        &machine,
+        &named
+            .iter()
+            .map(|(name, shape)| Job::new("format", name, *shape, &files))
+            .collect::<Vec<_>>(),
+    );
     let mut wrong = Wrong::default();
     for (name, shape) in &named {
         wrong.take(name, read_array(shape, name, folder.path(), &files, &[]));

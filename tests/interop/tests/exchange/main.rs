@@ -1,8 +1,9 @@
-//! Arrays that the Linux kernel wrote and raidloom reads, and the other way round: all of them, degraded in every way that they live
-//! through, rebuilt by the other side, and with file systems.
+//! Arrays that the Linux kernel wrote and raidloom reads, and the other way round: all of them,
+//! degraded in every way that they live through, rebuilt by the other side, and with file systems.
 //!
-//! Many arrays go through one machine, one after the other. Disks that are used again are full of what was on them before, so that
-//! whatever is not written shows. The tests run two at a time, each with a machine of its own.
+//! Many arrays go through one machine, one after the other. Disks that are used again are full of
+//! what was on them before, so that whatever is not written shows. The tests run two at a time,
+//! each with a machine of its own.
 
 mod filesystems;
 mod matrix;

@@ -1,5 +1,5 @@
-//! What one side degraded the other makes whole again: members that failed are replaced or come back by the bitmap, at every level
-//! and layout.
+//! What one side degraded the other makes whole again: members that failed are replaced or come
+//! back by the bitmap, at every level and layout.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,18 +25,26 @@ struct Case {
 
 impl Case {
     fn consistency(&self) -> Consistency {
-        if self.comes_back { Consistency::Bitmap { chunk_bytes: Some(4096) } } else { Consistency::Resync }
+        if self.comes_back {
+            Consistency::Bitmap { chunk_bytes: Some(4096) }
+        } else {
+            Consistency::Resync
+        }
     }
 }
 
-/// Every redundant level and layout, with as many members gone as it takes; and each level once more with a bitmap.
+/// Every redundant level and layout, with as many members gone as it takes; and each level once
+/// more with a bitmap.
 fn cases(seed: u64) -> Vec<Case> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut cases = Vec::new();
     let kinds = Shape::kinds().into_iter().filter(|(level, ..)| !matches!(*level, "linear" | "0"));
     for (level, layout, least) in kinds {
         let members = random.usize(least.max(3)..=6);
-        let with_bitmap = matches!((level, layout), ("1" | "4", _) | ("5" | "6", "left-symmetric") | ("10", "n2" | "f2" | "o2"));
+        let with_bitmap = matches!(
+            (level, layout),
+            ("1" | "4", _) | ("5" | "6", "left-symmetric") | ("10", "n2" | "f2" | "o2")
+        );
         for comes_back in [false, true].into_iter().take(1 + usize::from(with_bitmap)) {
             let shape = Shape::new(level, layout, members, Sizes::Odd);
             let mut roles: Vec<usize> = (0..members).collect();
@@ -54,7 +62,8 @@ fn write_file(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).expect("written");
 }
 
-/// Fills the places of those who are gone and lets raidloom do the rest. What the array then holds has to be `expected`.
+/// Fills the places of those who are gone and lets raidloom do the rest. What the array then holds
+/// has to be `expected`.
 fn mend(case: &Case, members: &[PathBuf], expected: &[u8], seed: u64) -> Result<(), String> {
     let kept = Kept::start(members, &case.gone)?;
     if let Some(difference) = difference(&kept.read_all()?, expected) {
@@ -66,7 +75,8 @@ fn mend(case: &Case, members: &[PathBuf], expected: &[u8], seed: u64) -> Result<
             write_file(&members[role], &noise(seed + role as u64, size as usize));
         }
         // A member that comes back gets what was written meanwhile, a quarter less than everything.
-        let (missed, all) = (kept.admit(role, &members[role])?, kept.array.control().member_bytes());
+        let (missed, all) =
+            (kept.admit(role, &members[role])?, kept.array.control().member_bytes());
         if (missed < all) != case.comes_back || missed == 0 {
             return Err(format!("member {role} lacks {missed} of {all} bytes"));
         }
@@ -95,7 +105,11 @@ fn what_the_kernel_degraded_raidloom_makes_whole() {
     let jobs: Vec<Job<'_>> = (cases.iter())
         .map(|case| {
             let options = if case.comes_back { "--bitmap=internal --bitmap-chunk=4" } else { "" };
-            Job { gone: case.gone.clone(), options, ..Job::new("degrade", &case.name, case.shape, &content_path) }
+            Job {
+                gone: case.gone.clone(),
+                options,
+                ..Job::new("degrade", &case.name, case.shape, &content_path)
+            }
         })
         .collect();
     let lines = run(&machine, &jobs);
@@ -105,14 +119,19 @@ fn what_the_kernel_degraded_raidloom_makes_whole() {
         let size: usize = said(&lines, &case.name, "size").parse().expect("a size in bytes");
         let mut now = content[..size].to_vec();
         let length = size * 3 / 4 / 4096 * 4096;
-        now[3 * 4096..3 * 4096 + length].copy_from_slice(&content[LATER_BYTES..LATER_BYTES + length]);
+        now[3 * 4096..3 * 4096 + length]
+            .copy_from_slice(&content[LATER_BYTES..LATER_BYTES + length]);
         let members = member_paths(folder.path(), &case.name, &case.shape);
         wrong.take(&case.name, mend(case, &members, &now, seed));
         let path = folder.path().join(format!("{}.content", case.name));
         write_file(&path, &now);
         expected.push(path);
     }
-    let jobs: Vec<Job<'_>> = cases.iter().zip(&expected).map(|(case, path)| Job::new("take", &case.name, case.shape, path)).collect();
+    let jobs: Vec<Job<'_>> = cases
+        .iter()
+        .zip(&expected)
+        .map(|(case, path)| Job::new("take", &case.name, case.shape, path))
+        .collect();
     let lines = machine.run(&jobs).unwrap_or_else(|error| panic!("{:#?}\n{error}", wrong.0));
     for case in &cases {
         wrong.expect(&case.name, "content", said(&lines, &case.name, "content"), "equal");
@@ -127,7 +146,10 @@ fn degrade(case: &Case, members: &[PathBuf], seed: u64) -> Result<Vec<u8>, Strin
     let kept = Kept::start(members, &[])?;
     let mut content = noise(seed, kept.read_all()?.len());
     kept.write(0, &content)?;
-    case.gone.iter().try_for_each(|&role| kept.array.control().fail(role)).map_err(|error| error.to_string())?;
+    case.gone
+        .iter()
+        .try_for_each(|&role| kept.array.control().fail(role))
+        .map_err(|error| error.to_string())?;
     let mut random = fastrand::Rng::with_seed(seed);
     let sectors = content.len() / 512;
     for _ in 0..60 {
@@ -152,7 +174,8 @@ fn what_raidloom_degraded_the_kernel_makes_whole() {
     let mut paths = Vec::new();
     for (case, seed) in cases.iter().zip(SEED + 1000..) {
         let members = member_paths(folder.path(), &case.name, &case.shape);
-        let content = degrade(case, &members, seed).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        let content =
+            degrade(case, &members, seed).unwrap_or_else(|error| panic!("{}: {error}", case.name));
         let path = folder.path().join(format!("{}.content", case.name));
         write_file(&path, &content);
         contents.push(content);

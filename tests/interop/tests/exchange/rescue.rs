@@ -1,5 +1,6 @@
-//! Arrays of the kernel that raidloom only reads: with superblocks of version 0.90, and stopped in the middle of a reshape. They
-//! are opened by their superblocks, as `array assemble --read-only` prints it, whole and without each member.
+//! Arrays of the kernel that raidloom only reads: with superblocks of version 0.90, and stopped in
+//! the middle of a reshape. They are opened by their superblocks, as `array assemble --read-only`
+//! prints it, whole and without each member.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,27 +24,51 @@ fn content(members: &[PathBuf], absent: Option<usize>) -> Result<Vec<u8>, String
     let found = mdtools::find(&guard, &present);
     let [group] = &found.groups[..] else { return Err(format!("{found:?}")) };
     match group.stack(Opening::default()) {
-        Err(error) if error.to_string().contains("it can be read: --read-only, or --overlay DIR") => (),
+        Err(error)
+            if error.to_string().contains("it can be read: --read-only, or --overlay DIR") =>
+        {
+            ()
+        }
         other => return Err(format!("it is not to be written: {other:?}")),
     }
-    let text = group.stack(Opening { read_only: true, ..Opening::default() }).map_err(|error| error.to_string())?.to_string();
-    let context = BuildContext { files: &guard, seed: 0, read_only: true, create_bytes: None, emulate: false };
-    let stack = stack::parse_and_build(&text, &context).map_err(|error| format!("{text}: {error}"))?;
+    let text = group
+        .stack(Opening { read_only: true, ..Opening::default() })
+        .map_err(|error| error.to_string())?
+        .to_string();
+    let context = BuildContext {
+        files: &guard,
+        seed: 0,
+        read_only: true,
+        create_bytes: None,
+        emulate: false,
+    };
+    let stack =
+        stack::parse_and_build(&text, &context).map_err(|error| format!("{text}: {error}"))?;
     let mut bytes = vec![0; stack.device.info().size_bytes as usize];
     let reactor = Reactor::wall().map_err(|error| error.to_string())?;
-    let read = Blocking::open(&*stack.device, &reactor).and_then(|mut channel| channel.read_slice(0, &mut bytes));
+    let read = Blocking::open(&*stack.device, &reactor)
+        .and_then(|mut channel| channel.read_slice(0, &mut bytes));
     read.map_err(|error| format!("{text}: {error}")).map(|()| bytes)
 }
 
-/// Holds the array against what it was filled with, whole and without each member that it can do without.
-fn compare(name: &str, members: &[PathBuf], is_redundant: bool, expected: &[u8], wrong: &mut Wrong) {
+/// Holds the array against what it was filled with, whole and without each member that it can do
+/// without.
+fn compare(
+    name: &str,
+    members: &[PathBuf],
+    is_redundant: bool,
+    expected: &[u8],
+    wrong: &mut Wrong,
+) {
     let one_less = (0..members.len()).filter(|_| is_redundant).map(Some);
     for absent in [None].into_iter().chain(one_less) {
         match content(members, absent) {
             Ok(found) => match difference(&found, &expected[..expected.len().min(found.len())]) {
                 None if found.is_empty() => wrong.note(name, "it is empty"),
                 None => (),
-                Some(difference) => wrong.note(name, format_args!("without {absent:?}: {difference}")),
+                Some(difference) => {
+                    wrong.note(name, format_args!("without {absent:?}: {difference}"))
+                }
             },
             Err(error) => wrong.note(name, format_args!("without {absent:?}: {error}")),
         }
@@ -75,10 +100,15 @@ fn arrays_of_the_kernel_with_old_superblocks_are_read() {
         ("10", "f2", 3),
     ];
     let shapes: Vec<(String, Shape)> = (kinds.into_iter())
-        .map(|(level, layout, count)| (format!("old-{level}-{layout}-{count}"), Shape::new(level, layout, count, Sizes::Odd)))
+        .map(|(level, layout, count)| {
+            (format!("old-{level}-{layout}-{count}"), Shape::new(level, layout, count, Sizes::Odd))
+        })
         .collect();
     // mdadm itself refuses to make those of level 0 today.
-    let job = |(name, shape)| Job { options: "--metadata=0.90", ..Job::new("make", name, shape, &content_path) };
+    let job = |(name, shape)| Job {
+        options: "--metadata=0.90",
+        ..Job::new("make", name, shape, &content_path)
+    };
     let jobs: Vec<Job<'_>> = shapes.iter().map(|(name, shape)| job((name, *shape))).collect();
     let lines = run(&machine, &jobs);
     let mut wrong = Wrong::default();
@@ -105,7 +135,8 @@ fn arrays_that_the_kernel_left_in_a_reshape_are_read() {
     let expected = noise(SEED, CONTENT_BYTES);
     let content_path = folder.path().join("content");
     fs::write(&content_path, &expected).expect("written");
-    // What it is at first, how many come, and what becomes of it. A smaller size leaves room to move the data backwards.
+    // What it is at first, how many come, and what becomes of it. A smaller size leaves room to
+    // move the data backwards.
     let cases = [
         ("five-grows", "5", "left-symmetric", 3, "|/dev/ubdd|-n4", 4),
         ("five-grows-by-two", "5", "right-asymmetric", 3, "|/dev/ubdd /dev/ubde|-n5", 5),
@@ -116,7 +147,10 @@ fn arrays_that_the_kernel_left_in_a_reshape_are_read() {
         ("four-grows", "4", "", 3, "|/dev/ubdd|-n4", 4),
         ("ten-grows", "10", "n2", 3, "|/dev/ubdd|-n4", 4),
     ];
-    let shape = |level, layout, count| Shape { chunk_kib: 32, ..Shape::new(level, layout, count, Sizes::Large) };
+    let shape = |level, layout, count| Shape {
+        chunk_kib: 32,
+        ..Shape::new(level, layout, count, Sizes::Large)
+    };
     let jobs: Vec<Job<'_>> = (cases.iter())
         .map(|&(name, level, layout, count, options, _)| Job {
             options,
@@ -135,7 +169,13 @@ fn arrays_that_the_kernel_left_in_a_reshape_are_read() {
                 directions[usize::from(reshape.is_backwards)] += 1;
             }
             other => {
-                wrong.note(name, format_args!("it is not in the middle of a reshape: {other:?}; {:?}", said(&lines, name, "position")));
+                wrong.note(
+                    name,
+                    format_args!(
+                        "it is not in the middle of a reshape: {other:?}; {:?}",
+                        said(&lines, name, "position")
+                    ),
+                );
             }
         }
         compare(name, &members, true, &expected, &mut wrong);

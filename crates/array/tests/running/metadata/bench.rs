@@ -1,4 +1,5 @@
-//! Small members in memory with md's metadata, and an array that is started from them again and again.
+//! Small members in memory with md's metadata, and an array that is started from them again and
+//! again.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,17 +8,20 @@ use std::time::Duration;
 
 use array::geometry::{ParityLayout, Raid10Layout};
 use array::md::{
-    AssembleOptions, Assembly, Bitmap, Candidate, Consistency, Features, Layout, Level, NewArray, NewMember, PplArea, PplHeader, Role,
-    Superblock, TimeStamp, assemble, ppl_signature,
+    AssembleOptions, Assembly, Bitmap, Candidate, Consistency, Features, Layout, Level, NewArray,
+    NewMember, PplArea, PplHeader, Role, Superblock, TimeStamp, assemble, ppl_signature,
 };
 use array::metadata::{MetadataWriter, Running, StartOptions, examine, start};
 use array::sync::{Ending, Notice, SyncAction, SyncScheduler};
-use block::{Blocking, Channel, Checked, Completion, Device, Error, Info, Node, Op, Reactor, Request};
+use block::{
+    Blocking, Channel, Checked, Completion, Device, Error, Info, Node, Op, Reactor, Request,
+};
 use reactor::{Random, Source, derive_seed};
 use testkit::Memory;
 
 pub(crate) const CHUNK: u64 = 4096;
-/// Where data begin, in sectors: behind superblock (8), bitmap (16) or log (16 to 48), and bad blocks (48).
+/// Where data begin, in sectors: behind superblock (8), bitmap (16) or log (16 to 48), and bad
+/// blocks (48).
 const DATA_SECTORS: u64 = 64;
 const BITMAP_REGION_BYTES: u32 = 4096;
 
@@ -36,7 +40,13 @@ const BITMAP: Consistency = Consistency::Bitmap { chunk_bytes: Some(BITMAP_REGIO
 
 impl Shape {
     pub(crate) fn raid1(consistency: Consistency) -> Shape {
-        Shape { level: Level::Raid1, layout: Layout::Plain, members: 3, member_bytes: 5 * CHUNK, consistency }
+        Shape {
+            level: Level::Raid1,
+            layout: Layout::Plain,
+            members: 3,
+            member_bytes: 5 * CHUNK,
+            consistency,
+        }
     }
 
     pub(crate) fn raid10(consistency: Consistency) -> Shape {
@@ -45,23 +55,58 @@ impl Shape {
     }
 
     pub(crate) fn raid4(consistency: Consistency) -> Shape {
-        Shape { level: Level::Raid4, layout: Layout::Plain, members: 3, member_bytes: 3 * CHUNK, consistency }
+        Shape {
+            level: Level::Raid4,
+            layout: Layout::Plain,
+            members: 3,
+            member_bytes: 3 * CHUNK,
+            consistency,
+        }
     }
 
     pub(crate) fn raid5(consistency: Consistency) -> Shape {
-        Shape { level: Level::Raid5, layout: Layout::Parity(ParityLayout::LeftSymmetric), members: 4, member_bytes: 4 * CHUNK, consistency }
+        Shape {
+            level: Level::Raid5,
+            layout: Layout::Parity(ParityLayout::LeftSymmetric),
+            members: 4,
+            member_bytes: 4 * CHUNK,
+            consistency,
+        }
     }
 
     pub(crate) fn raid6(consistency: Consistency) -> Shape {
-        Shape { level: Level::Raid6, layout: Layout::Parity(ParityLayout::LeftSymmetric), members: 4, member_bytes: 3 * CHUNK, consistency }
+        Shape {
+            level: Level::Raid6,
+            layout: Layout::Parity(ParityLayout::LeftSymmetric),
+            members: 4,
+            member_bytes: 3 * CHUNK,
+            consistency,
+        }
     }
 
-    /// Every layout of copies: mirrors of one, two and three, and level 10 with copies near, far, at an offset, and of two kinds.
+    /// Every layout of copies: mirrors of one, two and three, and level 10 with copies near, far,
+    /// at an offset, and of two kinds.
     pub(crate) fn mirrors() -> Vec<Shape> {
-        let striped = [("n2", 3), ("n2", 4), ("n3", 3), ("f2", 3), ("o2", 3), ("f2", 2), ("n2f2", 4), ("n2o2", 4)];
+        let striped = [
+            ("n2", 3),
+            ("n2", 4),
+            ("n3", 3),
+            ("f2", 3),
+            ("o2", 3),
+            ("f2", 2),
+            ("n2f2", 4),
+            ("n2o2", 4),
+        ];
         let layout = |name| Layout::Raid10(Raid10Layout::from_name(name).expect("a layout"));
-        let striped = |consistency| striped.map(|(name, members)| Shape { layout: layout(name), members, ..Shape::raid10(consistency) });
-        let plain = |consistency| [1, 2, 3].map(|members| Shape { members, ..Shape::raid1(consistency) });
+        let striped = |consistency| {
+            striped.map(|(name, members)| Shape {
+                layout: layout(name),
+                members,
+                ..Shape::raid10(consistency)
+            })
+        };
+        let plain =
+            |consistency| [1, 2, 3].map(|members| Shape { members, ..Shape::raid1(consistency) });
         [Consistency::Resync, BITMAP]
             .into_iter()
             .flat_map(|consistency| plain(consistency).into_iter().chain(striped(consistency)))
@@ -82,7 +127,9 @@ impl Shape {
     }
 
     fn new_array(&self, spares: usize) -> NewArray {
-        let role = |number: usize| if number < self.members { Role::Active(number as u16) } else { Role::Spare };
+        let role = |number: usize| {
+            if number < self.members { Role::Active(number as u16) } else { Role::Spare }
+        };
         let member = |number: usize| NewMember {
             name: format!("m{number}"),
             size_sectors: 16384,
@@ -145,13 +192,23 @@ impl Shape {
                             Level::Raid10 => superblock.array_sectors(&[]).expect("a size"),
                             _ => superblock.size_sectors,
                         };
-                        let mut bitmap =
-                            Bitmap::new(superblock.set_uuid, covers, 8192, Some(BITMAP_REGION_BYTES), false).expect("a bitmap");
+                        let mut bitmap = Bitmap::new(
+                            superblock.set_uuid,
+                            covers,
+                            8192,
+                            Some(BITMAP_REGION_BYTES),
+                            false,
+                        )
+                        .expect("a bitmap");
                         bitmap.set_events(superblock.events, superblock.events);
                         channel.write_slice(8192, &bitmap.encode()).expect("written");
                     }
                     Consistency::Ppl => {
-                        let header = PplHeader { signature: ppl_signature(&superblock.set_uuid), generation: 1, entries: Vec::new() };
+                        let header = PplHeader {
+                            signature: ppl_signature(&superblock.set_uuid),
+                            generation: 1,
+                            entries: Vec::new(),
+                        };
                         channel.write_slice(8192, &header.encode()).expect("written");
                     }
                     Consistency::Resync => (),
@@ -163,15 +220,22 @@ impl Shape {
     }
 }
 
-/// Reads the superblocks and assembles them; `None` is a member that is not there. The devices are in the order of candidates.
-pub(crate) fn assembly(members: &[Option<Arc<dyn Device>>]) -> (Assembly, Vec<Option<Arc<dyn Device>>>) {
+/// Reads the superblocks and assembles them; `None` is a member that is not there. The devices are
+/// in the order of candidates.
+pub(crate) fn assembly(
+    members: &[Option<Arc<dyn Device>>],
+) -> (Assembly, Vec<Option<Arc<dyn Device>>>) {
     let reactor = Reactor::virtual_clock();
     let mut devices = Vec::new();
     let mut candidates: Vec<Candidate> = Vec::new();
     for (number, device) in members.iter().enumerate() {
         let Some(device) = device else { continue };
         // A device that never was a member has none.
-        let Some(candidate) = examine(&**device, &format!("m{number}"), &reactor).expect("readable") else { continue };
+        let Some(candidate) =
+            examine(&**device, &format!("m{number}"), &reactor).expect("readable")
+        else {
+            continue;
+        };
         candidates.push(candidate);
         devices.push(Some(Arc::clone(device)));
     }
@@ -179,24 +243,35 @@ pub(crate) fn assembly(members: &[Option<Arc<dyn Device>>]) -> (Assembly, Vec<Op
 }
 
 /// Starts what the members make.
-pub(crate) fn started(members: &[Option<Arc<dyn Device>>], options: &StartOptions) -> Result<Running, Error> {
+pub(crate) fn started(
+    members: &[Option<Arc<dyn Device>>],
+    options: &StartOptions,
+) -> Result<Running, Error> {
     let (assembly, devices) = assembly(members);
     start(&assembly, &devices, options, &Reactor::virtual_clock())
 }
 
 pub(crate) fn checked(members: &[Arc<Memory>]) -> Vec<Option<Arc<dyn Device>>> {
-    members.iter().map(|member| Some(Checked::over(Arc::clone(member) as Arc<dyn Device>))).collect()
+    members
+        .iter()
+        .map(|member| Some(Checked::over(Arc::clone(member) as Arc<dyn Device>)))
+        .collect()
 }
 
 /// The superblock that a member has now.
 pub(crate) fn superblock(member: &dyn Device) -> Superblock {
-    examine(member, "a member", &Reactor::virtual_clock()).expect("readable").expect("a superblock").superblock
+    examine(member, "a member", &Reactor::virtual_clock())
+        .expect("readable")
+        .expect("a superblock")
+        .superblock
 }
 
 /// The bitmap that a member has now.
 pub(crate) fn bitmap(member: &dyn Device) -> Bitmap {
     let mut bytes = vec![0; 8192];
-    Blocking::open(member, &Reactor::virtual_clock()).and_then(|mut channel| channel.read_slice(8192, &mut bytes)).expect("readable");
+    Blocking::open(member, &Reactor::virtual_clock())
+        .and_then(|mut channel| channel.read_slice(8192, &mut bytes))
+        .expect("readable");
     assert!(superblock(member).features.contains(Features::BITMAP));
     Bitmap::decode(&bytes).expect("a bitmap")
 }
@@ -241,7 +316,8 @@ pub(crate) fn scrub(array: &Running) -> Result<(), String> {
     Ok(())
 }
 
-/// An array with a metadata writer at its side, whose completions take their time to get to the owner: so it has rests.
+/// An array with a metadata writer at its side, whose completions take their time to get to the
+/// owner: so it has rests.
 pub(crate) struct Kept {
     array: Running,
     /// The array, or what is over it.
@@ -251,7 +327,12 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    pub(crate) fn over(array: Running, device: Arc<dyn Device>, seed: u64, longest: Duration) -> Arc<dyn Device> {
+    pub(crate) fn over(
+        array: Running,
+        device: Arc<dyn Device>,
+        seed: u64,
+        longest: Duration,
+    ) -> Arc<dyn Device> {
         Arc::new(Kept { array, device, seed, longest })
     }
 }

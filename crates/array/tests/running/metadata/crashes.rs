@@ -1,7 +1,8 @@
-//! Crashes at any moment of an array with metadata, superblocks and all, while members die, come back and are rebuilt.
+//! Crashes at any moment of an array with metadata, superblocks and all, while members die, come
+//! back and are rebuilt.
 //!
-//! `RAIDLOOM_CRASH_POINTS=1000000` tries so many crashes instead of those that CI has time for, `RAIDLOOM_CRASH_SEED` from
-//! another seed on.
+//! `RAIDLOOM_CRASH_POINTS=1000000` tries so many crashes instead of those that CI has time for,
+//! `RAIDLOOM_CRASH_SEED` from another seed on.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,10 @@ use array::MemberState;
 use array::md::{Consistency, Start, Superblock};
 use array::metadata::{PlantedMistake, Running, StartOptions};
 use array::sync::{Limits, SyncScheduler};
-use block::{Blocking, Channel, Checked, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor, Request, Returned};
+use block::{
+    Blocking, Channel, Checked, Completion, Device, Error, ErrorKind, Info, Node, Op, Reactor,
+    Request, Returned,
+};
 use reactor::{Random, derive_seed};
 use testkit::crash::{self, Crashable, Options, Rig, Step};
 use testkit::{Memory, Violation};
@@ -67,21 +71,42 @@ impl Case {
     pub(crate) fn of(shape: Shape) -> Case {
         let (longest, slowest) = (Duration::from_millis(900), Duration::from_micros(30));
         let (afterlife, planted, slip) = (Afterlife::None, PlantedMistake::None, Slip::None);
-        Case { shape, absent: None, dying: None, afterlife, planted, slip, longest, slowest, steps: 24, points: 60 }
+        Case {
+            shape,
+            absent: None,
+            dying: None,
+            afterlife,
+            planted,
+            slip,
+            longest,
+            slowest,
+            steps: 24,
+            points: 60,
+        }
     }
 
-    /// A case with members that die where an array that is dirty and degraded starts: copies, and parity with a log.
+    /// A case with members that die where an array that is dirty and degraded starts: copies, and
+    /// parity with a log.
     fn random(seed: u64) -> Case {
         let mut random = Random::with_seed(derive_seed(seed, "case", 0));
         let shapes: Vec<Shape> = Shape::all().into_iter().filter(is_safe_degraded).collect();
         let shape = shapes[random.usize(..shapes.len())];
         let dying = random.usize(..shape.members);
-        let afterlife = [Afterlife::None, Afterlife::Spare, Afterlife::Spare, Afterlife::Return][random.usize(..4)];
+        let afterlife = [Afterlife::None, Afterlife::Spare, Afterlife::Spare, Afterlife::Return]
+            [random.usize(..4)];
         let is_slow = random.u8(..4) == 0;
         let (longest, slowest) = if is_slow { (4000, 2_000_000) } else { (900, 30) };
         let (longest, slowest) = (Duration::from_millis(longest), Duration::from_micros(slowest));
         let steps = [6, 24, 60][random.usize(..3)];
-        Case { dying: Some(dying), afterlife, longest, slowest, steps, points: 40, ..Case::of(shape) }
+        Case {
+            dying: Some(dying),
+            afterlife,
+            longest,
+            slowest,
+            steps,
+            points: 40,
+            ..Case::of(shape)
+        }
     }
 }
 
@@ -93,8 +118,8 @@ fn no_such(text: String) -> Error {
     Error::new(ErrorKind::Corrupt, text)
 }
 
-/// What was under way when the power failed, summed up over crashes: members that were missing, those that were being
-/// rebuilt, and those that had been rebuilt.
+/// What was under way when the power failed, summed up over crashes: members that were missing,
+/// those that were being rebuilt, and those that had been rebuilt.
 #[derive(Debug, Default)]
 pub(crate) struct Scenes {
     missing: AtomicU64,
@@ -102,13 +127,21 @@ pub(crate) struct Scenes {
     rebuilt: AtomicU64,
 }
 
-/// Starts after the crash, with everything that has to hold then. A start that has to be refused is made with all members.
-fn start_again(case: &Case, memories: &[Arc<Memory>], scenes: &Scenes, seed: u64) -> Result<Arc<dyn Device>, Error> {
+/// Starts after the crash, with everything that has to hold then. A start that has to be refused is
+/// made with all members.
+fn start_again(
+    case: &Case,
+    memories: &[Arc<Memory>],
+    scenes: &Scenes,
+    seed: u64,
+) -> Result<Arc<dyn Device>, Error> {
     if case.slip == Slip::TrustsStale {
         forge(memories);
     }
-    let mut members: Vec<Option<Arc<dyn Device>>> =
-        memories.iter().map(|memory| Some(Checked::over(Arc::clone(memory) as Arc<dyn Device>))).collect();
+    let mut members: Vec<Option<Arc<dyn Device>>> = memories
+        .iter()
+        .map(|memory| Some(Checked::over(Arc::clone(memory) as Arc<dyn Device>)))
+        .collect();
     let (whole, _) = assembly(&members);
     let sits = |slot: &array::md::Slot| slot.present().map(|place| place.candidate);
     if whole.slots.iter().any(|slot| matches!(slot, array::md::Slot::Recovering { .. })) {
@@ -124,7 +157,9 @@ fn start_again(case: &Case, memories: &[Arc<Memory>], scenes: &Scenes, seed: u64
         match degraded.start {
             Start::Ready => (),
             // The one place where something may be lost is refused, and only while it may.
-            Start::NeedsForce(_) if !degraded.clean && !is_safe_degraded(&case.shape) => members[absent] = there,
+            Start::NeedsForce(_) if !degraded.clean && !is_safe_degraded(&case.shape) => {
+                members[absent] = there
+            }
             // Another one died before.
             Start::Refused(_) if whole.degraded_count() > 0 => members[absent] = there,
             other => return Err(no_such(format!("without member {absent}: {other}"))),
@@ -132,7 +167,9 @@ fn start_again(case: &Case, memories: &[Arc<Memory>], scenes: &Scenes, seed: u64
     }
     let has_copies = case.shape.level.parity_count() == 0;
     let mut found = Found::default();
-    let mut read = |array: &Running| if has_copies { found.read(array, seed).map_err(no_such) } else { Ok(()) };
+    let mut read = |array: &Running| {
+        if has_copies { found.read(array, seed).map_err(no_such) } else { Ok(()) }
+    };
     if has_copies {
         read(&started(&members, &StartOptions { read_only: true, ..StartOptions::default() })?)?;
     }
@@ -151,8 +188,8 @@ struct Found {
 }
 
 impl Found {
-    /// Reads everything, in parts as they come, several at a time, so that an array that may choose among copies chooses this one and
-    /// that.
+    /// Reads everything, in parts as they come, several at a time, so that an array that may choose
+    /// among copies chooses this one and that.
     fn read(&mut self, array: &Running, seed: u64) -> Result<(), String> {
         let mut random = Random::with_seed(derive_seed(seed, "reads", self.rounds));
         self.rounds += 1;
@@ -174,13 +211,19 @@ impl Found {
             }
             for completion in finish(&mut *channel, &reactor) {
                 completion.result.map_err(|error| error.to_string())?;
-                let Returned::Read(buffer) = completion.buffer else { return Err("a read gives back its buffer".to_owned()) };
+                let Returned::Read(buffer) = completion.buffer else {
+                    return Err("a read gives back its buffer".to_owned());
+                };
                 let mut bytes = vec![0; buffer.len()];
                 buffer.copy_to_slice(&mut bytes);
                 for (block, bytes) in (completion.tag as usize..).zip(bytes.chunks_exact(512)) {
-                    let before = *self.blocks[block].get_or_insert_with(|| bytes.try_into().expect("a block"));
+                    let before = *self.blocks[block]
+                        .get_or_insert_with(|| bytes.try_into().expect("a block"));
                     if before != bytes {
-                        return Err(format!("block {block} was read before, and reads differently now although nobody has written it"));
+                        return Err(format!(
+                            "block {block} was read before, and reads differently now although \
+                            nobody has written it"
+                        ));
                     }
                 }
             }
@@ -191,12 +234,21 @@ impl Found {
 
 /// Gives every member the superblock of the newest, as its own, and has it say that all are there.
 fn forge(memories: &[Arc<Memory>]) {
-    let newest = memories.iter().map(|memory| superblock(&**memory)).max_by_key(|one| one.events).expect("a member");
+    let newest = memories
+        .iter()
+        .map(|memory| superblock(&**memory))
+        .max_by_key(|one| one.events)
+        .expect("a member");
     let mut roles = newest.roles.clone();
     (0..memories.len()).for_each(|role| roles[role] = array::md::Role::Active(role as u16));
     for memory in memories {
         let own = superblock(&**memory);
-        let forged = Superblock { device_uuid: own.device_uuid, member_number: own.member_number, roles: roles.clone(), ..newest.clone() };
+        let forged = Superblock {
+            device_uuid: own.device_uuid,
+            member_number: own.member_number,
+            roles: roles.clone(),
+            ..newest.clone()
+        };
         let mut bytes = forged.encode();
         bytes.resize(4096, 0);
         let channel = Blocking::open(&**memory, &Reactor::virtual_clock());
@@ -206,14 +258,16 @@ fn forge(memories: &[Arc<Memory>]) {
 
 /// A blank device that fits.
 fn spare(shape: &Shape, delay: u64, slowest: Duration) -> Arc<Memory> {
-    let info = Info { volatile_cache: true, ..Memory::new(shape.member_size_bytes()).info().clone() };
+    let info =
+        Info { volatile_cache: true, ..Memory::new(shape.member_size_bytes()).info().clone() };
     Arc::new(Memory::with(info).delayed(delay, slowest))
 }
 
 fn rig(case: &Case, seed: u64, scenes: &Arc<Scenes>) -> Rig {
     let mut random = Random::with_seed(seed);
     let delay = |number: usize| derive_seed(seed, "member", number as u64);
-    let mut memories = case.shape.make(|number, info| Memory::with(info).delayed(delay(number), case.slowest));
+    let mut memories =
+        case.shape.make(|number, info| Memory::with(info).delayed(delay(number), case.slowest));
     if case.afterlife == Afterlife::Spare {
         memories.push(spare(&case.shape, delay(case.shape.members), case.slowest));
     }
@@ -234,14 +288,17 @@ fn rig(case: &Case, seed: u64, scenes: &Arc<Scenes>) -> Rig {
             }
             members.push(Some(Checked::over(mortal)));
         }
-        let array = started(&members, &StartOptions { planted: case.planted, ..StartOptions::default() })?;
+        let array =
+            started(&members, &StartOptions { planted: case.planted, ..StartOptions::default() })?;
         if let Some(dying) = dying {
             dying.dies_after(death);
         }
         let replacement: Option<Arc<dyn Device>> = match case.afterlife {
             Afterlife::None => None,
             Afterlife::Spare => memories.last().map(|spare| Arc::clone(spare) as Arc<dyn Device>),
-            Afterlife::Return => case.dying.map(|dying| Arc::clone(&memories[dying]) as Arc<dyn Device>),
+            Afterlife::Return => {
+                case.dying.map(|dying| Arc::clone(&memories[dying]) as Arc<dyn Device>)
+            }
         };
         let tended = Tended { array: array.clone(), replacement: Mutex::new(replacement), seed };
         let kept = Kept::over(array, Arc::new(tended), seed, case.longest);
@@ -258,8 +315,12 @@ struct Tended {
 }
 
 /// Small stretches, so that a rebuild takes many moments.
-const SLOW_REBUILDS: Limits =
-    Limits { least_bytes_per_second: 1 << 30, most_bytes_per_second: 1 << 30, range_bytes: 1536, ranges_in_flight: 2 };
+const SLOW_REBUILDS: Limits = Limits {
+    least_bytes_per_second: 1 << 30,
+    most_bytes_per_second: 1 << 30,
+    range_bytes: 1536,
+    ranges_in_flight: 2,
+};
 
 impl Device for Tended {
     fn info(&self) -> &Info {
@@ -280,7 +341,13 @@ impl Device for Tended {
             scheduler = Some(opened);
         }
         let random = Random::with_seed(derive_seed(self.seed, "tended", 0));
-        Ok(Box::new(TendedChannel { below: self.array.open(depth, reactor)?, array: self.array.clone(), replacement, scheduler, random }))
+        Ok(Box::new(TendedChannel {
+            below: self.array.open(depth, reactor)?,
+            array: self.array.clone(),
+            replacement,
+            scheduler,
+            random,
+        }))
     }
 }
 
@@ -294,14 +361,22 @@ struct TendedChannel {
 
 impl TendedChannel {
     fn tend(&mut self) {
-        let missing = self.array.control().snapshot().members.iter().position(|condition| *condition == MemberState::Faulty);
+        let missing = self
+            .array
+            .control()
+            .snapshot()
+            .members
+            .iter()
+            .position(|condition| *condition == MemberState::Faulty);
         if let Some(member) = missing
             && self.random.u8(..4) == 0
             && let Some(device) = self.replacement.take()
         {
             // Its own reactor: other requests are under way on the channel's.
             self.array.control().remove(member).expect("it has failed");
-            self.array.add_to_slot(member, &device, [0xee; 16], &Reactor::virtual_clock()).expect("it fits");
+            self.array
+                .add_to_slot(member, &device, [0xee; 16], &Reactor::virtual_clock())
+                .expect("it fits");
         }
         while self.scheduler.as_mut().and_then(SyncScheduler::poll).is_some() {}
     }
@@ -335,7 +410,10 @@ impl Device for WithoutFlush {
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        Ok(Box::new(WithoutFlushChannel { below: self.0.open(depth, reactor)?, answered: Vec::new() }))
+        Ok(Box::new(WithoutFlushChannel {
+            below: self.0.open(depth, reactor)?,
+            answered: Vec::new(),
+        }))
     }
 }
 
@@ -363,17 +441,22 @@ impl Channel for WithoutFlushChannel {
     }
 }
 
-/// With a log, what was being written to several chunks of a row may be lost with a member: so has md. One chunk never is.
+/// With a log, what was being written to several chunks of a row may be lost with a member: so has
+/// md. One chunk never is.
 fn steps(case: &Case, seed: u64) -> Vec<Step> {
     let info: Info = {
         let memories = case.shape.make(|_, info| Memory::with(info));
-        let members: Vec<_> = memories.into_iter().map(|memory| Some(memory as Arc<dyn Device>)).collect();
+        let members: Vec<_> =
+            memories.into_iter().map(|memory| Some(memory as Arc<dyn Device>)).collect();
         started(&members, &StartOptions::default()).expect("an array").info().clone()
     };
     let mut steps = crash::history(&info, case.steps, seed);
-    if case.shape.consistency == Consistency::Ppl && (case.absent.is_some() || case.dying.is_some()) {
+    if case.shape.consistency == Consistency::Ppl && (case.absent.is_some() || case.dying.is_some())
+    {
         for step in &mut steps {
-            if let Step::Write { offset, length, .. } | Step::WriteZeroes { offset, length, .. } = step {
+            if let Step::Write { offset, length, .. } | Step::WriteZeroes { offset, length, .. } =
+                step
+            {
                 *length = (*length).min(CHUNK - *offset % CHUNK);
             }
         }
@@ -388,11 +471,13 @@ pub(crate) fn crashes(case: &Case, seed: u64) -> Result<u64, Violation> {
 fn crashes_with_scenes(case: &Case, seed: u64, scenes: &Arc<Scenes>) -> Result<u64, Violation> {
     let options = Options { depth: 3, points: case.points, states: 2 };
     let steps = steps(case, seed);
-    crash::enumerate(|| rig(case, seed, scenes), Reactor::virtual_clock, &steps, &options, seed).map(|summary| summary.crashes)
+    crash::enumerate(|| rig(case, seed, scenes), Reactor::virtual_clock, &steps, &options, seed)
+        .map(|summary| summary.crashes)
 }
 
 fn survive(case: &Case, seeds: std::ops::Range<u64>) -> u64 {
-    let survived = |seed| crashes(case, seed).unwrap_or_else(|violation| panic!("{case:?}: {violation}"));
+    let survived =
+        |seed| crashes(case, seed).unwrap_or_else(|violation| panic!("{case:?}: {violation}"));
     seeds.map(survived).sum()
 }
 
@@ -411,14 +496,20 @@ fn crashes_among_members_that_come_and_go() {
     while count < points {
         let case = Case::random(seed);
         count += crashes_with_scenes(&case, seed, &scenes).unwrap_or_else(|violation| {
-            let replay = "cargo test -p array --test running crashes_among_members_that_come_and_go";
-            panic!("{case:?}: {violation}\nto replay: RAIDLOOM_CRASH_POINTS=1 RAIDLOOM_CRASH_SEED={seed} {replay}")
+            let replay =
+                "cargo test -p array --test running crashes_among_members_that_come_and_go";
+            panic!(
+                "{case:?}: {violation}\nto replay: RAIDLOOM_CRASH_POINTS=1 \
+                RAIDLOOM_CRASH_SEED={seed} {replay}"
+            )
         });
         seed += 1;
     }
     println!("{count} crashes: {scenes:?}");
     let Scenes { missing, rebuilding, rebuilt } = &*scenes;
-    let enough = [missing, rebuilding, rebuilt].iter().all(|scene| scene.load(Ordering::Relaxed) > count / 50);
+    let enough = [missing, rebuilding, rebuilt]
+        .iter()
+        .all(|scene| scene.load(Ordering::Relaxed) > count / 50);
     assert!(enough || points < POINTS, "too little happened: {scenes:?}");
 }
 
@@ -429,9 +520,10 @@ fn nothing_durable_is_lost_and_redundancy_is_true_again() {
     assert!(count > 1500, "{count}");
 }
 
-/// What was under way when the power failed may have reached one copy and not the other. Either will do, but whoever has read
-/// one does not get the other later: reads of what is not in sync keep to the copy that the resync takes. At every layout of
-/// copies, with all members and without each, and while one is being rebuilt.
+/// What was under way when the power failed may have reached one copy and not the other. Either
+/// will do, but whoever has read one does not get the other later: reads of what is not in sync
+/// keep to the copy that the resync takes. At every layout of copies, with all members and without
+/// each, and while one is being rebuilt.
 #[test]
 fn a_block_that_was_read_after_a_crash_stays_what_it_is() {
     let mut count = 0;
@@ -479,7 +571,16 @@ fn nothing_durable_is_lost_with_a_member() {
 #[test]
 fn bits_come_and_go_among_slow_members() {
     let slowest = Duration::from_secs(3);
-    let slow = |make| survive(&Case { slowest, longest: Duration::from_secs(4), ..Case::of(Shape::with_bitmap(make)) }, 30..36);
+    let slow = |make| {
+        survive(
+            &Case {
+                slowest,
+                longest: Duration::from_secs(4),
+                ..Case::of(Shape::with_bitmap(make))
+            },
+            30..36,
+        )
+    };
     let count: u64 = [Shape::raid1, Shape::raid6, Shape::raid10].into_iter().map(slow).sum();
     println!("{count} crashes");
     assert!(count > 1000, "{count}");

@@ -1,4 +1,5 @@
-//! Where something may be lost, and what is known to be lost: starts that have to be forced, and bad blocks that outlast a restart.
+//! Where something may be lost, and what is known to be lost: starts that have to be forced, and
+//! bad blocks that outlast a restart.
 
 use std::sync::Arc;
 
@@ -20,14 +21,15 @@ fn members(shape: &Shape) -> Vec<Arc<Memory>> {
 }
 
 fn write_all(array: &Running, seed: u64) -> Vec<u8> {
-    let content: Vec<u8> = (0..array.info().size_bytes).map(|at| (at / 512 * 7 + seed) as u8).collect();
+    let content: Vec<u8> =
+        (0..array.info().size_bytes).map(|at| (at / 512 * 7 + seed) as u8).collect();
     let mut channel = Blocking::open(array, &Reactor::virtual_clock()).expect("a channel");
     channel.write_slice(0, &content).and_then(|()| channel.flush()).expect("written");
     content
 }
 
-/// Levels 4, 5 and 6 without a log, dirty and with a member missing: refused, with the way on; forced, it serves what was not
-/// being written, and is an array like any other afterwards.
+/// Levels 4, 5 and 6 without a log, dirty and with a member missing: refused, with the way on;
+/// forced, it serves what was not being written, and is an array like any other afterwards.
 #[test]
 fn dirty_and_degraded_starts_only_by_force() {
     let mut refused = 0;
@@ -43,16 +45,24 @@ fn dirty_and_degraded_starts_only_by_force() {
             devices[absent] = None;
             let before: Vec<Vec<u8>> = members.iter().map(|member| bytes(&**member)).collect();
             let outcome = started(&devices, &StartOptions::default());
-            let needs_force = shape.level.parity_count() > 0 && shape.consistency != Consistency::Ppl;
+            let needs_force =
+                shape.level.parity_count() > 0 && shape.consistency != Consistency::Ppl;
             assert_eq!(outcome.is_err(), needs_force, "{shape:?} without {absent}");
             let array = match outcome {
                 Ok(array) => array,
                 Err(error) => {
                     assert_eq!(error.kind(), ErrorKind::Refused);
                     assert!(error.to_string().contains("--force"), "{error}");
-                    assert!(members.iter().zip(&before).all(|(member, before)| bytes(&**member) == *before), "nothing was written");
+                    assert!(
+                        members
+                            .iter()
+                            .zip(&before)
+                            .all(|(member, before)| bytes(&**member) == *before),
+                        "nothing was written"
+                    );
                     refused += 1;
-                    started(&devices, &StartOptions { force: true, ..StartOptions::default() }).expect("by force")
+                    started(&devices, &StartOptions { force: true, ..StartOptions::default() })
+                        .expect("by force")
                 }
             };
             assert!(bytes(&array) == content, "{shape:?} without {absent}");
@@ -61,7 +71,11 @@ fn dirty_and_degraded_starts_only_by_force() {
             settle(&array, None);
             array.stop(&reactor).expect("stopped");
             let (found, _) = assembly(&devices);
-            assert_eq!((found.clean, found.degraded_count(), &found.start), (true, 1, &Start::Ready), "{shape:?} without {absent}");
+            assert_eq!(
+                (found.clean, found.degraded_count(), &found.start),
+                (true, 1, &Start::Ready),
+                "{shape:?} without {absent}"
+            );
             let again = started(&devices, &StartOptions::default()).expect("an array");
             assert!(bytes(&again) == content, "{shape:?} without {absent}");
         }
@@ -69,17 +83,22 @@ fn dirty_and_degraded_starts_only_by_force() {
     assert_eq!(refused, 2 * (3 + 4 + 4));
 }
 
-/// A member was being rebuilt when the power failed. What it had got already was being written too, so that parity may be untrue there
-/// also when it has everything: the resync comes after the rebuild.
+/// A member was being rebuilt when the power failed. What it had got already was being written too,
+/// so that parity may be untrue there also when it has everything: the resync comes after the
+/// rebuild.
 #[test]
 fn parity_is_true_after_a_forced_start_and_a_rebuild() {
-    for shape in Shape::all().into_iter().filter(|shape| shape.level.parity_count() > 0 && shape.consistency == Consistency::Resync) {
+    for shape in Shape::all()
+        .into_iter()
+        .filter(|shape| shape.level.parity_count() > 0 && shape.consistency == Consistency::Resync)
+    {
         let members = members(&shape);
         let reactor = Reactor::virtual_clock();
         let array = started(&checked(&members), &StartOptions::default()).expect("an array");
         write_all(&array, 3);
         drop(array);
-        // Dirty; member 0 has its first row, whose parity is not that of its data. Parity of row 0 is on the last or the one before.
+        // Dirty; member 0 has its first row, whose parity is not that of its data. Parity of row 0
+        // is on the last or the one before.
         for (number, member) in members.iter().enumerate() {
             let mut forged = superblock(&**member);
             assert!(!forged.is_clean(), "{shape:?}");
@@ -93,8 +112,13 @@ fn parity_is_true_after_a_forced_start_and_a_rebuild() {
                 channel.write_slice(DATA + 512, &[number as u8; 512]).expect("written");
             }
         }
-        let array = started(&checked(&members), &StartOptions { force: true, ..StartOptions::default() }).expect("by force");
-        assert!(matches!(array.status().members.members[0], MemberState::Recovering { .. }), "{shape:?}");
+        let array =
+            started(&checked(&members), &StartOptions { force: true, ..StartOptions::default() })
+                .expect("by force");
+        assert!(
+            matches!(array.status().members.members[0], MemberState::Recovering { .. }),
+            "{shape:?}"
+        );
         assert_eq!(scrub(&array), Ok(()), "{shape:?}");
     }
 }
@@ -104,14 +128,16 @@ fn bad_ranges(member: &dyn Device) -> Ranges {
     if !superblock.features.contains(Features::BAD_BLOCKS) {
         return Ranges::none();
     }
-    let at = (superblock.super_offset_sectors as i64 + i64::from(superblock.bad_block_offset_sectors)) as usize * 512;
+    let at = (superblock.super_offset_sectors as i64
+        + i64::from(superblock.bad_block_offset_sectors)) as usize
+        * 512;
     let log = &bytes(member)[at..at + usize::from(superblock.bad_block_size_sectors) * 512];
     let ranges = decode_bad_blocks(log, superblock.bad_block_shift).expect("a log").into_iter();
     ranges.map(|range| range.sector * 512..(range.sector + range.sectors) * 512).collect()
 }
 
-/// What a rebuild could not restore is in the new member's bad-block log before it is called in sync, does not read as data after
-/// a restart, and is forgotten when it has been made good.
+/// What a rebuild could not restore is in the new member's bad-block log before it is called in
+/// sync, does not read as data after a restart, and is forgotten when it has been made good.
 #[test]
 fn what_a_rebuild_lost_is_kept_in_the_bad_block_log() {
     let shape = Shape::raid5(Consistency::Resync);
@@ -120,17 +146,21 @@ fn what_a_rebuild_lost_is_kept_in_the_bad_block_log() {
     let array = started(&checked(&members), &StartOptions::default()).expect("an array");
     let content = write_all(&array, 1);
     array.stop(&reactor).expect("stopped");
-    // Member 0 is gone for good; member 2 cannot read the second sector of row 0 and the last of row 1.
+    // Member 0 is gone for good; member 2 cannot read the second sector of row 0 and the last of
+    // row 1.
     let bad = Mortal::over(Arc::clone(&members[2]) as Arc<dyn Device>, "bad");
     let places = [512, 2 * CHUNK - 512];
     places.iter().for_each(|place| bad.goes_bad(DATA + place));
-    let info = Info { volatile_cache: true, ..Memory::new(shape.member_size_bytes()).info().clone() };
+    let info =
+        Info { volatile_cache: true, ..Memory::new(shape.member_size_bytes()).info().clone() };
     let new = Arc::new(Memory::with(info));
     let mut devices = checked(&members);
     devices[0] = None;
     devices[2] = Some(Arc::clone(&bad) as Arc<dyn Device>);
     let array = started(&devices, &StartOptions::default()).expect("an array");
-    array.add_to_slot(0, &(Arc::clone(&new) as Arc<dyn Device>), [7; 16], &reactor).expect("admitted");
+    array
+        .add_to_slot(0, &(Arc::clone(&new) as Arc<dyn Device>), [7; 16], &reactor)
+        .expect("admitted");
     settle(&array, None);
     assert_eq!(array.status().members.members[0], MemberState::InSync);
     let lost: Ranges = places.iter().map(|&place| place..place + 512).collect();
@@ -184,7 +214,8 @@ fn corrected_reads_are_counted() {
             assert!(bytes(&array) == content && bad.bad_count() == 0, "{shape:?}: mended");
             write_all(&array, 1);
             array.stop(&reactor).expect("stopped");
-            let counts: Vec<u32> = members.iter().map(|member| superblock(&**member).corrected_reads).collect();
+            let counts: Vec<u32> =
+                members.iter().map(|member| superblock(&**member).corrected_reads).collect();
             assert_eq!((counts[0], counts[1..].iter().sum::<u32>()), (round, 0), "{shape:?}");
         }
     }

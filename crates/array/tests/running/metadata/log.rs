@@ -1,4 +1,5 @@
-//! The partial parity log: what is in it, and that parity is made again from it whatever of a write arrived.
+//! The partial parity log: what is in it, and that parity is made again from it whatever of a write
+//! arrived.
 
 use std::sync::Arc;
 
@@ -28,7 +29,9 @@ fn members() -> Vec<Arc<Memory>> {
 
 fn newest(member: &Memory) -> PplHeader {
     let all = bytes(member);
-    find_newest_ppl(&all[LOG_AT..LOG_AT + LOG_BYTES], &superblock(member).set_uuid).expect("a log").1
+    find_newest_ppl(&all[LOG_AT..LOG_AT + LOG_BYTES], &superblock(member).set_uuid)
+        .expect("a log")
+        .1
 }
 
 /// Row 0 of left-symmetric over four members has data on 0, 1 and 2 and parity on 3.
@@ -43,23 +46,31 @@ fn a_partial_write_is_logged_where_its_parity_is() {
     assert!(members[..3].iter().all(|member| newest(member).entries.is_empty()));
     let entries = newest(&members[3]).entries;
     // What is written of the two chunks does not overlap within them, so it was cut into two.
-    let told: Vec<_> = entries.iter().map(|entry| (entry.data_sector, entry.data_bytes, entry.parity_bytes, entry.parity_role)).collect();
+    let told: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.data_sector, entry.data_bytes, entry.parity_bytes, entry.parity_role))
+        .collect();
     assert_eq!(told, [(8, 1024, 1024, 3)], "the last write of the two: {entries:?}");
     run(&mut *channel, &reactor, write(0, 3 * CHUNK, 0x11)).expect("written");
     let entries = newest(&members[3]).entries;
-    assert_eq!((entries.len(), entries[0].parity_bytes, entries[0].data_bytes), (1, 0, 3 * CHUNK as u32), "a whole row needs no parity");
+    assert_eq!(
+        (entries.len(), entries[0].parity_bytes, entries[0].data_bytes),
+        (1, 0, 3 * CHUNK as u32),
+        "a whole row needs no parity"
+    );
     drop(channel);
     array.stop(&reactor).expect("stopped");
 }
 
-/// The state that a crash leaves: some of a write's blocks arrived, parity or not, the superblocks say dirty. A member is missing,
-/// since before the write or only now. Everything else that it held is there, and what was being written to the others is old or new.
-/// What was being written to the missing one itself is so, too, if the write went to it alone; of a write to several chunks of
-/// a row it may be rubbish, as with md's log, which is no journal.
+/// The state that a crash leaves: some of a write's blocks arrived, parity or not, the superblocks
+/// say dirty. A member is missing, since before the write or only now. Everything else that it held
+/// is there, and what was being written to the others is old or new. What was being written to the
+/// missing one itself is so, too, if the write went to it alone; of a write to several chunks of a
+/// row it may be rubbish, as with md's log, which is no journal.
 ///
-/// C30: Of a RAID 5 with a partial parity log that lacks a member after a crash, those blocks on that member to whose row other
-/// blocks were being written together with them may hold anything: there C27 and C28 do not hold, as they do not in md, and
-/// they hold for all other blocks.
+/// C30: Of a RAID 5 with a partial parity log that lacks a member after a crash, those blocks on
+/// that member to whose row other blocks were being written together with them may hold anything:
+/// there C27 and C28 do not hold, as they do not in md, and they hold for all other blocks.
 #[test]
 fn what_was_not_being_written_survives_a_crash_while_degraded() {
     let mut random = Random::with_seed(4);
@@ -73,13 +84,20 @@ fn what_was_not_being_written_survives_a_crash_while_degraded() {
             let array = started(&checked(&members), &StartOptions::default()).expect("an array");
             content.resize(array.info().size_bytes as usize, 0);
             random.fill(&mut content);
-            Blocking::open(&array, &reactor).expect("a channel").write_slice(0, &content).expect("written");
+            Blocking::open(&array, &reactor)
+                .expect("a channel")
+                .write_slice(0, &content)
+                .expect("written");
         }
         let before: Vec<Vec<u8>> = members.iter().map(|member| bytes(&**member)).collect();
         // A part of one chunk of a row is being written, or so much of two that it is one piece.
         let row = random.u64(0..4);
         let from = random.u64(0..4) * 512;
-        let length = if random.bool() { random.u64(1..=(CHUNK - from) / 512) } else { random.u64(CHUNK / 512..=CHUNK * 3 / 2 / 512) } * 512;
+        let length = if random.bool() {
+            random.u64(1..=(CHUNK - from) / 512)
+        } else {
+            random.u64(CHUNK / 512..=CHUNK * 3 / 2 / 512)
+        } * 512;
         let offset = row * 3 * CHUNK + from;
         let was_absent = (round % 2 == 1).then(|| random.usize(..4));
         {
@@ -89,13 +107,21 @@ fn what_was_not_being_written_survives_a_crash_while_degraded() {
             let mut channel = array.open(1, &reactor).expect("a channel");
             run(&mut *channel, &reactor, write(offset, length, 0xee)).expect("written");
         }
-        // Of the data of that row, parity and all, each block is old or new; logs and superblocks are new.
-        for (_, (member, before)) in members.iter().zip(&before).enumerate().filter(|(number, _)| Some(*number) != was_absent) {
+        // Of the data of that row, parity and all, each block is old or new; logs and superblocks
+        // are new.
+        for (_, (member, before)) in members
+            .iter()
+            .zip(&before)
+            .enumerate()
+            .filter(|(number, _)| Some(*number) != was_absent)
+        {
             let mut channel = Blocking::open(&**member, &reactor).expect("a channel");
             for sector in 0..CHUNK / 512 {
                 let at = DATA_AT + row * CHUNK + sector * 512;
                 if random.bool() {
-                    channel.write_slice(at, &before[at as usize..at as usize + 512]).expect("written");
+                    channel
+                        .write_slice(at, &before[at as usize..at as usize + 512])
+                        .expect("written");
                 }
             }
         }
@@ -105,27 +131,43 @@ fn what_was_not_being_written_survives_a_crash_while_degraded() {
             devices[absent] = None;
             let (found, _) = assembly(&devices);
             assert!(!found.clean && found.start == Start::Ready, "round {round}: {}", found.start);
-            // A start for reading only does not make parity true, and without that it would read rubbish.
+            // A start for reading only does not make parity true, and without that it would read
+            // rubbish.
             let reading = StartOptions { read_only: true, ..StartOptions::default() };
             let refused = started(&devices, &reading).err().expect("refused").to_string();
-            assert!(refused.contains("only with --force: ") && refused.contains("partial parity log"), "{refused}");
-            let forced = bytes(&started(&devices, &StartOptions { force: true, ..reading }).expect("by force"));
+            assert!(
+                refused.contains("only with --force: ") && refused.contains("partial parity log"),
+                "{refused}"
+            );
+            let forced = bytes(
+                &started(&devices, &StartOptions { force: true, ..reading }).expect("by force"),
+            );
             let written = offset as usize..(offset + length) as usize;
             let mut others = (0..content.len()).step_by(512).filter(|at| !written.contains(at));
             misread += usize::from(others.any(|at| forced[at..at + 512] != content[at..at + 512]));
             let array = started(&devices, &StartOptions::default()).expect("an array");
             let mut now = vec![0; content.len()];
-            Blocking::open(&array, &reactor).expect("a channel").read_slice(0, &mut now).expect("read");
+            Blocking::open(&array, &reactor)
+                .expect("a channel")
+                .read_slice(0, &mut now)
+                .expect("read");
             let written = offset as usize..(offset + length) as usize;
             for at in (0..content.len()).step_by(512).filter(|at| !written.contains(at)) {
-                assert!(now[at..at + 512] == content[at..at + 512], "round {round}, {length} at {offset} without {absent}: byte {at}");
+                assert!(
+                    now[at..at + 512] == content[at..at + 512],
+                    "round {round}, {length} at {offset} without {absent}: byte {at}"
+                );
             }
             let is_one_chunk = offset / CHUNK == (offset + length - 1) / CHUNK;
             for at in written.step_by(512) {
                 let member = geometry.row(row).member((at as u64 / CHUNK % 3) as usize);
-                let is_whole = now[at..at + 512] == content[at..at + 512] || now[at..at + 512] == [0xee; 512];
+                let is_whole =
+                    now[at..at + 512] == content[at..at + 512] || now[at..at + 512] == [0xee; 512];
                 let may_be_rubbish = member == absent && !is_one_chunk;
-                assert!(is_whole || may_be_rubbish, "round {round}, {length} at {offset} without {absent}: byte {at} of {member}");
+                assert!(
+                    is_whole || may_be_rubbish,
+                    "round {round}, {length} at {offset} without {absent}: byte {at} of {member}"
+                );
                 rubbish[usize::from(was_absent.is_some())] += usize::from(!is_whole);
             }
         }
@@ -135,8 +177,12 @@ fn what_was_not_being_written_survives_a_crash_while_degraded() {
         // With all of them parity is true again before anything is resynced.
         let array = started(&checked(&members), &StartOptions::default()).expect("an array");
         drop(array);
-        let rows: Vec<Vec<u8>> = members.iter().map(|member| bytes(&**member)[DATA_AT as usize..].to_vec()).collect();
-        assert!((0..rows[0].len()).all(|at| rows.iter().fold(0, |sum, member| sum ^ member[at]) == 0), "round {round}");
+        let rows: Vec<Vec<u8>> =
+            members.iter().map(|member| bytes(&**member)[DATA_AT as usize..].to_vec()).collect();
+        assert!(
+            (0..rows[0].len()).all(|at| rows.iter().fold(0, |sum, member| sum ^ member[at]) == 0),
+            "round {round}"
+        );
     }
     assert!(misread > 20, "for reading only, by force: {misread}");
     assert!(rubbish.iter().all(|count| *count > 0), "the exception is one: {rubbish:?} blocks");
@@ -144,7 +190,9 @@ fn what_was_not_being_written_survives_a_crash_while_degraded() {
 
 fn copy(member: &Memory) -> Arc<Memory> {
     let copy = Memory::with(block::Device::info(member).clone());
-    Blocking::open(&copy, &Reactor::virtual_clock()).and_then(|mut channel| channel.write_slice(0, &bytes(member))).expect("written");
+    Blocking::open(&copy, &Reactor::virtual_clock())
+        .and_then(|mut channel| channel.write_slice(0, &bytes(member)))
+        .expect("written");
     Arc::new(copy)
 }
 
@@ -157,7 +205,9 @@ fn logs_are_not_read_for_reading_only() {
     run(&mut *channel, &reactor, write(512, 512, 9)).expect("written");
     drop((channel, array));
     let before: Vec<_> = members.iter().map(|member| bytes(&**member)).collect();
-    let array = started(&checked(&members), &StartOptions { read_only: true, ..StartOptions::default() }).expect("an array");
+    let array =
+        started(&checked(&members), &StartOptions { read_only: true, ..StartOptions::default() })
+            .expect("an array");
     drop(array);
     assert!(members.iter().zip(&before).all(|(member, before)| bytes(&**member) == *before));
 }

@@ -9,7 +9,9 @@ use array::metadata::{Running, StartOptions};
 use block::{Blocking, Device, ErrorKind, Info, Op, Reactor};
 use testkit::Memory;
 
-use super::bench::{CHUNK, Shape, assembly, bitmap, checked, run, scrub, settle, started, superblock};
+use super::bench::{
+    CHUNK, Shape, assembly, bitmap, checked, run, scrub, settle, started, superblock,
+};
 use crate::common::{Mortal, bytes, read, write};
 
 fn members(shape: &Shape) -> Vec<Arc<Memory>> {
@@ -36,8 +38,8 @@ fn content(array: &Running, reactor: &Reactor) -> Vec<u8> {
     found
 }
 
-/// Every level, each member: it dies, its death is on the others before the write is answered, and what is written after a
-/// rest is there without it although it is back.
+/// Every level, each member: it dies, its death is on the others before the write is answered, and
+/// what is written after a rest is there without it although it is back.
 #[test]
 fn a_member_that_dies_is_left_out_for_good() {
     for shape in Shape::all() {
@@ -55,17 +57,32 @@ fn a_member_that_dies_is_left_out_for_good() {
             assert!(cause.contains("the device is gone"), "{shape:?}: {cause}");
             assert_eq!(status.faulty(), [(status.names[dying].clone(), Some(cause.to_owned()))]);
             let recovering = superblock(&*members[dying]);
-            for (number, member) in members.iter().enumerate().filter(|(number, _)| *number != dying) {
+            for (number, member) in
+                members.iter().enumerate().filter(|(number, _)| *number != dying)
+            {
                 let told = superblock(&**member);
-                assert_eq!(told.role_of(dying as u32), Role::Faulty, "{shape:?}: member {number} of {dying}");
+                assert_eq!(
+                    told.role_of(dying as u32),
+                    Role::Faulty,
+                    "{shape:?}: member {number} of {dying}"
+                );
                 assert!(told.events > recovering.events && told.resync_offset_sectors == 0);
             }
             let (back, _) = assembly(&checked(&members));
             let refuses = shape.level.parity_count() > 0 && shape.consistency != Consistency::Ppl;
-            assert_eq!(matches!(back.start, Start::NeedsForce(_)), refuses, "{shape:?}: dirty and degraded: {}", back.start);
+            assert_eq!(
+                matches!(back.start, Start::NeedsForce(_)),
+                refuses,
+                "{shape:?}: dirty and degraded: {}",
+                back.start
+            );
             array.stop(&reactor).expect("stopped");
             let (back, _) = assembly(&checked(&members));
-            assert_eq!((back.clean, back.degraded_count(), &back.start), (true, 1, &Start::Ready), "{shape:?}");
+            assert_eq!(
+                (back.clean, back.degraded_count(), &back.start),
+                (true, 1, &Start::Ready),
+                "{shape:?}"
+            );
             assert!(matches!(back.slots[dying], Slot::Missing | Slot::Stale { .. }));
             let again = started(&checked(&members), &StartOptions::default()).expect("an array");
             assert!(content(&again, &reactor) == expected, "{shape:?} without {dying}");
@@ -92,7 +109,11 @@ fn a_member_that_was_away_gets_what_it_missed() {
         drop(channel);
         let unrecovered = array.add_to_slot(1, &away, [9; 16], &reactor).expect("admitted");
         assert_eq!(superblock(&*members[1]).role(), Role::Spare, "{shape:?}");
-        assert_eq!(unrecovered.bytes(), CHUNK, "{shape:?}: one region of the bitmap: {unrecovered:?}");
+        assert_eq!(
+            unrecovered.bytes(),
+            CHUNK,
+            "{shape:?}: one region of the bitmap: {unrecovered:?}"
+        );
         let outcomes = settle(&array, None);
         assert_eq!(outcomes.len(), 1, "{shape:?}: {outcomes:?}");
         assert_eq!(array.status().members.members[1], MemberState::InSync);
@@ -100,7 +121,11 @@ fn a_member_that_was_away_gets_what_it_missed() {
         let expected = content(&array, &reactor);
         array.stop(&reactor).expect("stopped");
         let (whole, _) = assembly(&checked(&members));
-        assert_eq!((whole.clean, whole.degraded_count(), whole.left_out.len()), (true, 0, 0), "{shape:?}: {whole:?}");
+        assert_eq!(
+            (whole.clean, whole.degraded_count(), whole.left_out.len()),
+            (true, 0, 0),
+            "{shape:?}: {whole:?}"
+        );
         assert!(members.iter().all(|member| bitmap(&**member).dirty_count() == 0), "{shape:?}");
         // It is as good as the others.
         let mut devices = checked(&members);
@@ -110,7 +135,8 @@ fn a_member_that_was_away_gets_what_it_missed() {
     }
 }
 
-/// The bitmap says nothing about what was written while all were there, nor about another place, nor about bad blocks.
+/// The bitmap says nothing about what was written while all were there, nor about another place,
+/// nor about bad blocks.
 #[test]
 fn a_member_from_long_ago_gets_everything() {
     for make in [Shape::raid1, Shape::raid10, Shape::raid5] {
@@ -138,7 +164,9 @@ fn a_member_from_long_ago_gets_everything() {
         for (image, owed_bytes) in [(lately, 0), (long_ago, all), (neighbour, all)] {
             let mut devices = checked(&members);
             let away = devices[1].take().expect("a member");
-            Blocking::open(&*members[1], &reactor).and_then(|mut channel| channel.write_slice(0, &image)).expect("written");
+            Blocking::open(&*members[1], &reactor)
+                .and_then(|mut channel| channel.write_slice(0, &image))
+                .expect("written");
             let array = started(&devices, &StartOptions::default()).expect("an array");
             let expected = content(&array, &reactor);
             let unrecovered = array.add_to_slot(1, &away, [9; 16], &reactor).expect("admitted");
@@ -162,14 +190,17 @@ fn a_new_device_takes_the_place_of_a_dead_one() {
         fill(&array, &reactor, 0x55);
         mortal.dies_after(0);
         let expected = fill(&array, &reactor, 0x66);
-        let info = Info { volatile_cache: true, ..Memory::new(shape.member_size_bytes()).info().clone() };
+        let info =
+            Info { volatile_cache: true, ..Memory::new(shape.member_size_bytes()).info().clone() };
         let new = Arc::new(Memory::with(info));
         // Full of what was on it before.
         Blocking::open(&*new, &reactor)
             .expect("a channel")
             .write_slice(0, &vec![0xcc; shape.member_size_bytes() as usize])
             .expect("written");
-        let new_device = array.make_spare(&(Arc::clone(&new) as Arc<dyn Device>), [0x77; 16], &reactor).expect("enlisted");
+        let new_device = array
+            .make_spare(&(Arc::clone(&new) as Arc<dyn Device>), [0x77; 16], &reactor)
+            .expect("enlisted");
         array.control().add(new_device).expect("a spare");
         let outcomes = settle(&array, None);
         assert!(!outcomes.is_empty(), "{shape:?}");
@@ -178,7 +209,10 @@ fn a_new_device_takes_the_place_of_a_dead_one() {
         let mut now = checked(&members);
         now[2] = Some(Arc::clone(&new) as Arc<dyn Device>);
         let told = superblock(&*new);
-        assert_eq!((told.role(), told.device_uuid, told.member_number), (Role::Active(2), [0x77; 16], shape.members as u32));
+        assert_eq!(
+            (told.role(), told.device_uuid, told.member_number),
+            (Role::Active(2), [0x77; 16], shape.members as u32)
+        );
         assert_eq!(told.resync_offset_sectors, Superblock::IN_SYNC);
         now.push(Some(Arc::clone(&members[2]) as Arc<dyn Device>));
         let (whole, _) = assembly(&now);
@@ -224,7 +258,8 @@ fn an_array_that_lost_its_data_takes_no_writes() {
     second.dies_after(0);
     let _ = run(&mut *channel, &reactor, read(0, 512));
     // Chunk 1 has its copies on members 2 and 0: one of them is alive.
-    let error = run(&mut *channel, &reactor, write(CHUNK, 512, 2)).expect_err("nobody could rely on it");
+    let error =
+        run(&mut *channel, &reactor, write(CHUNK, 512, 2)).expect_err("nobody could rely on it");
     assert_eq!(error.kind(), ErrorKind::Gone);
     assert!(run(&mut *channel, &reactor, Op::Flush).is_err());
     drop(channel);
@@ -232,8 +267,9 @@ fn an_array_that_lost_its_data_takes_no_writes() {
     assert_eq!(superblock(&*members[2]).resync_offset_sectors, 0);
 }
 
-/// Where md's driver wrote the superblocks before, an old copy of a member may come back to a running array with as many events
-/// as the others had at its start: the bitmap does not know what it lacks.
+/// Where md's driver wrote the superblocks before, an old copy of a member may come back to a
+/// running array with as many events as the others had at its start: the bitmap does not know what
+/// it lacks.
 #[test]
 fn an_old_copy_that_comes_back_gets_everything() {
     let shape = Shape::with_bitmap(Shape::raid1);
@@ -244,21 +280,28 @@ fn an_old_copy_that_comes_back_gets_everything() {
         own.updated.seconds = seconds;
         let mut bytes = own.encode();
         bytes.resize(4096, 0);
-        Blocking::open(member, &reactor).and_then(|mut channel| channel.write_slice(4096, &bytes)).expect("written");
+        Blocking::open(member, &reactor)
+            .and_then(|mut channel| channel.write_slice(4096, &bytes))
+            .expect("written");
     };
     at(&members[0], 100);
     at(&members[2], 100);
     at(&members[1], 40);
     let array = started(&checked(&members), &StartOptions::default()).expect("an array");
-    let unrecovered = array.add_to_slot(1, &checked(&members)[1].take().expect("a member"), [9; 16], &reactor).expect("admitted");
+    let unrecovered = array
+        .add_to_slot(1, &checked(&members)[1].take().expect("a member"), [9; 16], &reactor)
+        .expect("admitted");
     assert_eq!(unrecovered.bytes(), shape.member_bytes);
     // One that left when the others were as it is lacks nothing yet.
     array.control().fail(2).and_then(|()| array.remove(2)).expect("redundant");
-    let unrecovered = array.add_to_slot(2, &checked(&members)[2].take().expect("a member"), [9; 16], &reactor).expect("admitted");
+    let unrecovered = array
+        .add_to_slot(2, &checked(&members)[2].take().expect("a member"), [9; 16], &reactor)
+        .expect("admitted");
     assert_eq!(unrecovered.bytes(), 0);
 }
 
-/// Events alone do not tell: a member that was written to without the others has writes that no bitmap of theirs knows of.
+/// Events alone do not tell: a member that was written to without the others has writes that no
+/// bitmap of theirs knows of.
 #[test]
 fn a_member_that_went_on_alone_gets_everything() {
     let shape = Shape::with_bitmap(Shape::raid1);
@@ -283,14 +326,17 @@ fn a_member_that_went_on_alone_gets_everything() {
         array = without(&[1]);
     }
     let expected = content(&array, &reactor);
-    let unrecovered = array.add_to_slot(1, &checked(&members)[1].take().expect("a member"), [9; 16], &reactor).expect("admitted");
+    let unrecovered = array
+        .add_to_slot(1, &checked(&members)[1].take().expect("a member"), [9; 16], &reactor)
+        .expect("admitted");
     assert_eq!(unrecovered.bytes(), shape.member_bytes);
     settle(&array, None);
     assert_eq!(scrub(&array), Ok(()));
     assert!(content(&array, &reactor) == expected);
 }
 
-/// A removed member is not written any more: its replacement is rebuilt, and not a byte of the old one changes.
+/// A removed member is not written any more: its replacement is rebuilt, and not a byte of the old
+/// one changes.
 #[test]
 fn a_member_that_was_removed_is_left_alone() {
     for shape in Shape::all() {
@@ -302,7 +348,10 @@ fn a_member_that_was_removed_is_left_alone() {
         array.remove(1).expect("removed");
         let before = bytes(&*members[1]);
         let new: Arc<dyn Device> = Arc::new(Memory::with(members[1].info().clone()));
-        array.control().add(array.make_spare(&new, [7; 16], &reactor).expect("enlisted")).expect("a spare");
+        array
+            .control()
+            .add(array.make_spare(&new, [7; 16], &reactor).expect("enlisted"))
+            .expect("a spare");
         settle(&array, None);
         fill(&array, &reactor, 0x20);
         array.stop(&reactor).expect("stopped");
@@ -320,10 +369,15 @@ fn members_that_come_back_take_no_other_members_number() {
     let array = started(&checked(&members), &StartOptions::default()).expect("an array");
     let new = |uuid: u8| {
         let device: Arc<dyn Device> = Arc::new(Memory::with(members[1].info().clone()));
-        array.control().add(array.make_spare(&device, [uuid; 16], &reactor).expect("enlisted")).expect("a spare");
+        array
+            .control()
+            .add(array.make_spare(&device, [uuid; 16], &reactor).expect("enlisted"))
+            .expect("a spare");
         device
     };
-    let leaves = |member: usize| array.control().fail(member).and_then(|()| array.remove(member)).expect("removed");
+    let leaves = |member: usize| {
+        array.control().fail(member).and_then(|()| array.remove(member)).expect("removed")
+    };
     leaves(1);
     let first = new(0x71);
     settle(&array, None);
@@ -333,14 +387,22 @@ fn members_that_come_back_take_no_other_members_number() {
     let third = new(0x73);
     let number = |device: &Arc<dyn Device>| superblock(&**device).member_number;
     assert_eq!((number(&first), number(&second), number(&third)), (3, 4, 3));
-    array.control().add(array.make_spare(&first, [0x74; 16], &reactor).expect("enlisted")).expect("a spare");
+    array
+        .control()
+        .add(array.make_spare(&first, [0x74; 16], &reactor).expect("enlisted"))
+        .expect("a spare");
     assert_eq!((number(&first), superblock(&*first).device_uuid), (5, [0x71; 16]));
     leaves(0);
     settle(&array, None);
     array.stop(&reactor).expect("stopped");
-    let now: Vec<Option<Arc<dyn Device>>> = vec![Some(third), Some(second), checked(&members)[2].take(), Some(first)];
+    let now: Vec<Option<Arc<dyn Device>>> =
+        vec![Some(third), Some(second), checked(&members)[2].take(), Some(first)];
     let (whole, _) = assembly(&now);
-    assert_eq!((whole.clean, whole.degraded_count(), whole.spares.len(), whole.left_out.len()), (true, 0, 1, 0), "{whole:?}");
+    assert_eq!(
+        (whole.clean, whole.degraded_count(), whole.spares.len(), whole.left_out.len()),
+        (true, 0, 1, 0),
+        "{whole:?}"
+    );
 }
 
 #[test]
@@ -350,10 +412,13 @@ fn a_copy_of_a_member_in_service_is_refused() {
     let members = members(&shape);
     let array = started(&checked(&members), &StartOptions::default()).expect("an array");
     let copy: Arc<dyn Device> = Arc::new(Memory::with(members[1].info().clone()));
-    Blocking::open(&*copy, &reactor).and_then(|mut channel| channel.write_slice(0, &bytes(&*members[1]))).expect("written");
+    Blocking::open(&*copy, &reactor)
+        .and_then(|mut channel| channel.write_slice(0, &bytes(&*members[1])))
+        .expect("written");
     let error = array.make_spare(&copy, [9; 16], &reactor).err().expect("there is one already");
     assert!(
-        error.kind() == ErrorKind::Invalid && error.to_string().contains("it is member 1, which is in service, or a copy of it"),
+        error.kind() == ErrorKind::Invalid
+            && error.to_string().contains("it is member 1, which is in service, or a copy of it"),
         "{error}"
     );
     assert!(bytes(&*copy) == bytes(&*members[1]), "and nothing was written to it");

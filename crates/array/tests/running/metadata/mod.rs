@@ -1,4 +1,5 @@
-//! Arrays that keep md's metadata while they run: what their members say at every moment, and crashes.
+//! Arrays that keep md's metadata while they run: what their members say at every moment, and
+//! crashes.
 
 pub(crate) mod bench;
 pub(crate) mod crashes;

@@ -17,38 +17,66 @@ fn members(shape: &Shape) -> Vec<Arc<Memory>> {
 }
 
 fn states(members: &[Arc<Memory>]) -> Vec<(u64, u64)> {
-    members.iter().map(|member| superblock(&**member)).map(|superblock| (superblock.events, superblock.resync_offset_sectors)).collect()
+    members
+        .iter()
+        .map(|member| superblock(&**member))
+        .map(|superblock| (superblock.events, superblock.resync_offset_sectors))
+        .collect()
 }
 
-/// The superblock says dirty before a write is answered, clean after a rest, and no count of events stands for two states.
+/// The superblock says dirty before a write is answered, clean after a rest, and no count of events
+/// stands for two states.
 #[test]
 fn a_write_makes_dirty_and_a_rest_makes_clean() {
     for shape in Shape::all() {
         let members = members(&shape);
         let array = started(&checked(&members), &StartOptions::default()).expect("an array");
         let reactor = Reactor::virtual_clock();
-        let mut metadata_writer = array.metadata_writer(&reactor).expect("a bell").expect("a metadata writer");
+        let mut metadata_writer =
+            array.metadata_writer(&reactor).expect("a bell").expect("a metadata writer");
         let mut channel = array.open(4, &reactor).expect("a channel");
         run(&mut *channel, &reactor, read(0, 512)).expect("read");
         metadata_writer.poll();
-        assert_eq!(states(&members), vec![(7, Superblock::IN_SYNC); shape.members], "{shape:?}: a read changes nothing");
+        assert_eq!(
+            states(&members),
+            vec![(7, Superblock::IN_SYNC); shape.members],
+            "{shape:?}: a read changes nothing"
+        );
         for round in 0..3 {
             let began = reactor.now();
             run(&mut *channel, &reactor, write(512, 1024, 3)).expect("written");
-            assert_eq!(states(&members), vec![(8 + 2 * round, 0); shape.members], "{shape:?}: dirty");
+            assert_eq!(
+                states(&members),
+                vec![(8 + 2 * round, 0); shape.members],
+                "{shape:?}: dirty"
+            );
             assert!(array.status().is_active);
             while array.status().is_active {
                 metadata_writer.poll();
-                assert_ne!(reactor.wait(None).expect("no kernel"), Woken::Idle, "{shape:?}: the metadata writer sees to it");
+                assert_ne!(
+                    reactor.wait(None).expect("no kernel"),
+                    Woken::Idle,
+                    "{shape:?}: the metadata writer sees to it"
+                );
             }
-            assert_eq!(states(&members), vec![(9 + 2 * round, Superblock::IN_SYNC); shape.members], "{shape:?}: clean");
+            assert_eq!(
+                states(&members),
+                vec![(9 + 2 * round, Superblock::IN_SYNC); shape.members],
+                "{shape:?}: clean"
+            );
             let rest = reactor.now() - began;
-            assert!(rest >= Duration::from_millis(200) && rest <= Duration::from_millis(410), "{rest:?}");
+            assert!(
+                rest >= Duration::from_millis(200) && rest <= Duration::from_millis(410),
+                "{rest:?}"
+            );
         }
         drop((channel, metadata_writer));
         array.stop(&reactor).expect("stopped");
         let (assembly, ..) = assembly(&checked(&members));
-        assert!(assembly.clean && assembly.degraded_count() == 0 && assembly.left_out.is_empty(), "{shape:?}: {assembly:?}");
+        assert!(
+            assembly.clean && assembly.degraded_count() == 0 && assembly.left_out.is_empty(),
+            "{shape:?}: {assembly:?}"
+        );
         assert_eq!(scrub(&array), Ok(()), "{shape:?}");
     }
 }
@@ -60,7 +88,8 @@ fn bits_are_set_before_a_write_and_cleared_two_rounds_later() {
         let members = members(&shape);
         let array = started(&checked(&members), &StartOptions::default()).expect("an array");
         let reactor = Reactor::virtual_clock();
-        let mut metadata_writer = array.metadata_writer(&reactor).expect("a bell").expect("a metadata writer");
+        let mut metadata_writer =
+            array.metadata_writer(&reactor).expect("a bell").expect("a metadata writer");
         let mut channel = array.open(4, &reactor).expect("a channel");
         run(&mut *channel, &reactor, write(CHUNK, 512, 3)).expect("written");
         let began = reactor.now();
@@ -71,7 +100,11 @@ fn bits_are_set_before_a_write_and_cleared_two_rounds_later() {
         }
         while array.status().dirty_regions != Some(0) {
             metadata_writer.poll();
-            assert_ne!(reactor.wait(None).expect("no kernel"), Woken::Idle, "{shape:?}: the metadata writer sees to it");
+            assert_ne!(
+                reactor.wait(None).expect("no kernel"),
+                Woken::Idle,
+                "{shape:?}: the metadata writer sees to it"
+            );
         }
         metadata_writer.poll();
         let took = reactor.now() - began;
@@ -82,7 +115,10 @@ fn bits_are_set_before_a_write_and_cleared_two_rounds_later() {
         for member in &members {
             let (bitmap, superblock) = (bitmap(&**member), superblock(&**member));
             assert_eq!(bitmap.dirty_count(), 0, "{shape:?}");
-            assert!(bitmap.header().accept(&superblock.set_uuid, superblock.events).is_ok(), "{shape:?}");
+            assert!(
+                bitmap.header().accept(&superblock.set_uuid, superblock.events).is_ok(),
+                "{shape:?}"
+            );
         }
     }
 }
@@ -100,11 +136,18 @@ fn bits_stay_while_the_array_is_degraded() {
     run(&mut *channel, &reactor, write(2 * CHUNK, 512, 3)).expect("written");
     drop(channel);
     array.stop(&reactor).expect("stopped");
-    assert_eq!(bitmap(&*members[0]).dirty_ranges().collect::<Vec<_>>(), [core::ops::Range { start: 16, end: 24 }]);
+    assert_eq!(
+        bitmap(&*members[0]).dirty_ranges().collect::<Vec<_>>(),
+        [core::ops::Range { start: 16, end: 24 }]
+    );
     let (assembly, ..) = assembly(&checked(&members));
     assert!(assembly.clean);
     assert_eq!(assembly.degraded_count(), 1, "the one that was away is not mixed in");
-    assert!(matches!(assembly.slots[1], array::md::Slot::Stale { by_bitmap: true, .. }), "{:?}", assembly.slots[1]);
+    assert!(
+        matches!(assembly.slots[1], array::md::Slot::Stale { by_bitmap: true, .. }),
+        "{:?}",
+        assembly.slots[1]
+    );
     let told = superblock(&*members[0]);
     assert_eq!(told.role_of(1), Role::Faulty);
     assert!(told.features.contains(Features::BITMAP));
@@ -115,7 +158,11 @@ fn a_start_for_reading_writes_nothing() {
     for shape in Shape::all() {
         let members = members(&shape);
         let before: Vec<_> = members.iter().map(|member| bytes(&**member)).collect();
-        let array = started(&checked(&members), &StartOptions { read_only: true, ..StartOptions::default() }).expect("an array");
+        let array = started(
+            &checked(&members),
+            &StartOptions { read_only: true, ..StartOptions::default() },
+        )
+        .expect("an array");
         assert!(array.info().read_only);
         let reactor = Reactor::virtual_clock();
         assert!(array.metadata_writer(&reactor).expect("a bell").is_none());
@@ -126,7 +173,10 @@ fn a_start_for_reading_writes_nothing() {
         run(&mut *channel, &reactor, block::Op::Flush).expect("flushed");
         drop(channel);
         array.stop(&reactor).expect("stopped");
-        assert!(members.iter().zip(&before).all(|(member, before)| bytes(&**member) == *before), "{shape:?}");
+        assert!(
+            members.iter().zip(&before).all(|(member, before)| bytes(&**member) == *before),
+            "{shape:?}"
+        );
     }
 }
 
@@ -139,7 +189,10 @@ fn a_start_without_a_write_changes_nothing() {
         let array = started(&checked(&members), &StartOptions::default()).expect("an array");
         let reactor = Reactor::virtual_clock();
         array.stop(&reactor).expect("stopped");
-        assert!(members.iter().zip(&before).all(|(member, before)| bytes(&**member) == *before), "{shape:?}");
+        assert!(
+            members.iter().zip(&before).all(|(member, before)| bytes(&**member) == *before),
+            "{shape:?}"
+        );
         let mut channel = array.open(1, &reactor).expect("a channel");
         let error = run(&mut *channel, &reactor, write(0, 512, 1)).expect_err("it has ended");
         assert!(error.to_string().contains("has been stopped"), "{error}");
@@ -149,7 +202,8 @@ fn a_start_without_a_write_changes_nothing() {
 #[test]
 fn an_array_in_use_is_not_stopped() {
     let shape = Shape::raid1(Consistency::Resync);
-    let members = shape.make(|seed, info| Memory::with(info).delayed(seed as u64, Duration::from_micros(50)));
+    let members =
+        shape.make(|seed, info| Memory::with(info).delayed(seed as u64, Duration::from_micros(50)));
     let array = started(&checked(&members), &StartOptions::default()).expect("an array");
     let reactor = Reactor::virtual_clock();
     let mut channel = array.open(4, &reactor).expect("a channel");
@@ -162,7 +216,8 @@ fn an_array_in_use_is_not_stopped() {
     assert!(assembly(&checked(&members)).0.clean);
 }
 
-/// Where the log of bad blocks names a place, it is read from the others, and what is written there counts again.
+/// Where the log of bad blocks names a place, it is read from the others, and what is written there
+/// counts again.
 #[test]
 fn bad_blocks_are_read_from_elsewhere() {
     let shape = Shape::raid5(Consistency::Resync);
@@ -170,12 +225,17 @@ fn bad_blocks_are_read_from_elsewhere() {
     let reactor = Reactor::virtual_clock();
     let content: Vec<u8> = {
         let array = started(&checked(&members), &StartOptions::default()).expect("an array");
-        let content: Vec<u8> = (0..array.info().size_bytes).map(|at| (at / 512 * 7) as u8).collect();
-        Blocking::open(&array, &reactor).expect("a channel").write_slice(0, &content).expect("written");
+        let content: Vec<u8> =
+            (0..array.info().size_bytes).map(|at| (at / 512 * 7) as u8).collect();
+        Blocking::open(&array, &reactor)
+            .expect("a channel")
+            .write_slice(0, &content)
+            .expect("written");
         array.stop(&reactor).expect("stopped");
         content
     };
-    // Row 0 has its first chunk on member 0; sectors 2 and 3 of it are bad, and hold something else.
+    // Row 0 has its first chunk on member 0; sectors 2 and 3 of it are bad, and hold something
+    // else.
     let mut channel = Blocking::open(&*members[0], &reactor).expect("a channel");
     channel.write_slice((64 + 2) * 512, &[0xbb; 1024]).expect("written");
     let mut log = vec![0xff; 4096];
@@ -185,19 +245,27 @@ fn bad_blocks_are_read_from_elsewhere() {
     drop(channel);
     forge(&members[0], |marked| marked.features = marked.features.with(Features::BAD_BLOCKS));
     for read_only in [true, false] {
-        let array = started(&checked(&members), &StartOptions { read_only, ..StartOptions::default() }).expect("an array");
+        let array =
+            started(&checked(&members), &StartOptions { read_only, ..StartOptions::default() })
+                .expect("an array");
         let mut found = vec![0; content.len()];
-        Blocking::open(&array, &reactor).expect("a channel").read_slice(0, &mut found).expect("read");
+        Blocking::open(&array, &reactor)
+            .expect("a channel")
+            .read_slice(0, &mut found)
+            .expect("read");
         assert!(found == content, "read only: {read_only}");
     }
 }
 
-/// A channel may be dropped in the middle of an update: others write it anew, and no piece waits for ever.
+/// A channel may be dropped in the middle of an update: others write it anew, and no piece waits
+/// for ever.
 #[test]
 fn a_channel_dropped_while_it_writes_an_update_leaves_no_piece_waiting() {
     for shape in Shape::all() {
         for polls in 0..12 {
-            let members = shape.make(|seed, info| Memory::with(info).delayed(seed as u64, Duration::from_micros(50)));
+            let members = shape.make(|seed, info| {
+                Memory::with(info).delayed(seed as u64, Duration::from_micros(50))
+            });
             let array = started(&checked(&members), &StartOptions::default()).expect("an array");
             let reactor = Reactor::virtual_clock();
             let mut first = array.open(4, &reactor).expect("a channel");
@@ -212,10 +280,17 @@ fn a_channel_dropped_while_it_writes_an_update_leaves_no_piece_waiting() {
             other.poll(&mut done);
             drop(first);
             while other.in_flight() > 0 {
-                assert_ne!(reactor.wait(None).expect("no kernel"), Woken::Idle, "{shape:?} after {polls}: nobody wrote it down");
+                assert_ne!(
+                    reactor.wait(None).expect("no kernel"),
+                    Woken::Idle,
+                    "{shape:?} after {polls}: nobody wrote it down"
+                );
                 other.poll(&mut done);
             }
-            assert!(done.iter().all(|completion| completion.result.is_ok()), "{shape:?} after {polls}: {done:?}");
+            assert!(
+                done.iter().all(|completion| completion.result.is_ok()),
+                "{shape:?} after {polls}: {done:?}"
+            );
             drop(other);
             array.stop(&reactor).expect("stopped");
             assert!(assembly(&checked(&members)).0.clean, "{shape:?} after {polls}");
@@ -233,7 +308,8 @@ fn forge(member: &Memory, change: impl FnOnce(&mut Superblock)) {
     channel.write_slice(4096, &forged.encode()).expect("written");
 }
 
-/// The newest member says for all where the bitmap is. Another member's own offset was never checked, and may be in the data.
+/// The newest member says for all where the bitmap is. Another member's own offset was never
+/// checked, and may be in the data.
 #[test]
 fn a_bitmap_is_written_where_it_is_and_nowhere_else() {
     let shape = Shape::with_bitmap(Shape::raid1);
@@ -248,15 +324,23 @@ fn a_bitmap_is_written_where_it_is_and_nowhere_else() {
     let content = vec![0x5c; array.info().size_bytes as usize];
     Blocking::open(&array, &reactor).expect("a channel").write_slice(0, &content).expect("written");
     array.stop(&reactor).expect("stopped");
-    assert!(bytes(&*astray[1])[512 * superblock(&*astray[1]).data_offset_sectors as usize..] == content);
+    assert!(
+        bytes(&*astray[1])[512 * superblock(&*astray[1]).data_offset_sectors as usize..] == content
+    );
     assert_eq!(bitmap(&*astray[1]).dirty_count(), 0);
 
     // The bitmap's head would fit before the data of this one, the page that it stands on does not.
     let members = members(&shape);
-    forge(&members[1], |forged| (forged.bad_block_size_sectors, forged.data_offset_sectors) = (0, 20));
+    forge(&members[1], |forged| {
+        (forged.bad_block_size_sectors, forged.data_offset_sectors) = (0, 20)
+    });
     let before: Vec<_> = members.iter().map(|member| bytes(&**member)).collect();
-    let error = started(&checked(&members), &StartOptions::default()).err().expect("no place for the bitmap").to_string();
+    let error = started(&checked(&members), &StartOptions::default())
+        .err()
+        .expect("no place for the bitmap")
+        .to_string();
     assert!(error.contains("bitmap_offset (byte 96) is 8 sectors from the superblock"), "{error}");
     assert!(members.iter().zip(&before).all(|(member, before)| bytes(&**member) == *before));
-    started(&checked(&members), &StartOptions { read_only: true, ..StartOptions::default() }).expect("reading harms nobody");
+    started(&checked(&members), &StartOptions { read_only: true, ..StartOptions::default() })
+        .expect("reading harms nobody");
 }

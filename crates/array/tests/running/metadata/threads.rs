@@ -1,4 +1,5 @@
-//! Two threads write and rest, each on a reactor of its own, while a third calls the array clean whenever they do.
+//! Two threads write and rest, each on a reactor of its own, while a third calls the array clean
+//! whenever they do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,14 +21,17 @@ fn hammer(shape: &Shape) {
     let cleaned = std::thread::scope(|scope| {
         let metadata_writer = scope.spawn(|| {
             let reactor = Reactor::wall().expect("an io_uring");
-            let mut metadata_writer = array.metadata_writer(&reactor).expect("a bell").expect("a metadata writer");
+            let mut metadata_writer =
+                array.metadata_writer(&reactor).expect("a bell").expect("a metadata writer");
             let (mut was_active, mut cleaned) = (false, 0);
             while !done.load(Ordering::Acquire) {
                 metadata_writer.poll();
                 let is_active = array.status().is_active;
                 cleaned += u32::from(was_active && !is_active);
                 was_active = is_active;
-                reactor.wait(Some(reactor.now() + Duration::from_millis(20))).expect("the ring works");
+                reactor
+                    .wait(Some(reactor.now() + Duration::from_millis(20)))
+                    .expect("the ring works");
             }
             cleaned
         });
@@ -43,21 +47,30 @@ fn hammer(shape: &Shape) {
                         for burst in 0..20_u64 {
                             for tag in 0..8 {
                                 let offset = random.u64(0..32) * 512;
-                                channel.submit(Request::new(tag, write(offset, random.u64(1..=8) * 512, (round + burst) as u8)));
+                                channel.submit(Request::new(
+                                    tag,
+                                    write(offset, random.u64(1..=8) * 512, (round + burst) as u8),
+                                ));
                             }
                             let patience = reactor.now() + Duration::from_secs(60);
                             while channel.in_flight() > 0 {
                                 channel.poll(&mut ended);
                                 if channel.in_flight() > 0 {
-                                    let woken = reactor.wait(Some(patience)).expect("the ring works");
-                                    assert_ne!(woken, Woken::Deadline, "thread {seed}: nobody wrote the record");
+                                    let woken =
+                                        reactor.wait(Some(patience)).expect("the ring works");
+                                    assert_ne!(
+                                        woken,
+                                        Woken::Deadline,
+                                        "thread {seed}: nobody wrote the record"
+                                    );
                                 }
                             }
                             assert!(ended.drain(..).all(|completion| completion.result.is_ok()));
                         }
                         // Long enough for the array to be called clean, or nearly.
                         let rest = reactor.now() + Duration::from_millis(random.u64(150..600));
-                        while reactor.wait(Some(rest)).expect("the ring works") != Woken::Deadline {}
+                        while reactor.wait(Some(rest)).expect("the ring works") != Woken::Deadline {
+                        }
                     }
                 })
             })

@@ -1,4 +1,5 @@
-//! What a rebuild cannot read: made up for where there is more redundancy, otherwise counted, named and never read as data.
+//! What a rebuild cannot read: made up for where there is more redundancy, otherwise counted, named
+//! and never read as data.
 
 use array::sync::{Ending, Outcome, Ranges, SyncAction};
 use array::{MemberState, ParityLayout, ParityLevel};
@@ -9,7 +10,11 @@ use super::bench::{Bench, Scheme, differing, keep, raid5, raid6};
 use crate::common::bytes;
 
 /// A member fails, another has bad places, and a spare is rebuilt.
-fn rebuild_over_bad_places(made: (ParityLevel, Scheme), seed: u64, places: &[u64]) -> (Bench<ParityLevel>, Vec<u8>, Outcome) {
+fn rebuild_over_bad_places(
+    made: (ParityLevel, Scheme),
+    seed: u64,
+    places: &[u64],
+) -> (Bench<ParityLevel>, Vec<u8>, Outcome) {
     let bench = Bench::new(made, seed);
     let data = bytes(&*bench.array);
     bench.control.fail(0).expect("it may go");
@@ -24,7 +29,11 @@ fn rebuild_over_bad_places(made: (ParityLevel, Scheme), seed: u64, places: &[u64
 
 #[test]
 fn the_second_parity_makes_up_for_bad_places() {
-    let (bench, data, outcome) = rebuild_over_bad_places(raid6(5, ParityLayout::LeftSymmetric), 3, &[0, 5 * 512, 6 * 512, 20 * 512]);
+    let (bench, data, outcome) = rebuild_over_bad_places(
+        raid6(5, ParityLayout::LeftSymmetric),
+        3,
+        &[0, 5 * 512, 6 * 512, 20 * 512],
+    );
     assert!(outcome.progress.lost.is_empty());
     // A bad place in a parity that was not needed is found by the next check.
     assert_eq!(differing(&bench.control, SyncAction::Check(None)), Ok(0));
@@ -37,9 +46,13 @@ fn the_second_parity_makes_up_for_bad_places() {
 #[test]
 fn what_is_lost_is_named_and_does_not_read_as_data() {
     let places = [0, 5 * 512, 6 * 512, 20 * 512];
-    let (bench, data, outcome) = rebuild_over_bad_places(raid5(4, ParityLayout::LeftSymmetric), 3, &places);
+    let (bench, data, outcome) =
+        rebuild_over_bad_places(raid5(4, ParityLayout::LeftSymmetric), 3, &places);
     let lost: Ranges = places.iter().map(|&place| place..place + 512).collect();
-    assert_eq!((&outcome.progress.lost, bench.control.lost(0), bench.control.lost(1)), (&lost, lost.clone(), Ranges::none()));
+    assert_eq!(
+        (&outcome.progress.lost, bench.control.lost(0), bench.control.lost(1)),
+        (&lost, lost.clone(), Ranges::none())
+    );
     assert_eq!(outcome.progress.done_bytes, outcome.progress.total_bytes);
     let Scheme::Parity(geometry) = bench.scheme else { panic!("it has parity") };
     let size = bench.array.info().size_bytes;
@@ -50,7 +63,8 @@ fn what_is_lost_is_named_and_does_not_read_as_data() {
         let (row, within) = geometry.locate(offset);
         let (index, from) = geometry.locate_in_row(within);
         let member = geometry.row(row).member(index);
-        let is_lost = [0, 2].contains(&member) && places.contains(&(row * geometry.chunk_bytes() + from));
+        let is_lost =
+            [0, 2].contains(&member) && places.contains(&(row * geometry.chunk_bytes() + from));
         match channel.read_slice(offset, &mut block) {
             Ok(()) => assert!(!is_lost && block == data[offset as usize..][..512], "{offset}"),
             Err(error) => {
@@ -69,13 +83,15 @@ fn what_is_lost_is_named_and_does_not_read_as_data() {
     assert_eq!(bench.scrub(), Ok(()));
 }
 
-/// However many bad places its last source has: it is not dropped for them, for then everything would be gone.
+/// However many bad places its last source has: it is not dropped for them, for then everything
+/// would be gone.
 #[test]
 fn the_last_source_is_kept_whatever_it_cannot_read() {
     let mut random = Random::with_seed(11);
     let mut places: Vec<u64> = (0..24).map(|place| place * 512).collect();
     random.shuffle(&mut places);
-    let (bench, _, outcome) = rebuild_over_bad_places(raid5(3, ParityLayout::LeftSymmetric), 11, &places[..23]);
+    let (bench, _, outcome) =
+        rebuild_over_bad_places(raid5(3, ParityLayout::LeftSymmetric), 11, &places[..23]);
     assert_eq!(outcome.progress.lost.bytes(), 23 * 512);
     assert_eq!(bench.control.snapshot().absent().count(), 0);
 }

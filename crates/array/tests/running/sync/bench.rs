@@ -43,7 +43,9 @@ impl Scheme {
     pub(crate) fn uses(&self, member: usize, offset: u64) -> bool {
         match self {
             Scheme::Parity(geometry) => offset < geometry.row_count() * geometry.chunk_bytes(),
-            Scheme::Copies(geometry) => offset < geometry.member_bytes() && geometry.at(member, offset).is_some(),
+            Scheme::Copies(geometry) => {
+                offset < geometry.member_bytes() && geometry.at(member, offset).is_some()
+            }
         }
     }
 
@@ -79,12 +81,16 @@ pub(crate) fn raid10(members: usize, layout: Raid10Layout) -> (MirrorLevel, Sche
 }
 
 pub(crate) fn raid1(members: usize) -> (MirrorLevel, Scheme) {
-    let geometry = Raid10::new(members, MEMBER_BYTES, MEMBER_BYTES, Raid10Layout::near(members as u32));
+    let geometry =
+        Raid10::new(members, MEMBER_BYTES, MEMBER_BYTES, Raid10Layout::near(members as u32));
     (MirrorLevel::raid1(members, MEMBER_BYTES), Scheme::Copies(geometry))
 }
 
 /// Every way to make a redundant array of two to seven members, with its name.
-pub(crate) fn each_array(mut parity: impl FnMut(&str, (ParityLevel, Scheme)), mut mirror: impl FnMut(&str, (MirrorLevel, Scheme))) {
+pub(crate) fn each_array(
+    mut parity: impl FnMut(&str, (ParityLevel, Scheme)),
+    mut mirror: impl FnMut(&str, (MirrorLevel, Scheme)),
+) {
     for members in 2..=7 {
         parity(&format!("raid4 of {members}"), raid4(members));
         for &layout in ParityLayout::RAID5 {
@@ -126,12 +132,18 @@ impl Parts {
         let mut all = self.all.lock().expect("no test thread panics in here");
         let number = all.len() as u64;
         let memory = Memory::new(MEMBER_BYTES);
-        let rubbish: Vec<u8> = (0..MEMBER_BYTES).map(|at| (at as u8) ^ (0xa0 + number as u8)).collect();
-        let write = Blocking::open(&memory, &Reactor::virtual_clock()).and_then(|mut channel| channel.write_slice(0, &rubbish));
+        let rubbish: Vec<u8> =
+            (0..MEMBER_BYTES).map(|at| (at as u8) ^ (0xa0 + number as u8)).collect();
+        let write = Blocking::open(&memory, &Reactor::virtual_clock())
+            .and_then(|mut channel| channel.write_slice(0, &rubbish));
         write.expect("written");
         let memory = Arc::new(memory.delayed(self.seed * 1000 + number, Duration::from_micros(20)));
         let name: &'static str = format!("m{number}").leak();
-        let part = Arc::new(Part { name, mortal: Mortal::over(Arc::clone(&memory) as Arc<dyn Device>, name), memory });
+        let part = Arc::new(Part {
+            name,
+            mortal: Mortal::over(Arc::clone(&memory) as Arc<dyn Device>, name),
+            memory,
+        });
         all.push(Arc::clone(&part));
         part
     }
@@ -143,7 +155,9 @@ impl Parts {
     /// The device in each slot of the array.
     pub(crate) fn seated(&self, control: &Control) -> Vec<Option<Arc<Part>>> {
         let all = self.all.lock().expect("no test thread panics in here");
-        let part = |name: &String| all.iter().find(|part| name.ends_with(&format!("(file:{})", part.name))).cloned();
+        let part = |name: &String| {
+            all.iter().find(|part| name.ends_with(&format!("(file:{})", part.name))).cloned()
+        };
         control.snapshot().names.iter().map(part).collect()
     }
 }
@@ -171,7 +185,8 @@ impl<L: Level> Bench<L> {
         let bench = Bench { scheme, parts, array, control };
         let mut random = Random::with_seed(seed);
         let data: Vec<u8> = (0..bench.array.info().size_bytes).map(|_| random.u8(..)).collect();
-        let mut channel = Blocking::open(&*bench.array, &Reactor::virtual_clock()).expect("a channel");
+        let mut channel =
+            Blocking::open(&*bench.array, &Reactor::virtual_clock()).expect("a channel");
         channel.write_slice(0, &data).expect("written");
         bench
     }
@@ -182,12 +197,22 @@ impl<L: Level> Bench<L> {
         let snapshot = self.control.snapshot();
         let missing = snapshot.absent().union(&snapshot.recovering());
         let seated = self.parts.seated(&self.control);
-        for (member, expected) in self.scheme.image(&data).iter().enumerate().filter(|(member, _)| !missing.contains(*member)) {
+        for (member, expected) in self
+            .scheme
+            .image(&data)
+            .iter()
+            .enumerate()
+            .filter(|(member, _)| !missing.contains(*member))
+        {
             let part = seated[member].as_ref().expect("who is in sync sits there");
             let found = bytes(&*part.memory);
-            let wrong = (0..expected.len()).find(|&at| self.scheme.uses(member, at as u64) && found[at] != expected[at]);
+            let wrong = (0..expected.len())
+                .find(|&at| self.scheme.uses(member, at as u64) && found[at] != expected[at]);
             if let Some(at) = wrong {
-                return Err(format!("member {member} ({}) at {at}: {:#04x} instead of {:#04x}", part.name, found[at], expected[at]));
+                return Err(format!(
+                    "member {member} ({}) at {at}: {:#04x} instead of {:#04x}",
+                    part.name, found[at], expected[at]
+                ));
             }
         }
         Ok(())
@@ -196,7 +221,8 @@ impl<L: Level> Bench<L> {
     /// Changes a byte behind the array's back.
     pub(crate) fn corrupt(&self, member: usize, offset: u64) {
         let part = self.parts.seated(&self.control)[member].clone().expect("somebody");
-        let mut channel = Blocking::open(&*part.memory, &Reactor::virtual_clock()).expect("a channel");
+        let mut channel =
+            Blocking::open(&*part.memory, &Reactor::virtual_clock()).expect("a channel");
         let block = offset / 512 * 512;
         let mut bytes = [0; 512];
         channel.read_slice(block, &mut bytes).expect("read");
@@ -206,13 +232,18 @@ impl<L: Level> Bench<L> {
 }
 
 /// Small stretches, several at a time, and as fast as they go.
-pub(crate) const LIVELY: Limits =
-    Limits { least_bytes_per_second: 1 << 30, most_bytes_per_second: 1 << 30, range_bytes: 1536, ranges_in_flight: 3 };
+pub(crate) const LIVELY: Limits = Limits {
+    least_bytes_per_second: 1 << 30,
+    most_bytes_per_second: 1 << 30,
+    range_bytes: 1536,
+    ranges_in_flight: 3,
+};
 
 /// Does what is due and what is asked until nothing is.
 pub(crate) fn keep(control: &Control, asked: &[SyncAction]) -> Result<Vec<Outcome>, String> {
     let reactor = Reactor::virtual_clock();
-    let mut scheduler = SyncScheduler::open(control, &reactor).map_err(|error| error.to_string())?;
+    let mut scheduler =
+        SyncScheduler::open(control, &reactor).map_err(|error| error.to_string())?;
     scheduler.set_limits(LIVELY);
     asked.iter().for_each(|work| scheduler.ask(work.clone()).expect("a check or a repair"));
     let mut outcomes = Vec::new();
@@ -229,7 +260,10 @@ pub(crate) fn keep(control: &Control, asked: &[SyncAction]) -> Result<Vec<Outcom
             continue;
         }
         if reactor.wait(None).expect("the virtual clock does not fail") == Woken::Idle {
-            return Err(format!("nothing is under way, but {:?} is not done", scheduler.progress()));
+            return Err(format!(
+                "nothing is under way, but {:?} is not done",
+                scheduler.progress()
+            ));
         }
     }
 }

@@ -1,29 +1,46 @@
-//! Jobs one by one: checks that find what is wrong, repairs, pauses, paces, checkpoints, and what ends a job.
+//! Jobs one by one: checks that find what is wrong, repairs, pauses, paces, checkpoints, and what
+//! ends a job.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use array::sync::{Ending, Limits, NewDevice, Notice, Outcome, Ranges, SyncAction, SyncRunner, SyncScheduler};
+use array::sync::{
+    Ending, Limits, NewDevice, Notice, Outcome, Ranges, SyncAction, SyncRunner, SyncScheduler,
+};
 use array::{ArrayDevice, Level, MemberState, ParityLayout, ParityLevel, Start};
 use block::{Blocking, Device, ErrorKind, Info, Reactor};
 use reactor::{Random, Woken};
 use testkit::{Fault, Memory};
 
-use super::bench::{Bench, LIVELY, MEMBER_BYTES, Scheme, differing, each_array, keep, raid1, raid5, raid6};
+use super::bench::{
+    Bench, LIVELY, MEMBER_BYTES, Scheme, differing, each_array, keep, raid1, raid5, raid6,
+};
 
-/// Whether a check counts a byte that is wrong anywhere, in data, parity or a copy, and a repair mends it.
+/// Whether a check counts a byte that is wrong anywhere, in data, parity or a copy, and a repair
+/// mends it.
 fn find_each_corruption<L: Level>(name: &str, made: (L, Scheme)) {
     let bench = Bench::new(made, 7);
     assert_eq!(differing(&bench.control, SyncAction::Check(None)), Ok(0), "{name}");
     let mut random = Random::with_seed(7);
     for member in 0..bench.scheme.member_count() {
-        let offset = (0..).map(|_| random.u64(0..MEMBER_BYTES)).find(|&offset| bench.scheme.uses(member, offset)).expect("one");
+        let offset = (0..)
+            .map(|_| random.u64(0..MEMBER_BYTES))
+            .find(|&offset| bench.scheme.uses(member, offset))
+            .expect("one");
         bench.corrupt(member, offset);
-        let found = differing(&bench.control, SyncAction::Check(None)).unwrap_or_else(|text| panic!("{name}: {text}"));
+        let found = differing(&bench.control, SyncAction::Check(None))
+            .unwrap_or_else(|text| panic!("{name}: {text}"));
         // Data are wrong to both parities, or to every other copy if they are the first one.
         let most = bench.scheme.tolerated() as u64;
-        assert!((1..=most.max(1)).contains(&found), "{name}: member {member} at {offset}: {found} sectors");
-        assert_eq!(differing(&bench.control, SyncAction::Check(None)), Ok(found), "{name}: a check changes nothing");
+        assert!(
+            (1..=most.max(1)).contains(&found),
+            "{name}: member {member} at {offset}: {found} sectors"
+        );
+        assert_eq!(
+            differing(&bench.control, SyncAction::Check(None)),
+            Ok(found),
+            "{name}: a check changes nothing"
+        );
         assert_eq!(differing(&bench.control, SyncAction::Repair(None)), Ok(found), "{name}");
         assert_eq!(differing(&bench.control, SyncAction::Check(None)), Ok(0), "{name}: repaired");
         assert_eq!(bench.scrub(), Ok(()), "{name}");
@@ -44,12 +61,19 @@ fn a_check_of_a_degraded_array_compares_what_is_left() {
         assert_eq!(differing(&bench.control, SyncAction::Check(None)), Ok(0));
         let member = (absent + 1) % 5;
         bench.corrupt(member, 600);
-        assert!(differing(&bench.control, SyncAction::Check(None)).expect("done") > 0, "without {absent}");
+        assert!(
+            differing(&bench.control, SyncAction::Check(None)).expect("done") > 0,
+            "without {absent}"
+        );
     }
     let bench = Bench::new(raid5(4, ParityLayout::LeftSymmetric), 3);
     bench.control.fail(0).expect("it may go");
     bench.corrupt(1, 600);
-    assert_eq!(differing(&bench.control, SyncAction::Check(None)), Ok(0), "there is nothing to compare with");
+    assert_eq!(
+        differing(&bench.control, SyncAction::Check(None)),
+        Ok(0),
+        "there is nothing to compare with"
+    );
 }
 
 #[test]
@@ -60,7 +84,10 @@ fn a_range_is_checked_by_itself() {
     assert_eq!(differing(&bench.control, SyncAction::Check(Some(5 * 512..6 * 512))), Ok(1));
     let mut runner = bench.control.sync_runner(&Reactor::virtual_clock()).expect("maintenance");
     for range in [0..0, 0..100, 0..1 << 40] {
-        assert_eq!(runner.start(SyncAction::Check(Some(range))).expect_err("no such range").kind(), ErrorKind::Invalid);
+        assert_eq!(
+            runner.start(SyncAction::Check(Some(range))).expect_err("no such range").kind(),
+            ErrorKind::Invalid
+        );
     }
 }
 
@@ -70,7 +97,12 @@ fn finish(runner: &mut SyncRunner, reactor: &Reactor) -> Outcome {
         if let Some(outcome) = runner.poll() {
             return outcome;
         }
-        assert_ne!(reactor.wait(None).expect("no kernel"), Woken::Idle, "stuck at {:?}", runner.progress());
+        assert_ne!(
+            reactor.wait(None).expect("no kernel"),
+            Woken::Idle,
+            "stuck at {:?}",
+            runner.progress()
+        );
     }
 }
 
@@ -107,7 +139,8 @@ fn a_spare_takes_the_place_of_a_member_that_fails() {
 /// What was noted as done need not be done again by the next job.
 #[test]
 fn a_rebuild_goes_on_from_its_checkpoint() {
-    let arrays: [fn() -> (ParityLevel, Scheme); 2] = [|| raid5(4, ParityLayout::LeftSymmetric), || raid6(5, ParityLayout::DdfNContinue)];
+    let arrays: [fn() -> (ParityLevel, Scheme); 2] =
+        [|| raid5(4, ParityLayout::LeftSymmetric), || raid6(5, ParityLayout::DdfNContinue)];
     for make in arrays {
         let bench = Bench::new(make(), 1);
         let data = crate::common::bytes(&*bench.array);
@@ -118,11 +151,18 @@ fn a_rebuild_goes_on_from_its_checkpoint() {
         let mut runner = bench.control.sync_runner(&reactor).expect("maintenance");
         runner.set_limits(Limits { ranges_in_flight: 1, ..LIVELY });
         runner.start(SyncAction::Rebuild { member: 1 }).expect("it lacks all");
-        assert_eq!(runner.start(SyncAction::Check(None)).expect_err("one at a time").kind(), ErrorKind::Busy);
+        assert_eq!(
+            runner.start(SyncAction::Check(None)).expect_err("one at a time").kind(),
+            ErrorKind::Busy
+        );
         let position = loop {
             assert!(runner.poll().is_none());
             match bench.control.snapshot().members[1] {
-                MemberState::Recovering { recovery_offset, partly: false } if recovery_offset > 4096 => break recovery_offset,
+                MemberState::Recovering { recovery_offset, partly: false }
+                    if recovery_offset > 4096 =>
+                {
+                    break recovery_offset;
+                }
                 MemberState::Recovering { .. } => drop(reactor.wait(None).expect("no kernel")),
                 condition => panic!("{condition:?}"),
             }
@@ -137,8 +177,15 @@ fn a_rebuild_goes_on_from_its_checkpoint() {
             let device = part.as_ref().expect("somebody").device();
             Some(Start { device, data_offset: 0, unrecovered, lost: Ranges::none() })
         });
-        let array = Arc::new(ArrayDevice::resume(make().0, starts.collect(), Ranges::none()).expect("an array"));
-        let again = Bench { scheme: bench.scheme, parts: Arc::clone(&bench.parts), control: array.control(), array };
+        let array = Arc::new(
+            ArrayDevice::resume(make().0, starts.collect(), Ranges::none()).expect("an array"),
+        );
+        let again = Bench {
+            scheme: bench.scheme,
+            parts: Arc::clone(&bench.parts),
+            control: array.control(),
+            array,
+        };
         let mut runner = again.control.sync_runner(&reactor).expect("maintenance");
         runner.start(SyncAction::Rebuild { member: 1 }).expect("it lacks the rest");
         assert_eq!(runner.progress().expect("a job").done_bytes, position);
@@ -165,12 +212,17 @@ fn a_member_that_comes_back_is_rebuilt_only_where_it_missed_writes() {
     let mut runner = bench.control.sync_runner(&reactor).expect("maintenance");
     // Another scheduler of the array may look at it in this very moment.
     let found_out = || {
-        let early = runner.start(SyncAction::Rebuild { member: 2 }).expect_err("it would begin with everything");
+        let early = runner
+            .start(SyncAction::Rebuild { member: 2 })
+            .expect_err("it would begin with everything");
         assert!(early.to_string().contains("what it lacks is being found out"), "{early}");
         Some(missed)
     };
     bench.control.add_to_slot(2, NewDevice::whole(part.device()), found_out).expect("it fits");
-    assert_eq!(bench.control.snapshot().members[2], MemberState::Recovering { recovery_offset: 0, partly: true });
+    assert_eq!(
+        bench.control.snapshot().members[2],
+        MemberState::Recovering { recovery_offset: 0, partly: true }
+    );
     let outcomes = keep(&bench.control, &[]).expect("rebuilt");
     assert_eq!(outcomes.len(), 1);
     assert_eq!(bench.control.snapshot().members[2], MemberState::InSync);
@@ -186,19 +238,29 @@ fn a_resync_makes_redundancy_true_where_it_may_not_be() {
     bench.control.require_resync(&unrecovered);
     assert_eq!(bench.control.snapshot().resync, Some(3 * 512));
     let outcomes = keep(&bench.control, &[]).expect("resynced");
-    assert_eq!(outcomes.iter().map(|outcome| outcome.progress.differing_sectors).collect::<Vec<_>>(), [2]);
+    assert_eq!(
+        outcomes.iter().map(|outcome| outcome.progress.differing_sectors).collect::<Vec<_>>(),
+        [2]
+    );
     assert_eq!((bench.control.snapshot().resync, bench.scrub()), (None, Ok(())));
 }
 
 #[test]
 fn pace_and_progress_are_those_of_the_clock() {
     // 32 MiB of each member.
-    let array = ArrayDevice::raid1((0..2).map(|_| Some(Arc::new(Memory::new(32 << 20)) as Arc<dyn Device>)).collect()).expect("an array");
+    let array = ArrayDevice::raid1(
+        (0..2).map(|_| Some(Arc::new(Memory::new(32 << 20)) as Arc<dyn Device>)).collect(),
+    )
+    .expect("an array");
     let control = array.control();
     let reactor = Reactor::virtual_clock();
     let mut runner = control.sync_runner(&reactor).expect("maintenance");
     let megabyte = 1 << 20;
-    runner.set_limits(Limits { most_bytes_per_second: megabyte, least_bytes_per_second: megabyte / 4, ..Limits::default() });
+    runner.set_limits(Limits {
+        most_bytes_per_second: megabyte,
+        least_bytes_per_second: megabyte / 4,
+        ..Limits::default()
+    });
     runner.start(SyncAction::Check(None)).expect("a check");
     let start = reactor.now();
     while reactor.now().since(start) < Duration::from_secs(16) {
@@ -211,9 +273,16 @@ fn pace_and_progress_are_those_of_the_clock() {
     assert!(progress.remaining.expect("known").as_secs().abs_diff(16) <= 2, "{progress:?}");
     // While it is paused, nothing moves.
     runner.pause();
-    while runner.poll().is_none() && reactor.wait(Some(start + Duration::from_secs(30))).expect("no kernel") != Woken::Deadline {}
+    while runner.poll().is_none()
+        && reactor.wait(Some(start + Duration::from_secs(30))).expect("no kernel")
+            != Woken::Deadline
+    {}
     let paused = runner.progress().expect("a job");
-    assert!(paused.paused && paused.remaining.is_none() && paused.done_bytes - progress.done_bytes <= 2 << 20);
+    assert!(
+        paused.paused
+            && paused.remaining.is_none()
+            && paused.done_bytes - progress.done_bytes <= 2 << 20
+    );
     runner.resume();
     // A host that asks for something every 10 ms slows it down to a quarter.
     let mut channel = Blocking::open(&array, &reactor).expect("a channel");
@@ -230,8 +299,9 @@ fn pace_and_progress_are_those_of_the_clock() {
     assert!(runner.progress().is_none());
 }
 
-/// A sync action on an array that is not in use goes at the higher rate from its beginning to its end, with the flushes of its checkpoints
-/// and whatever else it does for itself: a resync and a rebuild, also with a member missing, a replacement, a check and a repair.
+/// A sync action on an array that is not in use goes at the higher rate from its beginning to its
+/// end, with the flushes of its checkpoints and whatever else it does for itself: a resync and a
+/// rebuild, also with a member missing, a replacement, a check and a repair.
 #[test]
 fn a_sync_action_does_not_take_its_own_requests_for_use() {
     const MEMBER: u64 = 8 << 20;
@@ -244,18 +314,24 @@ fn a_sync_action_does_not_take_its_own_requests_for_use() {
             SyncAction::Check(None),
             SyncAction::Repair(None),
         ];
-        for (missing, work) in (0..=spared).flat_map(|missing| works.iter().map(move |work| (missing, work))) {
+        for (missing, work) in
+            (0..=spared).flat_map(|missing| works.iter().map(move |work| (missing, work)))
+        {
             let level = make();
             let lacks = |what| if *work == what { MEMBER } else { 0 };
             let start = |member: usize| Start {
                 device: memory(),
                 data_offset: 0,
-                unrecovered: Ranges::one(0..if member == 1 { lacks(SyncAction::Rebuild { member }) } else { 0 }),
+                unrecovered: Ranges::one(
+                    0..if member == 1 { lacks(SyncAction::Rebuild { member }) } else { 0 },
+                ),
                 lost: Ranges::none(),
             };
             let there = members - missing;
-            let starts = (0..members).map(|member| (member < there).then(|| start(member))).collect();
-            let resync = Ranges::one(0..if lacks(SyncAction::Resync) > 0 { level.sync_bytes() } else { 0 });
+            let starts =
+                (0..members).map(|member| (member < there).then(|| start(member))).collect();
+            let resync =
+                Ranges::one(0..if lacks(SyncAction::Resync) > 0 { level.sync_bytes() } else { 0 });
             // With as many missing as it lives through, none can be rebuilt besides.
             let Ok(array) = ArrayDevice::resume(level, starts, resync) else { continue };
             let control = array.control();
@@ -264,28 +340,53 @@ fn a_sync_action_does_not_take_its_own_requests_for_use() {
             }
             let reactor = Reactor::virtual_clock();
             // It was in use, and is not any more.
-            Blocking::open(&array, &reactor).expect("a channel").write_slice(0, &[1; 512]).expect("written");
+            Blocking::open(&array, &reactor)
+                .expect("a channel")
+                .write_slice(0, &[1; 512])
+                .expect("written");
             let mut runner = control.sync_runner(&reactor).expect("maintenance");
-            runner.set_limits(Limits { least_bytes_per_second: 1 << 20, most_bytes_per_second: 100 << 20, ..Limits::default() });
+            runner.set_limits(Limits {
+                least_bytes_per_second: 1 << 20,
+                most_bytes_per_second: 100 << 20,
+                ..Limits::default()
+            });
             runner.start(work.clone()).expect("it is due");
             let began = reactor.now();
             let outcome = finish(&mut runner, &reactor);
-            assert!(matches!(outcome.ending, Ending::Done), "{name} without {missing}: {outcome:?}");
+            assert!(
+                matches!(outcome.ending, Ending::Done),
+                "{name} without {missing}: {outcome:?}"
+            );
             let took = reactor.now().since(began).as_secs_f64();
             let due = outcome.progress.total_bytes as f64 / f64::from(100 << 20);
-            assert!(took < due + 0.02, "{name} without {missing}, {work}: {took} s instead of {due}");
+            assert!(
+                took < due + 0.02,
+                "{name} without {missing}, {work}: {took} s instead of {due}"
+            );
         }
     }
     let chunk = 64 << 10;
     let copies = |name, members| {
         let layout = array::geometry::Raid10Layout::from_name(name).expect("a layout");
-        move || array::MirrorLevel::raid10(array::geometry::Raid10::new(members, MEMBER, chunk, layout))
+        move || {
+            array::MirrorLevel::raid10(array::geometry::Raid10::new(members, MEMBER, chunk, layout))
+        }
     };
     at_full_pace("raid1", || array::MirrorLevel::raid1(3, MEMBER), 3, 1);
     at_full_pace("raid10 n2", copies("n2", 4), 4, 1);
     at_full_pace("raid10 f2", copies("f2", 4), 4, 1);
-    at_full_pace("raid5", || ParityLevel::raid5(4, MEMBER, chunk, ParityLayout::LeftSymmetric), 4, 1);
-    at_full_pace("raid6", || ParityLevel::raid6(5, MEMBER, chunk, ParityLayout::LeftSymmetric), 5, 2);
+    at_full_pace(
+        "raid5",
+        || ParityLevel::raid5(4, MEMBER, chunk, ParityLayout::LeftSymmetric),
+        4,
+        1,
+    );
+    at_full_pace(
+        "raid6",
+        || ParityLevel::raid6(5, MEMBER, chunk, ParityLayout::LeftSymmetric),
+        5,
+        2,
+    );
 }
 
 #[test]
@@ -293,11 +394,19 @@ fn what_cannot_be_done_is_refused_with_its_reason() {
     let bench = Bench::new(raid5(3, ParityLayout::LeftSymmetric), 2);
     let control = &bench.control;
     let small: Arc<dyn Device> = Arc::new(Memory::new(MEMBER_BYTES - 1024));
-    let coarse: Arc<dyn Device> = Arc::new(Memory::with(Info { block_bytes: 4096, ..Memory::new(1 << 20).info().clone() }));
-    let frozen: Arc<dyn Device> = Arc::new(Memory::with(Info { read_only: true, ..Memory::new(1 << 20).info().clone() }));
+    let coarse: Arc<dyn Device> =
+        Arc::new(Memory::with(Info { block_bytes: 4096, ..Memory::new(1 << 20).info().clone() }));
+    let frozen: Arc<dyn Device> =
+        Arc::new(Memory::with(Info { read_only: true, ..Memory::new(1 << 20).info().clone() }));
     let text = |result: Result<(), block::Error>| result.expect_err("refused").to_string();
-    assert!(text(control.add(NewDevice::whole(small))).ends_with("11776; a member of this array needs 12KiB"));
-    assert!(text(control.add(NewDevice::whole(coarse))).ends_with("blocks of 4096 bytes; the array has 512"));
+    assert!(
+        text(control.add(NewDevice::whole(small)))
+            .ends_with("11776; a member of this array needs 12KiB")
+    );
+    assert!(
+        text(control.add(NewDevice::whole(coarse)))
+            .ends_with("blocks of 4096 bytes; the array has 512")
+    );
     assert!(text(control.add(NewDevice::whole(frozen))).ends_with("is read-only"));
     assert_eq!(text(control.remove(1)), "member 1 is in service: fail it first");
     assert_eq!(text(control.fail(3)), "member 3: the array has slots 0 to 2");
@@ -308,19 +417,45 @@ fn what_cannot_be_done_is_refused_with_its_reason() {
     control.fail(1).expect("it may go");
     assert_eq!(text(control.fail(1)), "member 1 is out already");
     assert_eq!(text(control.fail(0)), "member 0 is needed: without it data would be lost");
-    assert_eq!(text(control.replace(1, bench.parts.new_device())), "member 1 is not in sync, or is being replaced already");
+    assert_eq!(
+        text(control.replace(1, bench.parts.new_device())),
+        "member 1 is not in sync, or is being replaced already"
+    );
     control.replace(0, bench.parts.new_device()).expect("it is in sync");
-    assert_eq!(text(control.replace(0, bench.parts.new_device())), "member 0 is not in sync, or is being replaced already");
+    assert_eq!(
+        text(control.replace(0, bench.parts.new_device())),
+        "member 0 is not in sync, or is being replaced already"
+    );
     control.remove(1).expect("it has failed");
     assert_eq!(text(control.remove(1)), "member 1: the slot is empty already");
     let mut runner = control.sync_runner(&Reactor::virtual_clock()).expect("maintenance");
-    assert_eq!(text(runner.start(SyncAction::Rebuild { member: 2 })), "rebuild of member 2: it lacks nothing");
-    assert_eq!(text(runner.start(SyncAction::Replace { member: 2 })), "replacement of member 2: it has no replacement");
-    assert_eq!(text(runner.start(SyncAction::Rebuild { member: 7 })), "rebuild of member 7: there is no such member");
-    let striped = ArrayDevice::raid0(vec![Arc::new(Memory::new(1 << 20))], 4096, array::Raid0Layout::Original).expect("an array");
+    assert_eq!(
+        text(runner.start(SyncAction::Rebuild { member: 2 })),
+        "rebuild of member 2: it lacks nothing"
+    );
+    assert_eq!(
+        text(runner.start(SyncAction::Replace { member: 2 })),
+        "replacement of member 2: it has no replacement"
+    );
+    assert_eq!(
+        text(runner.start(SyncAction::Rebuild { member: 7 })),
+        "rebuild of member 7: there is no such member"
+    );
+    let striped = ArrayDevice::raid0(
+        vec![Arc::new(Memory::new(1 << 20))],
+        4096,
+        array::Raid0Layout::Original,
+    )
+    .expect("an array");
     let spare = NewDevice::whole(Arc::new(Memory::new(1 << 20)));
-    assert!(text(striped.control().add(spare)).ends_with("the array has no redundancy to rebuild a member from"));
-    assert_eq!(text(striped.control().fail(0)), "member 0 is needed: without it data would be lost");
+    assert!(
+        text(striped.control().add(spare))
+            .ends_with("the array has no redundancy to rebuild a member from")
+    );
+    assert_eq!(
+        text(striped.control().fail(0)),
+        "member 0 is needed: without it data would be lost"
+    );
 }
 
 /// The member serves while it is copied, and its replacement afterwards.
@@ -329,7 +464,10 @@ fn a_member_is_replaced_while_it_serves() {
     let bench = Bench::new(raid5(3, ParityLayout::LeftSymmetric), 4);
     let old = bench.parts.seated(&bench.control)[1].clone().expect("somebody");
     bench.control.replace(1, bench.parts.new_device()).expect("it is in sync");
-    assert_eq!((bench.control.snapshot().replaced, bench.control.snapshot().members[1]), (vec![1], MemberState::InSync));
+    assert_eq!(
+        (bench.control.snapshot().replaced, bench.control.snapshot().members[1]),
+        (vec![1], MemberState::InSync)
+    );
     keep(&bench.control, &[]).expect("replaced");
     let new = bench.parts.seated(&bench.control)[1].clone().expect("somebody");
     assert_eq!((new.name, bench.control.snapshot().replaced.len()), ("m3", 0));
@@ -340,8 +478,11 @@ fn a_member_is_replaced_while_it_serves() {
     bench.control.replace(1, NewDevice::whole(broken.device())).expect("it is in sync");
     broken.memory.fail_next(Fault::Write);
     let outcomes = keep(&bench.control, &[]).expect("it ended");
-    let Some(Outcome { ending: Ending::Failed(error), .. }) = outcomes.last() else { panic!("{outcomes:?}") };
-    let text = "replacement of member 1: member 1 (file:m4) has failed meanwhile; the member serves as before";
+    let Some(Outcome { ending: Ending::Failed(error), .. }) = outcomes.last() else {
+        panic!("{outcomes:?}")
+    };
+    let text = "replacement of member 1: member 1 (file:m4) has failed meanwhile; the member \
+        serves as before";
     assert_eq!(error.to_string(), text);
     assert_eq!(bench.control.snapshot().members, [MemberState::InSync; 3]);
     assert_eq!(bench.scrub(), Ok(()));
@@ -358,7 +499,8 @@ fn a_second_failure_ends_a_rebuild_that_cannot_go_on() {
     let Ending::Failed(error) = &outcomes[0].ending else { panic!("{outcomes:?}") };
     let text = error.to_string();
     assert!(
-        text.starts_with("rebuild of member 0: ") && text.ends_with("members 0, 2 are not there, and the rest does not make up for it"),
+        text.starts_with("rebuild of member 0: ")
+            && text.ends_with("members 0, 2 are not there, and the rest does not make up for it"),
         "{text}"
     );
     // RAID 6 goes on, and then rebuilds the other one.
@@ -367,5 +509,8 @@ fn a_second_failure_ends_a_rebuild_that_cannot_go_on() {
     (0..2).for_each(|_| bench.control.add(bench.parts.new_device()).expect("it fits"));
     bench.parts.seated(&bench.control)[2].clone().expect("somebody").mortal.dies_after(5);
     keep(&bench.control, &[]).expect("done");
-    assert_eq!((bench.control.snapshot().members, bench.scrub()), (vec![MemberState::InSync; 5], Ok(())));
+    assert_eq!(
+        (bench.control.snapshot().members, bench.scrub()),
+        (vec![MemberState::InSync; 5], Ok(()))
+    );
 }

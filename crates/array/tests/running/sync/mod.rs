@@ -1,4 +1,5 @@
-//! Rebuilds, resyncs, scrubs, spares and members that come and go, under requests that go on meanwhile.
+//! Rebuilds, resyncs, scrubs, spares and members that come and go, under requests that go on
+//! meanwhile.
 
 mod bad_blocks;
 pub(crate) mod bench;

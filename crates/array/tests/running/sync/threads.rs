@@ -1,4 +1,5 @@
-//! On the wall clock: the host on one thread, the scheduler on another, and a third that pulls members out.
+//! On the wall clock: the host on one thread, the scheduler on another, and a third that pulls
+//! members out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,10 +46,16 @@ fn host(array: &dyn Device, seed: u64, stop: &AtomicBool) -> Vec<u64> {
                 versions[block as usize] = round;
                 let mut from = block::BufMut::zeroed(512);
                 from.copy_from_slice(&stamp(block, round));
-                channel.submit(Request::new(tag, Op::Write { offset: block * 512, from: from.freeze(), fua: false }));
+                channel.submit(Request::new(
+                    tag,
+                    Op::Write { offset: block * 512, from: from.freeze(), fua: false },
+                ));
             } else {
                 expected[tag as usize] = Some((block, versions[block as usize]));
-                channel.submit(Request::new(tag, Op::Read { offset: block * 512, into: block::BufMut::zeroed(512) }));
+                channel.submit(Request::new(
+                    tag,
+                    Op::Read { offset: block * 512, into: block::BufMut::zeroed(512) },
+                ));
             }
         }
         let deadline = reactor.now() + Duration::from_secs(60);
@@ -57,12 +64,21 @@ fn host(array: &dyn Device, seed: u64, stop: &AtomicBool) -> Vec<u64> {
             if channel.in_flight() == 0 {
                 break;
             }
-            assert_ne!(reactor.wait(Some(deadline)).expect("the ring works"), Woken::Deadline, "a request is not answered");
+            assert_ne!(
+                reactor.wait(Some(deadline)).expect("the ring works"),
+                Woken::Deadline,
+                "a request is not answered"
+            );
         }
         for completion in done.drain(..) {
             completion.result.expect("there is redundancy enough");
-            if let (Some((block, version)), Returned::Read(buffer)) = (expected[completion.tag as usize], completion.buffer) {
-                assert!(buffer.as_slice().expect("one piece") == stamp(block, version), "seed {seed}: block {block} of round {round}");
+            if let (Some((block, version)), Returned::Read(buffer)) =
+                (expected[completion.tag as usize], completion.buffer)
+            {
+                assert!(
+                    buffer.as_slice().expect("one piece") == stamp(block, version),
+                    "seed {seed}: block {block} of round {round}"
+                );
             }
         }
     }
@@ -76,7 +92,8 @@ fn memory() -> Arc<dyn Device> {
 #[test]
 fn members_are_rebuilt_on_one_thread_while_another_writes() {
     let memories: Vec<Arc<Memory>> = (0..5).map(|_| Arc::new(Memory::new(MEMBER))).collect();
-    let members = memories.iter().map(|memory| Some(Arc::clone(memory) as Arc<dyn Device>)).collect();
+    let members =
+        memories.iter().map(|memory| Some(Arc::clone(memory) as Arc<dyn Device>)).collect();
     let array = ArrayDevice::raid6(members, CHUNK, ParityLayout::LeftSymmetric).expect("an array");
     let mut channel = Blocking::open(&array, &Reactor::virtual_clock()).expect("a channel");
     for block in 0..array.info().size_bytes / 512 {
@@ -98,7 +115,9 @@ fn members_are_rebuilt_on_one_thread_while_another_writes() {
             for round in 0..12 {
                 let member = random.usize(0..5);
                 match round % 3 {
-                    0 => control.replace(member, NewDevice::whole(memory())).expect("it is in sync"),
+                    0 => {
+                        control.replace(member, NewDevice::whole(memory())).expect("it is in sync")
+                    }
                     1 => scheduler.ask(SyncAction::Check(None)).expect("a check"),
                     _ => {
                         control.add(NewDevice::whole(memory())).expect("it fits");
@@ -117,7 +136,12 @@ fn members_are_rebuilt_on_one_thread_while_another_writes() {
                             _ => checked += 1,
                         }
                     } else if !scheduler.is_idle() {
-                        assert_ne!(reactor.wait(Some(deadline)).expect("the ring works"), Woken::Deadline, "{:?}", scheduler.progress());
+                        assert_ne!(
+                            reactor.wait(Some(deadline)).expect("the ring works"),
+                            Woken::Deadline,
+                            "{:?}",
+                            scheduler.progress()
+                        );
                     }
                 }
             }
@@ -164,7 +188,11 @@ fn a_scheduler_that_sleeps_is_woken_by_a_failure() {
         scope.spawn(move || other.fail(1).expect("it may go"));
         let deadline = reactor.now() + Duration::from_secs(60);
         while control.snapshot().absent().count() == 0 {
-            assert_ne!(reactor.wait(Some(deadline)).expect("the ring works"), Woken::Deadline, "nobody rang");
+            assert_ne!(
+                reactor.wait(Some(deadline)).expect("the ring works"),
+                Woken::Deadline,
+                "nobody rang"
+            );
         }
     });
     assert!(matches!(scheduler.poll(), Some(Notice::SpareAssigned { member: 1, .. })));

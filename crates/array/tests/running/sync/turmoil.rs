@@ -1,5 +1,6 @@
-//! Random requests against the reference model while members fail, die, leave, come back, are replaced and rebuilt, and
-//! scrubs run. Then everything that is due is done, and every byte of every member is what it should be.
+//! Random requests against the reference model while members fail, die, leave, come back, are
+//! replaced and rebuilt, and scrubs run. Then everything that is due is done, and every byte of
+//! every member is what it should be.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,8 @@ use testkit::model::{self, Load};
 
 use super::bench::{Bench, LIVELY, Parts, Scheme, differing, each_array, keep};
 
-/// An array with its scheduler, and with a device that pulls members out: whenever the first channel is polled.
+/// An array with its scheduler, and with a device that pulls members out: whenever the first
+/// channel is polled.
 struct Turmoil {
     array: Arc<dyn Device>,
     control: Control,
@@ -99,16 +101,26 @@ impl TurmoilChannel {
                 part.mortal.dies_after(self.random.u64(0..100));
                 1
             }
-            6..9 if snapshot.spares.len() < 2 && self.control.add(self.parts.new_device()).is_ok() => 2,
+            6..9 if snapshot.spares.len() < 2
+                && self.control.add(self.parts.new_device()).is_ok() =>
+            {
+                2
+            }
             9..11 if snapshot.members[member] == MemberState::Faulty => {
-                self.control.remove(member).unwrap_or_else(|error| self.complain(error.to_string()));
+                self.control
+                    .remove(member)
+                    .unwrap_or_else(|error| self.complain(error.to_string()));
                 let seated = self.control.add_to_slot(member, self.parts.new_device(), || None);
                 seated.unwrap_or_else(|error| self.complain(error.to_string()));
                 3
             }
             11..14 if snapshot.members[member] == MemberState::InSync => {
                 let new_device = self.parts.make();
-                if self.control.replace(member, array::sync::NewDevice::whole(new_device.device())).is_err() {
+                if self
+                    .control
+                    .replace(member, array::sync::NewDevice::whole(new_device.device()))
+                    .is_err()
+                {
                     return;
                 }
                 self.doomed.remove(&member);
@@ -145,7 +157,9 @@ impl Channel for TurmoilChannel {
     fn poll(&mut self, done: &mut Vec<Completion>) {
         let at = done.len();
         self.below.poll(done);
-        if let Some(error) = done[at..].iter().find_map(|completion| completion.result.as_ref().err()) {
+        if let Some(error) =
+            done[at..].iter().find_map(|completion| completion.result.as_ref().err())
+        {
             self.complain(format!("a request failed: {error}"));
         }
         if self.scheduler.is_some() && self.random.u8(0..24) == 0 {
@@ -153,7 +167,8 @@ impl Channel for TurmoilChannel {
         }
         while let Some(notice) = self.scheduler.as_mut().and_then(SyncScheduler::poll) {
             let Notice::Ended(outcome) = notice else { continue };
-            self.deeds.lock().expect("no panics")[7] += u32::from(matches!(outcome.ending, Ending::Done));
+            self.deeds.lock().expect("no panics")[7] +=
+                u32::from(matches!(outcome.ending, Ending::Done));
             if outcome.progress.differing_sectors > 0 || !outcome.progress.lost.is_empty() {
                 self.complain(format!("{outcome:?}"));
             }
@@ -165,10 +180,15 @@ impl Channel for TurmoilChannel {
     }
 }
 
-/// What was done to the members: failed, died, spare, came back, replaced, checked, cancelled; and jobs that were done.
+/// What was done to the members: failed, died, spare, came back, replaced, checked, cancelled; and
+/// jobs that were done.
 pub(crate) type Deeds = [u32; 8];
 
-pub(crate) fn survive<L: Level>(made: (L, Scheme), seed: u64, requests: u32) -> Result<Deeds, String> {
+pub(crate) fn survive<L: Level>(
+    made: (L, Scheme),
+    seed: u64,
+    requests: u32,
+) -> Result<Deeds, String> {
     let bench = Bench::new(made, seed);
     let turmoil = Arc::new(Turmoil {
         array: Checked::over(Arc::clone(&bench.array) as Arc<dyn Device>),
@@ -181,16 +201,20 @@ pub(crate) fn survive<L: Level>(made: (L, Scheme), seed: u64, requests: u32) -> 
     });
     let load = Load { requests, depth: 6, channels: 2, longest_blocks: 9 };
     let device = Arc::clone(&turmoil) as Arc<dyn Device>;
-    model::drive(&device, &Reactor::virtual_clock(), &load, seed).map_err(|violation| violation.to_string())?;
+    model::drive(&device, &Reactor::virtual_clock(), &load, seed)
+        .map_err(|violation| violation.to_string())?;
     // Now everything is made whole again.
     let before = bytes_of(&bench)?;
     bench.parts.all.lock().expect("no panics").iter().for_each(|part| part.mortal.lives_on());
     for _ in 0..2 * bench.scheme.member_count() {
         let snapshot = bench.control.snapshot();
         let missing = snapshot.absent().count() as usize;
-        (snapshot.spares.len()..missing).for_each(|_| bench.control.add(bench.parts.new_device()).expect("it fits"));
+        (snapshot.spares.len()..missing)
+            .for_each(|_| bench.control.add(bench.parts.new_device()).expect("it fits"));
         let outcomes = keep(&bench.control, &[]).map_err(|text| format!("seed {seed}: {text}"))?;
-        if let Some(outcome) = outcomes.iter().find(|outcome| outcome.progress.differing_sectors > 0) {
+        if let Some(outcome) =
+            outcomes.iter().find(|outcome| outcome.progress.differing_sectors > 0)
+        {
             return Err(format!("seed {seed}: {outcome:?}"));
         }
     }
@@ -213,7 +237,8 @@ pub(crate) fn survive<L: Level>(made: (L, Scheme), seed: u64, requests: u32) -> 
 
 fn bytes_of<L: Level>(bench: &Bench<L>) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0; bench.array.info().size_bytes as usize];
-    let read = block::Blocking::open(&*bench.array, &Reactor::virtual_clock()).and_then(|mut channel| channel.read_slice(0, &mut bytes));
+    let read = block::Blocking::open(&*bench.array, &Reactor::virtual_clock())
+        .and_then(|mut channel| channel.read_slice(0, &mut bytes));
     read.map(|()| bytes).map_err(|error| error.to_string())
 }
 
@@ -225,7 +250,10 @@ fn whatever_becomes_of_the_members_nothing_is_lost() {
         deeds.borrow_mut().iter_mut().zip(done).for_each(|(sum, more)| *sum += more);
     };
     for seed in 0..2 {
-        each_array(|name, made| note(name, survive(made, seed, 250)), |name, made| note(name, survive(made, seed, 250)));
+        each_array(
+            |name, made| note(name, survive(made, seed, 250)),
+            |name, made| note(name, survive(made, seed, 250)),
+        );
     }
     let deeds = deeds.into_inner();
     assert!(deeds.iter().all(|&count| count > 50), "too little happened: {deeds:?}");

@@ -1,7 +1,8 @@
 //! The large file: by characters, by blocks, read and rewritten.
 //!
-//! Every byte that is read is compared, inside the time, as the data are made inside the time: a chunk's data follow from
-//! its place and from how often its last byte was counted up, which [`Changes`] keeps.
+//! Every byte that is read is compared, inside the time, as the data are made inside the time: a
+//! chunk's data follow from its place and from how often its last byte was counted up, which
+//! [`Changes`] keeps.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -47,7 +48,9 @@ impl Large {
         }
         let open = |index| {
             let path = piece_path(&worker.folder, index);
-            how.open(&path).map(|file| (file, path.clone())).map_err(|error| Error::from_io(path.display().to_string(), error))
+            how.open(&path)
+                .map(|file| (file, path.clone()))
+                .map_err(|error| Error::from_io(path.display().to_string(), error))
         };
         Ok(Large { pieces: (0..count).map(open).collect::<Result<_, _>>()?, piece_bytes })
     }
@@ -70,18 +73,22 @@ impl Large {
 
     fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), Error> {
         let (file, path) = self.at(offset);
-        file.write_all(data).map_err(|error| Error::from_io(format!("writing {}", path.display()), error))
+        file.write_all(data)
+            .map_err(|error| Error::from_io(format!("writing {}", path.display()), error))
     }
 
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
         let (file, path) = self.at(offset);
-        file.read_exact(buffer).map_err(|error| Error::from_io(format!("reading {}", path.display()), error))
+        file.read_exact(buffer)
+            .map_err(|error| Error::from_io(format!("reading {}", path.display()), error))
     }
 
     pub(super) fn seek(&mut self, offset: u64) -> Result<(), Error> {
         let within = offset % self.piece_bytes;
         let (file, path) = self.at(offset);
-        file.seek(SeekFrom::Start(within)).map(drop).map_err(|error| Error::from_io(path.display().to_string(), error))
+        file.seek(SeekFrom::Start(within))
+            .map(drop)
+            .map_err(|error| Error::from_io(path.display().to_string(), error))
     }
 
     fn back(&mut self, offset: u64, length: usize) -> Result<(), Error> {
@@ -91,12 +98,20 @@ impl Large {
     }
 
     pub(super) fn sync(&self) -> Result<(), Error> {
-        let sync = |(file, path): &(File, PathBuf)| file.sync_all().map_err(|error| Error::from_io(path.display().to_string(), error));
+        let sync = |(file, path): &(File, PathBuf)| {
+            file.sync_all().map_err(|error| Error::from_io(path.display().to_string(), error))
+        };
         self.pieces.iter().try_for_each(sync)
     }
 
     /// Reads and checks the chunk at a place, and changes and rewrites it when `update`.
-    pub(super) fn visit(&mut self, offset: u64, chunk: &mut Chunk, changes: &Changes, update: bool) -> Result<(), Error> {
+    pub(super) fn visit(
+        &mut self,
+        offset: u64,
+        chunk: &mut Chunk,
+        changes: &Changes,
+        update: bool,
+    ) -> Result<(), Error> {
         let _alone = changes.visit(offset);
         self.seek(offset)?;
         self.read(offset, chunk.bytes())?;
@@ -132,12 +147,13 @@ impl Changes {
     }
 
     fn of(&self, offset: u64) -> &AtomicU8 {
-        let index = usize::try_from(offset / self.chunk_bytes).expect("a chunk has a number in memory");
+        let index =
+            usize::try_from(offset / self.chunk_bytes).expect("a chunk has a number in memory");
         &self.counts[index]
     }
 
-    /// Waits until no other seeker is at this chunk: of two changes at once one could be lost, and no read could be held
-    /// against either.
+    /// Waits until no other seeker is at this chunk: of two changes at once one could be lost, and
+    /// no read could be held against either.
     fn visit(&self, offset: u64) -> Visit<'_> {
         let mut visited = self.visited.lock().unwrap_or_else(PoisonError::into_inner);
         while visited.contains(&offset) {
@@ -156,7 +172,11 @@ struct Visit<'a> {
 
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
-        self.changes.visited.lock().unwrap_or_else(PoisonError::into_inner).retain(|offset| *offset != self.offset);
+        self.changes
+            .visited
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|offset| *offset != self.offset);
         self.changes.left.notify_all();
     }
 }
@@ -204,7 +224,8 @@ impl Chunk {
     /// The data that belong at `offset`.
     fn fill(&mut self, offset: u64) {
         if self.zeros {
-            // As the original: a buffer of zeros in which one more byte is counted up for each chunk.
+            // As the original: a buffer of zeros in which one more byte is counted up for each
+            // chunk.
             let index = usize::try_from(offset / self.length as u64).unwrap_or(0) % self.length;
             let byte = &mut self.bytes()[index];
             *byte = byte.wrapping_add(1);
@@ -221,7 +242,8 @@ impl Chunk {
         changes.of(offset).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether every byte of what was read belongs at `offset`. It may be several chunks of the file.
+    /// Whether every byte of what was read belongs at `offset`. It may be several chunks of the
+    /// file.
     pub(super) fn check(&mut self, offset: u64, changes: &Changes) -> Result<(), Error> {
         let (zeros, seed, chunk_bytes) = (self.zeros, self.seed, changes.chunk_bytes);
         let step = usize::try_from(chunk_bytes).expect("at most 1 MiB");
@@ -234,9 +256,11 @@ impl Chunk {
             // As it was first written.
             counted_up(bytes, count.wrapping_neg());
             let result = if zeros {
-                check_zeros(bytes, offset / chunk_bytes).map_err(|at| corrupt(&format!("wrong data at offset {}", offset + at as u64)))
+                check_zeros(bytes, offset / chunk_bytes)
+                    .map_err(|at| corrupt(&format!("wrong data at offset {}", offset + at as u64)))
             } else {
-                pattern::check_file(bytes, offset, seed, 1).map_err(|mismatch| corrupt(&mismatch.to_string()))
+                pattern::check_file(bytes, offset, seed, 1)
+                    .map_err(|mismatch| corrupt(&mismatch.to_string()))
             };
             counted_up(bytes, count);
             result?;
@@ -245,13 +269,16 @@ impl Chunk {
     }
 }
 
-/// Holds a chunk against the original's data: in chunk after chunk one more byte was counted up. The error is where it is
-/// wrong.
+/// Holds a chunk against the original's data: in chunk after chunk one more byte was counted up.
+/// The error is where it is wrong.
 fn check_zeros(bytes: &[u8], chunk: u64) -> Result<(), usize> {
     let length = bytes.len() as u64;
-    // As often as the whole buffer was gone through, and once more up to the chunk's own byte. The buffer counts modulo 256.
+    // As often as the whole buffer was gone through, and once more up to the chunk's own byte. The
+    // buffer counts modulo 256.
     let (rounds, own) = ((chunk / length) as u8, (chunk % length) as usize);
-    let wrong = |(index, byte): (usize, &u8)| (*byte != rounds.wrapping_add(u8::from(index <= own))).then_some(index);
+    let wrong = |(index, byte): (usize, &u8)| {
+        (*byte != rounds.wrapping_add(u8::from(index <= own))).then_some(index)
+    };
     bytes.iter().enumerate().find_map(wrong).map_or(Ok(()), Err)
 }
 
@@ -270,7 +297,8 @@ struct Pass {
     writes: bool,
 }
 
-/// Goes over the file in steps, timing each, and syncs at the end when the style does or something was written.
+/// Goes over the file in steps, timing each, and syncs at the end when the style does or something
+/// was written.
 fn go_over(
     worker: &Worker<'_>,
     mut large: Large,
@@ -319,7 +347,9 @@ fn blocks(worker: &Worker<'_>, fills: bool, writes: bool) -> Pass {
 /// The phase "block write".
 pub(super) fn block_write(worker: &Worker<'_>) -> Result<Option<Tally>, Error> {
     let large = Large::create(worker)?;
-    go_over(worker, large, &blocks(worker, true, true), |large, chunk, offset| large.write(offset, chunk.bytes()))
+    go_over(worker, large, &blocks(worker, true, true), |large, chunk, offset| {
+        large.write(offset, chunk.bytes())
+    })
 }
 
 /// The phase "block read".
@@ -348,12 +378,17 @@ pub(super) fn rewrite(worker: &Worker<'_>) -> Result<Option<Tally>, Error> {
 /// How characters go: one by one into the kernel, or through a buffer in this process.
 fn characters(worker: &Worker<'_>, writes: bool) -> (Pass, bool) {
     let buffered = worker.options.style == Style::Old || worker.options.direct;
-    let step = if buffered { worker.options.chunk_bytes.max(CHARACTER_BUFFER) } else { worker.options.chunk_bytes };
+    let step = if buffered {
+        worker.options.chunk_bytes.max(CHARACTER_BUFFER)
+    } else {
+        worker.options.chunk_bytes
+    };
     let length = (worker.options.character_bytes / step as u64).max(1) * step as u64;
     (Pass { length: length.min(worker.options.size_bytes), step, fills: writes, writes }, buffered)
 }
 
-const NO_SINGLE_BYTES: &str = "direct I/O moves whole blocks: characters went through a buffer of 4096 bytes";
+const NO_SINGLE_BYTES: &str =
+    "direct I/O moves whole blocks: characters went through a buffer of 4096 bytes";
 
 fn noted(worker: &Worker<'_>, tally: Tally) -> Tally {
     let impossible = worker.options.direct && worker.options.style == Style::New;
@@ -367,13 +402,19 @@ pub(super) fn character_write(worker: &Worker<'_>) -> Result<Option<Tally>, Erro
     let mut staging = Chunk::of(worker, CHARACTER_BUFFER);
     let tally = go_over(worker, large, &pass, |large, chunk, offset| {
         if buffered {
-            for (part, at) in chunk.bytes().chunks(CHARACTER_BUFFER).zip((offset..).step_by(CHARACTER_BUFFER)) {
+            for (part, at) in
+                chunk.bytes().chunks(CHARACTER_BUFFER).zip((offset..).step_by(CHARACTER_BUFFER))
+            {
                 put_characters(part, staging.bytes());
                 large.write(at, &staging.bytes()[..part.len()])?;
             }
             return Ok(());
         }
-        chunk.bytes().iter().zip(offset..).try_for_each(|(byte, at)| large.write(at, std::slice::from_ref(byte)))
+        chunk
+            .bytes()
+            .iter()
+            .zip(offset..)
+            .try_for_each(|(byte, at)| large.write(at, std::slice::from_ref(byte)))
     })?;
     Ok(tally.map(|tally| noted(worker, tally)))
 }
@@ -385,13 +426,19 @@ pub(super) fn character_read(worker: &Worker<'_>) -> Result<Option<Tally>, Error
     let mut staging = Chunk::of(worker, CHARACTER_BUFFER);
     let tally = go_over(worker, large, &pass, |large, chunk, offset| {
         if buffered {
-            for (part, at) in chunk.bytes().chunks_mut(CHARACTER_BUFFER).zip((offset..).step_by(CHARACTER_BUFFER)) {
+            for (part, at) in
+                chunk.bytes().chunks_mut(CHARACTER_BUFFER).zip((offset..).step_by(CHARACTER_BUFFER))
+            {
                 let length = part.len();
                 large.read(at, &mut staging.bytes()[..length])?;
                 put_characters(&staging.bytes()[..length], part);
             }
         } else {
-            chunk.bytes().iter_mut().zip(offset..).try_for_each(|(byte, at)| large.read(at, std::slice::from_mut(byte)))?;
+            chunk
+                .bytes()
+                .iter_mut()
+                .zip(offset..)
+                .try_for_each(|(byte, at)| large.read(at, std::slice::from_mut(byte)))?;
         }
         chunk.check(offset, worker.changes)
     })?;

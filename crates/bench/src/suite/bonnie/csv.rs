@@ -6,9 +6,10 @@
 //!        files, max, min, file chunk, folders, (files/s, %CPU) x 6, the longest operation of each phase x 12      50
 //! ```
 //!
-//! The fields are those of bon_csv2html(1), which reads the second form; where that page and the program differ in the order
-//! of `folders` and the files' chunk, the program's order is followed. K is 1024 bytes. Rates are the original's: version 2.00
-//! counts the sync at the end of a phase, version 1.03 only with `sync`. They are never blank.
+//! The fields are those of bon_csv2html(1), which reads the second form; where that page and the
+//! program differ in the order of `folders` and the files' chunk, the program's order is followed.
+//! K is 1024 bytes. Rates are the original's: version 2.00 counts the sync at the end of a phase,
+//! version 1.03 only with `sync`. They are never blank.
 
 use super::options::{Links, Options, Style};
 use crate::suite::row::{Measured, Row};
@@ -46,7 +47,8 @@ fn rate_text(options: &Options, measured: &Measured, in_kib: bool) -> String {
     if rate < 100.0 { format!("{rate:.1}") } else { format!("{rate:.0}") }
 }
 
-/// A time as the original prints it: microseconds below 0.1 s, milliseconds below 100 s, else seconds.
+/// A time as the original prints it: microseconds below 0.1 s, milliseconds below 100 s, else
+/// seconds.
 fn longest_text(measured: &Measured) -> String {
     let seconds = measured.done.latency.max_seconds();
     match seconds {
@@ -74,7 +76,8 @@ pub fn line(options: &Options, machine: &str, seed: u64, rows: &[Row]) -> String
     let found = |name: &str| rows.iter().find(|row| row.phase == name).and_then(Row::measured);
     let pair = |(name, in_kib): &(&str, bool)| match found(name) {
         Some(measured) => {
-            let percent = measured.cpu_percent().map_or_else(String::new, |percent| format!("{percent:.0}"));
+            let percent =
+                measured.cpu_percent().map_or_else(String::new, |percent| format!("{percent:.0}"));
             [rate_text(options, measured, *in_kib), percent]
         }
         None => [String::new(), String::new()],
@@ -86,15 +89,25 @@ pub fn line(options: &Options, machine: &str, seed: u64, rows: &[Row]) -> String
     match options.style {
         Style::Old => {
             let chunk = options.chunk_bytes;
-            let with_chunk = if chunk == 8192 || options.size_bytes == 0 { size } else { format!("{size}:{}", chunk_text(chunk)) };
+            let with_chunk = if chunk == 8192 || options.size_bytes == 0 {
+                size
+            } else {
+                format!("{size}:{}", chunk_text(chunk))
+            };
             fields.extend([machine, with_chunk]);
             fields.extend(large.iter().flat_map(pair));
             fields.push(files_text(options));
             fields.extend(small.iter().flat_map(pair));
         }
         Style::New => {
-            let count = |count: u64| if options.size_bytes == 0 { String::new() } else { count.to_string() };
-            let chunk = if options.size_bytes == 0 { String::new() } else { chunk_text(options.chunk_bytes) };
+            let count = |count: u64| {
+                if options.size_bytes == 0 { String::new() } else { count.to_string() }
+            };
+            let chunk = if options.size_bytes == 0 {
+                String::new()
+            } else {
+                chunk_text(options.chunk_bytes)
+            };
             fields.extend(["1.98", "2.00a"].map(str::to_owned));
             fields.extend([machine, options.copies.to_string(), seed.to_string(), size, chunk]);
             fields.extend([count(options.seeks), count(options.seekers)]);
@@ -111,7 +124,8 @@ fn chunk_text(bytes: usize) -> String {
     if bytes.is_multiple_of(1024) { format!("{}k", bytes / 1024) } else { bytes.to_string() }
 }
 
-/// Files in multiples of 1024 where they are such a multiple, which is all that the original can do.
+/// Files in multiples of 1024 where they are such a multiple, which is all that the original can
+/// do.
 fn multiples(options: &Options) -> String {
     let files = options.files as f64 / 1024.0;
     format!("{files}")
@@ -156,7 +170,12 @@ fn new_files(options: &Options) -> [String; 5] {
 /// The names of the fields, for people who read the lines without the original's tools.
 #[must_use]
 pub fn head(style: Style) -> String {
-    let pairs = |names: &[&str]| names.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_cpu")]).collect::<Vec<_>>();
+    let pairs = |names: &[&str]| {
+        names
+            .iter()
+            .flat_map(|name| [(*name).to_owned(), format!("{name}_cpu")])
+            .collect::<Vec<_>>()
+    };
     let large = pairs(&["putc", "put_block", "rewrite", "getc", "get_block", "seeks"]);
     let small = ["seq_create", "seq_stat", "seq_del", "ran_create", "ran_stat", "ran_del"];
     let mut fields: Vec<String> = Vec::new();
@@ -181,9 +200,13 @@ pub fn head(style: Style) -> String {
                 "seek_proc_count",
             ]);
             fields.extend(large);
-            fields.extend(["num_files", "max_size", "min_size", "file_chunk_size", "num_dirs"].map(str::to_owned));
+            fields.extend(
+                ["num_files", "max_size", "min_size", "file_chunk_size", "num_dirs"]
+                    .map(str::to_owned),
+            );
             fields.extend(pairs(&small));
-            let timed = ["putc", "put_block", "rewrite", "getc", "get_block", "seeks"].iter().chain(&small);
+            let timed =
+                ["putc", "put_block", "rewrite", "getc", "get_block", "seeks"].iter().chain(&small);
             fields.extend(timed.map(|name| format!("{name}_latency")));
         }
     }

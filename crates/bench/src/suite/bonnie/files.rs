@@ -1,7 +1,7 @@
 //! The small files: made, looked at and deleted, in order and at random.
 //!
-//! Those with content are read when they are looked at, and every byte is compared: where a file's data begin in the
-//! stream of all data follows from the sizes of those that were made before it.
+//! Those with content are read when they are looked at, and every byte is compared: where a file's
+//! data begin in the stream of all data follows from the sizes of those that were made before it.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -64,7 +64,9 @@ impl<'a> Set<'a> {
     fn small(&self, index: u64) -> Small {
         let options = self.worker.options;
         let mut random = Random::with_seed(derive_seed(self.seed, "file", index));
-        let letters: String = (0..random.u64(0..=LETTERS_MAX)).map(|_| char::from(ALPHABET[random.usize(..ALPHABET.len())])).collect();
+        let letters: String = (0..random.u64(0..=LETTERS_MAX))
+            .map(|_| char::from(ALPHABET[random.usize(..ALPHABET.len())]))
+            .collect();
         let number = match options.style {
             Style::Old => format!("{index:07}"),
             Style::New => format!("{index:010x}"),
@@ -89,11 +91,22 @@ impl<'a> Set<'a> {
                 Order::Sequential => name.get(..width)?,
                 Order::Random => name.get(name.len().checked_sub(width)?..)?,
             };
-            u64::from_str_radix(digits, radix).ok().filter(|index| *index < self.worker.options.files)
+            u64::from_str_radix(digits, radix)
+                .ok()
+                .filter(|index| *index < self.worker.options.files)
         };
-        // Numbers of more digits than the format has can only be told from the letters beside them by the whole name.
-        let most = if radix == 10 { self.worker.options.files.to_string().len().max(least) } else { least };
-        if most == least { number(least) } else { (least..=most).filter_map(number).find(|index| self.small(*index).name == name) }
+        // Numbers of more digits than the format has can only be told from the letters beside them
+        // by the whole name.
+        let most = if radix == 10 {
+            self.worker.options.files.to_string().len().max(least)
+        } else {
+            least
+        };
+        if most == least {
+            number(least)
+        } else {
+            (least..=most).filter_map(number).find(|index| self.small(*index).name == name)
+        }
     }
 
     /// Where the data of each file begin, and how long they are; nothing when no file has any.
@@ -125,13 +138,18 @@ impl<'a> Set<'a> {
     }
 
     fn folder_path(&self, index: usize) -> PathBuf {
-        if self.worker.options.folders == 1 { self.path.clone() } else { self.path.join(format!("{index:05}")) }
+        if self.worker.options.folders == 1 {
+            self.path.clone()
+        } else {
+            self.path.join(format!("{index:05}"))
+        }
     }
 
     fn open_folder(&self, index: usize) -> Result<OwnedFd, Error> {
         let path = self.folder_path(index);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        rustix::fs::open(&path, flags, Mode::empty()).map_err(|error| Error::from_io(path.display().to_string(), error.into()))
+        rustix::fs::open(&path, flags, Mode::empty())
+            .map_err(|error| Error::from_io(path.display().to_string(), error.into()))
     }
 
     fn open_folders(&self) -> Result<Vec<OwnedFd>, Error> {
@@ -147,14 +165,19 @@ impl<'a> Set<'a> {
         move |error| Error::from_io(place.clone(), error)
     }
 
-    /// What the style makes durable at the end of a phase that made or deleted files, inside the time or after it.
+    /// What the style makes durable at the end of a phase that made or deleted files, inside the
+    /// time or after it.
     fn sync_all(&self) -> Result<(), Error> {
-        let folder = File::open(&self.worker.folder).map_err(|error| Error::from_io(self.worker.folder.display().to_string(), error))?;
-        rustix::fs::syncfs(&folder).map_err(|error| Error::from_io("syncing the file system", error.into()))
+        let folder = File::open(&self.worker.folder)
+            .map_err(|error| Error::from_io(self.worker.folder.display().to_string(), error))?;
+        rustix::fs::syncfs(&folder)
+            .map_err(|error| Error::from_io("syncing the file system", error.into()))
     }
 
     fn sync_folder(&self, folder: &OwnedFd) -> Result<(), Error> {
-        rustix::fs::fsync(folder).map_err(|error| Error::from_io(format!("syncing {}", self.path.display()), error.into()))
+        rustix::fs::fsync(folder).map_err(|error| {
+            Error::from_io(format!("syncing {}", self.path.display()), error.into())
+        })
     }
 }
 
@@ -180,9 +203,16 @@ fn each<T>(
 }
 
 /// The phases "create".
-pub(super) fn create(worker: &Worker<'_>, order: Order, number: u64) -> Result<Option<Tally>, Error> {
+pub(super) fn create(
+    worker: &Worker<'_>,
+    order: Order,
+    number: u64,
+) -> Result<Option<Tally>, Error> {
     let set = Set::new(worker, order, number);
-    let make = |path: PathBuf| std::fs::create_dir(&path).map_err(|error| Error::from_io(path.display().to_string(), error));
+    let make = |path: PathBuf| {
+        std::fs::create_dir(&path)
+            .map_err(|error| Error::from_io(path.display().to_string(), error))
+    };
     make(set.path.clone())?;
     if set.folders() > 1 {
         (0..set.folders()).try_for_each(|index| make(set.folder_path(index)))?;
@@ -201,13 +231,23 @@ pub(super) fn create(worker: &Worker<'_>, order: Order, number: u64) -> Result<O
         let is_link = small.name != first.name || small.folder != first.folder;
         match worker.options.links {
             Links::Hard if is_link => {
-                rustix::fs::linkat(&folders[first.folder], &first.name, folder, &small.name, AtFlags::empty())
-                    .map_err(|error| failed(error.into()))?;
+                rustix::fs::linkat(
+                    &folders[first.folder],
+                    &first.name,
+                    folder,
+                    &small.name,
+                    AtFlags::empty(),
+                )
+                .map_err(|error| failed(error.into()))?;
             }
             Links::Symbolic if is_link => {
-                rustix::fs::symlinkat(&first.name, folder, &small.name).map_err(|error| failed(error.into()))?;
+                rustix::fs::symlinkat(&first.name, folder, &small.name)
+                    .map_err(|error| failed(error.into()))?;
             }
-            _ => tally.written_bytes += make_file(worker, folder, small, &mut content).map_err(&failed)?,
+            _ => {
+                tally.written_bytes +=
+                    make_file(worker, folder, small, &mut content).map_err(&failed)?
+            }
         }
         if worker.options.sync { set.sync_folder(folder) } else { Ok(()) }
     })?;
@@ -238,7 +278,12 @@ struct Content {
 impl Content {
     fn new(worker: &Worker<'_>) -> Content {
         let buffer = worker.reactor.allocate(CALL_BYTES);
-        Content { buffer, seed: derive_seed(worker.data_seed, "files", 0), next: 0, zeros: worker.options.zeros }
+        Content {
+            buffer,
+            seed: derive_seed(worker.data_seed, "files", 0),
+            next: 0,
+            zeros: worker.options.zeros,
+        }
     }
 
     fn bytes(&mut self) -> &mut [u8] {
@@ -256,8 +301,8 @@ impl Content {
         &self.bytes()[..length]
     }
 
-    /// What is wrong with the first `length` bytes of the buffer, which were read at `done` of a file whose data begin at
-    /// `begin`.
+    /// What is wrong with the first `length` bytes of the buffer, which were read at `done` of a
+    /// file whose data begin at `begin`.
     fn check(&mut self, length: usize, begin: u64, done: u64) -> Option<String> {
         let (seed, zeros) = (self.seed, self.zeros);
         let bytes = &self.bytes()[..length];
@@ -267,14 +312,23 @@ impl Content {
         }
         let mismatch = pattern::check_file(bytes, begin + done, seed, 1).err()?;
         // The pattern counts from the beginning of all files' data.
-        Some(format!("from byte {} on {mismatch}, counted over the data of all files", mismatch.offset - begin))
+        Some(format!(
+            "from byte {} on {mismatch}, counted over the data of all files",
+            mismatch.offset - begin
+        ))
     }
 }
 
-fn make_file(worker: &Worker<'_>, folder: &OwnedFd, small: &Small, content: &mut Content) -> std::io::Result<u64> {
+fn make_file(
+    worker: &Worker<'_>,
+    folder: &OwnedFd,
+    small: &Small,
+    content: &mut Content,
+) -> std::io::Result<u64> {
     let exclusive = if worker.options.style == Style::Old { OFlags::TRUNC } else { OFlags::EXCL };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | exclusive;
-    let mut file = File::from(rustix::fs::openat(folder, &small.name, flags, Mode::RUSR | Mode::WUSR)?);
+    let mut file =
+        File::from(rustix::fs::openat(folder, &small.name, flags, Mode::RUSR | Mode::WUSR)?);
     let mut left = small.bytes;
     while left > 0 {
         let length = left.min(CALL_BYTES as u64);
@@ -288,25 +342,38 @@ fn make_file(worker: &Worker<'_>, folder: &OwnedFd, small: &Small, content: &mut
 }
 
 /// The files of a folder as it lists them.
-fn listed(set: &Set<'_>, index: usize) -> Result<impl Iterator<Item = Result<Small, Error>>, Error> {
+fn listed(
+    set: &Set<'_>,
+    index: usize,
+) -> Result<impl Iterator<Item = Result<Small, Error>>, Error> {
     let path = set.folder_path(index);
-    let failed = move |error: rustix::io::Errno| Error::from_io(format!("listing {}", path.display()), error.into());
+    let failed = move |error: rustix::io::Errno| {
+        Error::from_io(format!("listing {}", path.display()), error.into())
+    };
     let dir = Dir::new(set.open_folder(index)?).map_err(&failed)?;
     let own = |name: &[u8]| name != b"." && name != b"..";
-    Ok(dir.filter(move |entry| entry.as_ref().map_or(true, |entry| own(entry.file_name().to_bytes()))).map(move |entry| {
-        let entry = entry.map_err(&failed)?;
-        Ok(Small { folder: index, name: entry.file_name().to_string_lossy().into_owned(), bytes: 0 })
-    }))
+    Ok(dir
+        .filter(move |entry| entry.as_ref().map_or(true, |entry| own(entry.file_name().to_bytes())))
+        .map(move |entry| {
+            let entry = entry.map_err(&failed)?;
+            Ok(Small {
+                folder: index,
+                name: entry.file_name().to_string_lossy().into_owned(),
+                bytes: 0,
+            })
+        }))
 }
 
 /// The files of a set in the phase's order.
 fn visited<'a>(set: &'a Set<'_>) -> Box<dyn Iterator<Item = Result<Small, Error>> + 'a> {
     match set.order {
         Order::Random => Box::new(set.shuffled().into_iter().map(Ok)),
-        Order::Sequential => Box::new((0..set.folders()).flat_map(|index| match listed(set, index) {
-            Ok(files) => Box::new(files) as Box<dyn Iterator<Item = Result<Small, Error>>>,
-            Err(error) => Box::new(std::iter::once(Err(error))),
-        })),
+        Order::Sequential => {
+            Box::new((0..set.folders()).flat_map(|index| match listed(set, index) {
+                Ok(files) => Box::new(files) as Box<dyn Iterator<Item = Result<Small, Error>>>,
+                Err(error) => Box::new(std::iter::once(Err(error))),
+            }))
+        }
     }
 }
 
@@ -323,14 +390,20 @@ pub(super) fn stat(worker: &Worker<'_>, order: Order, number: u64) -> Result<Opt
     let done = each(worker, &mut tally, files, |small, tally| {
         let failed = set.failed("looking at", small);
         let wrong = |what: String| {
-            Err(Error::new(ErrorKind::Corrupt, format!("{}/{}: {what}", set.folder_path(small.folder).display(), small.name)))
+            Err(Error::new(
+                ErrorKind::Corrupt,
+                format!("{}/{}: {what}", set.folder_path(small.folder).display(), small.name),
+            ))
         };
         let folder = &folders[small.folder];
-        let data = rustix::fs::statat(folder, &small.name, AtFlags::empty()).map_err(|error| failed(error.into()))?;
+        let data = rustix::fs::statat(folder, &small.name, AtFlags::empty())
+            .map_err(|error| failed(error.into()))?;
         let (begin, bytes) = match (contents.len(), worker.options.links) {
             (0, _) => (0, 0),
             (_, Links::No) => {
-                let place = set.index_of(&small.name).and_then(|index| contents.get(usize::try_from(index).ok()?));
+                let place = set
+                    .index_of(&small.name)
+                    .and_then(|index| contents.get(usize::try_from(index).ok()?));
                 let Some(place) = place else { return wrong("a file that nobody made".to_owned()) };
                 *place
             }
@@ -340,7 +413,8 @@ pub(super) fn stat(worker: &Worker<'_>, order: Order, number: u64) -> Result<Opt
             return wrong(format!("it has {} bytes instead of {bytes}", data.st_size));
         }
         if bytes > 0 {
-            let found = read_file(folder, &small.name, bytes, begin, &mut content).map_err(&failed)?;
+            let found =
+                read_file(folder, &small.name, bytes, begin, &mut content).map_err(&failed)?;
             tally.read_bytes += bytes;
             if let Some(at) = found {
                 return wrong(at);
@@ -352,9 +426,21 @@ pub(super) fn stat(worker: &Worker<'_>, order: Order, number: u64) -> Result<Opt
     Ok(done.map(|()| tally))
 }
 
-/// Reads a file of so many bytes and holds them against the data that begin at `begin`; what is wrong, if anything is.
-fn read_file(folder: &OwnedFd, name: &str, bytes: u64, begin: u64, content: &mut Content) -> std::io::Result<Option<String>> {
-    let mut file = File::from(rustix::fs::openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?);
+/// Reads a file of so many bytes and holds them against the data that begin at `begin`; what is
+/// wrong, if anything is.
+fn read_file(
+    folder: &OwnedFd,
+    name: &str,
+    bytes: u64,
+    begin: u64,
+    content: &mut Content,
+) -> std::io::Result<Option<String>> {
+    let mut file = File::from(rustix::fs::openat(
+        folder,
+        name,
+        OFlags::RDONLY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?);
     let mut done = 0;
     while done < bytes {
         let part = usize::try_from((bytes - done).min(CALL_BYTES as u64)).expect("a call is short");
@@ -368,7 +454,11 @@ fn read_file(folder: &OwnedFd, name: &str, bytes: u64, begin: u64, content: &mut
 }
 
 /// The phases "delete", the folders included.
-pub(super) fn delete(worker: &Worker<'_>, order: Order, number: u64) -> Result<Option<Tally>, Error> {
+pub(super) fn delete(
+    worker: &Worker<'_>,
+    order: Order,
+    number: u64,
+) -> Result<Option<Tally>, Error> {
     let set = Set::new(worker, order, number);
     let folders = set.open_folders()?;
     let mut tally = Tally::new();
@@ -377,13 +467,17 @@ pub(super) fn delete(worker: &Worker<'_>, order: Order, number: u64) -> Result<O
     let start = worker.now();
     let done = each(worker, &mut tally, files, |small, _| {
         let folder = &folders[small.folder];
-        rustix::fs::unlinkat(folder, &small.name, AtFlags::empty()).map_err(|error| set.failed("deleting", small)(error.into()))?;
+        rustix::fs::unlinkat(folder, &small.name, AtFlags::empty())
+            .map_err(|error| set.failed("deleting", small)(error.into()))?;
         if worker.options.sync { set.sync_folder(folder) } else { Ok(()) }
     })?;
     if done.is_none() {
         return Ok(None);
     }
-    let remove = |path: PathBuf| std::fs::remove_dir(&path).map_err(|error| Error::from_io(path.display().to_string(), error));
+    let remove = |path: PathBuf| {
+        std::fs::remove_dir(&path)
+            .map_err(|error| Error::from_io(path.display().to_string(), error))
+    };
     if set.folders() > 1 {
         (0..set.folders()).try_for_each(|index| remove(set.folder_path(index)))?;
     }

@@ -37,15 +37,24 @@ pub const NAME: &str = "bonnie";
 /// `bonnie`.
 pub static SUITE: Suite = Suite {
     name: NAME,
-    summary: "The phases of bonnie++: one large file by characters, blocks and seeks, and many small ones made, looked at and deleted.",
-    about: "The same system calls on the same amounts as bonnie++ 1.03 (style 1.03) or 2.00 (style 2.00), phase by phase. Version 2.00 \
-            syncs each file before it closes it and the file system after each phase that makes or deletes files, inside the time; \
-            version 1.03 does so only with sync. Whatever the style, what was written is synced at the end of a phase, so that there is \
-            a durable rate beside the acknowledged one. Beyond the originals: copies at the same time really are; direct I/O holds for \
-            every phase; data are incompressible and different in every block unless data is bonnie; every byte that is read, of the \
-            large file and of small ones with content, is compared with what was written, inside the time; a phase that is over too \
-            soon is repeated, so that no rate is left blank. As lines of CSV (--format bonnie-csv) style 2.00 has the 50 fields that \
-            bon_csv2html and bon_csv2txt of bonnie++ 2.00a read; style 1.03 has the 27 of its time, which these two refuse whoever \
+    summary: "The phases of bonnie++: one large file by characters, blocks and seeks, and many \
+        small ones made, looked at and deleted.",
+    about: "The same system calls on the same amounts as bonnie++ 1.03 (style 1.03) or 2.00 (style \
+        2.00), phase by phase. Version 2.00 \
+            syncs each file before it closes it and the file system after each phase that makes or \
+            deletes files, inside the time; \
+            version 1.03 does so only with sync. Whatever the style, what was written is synced at \
+            the end of a phase, so that there is \
+            a durable rate beside the acknowledged one. Beyond the originals: copies at the same \
+            time really are; direct I/O holds for \
+            every phase; data are incompressible and different in every block unless data is \
+            bonnie; every byte that is read, of the \
+            large file and of small ones with content, is compared with what was written, inside \
+            the time; a phase that is over too \
+            soon is repeated, so that no rate is left blank. As lines of CSV (--format bonnie-csv) \
+            style 2.00 has the 50 fields that \
+            bon_csv2html and bon_csv2txt of bonnie++ 2.00a read; style 1.03 has the 27 of its \
+            time, which these two refuse whoever \
             wrote them: they expect 1.98, the version of the format, in the first field.",
     targets: &[TargetKind::Folder],
     settings: &[
@@ -55,27 +64,48 @@ pub static SUITE: Suite = Suite {
             default: Value::word("2.00"),
             what: "Whose calls: those of bonnie++ 1.03 or of 2.00.",
         },
-        Setting { name: "io", kind: Kind::Switch, default: Value::Switch(true), what: "The six phases on one large file." },
+        Setting {
+            name: "io",
+            kind: Kind::Switch,
+            default: Value::Switch(true),
+            what: "The six phases on one large file.",
+        },
         Setting {
             name: "size",
             kind: Kind::Bytes,
             default: Value::Bytes(0),
             what: "Size of the file of each copy; 0 is twice the memory.",
         },
-        Setting { name: "chunk", kind: Kind::Bytes, default: Value::Bytes(8192), what: "Size of a call, a power of two from 256 to 1MiB." },
-        Setting { name: "seeks", kind: Kind::Count(1, u64::MAX), default: Value::Count(8192), what: "Seeks in the seek phase." },
+        Setting {
+            name: "chunk",
+            kind: Kind::Bytes,
+            default: Value::Bytes(8192),
+            what: "Size of a call, a power of two from 256 to 1MiB.",
+        },
+        Setting {
+            name: "seeks",
+            kind: Kind::Count(1, u64::MAX),
+            default: Value::Count(8192),
+            what: "Seeks in the seek phase.",
+        },
         Setting {
             name: "seekers",
             kind: Kind::Count(0, 256),
             default: Value::Count(0),
             what: "How many seek at the same time; 0 is the style's: 3 in 1.03, 5 in 2.00.",
         },
-        Setting { name: "per_character", kind: Kind::Switch, default: Value::Switch(true), what: "The two phases by characters." },
+        Setting {
+            name: "per_character",
+            kind: Kind::Switch,
+            default: Value::Switch(true),
+            what: "The two phases by characters.",
+        },
         Setting {
             name: "per_character_size",
             kind: Kind::Bytes,
             default: Value::Bytes(0),
-            what: "How much of the file they cover; 0 is the style's: all in 1.03, the first 3MiB in 2.00.",
+            what: "How much of the file they cover; 0 is the style's: all in 1.03, the first 3MiB \
+                in 2.00.",
         },
         Setting {
             name: "files",
@@ -83,8 +113,18 @@ pub static SUITE: Suite = Suite {
             default: Value::Count(16 * 1024),
             what: "How many files are made, looked at and deleted; 0 leaves the six phases out.",
         },
-        Setting { name: "file_size_max", kind: Kind::Bytes, default: Value::Bytes(0), what: "Their size at most." },
-        Setting { name: "file_size_min", kind: Kind::Bytes, default: Value::Bytes(0), what: "Their size at least." },
+        Setting {
+            name: "file_size_max",
+            kind: Kind::Bytes,
+            default: Value::Bytes(0),
+            what: "Their size at most.",
+        },
+        Setting {
+            name: "file_size_min",
+            kind: Kind::Bytes,
+            default: Value::Bytes(0),
+            what: "Their size at least.",
+        },
         Setting {
             name: "links",
             kind: Kind::Word(&["no", "hard", "symbolic"]),
@@ -101,28 +141,45 @@ pub static SUITE: Suite = Suite {
             name: "sync",
             kind: Kind::Switch,
             default: Value::Switch(false),
-            what: "Sync after each update of a seek, and each file and its folder when it is made or deleted.",
+            what: "Sync after each update of a seek, and each file and its folder when it is made \
+                or deleted.",
         },
-        Setting { name: "memory", kind: Kind::Bytes, default: Value::Bytes(0), what: "Memory that a cache may have; 0 is the machine's." },
+        Setting {
+            name: "memory",
+            kind: Kind::Bytes,
+            default: Value::Bytes(0),
+            what: "Memory that a cache may have; 0 is the machine's.",
+        },
         Setting {
             name: "check_memory",
             kind: Kind::Switch,
             default: Value::Switch(true),
             what: "Refuse files that are smaller than twice the memory: a cache would hold them.",
         },
-        Setting { name: "runs", kind: Kind::Count(1, 1000), default: Value::Count(1), what: "How often everything is run." },
+        Setting {
+            name: "runs",
+            kind: Kind::Count(1, 1000),
+            default: Value::Count(1),
+            what: "How often everything is run.",
+        },
         Setting {
             name: "concurrency",
             kind: Kind::Count(1, 256),
             default: Value::Count(1),
             what: "Copies of each phase at the same time, each on files of its own.",
         },
-        Setting { name: "direct", kind: Kind::Switch, default: Value::Switch(false), what: "Past the page cache, in every phase." },
+        Setting {
+            name: "direct",
+            kind: Kind::Switch,
+            default: Value::Switch(false),
+            what: "Past the page cache, in every phase.",
+        },
         Setting {
             name: "data",
             kind: Kind::Word(&["random", "bonnie"]),
             default: Value::word("random"),
-            what: "Incompressible and different in every block, or nearly all zeros as the original's.",
+            what: "Incompressible and different in every block, or nearly all zeros as the \
+                original's.",
         },
         Setting {
             name: "min_time",
@@ -154,7 +211,14 @@ impl Step {
     fn all(settings: &Settings) -> Vec<Step> {
         let mut steps = Vec::new();
         if settings.switch("io") {
-            steps = vec![Step::CharacterWrite, Step::BlockWrite, Step::Rewrite, Step::CharacterRead, Step::BlockRead, Step::Seeks];
+            steps = vec![
+                Step::CharacterWrite,
+                Step::BlockWrite,
+                Step::Rewrite,
+                Step::CharacterRead,
+                Step::BlockRead,
+                Step::Seeks,
+            ];
             if !settings.switch("per_character") {
                 steps.retain(|step| !matches!(step, Step::CharacterWrite | Step::CharacterRead));
             }
@@ -185,33 +249,64 @@ impl Step {
     fn what(self, old: bool) -> &'static str {
         match self {
             Step::CharacterWrite if old => {
-                "The file is made and written a character at a time through a buffer of 4096 bytes, as putc() does."
+                "The file is made and written a character at a time through a buffer of 4096 \
+                bytes, as putc() does."
             }
-            Step::CharacterWrite => "The file is made and its first 3MiB are written by one call for every byte; then it is synced.",
-            Step::BlockWrite if old => "The file is removed, made anew and written by one call for each chunk, in pieces of 1GiB.",
-            Step::BlockWrite => "The file is removed, made anew and written by one call for each chunk; then it is synced.",
+            Step::CharacterWrite => {
+                "The file is made and its first 3MiB are written by one call for every byte; then \
+                it is synced."
+            }
+            Step::BlockWrite if old => {
+                "The file is removed, made anew and written by one call for each chunk, in pieces \
+                of 1GiB."
+            }
+            Step::BlockWrite => {
+                "The file is removed, made anew and written by one call for each chunk; then it is \
+                synced."
+            }
             Step::Rewrite => {
-                "Each chunk is read, changed in one byte, gone back over with lseek() and written. The rate counts the file once."
+                "Each chunk is read, changed in one byte, gone back over with lseek() and written. \
+                The rate counts the file once."
             }
-            Step::CharacterRead if old => "The file is read a character at a time through a buffer of 4096 bytes, as getc() does.",
-            Step::CharacterRead => "The first 3MiB of the file are read by one call for every byte.",
+            Step::CharacterRead if old => {
+                "The file is read a character at a time through a buffer of 4096 bytes, as getc() \
+                does."
+            }
+            Step::CharacterRead => {
+                "The first 3MiB of the file are read by one call for every byte."
+            }
             Step::BlockRead => "The file is read from its beginning by one call for each chunk.",
             Step::Seeks if old => {
-                "Three seekers at the same time take one of 8192 tickets after the other: seek to a random chunk and read it. Each seeker \
+                "Three seekers at the same time take one of 8192 tickets after the other: seek to \
+                a random chunk and read it. Each seeker \
                  changes and rewrites the first and then every tenth of its chunks."
             }
             Step::Seeks => {
-                "Five seekers at the same time take one of 8192 tickets after the other: seek to a random chunk and read it. One ticket of \
+                "Five seekers at the same time take one of 8192 tickets after the other: seek to a \
+                random chunk and read it. One ticket of \
                  ten also changes the chunk and rewrites it."
             }
-            Step::Create(Order::Sequential) => "Files are made whose names ascend: a number, then up to twelve random letters.",
-            Step::Stat(Order::Sequential) => {
-                "The files are looked at in the order in which the folder lists them; those with content are read."
+            Step::Create(Order::Sequential) => {
+                "Files are made whose names ascend: a number, then up to twelve random letters."
             }
-            Step::Delete(Order::Sequential) => "The files are deleted in the order in which the folder lists them, then their folders.",
-            Step::Create(Order::Random) => "Files are made whose names do not ascend: up to twelve random letters, then a number.",
-            Step::Stat(Order::Random) => "The files are looked at in random order; those with content are read.",
-            Step::Delete(Order::Random) => "The files are deleted in random order, then their folders.",
+            Step::Stat(Order::Sequential) => {
+                "The files are looked at in the order in which the folder lists them; those with \
+                content are read."
+            }
+            Step::Delete(Order::Sequential) => {
+                "The files are deleted in the order in which the folder lists them, then their \
+                folders."
+            }
+            Step::Create(Order::Random) => {
+                "Files are made whose names do not ascend: up to twelve random letters, then a \
+                number."
+            }
+            Step::Stat(Order::Random) => {
+                "The files are looked at in random order; those with content are read."
+            }
+            Step::Delete(Order::Random) => {
+                "The files are deleted in random order, then their folders."
+            }
         }
     }
 
@@ -223,7 +318,14 @@ impl Step {
         };
         let writes = !matches!(self, Step::CharacterRead | Step::BlockRead | Step::Stat(_));
         let what = self.what(settings.text("style") == "1.03");
-        Phase { name: self.name(), what: what.into(), group, metric, better: Better::Higher, writes }
+        Phase {
+            name: self.name(),
+            what: what.into(),
+            group,
+            metric,
+            better: Better::Higher,
+            writes,
+        }
     }
 }
 
@@ -251,28 +353,71 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     Ok(())
 }
 
-fn one(session: &mut Session<'_>, job: &Job<'_>, step: Step, phase: &Phase, run: u32, sets: &mut u64) -> Result<Next, Error> {
+fn one(
+    session: &mut Session<'_>,
+    job: &Job<'_>,
+    step: Step,
+    phase: &Phase,
+    run: u32,
+    sets: &mut u64,
+) -> Result<Next, Error> {
     let next = match step {
-        Step::CharacterWrite => job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| bulk::character_write(worker))?.0,
-        Step::BlockWrite => job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| bulk::block_write(worker))?.0,
-        Step::Rewrite => job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| bulk::rewrite(worker))?.0,
-        Step::CharacterRead => job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| bulk::character_read(worker))?.0,
-        Step::BlockRead => job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| bulk::block_read(worker))?.0,
+        Step::CharacterWrite => {
+            job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| {
+                bulk::character_write(worker)
+            })?
+            .0
+        }
+        Step::BlockWrite => {
+            job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| {
+                bulk::block_write(worker)
+            })?
+            .0
+        }
+        Step::Rewrite => {
+            job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| {
+                bulk::rewrite(worker)
+            })?
+            .0
+        }
+        Step::CharacterRead => {
+            job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| {
+                bulk::character_read(worker)
+            })?
+            .0
+        }
+        Step::BlockRead => {
+            job.phase(session, phase, run, Passes::LongEnough(1), |worker, _| {
+                bulk::block_read(worker)
+            })?
+            .0
+        }
         Step::Seeks => {
             let (next, _) = job.phase(session, phase, run, Passes::LongEnough(1), seeks::seek)?;
             job.remove_large()?;
             next
         }
         Step::Create(order) => {
-            let (next, made) = job.phase(session, phase, run, Passes::LongEnough(1), |worker, set| files::create(worker, order, set))?;
+            let (next, made) =
+                job.phase(session, phase, run, Passes::LongEnough(1), |worker, set| {
+                    files::create(worker, order, set)
+                })?;
             *sets = made;
             next
         }
         Step::Stat(order) => {
             let made = *sets;
-            job.phase(session, phase, run, Passes::LongEnough(made), |worker, pass| files::stat(worker, order, pass % made))?.0
+            job.phase(session, phase, run, Passes::LongEnough(made), |worker, pass| {
+                files::stat(worker, order, pass % made)
+            })?
+            .0
         }
-        Step::Delete(order) => job.phase(session, phase, run, Passes::Exactly(*sets), |worker, set| files::delete(worker, order, set))?.0,
+        Step::Delete(order) => {
+            job.phase(session, phase, run, Passes::Exactly(*sets), |worker, set| {
+                files::delete(worker, order, set)
+            })?
+            .0
+        }
     };
     Ok(next)
 }

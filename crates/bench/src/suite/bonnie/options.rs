@@ -80,24 +80,32 @@ impl Options {
         let style = if settings.text("style") == "1.03" { Style::Old } else { Style::New };
         let chunk = settings.bytes("chunk");
         if !chunk.is_power_of_two() || !(256..=MIB).contains(&chunk) {
-            return Err(wrong(format!("chunk {}: expected a power of two from 256 bytes to 1MiB", size_text(chunk))));
+            return Err(wrong(format!(
+                "chunk {}: expected a power of two from 256 bytes to 1MiB",
+                size_text(chunk)
+            )));
         }
         let direct = settings.switch("direct");
         if direct && chunk < 4096 {
-            return Err(wrong(format!("chunk {}: direct I/O moves whole blocks; expected at least 4KiB", size_text(chunk))));
+            return Err(wrong(format!(
+                "chunk {}: direct I/O moves whole blocks; expected at least 4KiB",
+                size_text(chunk)
+            )));
         }
         let copies = settings.count("concurrency");
-        let size_bytes = if settings.switch("io") { file_size(settings, style, copies, chunk)? } else { 0 };
+        let size_bytes =
+            if settings.switch("io") { file_size(settings, style, copies, chunk)? } else { 0 };
         let file_bytes = (settings.bytes("file_size_min"), settings.bytes("file_size_max"));
         if file_bytes.0 > file_bytes.1 {
             return Err(wrong("the smallest file is larger than the largest"));
         }
-        let character_bytes = match (settings.switch("per_character"), settings.bytes("per_character_size"), style) {
-            (false, ..) => 0,
-            (true, 0, Style::Old) => size_bytes,
-            (true, 0, Style::New) => 3 * MIB,
-            (true, bytes, _) => bytes,
-        };
+        let character_bytes =
+            match (settings.switch("per_character"), settings.bytes("per_character_size"), style) {
+                (false, ..) => 0,
+                (true, 0, Style::Old) => size_bytes,
+                (true, 0, Style::New) => 3 * MIB,
+                (true, bytes, _) => bytes,
+            };
         let seekers = match (settings.count("seekers"), style) {
             (0, Style::Old) => 3,
             (0, Style::New) => 5,
@@ -105,7 +113,9 @@ impl Options {
         };
         let (files, folders) = (settings.count("files"), settings.count("folders"));
         if files > 0 && folders > files {
-            return Err(wrong(format!("{folders} folders for {files} files: expected at most one for each")));
+            return Err(wrong(format!(
+                "{folders} folders for {files} files: expected at most one for each"
+            )));
         }
         Ok(Options {
             style,
@@ -134,7 +144,11 @@ impl Options {
     /// What the folder has to have room for.
     #[must_use]
     pub fn needs(&self) -> Needs {
-        let small = if self.links == Links::No { self.files * self.file_bytes.1 } else { self.file_bytes.1 };
+        let small = if self.links == Links::No {
+            self.files * self.file_bytes.1
+        } else {
+            self.file_bytes.1
+        };
         let piece = if self.style == Style::Old { GIB } else { u64::MAX };
         Needs {
             bytes: self.copies * self.size_bytes.max(small),
@@ -144,7 +158,8 @@ impl Options {
         }
     }
 
-    /// Whether the style syncs each large file, and the file system after making and deleting, inside the time.
+    /// Whether the style syncs each large file, and the file system after making and deleting,
+    /// inside the time.
     #[must_use]
     pub fn syncs_inside(&self) -> bool {
         self.style == Style::New || self.sync
@@ -167,16 +182,23 @@ fn file_size(settings: &Settings, style: Style, copies: u64, chunk: u64) -> Resu
         0 => by_memory(memory, style),
         bytes => bytes,
     };
-    if settings.switch("check_memory") && size.saturating_mul(copies) < 2 * memory.next_multiple_of(MIB) - 2 * MIB {
+    if settings.switch("check_memory")
+        && size.saturating_mul(copies) < 2 * memory.next_multiple_of(MIB) - 2 * MIB
+    {
         let text = format!(
-            "size {}: a cache could hold it: expected at least twice the memory, {} MiB (-s), or no such check (-r 0)",
+            "size {}: a cache could hold it: expected at least twice the memory, {} MiB (-s), or \
+            no such check (-r 0)",
             size_text(size),
             2 * memory / MIB
         );
         return Err(wrong(text));
     }
     let whole = size - size % chunk;
-    if whole == 0 { Err(wrong(format!("size {}: expected at least one chunk", size_text(size)))) } else { Ok(whole) }
+    if whole == 0 {
+        Err(wrong(format!("size {}: expected at least one chunk", size_text(size))))
+    } else {
+        Ok(whole)
+    }
 }
 
 /// Twice the memory, as each version rounds it.
@@ -209,7 +231,11 @@ mod tests {
     fn the_default_size_is_twice_the_memory_as_each_version_rounds_it() {
         assert_eq!(by_memory(8 * GIB, Style::New), 16 * GIB);
         assert_eq!(by_memory(100 * MIB, Style::Old), 300 * MIB);
-        assert_eq!(by_memory(900 * MIB, Style::Old), 2 * GIB, "1800 MiB is more than half a GiB over");
+        assert_eq!(
+            by_memory(900 * MIB, Style::Old),
+            2 * GIB,
+            "1800 MiB is more than half a GiB over"
+        );
         assert_eq!(by_memory(700 * MIB, Style::Old), 1400 * MIB);
     }
 
@@ -217,8 +243,13 @@ mod tests {
     fn a_file_that_a_cache_could_hold_is_refused() {
         let small = [("size", Value::Bytes(64 * MIB)), ("memory", Value::Bytes(64 * MIB))];
         let error = options(&small).unwrap_err();
-        assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("twice the memory, 128 MiB"), "{error}");
-        let unchecked = [small[0].clone(), small[1].clone(), ("check_memory", Value::Switch(false))];
+        assert!(
+            error.kind() == ErrorKind::Invalid
+                && error.to_string().contains("twice the memory, 128 MiB"),
+            "{error}"
+        );
+        let unchecked =
+            [small[0].clone(), small[1].clone(), ("check_memory", Value::Switch(false))];
         assert_eq!(options(&unchecked).unwrap().size_bytes, 64 * MIB);
         let copies = [small[0].clone(), small[1].clone(), ("concurrency", Value::Count(2))];
         assert!(options(&copies).is_ok(), "two copies together are large enough");
@@ -229,7 +260,8 @@ mod tests {
         let size = [("size", Value::Bytes(GIB)), ("check_memory", Value::Switch(false))];
         let new = options(&size).unwrap();
         assert_eq!((new.seekers, new.character_bytes, new.syncs_inside()), (5, 3 * MIB, true));
-        let old = options(&[size[0].clone(), size[1].clone(), ("style", Value::word("1.03"))]).unwrap();
+        let old =
+            options(&[size[0].clone(), size[1].clone(), ("style", Value::word("1.03"))]).unwrap();
         assert_eq!((old.seekers, old.character_bytes, old.syncs_inside()), (3, GIB, false));
     }
 
@@ -241,7 +273,9 @@ mod tests {
             said.push((name, value));
             options(&said)
         };
-        assert!(with("chunk", Value::Bytes(3000)).unwrap_err().to_string().contains("power of two"));
+        assert!(
+            with("chunk", Value::Bytes(3000)).unwrap_err().to_string().contains("power of two")
+        );
         assert!(with("file_size_min", Value::Bytes(1)).is_err());
         assert!(with("folders", Value::Count(100_000)).is_err());
     }

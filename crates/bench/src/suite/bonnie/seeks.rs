@@ -1,4 +1,5 @@
-//! The seek phase: several seekers take tickets, seek to random chunks and read them; one in ten is changed and rewritten.
+//! The seek phase: several seekers take tickets, seek to random chunks and read them; one in ten is
+//! changed and rewritten.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,8 +15,8 @@ const UPDATE_EVERY: u64 = 10;
 
 /// Where a ticket leads, and whether it is an update.
 ///
-/// In 2.00 the ticket's own number decides, so that one in ten is an update by chance; in 1.03 each seeker counts its own,
-/// and the first is one.
+/// In 2.00 the ticket's own number decides, so that one in ten is an update by chance; in 1.03 each
+/// seeker counts its own, and the first is one.
 fn ticket(options: &Options, seed: u64, number: u64, of_seeker: u64) -> (u64, bool) {
     let drawn = derive_seed(seed, "seek", number);
     let chunks = options.size_bytes / options.chunk_bytes as u64;
@@ -46,7 +47,8 @@ pub(super) fn seek(worker: &Worker<'_>, pass: u64) -> Result<Option<Tally>, Erro
             })
         })
         .collect::<Result<_, Error>>()?;
-    let jobs = seekers.into_iter().map(|seeker| move |reactor: &Reactor| seeker.run(reactor)).collect();
+    let jobs =
+        seekers.into_iter().map(|seeker| move |reactor: &Reactor| seeker.run(reactor)).collect();
     let tallies: Option<Vec<Tally>> = at_once(jobs, &give_up)?.into_iter().collect();
     Ok(tallies.and_then(|tallies| tallies.into_iter().reduce(|sum, tally| sum.beside(&tally))))
 }
@@ -104,7 +106,11 @@ mod tests {
 
     fn options(style: &'static str) -> Options {
         let mut settings = SUITE.defaults();
-        for (name, value) in [("size", Value::Bytes(1 << 20)), ("check_memory", Value::Switch(false)), ("style", Value::word(style))] {
+        for (name, value) in [
+            ("size", Value::Bytes(1 << 20)),
+            ("check_memory", Value::Switch(false)),
+            ("style", Value::word(style)),
+        ] {
             settings.set(&SUITE, name, value).unwrap();
         }
         Options::new(&settings).unwrap()
@@ -121,7 +127,8 @@ mod tests {
             visits[usize::try_from(offset / 8192).unwrap()] += 1;
             updates += u64::from(update);
         }
-        // 64 visits are expected at each place, and 819 updates: both within six standard deviations.
+        // 64 visits are expected at each place, and 819 updates: both within six standard
+        // deviations.
         assert!(visits.iter().all(|count| (16..=112).contains(count)), "{visits:?}");
         assert!((656..=982).contains(&updates), "{updates}");
     }
@@ -129,7 +136,8 @@ mod tests {
     #[test]
     fn in_the_old_style_each_seeker_updates_its_first_and_every_tenth() {
         let options = options("1.03");
-        let updates: Vec<u64> = (0..25).filter(|own| ticket(&options, 42, 7 * own, *own).1).collect();
+        let updates: Vec<u64> =
+            (0..25).filter(|own| ticket(&options, 42, 7 * own, *own).1).collect();
         assert_eq!(updates, [0, 10, 20]);
     }
 }

@@ -32,7 +32,12 @@ struct Ended {
     result: Result<(), Error>,
 }
 
-fn run_in(folder: &Path, settings: &Settings, stop: &AtomicBool, observer: &mut dyn Observer) -> Ended {
+fn run_in(
+    folder: &Path,
+    settings: &Settings,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Ended {
     let reactor = Reactor::wall().unwrap();
     let (ticker, mut meter) = (Ticker::new(), Blind);
     let mut session = Session::new(&reactor, stop, &ticker, &mut meter, observer);
@@ -42,7 +47,8 @@ fn run_in(folder: &Path, settings: &Settings, stop: &AtomicBool, observer: &mut 
 
 fn rows(said: &[(&'static str, Value)]) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();
-    let ended = run_in(folder.path(), &small(said), &AtomicBool::new(false), &mut crate::suite::Silent);
+    let ended =
+        run_in(folder.path(), &small(said), &AtomicBool::new(false), &mut crate::suite::Silent);
     ended.result.unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files were left behind");
     ended.rows
@@ -73,7 +79,9 @@ fn every_phase_does_what_it_says_and_no_rate_is_blank() {
         ];
         assert_eq!(names, expected);
         let found = by_name(&rows);
-        let moved = |name: &str| (found[name].done.read_bytes, found[name].done.written_bytes, found[name].done.bytes());
+        let moved = |name: &str| {
+            (found[name].done.read_bytes, found[name].done.written_bytes, found[name].done.bytes())
+        };
         assert_eq!(moved("character write"), (0, 64 << 10, 64 << 10));
         assert_eq!(moved("block write"), (0, 4 * MIB, 4 * MIB));
         assert_eq!(moved("rewrite"), (4 * MIB, 4 * MIB, 4 * MIB), "a rewrite counts the file once");
@@ -85,9 +93,19 @@ fn every_phase_does_what_it_says_and_no_rate_is_blank() {
         }
         for row in &rows {
             let measured = row.measured().unwrap();
-            assert!(measured.operations_per_second() > 0.0 && measured.done.latency.count() > 0, "{style} {}", row.phase);
-            let writes = !["character read", "block read", "sequential stat", "random stat"].contains(&row.phase.as_str());
-            assert_eq!(measured.durable_operations_per_second().is_some(), writes, "{style} {}", row.phase);
+            assert!(
+                measured.operations_per_second() > 0.0 && measured.done.latency.count() > 0,
+                "{style} {}",
+                row.phase
+            );
+            let writes = !["character read", "block read", "sequential stat", "random stat"]
+                .contains(&row.phase.as_str());
+            assert_eq!(
+                measured.durable_operations_per_second().is_some(),
+                writes,
+                "{style} {}",
+                row.phase
+            );
         }
     }
 }
@@ -106,10 +124,14 @@ fn direct_io_holds_for_every_phase_where_the_folder_takes_it() {
     // In the build's own folder: the one for temporary files may lie in memory.
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let settings = small(&[("direct", Value::Switch(true)), ("seeks", Value::Count(100))]);
-    let ended = run_in(folder.path(), &settings, &AtomicBool::new(false), &mut crate::suite::Silent);
+    let ended =
+        run_in(folder.path(), &settings, &AtomicBool::new(false), &mut crate::suite::Silent);
     match ended.result {
         Ok(()) => assert_eq!(ended.rows.len(), 12),
-        Err(error) => assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("direct I/O"), "{error}"),
+        Err(error) => assert!(
+            error.kind() == ErrorKind::Refused && error.to_string().contains("direct I/O"),
+            "{error}"
+        ),
     }
 }
 
@@ -133,14 +155,23 @@ fn files_have_sizes_links_and_folders_as_asked_for() {
 
 #[test]
 fn a_phase_that_is_over_too_soon_is_repeated() {
-    let rows = rows(&[("min_time", Value::Time(Duration::from_millis(60))), ("per_character", Value::Switch(false))]);
+    let rows = rows(&[
+        ("min_time", Value::Time(Duration::from_millis(60))),
+        ("per_character", Value::Switch(false)),
+    ]);
     let found = by_name(&rows);
     for (name, measured) in &found {
         let total = measured.done.durable_elapsed();
         // A phase that deletes can only delete what was made.
-        assert!(total >= Duration::from_millis(60) || name.ends_with("delete"), "{name}: {total:?}");
+        assert!(
+            total >= Duration::from_millis(60) || name.ends_with("delete"),
+            "{name}: {total:?}"
+        );
     }
-    assert_eq!(found["sequential create"].done.operations, found["sequential delete"].done.operations);
+    assert_eq!(
+        found["sequential create"].done.operations,
+        found["sequential delete"].done.operations
+    );
 }
 
 /// Looks at the files while they are there.
@@ -157,7 +188,11 @@ impl<F: FnMut(&Path, &str)> Observer for Looks<F> {
 fn data_do_not_compress_unless_they_are_the_originals() {
     for (data, least, most) in [("random", 0.99, 1.1), ("bonnie", 0.0, 0.05)] {
         let folder = tempfile::tempdir().unwrap();
-        let settings = small(&[("data", Value::word(data)), ("files", Value::Count(0)), ("size", Value::Bytes(MIB))]);
+        let settings = small(&[
+            ("data", Value::word(data)),
+            ("files", Value::Count(0)),
+            ("size", Value::Bytes(MIB)),
+        ]);
         let mut ratio = None;
         let mut looks = Looks(folder.path().to_owned(), |copy, phase| {
             if phase == "block write" {
@@ -178,7 +213,11 @@ fn in_memory() -> tempfile::TempDir {
 }
 
 /// Runs the suite and lets `damage` at the folder of the copy behind the phase `after`.
-fn damaged(said: &[(&'static str, Value)], after: &str, damage: &mut dyn FnMut(&Path)) -> Result<(), Error> {
+fn damaged(
+    said: &[(&'static str, Value)],
+    after: &str,
+    damage: &mut dyn FnMut(&Path),
+) -> Result<(), Error> {
     let folder = in_memory();
     let mut done = false;
     let mut damages = Looks(folder.path().to_owned(), |copy: &Path, phase: &str| {
@@ -199,8 +238,9 @@ fn change_file(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).unwrap();
 }
 
-/// "every byte that is read is compared": one bit, wherever it is in the chunk, a write that was lost, and two that went to
-/// each other's place, each found by the next phase that reads, with the data of either kind and chunks below a sector.
+/// "every byte that is read is compared": one bit, wherever it is in the chunk, a write that was
+/// lost, and two that went to each other's place, each found by the next phase that reads, with the
+/// data of either kind and chunks below a sector.
 #[test]
 fn every_phase_that_reads_the_large_file_compares_every_byte() {
     type Damage = fn(&mut Vec<u8>);
@@ -210,7 +250,11 @@ fn every_phase_that_reads_the_large_file_compares_every_byte() {
         ("the middle", |bytes| bytes[16384 + 130] ^= 4),
         ("the byte that is counted up", |bytes| bytes[16384 + 8191] ^= 1),
     ];
-    let base = [("files", Value::Count(0)), ("size", Value::Bytes(64 << 10)), ("seeks", Value::Count(3000))];
+    let base = [
+        ("files", Value::Count(0)),
+        ("size", Value::Bytes(64 << 10)),
+        ("seeks", Value::Count(3000)),
+    ];
     for data in ["random", "bonnie"] {
         for chunk in [256, 8192] {
             let mut said = base.to_vec();
@@ -221,9 +265,15 @@ fn every_phase_that_reads_the_large_file_compares_every_byte() {
                 // Every phase meets every flip once, in one of the four combinations.
                 let turn = index + usize::from(data == "random") + 2 * usize::from(chunk == 256);
                 let (name, flip) = flips[turn % flips.len()];
-                let result = damaged(&said, after, &mut |copy| change_file(&copy.join("bonnie.000"), flip));
-                let text = result.expect_err(&format!("{data}, {chunk}: {name} behind {after}")).to_string();
-                assert!(text.contains(finder) && text.contains("wrong data at offset "), "{data}, {chunk}, {name}: {text}");
+                let result =
+                    damaged(&said, after, &mut |copy| change_file(&copy.join("bonnie.000"), flip));
+                let text = result
+                    .expect_err(&format!("{data}, {chunk}: {name} behind {after}"))
+                    .to_string();
+                assert!(
+                    text.contains(finder) && text.contains("wrong data at offset "),
+                    "{data}, {chunk}, {name}: {text}"
+                );
             }
         }
         // The rewrite of one chunk is lost, the rest of it is there.
@@ -234,11 +284,18 @@ fn every_phase_that_reads_the_large_file_compares_every_byte() {
         let folder = in_memory();
         let mut loses = Looks(folder.path().to_owned(), |copy: &Path, phase: &str| match phase {
             "block write" => before = fs::read(folder_of(copy)).unwrap()[8192..16384].to_vec(),
-            "rewrite" => change_file(&folder_of(copy), |bytes| bytes[8192..16384].copy_from_slice(&before)),
+            "rewrite" => {
+                change_file(&folder_of(copy), |bytes| bytes[8192..16384].copy_from_slice(&before))
+            }
             _ => (),
         });
-        let lost = run_in(folder.path(), &small(&said), &AtomicBool::new(false), &mut loses).result.unwrap_err();
-        assert!(lost.kind() == ErrorKind::Corrupt && lost.to_string().contains("wrong data at offset "), "{lost}");
+        let lost = run_in(folder.path(), &small(&said), &AtomicBool::new(false), &mut loses)
+            .result
+            .unwrap_err();
+        assert!(
+            lost.kind() == ErrorKind::Corrupt && lost.to_string().contains("wrong data at offset "),
+            "{lost}"
+        );
         let swapped = damaged(&said, "rewrite", &mut |copy| {
             change_file(&copy.join("bonnie.000"), |bytes| {
                 let (low, high) = bytes.split_at_mut(32 << 10);
@@ -249,16 +306,22 @@ fn every_phase_that_reads_the_large_file_compares_every_byte() {
     }
 }
 
-/// Reads of the small files are checked as those of the large one are: their bytes, their sizes, and whose data they are.
+/// Reads of the small files are checked as those of the large one are: their bytes, their sizes,
+/// and whose data they are.
 #[test]
 fn every_byte_of_the_small_files_is_compared() {
     let first = |copy: &Path, count: usize| {
-        let mut paths: Vec<_> = fs::read_dir(copy.join("set0")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut paths: Vec<_> =
+            fs::read_dir(copy.join("set0")).unwrap().map(|entry| entry.unwrap().path()).collect();
         paths.sort();
         paths.truncate(count);
         paths
     };
-    for (style, order, data) in [("1.03", "sequential", "random"), ("2.00", "random", "random"), ("2.00", "sequential", "bonnie")] {
+    for (style, order, data) in [
+        ("1.03", "sequential", "random"),
+        ("2.00", "random", "random"),
+        ("2.00", "sequential", "bonnie"),
+    ] {
         let said = [
             ("io", Value::Switch(false)),
             ("style", Value::word(style)),
@@ -268,7 +331,9 @@ fn every_byte_of_the_small_files_is_compared() {
             ("file_size_max", Value::Bytes(2000)),
         ];
         let found = |damage: &mut dyn FnMut(&Path)| {
-            let text = damaged(&said, &format!("{order} create"), damage).expect_err("nobody noticed").to_string();
+            let text = damaged(&said, &format!("{order} create"), damage)
+                .expect_err("nobody noticed")
+                .to_string();
             assert!(text.contains(&format!("{order} stat")), "{text}");
             text
         };
@@ -296,7 +361,9 @@ fn every_byte_of_the_small_files_is_compared() {
 fn when_it_is_stopped_what_was_measured_stays_and_the_files_go() {
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
-    let mut stops = Looks(folder.path().to_owned(), |_, phase| stop.store(phase == "rewrite", Ordering::Relaxed));
+    let mut stops = Looks(folder.path().to_owned(), |_, phase| {
+        stop.store(phase == "rewrite", Ordering::Relaxed)
+    });
     let ended = run_in(folder.path(), &small(&[]), &stop, &mut stops);
     ended.result.unwrap();
     assert_eq!(ended.rows.last().unwrap().phase, "rewrite");
@@ -310,8 +377,10 @@ fn runs_differ_in_their_order_and_one_seed_gives_the_same_again() {
         let mut seen: Vec<Vec<String>> = Vec::new();
         let mut looks = Looks(folder.path().to_owned(), |copy, phase| {
             if phase == "random create" {
-                let mut names: Vec<String> =
-                    fs::read_dir(copy.join("set0")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+                let mut names: Vec<String> = fs::read_dir(copy.join("set0"))
+                    .unwrap()
+                    .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                    .collect();
                 names.sort();
                 seen.push(names);
             }
@@ -334,7 +403,10 @@ fn runs_differ_in_their_order_and_one_seed_gives_the_same_again() {
 fn the_old_style_makes_pieces_and_truncates_the_new_one_makes_one_file() {
     let options = |style: &'static str| {
         let size = Value::Bytes(2048 * MIB + 8192);
-        Options::new(&small(&[("style", Value::word(style)), ("size", size)])).unwrap().needs().longest_file_bytes
+        Options::new(&small(&[("style", Value::word(style)), ("size", size)]))
+            .unwrap()
+            .needs()
+            .longest_file_bytes
     };
     assert_eq!(options("1.03"), 1024 * MIB);
     assert_eq!(options("2.00"), 2048 * MIB + 8192);
@@ -342,10 +414,21 @@ fn the_old_style_makes_pieces_and_truncates_the_new_one_makes_one_file() {
     let mut modes = Vec::new();
     let mut looks = Looks(folder.path().to_owned(), |copy, phase| {
         if phase == "sequential create" {
-            modes.extend(fs::read_dir(copy.join("set0")).unwrap().map(|entry| entry.unwrap().metadata().unwrap().mode() & 0o777));
+            modes.extend(
+                fs::read_dir(copy.join("set0"))
+                    .unwrap()
+                    .map(|entry| entry.unwrap().metadata().unwrap().mode() & 0o777),
+            );
         }
     });
-    run_in(folder.path(), &small(&[("io", Value::Switch(false))]), &AtomicBool::new(false), &mut looks).result.unwrap();
+    run_in(
+        folder.path(),
+        &small(&[("io", Value::Switch(false))]),
+        &AtomicBool::new(false),
+        &mut looks,
+    )
+    .result
+    .unwrap();
     assert_eq!(modes, [0o600; 100]);
 }
 
@@ -353,25 +436,46 @@ fn the_old_style_makes_pieces_and_truncates_the_new_one_makes_one_file() {
 #[test]
 fn csv_has_the_originals_fields_and_none_is_blank_that_was_measured() {
     for (style, fields) in [("1.03", 27), ("2.00", 50)] {
-        let said = [("style", Value::word(style)), ("chunk", Value::Bytes(16 << 10)), ("folders", Value::Count(3))];
+        let said = [
+            ("style", Value::word(style)),
+            ("chunk", Value::Bytes(16 << 10)),
+            ("folders", Value::Count(3)),
+        ];
         let options = Options::new(&small(&said)).unwrap();
         let rows = rows(&said);
         let line = csv::line(&options, "a,machine", 9, &rows);
         let split: Vec<&str> = line.split(',').collect();
-        assert_eq!((split.len(), csv::head(options.style).split(',').count()), (fields, fields), "{line}");
+        assert_eq!(
+            (split.len(), csv::head(options.style).split(',').count()),
+            (fields, fields),
+            "{line}"
+        );
         assert!(!line.contains('+'), "{line}");
         let rates = if fields == 27 { [2..14, 15..27] } else { [9..21, 26..38] };
         for index in rates.into_iter().flatten().step_by(2) {
             assert!(split[index].parse::<f64>().unwrap() > 0.0, "{style}: field {index} of {line}");
         }
         if fields == 50 {
-            assert_eq!(split[..9], ["1.98", "2.00a", "a_machine", "1", "9", "4M", "16k", "8192", "5"]);
-            assert_eq!(split[21..26], ["0.09765625", "", "", "", "3"], "the chunk of files is empty, folders come last");
+            assert_eq!(
+                split[..9],
+                ["1.98", "2.00a", "a_machine", "1", "9", "4M", "16k", "8192", "5"]
+            );
+            assert_eq!(
+                split[21..26],
+                ["0.09765625", "", "", "", "3"],
+                "the chunk of files is empty, folders come last"
+            );
             for latency in &split[38..] {
-                assert!(latency.ends_with("us") || latency.ends_with("ms") || latency.ends_with('s'), "{line}");
+                assert!(
+                    latency.ends_with("us") || latency.ends_with("ms") || latency.ends_with('s'),
+                    "{line}"
+                );
             }
         } else {
-            assert_eq!((split[0], split[1], split[14]), ("a_machine", "4M:16k", "0.09765625:0:0/3"));
+            assert_eq!(
+                (split[0], split[1], split[14]),
+                ("a_machine", "4M:16k", "0.09765625:0:0/3")
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! One phase: the copies that run at the same time, the passes that make it long enough, and the sum of it all.
+//! One phase: the copies that run at the same time, the passes that make it long enough, and the
+//! sum of it all.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,7 +65,9 @@ impl Tally {
         self.operations += other.operations;
         self.read_bytes += other.read_bytes;
         self.written_bytes += other.written_bytes;
-        self.rated_bytes = self.rated_bytes.map_or(other.rated_bytes, |sum| Some(sum + other.rated_bytes.unwrap_or(0)));
+        self.rated_bytes = self
+            .rated_bytes
+            .map_or(other.rated_bytes, |sum| Some(sum + other.rated_bytes.unwrap_or(0)));
         self.latency = self.latency.merged(&other.latency);
         self.note = self.note.or(other.note);
     }
@@ -121,14 +124,29 @@ pub(super) struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// Makes the folders of the copies.
-    pub(super) fn new(options: &'a Options, folder: &Path, session: &Session<'_>, run: u32) -> Result<Job<'a>, Error> {
-        // Every run has places and names of its own; with one seed for all, the second would find the first one's order.
+    pub(super) fn new(
+        options: &'a Options,
+        folder: &Path,
+        session: &Session<'_>,
+        run: u32,
+    ) -> Result<Job<'a>, Error> {
+        // Every run has places and names of its own; with one seed for all, the second would find
+        // the first one's order.
         let of_run = |seed| derive_seed(seed, "bonnie", u64::from(run));
-        let changes = (0..options.copies).map(|_| Changes::new(options.size_bytes, options.chunk_bytes)).collect();
-        let job = Job { options, folder: folder.to_owned(), seed: of_run(session.seed), data_seed: of_run(session.data_seed), changes };
+        let changes = (0..options.copies)
+            .map(|_| Changes::new(options.size_bytes, options.chunk_bytes))
+            .collect();
+        let job = Job {
+            options,
+            folder: folder.to_owned(),
+            seed: of_run(session.seed),
+            data_seed: of_run(session.data_seed),
+            changes,
+        };
         for copy in 0..options.copies {
             let path = job.copy_folder(copy);
-            fs::create_dir(&path).map_err(|error| Error::from_io(path.display().to_string(), error))?;
+            fs::create_dir(&path)
+                .map_err(|error| Error::from_io(path.display().to_string(), error))?;
         }
         Ok(job)
     }
@@ -141,7 +159,8 @@ impl<'a> Job<'a> {
     pub(super) fn clear(&self) -> Result<(), Error> {
         for copy in 0..self.options.copies {
             let path = self.copy_folder(copy);
-            fs::remove_dir_all(&path).map_err(|error| Error::from_io(path.display().to_string(), error))?;
+            fs::remove_dir_all(&path)
+                .map_err(|error| Error::from_io(path.display().to_string(), error))?;
         }
         Ok(())
     }
@@ -167,7 +186,9 @@ impl<'a> Job<'a> {
         let next = session.measure(phase, run, |session| {
             let mut sum: Option<Tally> = None;
             loop {
-                let Some(tally) = self.copies(session, |worker| work(worker, gone_through))? else { return Ok(None) };
+                let Some(tally) = self.copies(session, |worker| work(worker, gone_through))? else {
+                    return Ok(None);
+                };
                 gone_through += 1;
                 let so_far = match sum.take() {
                     Some(sum) => sum.then(&tally),
@@ -176,7 +197,9 @@ impl<'a> Job<'a> {
                 let enough = match passes {
                     Passes::Exactly(count) => gone_through >= count,
                     Passes::LongEnough(least) => {
-                        gone_through >= least && (so_far.total() >= self.options.min_time || gone_through >= PASSES_MAX.max(least))
+                        gone_through >= least
+                            && (so_far.total() >= self.options.min_time
+                                || gone_through >= PASSES_MAX.max(least))
                     }
                 };
                 if enough {
@@ -200,7 +223,8 @@ impl<'a> Job<'a> {
             return self.worker(0, session.reactor, &shared, &work);
         }
         let (shared, work) = (&shared, &work);
-        let jobs = (0..self.options.copies).map(|copy| move |reactor: &Reactor| self.worker(copy, reactor, shared, work));
+        let jobs = (0..self.options.copies)
+            .map(|copy| move |reactor: &Reactor| self.worker(copy, reactor, shared, work));
         let tallies: Option<Vec<Tally>> = at_once(jobs.collect(), &give_up)?.into_iter().collect();
         Ok(tallies.and_then(|tallies| tallies.into_iter().reduce(|sum, tally| sum.beside(&tally))))
     }
@@ -296,7 +320,8 @@ where
     thread::scope(|scope| {
         let spawn = |job: J| {
             scope.spawn(move || {
-                let reactor = Reactor::wall().map_err(|error| Error::from_io("a clock for a thread", error));
+                let reactor =
+                    Reactor::wall().map_err(|error| Error::from_io("a clock for a thread", error));
                 start.wait();
                 let result = reactor.and_then(|reactor| job(&reactor));
                 if result.is_err() {
@@ -306,7 +331,10 @@ where
             })
         };
         let threads: Vec<_> = jobs.into_iter().map(spawn).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
     })
 }
 
@@ -328,12 +356,18 @@ mod tests {
     fn copies_beside_each_other_take_as_long_as_the_longest() {
         let both = tally(100, 50).beside(&tally(120, 10));
         assert_eq!((both.operations, both.written_bytes), (20, 200));
-        assert_eq!((both.elapsed, both.flush), (Duration::from_millis(120), Some(Duration::from_millis(30))));
+        assert_eq!(
+            (both.elapsed, both.flush),
+            (Duration::from_millis(120), Some(Duration::from_millis(30)))
+        );
     }
 
     #[test]
     fn passes_take_as_long_as_their_sum() {
         let both = tally(100, 50).then(&tally(120, 10));
-        assert_eq!((both.elapsed, both.flush, both.operations), (Duration::from_millis(220), Some(Duration::from_millis(60)), 20));
+        assert_eq!(
+            (both.elapsed, both.flush, both.operations),
+            (Duration::from_millis(220), Some(Duration::from_millis(60)), 20)
+        );
     }
 }

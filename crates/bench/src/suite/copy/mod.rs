@@ -5,8 +5,9 @@
 //!   00001/ 0001000 …                        with a depth of 3: 00001/1/2/0001000
 //! ```
 //!
-//! A file's latency is from opening it to closing it, made durable on the way when `fsync` says so. The rate is that of these
-//! times alone: making data and comparing them costs processor time, and none of the rate.
+//! A file's latency is from opening it to closing it, made durable on the way when `fsync` says so.
+//! The rate is that of these times alone: making data and comparing them costs processor time, and
+//! none of the rate.
 
 mod sizes;
 
@@ -38,13 +39,22 @@ const DIRECT_BYTES: usize = 4096;
 /// `copy`.
 pub static SUITE: Suite = Suite {
     name: NAME,
-    summary: "Many files of mixed sizes, as when a tree is copied: written, read back and compared, deleted.",
-    about: "Sizes are drawn log-uniformly from 1 KiB to 283 KiB, the same for everybody: 314,572,800 bytes are 6,138 files and \
-            3,879,731,200 bytes are 75,977. Every byte names the file and the place it belongs to, and is compared when it is read. The \
-            rate counts the time from opening each file to closing it; making and comparing data is left out of it.",
+    summary: "Many files of mixed sizes, as when a tree is copied: written, read back and \
+        compared, deleted.",
+    about: "Sizes are drawn log-uniformly from 1 KiB to 283 KiB, the same for everybody: \
+        314,572,800 bytes are 6,138 files and \
+            3,879,731,200 bytes are 75,977. Every byte names the file and the place it belongs to, \
+            and is compared when it is read. The \
+            rate counts the time from opening each file to closing it; making and comparing data \
+            is left out of it.",
     targets: &[TargetKind::Folder],
     settings: &[
-        Setting { name: "bytes", kind: Kind::Bytes, default: Value::Bytes(300 << 20), what: "Bytes in all files together." },
+        Setting {
+            name: "bytes",
+            kind: Kind::Bytes,
+            default: Value::Bytes(300 << 20),
+            what: "Bytes in all files together.",
+        },
         Setting {
             name: "files",
             kind: Kind::Count(0, 1 << 32),
@@ -57,7 +67,12 @@ pub static SUITE: Suite = Suite {
             default: Value::Count(1000),
             what: "Files in one folder at most.",
         },
-        Setting { name: "depth", kind: Kind::Count(1, 32), default: Value::Count(1), what: "How many folders deep the files lie." },
+        Setting {
+            name: "depth",
+            kind: Kind::Count(1, 32),
+            default: Value::Count(1),
+            what: "How many folders deep the files lie.",
+        },
         Setting {
             name: "fsync",
             kind: Kind::Word(&["never", "file", "folder"]),
@@ -68,7 +83,8 @@ pub static SUITE: Suite = Suite {
             name: "drop_caches",
             kind: Kind::Switch,
             default: Value::Switch(false),
-            what: "Empty the page cache between the phases: all of it where that is permitted, else that of the files.",
+            what: "Empty the page cache between the phases: all of it where that is permitted, \
+                else that of the files.",
         },
         Setting {
             name: "access_times",
@@ -76,7 +92,12 @@ pub static SUITE: Suite = Suite {
             default: Value::Switch(true),
             what: "Let reading update the files' access times, as the file system is mounted.",
         },
-        Setting { name: "direct", kind: Kind::Switch, default: Value::Switch(false), what: "Past the page cache." },
+        Setting {
+            name: "direct",
+            kind: Kind::Switch,
+            default: Value::Switch(false),
+            what: "Past the page cache.",
+        },
     ],
     phases: |_| Step::ALL.iter().map(|step| step.phase()).collect(),
     run,
@@ -94,13 +115,26 @@ impl Step {
 
     fn phase(self) -> Phase {
         let (name, what, metric) = match self {
-            Step::Write => ("write", "Each file is made in its folder and written.", "throughput_bytes_per_second"),
-            Step::Read => {
-                ("read", "Each file is opened, read and compared with what was written, in the same order.", "throughput_bytes_per_second")
-            }
+            Step::Write => (
+                "write",
+                "Each file is made in its folder and written.",
+                "throughput_bytes_per_second",
+            ),
+            Step::Read => (
+                "read",
+                "Each file is opened, read and compared with what was written, in the same order.",
+                "throughput_bytes_per_second",
+            ),
             Step::Delete => ("delete", "Each file is deleted, then the folders.", "io_per_second"),
         };
-        Phase { name: name.into(), what: what.into(), group: Group::Files, metric, better: Better::Higher, writes: self != Step::Read }
+        Phase {
+            name: name.into(),
+            what: what.into(),
+            group: Group::Files,
+            metric,
+            better: Better::Higher,
+            writes: self != Step::Read,
+        }
     }
 }
 
@@ -139,10 +173,20 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
         return Err(Error::new(ErrorKind::Invalid, "copy works on files: name a folder"));
     };
     // Sizes are drawn for every file, which takes memory: not for more than there is room for.
-    WorkFolder::check(parent, &Needs { bytes: settings.bytes("bytes"), files: settings.count("files"), ..Needs::default() })?;
+    WorkFolder::check(
+        parent,
+        &Needs {
+            bytes: settings.bytes("bytes"),
+            files: settings.count("files"),
+            ..Needs::default()
+        },
+    )?;
     let sizes = sizes::sizes(settings.bytes("bytes"), settings.count("files"));
     if sizes.is_empty() {
-        return Err(Error::new(ErrorKind::Invalid, "no bytes and no files: nothing could be measured"));
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            "no bytes and no files: nothing could be measured",
+        ));
     }
     let count = sizes.len() as u64;
     let folders = count.div_ceil(settings.count("max_folder_files")) * settings.count("depth");
@@ -174,7 +218,12 @@ fn failed(what: &str, path: &Path) -> impl Fn(std::io::Error) -> Error {
 }
 
 impl<'a> Copying<'a> {
-    fn new<'s: 'a>(session: &Session<'s>, top: &'a Path, sizes: &[u64], settings: &Settings) -> Copying<'a> {
+    fn new<'s: 'a>(
+        session: &Session<'s>,
+        top: &'a Path,
+        sizes: &[u64],
+        settings: &Settings,
+    ) -> Copying<'a> {
         let (in_folder, depth) = (settings.count("max_folder_files"), settings.count("depth"));
         let chain = |number: u64| {
             let first = top.join(format!("{number:05}"));
@@ -218,7 +267,10 @@ impl<'a> Copying<'a> {
     }
 
     fn make_folders(&self) -> Result<(), Error> {
-        self.folders.iter().rev().try_for_each(|path| fs::create_dir_all(path).map_err(failed("making", path)))
+        self.folders
+            .iter()
+            .rev()
+            .try_for_each(|path| fs::create_dir_all(path).map_err(failed("making", path)))
     }
 
     fn step(&mut self, step: Step, session: &Session<'_>) -> Result<Option<Done>, Error> {
@@ -275,7 +327,11 @@ impl<'a> Copying<'a> {
         flags.set(OFlags::DIRECT, self.direct);
         flags.set(OFlags::NOATIME, !writes && !self.access_times);
         let mut how = OpenOptions::new();
-        how.read(!writes).write(writes).create_new(writes).mode(0o600).custom_flags(flags.bits().cast_signed());
+        how.read(!writes)
+            .write(writes)
+            .create_new(writes)
+            .mode(0o600)
+            .custom_flags(flags.bits().cast_signed());
         how.open(path).map_err(failed("opening", path))
     }
 
@@ -293,11 +349,17 @@ impl<'a> Copying<'a> {
         let mut time = self.reactor.now().since(begun);
         let mut done = 0;
         while done < bytes {
-            let length = usize::try_from((bytes - done).min(CALL_BYTES as u64)).expect("a call is short");
+            let length =
+                usize::try_from((bytes - done).min(CALL_BYTES as u64)).expect("a call is short");
             let moved = self.moved(length);
             let seed = self.data_seed;
             let data = self.buffer.as_mut_slice().expect("a fresh buffer is in one piece");
-            pattern::fill(&mut data[..length.next_multiple_of(SECTOR_BYTES).max(moved)], offset + done, seed, 1);
+            pattern::fill(
+                &mut data[..length.next_multiple_of(SECTOR_BYTES).max(moved)],
+                offset + done,
+                seed,
+                1,
+            );
             let begun = self.reactor.now();
             file.write_all(&data[..moved]).map_err(failed("writing", &path))?;
             time += self.reactor.now().since(begun);
@@ -325,16 +387,30 @@ impl<'a> Copying<'a> {
         let mut time = self.reactor.now().since(begun);
         let mut done = 0;
         while done < bytes {
-            let length = usize::try_from((bytes - done).min(CALL_BYTES as u64)).expect("a call is short");
+            let length =
+                usize::try_from((bytes - done).min(CALL_BYTES as u64)).expect("a call is short");
             let moved = self.moved(length);
             let buffer = self.buffer.as_mut_slice().expect("a fresh buffer is in one piece");
             let begun = self.reactor.now();
             read_full(&mut file, &mut buffer[..moved], length).map_err(failed("reading", &path))?;
             time += self.reactor.now().since(begun);
             let expected = self.expected.as_mut_slice().expect("a fresh buffer is in one piece");
-            pattern::fill(&mut expected[..length.next_multiple_of(SECTOR_BYTES)], offset + done, self.data_seed, 1);
-            if let Some(at) = buffer[..length].iter().zip(&expected[..length]).position(|(found, expected)| found != expected) {
-                let text = format!("{}, byte {}: not what was written there", path.display(), done + at as u64);
+            pattern::fill(
+                &mut expected[..length.next_multiple_of(SECTOR_BYTES)],
+                offset + done,
+                self.data_seed,
+                1,
+            );
+            if let Some(at) = buffer[..length]
+                .iter()
+                .zip(&expected[..length])
+                .position(|(found, expected)| found != expected)
+            {
+                let text = format!(
+                    "{}, byte {}: not what was written there",
+                    path.display(),
+                    done + at as u64
+                );
                 return Err(Error::new(ErrorKind::Corrupt, text));
             }
             done += length as u64;
@@ -356,11 +432,14 @@ impl<'a> Copying<'a> {
 
     fn remove_folders(&self) -> Result<Duration, Error> {
         let begun = self.reactor.now();
-        self.folders.iter().try_for_each(|path| fs::remove_dir(path).map_err(failed("deleting", path)))?;
+        self.folders
+            .iter()
+            .try_for_each(|path| fs::remove_dir(path).map_err(failed("deleting", path)))?;
         Ok(self.reactor.now().since(begun))
     }
 
-    /// Empties the caches: all of the machine's where that is permitted, the pages of the files elsewhere.
+    /// Empties the caches: all of the machine's where that is permitted, the pages of the files
+    /// elsewhere.
     fn drop_caches(&self) -> Result<(), Error> {
         self.sync_all()?;
         if fs::write("/proc/sys/vm/drop_caches", "3").is_ok() {
@@ -368,7 +447,8 @@ impl<'a> Copying<'a> {
         }
         self.files.iter().try_for_each(|file| {
             let opened = File::open(&file.path).map_err(failed("opening", &file.path))?;
-            rustix::fs::fadvise(opened.as_fd(), 0, None, Advice::DontNeed).map_err(|error| failed("uncaching", &file.path)(error.into()))
+            rustix::fs::fadvise(opened.as_fd(), 0, None, Advice::DontNeed)
+                .map_err(|error| failed("uncaching", &file.path)(error.into()))
         })
     }
 }

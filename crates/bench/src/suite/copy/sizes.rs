@@ -4,9 +4,10 @@
 //!   size of file i = 1 KiB * 283 ^ u(i)        u(i) = word i of SplitMix64 from a fixed seed, as a number in [0, 1)
 //! ```
 //!
-//! As many files are small as are large on a scale of ratios, from 1 KiB to 283 KiB, 51 kB on average. The bounds and the seed
-//! are chosen so that 3,879,731,200 bytes are 75,977 files and 314,572,800 bytes are 6,138, the two amounts that published
-//! measurements of many small files used; the last file is cut so that the bytes are exact.
+//! As many files are small as are large on a scale of ratios, from 1 KiB to 283 KiB, 51 kB on
+//! average. The bounds and the seed are chosen so that 3,879,731,200 bytes are 75,977 files and
+//! 314,572,800 bytes are 6,138, the two amounts that published measurements of many small files
+//! used; the last file is cut so that the bytes are exact.
 
 use crate::pattern::word_at;
 
@@ -43,7 +44,8 @@ fn scaled(bytes: u64, files: usize) -> Vec<u64> {
     let mut last_end = 0;
     let share = |size: u64| {
         so_far += u128::from(size);
-        let end = u64::try_from(so_far * u128::from(bytes) / sum).expect("no share is larger than the whole");
+        let end = u64::try_from(so_far * u128::from(bytes) / sum)
+            .expect("no share is larger than the whole");
         let size = end - last_end;
         last_end = end;
         size

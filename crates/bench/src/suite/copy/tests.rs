@@ -3,7 +3,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::*;
 use crate::suite::{Blind, Observer, Row, Silent, Ticker};
 
-fn run_in(folder: &Path, said: &[(&'static str, Value)], stop: &AtomicBool, observer: &mut dyn Observer) -> (Vec<Row>, Result<(), Error>) {
+fn run_in(
+    folder: &Path,
+    said: &[(&'static str, Value)],
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> (Vec<Row>, Result<(), Error>) {
     let mut settings = SUITE.defaults();
     settings.set(&SUITE, "bytes", Value::Bytes(1 << 20)).unwrap();
     for (name, value) in said {
@@ -43,13 +48,23 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 fn all_bytes_are_written_read_and_deleted() {
     for fsync in ["never", "file", "folder"] {
         let folder = tempfile::tempdir().unwrap();
-        let said = [("fsync", Value::word(fsync)), ("drop_caches", Value::Switch(fsync == "file")), ("access_times", Value::Switch(false))];
+        let said = [
+            ("fsync", Value::word(fsync)),
+            ("drop_caches", Value::Switch(fsync == "file")),
+            ("access_times", Value::Switch(false)),
+        ];
         let (rows, result) = run_in(folder.path(), &said, &AtomicBool::new(false), &mut Silent);
         result.unwrap();
-        let moved: Vec<_> =
-            rows.iter().map(|row| row.measured().unwrap()).map(|row| (row.done.read_bytes, row.done.written_bytes)).collect();
+        let moved: Vec<_> = rows
+            .iter()
+            .map(|row| row.measured().unwrap())
+            .map(|row| (row.done.read_bytes, row.done.written_bytes))
+            .collect();
         assert_eq!(moved, [(0, 1 << 20), (1 << 20, 0), (0, 0)]);
-        let durable: Vec<bool> = rows.iter().map(|row| row.measured().unwrap().durable_operations_per_second().is_some()).collect();
+        let durable: Vec<bool> = rows
+            .iter()
+            .map(|row| row.measured().unwrap().durable_operations_per_second().is_some())
+            .collect();
         assert_eq!(durable, [true, false, true]);
         assert!(rows.iter().all(|row| row.measured().unwrap().operations_per_second() > 0.0));
     }
@@ -60,9 +75,16 @@ fn folders_hold_no_more_than_they_should_and_lie_as_deep() {
     let folder = tempfile::tempdir().unwrap();
     let mut found = Vec::new();
     let mut looks = Looks(folder.path().to_owned(), |work: &Path| {
-        found = files_below(work).iter().map(|path| path.strip_prefix(work).unwrap().display().to_string()).collect();
+        found = files_below(work)
+            .iter()
+            .map(|path| path.strip_prefix(work).unwrap().display().to_string())
+            .collect();
     });
-    let said = [("files", Value::Count(7)), ("max_folder_files", Value::Count(3)), ("depth", Value::Count(3))];
+    let said = [
+        ("files", Value::Count(7)),
+        ("max_folder_files", Value::Count(3)),
+        ("depth", Value::Count(3)),
+    ];
     run_in(folder.path(), &said, &AtomicBool::new(false), &mut looks).1.unwrap();
     let expected = [
         "00000/1/2/0000000",
@@ -85,9 +107,17 @@ fn one_wrong_byte_is_found_and_named() {
         bytes[600] ^= 4;
         fs::write(path, bytes).unwrap();
     });
-    let (rows, result) = run_in(folder.path(), &[("files", Value::Count(10))], &AtomicBool::new(false), &mut damages);
+    let (rows, result) = run_in(
+        folder.path(),
+        &[("files", Value::Count(10))],
+        &AtomicBool::new(false),
+        &mut damages,
+    );
     let error = result.unwrap_err();
-    assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("0000003, byte 600"), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Corrupt && error.to_string().contains("0000003, byte 600"),
+        "{error}"
+    );
     assert_eq!(rows.len(), 1, "what was measured before stays");
 }
 
@@ -98,10 +128,17 @@ fn direct_io_leaves_files_of_the_same_length() {
     let mut looks = Looks(folder.path().to_owned(), |work: &Path| {
         lengths = files_below(work).iter().map(|path| fs::metadata(path).unwrap().len()).sum();
     });
-    let said = [("direct", Value::Switch(true)), ("files", Value::Count(20)), ("bytes", Value::Bytes(1_000_003))];
+    let said = [
+        ("direct", Value::Switch(true)),
+        ("files", Value::Count(20)),
+        ("bytes", Value::Bytes(1_000_003)),
+    ];
     match run_in(folder.path(), &said, &AtomicBool::new(false), &mut looks).1 {
         Ok(()) => assert_eq!(lengths, 1_000_003),
-        Err(error) => assert!(error.kind() == ErrorKind::Refused && error.to_string().contains("direct I/O"), "{error}"),
+        Err(error) => assert!(
+            error.kind() == ErrorKind::Refused && error.to_string().contains("direct I/O"),
+            "{error}"
+        ),
     }
 }
 

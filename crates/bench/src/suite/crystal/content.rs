@@ -8,12 +8,13 @@
 //!   32 bytes                    prepared once for each outstanding request
 //! ```
 //!
-//! The original writes one and the same block everywhere, so that a device which finds equal blocks has little to do. Here
-//! the mark makes every block unlike every other, at a cost of some nanoseconds each, so that making data does not slow
-//! the load down. The random bytes behind it are the pattern, too, and which of them is kept for every block: so every byte
-//! of a block can be compared. That costs some 200 microseconds for a MiB, as much as a fast device needs to read it, so reads
-//! inside a row's time are held against the last write by the mark alone unless told otherwise ([`Verify`]); behind the last
-//! row all of it is read once more and every byte compared.
+//! The original writes one and the same block everywhere, so that a device which finds equal blocks
+//! has little to do. Here the mark makes every block unlike every other, at a cost of some
+//! nanoseconds each, so that making data does not slow the load down. The random bytes behind it
+//! are the pattern, too, and which of them is kept for every block: so every byte of a block can be
+//! compared. That costs some 200 microseconds for a MiB, as much as a fast device needs to read it,
+//! so reads inside a row's time are held against the last write by the mark alone unless told
+//! otherwise ([`Verify`]); behind the last row all of it is read once more and every byte compared.
 
 use block::{BufMut, Error, ErrorKind};
 
@@ -94,7 +95,15 @@ pub struct Filled {
 impl Filled {
     pub(super) fn nothing(size_bytes: u64, data: Data, seed: u64) -> Filled {
         let numbers = vec![NOTHING; size_bytes as usize / BLOCK_BYTES];
-        Filled { data, seed, numbers, last: UNKNOWN, written_bytes: 0, checked_bytes: 0, unverified: None }
+        Filled {
+            data,
+            seed,
+            numbers,
+            last: UNKNOWN,
+            written_bytes: 0,
+            checked_bytes: 0,
+            unverified: None,
+        }
     }
 
     /// Content that nobody writes first and nobody checks.
@@ -135,8 +144,14 @@ impl Content for Stamped<'_> {
         match self.data.byte() {
             Some(byte) => buffer.fill(byte),
             None => {
-                let seed = reactor::derive_seed(self.seed, "slot", u64::from(slot) ^ (self.first_block as u64) << 32);
-                buffer.slices_mut().for_each(|slice| pattern::fill(slice, 1 << 63, seed, u64::from(self.last)));
+                let seed = reactor::derive_seed(
+                    self.seed,
+                    "slot",
+                    u64::from(slot) ^ (self.first_block as u64) << 32,
+                );
+                buffer
+                    .slices_mut()
+                    .for_each(|slice| pattern::fill(slice, 1 << 63, seed, u64::from(self.last)));
             }
         }
     }
@@ -144,8 +159,11 @@ impl Content for Stamped<'_> {
     fn fill(&mut self, access: &Access, buffer: &mut [u8]) {
         self.last += 1;
         let (data, seed, number) = (self.data, self.seed, self.last);
-        for ((written, block), offset) in
-            self.blocks(access).iter_mut().zip(buffer.chunks_mut(BLOCK_BYTES)).zip((access.offset..).step_by(BLOCK_BYTES))
+        for ((written, block), offset) in self
+            .blocks(access)
+            .iter_mut()
+            .zip(buffer.chunks_mut(BLOCK_BYTES))
+            .zip((access.offset..).step_by(BLOCK_BYTES))
         {
             *written = Written { number, body: body_of(block) };
             if data == Data::Random {
@@ -158,17 +176,25 @@ impl Content for Stamped<'_> {
         let (data, seed, verify) = (self.data, self.seed, self.verify);
         let mut checked_bytes = 0;
         let blocks = self.blocks(access);
-        for ((block, written), offset) in buffer.chunks(BLOCK_BYTES).zip(blocks.iter()).zip((access.offset..).step_by(BLOCK_BYTES)) {
+        for ((block, written), offset) in buffer
+            .chunks(BLOCK_BYTES)
+            .zip(blocks.iter())
+            .zip((access.offset..).step_by(BLOCK_BYTES))
+        {
             if written.number == UNKNOWN {
                 continue;
             }
             checked_bytes += BLOCK_BYTES as u64;
             let mark = Mark { offset, seed, generation: u64::from(written.number) };
             let right = match (data.byte(), verify) {
-                (Some(byte), Verify::Words) => block[..MARK_BYTES].iter().all(|found| *found == byte),
+                (Some(byte), Verify::Words) => {
+                    block[..MARK_BYTES].iter().all(|found| *found == byte)
+                }
                 (Some(byte), Verify::Full) => block.iter().all(|found| *found == byte),
                 (None, Verify::Words) => Mark::of(block) == Some(mark),
-                (None, Verify::Full) => body_of(block) == written.body && pattern::marked_block_is_right(block, mark),
+                (None, Verify::Full) => {
+                    body_of(block) == written.body && pattern::marked_block_is_right(block, mark)
+                }
             };
             if !right {
                 return Err(Error::new(ErrorKind::Corrupt, explain(block, mark, data)));
@@ -186,12 +212,25 @@ impl Content for Stamped<'_> {
 #[cold]
 fn explain(block: &[u8], expected: Mark, data: Data) -> String {
     let found = match (data, Mark::of(block)) {
-        (Data::Random, Some(mark)) if mark == expected => "the right write, with other bytes behind its mark".to_owned(),
-        (Data::Random, Some(mark)) if mark.offset != expected.offset => format!("data that belong at offset {}: misdirected", mark.offset),
-        (Data::Random, Some(mark)) if mark.seed != expected.seed => "data of another run: never written, or lost".to_owned(),
-        (Data::Random, Some(mark)) => format!("write number {} instead of {}: a write was lost", mark.generation, expected.generation),
-        (Data::Random, None) => "data that were not written here by this run, or a damaged mark".to_owned(),
-        (Data::Zero | Data::One, _) => "other bytes than the one that was written all over".to_owned(),
+        (Data::Random, Some(mark)) if mark == expected => {
+            "the right write, with other bytes behind its mark".to_owned()
+        }
+        (Data::Random, Some(mark)) if mark.offset != expected.offset => {
+            format!("data that belong at offset {}: misdirected", mark.offset)
+        }
+        (Data::Random, Some(mark)) if mark.seed != expected.seed => {
+            "data of another run: never written, or lost".to_owned()
+        }
+        (Data::Random, Some(mark)) => format!(
+            "write number {} instead of {}: a write was lost",
+            mark.generation, expected.generation
+        ),
+        (Data::Random, None) => {
+            "data that were not written here by this run, or a damaged mark".to_owned()
+        }
+        (Data::Zero | Data::One, _) => {
+            "other bytes than the one that was written all over".to_owned()
+        }
     };
     format!("wrong data at offset {}: {found}", expected.offset)
 }

@@ -7,20 +7,30 @@ use std::time::Duration;
 use block::{Device, Error, ErrorKind};
 use results::{Better, Group};
 
-use super::{Data, NAME, Options, Order, Profile, RUNS_MAX, Row, Verify, View, Way, prepare, read_back, run};
+use super::{
+    Data, NAME, Options, Order, Profile, RUNS_MAX, Row, Verify, View, Way, prepare, read_back, run,
+};
 use crate::load::Hooks;
 use crate::suite::folder::{Needs, WorkFolder};
-use crate::suite::{Kind, Next, Phase, Session, Setting, Settings, Suite, Target, TargetKind, Value};
+use crate::suite::{
+    Kind, Next, Phase, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+};
 
 /// `crystal`.
 pub static SUITE: Suite = Suite {
     name: NAME,
     summary: "The rows of CrystalDiskMark, each past the page cache and through it side by side.",
-    about: "A test file, or a device, is written once with data of its own in every 4 KiB. Then every row runs once to warm up and \
-            several times to be measured, direct and buffered in turn, so that what the cache does is a figure. The original prints the \
-            best of its runs; that is given, and beside it the median with its interval. What a row reads is \
-            held against what was written last, by the mark in the first 32 bytes of every 4 KiB or by every byte (verify); after the \
-            last row all of it is read back and every byte compared, outside any row's time. Every row that writes has two rates: acknowledged, when its calls had returned, and durable, to the end of the flush \
+    about: "A test file, or a device, is written once with data of its own in every 4 KiB. Then \
+        every row runs once to warm up and \
+            several times to be measured, direct and buffered in turn, so that what the cache does \
+            is a figure. The original prints the \
+            best of its runs; that is given, and beside it the median with its interval. What a \
+            row reads is \
+            held against what was written last, by the mark in the first 32 bytes of every 4 KiB \
+            or by every byte (verify); after the \
+            last row all of it is read back and every byte compared, outside any row's time. Every \
+            row that writes has two rates: acknowledged, when its calls had returned, and durable, \
+            to the end of the flush \
             that follows. On a raw target there are only direct rows.",
     targets: &[TargetKind::Folder, TargetKind::Device],
     settings: &[
@@ -34,21 +44,33 @@ pub static SUITE: Suite = Suite {
             name: "size",
             kind: Kind::Bytes,
             default: Value::Bytes(0),
-            what: "Size of the test file, whole MiB up to 64GiB; 0 is the original's: 1000MiB for profile 3, else 1GiB.",
+            what: "Size of the test file, whole MiB up to 64GiB; 0 is the original's: 1000MiB for \
+                profile 3, else 1GiB.",
         },
-        Setting { name: "runs", kind: Kind::Count(1, RUNS_MAX as u64), default: Value::Count(5), what: "Runs of a row after its warm-up." },
+        Setting {
+            name: "runs",
+            kind: Kind::Count(1, RUNS_MAX as u64),
+            default: Value::Count(5),
+            what: "Runs of a row after its warm-up.",
+        },
         Setting {
             name: "time",
             kind: Kind::Time,
             default: Value::Time(Duration::ZERO),
             what: "Time of a run; 0s is the original's: at least 6s for profile 3, else 5s.",
         },
-        Setting { name: "interval", kind: Kind::Time, default: Value::Time(INTERVAL), what: "Rest before a row." },
+        Setting {
+            name: "interval",
+            kind: Kind::Time,
+            default: Value::Time(INTERVAL),
+            what: "Rest before a row.",
+        },
         Setting {
             name: "mix",
             kind: Kind::Count(0, 99),
             default: Value::Count(0),
-            what: "Mixed rows as well, with so many reads of 100 requests (70 in the original); 0 is none.",
+            what: "Mixed rows as well, with so many reads of 100 requests (70 in the original); 0 \
+                is none.",
         },
         Setting {
             name: "only",
@@ -60,14 +82,16 @@ pub static SUITE: Suite = Suite {
             name: "data",
             kind: Kind::Word(&["random", "zero", "one"]),
             default: Value::word("random"),
-            what: "What is written: incompressible and different in every block, zeroes, or ones. Where one byte is written all over, \
+            what: "What is written: incompressible and different in every block, zeroes, or ones. \
+                Where one byte is written all over, \
                    lost and misdirected writes look right.",
         },
         Setting {
             name: "verify",
             kind: Kind::Word(&["words", "full"]),
             default: Value::word("words"),
-            what: "What is compared of what a row reads, inside its time: the first 32 bytes of every 4 KiB, or every byte, which takes a \
+            what: "What is compared of what a row reads, inside its time: the first 32 bytes of \
+                every 4 KiB, or every byte, which takes a \
                    processor some 0.2 ms for each MiB.",
         },
         Setting {
@@ -79,7 +103,11 @@ pub static SUITE: Suite = Suite {
     ],
     phases: |settings| {
         let options = options(settings).unwrap_or_else(|_| Profile::Eight.options());
-        options.rows().iter().flat_map(|row| ways(settings).map(|buffered| phase(row, buffered))).collect()
+        options
+            .rows()
+            .iter()
+            .flat_map(|row| ways(settings).map(|buffered| phase(row, buffered)))
+            .collect()
     },
     run: suite,
 };
@@ -105,7 +133,8 @@ fn ways(settings: &Settings) -> impl Iterator<Item = bool> + use<> {
 /// # Errors
 /// One line: the setting, its value and what is possible.
 pub fn options(settings: &Settings) -> Result<Options, String> {
-    let profile = Profile::named(settings.text("profile")).ok_or("profile: one of 3, 8, 8-nvme, real, peak")?;
+    let profile = Profile::named(settings.text("profile"))
+        .ok_or("profile: one of 3, 8, 8-nvme, real, peak")?;
     let original = profile.options();
     let or = |given: u64, usual: u64| if given == 0 { usual } else { given };
     let time = settings.time("time");
@@ -114,7 +143,10 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
         runs: u32::try_from(settings.count("runs")).unwrap_or(RUNS_MAX),
         time: if time.is_zero() { original.time } else { time },
         interval: settings.time("interval"),
-        only: Some(settings.text("only")).filter(|only| *only != ALL).unwrap_or_default().to_owned(),
+        only: Some(settings.text("only"))
+            .filter(|only| *only != ALL)
+            .unwrap_or_default()
+            .to_owned(),
         mix_read_percent: u32::try_from(settings.count("mix")).ok().filter(|percent| *percent > 0),
         data: match settings.text("data") {
             "zero" => Data::Zero,
@@ -159,15 +191,25 @@ fn suite(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> 
                 options.size_bytes = options.size_bytes.min(room);
             }
             if options.size_bytes > room || room == 0 {
-                let text = format!("the target has {} bytes, too few for a test of {}", device.info().size_bytes, options.size_bytes);
+                let text = format!(
+                    "the target has {} bytes, too few for a test of {}",
+                    device.info().size_bytes,
+                    options.size_bytes
+                );
                 return Err(Error::new(ErrorKind::Invalid, text));
             }
-            let views: Vec<_> = ways(settings).map(|buffered| (buffered, (!buffered).then_some(device))).collect();
+            let views: Vec<_> =
+                ways(settings).map(|buffered| (buffered, (!buffered).then_some(device))).collect();
             rows(&views, &options, session)
         }
         Target::Folder(folder) => {
             let direct = ways(settings).any(|buffered| !buffered);
-            let needs = Needs { bytes: options.size_bytes, longest_file_bytes: options.size_bytes, files: 2, direct };
+            let needs = Needs {
+                bytes: options.size_bytes,
+                longest_file_bytes: options.size_bytes,
+                files: 2,
+                direct,
+            };
             let folder = WorkFolder::new(folder, NAME, &needs)?;
             let path = folder.path().join(FILE);
             make_file(&path, options.size_bytes)?;
@@ -175,7 +217,8 @@ fn suite(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> 
             for buffered in ways(settings) {
                 devices.push((buffered, session.files.open(&path, !buffered)?));
             }
-            let views: Vec<_> = devices.iter().map(|(buffered, device)| (*buffered, Some(&**device))).collect();
+            let views: Vec<_> =
+                devices.iter().map(|(buffered, device)| (*buffered, Some(&**device))).collect();
             rows(&views, &options, session)
         }
     }
@@ -184,7 +227,8 @@ fn suite(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> 
 /// A file whose blocks are all allocated, where the file system can.
 pub(in crate::suite) fn make_file(path: &Path, size_bytes: u64) -> Result<(), Error> {
     let failed = |error| Error::from_io(format!("making the test file {}", path.display()), error);
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(failed)?;
+    let file =
+        OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(failed)?;
     match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size_bytes) {
         Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(size_bytes).map_err(failed),
         result => result.map_err(|error| failed(error.into())),
@@ -192,15 +236,26 @@ pub(in crate::suite) fn make_file(path: &Path, size_bytes: u64) -> Result<(), Er
 }
 
 /// Every row on the views there are; `None` is a view that this target has not got.
-fn rows(views: &[(bool, Option<&dyn Device>)], options: &Options, session: &mut Session<'_>) -> Result<(), Error> {
+fn rows(
+    views: &[(bool, Option<&dyn Device>)],
+    options: &Options,
+    session: &mut Session<'_>,
+) -> Result<(), Error> {
     let Some(first) = views.iter().find_map(|(_, device)| *device) else {
-        return Err(Error::new(ErrorKind::Invalid, "a raw target has only direct rows; name a folder to measure the page cache"));
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            "a raw target has only direct rows; name a folder to measure the page cache",
+        ));
     };
     if first.info().read_only {
-        return Err(Error::new(ErrorKind::ReadOnly, "crystal writes its test data first, and the target is read-only"));
+        return Err(Error::new(
+            ErrorKind::ReadOnly,
+            "crystal writes its test data first, and the target is read-only",
+        ));
     }
     let stop = || session.stopped();
-    let mut filled = prepare(first, session.reactor, options, &mut Hooks { stop: Some(&stop), progress: None })?;
+    let mut filled =
+        prepare(first, session.reactor, options, &mut Hooks { stop: Some(&stop), progress: None })?;
     for row in options.rows() {
         let mut there = Vec::new();
         for (buffered, device) in views {
@@ -215,5 +270,11 @@ fn rows(views: &[(bool, Option<&dyn Device>)], options: &Options, session: &mut 
         }
     }
     let stop = || session.stopped();
-    read_back(first, session.reactor, options, &mut filled, &mut Hooks { stop: Some(&stop), progress: None })
+    read_back(
+        first,
+        session.reactor,
+        options,
+        &mut filled,
+        &mut Hooks { stop: Some(&stop), progress: None },
+    )
 }

@@ -15,8 +15,9 @@ pub struct Job {
 }
 
 impl Job {
-    /// The job that asks the same of `path` as a row does: the same requests outstanding, sizes, range and time. Two things
-    /// differ: fio has no pass over the whole file (version 3's sequential rows), and it does not check what it reads.
+    /// The job that asks the same of `path` as a row does: the same requests outstanding, sizes,
+    /// range and time. Two things differ: fio has no pass over the whole file (version 3's
+    /// sequential rows), and it does not check what it reads.
     #[must_use]
     pub fn new(row: &Row, said: &Options, path: &Path, direct: bool) -> Job {
         let rw = match (row.order, row.way) {
@@ -45,7 +46,10 @@ impl Job {
             ("invalidate", "0".to_owned()),
         ];
         if row.threads > 1 {
-            options.push(("offset_increment", (part_bytes - part_bytes % u64::from(row.request_bytes)).to_string()));
+            options.push((
+                "offset_increment",
+                (part_bytes - part_bytes % u64::from(row.request_bytes)).to_string(),
+            ));
         }
         if let Way::Mix { read_percent } = row.way {
             options.push(("rwmixread", read_percent.to_string()));
@@ -101,11 +105,19 @@ impl Job {
 }
 
 fn runtime(time: Duration) -> String {
-    if time.subsec_nanos() == 0 { format!("{}", time.as_secs()) } else { format!("{}ms", time.as_millis().max(1)) }
+    if time.subsec_nanos() == 0 {
+        format!("{}", time.as_secs())
+    } else {
+        format!("{}ms", time.as_millis().max(1))
+    }
 }
 
 /// A word for a shell.
 fn quoted(text: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+%@".contains(letter);
-    if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }

@@ -10,16 +10,20 @@
 //!          direct, buffered, direct, buffered …     the two take turns, so that neither has the quieter minutes
 //! ```
 //!
-//! * The rows, their order and their durations are those of version 3 (2013), of version 8 and of its presets. `Q` is the
-//!   number of requests that one thread keeps outstanding and `T` the number of threads.
-//! * Random places are multiples of the request, as in the original. With several threads each has a part of the file to
-//!   itself, together all of it: then every read can be checked.
-//! * What a row reads is held against the last write by the 32 bytes that mark every block of 4 KiB, or by every byte
-//!   (`verify`); behind the last row the whole file is read back and every byte compared, in nobody's time.
-//! * Version 3 looks at its clock only after a whole pass over the file (sequential), 20 requests (512 KiB) or 160 (4 KiB).
-//! * A write has two rates: acknowledged, when its calls had returned, and durable, to the end of the flush that follows.
-//!   Version 3 prints the second, version 8 the first.
-//! * No two blocks of 4 KiB that are written carry the same data, unless zeroes or ones were asked for (`content`).
+//! * The rows, their order and their durations are those of version 3 (2013), of version 8 and of
+//!   its presets. `Q` is the number of requests that one thread keeps outstanding and `T` the
+//!   number of threads.
+//! * Random places are multiples of the request, as in the original. With several threads each has
+//!   a part of the file to itself, together all of it: then every read can be checked.
+//! * What a row reads is held against the last write by the 32 bytes that mark every block of 4
+//!   KiB, or by every byte (`verify`); behind the last row the whole file is read back and every
+//!   byte compared, in nobody's time.
+//! * Version 3 looks at its clock only after a whole pass over the file (sequential), 20 requests
+//!   (512 KiB) or 160 (4 KiB).
+//! * A write has two rates: acknowledged, when its calls had returned, and durable, to the end of
+//!   the flush that follows. Version 3 prints the second, version 8 the first.
+//! * No two blocks of 4 KiB that are written carry the same data, unless zeroes or ones were asked
+//!   for (`content`).
 //! * On the virtual clock there are no threads: one owner keeps `Q * T` requests outstanding.
 
 mod content;
@@ -105,7 +109,8 @@ pub struct Row {
     pub threads: u32,
     /// Which way.
     pub way: Way,
-    /// The clock is looked at only after so many requests; `None` for after each one, and 0 for after each whole pass.
+    /// The clock is looked at only after so many requests; `None` for after each one, and 0 for
+    /// after each whole pass.
     pub(super) looks_every: Option<u64>,
 }
 
@@ -137,7 +142,9 @@ impl Row {
         let way = match self.way {
             Way::Read => "reads".to_owned(),
             Way::Write => "writes".to_owned(),
-            Way::Mix { read_percent } => format!("reads and writes, {read_percent} to {} by number,", 100 - read_percent),
+            Way::Mix { read_percent } => {
+                format!("reads and writes, {read_percent} to {} by number,", 100 - read_percent)
+            }
         };
         let unit = if self.request_bytes >= 1 << 20 { "MiB" } else { "KiB" };
         let size = self.size_text();
@@ -150,7 +157,13 @@ impl Row {
         format!("{places} {way} of {} {unit}, {outstanding}{end}", &size[..size.len() - 1])
     }
 
-    pub(super) const fn new(order: Order, kib: u32, queues: u32, threads: u32, looks_every: Option<u64>) -> Row {
+    pub(super) const fn new(
+        order: Order,
+        kib: u32,
+        queues: u32,
+        threads: u32,
+        looks_every: Option<u64>,
+    ) -> Row {
         Row { order, request_bytes: kib << 10, queues, threads, way: Way::Read, looks_every }
     }
 }
@@ -187,8 +200,17 @@ const RND4K_Q1: Row = Row::new(Order::Random, 4, 1, 1, None);
 /// Name, profile and what it is for.
 pub const PROFILES: [(&str, Profile, &str); 5] = [
     ("3", Profile::Three, "version 3: Seq, 512K, 4K, 4K QD32; read then write of each"),
-    ("8", Profile::Eight, "version 8, default: SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1; all reads, then all writes"),
-    ("8-nvme", Profile::EightNvme, "version 8, NVMe: SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1"),
+    (
+        "8",
+        Profile::Eight,
+        "version 8, default: SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1; all reads, then all \
+        writes",
+    ),
+    (
+        "8-nvme",
+        Profile::EightNvme,
+        "version 8, NVMe: SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1",
+    ),
     ("real", Profile::Real, "version 8, real world: SEQ1M Q1T1 and RND4K Q1T1"),
     ("peak", Profile::Peak, "version 8, peak: SEQ1M Q8T1 and RND4K Q32T1"),
 ];
@@ -217,14 +239,17 @@ impl Profile {
         }
     }
 
-    /// The rows in the order in which they run: version 3 reads and writes each access in turn, version 8 first reads all,
-    /// then writes all, then mixes all if `mix_read_percent` is given.
+    /// The rows in the order in which they run: version 3 reads and writes each access in turn,
+    /// version 8 first reads all, then writes all, then mixes all if `mix_read_percent` is given.
     #[must_use]
     pub fn rows(self, mix_read_percent: Option<u32>) -> Vec<Row> {
         let accesses = self.accesses();
         let each = |way: Way| accesses.iter().map(move |row| Row { way, ..*row });
         let mut rows: Vec<Row> = match self {
-            Profile::Three => accesses.iter().flat_map(|row| [Way::Read, Way::Write].map(|way| Row { way, ..*row })).collect(),
+            Profile::Three => accesses
+                .iter()
+                .flat_map(|row| [Way::Read, Way::Write].map(|way| Row { way, ..*row }))
+                .collect(),
             _ => each(Way::Read).chain(each(Way::Write)).collect(),
         };
         if let Some(read_percent) = mix_read_percent {
@@ -305,8 +330,13 @@ impl Options {
     /// One line: the setting, its value and what is possible.
     pub fn check(&self) -> Result<(), String> {
         const MIB: u64 = 1 << 20;
-        if !(SIZE_MIN_BYTES..=SIZE_MAX_BYTES).contains(&self.size_bytes) || !self.size_bytes.is_multiple_of(MIB) {
-            return Err(format!("a test size of {} bytes is not possible: whole MiB from 1 MiB to 64 GiB", self.size_bytes));
+        if !(SIZE_MIN_BYTES..=SIZE_MAX_BYTES).contains(&self.size_bytes)
+            || !self.size_bytes.is_multiple_of(MIB)
+        {
+            return Err(format!(
+                "a test size of {} bytes is not possible: whole MiB from 1 MiB to 64 GiB",
+                self.size_bytes
+            ));
         }
         if !(1..=RUNS_MAX).contains(&self.runs) {
             return Err(format!("{} runs are not possible: 1 to {RUNS_MAX}", self.runs));
@@ -315,11 +345,18 @@ impl Options {
             return Err("a run needs more than no time".to_owned());
         }
         if self.rows().is_empty() {
-            let rows: Vec<String> = self.profile.rows(self.mix_read_percent).iter().map(Row::name).collect();
-            return Err(format!("only `{}`: no row of this profile has that in its name; the rows are {}", self.only, rows.join(", ")));
+            let rows: Vec<String> =
+                self.profile.rows(self.mix_read_percent).iter().map(Row::name).collect();
+            return Err(format!(
+                "only `{}`: no row of this profile has that in its name; the rows are {}",
+                self.only,
+                rows.join(", ")
+            ));
         }
         match self.mix_read_percent {
-            Some(percent) if !(1..=99).contains(&percent) => Err(format!("a mix with {percent} % reads is none: 1 to 99")),
+            Some(percent) if !(1..=99).contains(&percent) => {
+                Err(format!("a mix with {percent} % reads is none: 1 to 99"))
+            }
             _ => Ok(()),
         }
     }

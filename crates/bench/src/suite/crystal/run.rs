@@ -9,7 +9,9 @@ use reactor::{Random, derive_seed};
 
 use super::content::{BLOCK_BYTES, Filled, Stamped};
 use super::{Options, Order, Row, Verify, Way};
-use crate::load::{self, Access, Bounds, Content, Direction, Hooks, Load, Requests, Sample, Sequential, Unverified};
+use crate::load::{
+    self, Access, Bounds, Content, Direction, Hooks, Load, Requests, Sample, Sequential, Unverified,
+};
 use crate::suite::{Done, Next, Phase, Session};
 
 /// A way to the target.
@@ -25,23 +27,31 @@ pub struct View<'a> {
 const FILL_DEPTH: u32 = 4;
 const FILL_BYTES: u32 = 1 << 20;
 
-/// Writes all of the used part with data of its own in every block, and flushes. Nothing is written to a device that keeps
-/// no data. When the caller stops it, the rest stays unknown, which is no error.
+/// Writes all of the used part with data of its own in every block, and flushes. Nothing is written
+/// to a device that keeps no data. When the caller stops it, the rest stays unknown, which is no
+/// error.
 ///
 /// # Errors
 /// The first write that failed, or the flush.
-pub fn prepare(device: &dyn Device, reactor: &Reactor, options: &Options, hooks: &mut Hooks<'_>) -> Result<Filled, Error> {
+pub fn prepare(
+    device: &dyn Device,
+    reactor: &Reactor,
+    options: &Options,
+    hooks: &mut Hooks<'_>,
+) -> Result<Filled, Error> {
     if !device.info().stores_data {
         return Ok(Filled::unverified("the target keeps no data"));
     }
     let mut filled = Filled::nothing(options.size_bytes, options.data, options.data_seed);
-    let length = FILL_BYTES.min(device.info().max_request_bytes / BLOCK_BYTES as u32 * BLOCK_BYTES as u32);
+    let length =
+        FILL_BYTES.min(device.info().max_request_bytes / BLOCK_BYTES as u32 * BLOCK_BYTES as u32);
     let load = Load { depth: FILL_DEPTH, bytes: Some(options.size_bytes), ..Load::default() };
     let mut requests = Sequential::new(Direction::Write, 0, options.size_bytes, length);
     let mut content = whole(&mut filled);
     let written = load::run(device, reactor, &load, &mut requests, &mut content, hooks);
     let last = content.last;
-    let written = written.and_then(|sample| Blocking::open(device, reactor)?.flush().map(|()| sample.bytes()));
+    let written = written
+        .and_then(|sample| Blocking::open(device, reactor)?.flush().map(|()| sample.bytes()));
     filled.written_bytes = written.map_err(|error| error.at("writing the test data"))?;
     filled.last = last;
     Ok(filled)
@@ -59,8 +69,8 @@ fn whole(filled: &mut Filled) -> Stamped<'_> {
     }
 }
 
-/// Reads all of the used part once more and compares every byte of what is known of it, in nobody's time. When the caller
-/// stops it, the rest stays unread, which is no error.
+/// Reads all of the used part once more and compares every byte of what is known of it, in nobody's
+/// time. When the caller stops it, the rest stays unread, which is no error.
 ///
 /// # Errors
 /// The first read that failed, or data that are not what was written.
@@ -74,7 +84,8 @@ pub fn read_back(
     if filled.unverified.is_some() {
         return Ok(());
     }
-    let length = FILL_BYTES.min(device.info().max_request_bytes / BLOCK_BYTES as u32 * BLOCK_BYTES as u32);
+    let length =
+        FILL_BYTES.min(device.info().max_request_bytes / BLOCK_BYTES as u32 * BLOCK_BYTES as u32);
     let load = Load { depth: FILL_DEPTH, bytes: Some(options.size_bytes), ..Load::default() };
     let mut requests = Sequential::new(Direction::Read, 0, options.size_bytes, length);
     let mut content = whole(filled);
@@ -84,10 +95,12 @@ pub fn read_back(
     read.map(drop).map_err(|error| error.at("reading everything back after the last row"))
 }
 
-/// Runs one row on every view in turn: the warm-up on each, then run after run, each of which is a row of the session.
+/// Runs one row on every view in turn: the warm-up on each, then run after run, each of which is a
+/// row of the session.
 ///
 /// # Errors
-/// The first request that failed, or data that are not what was written, with the row, the view, the request and the offset.
+/// The first request that failed, or data that are not what was written, with the row, the view,
+/// the request and the offset.
 pub fn run(
     views: &[(View<'_>, Phase)],
     row: &Row,
@@ -134,14 +147,23 @@ fn impossible(device: &dyn Device, row: &Row, options: &Options) -> Option<Strin
         return Some("it writes, and the target is read-only".to_owned());
     }
     if !row.request_bytes.is_multiple_of(info.block_bytes) {
-        return Some(format!("its requests are not whole blocks of {} bytes, as the target needs them", info.block_bytes));
+        return Some(format!(
+            "its requests are not whole blocks of {} bytes, as the target needs them",
+            info.block_bytes
+        ));
     }
     if row.request_bytes > info.max_request_bytes {
-        return Some(format!("the target takes at most {} bytes in one request", info.max_request_bytes));
+        return Some(format!(
+            "the target takes at most {} bytes in one request",
+            info.max_request_bytes
+        ));
     }
     let part = options.size_bytes / u64::from(row.threads);
     if part < u64::from(row.request_bytes) {
-        return Some(format!("{} threads have no room for their requests in {} bytes", row.threads, options.size_bytes));
+        return Some(format!(
+            "{} threads have no room for their requests in {} bytes",
+            row.threads, options.size_bytes
+        ));
     }
     None
 }
@@ -232,18 +254,48 @@ impl One<'_> {
         let depth = self.row.queues * self.row.threads / count;
         let length = u64::from(self.row.request_bytes);
         let size_bytes = self.options.size_bytes / u64::from(count) / length * length;
-        let seed = |thread| derive_seed(derive_seed(self.options.seed, &self.row.name(), u64::from(self.number)), "thread", thread);
-        (0..u64::from(count)).map(|thread| Part { start: thread * size_bytes, size_bytes, depth, seed: seed(thread) }).collect()
+        let seed = |thread| {
+            derive_seed(
+                derive_seed(self.options.seed, &self.row.name(), u64::from(self.number)),
+                "thread",
+                thread,
+            )
+        };
+        (0..u64::from(count))
+            .map(|thread| Part {
+                start: thread * size_bytes,
+                size_bytes,
+                depth,
+                seed: seed(thread),
+            })
+            .collect()
     }
 
     /// The latest write's number, and what was measured.
-    fn load_verified(&self, filled: &mut Filled, reactor: &Reactor, hooks: &mut Hooks<'_>) -> (u32, Result<Sample, Error>) {
-        let parts = self.parts(if self.has_threads(filled, reactor) { self.row.threads } else { 1 });
+    fn load_verified(
+        &self,
+        filled: &mut Filled,
+        reactor: &Reactor,
+        hooks: &mut Hooks<'_>,
+    ) -> (u32, Result<Sample, Error>) {
+        let parts =
+            self.parts(if self.has_threads(filled, reactor) { self.row.threads } else { 1 });
         let blocks = parts[0].size_bytes as usize / BLOCK_BYTES;
         let (data, seed, last) = (filled.data, filled.seed, filled.last);
         let verify = self.options.verify;
         let stamped = filled.numbers.chunks_mut(blocks).zip(&parts).map(|(numbers, part)| {
-            (part, Stamped { data, seed, numbers, first_block: part.start as usize / BLOCK_BYTES, last, verify, checked_bytes: 0 })
+            (
+                part,
+                Stamped {
+                    data,
+                    seed,
+                    numbers,
+                    first_block: part.start as usize / BLOCK_BYTES,
+                    last,
+                    verify,
+                    checked_bytes: 0,
+                },
+            )
         });
         let mut stamped: Vec<_> = stamped.collect();
         let result = match &mut stamped[..] {
@@ -256,18 +308,28 @@ impl One<'_> {
         (last, result)
     }
 
-    /// Several threads at once, each on a reactor of its own; the first of them is this one and listens to the caller.
-    fn threads(&self, parts: &mut [(&Part, Stamped<'_>)], reactor: &Reactor, hooks: &mut Hooks<'_>) -> Result<Sample, Error> {
+    /// Several threads at once, each on a reactor of its own; the first of them is this one and
+    /// listens to the caller.
+    fn threads(
+        &self,
+        parts: &mut [(&Part, Stamped<'_>)],
+        reactor: &Reactor,
+        hooks: &mut Hooks<'_>,
+    ) -> Result<Sample, Error> {
         let halt = AtomicBool::new(false);
         let (device, row, options) = (self.device, self.row, self.options);
-        let Some(((own, own_content), others)) = parts.split_first_mut() else { unreachable!("there is at least one thread") };
+        let Some(((own, own_content), others)) = parts.split_first_mut() else {
+            unreachable!("there is at least one thread")
+        };
         let samples: Vec<Result<Sample, Error>> = thread::scope(|scope| {
             let spawned: Vec<_> = others
                 .iter_mut()
                 .map(|(part, content)| {
                     let halt = &halt;
                     scope.spawn(move || {
-                        let reactor = Reactor::wall().map_err(|error| Error::from_io("io_uring for another thread", error))?;
+                        let reactor = Reactor::wall().map_err(|error| {
+                            Error::from_io("io_uring for another thread", error)
+                        })?;
                         let stop = || halt.load(Ordering::Relaxed);
                         let mut hooks = Hooks { stop: Some(&stop), progress: None };
                         load_part(device, &reactor, row, options, part, content, &mut hooks)
@@ -284,7 +346,12 @@ impl One<'_> {
                 halt.store(true, Ordering::Relaxed);
             }
             let joined = spawned.into_iter().map(|thread| {
-                thread.join().unwrap_or_else(|_| Err(Error::new(ErrorKind::Other, "a thread of the load has panicked".to_owned())))
+                thread.join().unwrap_or_else(|_| {
+                    Err(Error::new(
+                        ErrorKind::Other,
+                        "a thread of the load has panicked".to_owned(),
+                    ))
+                })
             });
             std::iter::once(first).chain(joined).collect()
         });
@@ -293,7 +360,13 @@ impl One<'_> {
         Ok(samples.fold(first, together))
     }
 
-    fn load<C: Content>(&self, reactor: &Reactor, part: &Part, content: &mut C, hooks: &mut Hooks<'_>) -> Result<Sample, Error> {
+    fn load<C: Content>(
+        &self,
+        reactor: &Reactor,
+        part: &Part,
+        content: &mut C,
+        hooks: &mut Hooks<'_>,
+    ) -> Result<Sample, Error> {
         load_part(self.device, reactor, self.row, self.options, part, content, hooks)
     }
 }
@@ -314,7 +387,8 @@ fn load_part<C: Content>(
         Some(requests) => requests,
     };
     let load = Load { depth: part.depth, time: Some(options.time), batch, ..Load::default() };
-    let mut requests = Places { row, start: part.start, places, next: 0, random: Random::with_seed(part.seed) };
+    let mut requests =
+        Places { row, start: part.start, places, next: 0, random: Random::with_seed(part.seed) };
     load::run(device, reactor, &load, &mut requests, content, hooks)
 }
 
@@ -345,7 +419,11 @@ struct Places<'a> {
 impl Requests for Places<'_> {
     fn bounds(&self) -> Bounds {
         let way = self.row.way;
-        Bounds { reads: way != Way::Write, writes: way.writes(), longest_bytes: self.row.request_bytes }
+        Bounds {
+            reads: way != Way::Write,
+            writes: way.writes(),
+            longest_bytes: self.row.request_bytes,
+        }
     }
 
     fn next(&mut self) -> Option<Access> {

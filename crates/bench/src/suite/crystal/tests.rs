@@ -39,21 +39,42 @@ fn the_profiles_have_the_rows_of_the_originals_in_their_order() {
             "RND4K Q1T1 write",
         ]
     );
-    assert_eq!(names(Profile::EightNvme, None)[..4], ["SEQ1M Q8T1 read", "SEQ128K Q32T1 read", "RND4K Q32T16 read", "RND4K Q1T1 read"]);
+    assert_eq!(
+        names(Profile::EightNvme, None)[..4],
+        ["SEQ1M Q8T1 read", "SEQ128K Q32T1 read", "RND4K Q32T16 read", "RND4K Q1T1 read"]
+    );
     assert_eq!(
         names(Profile::Peak, Some(70)),
-        ["SEQ1M Q8T1 read", "RND4K Q32T1 read", "SEQ1M Q8T1 write", "RND4K Q32T1 write", "SEQ1M Q8T1 mix", "RND4K Q32T1 mix",]
+        [
+            "SEQ1M Q8T1 read",
+            "RND4K Q32T1 read",
+            "SEQ1M Q8T1 write",
+            "RND4K Q32T1 write",
+            "SEQ1M Q8T1 mix",
+            "RND4K Q32T1 mix",
+        ]
     );
-    assert_eq!(names(Profile::Real, None), ["SEQ1M Q1T1 read", "RND4K Q1T1 read", "SEQ1M Q1T1 write", "RND4K Q1T1 write"]);
+    assert_eq!(
+        names(Profile::Real, None),
+        ["SEQ1M Q1T1 read", "RND4K Q1T1 read", "SEQ1M Q1T1 write", "RND4K Q1T1 write"]
+    );
 }
 
 #[test]
 fn rows_say_what_they_do() {
     let rows = Profile::EightNvme.rows(Some(70));
-    let what = |name: &str| rows.iter().find(|row| row.name() == name).map(Row::what).unwrap_or_default();
+    let what =
+        |name: &str| rows.iter().find(|row| row.name() == name).map(Row::what).unwrap_or_default();
     assert_eq!(what("SEQ1M Q8T1 read"), "adjacent reads of 1 MiB, 8 outstanding");
-    assert_eq!(what("RND4K Q32T16 write"), "randomly placed writes of 4 KiB, 32 outstanding in each of 16 threads, then a flush");
-    assert_eq!(what("RND4K Q1T1 mix"), "randomly placed reads and writes, 70 to 30 by number, of 4 KiB, one at a time, then a flush");
+    assert_eq!(
+        what("RND4K Q32T16 write"),
+        "randomly placed writes of 4 KiB, 32 outstanding in each of 16 threads, then a flush"
+    );
+    assert_eq!(
+        what("RND4K Q1T1 mix"),
+        "randomly placed reads and writes, 70 to 30 by number, of 4 KiB, one at a time, then a \
+        flush"
+    );
 }
 
 #[test]
@@ -64,7 +85,10 @@ fn options_that_make_no_sense_are_named() {
         options.check().err().unwrap_or_default()
     };
     assert_eq!(wrong(|_| ()), "");
-    assert!(wrong(|options| options.size_bytes = (1 << 20) + 4096).starts_with("a test size of 1052672 bytes is not possible"));
+    assert!(
+        wrong(|options| options.size_bytes = (1 << 20) + 4096)
+            .starts_with("a test size of 1052672 bytes is not possible")
+    );
     assert!(wrong(|options| options.size_bytes = 65 << 30).contains("64 GiB"));
     assert!(wrong(|options| options.runs = 10).contains("1 to 9"));
     let none = wrong(|options| options.only = "RND5K".to_owned());
@@ -74,7 +98,14 @@ fn options_that_make_no_sense_are_named() {
 }
 
 fn quick(profile: Profile, data: Data) -> Options {
-    Options { size_bytes: 4 << 20, runs: 2, time: Duration::from_millis(4), interval: Duration::ZERO, data, ..profile.options() }
+    Options {
+        size_bytes: 4 << 20,
+        runs: 2,
+        time: Duration::from_millis(4),
+        interval: Duration::ZERO,
+        data,
+        ..profile.options()
+    }
 }
 
 /// What a row is run on, and by whom.
@@ -93,15 +124,19 @@ impl Bench {
 
     fn on(reactor: Reactor, options: Options) -> Bench {
         let memory = Memory::new(options.size_bytes);
-        let filled = prepare(&memory, &reactor, &options, &mut Hooks::default()).expect("the memory takes it");
+        let filled = prepare(&memory, &reactor, &options, &mut Hooks::default())
+            .expect("the memory takes it");
         Bench { memory, reactor, options, filled, stop: AtomicBool::new(false) }
     }
 
     /// Runs a row on two views, and returns what came of it.
     fn run(&mut self, row: &Row) -> Result<(Next, Vec<SuiteRow>), Error> {
         let (ticker, mut meter, mut observer) = (Ticker::new(), Blind, Silent);
-        let mut session = Session::new(&self.reactor, &self.stop, &ticker, &mut meter, &mut observer);
-        let views = [false, true].map(|buffered| (View { buffered, device: &self.memory }, definition::phase(row, buffered)));
+        let mut session =
+            Session::new(&self.reactor, &self.stop, &ticker, &mut meter, &mut observer);
+        let views = [false, true].map(|buffered| {
+            (View { buffered, device: &self.memory }, definition::phase(row, buffered))
+        });
         let next = run(&views, row, &self.options, &mut self.filled, &mut session)?;
         Ok((next, session.into_rows()))
     }
@@ -111,22 +146,38 @@ impl Bench {
     }
 }
 
-/// Every row of every profile on memory: what is read is what was written, and bytes are requests times their size.
+/// Every row of every profile on memory: what is read is what was written, and bytes are requests
+/// times their size.
 #[test]
 fn every_row_reads_what_was_written_last() {
     for data in [Data::Random, Data::Zero, Data::One] {
-        for (name, profile, _) in PROFILES.into_iter().filter(|(_, profile, _)| data == Data::Random || *profile == Profile::Real) {
-            // Threads are there on the wall clock, how many requests fit into the time is certain on the virtual one.
+        for (name, profile, _) in PROFILES
+            .into_iter()
+            .filter(|(_, profile, _)| data == Data::Random || *profile == Profile::Real)
+        {
+            // Threads are there on the wall clock, how many requests fit into the time is certain
+            // on the virtual one.
             for reactor in [Reactor::wall().expect("io_uring"), Reactor::virtual_clock()] {
-                let time = Duration::from_micros(if reactor.clock() == Clock::Wall { 4000 } else { 400 });
-                let mut bench = Bench::on(reactor, Options { mix_read_percent: Some(70), time, ..quick(profile, data) });
+                let time =
+                    Duration::from_micros(if reactor.clock() == Clock::Wall { 4000 } else { 400 });
+                let mut bench = Bench::on(
+                    reactor,
+                    Options { mix_read_percent: Some(70), time, ..quick(profile, data) },
+                );
                 assert_eq!(bench.filled.written_bytes, bench.options.size_bytes);
                 let one_owner = bench.reactor.clock() == Clock::Virtual;
-                for row in bench.options.rows().into_iter().filter(|row| row.threads == 1 || !one_owner) {
+                for row in
+                    bench.options.rows().into_iter().filter(|row| row.threads == 1 || !one_owner)
+                {
                     let checked_before = bench.filled.checked_bytes;
-                    let (next, rows) = bench.run(&row).unwrap_or_else(|error| panic!("profile {name}, {data:?}: {error}"));
+                    let (next, rows) = bench
+                        .run(&row)
+                        .unwrap_or_else(|error| panic!("profile {name}, {data:?}: {error}"));
                     assert_eq!(next, Next::Go);
-                    let order: Vec<_> = rows.iter().map(|row| (row.phase.ends_with(" buffered"), row.run)).collect();
+                    let order: Vec<_> = rows
+                        .iter()
+                        .map(|row| (row.phase.ends_with(" buffered"), row.run))
+                        .collect();
                     assert_eq!(
                         order,
                         [(false, 1), (true, 1), (false, 2), (true, 2)],
@@ -136,9 +187,19 @@ fn every_row_reads_what_was_written_last() {
                     for measured in rows.iter().filter_map(SuiteRow::measured) {
                         let done = &measured.done;
                         assert!(done.operations > 0, "{}", row.name());
-                        assert_eq!(done.bytes(), done.operations * u64::from(row.request_bytes), "{}", row.name());
+                        assert_eq!(
+                            done.bytes(),
+                            done.operations * u64::from(row.request_bytes),
+                            "{}",
+                            row.name()
+                        );
                         assert_eq!(done.flush.is_some(), row.way.writes(), "{}", row.name());
-                        assert!(measured.durable_bytes_per_second().unwrap_or(0.0) <= measured.bytes_per_second(), "{}", row.name());
+                        assert!(
+                            measured.durable_bytes_per_second().unwrap_or(0.0)
+                                <= measured.bytes_per_second(),
+                            "{}",
+                            row.name()
+                        );
                         read_bytes += done.read_bytes;
                         written_bytes += done.written_bytes;
                     }
@@ -146,10 +207,18 @@ fn every_row_reads_what_was_written_last() {
                         Way::Read => assert_eq!(written_bytes, 0),
                         Way::Write => assert_eq!(read_bytes, 0),
                         Way::Mix { .. } if bench.reactor.clock() == Clock::Wall => (),
-                        Way::Mix { .. } => assert!(read_bytes > written_bytes && written_bytes > 0, "{}: 70 of 100 read", row.name()),
+                        Way::Mix { .. } => assert!(
+                            read_bytes > written_bytes && written_bytes > 0,
+                            "{}: 70 of 100 read",
+                            row.name()
+                        ),
                     }
                     let checked = bench.filled.checked_bytes - checked_before;
-                    assert!(checked >= read_bytes, "{}: {checked} of {read_bytes} bytes were checked", row.name());
+                    assert!(
+                        checked >= read_bytes,
+                        "{}: {checked} of {read_bytes} bytes were checked",
+                        row.name()
+                    );
                 }
             }
         }
@@ -160,7 +229,10 @@ fn every_row_reads_what_was_written_last() {
 fn a_lost_write_is_found_by_a_later_read() {
     // Requests that the row makes in so little time: all of them, and some.
     for (name, lost) in [("RND4K Q1T1 write", 6), ("RND4K Q32T16 write", 200)] {
-        let mut bench = Bench::new(Options { time: Duration::from_nanos(1), ..quick(Profile::EightNvme, Data::Random) });
+        let mut bench = Bench::new(Options {
+            time: Duration::from_nanos(1),
+            ..quick(Profile::EightNvme, Data::Random)
+        });
         (0..lost).for_each(|ahead| bench.memory.plant(ahead, Fault::Lost));
         let row = bench.row(name);
         bench.run(&row).expect("nobody noticed yet");
@@ -171,15 +243,25 @@ fn a_lost_write_is_found_by_a_later_read() {
     }
 }
 
-/// "the first 32 bytes of every 4 KiB, or every byte": where the mark is not, `words` is blind inside a row's time and says
-/// so; `full` is not, and behind the last row neither is.
+/// "the first 32 bytes of every 4 KiB, or every byte": where the mark is not, `words` is blind
+/// inside a row's time and says so; `full` is not, and behind the last row neither is.
 #[test]
 fn a_flipped_bit_is_found_anywhere_in_a_block_by_full_and_by_the_reading_back() {
     for data in [Data::Random, Data::Zero, Data::One] {
-        for (at, in_the_mark) in
-            [(0, true), (31, true), (32, false), (511, false), (512, false), (512 + 24, false), (2000, false), (4095, false)]
-        {
-            let mut bench = Bench::on(Reactor::virtual_clock(), Options { size_bytes: 1 << 20, ..quick(Profile::Real, data) });
+        for (at, in_the_mark) in [
+            (0, true),
+            (31, true),
+            (32, false),
+            (511, false),
+            (512, false),
+            (512 + 24, false),
+            (2000, false),
+            (4095, false),
+        ] {
+            let mut bench = Bench::on(
+                Reactor::virtual_clock(),
+                Options { size_bytes: 1 << 20, ..quick(Profile::Real, data) },
+            );
             bench.options.time = Duration::from_micros(400);
             bench.memory.change(|bytes| bytes[8192 + at] ^= 8);
             let row = bench.row("SEQ1M Q1T1 read");
@@ -188,9 +270,19 @@ fn a_flipped_bit_is_found_anywhere_in_a_block_by_full_and_by_the_reading_back() 
             bench.options.verify = Verify::Full;
             let full = bench.run(&row).expect_err("every byte is compared").to_string();
             assert!(full.contains("wrong data at offset 8192"), "{data:?}, byte {at}: {full}");
-            let back = read_back(&bench.memory, &bench.reactor, &bench.options, &mut bench.filled, &mut Hooks::default());
+            let back = read_back(
+                &bench.memory,
+                &bench.reactor,
+                &bench.options,
+                &mut bench.filled,
+                &mut Hooks::default(),
+            );
             let back = back.expect_err("every byte is compared").to_string();
-            assert!(back.contains("reading everything back") && back.contains("wrong data at offset 8192"), "{data:?}, byte {at}: {back}");
+            assert!(
+                back.contains("reading everything back")
+                    && back.contains("wrong data at offset 8192"),
+                "{data:?}, byte {at}: {back}"
+            );
         }
     }
 }
@@ -205,11 +297,21 @@ fn a_block_that_is_torn_inside_is_found_by_the_reading_back() {
     let row = bench.row("RND4K Q1T1 write");
     bench.run(&row).expect("it runs");
     bench.memory.change(|bytes| {
-        let changed = bytes.chunks(4096).zip(before.chunks(4096)).position(|(now, then)| now[..512] != then[..512]).expect("a write");
+        let changed = bytes
+            .chunks(4096)
+            .zip(before.chunks(4096))
+            .position(|(now, then)| now[..512] != then[..512])
+            .expect("a write");
         let half = changed * 4096 + 2048..changed * 4096 + 4096;
         bytes[half.clone()].copy_from_slice(&before[half]);
     });
-    let back = read_back(&bench.memory, &bench.reactor, &bench.options, &mut bench.filled, &mut Hooks::default());
+    let back = read_back(
+        &bench.memory,
+        &bench.reactor,
+        &bench.options,
+        &mut bench.filled,
+        &mut Hooks::default(),
+    );
     let back = back.expect_err("half of a block is older").to_string();
     assert!(back.contains("other bytes behind its mark"), "{back}");
 }
@@ -219,14 +321,25 @@ fn a_block_that_is_torn_inside_is_found_by_the_reading_back() {
 fn every_block_that_is_written_is_unlike_every_other() {
     let mut filled = Filled::nothing(1 << 20, Data::Random, 3);
     let (data, seed, numbers) = (filled.data, filled.seed, &mut filled.numbers);
-    let mut stamped = Stamped { data, seed, numbers, first_block: 0, last: 0, verify: Verify::Words, checked_bytes: 0 };
+    let mut stamped = Stamped {
+        data,
+        seed,
+        numbers,
+        first_block: 0,
+        last: 0,
+        verify: Verify::Words,
+        checked_bytes: 0,
+    };
     let mut buffer = BufMut::zeroed(64 << 10);
     stamped.prepare(0, &mut buffer);
     let mut seen = std::collections::HashSet::new();
     for round in 0..3 {
         for offset in (0..1 << 20).step_by(64 << 10) {
             let bytes = buffer.as_mut_slice().expect("one piece");
-            stamped.fill(&Access { direction: crate::load::Direction::Write, offset, length: 64 << 10 }, bytes);
+            stamped.fill(
+                &Access { direction: crate::load::Direction::Write, offset, length: 64 << 10 },
+                bytes,
+            );
             for block in bytes.chunks(BLOCK_BYTES) {
                 assert!(seen.insert(block.to_vec()), "round {round}, offset {offset}");
             }
@@ -234,10 +347,16 @@ fn every_block_that_is_written_is_unlike_every_other() {
     }
     let bytes = buffer.as_slice().expect("one piece");
     let packed = miniz_oxide::deflate::compress_to_vec(bytes, 9);
-    assert!(packed.len() > bytes.len() * 99 / 100, "{} of {} bytes left", packed.len(), bytes.len());
+    assert!(
+        packed.len() > bytes.len() * 99 / 100,
+        "{} of {} bytes left",
+        packed.len(),
+        bytes.len()
+    );
 }
 
-/// Version 3 looks at its clock after whole passes, 20 and 160 requests, so that counts are multiples of those.
+/// Version 3 looks at its clock after whole passes, 20 and 160 requests, so that counts are
+/// multiples of those.
 #[test]
 fn version_three_looks_at_its_clock_after_whole_batches() {
     for reactor in [Reactor::wall().expect("io_uring"), Reactor::virtual_clock()] {
@@ -271,20 +390,25 @@ fn a_stopped_row_has_no_figure() {
     assert!(next == Next::Stop && rows.is_empty());
 }
 
-/// On the virtual clock a modelled disk keeps no data: the rows are measured all the same, and say so.
+/// On the virtual clock a modelled disk keeps no data: the rows are measured all the same, and say
+/// so.
 #[test]
 fn a_target_without_content_is_only_measured() {
     let mut bench = Bench::new(quick(Profile::EightNvme, Data::Random));
     bench.memory = Memory::new(4 << 20).with(|info| info.stores_data = false);
     bench.reactor = Reactor::virtual_clock();
-    bench.filled = prepare(&bench.memory, &bench.reactor, &bench.options, &mut Hooks::default()).expect("nothing to write");
+    bench.filled = prepare(&bench.memory, &bench.reactor, &bench.options, &mut Hooks::default())
+        .expect("nothing to write");
     assert_eq!((bench.filled.written_bytes, bench.memory.log().len()), (0, 0));
     let row = bench.row("RND4K Q32T16 write");
     let (_, rows) = bench.run(&row).expect("it runs");
     let notes = &rows[0].measured().expect("it was measured").done.notes;
     assert_eq!(
         notes[..],
-        ["the target keeps no data: nothing was verified", "one owner kept 512 requests outstanding instead of 16 threads"]
+        [
+            "the target keeps no data: nothing was verified",
+            "one owner kept 512 requests outstanding instead of 16 threads"
+        ]
     );
 }
 
@@ -292,13 +416,24 @@ fn a_target_without_content_is_only_measured() {
 fn the_job_for_fio_asks_the_same() {
     let options = Options { size_bytes: 1 << 30, ..Profile::EightNvme.options() };
     let rows = options.rows();
-    let command = |index: usize, direct| Job::new(&rows[index], &options, Path::new("/a b/test"), direct).command();
+    let command = |index: usize, direct| {
+        Job::new(&rows[index], &options, Path::new("/a b/test"), direct).command()
+    };
     assert_eq!(
         command(0, true),
-        "fio --name='SEQ1M Q8T1 read' --filename='/a b/test' --ioengine=io_uring --direct=1 --rw=read --bs=1048576 --iodepth=8 --numjobs=1 \
-         --size=1073741824 --time_based=1 --runtime=5 --norandommap=1 --randrepeat=0 --group_reporting=1 --invalidate=0 --readonly"
+        "fio --name='SEQ1M Q8T1 read' --filename='/a b/test' --ioengine=io_uring --direct=1 \
+        --rw=read --bs=1048576 --iodepth=8 --numjobs=1 \
+         --size=1073741824 --time_based=1 --runtime=5 --norandommap=1 --randrepeat=0 \
+         --group_reporting=1 --invalidate=0 --readonly"
     );
     let threads = command(6, false);
-    assert!(threads.contains("--rw=randwrite --bs=4096 --iodepth=32 --numjobs=16 --size=67108864"), "{threads}");
-    assert!(threads.contains("--offset_increment=67108864") && threads.ends_with("--scramble_buffers=1 --end_fsync=1"), "{threads}");
+    assert!(
+        threads.contains("--rw=randwrite --bs=4096 --iodepth=32 --numjobs=16 --size=67108864"),
+        "{threads}"
+    );
+    assert!(
+        threads.contains("--offset_increment=67108864")
+            && threads.ends_with("--scramble_buffers=1 --end_fsync=1"),
+        "{threads}"
+    );
 }

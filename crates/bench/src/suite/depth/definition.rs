@@ -9,9 +9,13 @@ use results::{Better, Group};
 use super::open::{self, OpenLoad};
 use super::{NAME, curves};
 use crate::load::{Direction, Hooks, Sequential, Uniform};
-use crate::suite::crystal::{self, Data, Filled, Options, Order, Profile, Row as Access, View, Way};
+use crate::suite::crystal::{
+    self, Data, Filled, Options, Order, Profile, Row as Access, View, Way,
+};
 use crate::suite::folder::{Needs, WorkFolder};
-use crate::suite::{Done, Kind, Next, Phase, Session, Setting, Settings, Suite, Target, TargetKind, Value};
+use crate::suite::{
+    Done, Kind, Next, Phase, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+};
 
 const MIB: u64 = 1 << 20;
 /// Each block size is so many times the one before it.
@@ -26,15 +30,24 @@ const OPEN_DEPTH: u32 = 1024;
 /// `depth`.
 pub static SUITE: Suite = Suite {
     name: NAME,
-    summary: "Throughput against latency at 1 to 256 outstanding requests, and the knee where more stop paying.",
-    about: "Every kind of access and every block size is measured with 1, 2, 4, … outstanding requests, one after the other. In such a \
-            closed loop throughput and mean latency are tied (depth = requests per second x mean latency). The knee is the depth with \
-            the most throughput for its mean latency: the largest requests per second over mean latency. With `loop = open`, the \
-            largest rate of each curve is taken, and requests are then meant for moments that come by chance at 25, 50, 75 and 90 % of \
-            it, whether earlier ones were answered or not; latency counts from the moment a request was meant for, so that a stall \
-            shows in the percentiles of all who had to wait. Devices up to `prepare` are filled first: what a \
-            closed loop reads is held against what was written last by the mark in the first 32 bytes of every 4 KiB, and after the last \
-            point all of it is read back and every byte compared, outside any time, unless an open loop wrote over it. Larger ones, and \
+    summary: "Throughput against latency at 1 to 256 outstanding requests, and the knee where more \
+        stop paying.",
+    about: "Every kind of access and every block size is measured with 1, 2, 4, … outstanding \
+        requests, one after the other. In such a \
+            closed loop throughput and mean latency are tied (depth = requests per second x mean \
+            latency). The knee is the depth with \
+            the most throughput for its mean latency: the largest requests per second over mean \
+            latency. With `loop = open`, the \
+            largest rate of each curve is taken, and requests are then meant for moments that come \
+            by chance at 25, 50, 75 and 90 % of \
+            it, whether earlier ones were answered or not; latency counts from the moment a \
+            request was meant for, so that a stall \
+            shows in the percentiles of all who had to wait. Devices up to `prepare` are filled \
+            first: what a \
+            closed loop reads is held against what was written last by the mark in the first 32 \
+            bytes of every 4 KiB, and after the last \
+            point all of it is read back and every byte compared, outside any time, unless an open \
+            loop wrote over it. Larger ones, and \
             what open loops move, are not compared.",
     targets: &[TargetKind::Folder, TargetKind::Device],
     settings: &[
@@ -44,17 +57,43 @@ pub static SUITE: Suite = Suite {
             default: Value::word("both"),
             what: "Where requests go.",
         },
-        Setting { name: "way", kind: Kind::Word(&["read", "write", "both"]), default: Value::word("read"), what: "Which way data go." },
+        Setting {
+            name: "way",
+            kind: Kind::Word(&["read", "write", "both"]),
+            default: Value::word("read"),
+            what: "Which way data go.",
+        },
         Setting {
             name: "block_min",
             kind: Kind::Bytes,
             default: Value::Bytes(BLOCK_MIN_BYTES),
-            what: "Smallest request, a power of two from 4KiB on; each further size is 16 times the one before it.",
+            what: "Smallest request, a power of two from 4KiB on; each further size is 16 times \
+                the one before it.",
         },
-        Setting { name: "block_max", kind: Kind::Bytes, default: Value::Bytes(MIB), what: "Largest request, up to 16MiB." },
-        Setting { name: "depth_max", kind: Kind::Count(1, 4096), default: Value::Count(256), what: "Most requests outstanding." },
-        Setting { name: "time", kind: Kind::Time, default: Value::Time(Duration::from_secs(1)), what: "Time of a point." },
-        Setting { name: "runs", kind: Kind::Count(1, 100), default: Value::Count(1), what: "How often each point is measured." },
+        Setting {
+            name: "block_max",
+            kind: Kind::Bytes,
+            default: Value::Bytes(MIB),
+            what: "Largest request, up to 16MiB.",
+        },
+        Setting {
+            name: "depth_max",
+            kind: Kind::Count(1, 4096),
+            default: Value::Count(256),
+            what: "Most requests outstanding.",
+        },
+        Setting {
+            name: "time",
+            kind: Kind::Time,
+            default: Value::Time(Duration::from_secs(1)),
+            what: "Time of a point.",
+        },
+        Setting {
+            name: "runs",
+            kind: Kind::Count(1, 100),
+            default: Value::Count(1),
+            what: "How often each point is measured.",
+        },
         Setting {
             name: "loop",
             kind: Kind::Word(&["closed", "open"]),
@@ -110,15 +149,26 @@ impl Series {
 
     fn closed(&self, depth: u32) -> Phase {
         let what = format!("{}; {depth} outstanding.", self.what());
-        self.phase(format!("{} Q{depth}", self.name()), what, "throughput_bytes_per_second", Better::Higher)
+        self.phase(
+            format!("{} Q{depth}", self.name()),
+            what,
+            "throughput_bytes_per_second",
+            Better::Higher,
+        )
     }
 
     fn open(&self, share: u32) -> Phase {
         let what = format!(
-            "{}; meant for moments that come by chance at {share} % of the curve's largest rate, latency from that moment on.",
+            "{}; meant for moments that come by chance at {share} % of the curve's largest rate, \
+            latency from that moment on.",
             self.what()
         );
-        self.phase(format!("{} open {share}%", self.name()), what, "latency_p99_seconds", Better::Lower)
+        self.phase(
+            format!("{} open {share}%", self.name()),
+            what,
+            "latency_p99_seconds",
+            Better::Lower,
+        )
     }
 }
 
@@ -135,12 +185,17 @@ fn series(settings: &Settings) -> Vec<Series> {
     };
     let first = u32::try_from(settings.bytes("block_min")).unwrap_or(u32::MAX);
     let most = settings.bytes("block_max").min(BLOCK_MAX_BYTES);
-    let sizes = std::iter::successors(Some(first), |size| size.checked_mul(BLOCK_STEP)).take_while(|size| u64::from(*size) <= most);
+    let sizes = std::iter::successors(Some(first), |size| size.checked_mul(BLOCK_STEP))
+        .take_while(|size| u64::from(*size) <= most);
     let sizes: Vec<u32> = sizes.collect();
     let mut series = Vec::new();
     for way in ways {
         for order in &orders {
-            series.extend(sizes.iter().map(|request_bytes| Series { order: *order, way, request_bytes: *request_bytes }));
+            series.extend(sizes.iter().map(|request_bytes| Series {
+                order: *order,
+                way,
+                request_bytes: *request_bytes,
+            }));
         }
     }
     series
@@ -148,7 +203,8 @@ fn series(settings: &Settings) -> Vec<Series> {
 
 fn depths(settings: &Settings) -> impl Iterator<Item = u32> + use<> {
     let most = u32::try_from(settings.count("depth_max")).unwrap_or(4096);
-    std::iter::successors(Some(1_u32), |depth| depth.checked_mul(2)).take_while(move |depth| *depth <= most)
+    std::iter::successors(Some(1_u32), |depth| depth.checked_mul(2))
+        .take_while(move |depth| *depth <= most)
 }
 
 fn phases(settings: &Settings) -> Vec<Phase> {
@@ -163,15 +219,26 @@ fn phases(settings: &Settings) -> Vec<Phase> {
 fn check(settings: &Settings) -> Result<(), String> {
     let (least, most) = (settings.bytes("block_min"), settings.bytes("block_max"));
     if !least.is_power_of_two() || least < BLOCK_MIN_BYTES {
-        return Err(format!("block_min: {}: a power of two from 4KiB on is needed", size_text(least)));
+        return Err(format!(
+            "block_min: {}: a power of two from 4KiB on is needed",
+            size_text(least)
+        ));
     }
     if !(least..=BLOCK_MAX_BYTES).contains(&most) {
-        return Err(format!("block_max: {}: from block_min ({}) to 16MiB", size_text(most), size_text(least)));
+        return Err(format!(
+            "block_max: {}: from block_min ({}) to 16MiB",
+            size_text(most),
+            size_text(least)
+        ));
     }
     if !settings.bytes("size").is_multiple_of(MIB) {
         return Err(format!("size: {}: whole MiB are needed", size_text(settings.bytes("size"))));
     }
-    if settings.time("time").is_zero() { Err("time: a point needs more than no time".to_owned()) } else { Ok(()) }
+    if settings.time("time").is_zero() {
+        Err("time: a point needs more than no time".to_owned())
+    } else {
+        Ok(())
+    }
 }
 
 fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
@@ -179,8 +246,10 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     match target {
         Target::Device(device) => measure(device, settings, session),
         Target::Folder(folder) => {
-            let size_bytes = if settings.bytes("size") == 0 { 1 << 30 } else { settings.bytes("size") };
-            let needs = Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
+            let size_bytes =
+                if settings.bytes("size") == 0 { 1 << 30 } else { settings.bytes("size") };
+            let needs =
+                Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
             let folder = WorkFolder::new(folder, NAME, &needs)?;
             let path = folder.path().join("depth.dat");
             crystal::make_file(&path, size_bytes)?;
@@ -190,13 +259,21 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
     }
 }
 
-fn measure(device: &dyn Device, settings: &Settings, session: &mut Session<'_>) -> Result<(), Error> {
+fn measure(
+    device: &dyn Device,
+    settings: &Settings,
+    session: &mut Session<'_>,
+) -> Result<(), Error> {
     let info = device.info();
     let room = info.size_bytes / MIB * MIB;
     let asked = settings.bytes("size");
     let size_bytes = if asked == 0 { room } else { asked };
     if size_bytes > room || size_bytes == 0 {
-        let text = format!("the target has {} bytes, too few for a test of {}", info.size_bytes, size_text(size_bytes.max(MIB)));
+        let text = format!(
+            "the target has {} bytes, too few for a test of {}",
+            info.size_bytes,
+            size_text(size_bytes.max(MIB))
+        );
         return Err(Error::new(ErrorKind::Invalid, text));
     }
     let options = Options {
@@ -219,12 +296,23 @@ fn measure(device: &dyn Device, settings: &Settings, session: &mut Session<'_>) 
     } else if size_bytes > settings.bytes("prepare") && info.stores_data {
         Filled::unverified("the target is larger than `prepare`")
     } else {
-        crystal::prepare(device, session.reactor, &options, &mut Hooks { stop: Some(&stop), progress: None })?
+        crystal::prepare(
+            device,
+            session.reactor,
+            &options,
+            &mut Hooks { stop: Some(&stop), progress: None },
+        )?
     };
     for series in series(settings) {
         for depth in depths(settings) {
             let view = View { buffered: false, device };
-            let next = crystal::run(&[(view, series.closed(depth))], &series.row(depth), &options, &mut filled, session)?;
+            let next = crystal::run(
+                &[(view, series.closed(depth))],
+                &series.row(depth),
+                &options,
+                &mut filled,
+                session,
+            )?;
             if next == Next::Stop {
                 return Ok(());
             }
@@ -239,14 +327,28 @@ fn measure(device: &dyn Device, settings: &Settings, session: &mut Session<'_>) 
             }
         }
     }
-    crystal::read_back(device, session.reactor, &options, &mut filled, &mut Hooks { stop: Some(&stop), progress: None })
+    crystal::read_back(
+        device,
+        session.reactor,
+        &options,
+        &mut filled,
+        &mut Hooks { stop: Some(&stop), progress: None },
+    )
 }
 
 /// Open loops at shares of the largest rate that the curve of this series has.
-fn open_loops(device: &dyn Device, series: &Series, options: &Options, session: &mut Session<'_>) -> Result<Next, Error> {
+fn open_loops(
+    device: &dyn Device,
+    series: &Series,
+    options: &Options,
+    session: &mut Session<'_>,
+) -> Result<Next, Error> {
     let curve = curves(session.rows()).into_iter().find(|curve| curve.access == series.name());
-    let most = curve.and_then(|curve| curve.points.iter().map(|point| point.io_per_second).reduce(f64::max));
-    for (share, run) in SHARES.iter().flat_map(|share| (1..=options.runs).map(move |run| (*share, run))) {
+    let most = curve
+        .and_then(|curve| curve.points.iter().map(|point| point.io_per_second).reduce(f64::max));
+    for (share, run) in
+        SHARES.iter().flat_map(|share| (1..=options.runs).map(move |run| (*share, run)))
+    {
         let phase = series.open(share);
         let Some(most) = most.filter(|most| *most > 0.0) else {
             session.skip(&phase, run, "the curve has no rate to take a share of");
@@ -258,7 +360,10 @@ fn open_loops(device: &dyn Device, series: &Series, options: &Options, session: 
             depth: OPEN_DEPTH,
             seed: derive_seed(session.seed, &phase.name, u64::from(run)),
         };
-        if session.measure(&phase, run, |session| open_loop(device, series, options, &load, session))? == Next::Stop {
+        if session
+            .measure(&phase, run, |session| open_loop(device, series, options, &load, session))?
+            == Next::Stop
+        {
             return Ok(Next::Stop);
         }
     }
@@ -281,7 +386,8 @@ fn open_loop(
             open::run(device, session.reactor, load, &mut requests, &stopped)?
         }
         Order::Random => {
-            let mut requests = Uniform::new(direction, options.size_bytes, length, length, load.seed);
+            let mut requests =
+                Uniform::new(direction, options.size_bytes, length, length, load.seed);
             open::run(device, session.reactor, load, &mut requests, &stopped)?
         }
     };
@@ -291,12 +397,17 @@ fn open_loop(
     let mut flush = None;
     if series.way.writes() {
         let start = session.reactor.now();
-        block::Blocking::open(device, session.reactor)?.flush().map_err(|error| error.at("flush"))?;
+        block::Blocking::open(device, session.reactor)?
+            .flush()
+            .map_err(|error| error.at("flush"))?;
         flush = Some(session.reactor.now().since(start));
     }
     let mut notes = vec!["data were not verified".to_owned()];
     if sample.left_over > 0 {
-        notes.push(format!("the target cannot do this rate: {} requests were never submitted", sample.left_over));
+        notes.push(format!(
+            "the target cannot do this rate: {} requests were never submitted",
+            sample.left_over
+        ));
     }
     if session.reactor.clock() == Clock::Wall {
         notes.push("waking up late for a moment counts as latency too".to_owned());

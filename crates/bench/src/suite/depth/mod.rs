@@ -11,14 +11,16 @@
 //!   +---------------------------- latency
 //! ```
 //!
-//! * A closed loop keeps a fixed number of requests outstanding. Throughput and mean latency are then tied
-//!   (Little 1961: `depth = requests per second * mean latency`), so a curve has one free number in each point.
-//! * The knee is the point with the most throughput for its mean latency, the largest `io_per_second / mean latency`
-//!   (the "power" of Kleinrock 1979); of equal ones the smallest depth. It does not depend on the units or on the deepest
-//!   queue that was tried.
-//! * An open loop ([`open`]) does not wait for answers: requests are meant for moments that come by chance at a set rate, and
-//!   latency counts from the moment a request was meant for. A closed loop that stalls issues nothing meanwhile, and
-//!   its percentiles never hear of the requests that would have waited (coordinated omission).
+//! * A closed loop keeps a fixed number of requests outstanding. Throughput and mean latency are
+//!   then tied (Little 1961: `depth = requests per second * mean latency`), so a curve has one free
+//!   number in each point.
+//! * The knee is the point with the most throughput for its mean latency, the largest
+//!   `io_per_second / mean latency` (the "power" of Kleinrock 1979); of equal ones the smallest
+//!   depth. It does not depend on the units or on the deepest queue that was tried.
+//! * An open loop ([`open`]) does not wait for answers: requests are meant for moments that come by
+//!   chance at a set rate, and latency counts from the moment a request was meant for. A closed
+//!   loop that stalls issues nothing meanwhile, and its percentiles never hear of the requests that
+//!   would have waited (coordinated omission).
 
 mod definition;
 pub mod open;
@@ -61,22 +63,30 @@ pub struct Curve {
     pub knee_depth: Option<u32>,
 }
 
-/// Where more requests stop paying: the index of the point with the largest throughput for its mean latency. `None` without
-/// points that took time.
+/// Where more requests stop paying: the index of the point with the largest throughput for its mean
+/// latency. `None` without points that took time.
 #[must_use]
 pub fn knee(points: &[Point]) -> Option<usize> {
     let power = |point: &Point| point.io_per_second / point.latency_mean_seconds;
-    let usable = points.iter().enumerate().filter(|(_, point)| point.latency_mean_seconds > 0.0 && power(point).is_finite());
+    let usable = points
+        .iter()
+        .enumerate()
+        .filter(|(_, point)| point.latency_mean_seconds > 0.0 && power(point).is_finite());
     // Of equal ones the first stays.
-    usable.reduce(|best, next| if power(next.1) > power(best.1) { next } else { best }).map(|(index, _)| index)
+    usable
+        .reduce(|best, next| if power(next.1) > power(best.1) { next } else { best })
+        .map(|(index, _)| index)
 }
 
-/// The curves that rows of this suite make, in their order. Several runs of a point count with the mean of their rates.
+/// The curves that rows of this suite make, in their order. Several runs of a point count with the
+/// mean of their rates.
 #[must_use]
 pub fn curves(rows: &[Row]) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for row in rows {
-        let (Some((access, depth)), Some(measured)) = (split(&row.phase), row.measured()) else { continue };
+        let (Some((access, depth)), Some(measured)) = (split(&row.phase), row.measured()) else {
+            continue;
+        };
         let metrics = measured.metrics();
         let figure = |name: &str| metrics.get(name).copied().unwrap_or(0.0);
         let point = Point {
@@ -90,7 +100,11 @@ pub fn curves(rows: &[Row]) -> Vec<Curve> {
         };
         match curves.iter_mut().find(|curve| curve.access == access) {
             Some(curve) => curve.points.push(point),
-            None => curves.push(Curve { access: access.to_owned(), points: vec![point], knee_depth: None }),
+            None => curves.push(Curve {
+                access: access.to_owned(),
+                points: vec![point],
+                knee_depth: None,
+            }),
         }
     }
     for curve in &mut curves {
@@ -107,14 +121,19 @@ fn averaged(points: &[Point]) -> Vec<Point> {
     depths.dedup();
     let average = |depth: u32| {
         let same: Vec<&Point> = points.iter().filter(|point| point.depth == depth).collect();
-        let mean = |figure: fn(&Point) -> f64| same.iter().map(|point| figure(point)).sum::<f64>() / same.len() as f64;
-        let durable: Vec<f64> = same.iter().filter_map(|point| point.durable_throughput_bytes_per_second).collect();
-        let mut flags: Vec<&str> = same.iter().flat_map(|point| point.flags.iter().copied()).collect();
+        let mean = |figure: fn(&Point) -> f64| {
+            same.iter().map(|point| figure(point)).sum::<f64>() / same.len() as f64
+        };
+        let durable: Vec<f64> =
+            same.iter().filter_map(|point| point.durable_throughput_bytes_per_second).collect();
+        let mut flags: Vec<&str> =
+            same.iter().flat_map(|point| point.flags.iter().copied()).collect();
         flags.sort_unstable();
         flags.dedup();
         Point {
             flags,
-            durable_throughput_bytes_per_second: (!durable.is_empty()).then(|| durable.iter().sum::<f64>() / durable.len() as f64),
+            durable_throughput_bytes_per_second: (!durable.is_empty())
+                .then(|| durable.iter().sum::<f64>() / durable.len() as f64),
             depth,
             io_per_second: mean(|point| point.io_per_second),
             throughput_bytes_per_second: mean(|point| point.throughput_bytes_per_second),

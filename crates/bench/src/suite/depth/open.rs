@@ -7,13 +7,16 @@
 //!                ^---------^ latency: from the moment it was meant for
 //! ```
 //!
-//! The requests that a stalled device keeps from being submitted wait in a line, and their wait counts. When the rate is
-//! more than the device can do, the line grows: what is left of it after the time is worked off for as long again, and what
-//! is then still there is counted as left over.
+//! The requests that a stalled device keeps from being submitted wait in a line, and their wait
+//! counts. When the rate is more than the device can do, the line grows: what is left of it after
+//! the time is worked off for as long again, and what is then still there is counted as left over.
 
 use std::time::Duration;
 
-use block::{Buf, BufMut, Channel, Completion, Device, Error, ErrorKind, Op, Reactor, Request, Returned, Time};
+use block::{
+    Buf, BufMut, Channel, Completion, Device, Error, ErrorKind, Op, Reactor, Request, Returned,
+    Time,
+};
 use reactor::Random;
 
 use crate::latency::Latency;
@@ -69,7 +72,8 @@ const ASK: Duration = Duration::from_millis(100);
 /// Loads `device` with requests of one size. Data are random, and not verified.
 ///
 /// # Errors
-/// The first request that failed, with its direction, length and offset; what the kernel says when waiting fails.
+/// The first request that failed, with its direction, length and offset; what the kernel says when
+/// waiting fails.
 ///
 /// # Panics
 /// When the rate is not positive or the depth is 0.
@@ -89,7 +93,9 @@ pub fn run(
         reading: bounds.reads.then(|| reactor.allocate(bounds.longest_bytes as usize)),
         writing: bounds.writes.then(|| {
             let mut buffer = reactor.allocate(bounds.longest_bytes as usize);
-            buffer.slices_mut().for_each(|slice| pattern::fill(slice, 1 << 63, load.seed, u64::from(index)));
+            buffer
+                .slices_mut()
+                .for_each(|slice| pattern::fill(slice, 1 << 63, load.seed, u64::from(index)));
             buffer.freeze()
         }),
     };
@@ -153,7 +159,13 @@ struct Open<'a> {
 }
 
 impl Open<'_> {
-    fn run(mut self, requests: &mut impl Requests, begin: Time, give_up: Time, stopped: &dyn Fn() -> bool) -> Result<OpenSample, Error> {
+    fn run(
+        mut self,
+        requests: &mut impl Requests,
+        begin: Time,
+        give_up: Time,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<OpenSample, Error> {
         let mut done: Vec<Completion> = Vec::new();
         let mut ask = begin + ASK;
         let mut issuing = true;
@@ -163,7 +175,10 @@ impl Open<'_> {
                 ask = now + ASK;
                 self.sample.stopped |= stopped();
             }
-            issuing &= self.error.is_none() && !self.sample.stopped && now < give_up && self.next < self.end;
+            issuing &= self.error.is_none()
+                && !self.sample.stopped
+                && now < give_up
+                && self.next < self.end;
             if issuing {
                 issuing = self.submit_due(now, requests);
             }
@@ -174,7 +189,11 @@ impl Open<'_> {
                     break;
                 }
                 let waits_for_moment = issuing && !self.free.is_empty();
-                let deadline = if waits_for_moment { Some(self.next.min(ask)) } else { Some(self.reactor.now() + PATIENCE) };
+                let deadline = if waits_for_moment {
+                    Some(self.next.min(ask))
+                } else {
+                    Some(self.reactor.now() + PATIENCE)
+                };
                 self.wait(deadline, waits_for_moment)?;
                 continue;
             }
@@ -194,7 +213,8 @@ impl Open<'_> {
         Ok(self.sample)
     }
 
-    /// Submits every request whose moment has come, as far as there is room. False when there are no requests any more.
+    /// Submits every request whose moment has come, as far as there is room. False when there are
+    /// no requests any more.
     fn submit_due(&mut self, now: Time, requests: &mut impl Requests) -> bool {
         while self.next <= now && self.next < self.end {
             let Some(index) = self.free.pop() else { break };
@@ -206,7 +226,10 @@ impl Open<'_> {
             (slot.access, slot.meant, slot.submitted) = (access, self.next, now);
             self.next = self.gaps.next();
             let op = match access.direction {
-                Direction::Read => Op::Read { offset: access.offset, into: slot.reading.take().expect("the source said that it reads") },
+                Direction::Read => Op::Read {
+                    offset: access.offset,
+                    into: slot.reading.take().expect("the source said that it reads"),
+                },
                 Direction::Write => {
                     let from = slot.writing.take().expect("the source said that it writes");
                     Op::Write { offset: access.offset, from, fua: false }
@@ -227,7 +250,8 @@ impl Open<'_> {
         }
         let Access { direction, offset, length } = slot.access;
         if let Err(error) = completion.result {
-            let error = error.at(format_args!("{} of {length} bytes at offset {offset}", direction.name()));
+            let error =
+                error.at(format_args!("{} of {length} bytes at offset {offset}", direction.name()));
             self.error.get_or_insert(error);
             return;
         }

@@ -25,19 +25,31 @@ fn point(depth: u32, io_per_second: f64) -> Point {
 
 #[test]
 fn the_knee_of_a_device_with_eight_servers_is_at_eight() {
-    let curve = |servers: u32| [1, 2, 4, 8, 16, 32].map(|depth: u32| point(depth, 100.0 * f64::from(depth.min(servers))));
+    let curve = |servers: u32| {
+        [1, 2, 4, 8, 16, 32].map(|depth: u32| point(depth, 100.0 * f64::from(depth.min(servers))))
+    };
     for (servers, knee_at) in [(1, 0), (2, 1), (8, 3), (100, 5)] {
         assert_eq!(knee(&curve(servers)), Some(knee_at), "{servers} servers");
     }
     assert_eq!(knee(&[]), None);
-    assert_eq!(knee(&[Point { latency_mean_seconds: 0.0, ..point(1, 5.0) }]), None, "no time, no knee");
-    // A rate that no longer grows in proportion: 190 for 2, 300 for 4. Power 18050 and 22500, then 32/8 falls.
-    assert_eq!(knee(&[point(1, 100.0), point(2, 190.0), point(4, 300.0), point(8, 330.0)]), Some(2));
+    assert_eq!(
+        knee(&[Point { latency_mean_seconds: 0.0, ..point(1, 5.0) }]),
+        None,
+        "no time, no knee"
+    );
+    // A rate that no longer grows in proportion: 190 for 2, 300 for 4. Power 18050 and 22500, then
+    // 32/8 falls.
+    assert_eq!(
+        knee(&[point(1, 100.0), point(2, 190.0), point(4, 300.0), point(8, 330.0)]),
+        Some(2)
+    );
 }
 
 /// `servers` requests are served at a time, each in 100 us of virtual time; the others wait.
 fn disk() -> Memory {
-    Memory::new(4 << 20).delayed(|_| Duration::from_micros(100)).with(|info| info.stores_data = false)
+    Memory::new(4 << 20)
+        .delayed(|_| Duration::from_micros(100))
+        .with(|info| info.stores_data = false)
 }
 
 fn opened(rate: f64, delay: fn(usize) -> Duration, depth: u32) -> OpenSample {
@@ -50,7 +62,9 @@ fn opened(rate: f64, delay: fn(usize) -> Duration, depth: u32) -> OpenSample {
 
 #[test]
 fn an_open_loop_keeps_its_rate_whatever_the_answers_take() {
-    for delay in [|_| Duration::from_micros(10), |_| Duration::from_millis(3)] as [fn(usize) -> Duration; 2] {
+    for delay in
+        [|_| Duration::from_micros(10), |_| Duration::from_millis(3)] as [fn(usize) -> Duration; 2]
+    {
         let sample = opened(1000.0, delay, 1024);
         // Poisson: 2000 +- 45 in two seconds.
         assert!((1800..2200).contains(&sample.operations), "{}", sample.operations);
@@ -60,11 +74,13 @@ fn an_open_loop_keeps_its_rate_whatever_the_answers_take() {
     }
 }
 
-/// Coordinated omission: one stall of half a second. A closed loop sees one slow request; everybody who was meant to be
-/// served meanwhile waited, and the open loop's percentiles say so.
+/// Coordinated omission: one stall of half a second. A closed loop sees one slow request; everybody
+/// who was meant to be served meanwhile waited, and the open loop's percentiles say so.
 #[test]
 fn a_stall_shows_in_the_latency_of_all_who_waited() {
-    let stall = |number: usize| if number == 500 { Duration::from_millis(500) } else { Duration::from_micros(100) };
+    let stall = |number: usize| {
+        if number == 500 { Duration::from_millis(500) } else { Duration::from_micros(100) }
+    };
     let sample = opened(1000.0, stall, 1);
     assert!(sample.service.quantile_seconds(0.99) < 0.001, "{:?}", sample.service);
     assert!(sample.latency.quantile_seconds(0.99) > 0.4, "{:?}", sample.latency);
@@ -76,8 +92,16 @@ fn a_stall_shows_in_the_latency_of_all_who_waited() {
 fn a_rate_that_cannot_be_kept_leaves_requests_over() {
     // One at a time, 1 ms each: 1000/s at most.
     let sample = opened(5000.0, |_| Duration::from_millis(1), 1);
-    assert!((3900..=4001).contains(&sample.operations), "{}: the time, and as long again", sample.operations);
-    assert!((5000..7000).contains(&(sample.left_over as i64)), "{} of about 10000", sample.left_over);
+    assert!(
+        (3900..=4001).contains(&sample.operations),
+        "{}: the time, and as long again",
+        sample.operations
+    );
+    assert!(
+        (5000..7000).contains(&(sample.left_over as i64)),
+        "{} of about 10000",
+        sample.left_over
+    );
 }
 
 #[test]
@@ -87,7 +111,8 @@ fn a_failed_request_ends_the_open_loop_with_its_place() {
     memory.plant(3, crate::memory::Fault::Failed);
     let mut requests = Uniform::new(Direction::Write, 4 << 20, 4096, 4096, 5);
     let load = OpenLoad { rate: 1000.0, time: Duration::from_secs(1), depth: 8, seed: 9 };
-    let error = run(&memory, &reactor, &load, &mut requests, &|| false).expect_err("planted").to_string();
+    let error =
+        run(&memory, &reactor, &load, &mut requests, &|| false).expect_err("planted").to_string();
     assert!(error.starts_with("write of 4096 bytes at offset "), "{error}");
 }
 
@@ -103,7 +128,9 @@ fn getting_ready_counts_for_no_request() {
             self.0.describe()
         }
         fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-            reactor.wait(Some(reactor.now() + Duration::from_secs(5))).expect("the virtual clock moves");
+            reactor
+                .wait(Some(reactor.now() + Duration::from_secs(5)))
+                .expect("the virtual clock moves");
             self.0.open(depth, reactor)
         }
     }
@@ -111,13 +138,19 @@ fn getting_ready_counts_for_no_request() {
     let load = OpenLoad { rate: 1000.0, time: Duration::from_secs(1), depth: 64, seed: 9 };
     let mut requests = Uniform::new(Direction::Read, memory.info().size_bytes, 4096, 4096, 9);
     let sample = run(&memory, &reactor, &load, &mut requests, &|| false).expect("it runs");
-    assert!(sample.operations > 900 && sample.left_over == 0, "{} operations, {} left over", sample.operations, sample.left_over);
+    assert!(
+        sample.operations > 900 && sample.left_over == 0,
+        "{} operations, {} left over",
+        sample.operations,
+        sample.left_over
+    );
     assert!(sample.latency.max_seconds() < 0.001, "{}", sample.latency.max_seconds());
 }
 
 fn suite(target: &Memory, change: &[(&str, Value)]) -> Vec<Row> {
     let reactor = Reactor::virtual_clock();
-    let (stop, ticker, mut meter, mut observer) = (AtomicBool::new(false), Ticker::new(), Blind, Silent);
+    let (stop, ticker, mut meter, mut observer) =
+        (AtomicBool::new(false), Ticker::new(), Blind, Silent);
     let mut settings = SUITE.defaults();
     for (name, value) in change {
         settings.set(&SUITE, name, value.clone()).expect("a setting of the suite");
@@ -126,16 +159,24 @@ fn suite(target: &Memory, change: &[(&str, Value)]) -> Vec<Row> {
     (SUITE.run)(Target::Device(target), &settings, &mut session).expect("it runs");
     let rows = session.into_rows();
     let names: Vec<String> = rows.iter().map(|row| row.phase.clone()).collect();
-    let promised: Vec<String> = (SUITE.phases)(&settings).iter().map(|phase| phase.name.clone()).collect();
+    let promised: Vec<String> =
+        (SUITE.phases)(&settings).iter().map(|phase| phase.name.clone()).collect();
     assert_eq!(names, promised, "the rows are the phases that were promised");
     rows
 }
 
-/// Every request takes 100 us whatever the depth, so that the rate grows with it and the knee is the deepest queue.
+/// Every request takes 100 us whatever the depth, so that the rate grows with it and the knee is
+/// the deepest queue.
 #[test]
 fn the_suite_makes_a_curve_for_each_access_and_block_size() {
-    let rows =
-        suite(&disk(), &[("time", Value::Time(Duration::from_millis(100))), ("depth_max", Value::Count(16)), ("way", Value::word("both"))]);
+    let rows = suite(
+        &disk(),
+        &[
+            ("time", Value::Time(Duration::from_millis(100))),
+            ("depth_max", Value::Count(16)),
+            ("way", Value::word("both")),
+        ],
+    );
     let curves = curves(&rows);
     assert_eq!(curves.len(), 12, "2 ways x 2 accesses x 3 sizes");
     assert_eq!(curves[0].access, "random read 4KiB");
@@ -145,11 +186,19 @@ fn the_suite_makes_a_curve_for_each_access_and_block_size() {
         assert_eq!(curve.knee_depth, Some(16), "{}", curve.access);
         for point in &curve.points {
             let expected = f64::from(point.depth) / 100e-6;
-            assert!((point.io_per_second / expected - 1.0).abs() < 0.01, "{}: {point:?}", curve.access);
+            assert!(
+                (point.io_per_second / expected - 1.0).abs() < 0.01,
+                "{}: {point:?}",
+                curve.access
+            );
             // The flush takes 100 us as well.
             let durable = point.durable_throughput_bytes_per_second;
             assert_eq!(durable.is_some(), curve.access.contains("write"), "{}", curve.access);
-            assert!(durable.is_none_or(|durable| durable < point.throughput_bytes_per_second), "{}: {point:?}", curve.access);
+            assert!(
+                durable.is_none_or(|durable| durable < point.throughput_bytes_per_second),
+                "{}: {point:?}",
+                curve.access
+            );
         }
     }
 }

@@ -1,15 +1,21 @@
-//! `devtest` as a suite among the others: its phases in words, its settings, and its results as rows.
+//! `devtest` as a suite among the others: its phases in words, its settings, and its results as
+//! rows.
 
 use std::time::Duration;
 
 use block::{Error, ErrorKind, Traffic};
 
 use super::super::crystal;
-use super::super::definition::{Kind as ValueKind, Phase, Setting, Settings as Values, Suite, Target, TargetKind, Value};
+use super::super::definition::{
+    Kind as ValueKind, Phase, Setting, Settings as Values, Suite, Target, TargetKind, Value,
+};
 use super::super::folder::{Needs, WorkFolder};
 use super::super::row::Done;
 use super::super::session::{Next, Session};
-use super::{Kind, Measured, NAME, Outcome, Place, Prepared, RequestBytes, Settings, Test, Verify, prepare, run_test, tests};
+use super::{
+    Kind, Measured, NAME, Outcome, Place, Prepared, RequestBytes, Settings, Test, Verify, prepare,
+    run_test, tests,
+};
 use crate::load::{Direction, Hooks};
 
 const UNLIMITED: &str = "unlimited";
@@ -17,16 +23,26 @@ const UNLIMITED: &str = "unlimited";
 /// `devtest`.
 pub static SUITE: Suite = Suite {
     name: NAME,
-    summary: "Raw requests on a whole device: sequential at its start and end, random, and mixed, with the data verified.",
-    about: "The raw-device test of 2004. One request is outstanding unless told otherwise; sequential tests ascend in a region at one end \
-            of the device; random places are multiples of the device's block. Before the tests, what they will read is filled with data \
-            that name their place. What a test reads is held against the last write by the mark in every 512 bytes, or by every byte \
-            (verify); what a test wrote is read back after it, and everything after the last test, outside any test's time, and every \
+    summary: "Raw requests on a whole device: sequential at its start and end, random, and mixed, \
+        with the data verified.",
+    about: "The raw-device test of 2004. One request is outstanding unless told otherwise; \
+        sequential tests ascend in a region at one end \
+            of the device; random places are multiples of the device's block. Before the tests, \
+            what they will read is filled with data \
+            that name their place. What a test reads is held against the last write by the mark in \
+            every 512 bytes, or by every byte \
+            (verify); what a test wrote is read back after it, and everything after the last test, \
+            outside any test's time, and every \
             byte compared. Every test starts from a flushed, idle \
             device.",
     targets: &[TargetKind::Device, TargetKind::Folder],
     settings: &[
-        Setting { name: "depth", kind: ValueKind::Count(1, 4096), default: Value::Count(1), what: "Requests outstanding." },
+        Setting {
+            name: "depth",
+            kind: ValueKind::Count(1, 4096),
+            default: Value::Count(1),
+            what: "Requests outstanding.",
+        },
         Setting {
             name: "time_per_test",
             kind: ValueKind::Time,
@@ -43,13 +59,15 @@ pub static SUITE: Suite = Suite {
             name: "ramp",
             kind: ValueKind::Time,
             default: Value::Time(Duration::ZERO),
-            what: "Time at the start of tests that write at random which is not counted; 1min on the virtual clock.",
+            what: "Time at the start of tests that write at random which is not counted; 1min on \
+                the virtual clock.",
         },
         Setting {
             name: "verify",
             kind: ValueKind::Word(&["off", "words", "full"]),
             default: Value::word("words"),
-            what: "What is compared of what a test reads, inside its time: nothing, the mark in every 512 bytes (32 of them), every byte. \
+            what: "What is compared of what a test reads, inside its time: nothing, the mark in \
+                every 512 bytes (32 of them), every byte. \
                    What is read back outside of it is compared byte by byte, unless off.",
         },
         Setting {
@@ -78,17 +96,26 @@ pub static SUITE: Suite = Suite {
 fn phase(test: &Test) -> Phase {
     let size = match test.request_bytes {
         RequestBytes::Fixed(bytes) => format!("{bytes} bytes"),
-        RequestBytes::Range(from, to) => format!("{from} to {to} bytes, every multiple of {from} equally often"),
+        RequestBytes::Range(from, to) => {
+            format!("{from} to {to} bytes, every multiple of {from} equally often")
+        }
     };
     let verb = |direction| if direction == Direction::Read { "Reads" } else { "Writes" };
     let what = match test.kind {
         Kind::Sequential { direction, place, .. } => {
             let end = if place == Place::Start { "start" } else { "end" };
-            format!("{} of {size}, ascending, in a region at the {end} of the device.", verb(direction))
+            format!(
+                "{} of {size}, ascending, in a region at the {end} of the device.",
+                verb(direction)
+            )
         }
-        Kind::Random { direction, .. } => format!("{} of {size} at places drawn uniformly from the whole device.", verb(direction)),
+        Kind::Random { direction, .. } => format!(
+            "{} of {size} at places drawn uniformly from the whole device.",
+            verb(direction)
+        ),
         Kind::Mixed { read_percent } => format!(
-            "{read_percent} reads to {} writes by number, of {size}, at places drawn uniformly from the whole device.",
+            "{read_percent} reads to {} writes by number, of {size}, at places drawn uniformly \
+            from the whole device.",
             100 - read_percent
         ),
     };
@@ -104,8 +131,14 @@ fn phase(test: &Test) -> Phase {
 
 fn settings(values: &Values, session: &Session<'_>) -> Result<Settings, Error> {
     let operations = values.text("max_operations");
-    let wrong =
-        || Error::new(ErrorKind::Invalid, format!("max_operations: `{operations}`: expected `{UNLIMITED}` or a whole number from 1 on"));
+    let wrong = || {
+        Error::new(
+            ErrorKind::Invalid,
+            format!(
+                "max_operations: `{operations}`: expected `{UNLIMITED}` or a whole number from 1 on"
+            ),
+        )
+    };
     Ok(Settings {
         depth: u32::try_from(values.count("depth")).expect("the kind says at most 4096"),
         time_per_test: values.time("time_per_test"),
@@ -133,9 +166,13 @@ fn run(target: Target<'_>, values: &Values, session: &mut Session<'_>) -> Result
         Target::Folder(folder) => {
             let size_bytes = values.bytes("size");
             if size_bytes == 0 || !size_bytes.is_multiple_of(1 << 20) {
-                return Err(Error::new(ErrorKind::Invalid, "size: whole MiB from 1MiB on are needed"));
+                return Err(Error::new(
+                    ErrorKind::Invalid,
+                    "size: whole MiB from 1MiB on are needed",
+                ));
             }
-            let needs = Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
+            let needs =
+                Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
             let folder = WorkFolder::new(folder, NAME, &needs)?;
             let path = folder.path().join("devtest.dat");
             crystal::make_file(&path, size_bytes)?;
@@ -145,18 +182,28 @@ fn run(target: Target<'_>, values: &Values, session: &mut Session<'_>) -> Result
     }
 }
 
-fn measure(device: &dyn block::Device, values: &Values, session: &mut Session<'_>) -> Result<(), Error> {
+fn measure(
+    device: &dyn block::Device,
+    values: &Values,
+    session: &mut Session<'_>,
+) -> Result<(), Error> {
     let settings = settings(values, session)?;
     let stop = session.stop;
     let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
-    let mut prepared = prepare(device, session.reactor, &settings, &mut Hooks { stop: Some(&stopped), progress: None })?;
+    let mut prepared = prepare(
+        device,
+        session.reactor,
+        &settings,
+        &mut Hooks { stop: Some(&stopped), progress: None },
+    )?;
     for test in tests() {
         let phase = phase(&test);
         if let Some(reason) = test.impossible(device.info(), &settings) {
             session.skip(&phase, 1, reason);
             continue;
         }
-        let next = session.measure(&phase, 1, |session| one(device, &test, &settings, &mut prepared, session))?;
+        let next = session
+            .measure(&phase, 1, |session| one(device, &test, &settings, &mut prepared, session))?;
         if next == Next::Stop {
             return Ok(());
         }

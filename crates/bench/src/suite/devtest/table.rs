@@ -1,4 +1,5 @@
-//! The suite's rows as the table of 2004 has them: one line for each test and request size, mixed tests in two directions.
+//! The suite's rows as the table of 2004 has them: one line for each test and request size, mixed
+//! tests in two directions.
 
 use serde::Serialize;
 
@@ -16,7 +17,8 @@ pub struct Row {
     pub request_bytes: RequestBytes,
     /// Throughput in KiB/s.
     pub kib_per_second: f64,
-    /// Throughput in KiB/s when all was durable, the flush at the end included; only of what was written.
+    /// Throughput in KiB/s when all was durable, the flush at the end included; only of what was
+    /// written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durable_kib_per_second: Option<f64>,
     /// Requests per second.
@@ -34,7 +36,11 @@ pub struct Row {
 pub fn rows(measured: &[row::Row]) -> Vec<Row> {
     let tests = tests();
     let test = |row: &row::Row| tests.iter().find(|test| test.workload == row.phase);
-    measured.iter().filter_map(|row| test(row).zip(row.measured())).flat_map(|(test, measured)| lines(test, measured)).collect()
+    measured
+        .iter()
+        .filter_map(|row| test(row).zip(row.measured()))
+        .flat_map(|(test, measured)| lines(test, measured))
+        .collect()
 }
 
 /// One line, two for a mixed test.

@@ -53,7 +53,9 @@ impl Bench {
 /// The results as rows of the suite, as they stand in its table.
 fn table(results: Vec<TestResult>) -> Vec<super::super::row::Row> {
     let row = |result: TestResult| {
-        let Outcome::Measured(measured) = result.outcome else { panic!("{} was measured", result.test.workload) };
+        let Outcome::Measured(measured) = result.outcome else {
+            panic!("{} was measured", result.test.workload)
+        };
         let measured = super::super::row::Measured {
             done: definition::done(&result.test, *measured),
             facts: crate::audit::Facts::default(),
@@ -69,7 +71,8 @@ fn table(results: Vec<TestResult>) -> Vec<super::super::row::Row> {
 fn rows_of_2004() -> Vec<(String, String)> {
     let table = include_str!("../../../../../models/data/maxtor-6y200p0.csv");
     let mut rows = Vec::new();
-    for line in table.lines().filter(|line| !line.starts_with(['#']) && !line.starts_with("test,")) {
+    for line in table.lines().filter(|line| !line.starts_with(['#']) && !line.starts_with("test,"))
+    {
         let mut fields = line.split(',');
         rows.push((fields.next().unwrap().to_owned(), fields.next().unwrap().to_owned()));
     }
@@ -79,9 +82,13 @@ fn rows_of_2004() -> Vec<(String, String)> {
 #[test]
 fn runs_exactly_the_tests_of_2004_in_their_order() {
     let mut bench = Bench::new(Memory::new(4 * MEBIBYTE), settings());
-    let results: Vec<TestResult> = tests().iter().map(|test| bench.measured(&test.workload)).collect();
+    let results: Vec<TestResult> =
+        tests().iter().map(|test| bench.measured(&test.workload)).collect();
     let count = results.len();
-    let names: Vec<(String, String)> = rows(&table(results)).into_iter().map(|row| (row.test, row.request_bytes.to_string())).collect();
+    let names: Vec<(String, String)> = rows(&table(results))
+        .into_iter()
+        .map(|row| (row.test, row.request_bytes.to_string()))
+        .collect();
     assert_eq!(names, rows_of_2004());
     assert_eq!((count, names.len()), (21, 24));
 }
@@ -89,7 +96,8 @@ fn runs_exactly_the_tests_of_2004_in_their_order() {
 #[test]
 fn workloads_have_names_of_their_own_and_groups() {
     let tests = tests();
-    let names: std::collections::BTreeSet<&str> = tests.iter().map(|test| test.workload.as_str()).collect();
+    let names: std::collections::BTreeSet<&str> =
+        tests.iter().map(|test| test.workload.as_str()).collect();
     assert_eq!(names.len(), tests.len());
     let group = |workload: &str| test(workload).group;
     assert_eq!(group("sequential write at end 512"), Group::Sequential);
@@ -101,7 +109,8 @@ fn workloads_have_names_of_their_own_and_groups() {
 #[test]
 fn rows_are_the_json_that_the_readme_shows() {
     let mut bench = Bench::new(Memory::new(MEBIBYTE), settings());
-    let results = vec![bench.measured("sequential read at start 16384"), bench.measured("mixed 50:50")];
+    let results =
+        vec![bench.measured("sequential read at start 16384"), bench.measured("mixed 50:50")];
     let json = serde_json::to_value(rows(&table(results))).unwrap();
     // 200 requests of 10 us each in 2 ms.
     let p99 = json[0]["latency_p99_seconds"].as_f64().unwrap();
@@ -109,23 +118,34 @@ fn rows_are_the_json_that_the_readme_shows() {
     let expected = serde_json::json!({"test": "sequential read at start", "request_bytes": 16384, "kib_per_second": 1_600_000.0,
         "io_per_second": 100_000.0, "latency_mean_seconds": 1e-5, "latency_p99_seconds": p99, "flags": []});
     assert_eq!(json[0], expected);
-    assert_eq!((&json[1]["test"], &json[1]["request_bytes"]), (&"mixed 50:50 read".into(), &"512-65536".into()));
-    assert_eq!((&json[2]["test"], &json[2]["request_bytes"]), (&"mixed 50:50 write".into(), &"512-65536".into()));
-    let both = json[1]["io_per_second"].as_f64().unwrap() + json[2]["io_per_second"].as_f64().unwrap();
+    assert_eq!(
+        (&json[1]["test"], &json[1]["request_bytes"]),
+        (&"mixed 50:50 read".into(), &"512-65536".into())
+    );
+    assert_eq!(
+        (&json[2]["test"], &json[2]["request_bytes"]),
+        (&"mixed 50:50 write".into(), &"512-65536".into())
+    );
+    let both =
+        json[1]["io_per_second"].as_f64().unwrap() + json[2]["io_per_second"].as_f64().unwrap();
     assert!((both - 100_000.0).abs() < 1e-6);
-    // Only what was written can be durable later than it was acknowledged: here one flush of 10 us after 2 ms.
+    // Only what was written can be durable later than it was acknowledged: here one flush of 10 us
+    // after 2 ms.
     assert_eq!(
         (&json[0]["durable_kib_per_second"], &json[1]["durable_kib_per_second"]),
         (&serde_json::Value::Null, &serde_json::Value::Null)
     );
-    let [acknowledged, durable] = ["kib_per_second", "durable_kib_per_second"].map(|name| json[2][name].as_f64().unwrap());
+    let [acknowledged, durable] =
+        ["kib_per_second", "durable_kib_per_second"].map(|name| json[2][name].as_f64().unwrap());
     assert!((acknowledged / durable - 2.01 / 2.0).abs() < 1e-9, "{acknowledged} {durable}");
 }
 
 #[test]
 fn metrics_agree_with_one_another() {
-    let slow_flush = |number| Duration::from_micros(if number == 0 || number == 101 { 1000 } else { 10 });
-    let settings = Settings { verify: Verify::Off, max_operations_per_test: Some(100), ..settings() };
+    let slow_flush =
+        |number| Duration::from_micros(if number == 0 || number == 101 { 1000 } else { 10 });
+    let settings =
+        Settings { verify: Verify::Off, max_operations_per_test: Some(100), ..settings() };
     let mut bench = Bench::new(Memory::new(MEBIBYTE).delayed(slow_flush), settings);
     let metrics = bench.measured("random write 512").metrics();
     let figure = |name: &str| metrics[name];
@@ -136,15 +156,27 @@ fn metrics_agree_with_one_another() {
     assert_eq!(figure("latency_max_seconds"), 1e-5);
     // 51 200 bytes in 1 ms, and another one for the flush.
     assert_eq!(figure("durable_throughput_bytes_per_second"), 25_600_000.0);
-    assert!(!metrics.contains_key("cpu_seconds_per_operation"), "modelled time has no processor time");
+    assert!(
+        !metrics.contains_key("cpu_seconds_per_operation"),
+        "modelled time has no processor time"
+    );
     assert!(!metrics.contains_key("read_io_per_second"));
 
     bench.settings.max_operations_per_test = None;
     let metrics = bench.measured("mixed 90:10").metrics();
-    assert_eq!(metrics["read_io_per_second"] + metrics["write_io_per_second"], metrics["io_per_second"]);
-    assert_eq!(metrics["read_operations_count"] + metrics["write_operations_count"], metrics["operations_count"]);
+    assert_eq!(
+        metrics["read_io_per_second"] + metrics["write_io_per_second"],
+        metrics["io_per_second"]
+    );
+    assert_eq!(
+        metrics["read_operations_count"] + metrics["write_operations_count"],
+        metrics["operations_count"]
+    );
     let metrics = bench.measured("random read 512").metrics();
-    assert!(!metrics.contains_key("durable_throughput_bytes_per_second"), "nothing was to be made durable");
+    assert!(
+        !metrics.contains_key("durable_throughput_bytes_per_second"),
+        "nothing was to be made durable"
+    );
 }
 
 #[test]
@@ -155,10 +187,20 @@ fn sequential_tests_stay_at_their_end_and_wrap() {
         ("sequential read at end 16384", 16384, size - 32 * 16384, size),
         ("sequential read at end 512", 512, size - 1025 * 512, size),
     ] {
-        let settings = Settings { max_operations_per_test: Some(1100), time_per_test: Duration::MAX, ..settings() };
+        let settings = Settings {
+            max_operations_per_test: Some(1100),
+            time_per_test: Duration::MAX,
+            ..settings()
+        };
         let mut bench = Bench::new(Memory::new(size), settings);
         bench.measured(workload);
-        let reads: Vec<u64> = bench.memory.log().iter().filter(|(op, ..)| *op == "read").map(|(_, offset, _)| *offset).collect();
+        let reads: Vec<u64> = bench
+            .memory
+            .log()
+            .iter()
+            .filter(|(op, ..)| *op == "read")
+            .map(|(_, offset, _)| *offset)
+            .collect();
         let expected: Vec<u64> = (start..end).step_by(request).cycle().take(1100).collect();
         assert_eq!(reads, expected, "{workload}");
     }
@@ -171,7 +213,10 @@ fn sequential_tests_stay_at_their_end_and_wrap() {
 
 #[test]
 fn a_test_starts_flushed_and_ends_flushed_when_it_wrote() {
-    let mut bench = Bench::new(Memory::new(MEBIBYTE), Settings { max_operations_per_test: Some(3), ..settings() });
+    let mut bench = Bench::new(
+        Memory::new(MEBIBYTE),
+        Settings { max_operations_per_test: Some(3), ..settings() },
+    );
     bench.measured("sequential write at start 512");
     let names: Vec<&str> = bench.memory.log().iter().map(|(op, ..)| *op).collect();
     assert_eq!(names, ["flush", "write", "write", "write", "flush", "read"]);
@@ -186,7 +231,8 @@ fn a_test_starts_flushed_and_ends_flushed_when_it_wrote() {
 #[test]
 fn everything_is_checked_at_any_depth() {
     for (depth, verify) in [(1, Verify::Words), (8, Verify::Full)] {
-        let mut bench = Bench::new(Memory::new(2 * MEBIBYTE), Settings { depth, verify, ..settings() });
+        let mut bench =
+            Bench::new(Memory::new(2 * MEBIBYTE), Settings { depth, verify, ..settings() });
         assert_eq!(bench.prepared.written_bytes, 2 * MEBIBYTE);
         // Twice, so that the second round reads what the first one wrote.
         for test in tests().iter().chain(&tests()) {
@@ -201,7 +247,10 @@ fn everything_is_checked_at_any_depth() {
 
 #[test]
 fn large_devices_are_checked_as_exactly() {
-    let mut bench = Bench::new(Memory::new(2 * MEBIBYTE), Settings { depth: 8, verify: Verify::Full, read_only: true, ..settings() });
+    let mut bench = Bench::new(
+        Memory::new(2 * MEBIBYTE),
+        Settings { depth: 8, verify: Verify::Full, read_only: true, ..settings() },
+    );
     bench.settings.read_only = false;
     bench.prepared.known = Known::as_extents(1);
     for test in tests().iter().filter(|test| test.writes()).chain(&tests()) {
@@ -209,12 +258,22 @@ fn large_devices_are_checked_as_exactly() {
         let measured = result.measured().unwrap();
         assert_eq!(measured.read_back_bytes > 0, test.writes(), "{}", test.workload);
         // Each sequential write fills its region.
-        let whole = test.name.starts_with("sequential read") && test.request_bytes == RequestBytes::Fixed(16384);
-        assert!(!whole || measured.checked_bytes == measured.sample.read.bytes, "{}: {:?}", test.workload, measured.notes);
+        let whole = test.name.starts_with("sequential read")
+            && test.request_bytes == RequestBytes::Fixed(16384);
+        assert!(
+            !whole || measured.checked_bytes == measured.sample.read.bytes,
+            "{}: {:?}",
+            test.workload,
+            measured.notes
+        );
     }
     bench.settings.max_operations_per_test = Some(20);
     bench.memory.plant(1 + 5, Fault::Lost);
-    assert!(bench.corrupt("sequential write at start 16384").contains("wrong data at offset 81920: an older write"));
+    assert!(
+        bench
+            .corrupt("sequential write at start 16384")
+            .contains("wrong data at offset 81920: an older write")
+    );
 }
 
 #[test]
@@ -222,7 +281,8 @@ fn every_place_that_was_written_is_read_back_once() {
     let mut bench = Bench::new(Memory::new(8 * MEBIBYTE), settings());
     let result = bench.measured("random write 512");
     let log = bench.memory.log();
-    let written: std::collections::BTreeSet<u64> = log.iter().filter(|(op, ..)| *op == "write").map(|(_, offset, _)| *offset).collect();
+    let written: std::collections::BTreeSet<u64> =
+        log.iter().filter(|(op, ..)| *op == "write").map(|(_, offset, _)| *offset).collect();
     assert_eq!(result.measured().unwrap().read_back_bytes, written.len() as u64 * 512);
     let mut read: Vec<u64> = Vec::new();
     for (_, offset, length) in log.iter().filter(|(op, ..)| *op == "read") {
@@ -234,29 +294,51 @@ fn every_place_that_was_written_is_read_back_once() {
 #[test]
 fn a_lost_write_is_found_by_the_read_back() {
     for verify in [Verify::Words, Verify::Full] {
-        let mut bench = Bench::new(Memory::new(MEBIBYTE), Settings { verify, max_operations_per_test: Some(20), ..settings() });
+        let mut bench = Bench::new(
+            Memory::new(MEBIBYTE),
+            Settings { verify, max_operations_per_test: Some(20), ..settings() },
+        );
         // The flush comes first.
         bench.memory.plant(1 + 5, Fault::Lost);
         let text = bench.corrupt("sequential write at start 16384");
-        assert!(text.starts_with("sequential write at start 16384: reading back what was written: read of "), "{text}");
+        assert!(
+            text.starts_with(
+                "sequential write at start 16384: reading back what was written: read of "
+            ),
+            "{text}"
+        );
         assert!(text.contains("wrong data at offset 81920: an older write"), "{text}");
     }
 }
 
 #[test]
 fn a_misdirected_write_is_found_by_the_read_back() {
-    let mut bench = Bench::new(Memory::new(MEBIBYTE), Settings { max_operations_per_test: Some(10), ..settings() });
+    let mut bench = Bench::new(
+        Memory::new(MEBIBYTE),
+        Settings { max_operations_per_test: Some(10), ..settings() },
+    );
     bench.memory.plant(1 + 5, Fault::Misdirected(512));
     let text = bench.corrupt("sequential write at start 512");
-    assert!(text.contains("wrong data at offset 512: data that belong at offset 2560: misdirected"), "{text}");
+    assert!(
+        text.contains("wrong data at offset 512: data that belong at offset 2560: misdirected"),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_torn_write_is_found_by_the_read_back() {
-    let mut bench = Bench::new(Memory::new(MEBIBYTE), Settings { max_operations_per_test: Some(10), ..settings() });
+    let mut bench = Bench::new(
+        Memory::new(MEBIBYTE),
+        Settings { max_operations_per_test: Some(10), ..settings() },
+    );
     bench.memory.plant(1 + 5, Fault::Torn(4096));
     let text = bench.corrupt("sequential write at start 16384");
-    assert!(text.contains("wrong data at offset 86016: a torn write: new and old data meet at byte 4096 of it"), "{text}");
+    assert!(
+        text.contains(
+            "wrong data at offset 86016: a torn write: new and old data meet at byte 4096 of it"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
@@ -264,21 +346,28 @@ fn a_read_from_the_wrong_place_is_found_at_once() {
     let mut bench = Bench::new(Memory::new(MEBIBYTE), settings());
     bench.memory.plant(1 + 3, Fault::Misdirected(65536));
     let text = bench.corrupt("sequential read at start 512");
-    let expected = "sequential read at start 512: read of 512 bytes at offset 1536: wrong data at offset 1536: ";
+    let expected = "sequential read at start 512: read of 512 bytes at offset 1536: wrong data at \
+        offset 1536: ";
     assert_eq!(text, format!("{expected}data that belong at offset 65536: misdirected"));
     assert_eq!(bench.memory.log().len(), 5, "nothing is asked for after it");
 }
 
 #[test]
 fn a_flipped_bit_is_found_in_the_mark_by_words_and_elsewhere_only_by_full() {
-    for (verify, byte, found) in
-        [(Verify::Words, 513, true), (Verify::Words, 600, false), (Verify::Full, 600, true), (Verify::Off, 513, false)]
-    {
+    for (verify, byte, found) in [
+        (Verify::Words, 513, true),
+        (Verify::Words, 600, false),
+        (Verify::Full, 600, true),
+        (Verify::Off, 513, false),
+    ] {
         let mut bench = Bench::new(Memory::new(MEBIBYTE), Settings { verify, ..settings() });
         bench.memory.plant(1 + 3, Fault::Flipped(byte));
         if found {
             let text = bench.corrupt("sequential read at start 16384");
-            let expected = format!("wrong data at offset 49664: 1 bits changed, the first in byte {} of the sector", byte - 512);
+            let expected = format!(
+                "wrong data at offset 49664: 1 bits changed, the first in byte {} of the sector",
+                byte - 512
+            );
             assert!(text.contains(&expected), "{text}");
         } else {
             bench.measured("sequential read at start 16384");
@@ -297,7 +386,10 @@ fn damage_between_tests_is_found_by_the_next_one() {
 
 #[test]
 fn off_checks_nothing_and_reads_nothing_back() {
-    let mut bench = Bench::new(Memory::new(MEBIBYTE), Settings { verify: Verify::Off, max_operations_per_test: Some(5), ..settings() });
+    let mut bench = Bench::new(
+        Memory::new(MEBIBYTE),
+        Settings { verify: Verify::Off, max_operations_per_test: Some(5), ..settings() },
+    );
     assert_eq!(bench.prepared.written_bytes, MEBIBYTE, "reads find data, not holes");
     bench.memory.plant(1 + 2, Fault::Lost);
     bench.measured("sequential write at start 512");
@@ -308,7 +400,10 @@ fn off_checks_nothing_and_reads_nothing_back() {
     let measured = result.measured().unwrap();
     // Only where the lost write left what had been prepared is there a mark.
     assert_eq!(measured.checked_bytes, 512);
-    assert_eq!(measured.notes, ["80.0 % of the bytes read were not checked: nobody knew what was there"]);
+    assert_eq!(
+        measured.notes,
+        ["80.0 % of the bytes read were not checked: nobody knew what was there"]
+    );
 }
 
 #[test]
@@ -340,24 +435,36 @@ fn read_only_checks_what_carries_our_marks() {
     bench.settings = Settings { read_only: true, max_operations_per_test: Some(32), ..settings() };
     let memory = Arc::clone(&bench.memory);
     // Another session, which knows nothing of the first.
-    let prepared = prepare(&*bench.device, &bench.reactor, &bench.settings, &mut Hooks::default()).unwrap();
+    let prepared =
+        prepare(&*bench.device, &bench.reactor, &bench.settings, &mut Hooks::default()).unwrap();
     assert_eq!(prepared.written_bytes, 0);
     bench.prepared = prepared;
     let result = bench.measured("sequential read at start 512");
     let measured = result.measured().unwrap();
     assert_eq!(measured.checked_bytes, 32 * 512 - 8192);
-    assert_eq!(measured.notes, ["50.0 % of the bytes read were not checked: nobody knew what was there"]);
+    assert_eq!(
+        measured.notes,
+        ["50.0 % of the bytes read were not checked: nobody knew what was there"]
+    );
     // Behind a right mark every byte has to be right.
     bench.settings.verify = Verify::Full;
     memory.change(|bytes| bytes[8192 + 100] ^= 1);
-    assert!(bench.corrupt("sequential read at start 512").contains("wrong data at offset 8192: 1 bits changed"));
+    assert!(
+        bench
+            .corrupt("sequential read at start 512")
+            .contains("wrong data at offset 8192: 1 bits changed")
+    );
 }
 
 #[test]
 fn devices_that_cannot_be_written_are_only_read() {
-    let mut bench = Bench::new(Memory::new(MEBIBYTE).with(|info| info.read_only = true), settings());
+    let mut bench =
+        Bench::new(Memory::new(MEBIBYTE).with(|info| info.read_only = true), settings());
     let result = bench.run("mixed 90:10").unwrap();
-    assert!(matches!(&result.outcome, Outcome::Skipped(reason) if reason == "it writes, and the device is read-only"));
+    assert!(
+        matches!(&result.outcome, Outcome::Skipped(reason) if reason == "it writes, and the device \
+            is read-only")
+    );
     assert!(result.measured().is_none() && result.metrics().is_empty());
     bench.measured("random read 512");
 }
@@ -365,7 +472,8 @@ fn devices_that_cannot_be_written_are_only_read() {
 #[test]
 fn devices_without_content_are_measured_and_say_so() {
     for (modelled, who) in [(true, "a modelled disk"), (false, "the device")] {
-        let memory = Memory::new(64 * MEBIBYTE).with(|info| (info.stores_data, info.modelled) = (false, modelled));
+        let memory = Memory::new(64 * MEBIBYTE)
+            .with(|info| (info.stores_data, info.modelled) = (false, modelled));
         let mut bench = Bench::new(memory, settings());
         assert_eq!(bench.prepared.written_bytes, 0);
         for workload in ["random write 512", "random read 512", "mixed 50:50"] {
@@ -379,30 +487,44 @@ fn devices_without_content_are_measured_and_say_so() {
 
 #[test]
 fn large_blocks_leave_the_small_tests_out() {
-    let memory = Memory::new(MEBIBYTE).with(|info| (info.block_bytes, info.discard) = (4096, DiscardSupport::None));
+    let memory = Memory::new(MEBIBYTE)
+        .with(|info| (info.block_bytes, info.discard) = (4096, DiscardSupport::None));
     let mut bench = Bench::new(memory, settings());
     let result = bench.run("random read 512").unwrap();
     let Outcome::Skipped(reason) = &result.outcome else { panic!("512 bytes are no block") };
     assert_eq!(reason, "not possible on this device: its block is 4096 bytes");
     bench.measured("random read 16384");
     let result = bench.measured("mixed 50:50");
-    assert_eq!(result.measured().unwrap().notes, ["sizes are rounded up to the device's block of 4096 bytes"]);
+    assert_eq!(
+        result.measured().unwrap().notes,
+        ["sizes are rounded up to the device's block of 4096 bytes"]
+    );
 }
 
 #[test]
 fn tiny_devices_and_short_requests_leave_the_large_tests_out() {
     let mut bench = Bench::new(Memory::new(65536), settings());
-    assert!(matches!(bench.run("random read 65536").unwrap().outcome, Outcome::Skipped(reason) if reason.contains("65536 bytes")));
+    assert!(
+        matches!(bench.run("random read 65536").unwrap().outcome, Outcome::Skipped(reason) if reason.contains("65536 bytes"))
+    );
     bench.measured("random write 16384");
-    let mut bench = Bench::new(Memory::new(MEBIBYTE).with(|info| info.max_request_bytes = 32768), settings());
+    let mut bench =
+        Bench::new(Memory::new(MEBIBYTE).with(|info| info.max_request_bytes = 32768), settings());
     let reason = "not possible on this device: it takes at most 32768 bytes in one request";
-    assert!(matches!(bench.run("mixed 50:50").unwrap().outcome, Outcome::Skipped(found) if found == reason));
+    assert!(
+        matches!(bench.run("mixed 50:50").unwrap().outcome, Outcome::Skipped(found) if found == reason)
+    );
     bench.measured("sequential write at end 16384");
 }
 
 #[test]
 fn of_a_large_device_the_regions_and_the_first_places_are_prepared() {
-    let settings = Settings { prepare_bytes: 4 * MEBIBYTE, region_bytes: MEBIBYTE, prepare_places: 20, ..settings() };
+    let settings = Settings {
+        prepare_bytes: 4 * MEBIBYTE,
+        region_bytes: MEBIBYTE,
+        prepare_places: 20,
+        ..settings()
+    };
     let settings = Settings { max_operations_per_test: Some(20), ..settings };
     let mut bench = Bench::new(Memory::new(256 * MEBIBYTE), settings);
     assert!(bench.prepared.written_bytes < 10 * MEBIBYTE, "{} bytes", bench.prepared.written_bytes);
@@ -414,15 +536,26 @@ fn of_a_large_device_the_regions_and_the_first_places_are_prepared() {
     // Beyond what was prepared nobody knows.
     bench.settings.max_operations_per_test = Some(200);
     let result = bench.measured("random read 512");
-    assert!(result.measured().unwrap().notes[0].contains("were not checked"), "{:?}", result.outcome);
+    assert!(
+        result.measured().unwrap().notes[0].contains("were not checked"),
+        "{:?}",
+        result.outcome
+    );
 }
 
 #[test]
 fn a_seed_gives_the_same_figures_again() {
     let figures = |seed| {
-        let delay = |number: usize| Duration::from_nanos((number as u64).wrapping_mul(7919) % 20_000 + 1);
-        let mut bench = Bench::new(Memory::new(MEBIBYTE).delayed(delay), Settings { seed, depth: 4, ..settings() });
-        tests().iter().map(|test| (bench.measured(&test.workload).metrics(), bench.memory.log())).collect::<Vec<_>>()
+        let delay =
+            |number: usize| Duration::from_nanos((number as u64).wrapping_mul(7919) % 20_000 + 1);
+        let mut bench = Bench::new(
+            Memory::new(MEBIBYTE).delayed(delay),
+            Settings { seed, depth: 4, ..settings() },
+        );
+        tests()
+            .iter()
+            .map(|test| (bench.measured(&test.workload).metrics(), bench.memory.log()))
+            .collect::<Vec<_>>()
     };
     assert_eq!(figures(1), figures(1));
     assert_ne!(figures(1), figures(2));
@@ -434,11 +567,18 @@ fn errors_name_the_test_and_the_place() {
     bench.memory.plant(1 + 2, Fault::Failed);
     let error = bench.run("sequential write at start 512").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Media);
-    assert_eq!(error.to_string(), "sequential write at start 512: write of 512 bytes at offset 1024: a bad block");
+    assert_eq!(
+        error.to_string(),
+        "sequential write at start 512: write of 512 bytes at offset 1024: a bad block"
+    );
     let (device, memory) = Memory::new(MEBIBYTE).shared();
     memory.plant(0, Fault::Failed);
-    let error = prepare(&*device, &Reactor::virtual_clock(), &settings(), &mut Hooks::default()).unwrap_err();
-    assert_eq!(error.to_string(), "preparing the device: write of 1048576 bytes at offset 0: a bad block");
+    let error = prepare(&*device, &Reactor::virtual_clock(), &settings(), &mut Hooks::default())
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "preparing the device: write of 1048576 bytes at offset 0: a bad block"
+    );
 }
 
 #[test]
@@ -447,7 +587,9 @@ fn a_stopped_test_has_no_figure() {
     let stop = || true;
     let mut hooks = Hooks { stop: Some(&stop), progress: None };
     let Bench { device, reactor, settings, prepared, .. } = &mut bench;
-    let result = run_test(&**device, reactor, &test("random write 512"), settings, prepared, &mut hooks).unwrap();
+    let result =
+        run_test(&**device, reactor, &test("random write 512"), settings, prepared, &mut hooks)
+            .unwrap();
     assert!(matches!(result.outcome, Outcome::Stopped));
     assert!(result.measured().is_none() && result.metrics().is_empty());
     // What was written until then is known, so that the next test is right.
@@ -458,11 +600,22 @@ fn a_stopped_test_has_no_figure() {
 fn works_on_real_time() {
     let (device, _) = Memory::new(2 * MEBIBYTE).delayed(|_| Duration::ZERO).shared();
     let reactor = Reactor::wall().unwrap();
-    let settings = Settings { max_operations_per_test: Some(300), verify: Verify::Full, depth: 2, ..settings() };
+    let settings = Settings {
+        max_operations_per_test: Some(300),
+        verify: Verify::Full,
+        depth: 2,
+        ..settings()
+    };
     let mut prepared = prepare(&*device, &reactor, &settings, &mut Hooks::default()).unwrap();
     for test in tests() {
-        let result = run_test(&*device, &reactor, &test, &settings, &mut prepared, &mut Hooks::default()).unwrap();
+        let result =
+            run_test(&*device, &reactor, &test, &settings, &mut prepared, &mut Hooks::default())
+                .unwrap();
         let metrics = result.metrics();
-        assert!(metrics["throughput_bytes_per_second"] > 0.0 && metrics["cpu_seconds_per_operation"] > 0.0, "{metrics:?}");
+        assert!(
+            metrics["throughput_bytes_per_second"] > 0.0
+                && metrics["cpu_seconds_per_operation"] > 0.0,
+            "{metrics:?}"
+        );
     }
 }

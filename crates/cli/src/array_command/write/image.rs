@@ -91,11 +91,18 @@ mod tests {
                 let mut at = 0;
                 for piece in &pieces {
                     assert_eq!(piece.range.start, at, "{pieces:?}");
-                    assert!(piece.length() > 0 && piece.length() <= if piece.hole { 16 } else { 8 }, "{pieces:?}");
-                    assert!(piece.range.start.is_multiple_of(4) && piece.range.end.is_multiple_of(4), "{pieces:?}");
+                    assert!(
+                        piece.length() > 0 && piece.length() <= if piece.hole { 16 } else { 8 },
+                        "{pieces:?}"
+                    );
+                    assert!(
+                        piece.range.start.is_multiple_of(4) && piece.range.end.is_multiple_of(4),
+                        "{pieces:?}"
+                    );
                     at = piece.range.end;
                     for block in piece.range.clone().step_by(4) {
-                        let holds = data.iter().any(|range| range.start < block + 4 && block < range.end);
+                        let holds =
+                            data.iter().any(|range| range.start < block + 4 && block < range.end);
                         assert_eq!(piece.hole, !holds, "block at {block} of {data:?}: {pieces:?}");
                     }
                 }

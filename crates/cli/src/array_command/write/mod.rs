@@ -15,7 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use block::{Blocking, Clock, Device, DiscardSupport, Error, ErrorKind, Info, Op, Support, size_text};
+use block::{
+    Blocking, Clock, Device, DiscardSupport, Error, ErrorKind, Info, Op, Support, size_text,
+};
 use device::{Direct, FileDevice, FileOptions};
 use host::guard::{Consent, Guard};
 use reactor::{Reactor, Time};
@@ -70,28 +72,47 @@ pub(super) fn write(output: &Output, arguments: &WriteArguments) -> Result<(), F
     let guard = Guard::new(arguments.consent.clone().into());
     let reader = Guard::new(Consent { raw: arguments.raw, ..Consent::default() });
     let source = reader.open_image(&arguments.image)?;
-    let context = BuildContext { files: &guard, seed: 0, read_only: false, create_bytes: None, emulate: true };
+    let context = BuildContext {
+        files: &guard,
+        seed: 0,
+        read_only: false,
+        create_bytes: None,
+        emulate: true,
+    };
     let stack = stack::parse_and_build(&arguments.target, &context)?;
     guard.refuse_stray_consent()?;
     stack.notes.iter().for_each(|note| output.note(note));
     let target = stack.device;
     let info = target.info().clone();
     if stack.clock == Clock::Virtual || !info.stores_data {
-        return Err(Failure::usage(format!("{}: it keeps no data, so nothing can be written to it", arguments.target)));
+        return Err(Failure::usage(format!(
+            "{}: it keeps no data, so nothing can be written to it",
+            arguments.target
+        )));
     }
     let image = Image::open(source, &arguments.image, &info)?;
     if image.size_bytes > info.size_bytes {
         let (image_text, target_text) = (size_text(image.size_bytes), size_text(info.size_bytes));
-        let text =
-            format!("{}: it has {image_text} and {} only {target_text}; nothing was written", arguments.image.display(), arguments.target);
+        let text = format!(
+            "{}: it has {image_text} and {} only {target_text}; nothing was written",
+            arguments.image.display(),
+            arguments.target
+        );
         return Err(Failure::usage(text));
     }
     let data = image::data_of(&image.file, image.whole_bytes);
-    let reactor = Reactor::wall().map_err(|error| Failure::failed(format!("io_uring: {error}; `raidloom check` says what it needs")))?;
-    let mut transfer = Transfer { output, image: &image, target: &target, reactor: &reactor, stop: &stop };
+    let reactor = Reactor::wall().map_err(|error| {
+        Failure::failed(format!("io_uring: {error}; `raidloom check` says what it needs"))
+    })?;
+    let mut transfer =
+        Transfer { output, image: &image, target: &target, reactor: &reactor, stop: &stop };
     let written = transfer.write(&image::pieces(&data, image.whole_bytes, cut(&info, true)))?;
     if written.ended.stopped {
-        let text = format!("interrupted: the first {} of the image are on {}, and no more", about(written.ended.bytes), arguments.target);
+        let text = format!(
+            "interrupted: the first {} of the image are on {}, and no more",
+            about(written.ended.bytes),
+            arguments.target
+        );
         return Err(Failure::interrupted(text));
     }
     let read = if arguments.no_verify {
@@ -99,7 +120,10 @@ pub(super) fn write(output: &Output, arguments: &WriteArguments) -> Result<(), F
     } else {
         let read = transfer.compare(&image::pieces(&data, image.whole_bytes, cut(&info, false)))?;
         if read.ended.stopped {
-            let text = format!("interrupted: all is written, of which the first {} were read back", about(read.ended.bytes));
+            let text = format!(
+                "interrupted: all is written, of which the first {} were read back",
+                about(read.ended.bytes)
+            );
             return Err(Failure::interrupted(text));
         }
         Some(read)
@@ -109,12 +133,17 @@ pub(super) fn write(output: &Output, arguments: &WriteArguments) -> Result<(), F
     report(output, arguments, &image, &info, hole_bytes, &written, read.as_ref())
 }
 
-/// How the image is cut for this target. Holes in large pieces where the target clears them by itself.
+/// How the image is cut for this target. Holes in large pieces where the target clears them by
+/// itself.
 fn cut(info: &Info, clears: bool) -> Cut {
     let (longest, optimal) = (u64::from(info.max_request_bytes), u64::from(info.optimal_bytes));
     let block = u64::from(info.block_bytes);
     // Whole stripes, so that no array has to read what is written over next.
-    let data = if optimal <= longest { PIECE_BYTES.clamp(optimal, longest) / optimal * optimal } else { PIECE_BYTES.min(longest) };
+    let data = if optimal <= longest {
+        PIECE_BYTES.clamp(optimal, longest) / optimal * optimal
+    } else {
+        PIECE_BYTES.min(longest)
+    };
     let data = (data / block * block).max(block);
     let by_itself = info.discard == DiscardSupport::ReadsZero || info.zeroes == Support::Native;
     Cut { block, data, hole: if clears && by_itself { HOLE_BYTES.max(block) } else { data } }
@@ -122,10 +151,17 @@ fn cut(info: &Info, clears: bool) -> Cut {
 
 impl Image {
     fn open(file: File, path: &Path, target: &Info) -> Result<Image, Failure> {
-        let failed = |error| Failure::from(Error::from_io(format!("{}: reading it", path.display()), error));
-        let size_bytes = std::io::Seek::seek(&mut &file, std::io::SeekFrom::End(0)).map_err(failed)?;
+        let failed =
+            |error| Failure::from(Error::from_io(format!("{}: reading it", path.display()), error));
+        let size_bytes =
+            std::io::Seek::seek(&mut &file, std::io::SeekFrom::End(0)).map_err(failed)?;
         let whole_bytes = size_bytes - size_bytes % u64::from(target.block_bytes);
-        let options = FileOptions { read_only: true, direct: Direct::No, size_bytes: Some(whole_bytes), ..FileOptions::default() };
+        let options = FileOptions {
+            read_only: true,
+            direct: Direct::No,
+            size_bytes: Some(whole_bytes),
+            ..FileOptions::default()
+        };
         let device = match whole_bytes {
             0 => None,
             _ => Some(FileDevice::new(file.try_clone().map_err(failed)?, path, &options)?),
@@ -136,7 +172,9 @@ impl Image {
     /// What comes after the last whole block.
     fn rest(&self) -> Result<Vec<u8>, Error> {
         let mut rest = vec![0; (self.size_bytes - self.whole_bytes) as usize];
-        self.file.read_exact_at(&mut rest, self.whole_bytes).map_err(|error| Error::from_io("reading the end of the image", error))?;
+        self.file
+            .read_exact_at(&mut rest, self.whole_bytes)
+            .map_err(|error| Error::from_io("reading the end of the image", error))?;
         Ok(rest)
     }
 }
@@ -175,9 +213,13 @@ impl Transfer<'_> {
         let rest = self.image.rest()?;
         if !rest.is_empty() && !ended.stopped {
             let mut last = vec![0; self.target.info().block_bytes as usize];
-            Blocking::open(&**self.target, self.reactor)?.read_slice(self.image.whole_bytes, &mut last)?;
+            Blocking::open(&**self.target, self.reactor)?
+                .read_slice(self.image.whole_bytes, &mut last)?;
             if last[..rest.len()] != rest[..] {
-                return Err(Error::new(ErrorKind::Other, "the target differs from the image in its last, incomplete block"));
+                return Err(Error::new(
+                    ErrorKind::Other,
+                    "the target differs from the image in its last, incomplete block",
+                ));
             }
             ended.bytes += rest.len() as u64;
         }
@@ -190,7 +232,12 @@ impl Transfer<'_> {
         let what = if work == Work::Write { "writing" } else { "reading back" };
         let mut go_on = |bytes: u64| {
             if self.output.animates() {
-                line.show(&far(what, bytes, self.image.size_bytes, self.reactor.now().since(begin)));
+                line.show(&far(
+                    what,
+                    bytes,
+                    self.image.size_bytes,
+                    self.reactor.now().since(begin),
+                ));
             }
             !self.stop.load(Ordering::Relaxed)
         };
@@ -206,7 +253,12 @@ fn far(what: &str, done: u64, total: u64, elapsed: Duration) -> String {
     }
     let rate = done as f64 / seconds;
     let left = Duration::from_secs_f64((total - done) as f64 / rate);
-    format!("{what} {:3.0} %  {:.1} MB/s  {} left", 100.0 * done as f64 / total as f64, rate / 1e6, duration(left))
+    format!(
+        "{what} {:3.0} %  {:.1} MB/s  {} left",
+        100.0 * done as f64 / total as f64,
+        rate / 1e6,
+        duration(left)
+    )
 }
 
 fn report(
@@ -231,11 +283,24 @@ fn report(
         }));
     }
     let rate = |took: &Took| format!("{:.1} MB/s", took.bytes_per_second() / 1e6);
-    let holes = if hole_bytes > 0 { format!(", of which {} are holes", about(hole_bytes)) } else { String::new() };
-    let verified = read.map_or("not read back".to_owned(), |read| format!("read back and equal ({})", rate(read)));
-    output.result(&format!("{}: {} written ({}){holes}; {verified}", arguments.target, about(image.size_bytes), rate(written)))?;
+    let holes = if hole_bytes > 0 {
+        format!(", of which {} are holes", about(hole_bytes))
+    } else {
+        String::new()
+    };
+    let verified = read
+        .map_or("not read back".to_owned(), |read| format!("read back and equal ({})", rate(read)));
+    output.result(&format!(
+        "{}: {} written ({}){holes}; {verified}",
+        arguments.target,
+        about(image.size_bytes),
+        rate(written)
+    ))?;
     if info.size_bytes > image.size_bytes {
-        output.note(&format!("the target's last {} are as they were", about(info.size_bytes - image.size_bytes)));
+        output.note(&format!(
+            "the target's last {} are as they were",
+            about(info.size_bytes - image.size_bytes)
+        ));
     }
     Ok(())
 }
@@ -246,8 +311,12 @@ mod tests {
 
     #[test]
     fn pieces_are_whole_stripes_where_a_request_can_carry_one() {
-        let info =
-            |optimal_bytes, max_request_bytes, block_bytes| Info { optimal_bytes, max_request_bytes, block_bytes, ..Info::plain(1 << 30) };
+        let info = |optimal_bytes, max_request_bytes, block_bytes| Info {
+            optimal_bytes,
+            max_request_bytes,
+            block_bytes,
+            ..Info::plain(1 << 30)
+        };
         assert_eq!(cut(&info(4096, 16 << 20, 512), true).data, 1 << 20);
         assert_eq!(cut(&info(192 << 10, 16 << 20, 512), true).data, 5 * (192 << 10));
         assert_eq!(cut(&info(3 << 20, 16 << 20, 512), true).data, 3 << 20);
@@ -265,7 +334,10 @@ mod tests {
 
     #[test]
     fn progress_says_share_rate_and_time_left() {
-        assert_eq!(far("writing", 50_000_000, 100_000_000, Duration::from_secs(5)), "writing  50 %  10.0 MB/s  5 s left");
+        assert_eq!(
+            far("writing", 50_000_000, 100_000_000, Duration::from_secs(5)),
+            "writing  50 %  10.0 MB/s  5 s left"
+        );
         assert_eq!(far("writing", 0, 100, Duration::from_secs(5)), "writing");
     }
 }

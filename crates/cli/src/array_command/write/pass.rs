@@ -6,7 +6,10 @@
 
 use std::collections::VecDeque;
 
-use block::{BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Op, Reactor, Request, Returned};
+use block::{
+    BufMut, Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Op, Reactor,
+    Request, Returned,
+};
 
 use super::image::Piece;
 
@@ -61,7 +64,11 @@ impl<'a> Pass<'a> {
     ///
     /// # Errors
     /// Those of [`Device::open`].
-    pub(super) fn open(image: Option<&dyn Device>, target: &dyn Device, reactor: &'a Reactor) -> Result<Pass<'a>, Error> {
+    pub(super) fn open(
+        image: Option<&dyn Device>,
+        target: &dyn Device,
+        reactor: &'a Reactor,
+    ) -> Result<Pass<'a>, Error> {
         Ok(Pass {
             reactor,
             image: image.map(|image| image.open(DEPTH, reactor)).transpose()?,
@@ -78,7 +85,12 @@ impl<'a> Pass<'a> {
     ///
     /// # Errors
     /// What image or target answered; [`ErrorKind::Other`] with the place when they differ.
-    pub(super) fn run(&mut self, work: Work, pieces: &[Piece], go_on: &mut dyn FnMut(u64) -> bool) -> Result<Ended, Error> {
+    pub(super) fn run(
+        &mut self,
+        work: Work,
+        pieces: &[Piece],
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Ended, Error> {
         let mut pieces = pieces.iter();
         let mut ended = Ended { bytes: 0, stopped: false };
         let mut failure = None;
@@ -104,7 +116,9 @@ impl<'a> Pass<'a> {
                 ended.stopped = true;
             }
             if !moved {
-                self.reactor.wait(None).map_err(|error| Error::from_io("waiting for image and target", error))?;
+                self.reactor
+                    .wait(None)
+                    .map_err(|error| Error::from_io("waiting for image and target", error))?;
             }
         }
     }
@@ -131,12 +145,21 @@ impl<'a> Pass<'a> {
                 State::Sent(_) | State::Done => (),
                 State::Ready(_) if give_up => slot.state = State::Done,
                 State::Ready(bytes) => {
-                    let (bytes, offset, length) = (bytes.take(), slot.piece.range.start, slot.piece.length());
+                    let (bytes, offset, length) =
+                        (bytes.take(), slot.piece.range.start, slot.piece.length());
                     let (op, kept) = match (work, bytes) {
-                        (Work::Compare, bytes) => (Op::Read { offset, into: buffer(&mut self.buffers, length) }, bytes),
-                        (Work::Write, Some(bytes)) => (Op::Write { offset, from: bytes.freeze(), fua: false }, None),
-                        (Work::Write, None) if self.info.discard == DiscardSupport::ReadsZero => (Op::Discard { offset, length }, None),
-                        (Work::Write, None) => (Op::WriteZeroes { offset, length, fua: false }, None),
+                        (Work::Compare, bytes) => {
+                            (Op::Read { offset, into: buffer(&mut self.buffers, length) }, bytes)
+                        }
+                        (Work::Write, Some(bytes)) => {
+                            (Op::Write { offset, from: bytes.freeze(), fua: false }, None)
+                        }
+                        (Work::Write, None) if self.info.discard == DiscardSupport::ReadsZero => {
+                            (Op::Discard { offset, length }, None)
+                        }
+                        (Work::Write, None) => {
+                            (Op::WriteZeroes { offset, length, fua: false }, None)
+                        }
                     };
                     slot.state = State::Sent(kept);
                     self.target.submit(Request::new(number, op));
@@ -166,9 +189,14 @@ impl<'a> Pass<'a> {
                 }
                 (Ok(()), Returned::Read(found)) => {
                     debug_assert_eq!(work, Work::Compare);
-                    let State::Sent(expected) = before else { unreachable!("the target has what was sent") };
+                    let State::Sent(expected) = before else {
+                        unreachable!("the target has what was sent")
+                    };
                     let wrong = difference(&found, expected.as_ref()).map(|at| {
-                        let text = format!("the target differs from the image at byte {}", slot.piece.range.start + at);
+                        let text = format!(
+                            "the target differs from the image at byte {}",
+                            slot.piece.range.start + at
+                        );
                         Error::new(ErrorKind::Other, text)
                     });
                     self.buffers.push(found);
@@ -215,7 +243,12 @@ fn difference(found: &BufMut, expected: Option<&BufMut>) -> Option<u64> {
                         rest.push(&other[length..]);
                     }
                     let differs = slice[..length] != other[..length];
-                    (length, differs.then(|| slice.iter().zip(other).position(|(a, b)| a != b)).flatten())
+                    (
+                        length,
+                        differs
+                            .then(|| slice.iter().zip(other).position(|(a, b)| a != b))
+                            .flatten(),
+                    )
                 }
                 None => (slice.len(), slice.iter().position(|byte| *byte != 0)),
             };
@@ -239,9 +272,12 @@ mod tests {
     use super::*;
 
     fn memory(bytes: &[u8]) -> Arc<dyn Device> {
-        let device: Arc<dyn Device> = Arc::new(RamDevice::new(bytes.len() as u64, 512).expect("memory"));
+        let device: Arc<dyn Device> =
+            Arc::new(RamDevice::new(bytes.len() as u64, 512).expect("memory"));
         let reactor = Reactor::wall().expect("a reactor");
-        block::Blocking::open(&*device, &reactor).and_then(|mut channel| channel.write_slice(0, bytes)).expect("a write");
+        block::Blocking::open(&*device, &reactor)
+            .and_then(|mut channel| channel.write_slice(0, bytes))
+            .expect("a write");
         device
     }
 
@@ -257,7 +293,8 @@ mod tests {
     fn holes_become_zeroes_and_data_arrive_in_order_and_are_found_again() {
         let size = 3 << 20;
         let mut content = noise(1, size);
-        // What is said to be a hole is not read: it is not zero in this image, and will be on the target.
+        // What is said to be a hole is not read: it is not zero in this image, and will be on the
+        // target.
         let (image, target) = (memory(&content), memory(&noise(2, size)));
         content[1 << 20..2 << 20].fill(0);
         let data = [0..1 << 20, 2 << 20..3 << 20];
@@ -275,7 +312,9 @@ mod tests {
         assert!(told.is_sorted() && told.len() > 2, "{told:?}");
         drop(pass);
         let mut found = vec![1; size];
-        block::Blocking::open(&*target, &reactor).and_then(|mut channel| channel.read_slice(0, &mut found)).expect("a read");
+        block::Blocking::open(&*target, &reactor)
+            .and_then(|mut channel| channel.read_slice(0, &mut found))
+            .expect("a read");
         assert!(found == content);
     }
 
@@ -310,7 +349,11 @@ mod tests {
         let list = pieces(std::slice::from_ref(&(0..size as u64)), size as u64, CUT);
         let ended = pass.run(Work::Write, &list, &mut |bytes| bytes < 1 << 20).expect("a pass");
         assert!(ended.stopped && ended.bytes >= 1 << 20 && ended.bytes < size as u64, "{ended:?}");
-        let written: Vec<_> = list.iter().take_while(|piece| piece.range.end <= ended.bytes).cloned().collect();
-        assert_eq!(pass.run(Work::Compare, &written, &mut |_| true).expect("equal").bytes, ended.bytes);
+        let written: Vec<_> =
+            list.iter().take_while(|piece| piece.range.end <= ended.bytes).cloned().collect();
+        assert_eq!(
+            pass.run(Work::Compare, &written, &mut |_| true).expect("equal").bytes,
+            ended.bytes
+        );
     }
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use block::{Blocking, BufMut, Channel, Checked, Completion, Device, ErrorKind, Op, Reactor, Request, Returned};
+use block::{
+    Blocking, BufMut, Channel, Checked, Completion, Device, ErrorKind, Op, Reactor, Request,
+    Returned,
+};
 use reactor::Woken;
 
 use super::super::random::Random;
@@ -13,7 +16,8 @@ fn kept() -> ModelOptions {
 }
 
 fn device(options: &ModelOptions, seed: u64, links: &mut Links) -> Arc<dyn Device> {
-    let device = ModelDevice::new("planted", &super::parameters(), options, seed, links).expect("a device");
+    let device =
+        ModelDevice::new("planted", &super::parameters(), options, seed, links).expect("a device");
     Checked::over(Arc::new(device))
 }
 
@@ -40,16 +44,24 @@ fn finish(channels: &mut [Box<dyn Channel>], reactor: &Reactor) -> Vec<Completio
 #[test]
 fn it_says_what_it_is() {
     let mut links = Links::default();
-    let plain = ModelDevice::load("maxtor-6y200p0", &ModelOptions::default(), 1, &mut links).expect("built in");
+    let plain = ModelDevice::load("maxtor-6y200p0", &ModelOptions::default(), 1, &mut links)
+        .expect("built in");
     let info = plain.info();
-    assert!(info.modelled && info.rotational && info.volatile_cache && !info.stores_data && !info.read_only);
+    assert!(
+        info.modelled
+            && info.rotational
+            && info.volatile_cache
+            && !info.stores_data
+            && !info.read_only
+    );
     assert_eq!(info.size_bytes, 203_928_109_056);
     assert_eq!(plain.describe().to_string(), "model:maxtor-6y200p0");
     let options = ModelOptions { keep_data: true, link: Some("other".to_owned()) };
     let other = ModelDevice::load("st340015a", &options, 1, &mut links).expect("built in");
     assert!(other.info().stores_data);
     assert_eq!(other.describe().to_string(), "model:st340015a?data=keep&link=other");
-    let error = ModelDevice::load("st340016a", &options, 1, &mut links).err().expect("no such model");
+    let error =
+        ModelDevice::load("st340016a", &options, 1, &mut links).err().expect("no such model");
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("st340015a"), "{error}");
 }
@@ -59,19 +71,25 @@ fn one_name_cannot_stand_for_two_kinds_of_links() {
     let mut links = Links::default();
     ModelDevice::load("maxtor-6y200p0", &ModelOptions::default(), 1, &mut links).expect("built in");
     let options = ModelOptions { keep_data: false, link: Some("pci".to_owned()) };
-    let error = ModelDevice::load("st340015a", &options, 2, &mut links).err().expect("another kind of link");
+    let error = ModelDevice::load("st340015a", &options, 2, &mut links)
+        .err()
+        .expect("another kind of link");
     assert!(error.to_string().contains("link=NAME"), "{error}");
 }
 
-/// Two channels on two disks of one link see, through the traits, just the times that the machine gives.
+/// Two channels on two disks of one link see, through the traits, just the times that the machine
+/// gives.
 #[test]
 fn its_times_on_the_virtual_clock_are_the_machines() {
     let parameters = super::parameters();
     let mut machine = super::machine(&parameters, 2);
     let mut links = Links::default();
     let reactor = Reactor::virtual_clock();
-    let mut channels: Vec<Box<dyn Channel>> =
-        (1..=2).map(|seed| device(&ModelOptions::default(), seed, &mut links).open(1, &reactor).expect("a channel")).collect();
+    let mut channels: Vec<Box<dyn Channel>> = (1..=2)
+        .map(|seed| {
+            device(&ModelOptions::default(), seed, &mut links).open(1, &reactor).expect("a channel")
+        })
+        .collect();
     let mut random = Random::new(5);
     let mut now = 0;
     for tag in 0..500 {
@@ -97,7 +115,10 @@ fn its_times_on_the_virtual_clock_are_the_machines() {
             });
         }
         let done = finish(&mut channels, &reactor);
-        assert!(done.len() == 2 && done.iter().all(|completion| completion.tag == tag && completion.result.is_ok()));
+        assert!(
+            done.len() == 2
+                && done.iter().all(|completion| completion.tag == tag && completion.result.is_ok())
+        );
         assert_eq!(reactor.now().nanoseconds(), now, "request {tag}");
     }
 }
@@ -121,15 +142,21 @@ fn it_keeps_the_contract() {
         let mut parameters = parameters;
         parameters.disk.capacity.value = 64 << 20;
         let make = || -> Arc<dyn Device> {
-            Arc::new(ModelDevice::new("planted", &parameters, &kept(), 3, &mut Links::default()).expect("a device"))
+            Arc::new(
+                ModelDevice::new("planted", &parameters, &kept(), 3, &mut Links::default())
+                    .expect("a device"),
+            )
         };
-        if let Err(violation) = testkit::conformance::run(make, Reactor::virtual_clock, number as u64) {
+        if let Err(violation) =
+            testkit::conformance::run(make, Reactor::virtual_clock, number as u64)
+        {
             panic!("variant {number}: {violation}");
         }
     }
 }
 
-/// Phases of a benchmark each have a reactor of their own, whose time begins at zero: the disk goes on where it was.
+/// Phases of a benchmark each have a reactor of their own, whose time begins at zero: the disk goes
+/// on where it was.
 #[test]
 fn it_goes_on_where_it_was_when_it_is_opened_on_another_reactor() {
     let mut links = Links::default();
@@ -154,7 +181,10 @@ fn a_channel_that_is_dropped_leaves_nothing_for_the_next() {
     for round in 0..20 {
         let mut abandoned = device.open(4, &reactor).expect("a channel");
         for tag in 0..4 {
-            abandoned.submit(Request::new(tag, Op::Read { offset: (tag + round) << 30, into: buffer(4096) }));
+            abandoned.submit(Request::new(
+                tag,
+                Op::Read { offset: (tag + round) << 30, into: buffer(4096) },
+            ));
         }
         drop(abandoned);
         let mut channels = [device.open(1, &reactor).expect("a channel")];
@@ -168,7 +198,9 @@ fn a_channel_that_is_dropped_leaves_nothing_for_the_next() {
 fn what_it_cannot_take_ends_as_an_error() {
     let mut links = Links::default();
     // Not through `Checked`, which would find the mistake first.
-    let device = ModelDevice::new("planted", &super::parameters(), &ModelOptions::default(), 1, &mut links).expect("a device");
+    let device =
+        ModelDevice::new("planted", &super::parameters(), &ModelOptions::default(), 1, &mut links)
+            .expect("a device");
     let reactor = Reactor::virtual_clock();
     let mut channels = [device.open(4, &reactor).expect("a channel")];
     let end = device.info().size_bytes;
@@ -178,7 +210,10 @@ fn what_it_cannot_take_ends_as_an_error() {
     assert_eq!(channels[0].in_flight(), 3);
     let mut done = finish(&mut channels, &reactor);
     done.sort_by_key(|completion| completion.tag);
-    let kinds: Vec<_> = done.iter().map(|completion| completion.result.as_ref().err().map(block::Error::kind)).collect();
+    let kinds: Vec<_> = done
+        .iter()
+        .map(|completion| completion.result.as_ref().err().map(block::Error::kind))
+        .collect();
     assert_eq!(kinds, [Some(ErrorKind::OutOfRange), None, Some(ErrorKind::Unsupported)]);
     assert!(matches!(done[1].buffer, Returned::Read(_)), "the buffer comes back");
 }
@@ -191,7 +226,10 @@ fn on_the_wall_clock_it_takes_its_time() {
     let mut channels = [device.open(2, &reactor).expect("a channel")];
     let began = reactor.now();
     // Half a stroke away: the arm alone needs more than 5 ms.
-    channels[0].submit(Request::new(0, Op::Read { offset: device.info().size_bytes / 2, into: buffer(4096) }));
+    channels[0].submit(Request::new(
+        0,
+        Op::Read { offset: device.info().size_bytes / 2, into: buffer(4096) },
+    ));
     assert_eq!(finish(&mut channels, &reactor).len(), 1);
     assert!(reactor.now().since(began).as_millis() >= 5);
     let virtual_clock = Reactor::virtual_clock();
@@ -203,14 +241,18 @@ fn on_the_wall_clock_it_takes_its_time() {
 #[test]
 fn threads_share_a_link() {
     let mut links = Links::default();
-    let devices: Vec<_> = (0..3).map(|seed| device(&ModelOptions::default(), seed, &mut links)).collect();
+    let devices: Vec<_> =
+        (0..3).map(|seed| device(&ModelOptions::default(), seed, &mut links)).collect();
     std::thread::scope(|scope| {
         for device in &devices {
             scope.spawn(move || {
                 let reactor = Reactor::wall().expect("io_uring");
                 let mut channels = [device.open(2, &reactor).expect("a channel")];
                 for tag in 0..20 {
-                    channels[0].submit(Request::new(tag, Op::Read { offset: tag * 4096, into: buffer(4096) }));
+                    channels[0].submit(Request::new(
+                        tag,
+                        Op::Read { offset: tag * 4096, into: buffer(4096) },
+                    ));
                     assert_eq!(finish(&mut channels, &reactor).len(), 1);
                 }
             });
@@ -221,6 +263,13 @@ fn threads_share_a_link() {
 #[test]
 fn parameters_that_were_loaded_make_the_same_disk() {
     let parameters = Parameters::load("maxtor-6y200p0").expect("built in");
-    let device = ModelDevice::new("maxtor-6y200p0", &parameters, &ModelOptions::default(), 1, &mut Links::default()).expect("a device");
+    let device = ModelDevice::new(
+        "maxtor-6y200p0",
+        &parameters,
+        &ModelOptions::default(),
+        1,
+        &mut Links::default(),
+    )
+    .expect("a device");
     assert_eq!(device.info().size_bytes, parameters.disk.capacity.value);
 }

@@ -43,8 +43,14 @@ impl Striped {
             at += piece;
         }
         let mut waiting = 0;
-        for (disk, &(offset, length)) in parts.iter().enumerate().filter(|(_, (_, length))| *length > 0) {
-            let operation = if write { Operation::Write { offset, length, fua: false } } else { Operation::Read { offset, length } };
+        for (disk, &(offset, length)) in
+            parts.iter().enumerate().filter(|(_, (_, length))| *length > 0)
+        {
+            let operation = if write {
+                Operation::Write { offset, length, fua: false }
+            } else {
+                Operation::Read { offset, length }
+            };
             self.machine.submit(self.now, disk, 0, 0, operation);
             waiting += 1;
         }
@@ -93,11 +99,20 @@ fn figure(parameters: &Parameters, chunk: u64, pattern: &str, write: bool, reque
     match pattern {
         "at start" => Striped::new(parameters, chunk, 100).sequential(write, false, request),
         "at end" => Striped::new(parameters, chunk, 100).sequential(write, true, request),
-        _ if write => Striped::new(parameters, chunk, 100).random(true, request, 6000, parameters.disk.cache_size.value),
+        _ if write => Striped::new(parameters, chunk, 100).random(
+            true,
+            request,
+            6000,
+            parameters.disk.cache_size.value,
+        ),
         _ => {
-            // Two spindles of nearly the same speed keep their phase for minutes: the mean is over pairs of disks.
+            // Two spindles of nearly the same speed keep their phase for minutes: the mean is over
+            // pairs of disks.
             let pairs = 6;
-            let seconds = |pair| 1.0 / Striped::new(parameters, chunk, 100 + DISKS * pair).random(false, request, 2500, 0);
+            let seconds = |pair| {
+                1.0 / Striped::new(parameters, chunk, 100 + DISKS * pair)
+                    .random(false, request, 2500, 0)
+            };
             pairs as f64 / (0..pairs).map(seconds).sum::<f64>()
         }
     }
@@ -111,13 +126,21 @@ fn table(parameters: &Parameters) -> String {
     text += "\n| --- | ---: |";
     text += &" ---: |".repeat(CHUNKS_KIB.len());
     text.push('\n');
-    for (pattern, name) in [("at start", "sequential {} at start"), ("at end", "sequential {} at end"), ("random", "random {}")] {
+    for (pattern, name) in [
+        ("at start", "sequential {} at start"),
+        ("at end", "sequential {} at end"),
+        ("random", "random {}"),
+    ] {
         for write in [false, true] {
             for request in [512, 16384, 65536] {
                 let name = name.replace("{}", if write { "write" } else { "read" });
                 let _ = write!(text, "| {name} | {request} |");
                 for chunk in CHUNKS_KIB {
-                    let _ = write!(text, " {:.1} |", figure(parameters, chunk << 10, pattern, write, request));
+                    let _ = write!(
+                        text,
+                        " {:.1} |",
+                        figure(parameters, chunk << 10, pattern, write, request)
+                    );
                 }
                 text.push('\n');
             }
@@ -127,12 +150,18 @@ fn table(parameters: &Parameters) -> String {
 }
 
 fn fit_table(parameters: &Parameters) -> String {
-    let mut text =
-        String::from("| test | request | published KiB/s | model KiB/s | error | |\n| --- | ---: | ---: | ---: | ---: | --- |\n");
+    let mut text = String::from(
+        "| test | request | published KiB/s | model KiB/s | error | |\n| --- | ---: | ---: | ---: \
+        | ---: | --- |\n",
+    );
     for row in fit::errors_built_in(parameters).expect("built in") {
         let used = if row.check { "check" } else { "fitted" };
         let (test, request, error) = (&row.test, &row.request_bytes, row.relative_error * 100.0);
-        let _ = writeln!(text, "| {test} | {request} | {:.1} | {:.1} | {error:+.1} % | {used} |", row.published, row.model);
+        let _ = writeln!(
+            text,
+            "| {test} | {request} | {:.1} | {:.1} | {error:+.1} % | {used} |",
+            row.published, row.model
+        );
     }
     text
 }
@@ -156,12 +185,16 @@ fn the_tables_in_the_documentation_are_what_the_model_says() {
     if std::env::var_os("RAIDLOOM_BLESS").is_some() {
         std::fs::write(path, fresh).expect("docs/models.md can be written");
     } else {
-        assert!(document == fresh, "docs/models.md is out of date: RAIDLOOM_BLESS=1 cargo test -p device --lib documentation");
+        assert!(
+            document == fresh,
+            "docs/models.md is out of date: RAIDLOOM_BLESS=1 cargo test -p device --lib \
+            documentation"
+        );
     }
 }
 
-/// Small chunks make both members turn to every request: the slower of two waits for the platter is 2/3 of a revolution on
-/// the mean, not 1/2. Large chunks leave most requests to one.
+/// Small chunks make both members turn to every request: the slower of two waits for the platter is
+/// 2/3 of a revolution on the mean, not 1/2. Large chunks leave most requests to one.
 #[test]
 fn small_chunks_make_random_reads_wait_for_the_slower_platter() {
     let mut parameters = super::parameters();
@@ -170,9 +203,13 @@ fn small_chunks_make_random_reads_wait_for_the_slower_platter() {
     let period_ms = parameters.disk.revolution.value;
     let time_ms = |chunk| 64.0 * 1e3 / figure(&parameters, chunk, "random", false, 64 << 10);
     let (small, large) = (time_ms(4 << 10), time_ms(8 << 20));
-    let both_ms = 32.0 * 1024.0 * 2e3 / (parameters.disk.rate_at_start.value + parameters.disk.rate_at_end.value);
+    let both_ms = 32.0 * 1024.0 * 2e3
+        / (parameters.disk.rate_at_start.value + parameters.disk.rate_at_end.value);
     let expected = large + period_ms / 6.0 - both_ms;
-    assert!((small / expected - 1.0).abs() < 0.01, "{small} ms at small chunks, expected {expected} ms");
+    assert!(
+        (small / expected - 1.0).abs() < 0.01,
+        "{small} ms at small chunks, expected {expected} ms"
+    );
 }
 
 #[test]
@@ -181,7 +218,11 @@ fn random_sectors_gain_nothing_when_read_and_nearly_double_when_written() {
     let alone = |write| super::single(&parameters, write, 512) / 1024.0;
     let striped = |write| figure(&parameters, 64 << 10, "random", write, 512);
     assert!((striped(false) / alone(false) - 1.0).abs() < 0.02);
-    assert!((1.9..2.05).contains(&(striped(true) / alone(true))), "{} times as fast", striped(true) / alone(true));
+    assert!(
+        (1.9..2.05).contains(&(striped(true) / alone(true))),
+        "{} times as fast",
+        striped(true) / alone(true)
+    );
 }
 
 #[test]
@@ -190,6 +231,8 @@ fn sequential_reads_of_two_disks_are_bound_by_overhead_and_bus() {
     let (disk, link) = (&parameters.disk, &parameters.link);
     let request = 64 << 10;
     let rate = figure(&parameters, 4 << 10, "at start", false, request) * 1024.0;
-    let seconds = disk.read_overhead.value / 1e6 + 2.0 * link.command_time.value / 1e6 + request as f64 / link.bandwidth.value;
+    let seconds = disk.read_overhead.value / 1e6
+        + 2.0 * link.command_time.value / 1e6
+        + request as f64 / link.bandwidth.value;
     assert!((rate * seconds / request as f64 - 1.0).abs() < 0.005, "{rate} bytes/s");
 }

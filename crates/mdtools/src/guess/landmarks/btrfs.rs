@@ -1,5 +1,6 @@
-//! btrfs: copies of the superblock at fixed places, and the roots of its trees, which carry their own logical addresses. The
-//! superblock holds the map from logical to physical for the first tree, the chunk tree, which has the rest of the map.
+//! btrfs: copies of the superblock at fixed places, and the roots of its trees, which carry their
+//! own logical addresses. The superblock holds the map from logical to physical for the first tree,
+//! the chunk tree, which has the rest of the map.
 
 use std::rc::Rc;
 
@@ -34,13 +35,16 @@ impl Chunk {
     fn read(logical: u64, item: &[u8]) -> Option<Chunk> {
         let length = le::<8>(item.get(..48)?, 0);
         let count = (le::<2>(item, 44) as usize).min(4);
-        let stripes = item[48..].chunks_exact(32).take(count).map(|stripe| le::<8>(stripe, 8)).collect();
+        let stripes =
+            item[48..].chunks_exact(32).take(count).map(|stripe| le::<8>(stripe, 8)).collect();
         Some(Chunk { logical, length, stripes })
     }
 
     fn places(&self, logical: u64) -> Vec<u64> {
         match logical.checked_sub(self.logical) {
-            Some(within) if within < self.length => self.stripes.iter().filter_map(|start| start.checked_add(within)).collect(),
+            Some(within) if within < self.length => {
+                self.stripes.iter().filter_map(|start| start.checked_add(within)).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -53,23 +57,37 @@ pub(super) fn opening(base: u64) -> Landmark {
         }
         let mut id = [0; 16];
         id.copy_from_slice(&sector[32..48]);
-        let (root, chunk_root, size) = (le::<8>(sector, 80), le::<8>(sector, 88), le::<8>(sector, 112));
+        let (root, chunk_root, size) =
+            (le::<8>(sector, 80), le::<8>(sector, 88), le::<8>(sector, 112));
         let mut more = Vec::new();
         for address in COPIES.into_iter().filter(|address| address + 4096 <= size) {
             more.push(Landmark::new("backup superblocks", base + address, move |sector| {
-                there_if(has(sector, 64, MAGIC) && has(sector, 32, &id) && le::<8>(sector, 48) == address)
+                there_if(
+                    has(sector, 64, MAGIC)
+                        && has(sector, 32, &id)
+                        && le::<8>(sector, 48) == address,
+                )
             }));
         }
         let volume = Rc::new(Volume { base, id, root, chunk_root });
-        more.push(Landmark::new("btrfs superblock", base + SUPERBLOCK_ADDRESS + 512, move |sector| {
-            let key = &sector[SYSTEM_CHUNKS_AT..];
-            if key[8] != CHUNK_ITEM {
-                return Verdict::Missing;
-            }
-            let chunk = Chunk::read(le::<8>(key, 9), &key[17..]);
-            let places = chunk.map(|chunk| chunk.places(volume.chunk_root)).unwrap_or_default();
-            Verdict::There(places.into_iter().map(|place| node(&volume, volume.chunk_root, place, true)).collect())
-        }));
+        more.push(Landmark::new(
+            "btrfs superblock",
+            base + SUPERBLOCK_ADDRESS + 512,
+            move |sector| {
+                let key = &sector[SYSTEM_CHUNKS_AT..];
+                if key[8] != CHUNK_ITEM {
+                    return Verdict::Missing;
+                }
+                let chunk = Chunk::read(le::<8>(key, 9), &key[17..]);
+                let places = chunk.map(|chunk| chunk.places(volume.chunk_root)).unwrap_or_default();
+                Verdict::There(
+                    places
+                        .into_iter()
+                        .map(|place| node(&volume, volume.chunk_root, place, true))
+                        .collect(),
+                )
+            },
+        ));
         Verdict::There(more)
     })
 }
@@ -84,23 +102,35 @@ fn node(volume: &Rc<Volume>, logical: u64, place: u64, of_chunks: bool) -> Landm
         }
         let is_leaf = sector[100] == 0;
         let items = if of_chunks && is_leaf { le::<4>(sector, 96).min(16) as usize } else { 0 };
-        let heads = sector[NODE_HEADER_BYTES as usize..].chunks_exact(ITEM_BYTES as usize).take(items);
+        let heads =
+            sector[NODE_HEADER_BYTES as usize..].chunks_exact(ITEM_BYTES as usize).take(items);
         let chunks = heads.filter(|head| head[8] == CHUNK_ITEM);
-        Verdict::There(chunks.filter_map(|head| chunk_item(&volume, le::<8>(head, 9), address, le::<4>(head, 17))).collect())
+        Verdict::There(
+            chunks
+                .filter_map(|head| {
+                    chunk_item(&volume, le::<8>(head, 9), address, le::<4>(head, 17))
+                })
+                .collect(),
+        )
     })
 }
 
-/// The map's entry for the chunk at `logical`, if it lies in one sector. Where the root of all trees is, follows from it.
+/// The map's entry for the chunk at `logical`, if it lies in one sector. Where the root of all
+/// trees is, follows from it.
 fn chunk_item(volume: &Rc<Volume>, logical: u64, node: u64, offset: u64) -> Option<Landmark> {
     let start = node + NODE_HEADER_BYTES + offset;
     let within = (start % 512) as usize;
     let volume = Rc::clone(volume);
     (within + 112 <= 512 && logical <= volume.root).then(|| {
         Landmark::new("entries of the chunk map", start - start % 512, move |sector: &Sector| {
-            let places = Chunk::read(logical, &sector[within..within + 112]).map(|chunk| chunk.places(volume.root)).unwrap_or_default();
+            let places = Chunk::read(logical, &sector[within..within + 112])
+                .map(|chunk| chunk.places(volume.root))
+                .unwrap_or_default();
             match places.is_empty() {
                 true => Verdict::Nothing,
-                false => Verdict::There(places.into_iter().map(|place| node_of_root(&volume, place)).collect()),
+                false => Verdict::There(
+                    places.into_iter().map(|place| node_of_root(&volume, place)).collect(),
+                ),
             }
         })
     })

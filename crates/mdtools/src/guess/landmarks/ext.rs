@@ -5,7 +5,8 @@
 //!              ──> group descriptors ──> inode tables ──> directories, whose first entry is their own inode
 //! ```
 //!
-//! With the feature `metadata_csum` descriptors and inodes carry checksums that count their own number: each tells its place.
+//! With the feature `metadata_csum` descriptors and inodes carry checksums that count their own
+//! number: each tells its place.
 
 use std::rc::Rc;
 
@@ -26,8 +27,8 @@ const FLAG_EXTENTS: u64 = 0x8_0000;
 const FLAG_INLINE_DATA: u64 = 0x1000_0000;
 const EXTENT_MAGIC: u64 = 0xf30a;
 
-/// How many sectors of descriptors, of each inode table, and of all inode tables are looked at. What the tables lead to has to
-/// find room behind them.
+/// How many sectors of descriptors, of each inode table, and of all inode tables are looked at.
+/// What the tables lead to has to find room behind them.
 const DESCRIPTOR_SECTORS_MAX: u64 = 64;
 const TABLE_SECTORS_MAX: u64 = 1000;
 const TABLES_SECTORS_MAX: u64 = 2000;
@@ -74,8 +75,10 @@ impl Volume {
             inode_bytes: if revision == 0 { 128 } else { le::<2>(sector, 0x58) },
             descriptor_bytes: if is_64bit { le::<2>(sector, 0xfe) } else { 32 },
             uuid: sector[0x68..0x78].try_into().ok()?,
-            // The seed itself is in the superblock's second sector; where it is used, checksums are not looked at.
-            seed: (has_checksums && incompat & INCOMPAT_CHECKSUM_SEED == 0).then(|| checksum(!0, &sector[0x68..0x78])),
+            // The seed itself is in the superblock's second sector; where it is used, checksums are
+            // not looked at.
+            seed: (has_checksums && incompat & INCOMPAT_CHECKSUM_SEED == 0)
+                .then(|| checksum(!0, &sector[0x68..0x78])),
             tells_unused: has_checksums || read_only & READ_ONLY_DESCRIPTOR_CHECKSUMS != 0,
             sparse: read_only & READ_ONLY_SPARSE_SUPER != 0,
             meta_groups: incompat & INCOMPAT_META_GROUPS != 0,
@@ -122,7 +125,9 @@ fn numbered_checksum(seed: u32, number: u64, bytes: &[u8]) -> u32 {
 
 pub(super) fn opening(base: u64) -> Landmark {
     Landmark::new("ext2/3/4 superblock", base + SUPERBLOCK_ADDRESS, move |sector| {
-        let Some(volume) = Volume::read(base, sector).filter(|_| le::<2>(sector, 0x5a) == 0) else { return Verdict::Nothing };
+        let Some(volume) = Volume::read(base, sector).filter(|_| le::<2>(sector, 0x5a) == 0) else {
+            return Verdict::Nothing;
+        };
         let volume = Rc::new(volume);
         let mut more = descriptors(&volume);
         for group in (1..volume.groups()).filter(|group| volume.has_backup(*group)).take(256) {
@@ -132,7 +137,11 @@ pub(super) fn opening(base: u64) -> Landmark {
             // Version 0 does not number them.
             more.push(Landmark::new("backup superblocks", address, move |sector| {
                 let number = le::<2>(sector, 0x5a);
-                there_if(le::<2>(sector, 0x38) == MAGIC && has(sector, 0x68, &uuid) && (number == group & 0xffff || number == 0))
+                there_if(
+                    le::<2>(sector, 0x38) == MAGIC
+                        && has(sector, 0x68, &uuid)
+                        && (number == group & 0xffff || number == 0),
+                )
             }));
         }
         Verdict::There(more)
@@ -141,12 +150,18 @@ pub(super) fn opening(base: u64) -> Landmark {
 
 fn descriptors(volume: &Rc<Volume>) -> Vec<Landmark> {
     let per_sector = 512 / volume.descriptor_bytes;
-    let groups = if volume.meta_groups { volume.block_bytes / volume.descriptor_bytes } else { volume.groups() };
+    let groups = if volume.meta_groups {
+        volume.block_bytes / volume.descriptor_bytes
+    } else {
+        volume.groups()
+    };
     let sectors = groups.min(volume.groups()).div_ceil(per_sector);
     let Some(start) = volume.address(volume.first_block + 1) else { return Vec::new() };
     let landmark = |number: u64| {
         let volume = Rc::clone(volume);
-        Landmark::new("group descriptors", start + number * 512, move |sector| descriptor_sector(&volume, number * per_sector, sector))
+        Landmark::new("group descriptors", start + number * 512, move |sector| {
+            descriptor_sector(&volume, number * per_sector, sector)
+        })
     };
     spread(sectors, DESCRIPTOR_SECTORS_MAX).map(landmark).collect()
 }
@@ -156,16 +171,23 @@ fn descriptor_sector(volume: &Rc<Volume>, first_group: u64, sector: &Sector) -> 
     let size = volume.descriptor_bytes as usize;
     let is_told = volume.seed.is_some();
     for (group, descriptor) in (first_group..volume.groups()).zip(sector.chunks_exact(size)) {
-        let block = |at: usize| le::<4>(descriptor, at) | if size >= 64 { le::<4>(descriptor, at + 0x20) << 32 } else { 0 };
+        let block = |at: usize| {
+            le::<4>(descriptor, at)
+                | if size >= 64 { le::<4>(descriptor, at + 0x20) << 32 } else { 0 }
+        };
         if volume.seed.is_some_and(|seed| !is_descriptor(seed, group, descriptor)) {
             return Verdict::Missing;
         }
         let places = [block(0), block(4), block(8)];
-        if places.iter().any(|place| *place <= volume.first_block || *place >= volume.blocks) || places[0] == places[1] {
+        if places.iter().any(|place| *place <= volume.first_block || *place >= volume.blocks)
+            || places[0] == places[1]
+        {
             return Verdict::Missing;
         }
         let table = volume.address(places[2]).unwrap_or(0);
-        let count = |low: usize, high: usize| le::<2>(descriptor, low) | if size >= 64 { le::<2>(descriptor, high) << 16 } else { 0 };
+        let count = |low: usize, high: usize| {
+            le::<2>(descriptor, low) | if size >= 64 { le::<2>(descriptor, high) << 16 } else { 0 }
+        };
         let unused = match volume.tells_unused {
             true if le::<2>(descriptor, 0x12) & GROUP_WITHOUT_INODES != 0 => volume.group_inodes,
             true => count(0x1c, 0x32),
@@ -179,7 +201,9 @@ fn descriptor_sector(volume: &Rc<Volume>, first_group: u64, sector: &Sector) -> 
             let volume = Rc::clone(volume);
             let check = move |sector: &Sector| inodes(&volume, first, sector);
             more.push(match is_told {
-                true => Landmark::new("inodes with the right checksum", table + number * 512, check),
+                true => {
+                    Landmark::new("inodes with the right checksum", table + number * 512, check)
+                }
                 false => Landmark::new("inodes", table + number * 512, check).plausible(),
             });
         }
@@ -187,15 +211,16 @@ fn descriptor_sector(volume: &Rc<Volume>, first_group: u64, sector: &Sector) -> 
     Verdict::There(more)
 }
 
-/// Whether the checksum of the descriptor of `group` is right: the lower half of the sum over all but its own two bytes.
+/// Whether the checksum of the descriptor of `group` is right: the lower half of the sum over all
+/// but its own two bytes.
 fn is_descriptor(seed: u32, group: u64, descriptor: &[u8]) -> bool {
     let mut zeroed = descriptor.to_vec();
     zeroed[0x1e..0x20].fill(0);
     u64::from(numbered_checksum(seed, group, &zeroed) & 0xffff) == le::<2>(descriptor, 0x1e)
 }
 
-/// Whether the checksum of inode `number` is right: over its number, its generation and all but the checksum itself, whose upper
-/// half is there only when the inode goes on that far.
+/// Whether the checksum of inode `number` is right: over its number, its generation and all but the
+/// checksum itself, whose upper half is there only when the inode goes on that far.
 fn is_inode(seed: u32, number: u64, inode: &[u8]) -> bool {
     let is_long = inode.len() > 128 && le::<2>(inode, 0x80) >= 4;
     let mut zeroed = inode.to_vec();
@@ -218,7 +243,9 @@ fn inodes(volume: &Rc<Volume>, first: u64, sector: &Sector) -> Verdict {
         if links == 0 || mode == 0 {
             continue;
         }
-        if !matches!(mode >> 12, 1 | 2 | 4 | 6 | 8 | 0xa | 0xc) || volume.seed.is_some_and(|seed| !is_inode(seed, number, inode)) {
+        if !matches!(mode >> 12, 1 | 2 | 4 | 6 | 8 | 0xa | 0xc)
+            || volume.seed.is_some_and(|seed| !is_inode(seed, number, inode))
+        {
             return Verdict::Missing;
         }
         used += 1;
@@ -226,7 +253,8 @@ fn inodes(volume: &Rc<Volume>, first: u64, sector: &Sector) -> Verdict {
         let block = match flags {
             flags if flags & FLAG_INLINE_DATA != 0 => continue,
             flags if flags & FLAG_EXTENTS != 0 => {
-                let (entries, most, depth) = (le::<2>(inode, 0x2a), le::<2>(inode, 0x2c), le::<2>(inode, 0x2e));
+                let (entries, most, depth) =
+                    (le::<2>(inode, 0x2a), le::<2>(inode, 0x2c), le::<2>(inode, 0x2e));
                 if le::<2>(inode, 0x28) != EXTENT_MAGIC || entries > most || most > 4 || depth > 5 {
                     return Verdict::Missing;
                 }
@@ -242,7 +270,12 @@ fn inodes(volume: &Rc<Volume>, first: u64, sector: &Sector) -> Verdict {
         {
             // A directory's first entry is itself: 12 bytes, one letter, a dot.
             more.push(Landmark::new("directories", address, move |sector| {
-                there_if(le::<4>(sector, 0) == number && le::<2>(sector, 4) == 12 && sector[6] == 1 && sector[8] == b'.')
+                there_if(
+                    le::<4>(sector, 0) == number
+                        && le::<2>(sector, 4) == 12
+                        && sector[6] == 1
+                        && sector[8] == b'.',
+                )
             }));
         }
     }

@@ -1,4 +1,5 @@
-//! FAT12, FAT16 and FAT32: the copies of the table, and directories, whose first entry names their own first cluster.
+//! FAT12, FAT16 and FAT32: the copies of the table, and directories, whose first entry names their
+//! own first cluster.
 
 use std::rc::Rc;
 
@@ -19,9 +20,16 @@ struct Volume {
 pub(super) fn opening(base: u64) -> Landmark {
     Landmark::new("FAT boot sector", base, move |sector| {
         let sector_bytes = le::<2>(sector, 11);
-        let marked = has(sector, 0x36, b"FAT12   ") || has(sector, 0x36, b"FAT16   ") || has(sector, 0x52, b"FAT32   ");
+        let marked = has(sector, 0x36, b"FAT12   ")
+            || has(sector, 0x36, b"FAT16   ")
+            || has(sector, 0x52, b"FAT32   ");
         let (per_cluster, tables) = (u64::from(sector[13]), u64::from(sector[16]));
-        if !marked || !sector_bytes.is_power_of_two() || !(512..=4096).contains(&sector_bytes) || per_cluster == 0 || tables == 0 {
+        if !marked
+            || !sector_bytes.is_power_of_two()
+            || !(512..=4096).contains(&sector_bytes)
+            || per_cluster == 0
+            || tables == 0
+        {
             return Verdict::Nothing;
         }
         let wide = has(sector, 0x52, b"FAT32   ");
@@ -41,17 +49,27 @@ pub(super) fn opening(base: u64) -> Landmark {
             .map(|number| {
                 let address = base + (reserved + number * table_sectors) * sector_bytes;
                 // The first entry repeats the kind of medium; the bits above are ones.
-                Landmark::new("file allocation tables", address, move |sector| there_if(sector[0] == media && sector[1] == 0xff))
+                Landmark::new("file allocation tables", address, move |sector| {
+                    there_if(sector[0] == media && sector[1] == 0xff)
+                })
             })
             .collect();
         if wide {
             let information = base + le::<2>(sector, 48) * sector_bytes;
-            more.push(Landmark::new("information sector", information, |sector| there_if(has(sector, 0, b"RRaA"))));
+            more.push(Landmark::new("information sector", information, |sector| {
+                there_if(has(sector, 0, b"RRaA"))
+            }));
             let backup = base + le::<2>(sector, 50) * sector_bytes;
-            more.push(Landmark::new("backup boot sector", backup, |sector| there_if(has(sector, 0x52, b"FAT32   "))));
+            more.push(Landmark::new("backup boot sector", backup, |sector| {
+                there_if(has(sector, 0x52, b"FAT32   "))
+            }));
             more.extend(directory(&volume, le::<4>(sector, 44), false, 0));
         } else {
-            more.extend((0..root_bytes / 512).take(32).map(|number| entries(&volume, base + root + number * 512, 0)));
+            more.extend(
+                (0..root_bytes / 512)
+                    .take(32)
+                    .map(|number| entries(&volume, base + root + number * 512, 0)),
+            );
         }
         Verdict::There(more)
     })
@@ -63,12 +81,16 @@ fn directory(volume: &Rc<Volume>, cluster: u64, has_dot: bool, depth: u32) -> Ve
         return Vec::new();
     }
     let address = volume.base + volume.data + (cluster - 2) * volume.cluster_bytes;
-    let rest = (u64::from(has_dot)..volume.cluster_bytes / 512).map(|number| entries(volume, address + number * 512, depth));
+    let rest = (u64::from(has_dot)..volume.cluster_bytes / 512)
+        .map(|number| entries(volume, address + number * 512, depth));
     let mut more: Vec<Landmark> = rest.collect();
     if has_dot {
         let volume = Rc::clone(volume);
         let first = Landmark::new("directories", address, move |sector| {
-            if !has(sector, 0, b".          ") || sector[11] & DIRECTORY == 0 || first_cluster(&volume, sector) != cluster {
+            if !has(sector, 0, b".          ")
+                || sector[11] & DIRECTORY == 0
+                || first_cluster(&volume, sector) != cluster
+            {
                 return Verdict::Missing;
             }
             Verdict::There(children(&volume, sector, depth))
@@ -80,9 +102,11 @@ fn directory(volume: &Rc<Volume>, cluster: u64, has_dot: bool, depth: u32) -> Ve
 
 fn entries(volume: &Rc<Volume>, address: u64, depth: u32) -> Landmark {
     let volume = Rc::clone(volume);
-    Landmark::new("directory entries", address, move |sector| match children(&volume, sector, depth) {
-        more if more.is_empty() => Verdict::Nothing,
-        more => Verdict::There(more),
+    Landmark::new("directory entries", address, move |sector| {
+        match children(&volume, sector, depth) {
+            more if more.is_empty() => Verdict::Nothing,
+            more => Verdict::There(more),
+        }
     })
     .plausible()
 }
@@ -98,6 +122,9 @@ fn children(volume: &Rc<Volume>, sector: &Sector, depth: u32) -> Vec<Landmark> {
     if used.clone().any(|entry| entry[11] & 0xc0 != 0) {
         return Vec::new();
     }
-    let folders = used.filter(|entry| entry[0] != 0xe5 && entry[0] != b'.' && entry[11] & 0x18 == DIRECTORY);
-    folders.flat_map(|entry| directory(volume, first_cluster(volume, entry), true, depth + 1)).collect()
+    let folders =
+        used.filter(|entry| entry[0] != 0xe5 && entry[0] != b'.' && entry[11] & 0x18 == DIRECTORY);
+    folders
+        .flat_map(|entry| directory(volume, first_cluster(volume, entry), true, depth + 1))
+        .collect()
 }

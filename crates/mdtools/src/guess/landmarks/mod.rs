@@ -1,4 +1,5 @@
-//! Landmarks: sectors of an array that say where they are, or whose contents follow from what others say.
+//! Landmarks: sectors of an array that say where they are, or whose contents follow from what
+//! others say.
 //!
 //! ```text
 //!   openings ── the marks at the start of a file system, partition table or volume ──> what they tell is somewhere:
@@ -10,9 +11,10 @@
 //!     GPT, MBR, LVM  the backup; what begins where a partition or volume begins
 //! ```
 //!
-//! A landmark is one sector and a check of it, which may name further landmarks. Only a layout that puts every sector into its
-//! place meets them all. Most say themselves where they belong. Some are merely plausible: an inode without a checksum looks the
-//! same everywhere; these put no member into a place. The offsets are those of the formats' own documents.
+//! A landmark is one sector and a check of it, which may name further landmarks. Only a layout that
+//! puts every sector into its place meets them all. Most say themselves where they belong. Some are
+//! merely plausible: an inode without a checksum looks the same everywhere; these put no member
+//! into a place. The offsets are those of the formats' own documents.
 
 mod btrfs;
 mod ext;
@@ -49,7 +51,11 @@ pub(super) struct Landmark {
 }
 
 impl Landmark {
-    fn new(kind: &'static str, address: u64, check: impl Fn(&Sector) -> Verdict + 'static) -> Landmark {
+    fn new(
+        kind: &'static str,
+        address: u64,
+        check: impl Fn(&Sector) -> Verdict + 'static,
+    ) -> Landmark {
         Landmark { kind, address, proof: Proof::Place, check: Rc::new(check) }
     }
 
@@ -63,14 +69,21 @@ impl Landmark {
     }
 }
 
-/// What may stand at the start of an array, or of a part of it that begins at `base`. A check of one of these never says
+/// What may stand at the start of an array, or of a part of it that begins at `base`. A check of
+/// one of these never says
 /// [`Verdict::Missing`].
 pub(super) fn openings(base: u64) -> Vec<Landmark> {
-    [ext::opening(base), xfs::opening(base), btrfs::opening(base), ntfs::opening(base), fat::opening(base)]
-        .into_iter()
-        .chain(partitions::lvm(base))
-        .chain(if base == 0 { partitions::tables() } else { Vec::new() })
-        .collect()
+    [
+        ext::opening(base),
+        xfs::opening(base),
+        btrfs::opening(base),
+        ntfs::opening(base),
+        fat::opening(base),
+    ]
+    .into_iter()
+    .chain(partitions::lvm(base))
+    .chain(if base == 0 { partitions::tables() } else { Vec::new() })
+    .collect()
 }
 
 /// At most `most` of the numbers below `count`, spread evenly, the first among them.

@@ -1,4 +1,5 @@
-//! Partition tables (GPT, MBR) and LVM: themselves a few landmarks, and others begin where a partition or volume does.
+//! Partition tables (GPT, MBR) and LVM: themselves a few landmarks, and others begin where a
+//! partition or volume does.
 
 use super::{Landmark, Sector, Verdict, has, le, openings, there_if};
 
@@ -23,7 +24,9 @@ fn gpt(block_bytes: u64) -> Landmark {
         if let Some(start) = entries.checked_mul(block_bytes).filter(|_| entry_bytes == 128) {
             let sectors = (count * entry_bytes).div_ceil(512);
             let check = move |sector: &Sector| gpt_entries(block_bytes, sector);
-            more.extend((0..sectors).map(|number| Landmark::new("GPT entries", start + number * 512, check).plausible()));
+            more.extend((0..sectors).map(|number| {
+                Landmark::new("GPT entries", start + number * 512, check).plausible()
+            }));
         }
         Verdict::There(more)
     })
@@ -31,21 +34,33 @@ fn gpt(block_bytes: u64) -> Landmark {
 
 fn gpt_entries(block_bytes: u64, sector: &Sector) -> Verdict {
     let used = sector.chunks_exact(128).filter(|entry| entry[..16] != [0; 16]);
-    let starts: Vec<u64> = used.map(|entry| le::<8>(entry, 32)).filter(|start| *start < 1 << 50).collect();
+    let starts: Vec<u64> =
+        used.map(|entry| le::<8>(entry, 32)).filter(|start| *start < 1 << 50).collect();
     match starts.is_empty() {
         true => Verdict::Nothing,
-        false => Verdict::There(starts.into_iter().flat_map(|start| openings(start * block_bytes)).collect()),
+        false => Verdict::There(
+            starts.into_iter().flat_map(|start| openings(start * block_bytes)).collect(),
+        ),
     }
 }
 
 fn mbr() -> Landmark {
     Landmark::new("MBR partition table", 0, |sector| {
         let entries = || sector[446..510].chunks_exact(16);
-        let sane = has(sector, 510, &[0x55, 0xaa]) && entries().all(|entry| matches!(entry[0], 0 | 0x80));
-        let starts: Vec<u64> =
-            entries().filter(|entry| !matches!(entry[4], 0 | 0xee)).map(|entry| le::<4>(entry, 8)).filter(|start| *start > 0).collect();
+        let sane =
+            has(sector, 510, &[0x55, 0xaa]) && entries().all(|entry| matches!(entry[0], 0 | 0x80));
+        let starts: Vec<u64> = entries()
+            .filter(|entry| !matches!(entry[4], 0 | 0xee))
+            .map(|entry| le::<4>(entry, 8))
+            .filter(|start| *start > 0)
+            .collect();
         // The boot sectors of FAT and NTFS end alike, and are told by their own marks.
-        if !sane || starts.is_empty() || has(sector, 3, b"NTFS") || has(sector, 0x36, b"FAT") || has(sector, 0x52, b"FAT") {
+        if !sane
+            || starts.is_empty()
+            || has(sector, 3, b"NTFS")
+            || has(sector, 0x36, b"FAT")
+            || has(sector, 0x52, b"FAT")
+        {
             return Verdict::Nothing;
         }
         Verdict::There(starts.into_iter().flat_map(|start| openings(start * 512)).collect())
@@ -56,23 +71,35 @@ fn mbr() -> Landmark {
 pub(super) fn lvm(base: u64) -> Vec<Landmark> {
     let label = |number: u64| {
         Landmark::new("LVM label", base + number * 512, move |sector| {
-            if !has(sector, 0, b"LABELONE") || le::<8>(sector, 8) != number || !has(sector, 24, b"LVM2 001") {
+            if !has(sector, 0, b"LABELONE")
+                || le::<8>(sector, 8) != number
+                || !has(sector, 24, b"LVM2 001")
+            {
                 return Verdict::Nothing;
             }
-            // Behind the volume's id and size: areas of data, then, after an empty one, areas of metadata.
+            // Behind the volume's id and size: areas of data, then, after an empty one, areas of
+            // metadata.
             let head = (le::<4>(sector, 20) as usize).min(400) + 40;
-            let areas: Vec<u64> = sector[head..].chunks_exact(16).map(|area| le::<8>(area, 0)).collect();
+            let areas: Vec<u64> =
+                sector[head..].chunks_exact(16).map(|area| le::<8>(area, 0)).collect();
             let mut parts = areas.split(|area| *area == 0);
             let data = parts.next().unwrap_or(&[]);
             let metadata = parts.next().unwrap_or(&[]);
-            let mut more: Vec<Landmark> = (metadata.iter().filter_map(|area| base.checked_add(*area)))
-                .map(|address| {
-                    Landmark::new("LVM metadata", address - address % 512, |sector| there_if(has(sector, 4, b" LVM2 x[5A%r0N*>")))
-                })
-                .collect();
+            let mut more: Vec<Landmark> =
+                (metadata.iter().filter_map(|area| base.checked_add(*area)))
+                    .map(|address| {
+                        Landmark::new("LVM metadata", address - address % 512, |sector| {
+                            there_if(has(sector, 4, b" LVM2 x[5A%r0N*>"))
+                        })
+                    })
+                    .collect();
             if base == 0 {
                 // Where the first volume begins, more often than not.
-                more.extend(data.iter().filter(|area| **area < 1 << 50).flat_map(|area| openings(area - area % 512)));
+                more.extend(
+                    data.iter()
+                        .filter(|area| **area < 1 << 50)
+                        .flat_map(|area| openings(area - area % 512)),
+                );
             }
             Verdict::There(more)
         })

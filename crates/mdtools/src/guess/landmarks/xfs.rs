@@ -1,5 +1,6 @@
-//! XFS ("XFS algorithms and data structures"): every allocation group begins with a copy of the superblock and headers that carry
-//! its number; blocks of trees and inodes of version 5 carry their own.
+//! XFS ("XFS algorithms and data structures"): every allocation group begins with a copy of the
+//! superblock and headers that carry its number; blocks of trees and inodes of version 5 carry
+//! their own.
 
 use std::rc::Rc;
 
@@ -69,28 +70,54 @@ fn headers(volume: &Rc<Volume>, group: u64, more: &mut Vec<Landmark>) {
     let start = volume.group_start(group);
     if group > 0 {
         let uuid = volume.uuid;
-        let check = move |sector: &Sector| there_if(has(sector, 0, b"XFSB") && has(sector, 32, &uuid));
+        let check =
+            move |sector: &Sector| there_if(has(sector, 0, b"XFSB") && has(sector, 32, &uuid));
         more.push(Landmark::new("backup superblocks", start, check));
     }
     // Free space: the roots of its two trees are at 16 and 20.
     let space = Rc::clone(volume);
-    more.push(Landmark::new("headers of allocation groups", start + volume.sector_bytes, move |sector| {
-        if !has(sector, 0, b"XAGF") || be::<4>(sector, 8) != group {
-            return Verdict::Missing;
-        }
-        let roots = [(be::<4>(sector, 16), b"AB3B", b"ABTB"), (be::<4>(sector, 20), b"AB3C", b"ABTC")];
-        Verdict::There(roots.iter().filter_map(|(block, new, old)| root(&space, group, *block, new, old, false)).collect())
-    }));
+    more.push(Landmark::new(
+        "headers of allocation groups",
+        start + volume.sector_bytes,
+        move |sector| {
+            if !has(sector, 0, b"XAGF") || be::<4>(sector, 8) != group {
+                return Verdict::Missing;
+            }
+            let roots =
+                [(be::<4>(sector, 16), b"AB3B", b"ABTB"), (be::<4>(sector, 20), b"AB3C", b"ABTC")];
+            Verdict::There(
+                roots
+                    .iter()
+                    .filter_map(|(block, new, old)| root(&space, group, *block, new, old, false))
+                    .collect(),
+            )
+        },
+    ));
     let inodes = Rc::clone(volume);
-    more.push(Landmark::new("headers of allocation groups", start + 2 * volume.sector_bytes, move |sector| {
-        if !has(sector, 0, b"XAGI") || be::<4>(sector, 8) != group {
-            return Verdict::Missing;
-        }
-        Verdict::There(root(&inodes, group, be::<4>(sector, 20), b"IAB3", b"IABT", true).into_iter().collect())
-    }));
+    more.push(Landmark::new(
+        "headers of allocation groups",
+        start + 2 * volume.sector_bytes,
+        move |sector| {
+            if !has(sector, 0, b"XAGI") || be::<4>(sector, 8) != group {
+                return Verdict::Missing;
+            }
+            Verdict::There(
+                root(&inodes, group, be::<4>(sector, 20), b"IAB3", b"IABT", true)
+                    .into_iter()
+                    .collect(),
+            )
+        },
+    ));
 }
 
-fn root(volume: &Rc<Volume>, group: u64, block: u64, new: &'static [u8; 4], old: &'static [u8; 4], of_inodes: bool) -> Option<Landmark> {
+fn root(
+    volume: &Rc<Volume>,
+    group: u64,
+    block: u64,
+    new: &'static [u8; 4],
+    old: &'static [u8; 4],
+    of_inodes: bool,
+) -> Option<Landmark> {
     if block == 0 || block >= volume.group_blocks {
         return None;
     }
@@ -98,12 +125,17 @@ fn root(volume: &Rc<Volume>, group: u64, block: u64, new: &'static [u8; 4], old:
     let volume = Rc::clone(volume);
     Some(Landmark::new("roots of trees", address, move |sector| {
         let own = (address - volume.base) / 512;
-        let is_there = if volume.is_v5 { has(sector, 0, new) && be::<8>(sector, 16) == own } else { has(sector, 0, old) };
+        let is_there = if volume.is_v5 {
+            has(sector, 0, new) && be::<8>(sector, 16) == own
+        } else {
+            has(sector, 0, old)
+        };
         if !is_there {
             return Verdict::Missing;
         }
         let is_leaf = be::<2>(sector, 4) == 0;
-        let records = if of_inodes && is_leaf && volume.is_v5 { be::<2>(sector, 6) as usize } else { 0 };
+        let records =
+            if of_inodes && is_leaf && volume.is_v5 { be::<2>(sector, 6) as usize } else { 0 };
         let chunks = sector[56..].chunks_exact(16).take(records).map(|record| be::<4>(record, 0));
         Verdict::There(chunks.flat_map(|first| inode_chunk(&volume, group, first)).collect())
     }))
@@ -119,7 +151,8 @@ fn inode_chunk(volume: &Rc<Volume>, group: u64, first: u64) -> Vec<Landmark> {
         if block >= volume.group_blocks || group * volume.group_blocks + block >= volume.blocks {
             return None;
         }
-        let address = volume.group_start(group) + block * volume.block_bytes + within * volume.inode_bytes;
+        let address =
+            volume.group_start(group) + block * volume.block_bytes + within * volume.inode_bytes;
         let own = group << (volume.group_shift + volume.inode_shift) | number;
         Some(Landmark::new("inodes", address - address % 512, move |sector| {
             let inode = &sector[(address % 512) as usize..];
