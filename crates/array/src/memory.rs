@@ -268,26 +268,26 @@ impl Memory {
             Step::Zero { into, length } => self.on_target(into, length, |_, target| target.fill(0)),
             Step::Copy { from, into, length } => {
                 self.with_source(from, into, length, |source, target| {
-                    target.copy_from_slice(source)
-                })
+                    target.copy_from_slice(source);
+                });
             }
             Step::Xor { from, into, length } => {
                 self.with_source(from, into, length, |source, target| {
-                    (kernel.xor)(target, &[source])
-                })
+                    (kernel.xor)(target, &[source]);
+                });
             }
             Step::MultiplyXor { coefficient, from, into, length } => {
                 self.with_source(from, into, length, |source, target| {
-                    kernel.multiply_add(coefficient, source, target)
+                    kernel.multiply_add(coefficient, source, target);
                 });
             }
             Step::Scale { coefficient, into, length } => {
                 self.on_target(into, length, |_, target| {
-                    target.slices_mut().for_each(|slice| kernel.scale(coefficient, slice))
+                    target.slices_mut().for_each(|slice| kernel.scale(coefficient, slice));
                 });
             }
             Step::Parity { first, count, p, q, length } => {
-                self.parity(kernel, &sources[first..first + count], p, q, length)
+                self.parity(kernel, &sources[first..first + count], p, q, length);
             }
         }
         0

@@ -73,7 +73,7 @@ impl Machine<'_> {
             Step::Copy { from, into, length } => self.put(into, &self.bytes(from, length)),
             Step::Xor { from, into, length } => self.combine(1, from, into, length),
             Step::MultiplyXor { coefficient, from, into, length } => {
-                self.combine(coefficient, from, into, length)
+                self.combine(coefficient, from, into, length);
             }
             Step::Scale { coefficient, into, length } => {
                 let scaled: Vec<u8> = self

@@ -434,7 +434,7 @@ fn streams_stay_on_a_member_and_queues_are_shared_out() {
     let mut random = Random::with_seed(5);
     for _ in 0..50 {
         (0..8).for_each(|tag| {
-            channel.submit(Request::new(tag, read(random.u64(0..200) * 4096 + 512, 512)))
+            channel.submit(Request::new(tag, read(random.u64(0..200) * 4096 + 512, 512)));
         });
         finish(&mut *channel, &reactor);
     }

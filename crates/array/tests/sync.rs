@@ -97,7 +97,7 @@ impl Scratch {
             Step::Copy { from, into, length } => self.put(into, &self.get(from, length)),
             Step::Xor { from, into, length } => self.combine(1, from, into, length),
             Step::MultiplyXor { coefficient, from, into, length } => {
-                self.combine(coefficient, from, into, length)
+                self.combine(coefficient, from, into, length);
             }
             Step::Scale { coefficient, into, length } => {
                 let scaled: Vec<u8> = self
@@ -303,7 +303,7 @@ fn raid4_and_raid5() {
     for members in 2..=5 {
         try_parity(&ParityLevel::raid4(members, ROWS * CHUNK, CHUNK));
         ParityLayout::RAID5.iter().for_each(|&layout| {
-            try_parity(&ParityLevel::raid5(members, ROWS * CHUNK, CHUNK, layout))
+            try_parity(&ParityLevel::raid5(members, ROWS * CHUNK, CHUNK, layout));
         });
     }
 }
@@ -312,7 +312,7 @@ fn raid4_and_raid5() {
 fn raid6() {
     for members in 4..=5 {
         ParityLayout::RAID6.iter().for_each(|&layout| {
-            try_parity(&ParityLevel::raid6(members, ROWS * CHUNK, CHUNK, layout))
+            try_parity(&ParityLevel::raid6(members, ROWS * CHUNK, CHUNK, layout));
         });
     }
 }

@@ -425,7 +425,7 @@ fn checked_catches_each_mistake_from_above() {
     }
     let flushes = |tags: &'static [u64]| {
         move |channel: &mut dyn Channel| {
-            tags.iter().for_each(|&tag| channel.submit(Request::new(tag, Op::Flush)))
+            tags.iter().for_each(|&tag| channel.submit(Request::new(tag, Op::Flush)));
         }
     };
     assert!(checked(&[], flushes(&[1, 2, 3])).unwrap_err().contains("more than 2 requests"));

@@ -199,7 +199,7 @@ fn two_flushes_of_much_that_is_dirty_both_end() {
     let reactor = Reactor::virtual_clock();
     let mut channel = device.open(2, &reactor).expect("a channel");
     (0..blocks / 2).for_each(|number| {
-        blocking(&*device).write_slice(number * 2 * 4096, &[1; 4096]).expect("a write")
+        blocking(&*device).write_slice(number * 2 * 4096, &[1; 4096]).expect("a write");
     });
     (1..=2).for_each(|tag| channel.submit(Request::new(tag, Op::Flush)));
     let mut done = Vec::new();
@@ -240,7 +240,7 @@ fn a_scan_does_not_flush_the_cache() {
     let hits = || device.handle().status().expect("it is open").counts.read_hits;
     for _ in 0..2 {
         (0..8).for_each(|block| {
-            channel.read_slice(block * 2 * 4096, &mut [0; 4096]).expect("a read")
+            channel.read_slice(block * 2 * 4096, &mut [0; 4096]).expect("a read");
         });
     }
     assert_eq!(hits(), 8);

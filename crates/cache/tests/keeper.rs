@@ -77,7 +77,7 @@ impl Room {
 
     fn write(&mut self, blocks: impl IntoIterator<Item = u64>) {
         blocks.into_iter().for_each(|block| {
-            self.channel.write_slice(block * BLOCK, &[block as u8 | 1; 4096]).expect("a write")
+            self.channel.write_slice(block * BLOCK, &[block as u8 | 1; 4096]).expect("a write");
         });
     }
 

@@ -573,7 +573,7 @@ fn a_commit_that_is_cut_off_anywhere_can_be_finished() {
             }
             match open() {
                 Ok(device) => {
-                    assert_eq!(contents(&device), expected, "seed {seed}, {requests} requests")
+                    assert_eq!(contents(&device), expected, "seed {seed}, {requests} requests");
                 }
                 Err(error) => {
                     refused += 1;

@@ -231,7 +231,7 @@ impl Immediate for Arc<Store> {
                 }
             }
             Op::WriteZeroes { offset, length, .. } | Op::Discard { offset, length } => {
-                self.clear(*offset, *length)
+                self.clear(*offset, *length);
             }
             Op::Flush => (),
         }

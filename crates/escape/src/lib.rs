@@ -191,7 +191,7 @@ pub fn markdown(value: &str) -> String {
     for character in line(value).chars() {
         match character {
             '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => {
-                escaped.extend(['\\', character])
+                escaped.extend(['\\', character]);
             }
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),

@@ -132,7 +132,7 @@ fn storage_facts_of(facts: &mut Facts, path: &Path, mounts: &[Mount], several: b
                 facts.add(format!("mount options{suffix}"), mount.options.clone(), true);
             }
             None => {
-                facts.add_known(format!("member file system{suffix}"), unmounted_kind(path), true)
+                facts.add_known(format!("member file system{suffix}"), unmounted_kind(path), true);
             }
         }
     }

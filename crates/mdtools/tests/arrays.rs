@@ -282,7 +282,7 @@ fn a_wrong_member_is_named_with_its_field() {
                     .write(true)
                     .open(&members.paths[2])
                     .and_then(|file| file.set_len(2 << 20))
-                    .expect("cut")
+                    .expect("cut");
             },
             order,
             "m2?direct=no: md superblock: data_size",
@@ -290,8 +290,8 @@ fn a_wrong_member_is_named_with_its_field() {
         (
             |members| {
                 members.edit(1, |superblock| {
-                    superblock.features = superblock.features.with(Features(0x8000))
-                })
+                    superblock.features = superblock.features.with(Features(0x8000));
+                });
             },
             order,
             "feature_map has bits that are not known here, 0x8000",
@@ -319,8 +319,8 @@ fn a_wrong_member_is_named_with_its_field() {
         (
             |members| {
                 (0..3).for_each(|member| {
-                    members.edit(member, |superblock| superblock.resync_offset_sectors = 0)
-                })
+                    members.edit(member, |superblock| superblock.resync_offset_sectors = 0);
+                });
             },
             "raid5(metadata=1.2, {0}, missing, {2})",
             "only with --force: file:m0?direct=no: the array was being written (resync_offset 0) \
@@ -645,7 +645,7 @@ fn old_raid5() -> (Members, Vec<u8>) {
     let paths: Vec<PathBuf> =
         (0..3).map(|number| folder.path().join(format!("m{number}"))).collect();
     paths.iter().for_each(|path| {
-        File::create(path).and_then(|file| file.set_len(MEMBER_BYTES)).expect("a file")
+        File::create(path).and_then(|file| file.set_len(MEMBER_BYTES)).expect("a file");
     });
     let members = Members { folder, paths };
     let data_bytes = MEMBER_BYTES - (64 << 10);

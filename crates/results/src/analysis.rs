@@ -382,7 +382,7 @@ impl<'a> Table<'a> {
                             .or_default()
                             .insert(trial.block, trial)
                             .is_some(),
-                    )
+                    );
                 }
                 None => unknown += 1,
             }

@@ -424,7 +424,7 @@ mod tests {
     fn a_folder_among_temporary_files_is_ones_own_alone_or_refused() {
         let parent = tempfile::tempdir().unwrap();
         let mode = |path: &Path, mode: u32| {
-            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap()
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         };
         let runtime = Runtime { folder: parent.path().join("raidloom-1"), shared_parent: true };
         mode(parent.path(), 0o1777);

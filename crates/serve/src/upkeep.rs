@@ -349,7 +349,7 @@ impl Caretaker {
                         seen.push(Box::new(move || _ = answer.send(done)) as Box<dyn FnOnce()>);
                     }
                     Order::Resize(cache, size_bytes, answer) => {
-                        self.caches[cache].resize(size_bytes, answer)
+                        self.caches[cache].resize(size_bytes, answer);
                     }
                     Order::Speed(array, [least, most], answer) => {
                         let _ = answer.send(self.cares[array].set_speed(least, most));

@@ -139,7 +139,7 @@ impl Stack {
 /// Builds what a stack text stands for.
 ///
 /// # Errors
-/// As [`parse`] and [`build`].
+/// As [`parse()`] and [`build`].
 pub fn parse_and_build(text: &str, context: &BuildContext<'_>) -> Result<Stack, Error> {
     build(&parse(text)?, context)
 }

@@ -41,7 +41,7 @@ fn scattered_writes(channel: &mut Blocking, seed: u64) {
     let mut blocks: Vec<u64> = (0..1152).collect();
     Random::with_seed(seed).shuffle(&mut blocks);
     blocks.into_iter().for_each(|block| {
-        channel.write_slice(block * 4096, &[block as u8; 4096]).expect("a write")
+        channel.write_slice(block * 4096, &[block as u8; 4096]).expect("a write");
     });
 }
 
@@ -110,7 +110,7 @@ fn clean_blocks_make_a_stripe_whole() {
     channel.read_slice(0, &mut vec![0; 1 << 20]).expect("a read brings eight stripes in");
     let (reads, _) = moved(&stack);
     (0..8).for_each(|stripe| {
-        channel.write_slice(stripe * (128 << 10) + 4096, &[7; 4096]).expect("a write")
+        channel.write_slice(stripe * (128 << 10) + 4096, &[7; 4096]).expect("a write");
     });
     channel.flush().expect("a flush");
     assert_eq!(moved(&stack).0, reads, "the members were read to compute parity");

@@ -279,7 +279,7 @@ impl Driver {
         }
         match (expected, error) {
             (Expected::Write(id, durable), error) => {
-                self.ledger.end_write(id, error.is_none(), durable)
+                self.ledger.end_write(id, error.is_none(), durable);
             }
             (Expected::Flush(begun), None) => self.ledger.end_flush(begun),
             (Expected::Read(begun, offset), None) => {

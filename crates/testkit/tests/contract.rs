@@ -492,10 +492,10 @@ fn zeroes_and_discards() {
                 (ErrorKind::Unsupported, &[5, 5][..])
             ),
             DiscardSupport::Indeterminate => {
-                assert!(answer.is_ok() && found[5] != 5 && found[5] != 0, "here it is rubbish")
+                assert!(answer.is_ok() && found[5] != 5 && found[5] != 0, "here it is rubbish");
             }
             DiscardSupport::ReadsZero => {
-                assert_eq!((answer.unwrap(), &found[5..7]), ((), &[0, 0][..]))
+                assert_eq!((answer.unwrap(), &found[5..7]), ((), &[0, 0][..]));
             }
         }
         run(&reactor, &mut *channel, write(5, 8)).result.unwrap();

@@ -161,13 +161,13 @@ impl Channel for MistakenChannel {
             (M::OffByOne, Op::Write { offset, from, .. })
                 if allowed && *offset + block + from.len() as u64 <= size =>
             {
-                *offset += block
+                *offset += block;
             }
             (M::IgnoresDiscard, Op::Discard { .. }) if allowed => return self.end(request, Ok(())),
             (M::ZeroesTooFar, Op::WriteZeroes { offset, length, .. })
                 if allowed && *offset + *length < size =>
             {
-                *length += block
+                *length += block;
             }
             (M::ClampsRange, Op::Read { .. }) if !allowed => return self.end(request, Ok(())),
             (M::WrongKind, _) if !allowed => {
@@ -243,7 +243,7 @@ impl Channel for MistakenChannel {
                     completion.buffer = Returned::Read(other);
                 }
                 (Mistake::SwapsWriteBuffer, Returned::Written(buffer)) => {
-                    completion.buffer = Returned::Written(copied(buffer))
+                    completion.buffer = Returned::Written(copied(buffer));
                 }
                 (Mistake::ChangesTag, _) => completion.tag ^= 1 << 40,
                 (Mistake::StaleReads, Returned::Read(buffer)) if completion.result.is_ok() => {

@@ -326,7 +326,7 @@ impl Run<'_> {
         if self.summary.has_holes {
             match self.subject.punch(offset, length) {
                 Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                    self.summary.has_holes = false
+                    self.summary.has_holes = false;
                 }
                 other => {
                     other.map_err(|error| error.to_string())?;

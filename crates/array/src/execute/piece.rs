@@ -345,7 +345,7 @@ impl<L: Level> ArrayChannel<L> {
                     unreadable.insert(*slot);
                 }
                 Verdict::Request | Verdict::Member => {
-                    must_end |= !self.shared.drop_member(*slot, member.as_ref(), error)
+                    must_end |= !self.shared.drop_member(*slot, member.as_ref(), error);
                 }
             }
         }
@@ -477,7 +477,7 @@ impl<L: Level> ArrayChannel<L> {
         let mut piece = self.pieces[index as usize].take().expect("a command's piece is under way");
         match completion.buffer {
             Returned::Read(buffer) => {
-                piece.memory.give_back(piece.commands[number].first_fragment, buffer)
+                piece.memory.give_back(piece.commands[number].first_fragment, buffer);
             }
             // Let go of before the piece goes on: scratch without another holder is used again.
             written => drop(written),

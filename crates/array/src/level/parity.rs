@@ -301,7 +301,7 @@ impl ParityLevel {
                     .all(|index| cut.uncovered(index).is_none() || !cut.is_hidden(index, faults));
                 match (can_modify, can_reconstruct) {
                     (true, true) if modify_bytes <= rest_bytes => {
-                        plan_modify(action, cut, (p, q), plan)
+                        plan_modify(action, cut, (p, q), plan);
                     }
                     (true, false) => plan_modify(action, cut, (p, q), plan),
                     (_, true) => {

@@ -513,7 +513,7 @@ impl<'a> Sorting<'a> {
                 );
             }
             Some(Err(reason)) => {
-                refused.push(format!("{name}: {reason}: let the kernel's md finish it first"))
+                refused.push(format!("{name}: {reason}: let the kernel's md finish it first"));
             }
         }
         if layout == Layout::Raid0(None)

@@ -153,7 +153,7 @@ pub fn find_newest_ppl(area: &[u8], set_uuid: &[u8; 16]) -> Result<(usize, PplHe
         };
         match PplHeader::decode(rest, set_uuid) {
             Ok(header) if header.generation > newest.1.generation => {
-                newest = (next as usize, header)
+                newest = (next as usize, header);
             }
             _ => return Ok(newest),
         }

@@ -616,7 +616,7 @@ impl Superblock {
     pub fn problems(&self, version: Version, member_sectors: u64) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut complain = |field, offset, found: String, expected: String| {
-            problems.push(COMPLAINT.about(field, offset, found, expected))
+            problems.push(COMPLAINT.about(field, offset, found, expected));
         };
         if let ChecksumVerdict::Wrong { found, expected } = self.checksum_verdict() {
             complain("sb_csum", 216, format!("{found:#010x}"), format!("{expected:#010x}"));
@@ -686,7 +686,7 @@ impl Superblock {
                 );
             }
             Role::Unknown(raw) => {
-                complain("dev_roles", 256, format!("role {raw:#x}"), "a known role".into())
+                complain("dev_roles", 256, format!("role {raw:#x}"), "a known role".into());
             }
             _ => (),
         }

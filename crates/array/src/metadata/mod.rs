@@ -273,7 +273,7 @@ impl Metadata {
             let name = state.devices[device].name.clone();
             match state.roles.iter().position(|held| *held == Some(device)) {
                 Some(role) if !array.fail(role, &error) => {
-                    state.broken = Some(format!("{name}: {error}"))
+                    state.broken = Some(format!("{name}: {error}"));
                 }
                 _ => state.devices[device].is_out = true,
             }

@@ -152,7 +152,7 @@ impl State {
         self.wanted.clear();
         match &self.write_intent {
             Some(write_intent) if !outdated.is_empty() => {
-                pages = (0..write_intent.bitmap().page_count()).collect()
+                pages = (0..write_intent.bitmap().page_count()).collect();
             }
             Some(_) if rewrites && pages.first() != Some(&0) => pages.insert(0, 0),
             _ => (),

@@ -31,7 +31,7 @@ fn the_field_is_a_field() {
     }
     let mut seen = [false; 256];
     (0..255).for_each(|exponent| {
-        assert!(!std::mem::replace(&mut seen[power(exponent) as usize], true), "g generates all")
+        assert!(!std::mem::replace(&mut seen[power(exponent) as usize], true), "g generates all");
     });
 }
 

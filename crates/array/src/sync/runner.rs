@@ -541,7 +541,7 @@ impl SyncRunner {
         let health = self.health();
         match (&job.action, &job.target) {
             (SyncAction::Rebuild { member }, Some(target)) => {
-                covered.iter().for_each(|range| health.recovered(*member, target, &range))
+                covered.iter().for_each(|range| health.recovered(*member, target, &range));
             }
             (SyncAction::Resync, _) => covered.iter().for_each(|range| health.resynced(&range)),
             _ => (),
@@ -555,10 +555,10 @@ impl SyncRunner {
         }
         match (&job.action, &job.target) {
             (SyncAction::Rebuild { member }, Some(target)) => {
-                self.health().in_sync(*member, target)
+                self.health().in_sync(*member, target);
             }
             (SyncAction::Replace { member }, Some(target)) => {
-                drop(self.health().end_replacing(*member, target, None))
+                self.health().end_replacing(*member, target, None);
             }
             _ => (),
         }

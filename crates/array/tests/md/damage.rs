@@ -317,7 +317,7 @@ fn one_event_less_is_taken_and_two_are_stale() {
     assert!(left_out[0].starts_with("m2: is stale: its events are "), "{left_out:?}");
     // In an array without redundancy no other can stand in.
     let text = refusal("raid0-unequal", |members| {
-        members.iter_mut().skip(1).for_each(|member| member.superblock.events += 2)
+        members.iter_mut().skip(1).for_each(|member| member.superblock.events += 2);
     });
     assert!(text.contains("member 0 is stale (m0)"), "{text}");
 }
@@ -498,7 +498,7 @@ fn what_is_not_known_is_not_written() {
     );
     let change = |change: fn(&mut Superblock)| {
         refusal("raid5-reshape", |members| {
-            members.iter_mut().for_each(|member| change(&mut member.superblock))
+            members.iter_mut().for_each(|member| change(&mut member.superblock));
         })
     };
     assert!(
@@ -529,7 +529,7 @@ fn what_is_not_known_is_not_written() {
 fn zones_without_a_layout_are_refused_where_it_matters() {
     let forget = |members: &mut Vec<Candidate>| {
         members.iter_mut().for_each(|member| {
-            member.superblock.features = member.superblock.features.without(Features::RAID0_LAYOUT)
+            member.superblock.features = member.superblock.features.without(Features::RAID0_LAYOUT);
         });
     };
     let text = refusal("raid0-unequal", forget);

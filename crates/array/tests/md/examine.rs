@@ -28,7 +28,7 @@ pub(crate) fn differences(report: &str, superblock: &Superblock, version: Versio
         }
         match expected.iter().find(|(known, _)| *known == key) {
             None => {
-                differences.push(format!("{key}: mdadm prints {found:?}, nothing was expected"))
+                differences.push(format!("{key}: mdadm prints {found:?}, nothing was expected"));
             }
             Some((_, expected)) if !matches(key, found, expected) => {
                 differences.push(format!("{key}: mdadm prints {found:?}, expected {expected:?}"));

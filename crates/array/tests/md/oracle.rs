@@ -110,7 +110,7 @@ fn many_arrays() -> Vec<NewArray> {
     for size_sectors in [(9 << 11) + 17, 1 << 17, (1 << 21) + 1001, 21 << 21] {
         for chunk in [8, 128, 1024] {
             let mut add = |level, layout, count| {
-                arrays.push(new_array(level, layout, chunk, count, size_sectors))
+                arrays.push(new_array(level, layout, chunk, count, size_sectors));
             };
             add(Level::Raid0, Layout::Raid0(Some(Raid0Layout::Original)), 3);
             add(Level::Raid0, Layout::Raid0(Some(Raid0Layout::Alternate)), 2);

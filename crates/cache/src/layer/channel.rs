@@ -223,7 +223,7 @@ impl CacheChannel {
         {
             let mut state = self.shared.state();
             self.hits.iter().for_each(|&slot| {
-                granted |= state.ranges.release((self.number, slot), &self.waiter)
+                granted |= state.ranges.release((self.number, slot), &self.waiter);
             });
         }
         self.free.append(&mut self.hits);
@@ -489,17 +489,17 @@ impl Drop for CacheChannel {
             let Some(mut running) = self.jobs[slot].take() else { continue };
             match running.step {
                 Step::Waiting | Step::Fetch | Step::Patch | Step::Load => {
-                    self.release(slot, &mut running)
+                    self.release(slot, &mut running);
                 }
                 Step::Sync => {
                     self.give_up_commit(&mut running);
                     self.release(slot, &mut running);
                 }
                 Step::Children | Step::Committing => {
-                    writing_out |= matches!(running.job, Job::Write(_))
+                    writing_out |= matches!(running.job, Job::Write(_));
                 }
                 Step::Fill | Step::Data | Step::Send | Step::Pages | Step::SyncPages => {
-                    self.jobs[slot] = Some(running)
+                    self.jobs[slot] = Some(running);
                 }
             }
         }

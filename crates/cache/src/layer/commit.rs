@@ -164,7 +164,7 @@ impl CacheChannel {
                 Some((_, bytes))
                     if next_page == Some(number) && bytes.len() < PAGES_TOGETHER * page_bytes =>
                 {
-                    bytes.append(&mut page)
+                    bytes.append(&mut page);
                 }
                 _ => writes.push((layout.page_offset(number), page)),
             }

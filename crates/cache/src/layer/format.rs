@@ -249,7 +249,7 @@ pub(super) fn decode_page(version: u32, number: u64, page: &[u8]) -> Result<Vec<
         match entry[4] {
             0 => (),
             state @ (1 | 2) => {
-                entries.push(Entry { place, block: u64::from(word(entry, 0)), dirty: state == 2 })
+                entries.push(Entry { place, block: u64::from(word(entry, 0)), dirty: state == 2 });
             }
             _ => return damaged("a slot is neither clean nor dirty"),
         }

@@ -301,7 +301,7 @@ impl CacheKeeper {
         for block in blocks {
             match runs.last_mut() {
                 Some(run) if run.end == block && block - run.start < shared.shape.run_blocks() => {
-                    run.end += 1
+                    run.end += 1;
                 }
                 _ => runs.push(block..block + 1),
             }

@@ -91,7 +91,7 @@ pub(super) fn read(
         let whole = shape.end(block) - block_start;
         match (last, slot) {
             (Some(ReadPart { from: From::Lower, fill: None, length: so_far, .. }), None) => {
-                *so_far += length
+                *so_far += length;
             }
             (
                 Some(ReadPart { from: From::Lower, fill: Some(fill), length: so_far, .. }),

@@ -37,7 +37,7 @@ impl CacheChannel {
                     ));
                 }
                 (From::Lower, None) => {
-                    self.lower.send(Request::new(tag, Op::Read { offset: part.offset, into }))
+                    self.lower.send(Request::new(tag, Op::Read { offset: part.offset, into }));
                 }
                 (From::Lower, Some(fill)) => {
                     part.into = Some(into);

@@ -232,10 +232,10 @@ impl OverlayChannel {
             running.left -= 1;
             match (&mut running.kind, buffer) {
                 (Kind::Read { parts }, Returned::Read(into)) => {
-                    parts[(tag & 0xffff_ffff) as usize] = Some(into)
+                    parts[(tag & 0xffff_ffff) as usize] = Some(into);
                 }
                 (Kind::Write { buffer, .. }, returned) if running.step == Step::Data => {
-                    *buffer = returned
+                    *buffer = returned;
                 }
                 _ => (),
             }
@@ -341,7 +341,7 @@ impl OverlayChannel {
                     Some((_, bytes))
                         if next_page == Some(*number) && bytes.len() < PAGES_TOGETHER * block =>
                     {
-                        bytes.append(&mut page)
+                        bytes.append(&mut page);
                     }
                     _ => writes.push((shape.page_offset(*number), page)),
                 }

@@ -208,9 +208,9 @@ impl Reference for SlowS3 {
     }
     fn insert(&mut self, _: Slot, block: u32) {
         if self.ghosts.remove(block) {
-            self.main.push((block, 0))
+            self.main.push((block, 0));
         } else {
-            self.small.push((block, 0))
+            self.small.push((block, 0));
         }
     }
     fn evict(&mut self, _: u32, may_go: &dyn Fn(u32) -> bool) -> Option<u32> {
@@ -566,7 +566,7 @@ fn a_directory_that_changes_its_size_keeps_its_blocks_and_their_order() {
             directory.resize(slots);
             assert_eq!((directory.slots(), directory.used()), (slots, kept.len() as u32), "{kind}");
             kept.iter().for_each(|&(block, slot)| {
-                assert_eq!(directory.find(block), Some(slot), "{kind}: block {block}")
+                assert_eq!(directory.find(block), Some(slot), "{kind}: block {block}");
             });
             // All leave but the pinned one, and everything is free for others.
             let mut gone = HashSet::new();
@@ -575,7 +575,7 @@ fn a_directory_that_changes_its_size_keeps_its_blocks_and_their_order() {
             }
             assert_eq!((gone.len() + 1, gone.contains(&blocks[5])), (kept.len(), false), "{kind}");
             (0..u64::from(slots) - 1).for_each(|block| {
-                assert!(directory.insert(block).is_some_and(|slot| slot < slots), "{kind}")
+                assert!(directory.insert(block).is_some_and(|slot| slot < slots), "{kind}");
             });
             assert_eq!(directory.insert(5000), None, "{kind}");
         }

@@ -61,7 +61,7 @@ pub(super) fn text(options: &Options, outcomes: &[Outcome], width: usize) -> Str
     // The first policy is drawn last, over the others.
     for of_policy in outcomes.chunks(sizes.len()).rev() {
         (0..columns).for_each(|column| {
-            grid[row_at(of_policy, column)][column] = letter(of_policy[0].policy)
+            grid[row_at(of_policy, column)][column] = letter(of_policy[0].policy);
         });
     }
     let mut text = String::new();

@@ -162,13 +162,13 @@ impl FaultChannel {
                 let fua = *fua;
                 let buffer = aside.returned(request.op.into_buffer());
                 return if fua {
-                    self.wait_for_turn(index, tag, buffer, Some(range))
+                    self.wait_for_turn(index, tag, buffer, Some(range));
                 } else {
-                    self.answer(index, tag, buffer, Ok(()))
+                    self.answer(index, tag, buffer, Ok(()));
                 };
             }
             (Op::Read { offset, into }, true) => {
-                overlay = shared.state().cache.overlay(*offset, into.len() as u64)
+                overlay = shared.state().cache.overlay(*offset, into.len() as u64);
             }
             _ => (),
         }

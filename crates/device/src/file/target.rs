@@ -148,7 +148,7 @@ impl Target {
                     refusal = format!(
                         "a trial read of {} bytes with direct I/O failed: {error}",
                         alignment.offset
-                    )
+                    );
                 }
             }
         }

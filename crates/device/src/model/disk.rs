@@ -348,7 +348,7 @@ impl Disk {
         self.front_until = NEVER;
         match self.commands[slot as usize].operation {
             Operation::Read { offset, length } => {
-                self.read(now, slot, offset, offset + length, link)
+                self.read(now, slot, offset, offset + length, link);
             }
             Operation::Write { .. } => self.receive(now, slot, link),
             Operation::Flush if self.cache.is_clean() => self.complete(now, slot, link, answers),
@@ -530,9 +530,9 @@ impl Disk {
         if behind_others || !self.cache.reserve(part) {
             if first != Some(slot) {
                 if command.arrived > 0 {
-                    self.room_wait.push_front(slot)
+                    self.room_wait.push_front(slot);
                 } else {
-                    self.room_wait.push_back(slot)
+                    self.room_wait.push_back(slot);
                 }
             }
             return;

@@ -246,14 +246,14 @@ impl Worker {
             Call::SetAttributes { size: Some(size) }
                 if size != 0 && size != attributes.size_bytes =>
             {
-                self.fail(index, Errno::PERM)
+                self.fail(index, Errno::PERM);
             }
             Call::SetAttributes { .. } => self.answer(index, &attributes.body()),
             Call::Open { write: true } if refused.is_some() => self.fail(index, Errno::ROFS),
             Call::Open { .. } => self.answer(index, &protocol::opened(self.shared.page_cache)),
             Call::Read { offset, length } => self.read(index, offset, length),
             Call::Write { .. } | Call::Clear { .. } if refused.is_some() => {
-                self.fail(index, Errno::ROFS)
+                self.fail(index, Errno::ROFS);
             }
             Call::Write { offset, length, durable } => self.write(index, offset, length, durable),
             Call::Clear { offset, length, discard } => self.clear(index, offset, length, discard),

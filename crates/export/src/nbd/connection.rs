@@ -424,7 +424,7 @@ impl Output {
         }
         match self.parts.last_mut() {
             Some(last) if last.pooled_head.is_none() && pooled_head.is_none() => {
-                last.length += length
+                last.length += length;
             }
             _ => self.parts.push(Part { length, pooled_head }),
         }

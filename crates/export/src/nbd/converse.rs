@@ -190,7 +190,7 @@ impl Worker {
                 // Answered before its data are passed over: the client reads while it sends, or it
                 // would not get anywhere.
                 self.reply(index, |out| {
-                    transmission::put_error(out, session.structured, cookie, errno, why)
+                    transmission::put_error(out, session.structured, cookie, errno, why);
                 });
                 return true;
             }
@@ -259,7 +259,7 @@ impl Worker {
                 );
                 let count = if one { 1 } else { runs.len() };
                 self.reply(index, |out| {
-                    transmission::put_status(out, cookie, runs[..count].iter().copied())
+                    transmission::put_status(out, cookie, runs[..count].iter().copied());
                 });
                 return true;
             }
@@ -394,7 +394,7 @@ impl Worker {
             Some((errno, why)) => {
                 self.count(session, |counters| &counters.errors, 1);
                 self.reply(index, |out| {
-                    transmission::put_error(out, structured, cookie, errno, &why)
+                    transmission::put_error(out, structured, cookie, errno, &why);
                 });
             }
             None if is_read => (),

@@ -214,20 +214,20 @@ impl Handshake {
                 return Verdict::Close("the client gave up");
             }
             option::STARTTLS if !data.is_empty() => {
-                refuse(out, option, reply::INVALID, "the option takes no data")
+                refuse(out, option, reply::INVALID, "the option takes no data");
             }
             option::STARTTLS if self.secure => {
-                refuse(out, option, reply::INVALID, "TLS is on already")
+                refuse(out, option, reply::INVALID, "TLS is on already");
             }
             option::STARTTLS if self.tls == TlsRule::None => {
-                refuse(out, option, reply::POLICY, "there is no TLS here")
+                refuse(out, option, reply::POLICY, "there is no TLS here");
             }
             option::STARTTLS => {
                 put_reply(out, option, reply::ACK, &[]);
                 return Verdict::StartTls;
             }
             option::LIST if !data.is_empty() => {
-                refuse(out, option, reply::INVALID, "the option takes no data")
+                refuse(out, option, reply::INVALID, "the option takes no data");
             }
             option::LIST => {
                 for export in exports {
@@ -238,14 +238,14 @@ impl Handshake {
                 put_reply(out, option, reply::ACK, &[]);
             }
             option::STRUCTURED_REPLY if !data.is_empty() => {
-                refuse(out, option, reply::INVALID, "the option takes no data")
+                refuse(out, option, reply::INVALID, "the option takes no data");
             }
             option::STRUCTURED_REPLY => {
                 self.structured = true;
                 put_reply(out, option, reply::ACK, &[]);
             }
             option::LIST_META_CONTEXT | option::SET_META_CONTEXT => {
-                self.contexts(option, data, exports, out)
+                self.contexts(option, data, exports, out);
             }
             _ => refuse(out, option, reply::UNSUPPORTED, "the option is not known here"),
         }

@@ -14,7 +14,7 @@
 //! What clients can make the server use is bounded ([`Limits`]): memory by a budget of which each
 //! connection may always have 1 MiB, connections by their number, in all and for each address,
 //! handshakes by number and time. Whoever is over a bound is turned away before anything is
-//! allocated for it ([`places`]). A client that breaks the protocol is cut off; others do not
+//! allocated for it (`places`). A client that breaks the protocol is cut off; others do not
 //! notice.
 
 mod connection;

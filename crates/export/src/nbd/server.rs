@@ -451,7 +451,7 @@ fn accept(shared: &Shared, listeners: &[Listener], hands: &[Hand], stop: &Stop) 
                 Err(error)
                     if matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOBUFS | ENOMEM)) =>
                 {
-                    exhausted = true
+                    exhausted = true;
                 }
                 // Nobody is there, or has gone again.
                 Err(_) => (),

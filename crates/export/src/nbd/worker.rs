@@ -163,11 +163,11 @@ impl Worker {
         loop {
             match self.inbox.try_recv() {
                 Ok(Mail::Connection(descriptor, ticket, rule)) => {
-                    self.welcome(descriptor, ticket, rule)
+                    self.welcome(descriptor, ticket, rule);
                 }
                 Err(TryRecvError::Empty) => return,
                 Ok(Mail::Stop) | Err(TryRecvError::Disconnected) if self.stop_at.is_none() => {
-                    self.stop()
+                    self.stop();
                 }
                 Ok(Mail::Stop) => (),
                 Err(TryRecvError::Disconnected) => return,

@@ -120,7 +120,7 @@ fn requests_of_any_length_overtake_each_other_and_find_their_data() {
             let range = start..place;
             let cookie = start as u64;
             let mut ask = |command, flags| {
-                scripts[who].extend(request(command, flags, cookie, start as u64, length as u32))
+                scripts[who].extend(request(command, flags, cookie, start as u64, length as u32));
             };
             let read = match random.usize(..4) {
                 0 => {

@@ -375,7 +375,7 @@ pub(crate) fn groups(plan: &Plan) -> Vec<Vec<usize>> {
     for (index, workload) in plan.workloads.iter().enumerate() {
         match groups.last_mut() {
             Some(group) if split_name(&plan.workloads[group[0]]).0 == split_name(workload).0 => {
-                group.push(index)
+                group.push(index);
             }
             _ => groups.push(vec![index]),
         }

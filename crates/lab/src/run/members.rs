@@ -30,7 +30,7 @@ impl Members {
                 match leaf {
                     Leaf::Made(file) if !members.made.contains(&file) => members.made.push(file),
                     Leaf::Existing { path, .. } if !members.existing.contains(&path) => {
-                        members.existing.push(path)
+                        members.existing.push(path);
                     }
                     _ => (),
                 }

@@ -127,7 +127,7 @@ impl Map {
             return;
         }
         let mut spot = |role: usize, offset: u64| {
-            spots.push(Spot { role, offset: offset + self.data_offset_bytes })
+            spots.push(Spot { role, offset: offset + self.data_offset_bytes });
         };
         match &self.geometry {
             Geometry::Linear(linear) => {

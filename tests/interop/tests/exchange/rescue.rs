@@ -25,10 +25,7 @@ fn content(members: &[PathBuf], absent: Option<usize>) -> Result<Vec<u8>, String
     let [group] = &found.groups[..] else { return Err(format!("{found:?}")) };
     match group.stack(Opening::default()) {
         Err(error)
-            if error.to_string().contains("it can be read: --read-only, or --overlay DIR") =>
-        {
-            ()
-        }
+            if error.to_string().contains("it can be read: --read-only, or --overlay DIR") => {}
         other => return Err(format!("it is not to be written: {other:?}")),
     }
     let text = group
@@ -67,7 +64,7 @@ fn compare(
                 None if found.is_empty() => wrong.note(name, "it is empty"),
                 None => (),
                 Some(difference) => {
-                    wrong.note(name, format_args!("without {absent:?}: {difference}"))
+                    wrong.note(name, format_args!("without {absent:?}: {difference}"));
                 }
             },
             Err(error) => wrong.note(name, format_args!("without {absent:?}: {error}")),

@@ -158,7 +158,7 @@ fn start_again(
             Start::Ready => (),
             // The one place where something may be lost is refused, and only while it may.
             Start::NeedsForce(_) if !degraded.clean && !is_safe_degraded(&case.shape) => {
-                members[absent] = there
+                members[absent] = there;
             }
             // Another one died before.
             Start::Refused(_) if whole.degraded_count() > 0 => members[absent] = there,

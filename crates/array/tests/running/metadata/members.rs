@@ -376,7 +376,7 @@ fn members_that_come_back_take_no_other_members_number() {
         device
     };
     let leaves = |member: usize| {
-        array.control().fail(member).and_then(|()| array.remove(member)).expect("removed")
+        array.control().fail(member).and_then(|()| array.remove(member)).expect("removed");
     };
     leaves(1);
     let first = new(0x71);

@@ -332,7 +332,7 @@ fn a_bitmap_is_written_where_it_is_and_nowhere_else() {
     // The bitmap's head would fit before the data of this one, the page that it stands on does not.
     let members = members(&shape);
     forge(&members[1], |forged| {
-        (forged.bad_block_size_sectors, forged.data_offset_sectors) = (0, 20)
+        (forged.bad_block_size_sectors, forged.data_offset_sectors) = (0, 20);
     });
     let before: Vec<_> = members.iter().map(|member| bytes(&**member)).collect();
     let error = started(&checked(&members), &StartOptions::default())

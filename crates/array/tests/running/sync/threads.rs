@@ -116,7 +116,7 @@ fn members_are_rebuilt_on_one_thread_while_another_writes() {
                 let member = random.usize(0..5);
                 match round % 3 {
                     0 => {
-                        control.replace(member, NewDevice::whole(memory())).expect("it is in sync")
+                        control.replace(member, NewDevice::whole(memory())).expect("it is in sync");
                     }
                     1 => scheduler.ask(SyncAction::Check(None)).expect("a check"),
                     _ => {

@@ -246,7 +246,7 @@ pub(super) fn create(
             }
             _ => {
                 tally.written_bytes +=
-                    make_file(worker, folder, small, &mut content).map_err(&failed)?
+                    make_file(worker, folder, small, &mut content).map_err(&failed)?;
             }
         }
         if worker.options.sync { set.sync_folder(folder) } else { Ok(()) }

@@ -285,7 +285,7 @@ fn every_phase_that_reads_the_large_file_compares_every_byte() {
         let mut loses = Looks(folder.path().to_owned(), |copy: &Path, phase: &str| match phase {
             "block write" => before = fs::read(folder_of(copy)).unwrap()[8192..16384].to_vec(),
             "rewrite" => {
-                change_file(&folder_of(copy), |bytes| bytes[8192..16384].copy_from_slice(&before))
+                change_file(&folder_of(copy), |bytes| bytes[8192..16384].copy_from_slice(&before));
             }
             _ => (),
         });
@@ -362,7 +362,7 @@ fn when_it_is_stopped_what_was_measured_stays_and_the_files_go() {
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
     let mut stops = Looks(folder.path().to_owned(), |_, phase| {
-        stop.store(phase == "rewrite", Ordering::Relaxed)
+        stop.store(phase == "rewrite", Ordering::Relaxed);
     });
     let ended = run_in(folder.path(), &small(&[]), &stop, &mut stops);
     ended.result.unwrap();
