@@ -29,7 +29,7 @@ pub enum ErrorKind {
     NotFound,
     /// The system does not permit it.
     Permission,
-    /// Somebody else uses it.
+    /// It is in use elsewhere.
     Busy,
     /// Opening it for this purpose was refused for safety's sake.
     Refused,

@@ -55,7 +55,7 @@ impl fmt::Display for Support {
 pub enum DiscardSupport {
     /// Discards are not taken.
     None,
-    /// Discards are taken; what reads find is anybody's guess.
+    /// Discards are taken; what reads find is not known.
     Indeterminate,
     /// Discards are taken and reads find zeroes.
     ReadsZero,

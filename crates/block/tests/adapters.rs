@@ -89,9 +89,9 @@ impl Channel for ScriptedChannel {
         };
         match answer {
             Answer::Twice => {
-                let twin =
+                let again =
                     Completion { tag: completion.tag, buffer: Returned::Nothing, result: Ok(()) };
-                self.done.push((false, twin));
+                self.done.push((false, again));
             }
             Answer::OtherTag => completion.tag += 1000,
             Answer::OtherBuffer => completion.buffer = Returned::Read(BufMut::zeroed(512)),

@@ -1,4 +1,4 @@
-//! A channel of our own for superblocks, indexes and samples: whoever opens a device has no reactor
+//! A channel of our own for superblocks, indexes and samples: the opener of a device has no reactor
 //! yet.
 
 use block::{Blocking, BufMut, Device, Error, ErrorKind, Info, Reactor};

@@ -6,20 +6,20 @@
 //! | `cache(mode=…, STORE, DEVICE)` | [`Cache`] | what is asked for again comes from the store, which is faster than the device |
 //!
 //! What a cache layer and the simulator stand on: a [`Directory`] (which block is in which slot,
-//! and who goes next, by one of the policies of [`PolicyKind`]) and [`Admission`] (what comes in at
-//! all).
+//! and which goes next, by one of the policies of [`PolicyKind`]) and [`Admission`] (what comes in
+//! at all).
 
 mod beside;
 mod frame;
-mod lane;
 mod layer;
 mod overlay;
 mod policy;
+mod queued_channel;
 pub mod simulate;
 mod unchanged;
 
 pub use layer::{
-    Cache, CacheCounts, CacheHandle, CacheKeeper, CacheMode, CacheOptions, CacheStatus,
+    Cache, CacheCounts, CacheHandle, CacheMode, CacheOptions, CacheStatus, CacheUpkeep,
     KeepingOptions, Salvaged, StoreContents, StoreSeal, examine_store, salvage,
 };
 pub use overlay::{

@@ -5,12 +5,12 @@
 //!   facts of each file and disk below   same    ──> unchanged
 //!   (which one; what every write moves) moved   ──> changed
 //!                                       unknown ──> nothing is known, even if the sample is the same
-//!   sample of the data                  differs ──> changed, unless the facts say that nobody wrote
+//!   sample of the data                  differs ──> changed, unless the facts say that nothing wrote
 //! ```
 //!
 //! A sample alone can say no, and never yes: most of a device lies between its places. The facts
-//! come from whoever knows files and disks, as plain numbers; where they lie on a store or a delta
-//! is drawn in `docs/formats/overlay.md`.
+//! come from a caller that knows files and disks, as plain numbers; where they lie on a store or a
+//! delta is drawn in `docs/formats/overlay.md`.
 
 use block::{Blocking, BufMut, Device, Error, ErrorKind};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -307,7 +307,7 @@ fn hash_of(device: &dyn Device, places: &[(u64, u64)]) -> Result<u64, Error> {
                 .read(offset, BufMut::zeroed(longest.min(start + length - offset) as usize))
             {
                 Ok(bytes) => bytes.slices().for_each(|slice| hash.update(slice)),
-                // A place that is lost is lost the next time too; whoever rescues data may have
+                // A place that is lost is lost the next time too; a rescue may have
                 // many.
                 Err(error) if error.kind() == ErrorKind::Media => hash.update(&[0xff; 4]),
                 Err(error) => return Err(error),

@@ -36,7 +36,7 @@ enum Mistake {
     FreesBeforeFlush,
 }
 
-/// Passes requests on to one of two devices, or to nobody.
+/// Passes requests on to one of two devices, or to none.
 struct Switch {
     usual: Arc<dyn Device>,
     other: Arc<dyn Device>,

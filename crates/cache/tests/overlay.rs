@@ -17,7 +17,7 @@ use testkit::{Fault, Memory, conformance};
 const KEEP: OverlayOptions = OverlayOptions { keep: true };
 const THROW_AWAY: OverlayOptions = OverlayOptions { keep: false };
 
-/// Random bytes that nobody may change.
+/// Random bytes that must not change.
 fn lower(size_bytes: u64, seed: u64) -> Arc<Memory> {
     let memory = Arc::new(Memory::new(size_bytes));
     let mut bytes = vec![0; size_bytes as usize];

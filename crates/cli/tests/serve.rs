@@ -598,7 +598,7 @@ fn an_ordinary_user_without_a_session_runs_arrays() {
         (data.uid(), data.mode() & 0o7777, fs::read_dir(&own).unwrap().count()),
         (NOBODY, 0o700, 0)
     );
-    // Somebody was quicker: what a control socket says there would be his words.
+    // Somebody was quicker: what a control socket says there would be of the other's making.
     fs::remove_dir(&own).unwrap();
     std::os::unix::fs::symlink(temporary.path(), &own).unwrap();
     for arguments in [

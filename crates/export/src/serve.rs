@@ -1,15 +1,15 @@
 //! Orders of an outside protocol, carried out on one channel.
 //!
 //! ```text
-//!   protocol ──Order──> Desk ──Request──> Channel
+//!   protocol ──Order──> OrderQueue ──Request──> Channel
 //!            <─Answer──      <─Completion─
 //! ```
 //!
 //! Clients ask for more than one request may carry, for more at a time than a channel takes, for
-//! zeroes that keep their space, and rely on a removal policy. A [`Desk`] turns each order into the
-//! requests that it takes, one after the other where one depends on another, and ends it with one
-//! answer. A range that is not whole blocks is read around and, for a write, written back while no
-//! other write to the device is under way ([`Gate`]). It knows nothing of any protocol.
+//! zeroes that keep their space, and rely on a removal policy. A [`OrderQueue`] turns each order
+//! into the requests that it takes, one after the other where one depends on another, and ends it
+//! with one answer. A range that is not whole blocks is read around and, for a write, written back
+//! while no other write to the device is under way ([`Gate`]). It knows nothing of any protocol.
 
 use std::collections::VecDeque;
 
@@ -84,7 +84,7 @@ pub struct Answer {
 }
 
 /// A channel behind which orders of any length wait for their turn.
-pub struct Desk {
+pub struct OrderQueue {
     channel: Box<dyn Channel>,
     info: Info,
     policy: RemovalPolicy,
@@ -124,7 +124,7 @@ enum Next {
     Zeroes { offset: u64, length: u64, durable: bool },
 }
 
-impl Desk {
+impl OrderQueue {
     /// Opens `device` on `reactor` for at most `depth` requests at a time. With
     /// [`RemovalPolicy::Quick`] every answer to a write means that it is durable.
     ///
@@ -136,14 +136,14 @@ impl Desk {
         policy: RemovalPolicy,
         gate: &Arc<Gate>,
         reactor: &Reactor,
-    ) -> Result<Desk, Error> {
+    ) -> Result<OrderQueue, Error> {
         let channel = device.open(depth, reactor)?;
         if reactor.clock() == Clock::Wall {
             gate.serve(reactor.ringer().map_err(|error| {
                 Error::from_io("a bell for writes that wait for others", error)
             })?);
         }
-        Ok(Desk {
+        Ok(OrderQueue {
             channel,
             info: device.info().clone(),
             policy,
@@ -159,8 +159,8 @@ impl Desk {
         })
     }
 
-    /// Takes an order; its answer comes out of [`Desk::poll`] with the same token. Never blocks and
-    /// never fails.
+    /// Takes an order; its answer comes out of [`OrderQueue::poll`] with the same token. Never
+    /// blocks and never fails.
     pub fn take(&mut self, token: u64, order: Order) {
         let job = self.job(token);
         let block = u64::from(self.info.block_bytes);
@@ -451,7 +451,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for OrderQueue {
     fn drop(&mut self) {
         // Others, on other threads and other exports, go on.
         for (job, _) in std::mem::take(&mut self.parked) {

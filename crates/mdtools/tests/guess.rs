@@ -320,7 +320,7 @@ fn members_of_different_lengths_are_told_apart() {
 #[test]
 fn q_tells_the_order_of_random_data() {
     // Those of which another name is not the same array, and how many cannot be told apart: a
-    // layout and its symmetric twin count alike in Q.
+    // layout and its symmetric variant count alike in Q.
     let layouts = [
         ("left-symmetric", 2),
         ("left-asymmetric", 2),
@@ -333,7 +333,7 @@ fn q_tells_the_order_of_random_data() {
         ("right-asymmetric-6", 2),
     ];
     let mut wrong = Vec::new();
-    for ((layout, twins), number) in layouts.into_iter().zip(0_u64..) {
+    for ((layout, variants), number) in layouts.into_iter().zip(0_u64..) {
         let stack = format!("raid6?chunk=16KiB&layout={layout}");
         let members = 5 + (number as usize) % 2;
         let mut case = Case::new(&stack, members, 3 << 20);
@@ -349,7 +349,7 @@ fn q_tells_the_order_of_random_data() {
                         == (16 << 10, 1 << 20)
                     && guess.order.iter().map(|member| roles[*member]).eq(0..members)
             });
-            if !right || found.equal != twins {
+            if !right || found.equal != variants {
                 wrong.push(format!(
                     "{layout} without {:?}: {} equal:\n{}",
                     case.absent,

@@ -3,7 +3,7 @@
 //! ```text
 //! Allocation  |............................|      4 KiB aligned, freed with its last handle
 //! BufMut             |=====|   |==|               the only handle to these bytes; splits and rejoins
-//! Buf         |=====|       |=|                   frozen: cheap to clone, nobody can change the bytes
+//! Buf         |=====|       |=|                   frozen: cheap to clone, the bytes cannot change
 //! ```
 //!
 //! A handle is a list of spans, nearly always one. Several appear when a striped array sends chunks
@@ -92,7 +92,7 @@ impl Span {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: in range and initialised (zeroed at allocation); nobody writes while this handle
+        // SAFETY: in range and initialised (zeroed at allocation); nothing writes while this handle
         // is borrowed.
         unsafe { std::slice::from_raw_parts(self.pointer(), self.length) }
     }
@@ -250,7 +250,7 @@ impl Spans {
 /// Bytes that this handle alone can reach: what a read fills.
 pub struct BufMut(Spans);
 
-/// Bytes that nobody can change any more: what a write carries. Clones share the bytes.
+/// Bytes that cannot change any more: what a write carries. Clones share the bytes.
 pub struct Buf(Spans);
 
 impl BufMut {
@@ -551,9 +551,9 @@ mod tests {
     #[test]
     fn a_frozen_buffer_thaws_only_when_alone() {
         let buf = numbered(16).freeze();
-        let twin = buf.clone();
+        let clone = buf.clone();
         let buf = buf.try_mut().expect_err("a clone is alive");
-        drop(twin);
+        drop(clone);
         let mut thawed = buf.try_mut().expect("alone");
         thawed.fill(3);
         assert_eq!(bytes(&thawed), [3; 16]);

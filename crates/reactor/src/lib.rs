@@ -9,12 +9,10 @@
 //!      io_uring    the clock jumps to the next timer
 //! ```
 //!
-//! A [`Reactor`] belongs to one thread and clones of it are the same reactor. Whoever waits for
-//! something makes a
-//! [`Source`]: timers and kernel I/O are started through it and their [`Event`]s are taken from it. The owner of the
-//! outermost channel is the one who calls [`Reactor::wait`]; what was started need not move before
-//! `wait` or
-//! [`Reactor::turn`] is called.
+//! A [`Reactor`] belongs to one thread and clones of it are the same reactor. The owner that waits
+//! for something makes a [`Source`]: timers and kernel I/O are started through it and their
+//! [`Event`]s are taken from it. The owner of the outermost channel is the one that calls
+//! [`Reactor::wait`]; what was started need not move before `wait` or [`Reactor::turn`] is called.
 //!
 //! On the virtual clock there is no kernel I/O and no waiting: `wait` moves the clock to the next
 //! timer.
@@ -124,7 +122,7 @@ pub enum Woken {
     Events,
     /// The deadline passed.
     Deadline,
-    /// A [`Ringer`] rang, somebody nudged, or a signal came.
+    /// A [`Ringer`] rang, a nudge came, or a signal came.
     Rung,
     /// Virtual clock only: nothing is under way and no deadline was given, so nothing would ever
     /// happen.
@@ -188,7 +186,7 @@ struct Inner {
     pending: Cell<usize>,
     /// Events that came since a wait last returned to an owner.
     fresh: Cell<usize>,
-    /// Somebody wants the owners to poll.
+    /// The owners are to poll.
     nudged: Cell<bool>,
     /// Events that were ever taken from mailboxes, or went with them.
     taken: Cell<u64>,
@@ -206,7 +204,7 @@ impl Inner {
     }
 }
 
-/// How long a wait lasts at most over events that nobody takes, so that a mistake costs little and
+/// How long a wait lasts at most over events that are not taken, so that a mistake costs little and
 /// nothing stands for ever.
 const PATIENCE_WITH_OWNERS: Duration = Duration::from_secs(1);
 
@@ -329,10 +327,10 @@ impl Reactor {
 
     /// Sleeps (or moves the virtual clock) until something is ready for one of the sources, a bell
     /// rings, or `deadline`. Returns at once while events lie in mailboxes: for an owner of all
-    /// that is under way on this reactor, who polls all its channels before it waits, idle ones
+    /// that is under way on this reactor, which polls all its channels before it waits, idle ones
     /// too.
     ///
-    /// An owner who was told of events and comes back without having taken one would be told of
+    /// An owner that was told of events and comes back without having taken one would be told of
     /// them for ever, and use a whole processor. That is a mistake of ours and a panic where
     /// assertions are on; where they are off, what was left lying ends no wait before a second has
     /// passed.
@@ -372,7 +370,7 @@ impl Reactor {
         self.0.rounds.get()
     }
 
-    /// As [`Reactor::wait`], for one of several owners, who has polled what is its own: an event
+    /// As [`Reactor::wait`], for one of several owners, which has polled what is its own: an event
     /// that lay in a mailbox when a wait last returned belongs to another, stays there, and does
     /// not end this wait. Each event ends at most one.
     ///
@@ -479,7 +477,7 @@ impl Reactor {
         }
     }
 
-    /// When the next timer goes off that somebody still waits for.
+    /// When the next timer goes off that is still waited for.
     fn next_timer(&self) -> Option<Time> {
         let mut timers = self.0.timers.borrow_mut();
         while timers.peek().is_some_and(|Reverse(timer)| timer.mailbox.closed.get()) {
@@ -549,7 +547,7 @@ impl Wall {
     }
 }
 
-/// Keeps one read of the bell's eventfd under way; it ends when somebody rings.
+/// Keeps one read of the bell's eventfd under way; it ends when the bell is rung.
 fn listen(ring: &mut ring::Ring, bell: &RingFile) -> io::Result<()> {
     match ring.push(bell, Operation::Bell { into: BufMut::zeroed(8) }, None, 0) {
         Err(Event { outcome: Outcome::Read { result: Err(error), .. }, .. }) => Err(error),

@@ -142,7 +142,7 @@ pub(crate) struct Ring {
     queued: u32,
     in_flight: u32,
     free_files: Vec<u32>,
-    /// Places whose file nobody uses any more, but which the kernel still keeps open.
+    /// Places whose file is not used any more, but which the kernel still keeps open.
     retired_files: Rc<RefCell<Vec<u32>>>,
     free_buffers: Vec<u16>,
     /// Places whose buffer is freed, but whose pages the kernel still keeps; filled from any
@@ -157,7 +157,7 @@ impl Ring {
             .setup_cqsize(COMPLETION_ENTRIES)
             .setup_single_issuer()
             .setup_defer_taskrun()
-            // Without this nobody but a sleeper would learn of deferred completions.
+            // Without this only a sleeper would learn of deferred completions.
             .setup_taskrun_flag()
             .build(ENTRIES)
             // Kernels before 6.1 do not know these flags.
@@ -203,7 +203,7 @@ impl Ring {
         RingFile(Rc::new(FileEntry { descriptor, ring: self.identity, fixed }))
     }
 
-    /// Lets the kernel close what nobody uses any more; otherwise a lock on such a file, or its
+    /// Lets the kernel close what is not used any more; otherwise a lock on such a file, or its
     /// space, would stay taken.
     fn close_retired_files(&mut self) {
         for slot in self.retired_files.borrow_mut().drain(..) {

@@ -117,11 +117,11 @@ fn what_a_dropped_source_waited_for_does_not_exist_any_more() {
 #[test]
 fn clones_are_the_same_reactor() {
     let reactor = Reactor::virtual_clock();
-    let twin = reactor.clone();
-    let source = twin.source();
+    let clone = reactor.clone();
+    let source = clone.source();
     source.at(Time(9), 4);
     reactor.wait(None).unwrap();
-    assert_eq!((twin.now(), tokens(&source)), (Time(9), vec![4]));
+    assert_eq!((clone.now(), tokens(&source)), (Time(9), vec![4]));
     assert_eq!(source.reactor().now(), Time(9));
 }
 
@@ -227,7 +227,7 @@ fn what_came_while_nobody_waited_is_new() {
     reactor.turn().expect("no kernel");
     assert_eq!(reactor.wait_for_new(Some(Time(5))).expect("no kernel"), Woken::Events);
     assert_eq!(own.take().map(|event| event.token), Some(2));
-    // And so is what came while somebody else would not let go.
+    // And so is what came while another source would not let go.
     own.at(Time(7), 3);
     assert_eq!(reactor.wait_for_more().expect("no kernel"), Woken::Events);
     assert_eq!(reactor.wait_for_new(Some(Time(9))).expect("no kernel"), Woken::Events);
@@ -252,7 +252,7 @@ fn an_event_that_nobody_takes_is_loud_and_keeps_nobody_awake() {
     own.at(Time(500), 2);
     assert_eq!(reactor.wait(None).expect("no kernel"), Woken::Events);
     assert!(own.take().is_none());
-    // Only where assertions are off anybody comes here.
+    // Only where assertions are off is this reached.
     assert_eq!(
         (reactor.wait(None).expect("no kernel"), reactor.now()),
         (Woken::Events, Time(500)),
@@ -268,7 +268,7 @@ fn an_event_that_nobody_takes_is_loud_and_keeps_nobody_awake() {
     assert_eq!((reactor.wait(None).expect("no kernel"), reactor.rounds()), (Woken::Idle, 5));
 }
 
-/// An owner who goes, or takes only some, has done its part.
+/// An owner that goes, or takes only some, has done its part.
 #[test]
 fn a_round_in_which_something_was_taken_is_none_for_nothing() {
     let reactor = Reactor::virtual_clock();

@@ -1,4 +1,4 @@
-//! The wall clock: kernel I/O through the ring, its limits, and what happens when somebody leaves
+//! The wall clock: kernel I/O through the ring, its limits, and what happens when an owner leaves
 //! early.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -293,7 +293,7 @@ fn more_submissions_and_completions_than_the_queues_hold() {
     let source = reactor.source();
     source.write(&ring_file, 0, numbered(BufMut::zeroed(512), 6).freeze(), false, 0);
     take_written(&source).unwrap();
-    // 256 submissions and 4096 completions fit; nobody waits or takes anything meanwhile.
+    // 256 submissions and 4096 completions fit; nothing waits or takes anything meanwhile.
     const COUNT: u64 = 9000;
     for token in 0..COUNT {
         source.read(&ring_file, 0, BufMut::zeroed(8), token);
@@ -405,7 +405,7 @@ fn a_reactor_with_reads_that_never_end_can_be_dropped() {
         }
         drop(source);
         drop(reactor);
-        // The kernel lets go of the pipes soon after: nobody reads them any more.
+        // The kernel lets go of the pipes soon after: they are not read any more.
         for writer in writers {
             let mut ends = [PollFd::new(&writer, PollFlags::empty())];
             let patience = rustix::event::Timespec { tv_sec: 20, tv_nsec: 0 };
@@ -450,8 +450,8 @@ fn another_thread_rings() {
     let reactor = Reactor::wall().unwrap();
     let ringer = reactor.ringer().unwrap();
     for _ in 0..50 {
-        let twin = ringer.clone();
-        let thread = std::thread::spawn(move || twin.ring());
+        let clone = ringer.clone();
+        let thread = std::thread::spawn(move || clone.ring());
         assert_eq!(reactor.wait(Some(reactor.now() + PATIENCE)).unwrap(), Woken::Rung);
         thread.join().unwrap();
     }
@@ -541,7 +541,7 @@ fn one_owner_of_several_sleeps_over_the_others_events() {
     assert_eq!(take(&other).token, 1);
 }
 
-/// Whoever stops an array may eject its members: nothing is open or locked any more when the
+/// After stopping an array one may eject its members: nothing is open or locked any more when the
 /// reactor is gone.
 #[test]
 fn a_reactor_that_is_gone_holds_no_file() {

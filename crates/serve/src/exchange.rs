@@ -1,4 +1,4 @@
-//! Members come and go while the array serves: fail, remove, add, replace, scrub.
+//! MemberTable come and go while the array serves: fail, remove, add, replace, scrub.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::protocol::{Command, GivenConsent, ScrubAction};
 use crate::upkeep::Upkeep;
 
 /// What a server's arrays are made of, as it changes.
-pub(crate) struct Roster {
+pub(crate) struct MemberTable {
     running: Vec<Running>,
     /// The leaves that were there at the start, and those that came.
     leaves: Mutex<Vec<Member>>,
@@ -35,15 +35,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Roster {
+impl MemberTable {
     /// Of a stack that was opened through `guard`.
     pub(crate) fn new(
         running: Vec<Running>,
         leaves: Vec<Member>,
         device: &Arc<dyn Device>,
         guard: Guard,
-    ) -> Roster {
-        Roster {
+    ) -> MemberTable {
+        MemberTable {
             running,
             leaves: Mutex::new(leaves),
             device: Arc::clone(device),
@@ -150,7 +150,7 @@ impl Roster {
     fn add(&self, running: &Running, device: &str, consent: GivenConsent) -> Result<String, Error> {
         let newcomer = self.open(running, device, consent)?;
         let done = match running.empty_slot_of(&newcomer.device, &newcomer.reactor)? {
-            Some(member) => newcomer.seat(running, member)?,
+            Some(member) => newcomer.add_to_slot(running, member)?,
             None => {
                 let new_device = running.make_spare(
                     &newcomer.device,
@@ -198,7 +198,7 @@ impl Roster {
             if *condition == MemberState::Faulty {
                 running.remove(member)?;
             }
-            newcomer.seat(running, member)?
+            newcomer.add_to_slot(running, member)?
         };
         self.keep(newcomer);
         Ok(done)
@@ -313,15 +313,15 @@ struct Newcomer {
 
 impl Newcomer {
     /// Gives it an empty place. What was done, in one line.
-    fn seat(&self, running: &Running, member: usize) -> Result<String, Error> {
-        let owed =
+    fn add_to_slot(&self, running: &Running, member: usize) -> Result<String, Error> {
+        let missed =
             running.add_to_slot(member, &self.device, self.device_uuid, &self.reactor)?.bytes();
         let all = running.control().member_bytes();
         let text = &self.text;
-        Ok(if owed < all {
-            let (owed, all) = (block::size_text(owed), block::size_text(all));
+        Ok(if missed < all {
+            let (missed, all) = (block::size_text(missed), block::size_text(all));
             format!(
-                "{text} is back as member {member}: by the bitmap it has missed {owed} of {all} at \
+                "{text} is back as member {member}: by the bitmap it has missed {missed} of {all} at \
                 most"
             )
         } else {

@@ -25,7 +25,7 @@ use stack::{Arrays, BuildContext, DeadlineWatch, OpenFiles, Stack};
 
 use crate::caches;
 use crate::control;
-use crate::exchange::Roster;
+use crate::exchange::MemberTable;
 use crate::exports::Exports;
 use crate::protocol::Command;
 use crate::runtime::{Claim, SOCKET};
@@ -42,7 +42,7 @@ pub struct Server {
     claim: Mutex<Option<Claim>>,
     settings: Settings,
     device: Arc<dyn Device>,
-    roster: Roster,
+    members: MemberTable,
     deadlines: Vec<DeadlineWatch>,
     caches: Vec<CacheHandle>,
     started_unix_seconds: u64,
@@ -108,7 +108,7 @@ impl Server {
             name: claim.name().to_owned(),
             folder: claim.folder().to_owned(),
             claim: Mutex::new(Some(claim)),
-            roster: Roster::new(
+            members: MemberTable::new(
                 stack.arrays.running().to_vec(),
                 stack.members,
                 &stack.device,
@@ -185,7 +185,7 @@ impl Server {
     #[must_use]
     pub fn status(&self) -> Status {
         let info = self.device.info();
-        let members = self.roster.leaves().into_iter().map(|member| {
+        let members = self.members.leaves().into_iter().map(|member| {
             let moved = member.counters.read();
             MemberStatus {
                 name: member.name,
@@ -201,7 +201,7 @@ impl Server {
                     ArrayStatus::of_running(running, upkeep.progress(number).as_ref())
                 };
                 (
-                    self.roster.running().iter().enumerate().map(status).collect(),
+                    self.members.running().iter().enumerate().map(status).collect(),
                     upkeep.events(),
                     upkeep.trouble(),
                 )
@@ -247,7 +247,7 @@ impl Server {
 
     /// The files that it stands on now.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        self.roster.taken()
+        self.members.taken()
     }
 
     /// Has something shown among what has happened.
@@ -345,7 +345,7 @@ impl Server {
     }
 
     fn exchange(&self, command: Command) -> Result<Value, Error> {
-        self.roster.carry_out(&*self.upkeep()?, command).map_err(|error| error.at(&self.name))
+        self.members.carry_out(&*self.upkeep()?, command).map_err(|error| error.at(&self.name))
     }
 
     /// Ends everything in order, and says what could not be done so; with `unmounts` also file
@@ -445,7 +445,7 @@ impl Server {
         let journal = std::mem::replace(&mut *lock(&self.journal), Journal::new(&self.folder));
         problems.extend(journal.undo());
         if problems.is_empty() {
-            self.roster.let_go();
+            self.members.let_go();
         }
         drop(lock(&self.claim).take());
         Ok(problems)

@@ -16,7 +16,7 @@ use std::time::Duration;
 use array::metadata::{MetadataWriter, Running};
 use array::sync::{Ending, Limits, Notice, Outcome, Progress, SyncAction, SyncScheduler};
 use block::{Device, Error, ErrorKind};
-use cache::{CacheHandle, CacheKeeper};
+use cache::{CacheHandle, CacheUpkeep};
 use host::facts;
 use mdtools::{WorkStatus, device_text};
 use reactor::{Reactor, Ringer};
@@ -119,10 +119,10 @@ impl Upkeep {
         let board = Arc::new(Shown { board: Mutex::new(board), changed: Condvar::new() });
         let (arrays, caches, shared) = (arrays.to_vec(), caches.to_vec(), Arc::clone(&board));
         // The reactor belongs to this thread, so it is made here.
-        let keep = move || match Caretaker::open(&arrays, &caches, shared) {
-            Ok((mut caretaker, ringer)) => {
+        let keep = move || match UpkeepThread::open(&arrays, &caches, shared) {
+            Ok((mut thread, ringer)) => {
                 let _ = ready.send(Ok(ringer));
-                caretaker.run(&inbox);
+                thread.run(&inbox);
             }
             Err(error) => {
                 let _ = ready.send(Err(error));
@@ -215,7 +215,7 @@ impl Upkeep {
     /// Gives a cache another size, and waits until it has it.
     ///
     /// # Errors
-    /// As [`CacheKeeper::resize`], and why it could not be done.
+    /// As [`CacheUpkeep::resize`], and why it could not be done.
     pub(crate) fn resize_cache(&self, cache: usize, size_bytes: u64) -> Result<(), Error> {
         self.ask("caches", |sender| Order::Resize(cache, size_bytes, sender))
     }
@@ -247,7 +247,7 @@ impl Drop for Upkeep {
 
 /// What is done for one array. The scheduler is polled before the writer, which writes down what it
 /// did.
-struct Care {
+struct ArrayUpkeep {
     name: String,
     running: Running,
     scheduler: Option<SyncScheduler>,
@@ -258,22 +258,22 @@ struct Care {
 }
 
 /// What is done for one cache.
-struct CacheCare {
-    keeper: CacheKeeper,
+struct CacheEntry {
+    upkeep: CacheUpkeep,
     /// Who waits for its new size.
     waiting: Option<Sender<Result<(), Error>>>,
 }
 
-impl CacheCare {
+impl CacheEntry {
     fn resize(&mut self, size_bytes: u64, answer: Sender<Result<(), Error>>) {
-        match self.keeper.resize(size_bytes) {
+        match self.upkeep.resize(size_bytes) {
             Ok(()) => self.waiting = Some(answer),
             Err(error) => _ = answer.send(Err(error)),
         }
     }
 
     fn poll(&mut self) {
-        if let Some(result) = self.keeper.poll()
+        if let Some(result) = self.upkeep.poll()
             && let Some(waiting) = self.waiting.take()
         {
             let _ = waiting.send(result);
@@ -281,7 +281,7 @@ impl CacheCare {
     }
 }
 
-impl Care {
+impl ArrayUpkeep {
     fn set_speed(&mut self, least: Option<u64>, most: Option<u64>) -> Result<Limits, Error> {
         let scheduler = self.scheduler.as_mut().ok_or_else(nothing_to_keep_up)?;
         let least_bytes_per_second = least.unwrap_or(self.limits.least_bytes_per_second);
@@ -300,29 +300,29 @@ impl Care {
     }
 }
 
-struct Caretaker {
-    cares: Vec<Care>,
-    caches: Vec<CacheCare>,
+struct UpkeepThread {
+    arrays: Vec<ArrayUpkeep>,
+    caches: Vec<CacheEntry>,
     board: Arc<Shown>,
     reactor: Reactor,
 }
 
-impl Caretaker {
+impl UpkeepThread {
     fn open(
         arrays: &[Running],
         caches: &[CacheHandle],
         board: Arc<Shown>,
-    ) -> Result<(Caretaker, Ringer), Error> {
+    ) -> Result<(UpkeepThread, Ringer), Error> {
         let failed = |error| Error::from_io("a reactor for the upkeep of the arrays", error);
         let reactor = Reactor::wall().map_err(failed)?;
         let ringer = reactor.ringer().map_err(failed)?;
-        let care = |running: &Running| {
+        let array = |running: &Running| {
             let keeps = running.assembly().level.is_redundant() && !running.info().read_only;
             let scheduler =
                 keeps.then(|| SyncScheduler::open(running.control(), &reactor)).transpose()?;
             let metadata_writer = running.metadata_writer(&reactor)?;
             let (name, limits) = (running.assembly().name.clone(), Limits::default());
-            Ok(Care {
+            Ok(ArrayUpkeep {
                 name,
                 running: running.clone(),
                 scheduler,
@@ -331,12 +331,12 @@ impl Caretaker {
                 failed: Vec::new(),
             })
         };
-        let cares = arrays.iter().map(care).collect::<Result<Vec<_>, Error>>()?;
-        let keeper = |cache: &CacheHandle| {
-            Ok(CacheCare { keeper: CacheKeeper::open(cache, &reactor)?, waiting: None })
+        let arrays = arrays.iter().map(array).collect::<Result<Vec<_>, Error>>()?;
+        let upkeep = |cache: &CacheHandle| {
+            Ok(CacheEntry { upkeep: CacheUpkeep::open(cache, &reactor)?, waiting: None })
         };
-        let caches = caches.iter().map(keeper).collect::<Result<Vec<_>, Error>>()?;
-        Ok((Caretaker { cares, caches, board, reactor }, ringer))
+        let caches = caches.iter().map(upkeep).collect::<Result<Vec<_>, Error>>()?;
+        Ok((UpkeepThread { arrays, caches, board, reactor }, ringer))
     }
 
     fn run(&mut self, inbox: &Receiver<Order>) {
@@ -345,14 +345,14 @@ impl Caretaker {
             for order in inbox.try_iter() {
                 match order {
                     Order::Scrub(array, action, answer) => {
-                        let done = scrub(self.cares[array].scheduler.as_mut(), action);
+                        let done = scrub(self.arrays[array].scheduler.as_mut(), action);
                         seen.push(Box::new(move || _ = answer.send(done)) as Box<dyn FnOnce()>);
                     }
                     Order::Resize(cache, size_bytes, answer) => {
                         self.caches[cache].resize(size_bytes, answer);
                     }
                     Order::Speed(array, [least, most], answer) => {
-                        let _ = answer.send(self.cares[array].set_speed(least, most));
+                        let _ = answer.send(self.arrays[array].set_speed(least, most));
                     }
                     Order::Look(answer) => seen.push(Box::new(move || _ = answer.send(()))),
                     Order::End => return,
@@ -370,28 +370,28 @@ impl Caretaker {
     }
 
     fn poll(&mut self) {
-        self.caches.iter_mut().for_each(CacheCare::poll);
-        for (number, care) in self.cares.iter_mut().enumerate() {
+        self.caches.iter_mut().for_each(CacheEntry::poll);
+        for (number, array) in self.arrays.iter_mut().enumerate() {
             let (mut news, mut ended) = (Vec::new(), None);
-            while let Some(notice) = care.scheduler.as_mut().and_then(SyncScheduler::poll) {
+            while let Some(notice) = array.scheduler.as_mut().and_then(SyncScheduler::poll) {
                 news.push(told(&notice));
                 if let Notice::Ended(outcome) = notice {
                     ended = Some(WorkStatus::from(&outcome.progress));
                 }
             }
-            if let Some(metadata_writer) = &mut care.metadata_writer {
+            if let Some(metadata_writer) = &mut array.metadata_writer {
                 metadata_writer.poll();
             }
-            let failed = care.running.status().members.faulty();
+            let failed = array.running.status().members.faulty();
             let mut board = self.board.board();
-            for (name, cause) in failed.iter().filter(|(name, _)| !care.failed.contains(name)) {
+            for (name, cause) in failed.iter().filter(|(name, _)| !array.failed.contains(name)) {
                 let cause = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
-                board.note(&care.name, format!("{name} has failed{cause}"));
+                board.note(&array.name, format!("{name} has failed{cause}"));
             }
-            care.failed = failed.into_iter().map(|(name, _)| name).collect();
-            news.into_iter().for_each(|text| board.note(&care.name, text));
-            board.progress[number] = care.scheduler.as_ref().and_then(SyncScheduler::progress);
-            board.idle[number] = care.scheduler.as_ref().is_none_or(SyncScheduler::is_idle);
+            array.failed = failed.into_iter().map(|(name, _)| name).collect();
+            news.into_iter().for_each(|text| board.note(&array.name, text));
+            board.progress[number] = array.scheduler.as_ref().and_then(SyncScheduler::progress);
+            board.idle[number] = array.scheduler.as_ref().is_none_or(SyncScheduler::is_idle);
             if ended.is_some() {
                 board.ended[number] = ended;
             }

@@ -215,18 +215,18 @@ pub(crate) fn run(
             devices[candidate].as_ref().expect("each candidate has its device"),
             candidates[candidate].superblock.device_uuid,
         );
-        let owed = running.add_to_slot(place, device, uuid, &reactor)?;
+        let unrecovered = running.add_to_slot(place, device, uuid, &reactor)?;
         let why = assembly
             .left_out
             .iter()
             .find(|left_out| left_out.candidate == candidate)
             .map_or("is stale", |left_out| &left_out.reason);
-        let how = if owed.bytes() < running.control().member_bytes() {
+        let how = if unrecovered.bytes() < running.control().member_bytes() {
             "brought up to date by the bitmap"
         } else {
             "rebuilt"
         };
-        notes.push(format!("{why}: it is {how} now, {} of it", size_text(owed.bytes())));
+        notes.push(format!("{why}: it is {how} now, {} of it", size_text(unrecovered.bytes())));
     }
     Ok((running, notes))
 }
@@ -293,29 +293,29 @@ fn agree(
     let waits = |candidate: &usize| {
         assembly.spares.contains(candidate) || assembly.journals.contains(candidate)
     };
-    let seats: Vec<Option<usize>> =
+    let named: Vec<Option<usize>> =
         places.iter().copied().filter(|place| !place.as_ref().is_some_and(waits)).collect();
-    if seats.len() != assembly.slots.len() {
+    if named.len() != assembly.slots.len() {
         let text = format!(
             "{newest}: the array has {} places (raid_disks), and the text names {}; `missing` \
             stands for a member that is not there",
             assembly.slots.len(),
-            seats.len()
+            named.len()
         );
         return Err(invalid(text));
     }
-    for (place, candidate) in seats.iter().enumerate() {
+    for (place, candidate) in named.iter().enumerate() {
         let Some(candidate) = candidate.as_ref().filter(|candidate| !returns(**candidate)) else {
             continue;
         };
-        let role = assembly.slots.iter().position(|slot| seated(slot) == Some(*candidate));
+        let role = assembly.slots.iter().position(|slot| candidate_of(slot) == Some(*candidate));
         if role != Some(place) {
             let own = candidates[*candidate].superblock.role();
             let order: Vec<String> = assembly
                 .slots
                 .iter()
                 .map(|slot| {
-                    seated(slot)
+                    candidate_of(slot)
                         .map_or("missing".to_owned(), |index| candidates[index].name.clone())
                 })
                 .collect();
@@ -331,7 +331,7 @@ fn agree(
     Ok(())
 }
 
-fn seated(slot: &Slot) -> Option<usize> {
+fn candidate_of(slot: &Slot) -> Option<usize> {
     match slot {
         Slot::Present(used) | Slot::Recovering { used, .. } => Some(used.candidate),
         Slot::Stale { .. } | Slot::Missing => None,
@@ -362,7 +362,7 @@ pub(crate) fn mark(mut file: &File) -> Option<(Version, String)> {
 /// `missing`. `leaf` makes the leaf of a candidate.
 #[must_use]
 pub fn tree_of(assembly: &Assembly, version: Version, leaf: impl Fn(usize) -> Node) -> Node {
-    let places = assembly.slots.iter().map(|slot| seated(slot).map_or(Node::Missing, &leaf));
+    let places = assembly.slots.iter().map(|slot| candidate_of(slot).map_or(Node::Missing, &leaf));
     let waiting =
         assembly.spares.iter().chain(&assembly.journals).map(|candidate| leaf(*candidate));
     Node::layer(&assembly.level.to_string(), places.chain(waiting).collect())

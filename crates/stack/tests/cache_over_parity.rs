@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use block::{Blocking, Error, ErrorKind, Reactor};
-use cache::CacheKeeper;
+use cache::CacheUpkeep;
 use reactor::Random;
 use stack::{BuildContext, OpenFiles, Stack, parse_and_build};
 
@@ -84,10 +84,10 @@ fn so_does_the_write_out_of_an_idle_cache() {
         let reactor = Reactor::virtual_clock();
         let stack = build(&format!("cache(mode=write-back, ram:16MiB, {array})"));
         let mut channel = Blocking::open(&*stack.device, &reactor).expect("a channel");
-        let mut keeper = CacheKeeper::open(&stack.caches[0], &reactor).expect("a keeper");
+        let mut upkeep = CacheUpkeep::open(&stack.caches[0], &reactor).expect("upkeep");
         scattered_writes(&mut channel, 2);
         while stack.caches[0].status().expect("it is open").dirty_bytes > 0 {
-            assert!(keeper.poll().is_none());
+            assert!(upkeep.poll().is_none());
             reactor.wait(None).expect("the clock goes on");
         }
         let (reads, bytes) = moved(&stack);
@@ -121,17 +121,17 @@ fn clean_blocks_make_a_stripe_whole() {
 fn a_cache_of_another_size_says_so() {
     let stack = build("cache(mode=write-back, ram:1MiB, raid5(ram:16MiB, ram:16MiB, ram:16MiB))");
     let reactor = Reactor::virtual_clock();
-    let mut keeper = CacheKeeper::open(&stack.caches[0], &reactor).expect("a keeper");
+    let mut upkeep = CacheUpkeep::open(&stack.caches[0], &reactor).expect("upkeep");
     assert_eq!(stack.members[0].name, "ram:1MiB");
     for (bytes, text) in [(8 << 20, "ram:8MiB"), (512 << 10, "ram:512KiB")] {
-        keeper.resize(bytes).expect("it can be");
-        while keeper.poll().is_none() {
+        upkeep.resize(bytes).expect("it can be");
+        while upkeep.poll().is_none() {
             reactor.wait(None).expect("the clock goes on");
         }
         let described = stack.device.describe().to_string();
         assert!(described.contains(text), "{described}");
         build(&described);
     }
-    let error = keeper.resize(64 << 20).expect_err("more than the device has");
+    let error = upkeep.resize(64 << 20).expect_err("more than the device has");
     assert!(error.to_string().contains("at most 32MiB"), "{error}");
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use array::sync::SyncScheduler;
 use block::{BufMut, Channel, Error, ErrorKind, Op, Reactor, Request};
-use cache::CacheKeeper;
+use cache::CacheUpkeep;
 use reactor::Woken;
 use stack::{BuildContext, OpenFiles, Stack, parse_and_build};
 
@@ -60,7 +60,7 @@ fn build(text: &str, time: Option<Duration>) -> Stack {
 /// All that a server opens on a stack, on one reactor.
 struct Owner {
     channels: Vec<Box<dyn Channel>>,
-    caches: Vec<CacheKeeper>,
+    caches: Vec<CacheUpkeep>,
     arrays: Vec<SyncScheduler>,
     reactor: Reactor,
 }
@@ -72,21 +72,21 @@ impl Owner {
         let caches = stack
             .caches
             .iter()
-            .map(|cache| CacheKeeper::open(cache, &reactor).expect("a keeper"))
+            .map(|cache| CacheUpkeep::open(cache, &reactor).expect("upkeep"))
             .collect();
         let arrays = stack
             .arrays
             .running()
             .iter()
-            .map(|array| SyncScheduler::open(array.control(), &reactor).expect("a keeper"))
+            .map(|array| SyncScheduler::open(array.control(), &reactor).expect("upkeep"))
             .collect();
         Owner { channels, caches, arrays, reactor }
     }
 
     fn poll(&mut self, done: &mut Vec<block::Completion>) {
-        self.caches.iter_mut().for_each(|keeper| drop(keeper.poll()));
-        for keeper in &mut self.arrays {
-            while keeper.poll().is_some() {}
+        self.caches.iter_mut().for_each(|upkeep| drop(upkeep.poll()));
+        for upkeep in &mut self.arrays {
+            while upkeep.poll().is_some() {}
         }
         self.channels.iter_mut().for_each(|channel| channel.poll(done));
     }

@@ -18,7 +18,7 @@ const FRUITLESS: u32 = 1_000_000;
 
 /// Where a buffer's bytes lie, as the pieces they lie in.
 #[derive(Debug, PartialEq, Eq)]
-enum Owed {
+enum Lent {
     Nothing,
     Read(Vec<(usize, usize)>),
     Written(Vec<(usize, usize)>),
@@ -37,19 +37,19 @@ fn places<'a>(slices: impl Iterator<Item = &'a [u8]>) -> Vec<(usize, usize)> {
     places
 }
 
-impl Owed {
-    fn read(buffer: &BufMut) -> Owed {
-        Owed::Read(places(buffer.slices()))
+impl Lent {
+    fn read(buffer: &BufMut) -> Lent {
+        Lent::Read(places(buffer.slices()))
     }
-    fn written(buffer: &Buf) -> Owed {
-        Owed::Written(places(buffer.slices()))
+    fn written(buffer: &Buf) -> Lent {
+        Lent::Written(places(buffer.slices()))
     }
 }
 
 pub(crate) struct Owner {
     channel: Box<dyn Channel>,
     pub(crate) depth: u32,
-    open: HashMap<u64, Owed>,
+    open: HashMap<u64, Lent>,
     submitted: u64,
     seed: u64,
 }
@@ -98,13 +98,13 @@ impl Owner {
             number => number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
         };
         self.submitted += 1;
-        let owed = match &op {
-            Op::Read { into, .. } => Owed::read(into),
-            Op::Write { from, .. } => Owed::written(from),
-            _ => Owed::Nothing,
+        let lent = match &op {
+            Op::Read { into, .. } => Lent::read(into),
+            Op::Write { from, .. } => Lent::written(from),
+            _ => Lent::Nothing,
         };
         assert!(
-            self.open.len() < self.depth as usize && self.open.insert(tag, owed).is_none(),
+            self.open.len() < self.depth as usize && self.open.insert(tag, lent).is_none(),
             "the testkit breaks its own rules"
         );
         self.channel.submit(Request::new(tag, op));
@@ -117,9 +117,9 @@ impl Owner {
         self.channel.poll(&mut done);
         for completion in &done {
             let returned = match &completion.buffer {
-                Returned::Nothing => Owed::Nothing,
-                Returned::Read(buffer) => Owed::read(buffer),
-                Returned::Written(buffer) => Owed::written(buffer),
+                Returned::Nothing => Lent::Nothing,
+                Returned::Read(buffer) => Lent::read(buffer),
+                Returned::Written(buffer) => Lent::written(buffer),
             };
             match self.open.remove(&completion.tag) {
                 None => {
@@ -128,10 +128,10 @@ impl Owner {
                         format!("a completion with tag {} that is not in flight", completion.tag),
                     ));
                 }
-                Some(owed) if owed != returned => {
+                Some(lent) if lent != returned => {
                     return Err(self.violation(
                         "C2",
-                        format!("tag {} lent {owed:x?} and got {returned:x?} back", completion.tag),
+                        format!("tag {} lent {lent:x?} and got {returned:x?} back", completion.tag),
                     ));
                 }
                 Some(_) => (),

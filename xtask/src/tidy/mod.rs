@@ -7,6 +7,7 @@
 //! Errors fail the build; warnings are printed and counted. Each rule has a test in which something
 //! planted must be found.
 
+mod glossary;
 mod layers;
 mod scrub;
 mod source;
@@ -137,6 +138,9 @@ impl Tree {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
+    glossary::defined,
+    glossary::persons,
+    glossary::replaced,
     layers::dependencies,
     layers::documented,
     source::words,

@@ -25,8 +25,8 @@ pub(super) enum LogState {
     Writing,
     /// They are durable; no other piece may replace them.
     Written,
-    /// The same, of a write that a member did not take: they close the hole until it is written
-    /// down that the member is out. The new plan's entries then take their place.
+    /// The same, of a write that a member did not take: they close the write hole until it is
+    /// written down that the member is out. The new plan's entries then take their place.
     Kept,
 }
 

@@ -58,13 +58,13 @@ impl MemberQueue {
 impl<L: Level> ArrayChannel<L> {
     pub(super) fn refresh_health(&mut self) {
         if self.shared.health.generation() != self.generation {
-            self.take_roster();
+            self.take_membership();
         }
     }
 
     /// Takes over the members' present states, and opens the channels of new members.
     #[cold]
-    fn take_roster(&mut self) {
+    fn take_membership(&mut self) {
         let membership = self.shared.health.membership();
         self.generation = membership.generation;
         (self.absent, self.recovering) = (membership.absent, membership.recovering);

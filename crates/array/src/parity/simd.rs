@@ -133,8 +133,8 @@ macro_rules! kernel {
         };
 
         /// Vectors worked on side by side, so that the chain of one hides behind the others.
-        const LANES: usize = 4;
-        const STRIDE: usize = LANES * BYTES;
+        const VECTORS: usize = 4;
+        const STRIDE: usize = VECTORS * BYTES;
 
         #[target_feature(enable = $features)]
         fn xor_blocks(target: &mut [u8], sources: &[&[u8]], add: bool) {
@@ -154,16 +154,16 @@ macro_rules! kernel {
                 // SAFETY: at + STRIDE <= length, the length of every block.
                 unsafe {
                     let start = first.map_or(target.as_ptr(), <[u8]>::as_ptr).add(at);
-                    let mut sum: [Vector; LANES] =
-                        std::array::from_fn(|lane| load(start.add(lane * BYTES)));
+                    let mut sum: [Vector; VECTORS] =
+                        std::array::from_fn(|index| load(start.add(index * BYTES)));
                     for source in sources {
                         let source = source.as_ptr().add(at);
-                        for (lane, sum) in sum.iter_mut().enumerate() {
-                            *sum = xor(*sum, load(source.add(lane * BYTES)));
+                        for (index, sum) in sum.iter_mut().enumerate() {
+                            *sum = xor(*sum, load(source.add(index * BYTES)));
                         }
                     }
-                    for (lane, sum) in sum.into_iter().enumerate() {
-                        store(target.as_mut_ptr().add(at + lane * BYTES), sum);
+                    for (index, sum) in sum.into_iter().enumerate() {
+                        store(target.as_mut_ptr().add(at + index * BYTES), sum);
                     }
                 }
             }
@@ -193,20 +193,20 @@ macro_rules! kernel {
                 // SAFETY: at + STRIDE <= length, the length of every block.
                 unsafe {
                     let first = last.as_ptr().add(at);
-                    let mut p_sum: [Vector; LANES] =
-                        std::array::from_fn(|lane| load(first.add(lane * BYTES)));
+                    let mut p_sum: [Vector; VECTORS] =
+                        std::array::from_fn(|index| load(first.add(index * BYTES)));
                     let mut q_sum = p_sum;
                     for block in others.iter().rev() {
                         let block = block.as_ptr().add(at);
-                        for lane in 0..LANES {
-                            let data = load(block.add(lane * BYTES));
-                            p_sum[lane] = xor(p_sum[lane], data);
-                            q_sum[lane] = xor(double(q_sum[lane], two), data);
+                        for index in 0..VECTORS {
+                            let data = load(block.add(index * BYTES));
+                            p_sum[index] = xor(p_sum[index], data);
+                            q_sum[index] = xor(double(q_sum[index], two), data);
                         }
                     }
-                    for lane in 0..LANES {
-                        store(p.as_mut_ptr().add(at + lane * BYTES), p_sum[lane]);
-                        store(q.as_mut_ptr().add(at + lane * BYTES), q_sum[lane]);
+                    for index in 0..VECTORS {
+                        store(p.as_mut_ptr().add(at + index * BYTES), p_sum[index]);
+                        store(q.as_mut_ptr().add(at + index * BYTES), q_sum[index]);
                     }
                 }
             }

@@ -76,26 +76,26 @@ impl Device for Checked {
 /// What the completion of a request has to bring back: which bytes of memory, told by the first
 /// one's address.
 #[derive(Debug, PartialEq, Eq)]
-enum Owed {
+enum Lent {
     Nothing,
     Read { address: usize, length: usize },
     Written { address: usize, length: usize },
 }
 
-impl Owed {
-    fn read(buffer: &BufMut) -> Owed {
-        Owed::Read { address: address(buffer.slices()), length: buffer.len() }
+impl Lent {
+    fn read(buffer: &BufMut) -> Lent {
+        Lent::Read { address: address(buffer.slices()), length: buffer.len() }
     }
 
-    fn written(buffer: &Buf) -> Owed {
-        Owed::Written { address: address(buffer.slices()), length: buffer.len() }
+    fn written(buffer: &Buf) -> Lent {
+        Lent::Written { address: address(buffer.slices()), length: buffer.len() }
     }
 
-    fn of(buffer: &Returned) -> Owed {
+    fn of(buffer: &Returned) -> Lent {
         match buffer {
-            Returned::Nothing => Owed::Nothing,
-            Returned::Read(buffer) => Owed::read(buffer),
-            Returned::Written(buffer) => Owed::written(buffer),
+            Returned::Nothing => Lent::Nothing,
+            Returned::Read(buffer) => Lent::read(buffer),
+            Returned::Written(buffer) => Lent::written(buffer),
         }
     }
 }
@@ -108,7 +108,7 @@ struct CheckedChannel {
     below: Box<dyn Channel>,
     info: Info,
     depth: u32,
-    open: HashMap<u64, Owed>,
+    open: HashMap<u64, Lent>,
 }
 
 impl Channel for CheckedChannel {
@@ -125,13 +125,13 @@ impl Channel for CheckedChannel {
             "more than {} requests in flight",
             self.depth
         );
-        let owed = match &request.op {
-            Op::Read { into, .. } => Owed::read(into),
-            Op::Write { from, .. } => Owed::written(from),
-            Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => Owed::Nothing,
+        let lent = match &request.op {
+            Op::Read { into, .. } => Lent::read(into),
+            Op::Write { from, .. } => Lent::written(from),
+            Op::WriteZeroes { .. } | Op::Discard { .. } | Op::Flush => Lent::Nothing,
         };
         assert!(
-            self.open.insert(request.tag, owed).is_none(),
+            self.open.insert(request.tag, lent).is_none(),
             "tag {} is in flight already",
             request.tag
         );
@@ -147,10 +147,10 @@ impl Channel for CheckedChannel {
         let first = done.len();
         self.below.poll(done);
         for completion in &done[first..] {
-            let owed = self.open.remove(&completion.tag);
-            let returned = Owed::of(&completion.buffer);
+            let lent = self.open.remove(&completion.tag);
+            let returned = Lent::of(&completion.buffer);
             assert_eq!(
-                owed,
+                lent,
                 Some(returned),
                 "tag {} came back twice, unasked, or with another buffer",
                 completion.tag

@@ -176,7 +176,7 @@ impl Channel for EmulatedChannel {
     fn poll(&mut self, done: &mut Vec<Completion>) {
         done.append(&mut self.refused);
         let mut raw = std::mem::take(&mut self.raw);
-        // A step that ends without waiting wakes nobody, so what was started here is polled for
+        // A step that ends without waiting wakes no owner, so what was started here is polled for
         // here.
         let mut started = true;
         while std::mem::take(&mut started) {

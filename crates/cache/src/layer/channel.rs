@@ -22,7 +22,7 @@ use reactor::Woken;
 use super::job::{Content, Hit, Job, Purpose, Read, Running, Step, Write};
 use super::ranges::{Waiter, hold};
 use super::{Shared, plan};
-use crate::lane::Lane;
+use crate::queued_channel::QueuedChannel;
 
 /// Room for the parts of one request, however small the depth.
 const DEPTH_MIN: u32 = 16;
@@ -31,8 +31,8 @@ pub(super) struct CacheChannel {
     pub(super) shared: Arc<Shared>,
     reactor: Reactor,
     number: u32,
-    pub(super) store: Lane,
-    pub(super) lower: Lane,
+    pub(super) store: QueuedChannel,
+    pub(super) lower: QueuedChannel,
     waiter: Arc<Waiter>,
     /// Commands below carry the index of their job and their number in its step.
     pub(super) jobs: Vec<Option<Running>>,
@@ -57,12 +57,12 @@ impl CacheChannel {
         reactor: &Reactor,
     ) -> Result<CacheChannel, Error> {
         let depth = depth.max(DEPTH_MIN);
-        let lower = Lane::open(&*shared.lower, depth, reactor)?;
-        let store = match Lane::open(&*shared.store, depth, reactor) {
+        let lower = QueuedChannel::open(&*shared.lower, depth, reactor)?;
+        let store = match QueuedChannel::open(&*shared.store, depth, reactor) {
             // A store on the wrong clock is a mistake; one that is gone may be done without.
             Err(error) if error.kind() != ErrorKind::Unsupported => {
                 shared.store_failed(&error);
-                Lane::closed(error)
+                QueuedChannel::closed(error)
             }
             opened => opened?,
         };
@@ -161,7 +161,7 @@ impl CacheChannel {
         let mut any = false;
         for (number, Completion { tag, buffer, result }) in raw.drain(..).enumerate() {
             let slot = (tag >> 32) as usize;
-            // What was given up when the channel was closed is nobody's any more.
+            // What was given up when the channel was closed is no request's any more.
             let Some(mut running) = self.jobs[slot].take() else { continue };
             if matches!(running.job, Job::Hit(_)) && result.is_ok() {
                 self.ready.push(Completion { tag: running.tag, buffer, result });
@@ -302,7 +302,7 @@ impl CacheChannel {
                 self.start_commit(0, Some(slot));
             }
             (Step::Children | Step::Committing, _) => {
-                // Whoever wrote has its data in the store; that others could not be written out is
+                // The write has its data in the store; that others could not be written out is
                 // not its failure.
                 running.error = None;
                 self.shared.writing_out.store(false, Ordering::Release);
@@ -463,7 +463,7 @@ impl Channel for CacheChannel {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        // A step that ends without waiting wakes nobody, so what was started here is polled for
+        // A step that ends without waiting wakes no owner, so what was started here is polled for
         // here.
         while self.advance() {}
         if self.ready.is_empty() {

@@ -8,8 +8,8 @@ use super::{CacheMode, Shared};
 use crate::beside::open_beside;
 
 impl Drop for Shared {
-    /// Nobody uses the cache any more. What cannot be done now has nobody to be told to: whoever
-    /// needs it durable has flushed.
+    /// The cache is not used any more. What cannot be done now is told to no request: what had to
+    /// be durable has been flushed.
     fn drop(&mut self) {
         if !std::thread::panicking() {
             let _ = self.close();

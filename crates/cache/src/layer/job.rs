@@ -144,7 +144,7 @@ pub(super) struct Flush {
 pub(super) enum Purpose {
     /// The owner's flush, the device below's included: once it has failed, all later ones do.
     OwnersFlush,
-    /// The same for those who look after the cache.
+    /// The same for upkeep.
     Flush,
     /// That there is less dirty: nothing is flushed.
     Less,

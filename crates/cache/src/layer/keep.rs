@@ -56,7 +56,7 @@ impl StoreSeal {
         }
     }
 
-    /// Writes down what the files and disks below are like now, when nobody writes to them any
+    /// Writes down what the files and disks below are like now, when nothing writes to them any
     /// more: caches below are closed and sealed, and arrays have ended. Does nothing unless the
     /// cache was closed in order.
     ///
@@ -74,7 +74,7 @@ impl StoreSeal {
     }
 }
 
-/// What lies on a store that is kept, seen while nobody uses it.
+/// What lies on a store that is kept, seen while it is not in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreContents {
     /// Whether it was left without being closed, or is in use now.

@@ -19,7 +19,7 @@
 //! Requests hold their blocks ([`ranges`]) while they work on them, look up what to do ([`plan`],
 //! [`state`]), and do it ([`channel`]). Nothing happens behind the owners' backs: dirty blocks are
 //! written out by the writes that find too many of them, by flushes, when the cache is closed, and
-//! by a [`keeper`] if there is one.
+//! by its [`upkeep`] if there is one.
 
 mod channel;
 mod close;
@@ -27,7 +27,6 @@ mod commit;
 mod format;
 mod job;
 mod keep;
-mod keeper;
 mod plan;
 mod ranges;
 mod salvage;
@@ -35,6 +34,7 @@ mod shape;
 mod state;
 mod status;
 mod steps;
+mod upkeep;
 mod write_out;
 
 use std::fmt;
@@ -52,12 +52,12 @@ use crate::unchanged::Facts;
 use channel::CacheChannel;
 use keep::Kept;
 pub use keep::{StoreContents, StoreSeal, examine_store};
-pub use keeper::CacheKeeper;
 pub use salvage::{Salvaged, salvage};
 use shape::Shape;
 pub use state::CacheCounts;
 use state::State;
 pub use status::{CacheHandle, CacheStatus};
+pub use upkeep::CacheUpkeep;
 
 /// What happens to writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -122,11 +122,11 @@ pub struct CacheOptions {
     /// Write-back: from how many dirty blocks on writes have to write some out, in percent of the
     /// store.
     pub dirty_percent: u8,
-    /// Write-back: when a [`CacheKeeper`] writes out.
+    /// Write-back: when a [`CacheUpkeep`] writes out.
     pub keeping: KeepingOptions,
 }
 
-/// When a [`CacheKeeper`] writes dirty blocks out, before writes have to.
+/// When a [`CacheUpkeep`] writes dirty blocks out, before writes have to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepingOptions {
     /// After so long without a read or a write, everything; `None`: never for that reason.
@@ -190,7 +190,7 @@ struct Shared {
     stopped: Mutex<Option<Error>>,
     is_stopped: AtomicBool,
     flush_failure: Mutex<Option<Error>>,
-    /// A write or a keeper is busy writing out.
+    /// A write or the upkeep is busy writing out.
     writing_out: AtomicBool,
     /// A write-out failed: nothing more is kept back, and nothing is tried again before a flush
     /// asks for it.
@@ -216,7 +216,7 @@ impl Cache {
     pub const BLOCK_BYTES_MAX: u32 = 256 << 10;
 
     /// Puts memory in front of `lower`: what lies in `store` is of no interest, neither now nor
-    /// when the cache is closed. The first `size_bytes` of it are used; a [`CacheKeeper`] can give
+    /// when the cache is closed. The first `size_bytes` of it are used; a [`CacheUpkeep`] can give
     /// the cache another size, up to that of the store.
     ///
     /// # Errors
@@ -241,7 +241,7 @@ impl Cache {
     /// Puts a store that is kept in front of `lower`: it is warm when it was closed, and after a
     /// crash it has what was flushed to it. A store whose first MiB is zero is new. `facts` are
     /// those of the files and disks that `lower` stands on, from before anything was written to
-    /// them: unless they prove that nobody has written since the cache was closed and sealed
+    /// them: unless they prove that nothing has written since the cache was closed and sealed
     /// ([`Cache::seal`]), nothing clean is believed.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Who works on which blocks: many may read a range, or one may change it; over all channels, in
+//! The blocks that jobs work on: many may read a range, or one may change it; over all channels, in
 //! the order of asking.
 //!
 //! ```text
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A request takes all of its range at once or queues for it, so that no two can wait for one
-//! another. Nobody blocks: who queued finds its turn with its [`Waiter`] later, and a channel on
-//! another reactor is rung.
+//! another. Nothing blocks: a job that queued finds its turn with its [`Waiter`] later, and a
+//! channel on another reactor is rung.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -39,7 +39,8 @@ impl Waiter {
         std::mem::take(&mut *self.granted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The request may go on. `by` is who made way: it looks by itself, and need not be rung.
+    /// The request may go on. `by` is the channel that made way: it looks by itself, and need not
+    /// be rung.
     fn grant(self: &Arc<Waiter>, slot: usize, by: &Arc<Waiter>) {
         self.granted.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
         self.any.store(true, Ordering::Release);
@@ -49,14 +50,14 @@ impl Waiter {
     }
 }
 
-/// Somebody's hold on a range of blocks.
+/// A job's hold on a range of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hold {
     /// Channel and request: each has one range at most.
     pub(super) owner: (u32, usize),
     pub(super) first: u64,
     pub(super) end: u64,
-    /// Nobody else is to read or change these blocks.
+    /// No other job is to read or change these blocks.
     pub(super) exclusive: bool,
 }
 
@@ -85,7 +86,7 @@ impl Ranges {
         free
     }
 
-    /// Takes the range if nobody has to be waited for.
+    /// Takes the range if it is free.
     pub(super) fn take_free(&mut self, hold: Hold) -> bool {
         let free = !self.conflicts_held(&hold)
             && !self.waiting.iter().any(|(other, _)| other.conflicts(&hold));
@@ -106,7 +107,7 @@ impl Ranges {
         self.held.push(hold);
     }
 
-    /// Gives the owner's range back, or its place in the queue. True when somebody else may go on
+    /// Gives the owner's range back, or its place in the queue. True when another may go on
     /// now: a virtual reactor has to go round once more.
     pub(super) fn release(&mut self, owner: (u32, usize), by: &Arc<Waiter>) -> bool {
         match self.held.iter().position(|hold| hold.owner == owner) {
@@ -137,7 +138,7 @@ impl Ranges {
         self.held.iter().any(|hold| hold.owner == owner)
     }
 
-    /// Whether anybody works on the block.
+    /// Whether any job works on the block.
     pub(super) fn covers(&self, block: u64) -> bool {
         self.held.iter().any(|hold| hold.first <= block && block < hold.end)
     }

@@ -1,5 +1,5 @@
-//! What a cache knows of its blocks: where they are, what they are worth, and who works on them.
-//! All channels share one.
+//! What a cache knows of its blocks: where they are, what they are worth, and which jobs work on
+//! them. All channels share one.
 //!
 //! ```text
 //!   absent --room--> stale --filled--> clean <----------- written out -----------+
@@ -12,7 +12,7 @@
 //! it holds changes; until they say otherwise no other block may have it, for after a crash they
 //! would be believed. Dirty and claimed slots are pinned: the policy does not know of them, so that
 //! looking for one to go never wades through those that may not. Slots change only under an
-//! exclusive hold on their block, or lose their block when nobody holds it.
+//! exclusive hold on their block, or lose their block when no job holds it.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -65,7 +65,7 @@ pub(super) struct State {
     sweep: Vec<u32>,
 }
 
-/// What is to be written as metadata: pages, and the slots that are nobody's once they are durable.
+/// What is to be written as metadata: pages, and the slots that are free once they are durable.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     /// Each page with the blocks of its dirty slots, by their place in it.

@@ -1,4 +1,4 @@
-//! What somebody who looks after a cache sees of it and can tell it.
+//! What upkeep and status see of a cache and can tell it.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -32,7 +32,7 @@ pub struct CacheStatus {
     pub dirty_bytes: u64,
     /// What was counted since it was opened.
     pub counts: CacheCounts,
-    /// How much was written out of late, in bytes per second; 0 where nobody keeps the cache.
+    /// How much was written out of late, in bytes per second; 0 for a cache without upkeep.
     pub write_out_bytes_per_second: u64,
     /// Memory that it takes besides the data, in bytes.
     pub metadata_bytes: u64,
@@ -40,7 +40,7 @@ pub struct CacheStatus {
     pub failure: Option<String>,
 }
 
-/// A cache, for those who look after it. It does not keep the cache open.
+/// A cache, for its upkeep and its status. It does not keep the cache open.
 #[derive(Clone)]
 pub struct CacheHandle {
     pub(super) shared: Weak<Shared>,
@@ -66,7 +66,7 @@ impl CacheHandle {
         self.write_out(u64::MAX)
     }
 
-    /// The same up to about so many bytes, the lowest addresses first: for whoever writes out while
+    /// The same up to about so many bytes, the lowest addresses first: for what writes out while
     /// nothing else is to be done.
     ///
     /// # Errors

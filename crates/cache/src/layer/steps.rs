@@ -276,8 +276,8 @@ impl CacheChannel {
         running.left = commands.len();
         self.jobs_put(slot, running);
         for (number, (to_store, op)) in commands.into_iter().enumerate() {
-            let lane = if to_store { &mut self.store } else { &mut self.lower };
-            lane.send(Request::new(below_tag(slot, number), op));
+            let channel = if to_store { &mut self.store } else { &mut self.lower };
+            channel.send(Request::new(below_tag(slot, number), op));
         }
     }
 

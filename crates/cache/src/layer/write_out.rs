@@ -1,9 +1,9 @@
-//! Writing out: what goes together, who asks for it, and the steps of each run.
+//! Writing out: what goes together, what asks for it, and the steps of each run.
 //!
 //! ```text
 //! a flush over memory     all that is dirty       then a flush of the device below
 //! a write, too much dirty a batch of the sweep    before it completes
-//! a keeper                a batch of the sweep    when the cache is idle, or too much is dirty
+//! its upkeep              a batch of the sweep    when the cache is idle, or too much is dirty
 //! a smaller cache         what is in the slots that go, which leaves them
 //! ```
 //!
@@ -150,7 +150,7 @@ impl CacheChannel {
             && state.idle_claims() >= self.shared.dirty_limit(&state) / 4
     }
 
-    /// A write has left so much dirty that it has to write some out, unless somebody else does
+    /// A write has left so much dirty that it has to write some out, unless another job does
     /// already.
     pub(super) fn write_some_out(&mut self, slot: usize, mut running: Running) {
         let mut runs: Vec<Range<u64>> = Vec::new();

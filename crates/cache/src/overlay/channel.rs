@@ -21,7 +21,7 @@ use super::Shared;
 use super::format::{Row, encode_page};
 use super::index::{Index, Snapshot};
 use super::turn::Waiter;
-use crate::lane::Lane;
+use crate::queued_channel::QueuedChannel;
 
 /// Pages that lie side by side are written together, up to so many.
 const PAGES_TOGETHER: usize = 64;
@@ -65,8 +65,8 @@ struct Running {
 pub(super) struct OverlayChannel {
     shared: Arc<Shared>,
     reactor: Reactor,
-    lower: Lane,
-    delta: Lane,
+    lower: QueuedChannel,
+    delta: QueuedChannel,
     waiter: Arc<Waiter>,
     /// Commands below carry the index of their slot and their number in it.
     slots: Vec<Option<Running>>,
@@ -89,8 +89,8 @@ impl OverlayChannel {
         reactor: &Reactor,
     ) -> Result<OverlayChannel, Error> {
         let depth = depth.max(DEPTH_MIN);
-        let lower = Lane::open(&*shared.lower, depth, reactor)?;
-        let delta = Lane::open(&*shared.delta, depth, reactor)?;
+        let lower = QueuedChannel::open(&*shared.lower, depth, reactor)?;
+        let delta = QueuedChannel::open(&*shared.delta, depth, reactor)?;
         let ringer = match reactor.clock() {
             Clock::Wall => {
                 Some(reactor.ringer().map_err(|error| Error::from_io("overlay: a bell", error))?)
@@ -319,7 +319,7 @@ impl OverlayChannel {
     /// The turn is this slot's.
     fn write_pages(&mut self, slot: usize) {
         self.writing = Some(slot);
-        // Somebody else may have written them meanwhile.
+        // Another request may have written them meanwhile.
         let mut snapshot = std::mem::take(&mut self.running(slot).snapshot);
         let shape = self.shared.shape;
         let block = shape.block_bytes as usize;
@@ -441,7 +441,7 @@ impl Channel for OverlayChannel {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        // A step that ends without waiting wakes nobody, so what was started here is polled for
+        // A step that ends without waiting wakes no owner, so what was started here is polled for
         // here.
         while self.advance() {}
         if self.ready.is_empty() {

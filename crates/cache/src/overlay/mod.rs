@@ -11,13 +11,13 @@
 //!
 //! The format is drawn in `docs/formats/overlay.md`. A block of the overlay is the larger of the
 //! two logical blocks, so a write never has to copy up what it does not cover. Deltas are written
-//! back or thrown away while nobody uses them ([`commit`], [`discard`]).
+//! back or thrown away while not in use ([`commit`], [`discard`]).
 
 mod channel;
+mod delta;
 mod format;
 mod index;
 mod turn;
-mod upkeep;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -27,11 +27,11 @@ use block::{
 };
 
 use channel::OverlayChannel;
+pub use delta::{Changes, commit, discard, examine, seal_delta};
 pub use format::DeltaState;
 use format::Shape;
 use index::Index;
 use turn::Turn;
-pub use upkeep::{Changes, commit, discard, examine, seal_delta};
 
 use crate::unchanged::Facts;
 
@@ -97,8 +97,8 @@ impl Overlay {
             return Err(Error::new(ErrorKind::Invalid, text).at("overlay"));
         }
         let delta = Emulated::over(delta);
-        let upkeep::Loaded { generation, index, note } =
-            upkeep::load(&*delta, &*lower, shape, facts, options.keep)
+        let delta::Loaded { generation, index, note } =
+            delta::load(&*delta, &*lower, shape, facts, options.keep)
                 .map_err(|error| error.at("overlay"))?;
         let info = info(delta.info(), lower.info(), shape, options.keep);
         let shared = Shared {

@@ -1,7 +1,7 @@
-//! Who may write the index: one at a time, in the order of asking, over all channels.
+//! The turn to write the index: one request at a time, in the order of asking, over all channels.
 //!
-//! Nobody blocks. Who does not get the turn at once is queued and is handed it later; a channel on
-//! another reactor is rung.
+//! Nothing blocks. A request that does not get the turn at once is queued and given it later; a
+//! channel on another reactor is rung.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,7 @@ struct Queue {
     waiting: VecDeque<(Arc<Waiter>, usize)>,
 }
 
-/// The turn and those who wait for it.
+/// The turn and the requests that wait for it.
 #[derive(Default)]
 pub(super) struct Turn(Mutex<Queue>);
 
@@ -46,8 +46,8 @@ impl Turn {
         !std::mem::replace(&mut queue.taken, true)
     }
 
-    /// Hands the turn on. True when somebody has it now: a virtual reactor has to go round once
-    /// more.
+    /// Hands the turn on. True when another request has it now: a virtual reactor has to go round
+    /// once more.
     pub(super) fn release(&self) -> bool {
         let mut queue = locked(&self.0);
         let Some((waiter, slot)) = queue.waiting.pop_front() else {

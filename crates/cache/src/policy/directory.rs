@@ -1,4 +1,4 @@
-//! Which block is in which slot, and who goes next: the one thing a cache layer asks.
+//! Which block is in which slot, and which goes next: the one thing a cache layer asks.
 
 use block::{Error, ErrorKind};
 

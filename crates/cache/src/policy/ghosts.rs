@@ -12,7 +12,7 @@ use super::{hash, place};
 const WAYS: usize = 8;
 
 pub(super) struct Ghosts {
-    /// Zero is nobody's.
+    /// Zero is no block's.
     sets: Box<[[u16; WAYS]]>,
     count: u32,
 }

@@ -47,7 +47,7 @@ pub const SLOTS_MAX: u32 = (1 << 24) - 1;
 /// What a policy may take in memory for each slot, the index included, in bytes.
 pub const POLICY_BYTES_PER_SLOT: f64 = 15.5;
 
-/// The order in which blocks leave a cache. It is told what happens and asked who goes; the
+/// The order in which blocks leave a cache. It is told what happens and asked which goes; the
 /// [`Directory`] knows where blocks are.
 pub(crate) trait Policy: Send {
     /// The block in `slot` was accessed.
@@ -84,7 +84,7 @@ pub enum PolicyKind {
     Lru,
     /// A hand that gives a second chance.
     Clock,
-    /// Newcomers in a FIFO queue; who comes back after it left goes to an LRU list.
+    /// New blocks in a FIFO queue; a block that comes back after it left goes to an LRU list.
     TwoQ,
     /// Recency and frequency, balanced by what was let go too early.
     Arc,

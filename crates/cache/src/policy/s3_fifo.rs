@@ -80,7 +80,7 @@ impl S3Fifo {
     fn evict_main(&mut self, may_go: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
         let mut at = self.main.oldest();
         while let Some(slot) = at {
-            // Whoever goes round once more is met again at the end.
+            // A block that goes round once more is met again at the end.
             if self.count(slot) > 0 {
                 self.set_count(slot, self.count(slot) - 1);
                 at = self.links.newer(slot).or(Some(slot));

@@ -1,5 +1,5 @@
 //! SIEVE (Zhang, Yang, Yue, Vigfusson, Rashmi: "SIEVE is Simpler than LRU", NSDI 2024): one queue
-//! that nobody moves in, and a hand that goes from the oldest to the newest and takes out the first
+//! without any moves, and a hand that goes from the oldest to the newest and takes out the first
 //! that was not accessed since it last came by.
 
 use super::lists::{Bits, Links, List};

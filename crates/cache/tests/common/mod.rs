@@ -13,7 +13,7 @@ use block::{
     Blocking, Channel, Completion, Device, DiscardSupport, Error, Info, Node, Reactor, Request,
     Support,
 };
-use cache::{Cache, CacheHandle, CacheKeeper};
+use cache::{Cache, CacheHandle, CacheUpkeep};
 use reactor::Random;
 use testkit::Memory;
 
@@ -38,12 +38,12 @@ pub(crate) fn blocking(device: &dyn Device) -> Blocking {
 }
 
 thread_local! {
-    /// The keepers of this thread: who waits for one channel polls no other, but a keeper has to be
-    /// polled by somebody.
-    static KEEPERS: RefCell<Vec<Weak<RefCell<CacheKeeper>>>> = const { RefCell::new(Vec::new()) };
+    /// The upkeep of all caches of this thread: what waits for one channel polls no other, but
+    /// upkeep has to be polled.
+    static UPKEEPS: RefCell<Vec<Weak<RefCell<CacheUpkeep>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A cache on the virtual clock with a keeper at each of its channels, which gives it another size
+/// A cache on the virtual clock with upkeep at each of its channels, which gives it another size
 /// now and then.
 pub(crate) struct Restless {
     cache: Cache,
@@ -60,7 +60,7 @@ impl Restless {
 
 struct RestlessChannel {
     below: Box<dyn Channel>,
-    keeper: Rc<RefCell<CacheKeeper>>,
+    upkeep: Rc<RefCell<CacheUpkeep>>,
     handle: CacheHandle,
     slots: u64,
     random: Arc<Mutex<Random>>,
@@ -75,14 +75,14 @@ impl Device for Restless {
     }
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let (below, handle) = (self.cache.open(depth, reactor)?, self.cache.handle());
-        let keeper = Rc::new(RefCell::new(CacheKeeper::open(&handle, reactor)?));
-        KEEPERS.with_borrow_mut(|keepers| {
-            keepers.retain(|keeper| keeper.strong_count() > 0);
-            keepers.push(Rc::downgrade(&keeper));
+        let upkeep = Rc::new(RefCell::new(CacheUpkeep::open(&handle, reactor)?));
+        UPKEEPS.with_borrow_mut(|all| {
+            all.retain(|upkeep| upkeep.strong_count() > 0);
+            all.push(Rc::downgrade(&upkeep));
         });
         Ok(Box::new(RestlessChannel {
             below,
-            keeper,
+            upkeep,
             handle,
             slots: self.slots,
             random: Arc::clone(&self.random),
@@ -94,17 +94,16 @@ impl Channel for RestlessChannel {
     fn submit(&mut self, request: Request) {
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
         if random.u8(..8) == 0 {
-            // Refused while another channel's keeper is at it.
-            let _ = self.keeper.borrow_mut().resize(random.u64(1..=self.slots) * 4096);
+            // Refused while another channel's upkeep is at it.
+            let _ = self.upkeep.borrow_mut().resize(random.u64(1..=self.slots) * 4096);
         }
         drop(random);
         self.below.submit(request);
     }
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        let keepers: Vec<_> =
-            KEEPERS.with_borrow(|keepers| keepers.iter().filter_map(Weak::upgrade).collect());
+        let all: Vec<_> = UPKEEPS.with_borrow(|all| all.iter().filter_map(Weak::upgrade).collect());
         // One that cannot write out says so, and the cache is as large as before.
-        keepers.iter().for_each(|keeper| _ = keeper.borrow_mut().poll());
+        all.iter().for_each(|upkeep| _ = upkeep.borrow_mut().poll());
         if let Some(status) = self.handle.status() {
             assert!(
                 status.used_bytes <= self.slots * 4096 && status.dirty_bytes <= status.used_bytes,
@@ -132,11 +131,11 @@ impl KeptByThread {
         let is_ending = Arc::clone(&ending);
         let thread = std::thread::spawn(move || {
             let reactor = Reactor::wall().expect("io_uring");
-            let mut keeper = CacheKeeper::open(&handle, &reactor).expect("a keeper");
+            let mut upkeep = CacheUpkeep::open(&handle, &reactor).expect("upkeep");
             let mut random = Random::with_seed(seed);
             while !is_ending.load(Ordering::Acquire) {
-                let _ = keeper.poll();
-                let _ = keeper.resize(random.u64(1..=slots) * 4096);
+                let _ = upkeep.poll();
+                let _ = upkeep.resize(random.u64(1..=slots) * 4096);
                 reactor
                     .wait(Some(reactor.now() + Duration::from_micros(50)))
                     .expect("time goes on");
@@ -163,7 +162,7 @@ impl Drop for KeptByThread {
         self.ending.store(true, Ordering::Release);
         let ended = self.thread.take().map(JoinHandle::join);
         if !std::thread::panicking() {
-            assert!(matches!(ended, Some(Ok(()))), "the keeper's thread has panicked");
+            assert!(matches!(ended, Some(Ok(()))), "the upkeep's thread has panicked");
         }
     }
 }

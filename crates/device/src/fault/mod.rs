@@ -177,7 +177,7 @@ impl Shared {
     }
 }
 
-/// The hand on the plug of a [`FaultDevice`], for tests and safety figures.
+/// What pulls the plug of a [`FaultDevice`], for tests and safety figures.
 #[derive(Clone)]
 pub struct FaultControl {
     shared: Arc<Shared>,
@@ -228,7 +228,7 @@ impl FaultDevice {
         Ok(FaultDevice { shared: Arc::new(Shared { below, info, options, state }) })
     }
 
-    /// The hand on its plug.
+    /// What pulls its plug.
     #[must_use]
     pub fn control(&self) -> FaultControl {
         FaultControl { shared: Arc::clone(&self.shared) }

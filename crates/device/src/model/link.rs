@@ -44,7 +44,7 @@ pub(super) struct Link {
     changed: u64,
     next: u64,
     last_user: Option<usize>,
-    /// With `hold = "command"`: whose command it is, and who waits for his turn.
+    /// With `hold = "command"`: the drive whose command it is, and those that wait for their turn.
     owner: Option<usize>,
     turns: VecDeque<usize>,
     granted: Option<usize>,

@@ -29,7 +29,7 @@ pub struct Test {
     pub request_bytes: u64,
 }
 
-/// What a disk did in a stretch of modelled time.
+/// What a disk did in a period of modelled time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rate {
     /// Requests a second.

@@ -47,11 +47,11 @@ pub(super) struct Connection {
     pub(super) skip_bytes: u64,
     pub(super) requests: Vec<Option<Running>>,
     pub(super) free_requests: Vec<u32>,
-    /// Orders at a desk that have not been answered.
+    /// Orders in an order queue that have not been answered.
     pub(super) orders: u32,
     /// Memory that counts against the budget.
     pub(super) held_bytes: u64,
-    /// Bytes of reads that were ordered since its desk was last asked for answers.
+    /// Bytes of reads that were ordered since its order queue was last asked for answers.
     pub(super) unasked_bytes: usize,
     pub(super) ending: Ending,
     /// When the handshake has to be over, or the goodbye.
@@ -91,7 +91,7 @@ pub(super) enum Ending {
 /// A request that has not been answered.
 pub(super) struct Running {
     pub(super) cookie: u64,
-    /// Orders at the desk.
+    /// Orders in the order queue.
     pub(super) orders: u32,
     /// More of its data are to come.
     pub(super) receiving: bool,

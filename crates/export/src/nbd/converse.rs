@@ -14,10 +14,10 @@ use super::tls::Tunnel;
 use super::transmission::{self, Command, Decision, Session};
 use super::wire::{OPTION_BYTES, REQUEST_BYTES};
 use super::worker::Worker;
-use crate::serve::{self, Answer, Desk, Order};
+use crate::serve::{self, Answer, Order, OrderQueue};
 
 /// Requests that a device gets from one worker at a time.
-const DESK_DEPTH: u32 = 256;
+const ORDERS_DEPTH: u32 = 256;
 /// A write's data go to the device in pieces of about this size, in bytes, so that a client that
 /// falls silent in the middle holds no more than that.
 const PIECE_BYTES: u32 = 1 << 20;
@@ -116,16 +116,16 @@ impl Worker {
         connection.deadline = None;
         self.touch(index);
         // Devices are opened for those who mean it.
-        if self.desks[session.export].is_none() {
+        if self.order_queues[session.export].is_none() {
             let export = &self.shared.exports[session.export];
-            match Desk::open(
+            match OrderQueue::open(
                 &*export.device,
-                DESK_DEPTH,
+                ORDERS_DEPTH,
                 export.policy,
                 &export.gate,
                 &self.reactor,
             ) {
-                Ok(desk) => self.desks[session.export] = Some(desk),
+                Ok(orders) => self.order_queues[session.export] = Some(orders),
                 Err(error) => {
                     export.complain(&error);
                     self.drain(index);
@@ -204,8 +204,9 @@ impl Worker {
             }
         };
         let head_bytes = transmission::read_head_bytes(session.structured);
-        let (connection, pool, budget, desks) = self.split(index);
-        let desk = desks[session.export].as_mut().expect("opened when the first client came");
+        let (connection, pool, budget, order_queues) = self.split(index);
+        let orders =
+            order_queues[session.export].as_mut().expect("opened when the first client came");
         let mut running = Running { cookie, orders: 1, receiving: false, error: None, head: None };
         let order = match command {
             Command::Read { offset, length } => {
@@ -267,7 +268,7 @@ impl Worker {
         connection.input.consume(REQUEST_BYTES);
         connection.orders += 1;
         let request = connection.begin(running);
-        desk.take(u64::from(index) << 32 | u64::from(request), order);
+        orders.take(u64::from(index) << 32 | u64::from(request), order);
         match command {
             Command::Read { length, .. } => {
                 let enough = connection.ordered(length as usize);
@@ -279,7 +280,7 @@ impl Worker {
                 if enough {
                     // A device that answers at once has answers now, and more requests wait until
                     // those are being sent.
-                    self.poll_desks();
+                    self.poll_orders();
                 }
             }
             Command::Flush => self.count(session, |counters| &counters.flushes, 1),
@@ -330,7 +331,7 @@ impl Worker {
     /// Takes `count` new bytes at the front of a piece's rest, and writes the piece when it is
     /// whole.
     pub(super) fn piece_received(&mut self, index: u32, rest: BufMut, count: usize) {
-        let (connection, _, _, desks) = self.split(index);
+        let (connection, _, _, order_queues) = self.split(index);
         let session = connection.session().expect("data come after the handshake");
         let payload = connection.payload.as_mut().expect("its data were received");
         let piece = payload.piece.as_mut().expect("a piece was received into");
@@ -345,8 +346,9 @@ impl Worker {
         let running = connection.requests[request as usize].as_mut().expect("a write under way");
         running.orders += 1;
         running.receiving = !last;
-        let desk = desks[session.export].as_mut().expect("opened when the first client came");
-        desk.take(
+        let orders =
+            order_queues[session.export].as_mut().expect("opened when the first client came");
+        orders.take(
             u64::from(index) << 32 | u64::from(request),
             Order::Write { offset, from: whole.freeze(), durable },
         );

@@ -2,7 +2,7 @@
 //! protocol.
 //!
 //! ```text
-//!   listen ─> accept ──┬─> worker ── reactor ── connections ── one desk an export ── device
+//!   listen ─> accept ──┬─> worker ── reactor ── connections ── one order queue an export ── device
 //!    (one thread)      └─> worker ── …                                              (shared)
 //! ```
 //!

@@ -37,7 +37,7 @@ pub(super) struct Places {
 struct State {
     next: u64,
     /// Connections that have a place, by age.
-    seats: BTreeMap<u64, Seat>,
+    admitted: BTreeMap<u64, Admitted>,
     handshakes: BTreeSet<u64>,
     /// Those that have chosen an export and have not asked it anything for too long.
     silent: BTreeSet<u64>,
@@ -46,22 +46,22 @@ struct State {
     alive: usize,
 }
 
-struct Seat {
+struct Admitted {
     descriptor: Arc<OwnedFd>,
     address: Option<IpAddr>,
 }
 
 impl State {
     fn established(&self) -> usize {
-        self.seats.len() - self.handshakes.len()
+        self.admitted.len() - self.handshakes.len()
     }
 
     /// Takes the place from a connection, if it has it still.
-    fn release(&mut self, number: u64) -> Option<Seat> {
-        let seat = self.seats.remove(&number)?;
+    fn release(&mut self, number: u64) -> Option<Admitted> {
+        let connection = self.admitted.remove(&number)?;
         self.handshakes.remove(&number);
         self.silent.remove(&number);
-        if let Some(address) = seat.address
+        if let Some(address) = connection.address
             && let Some(count) = self.by_address.get_mut(&address)
         {
             *count -= 1;
@@ -69,13 +69,17 @@ impl State {
                 self.by_address.remove(&address);
             }
         }
-        Some(seat)
+        Some(connection)
     }
 
     /// The connection of `address` that has been silent longest; of any, where none is given.
     fn silent_of(&self, address: Option<IpAddr>) -> Option<u64> {
         let is_one = |number: &&u64| {
-            address.is_none() || self.seats.get(*number).is_some_and(|seat| seat.address == address)
+            address.is_none()
+                || self
+                    .admitted
+                    .get(*number)
+                    .is_some_and(|connection| connection.address == address)
         };
         self.silent.iter().find(is_one).copied()
     }
@@ -152,7 +156,7 @@ impl Places {
         let number = state.next;
         state.next += 1;
         let descriptor = Arc::new(descriptor);
-        state.seats.insert(number, Seat { descriptor: Arc::clone(&descriptor), address });
+        state.admitted.insert(number, Admitted { descriptor: Arc::clone(&descriptor), address });
         state.handshakes.insert(number);
         state.alive += 1;
         if let Some(address) = address {
@@ -162,10 +166,10 @@ impl Places {
     }
 
     fn evict(&self, state: &mut State, number: u64) {
-        if let Some(seat) = state.release(number) {
+        if let Some(connection) = state.release(number) {
             self.note_turned_away();
             // Whoever is gone already needs no end.
-            let _ = rustix::net::shutdown(&seat.descriptor, rustix::net::Shutdown::Both);
+            let _ = rustix::net::shutdown(&connection.descriptor, rustix::net::Shutdown::Both);
         }
     }
 
@@ -206,7 +210,7 @@ impl Ticket {
     /// It has chosen an export and has not asked anything for [`Limits::silent_time`].
     pub(super) fn is_silent(&self) {
         let mut state = self.places.lock();
-        if state.seats.contains_key(&self.number) {
+        if state.admitted.contains_key(&self.number) {
             state.silent.insert(self.number);
         }
     }

@@ -177,12 +177,12 @@ pub(super) enum Mail {
     Stop,
 }
 
-struct Hand {
+struct WorkerHandle {
     mail: Sender<Mail>,
     ringer: Ringer,
 }
 
-impl Hand {
+impl WorkerHandle {
     fn tell(&self, mail: Mail) -> bool {
         let told = self.mail.send(mail).is_ok();
         self.ringer.ring();
@@ -194,7 +194,7 @@ impl Hand {
 pub struct Server {
     shared: Arc<Shared>,
     listeners: Arc<Vec<Listener>>,
-    hands: Arc<Vec<Hand>>,
+    handles: Arc<Vec<WorkerHandle>>,
     stop: Arc<Stop>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -247,20 +247,20 @@ impl Server {
         let mut server = Server {
             shared: Arc::clone(&shared),
             listeners: Arc::new(listeners),
-            hands: Arc::default(),
+            handles: Arc::default(),
             stop: Arc::new(Stop { wanted: AtomicBool::new(false), bell }),
             threads: Vec::new(),
         };
-        let mut hands = Vec::new();
+        let mut handles = Vec::new();
         for number in 0..workers {
-            let (hand, thread) = start_worker(&shared, number).map_err(failed)?;
-            hands.push(hand);
+            let (handle, thread) = start_worker(&shared, number).map_err(failed)?;
+            handles.push(handle);
             server.threads.push(thread);
         }
-        server.hands = Arc::new(hands);
-        let (listeners, hands, stop) =
-            (Arc::clone(&server.listeners), Arc::clone(&server.hands), Arc::clone(&server.stop));
-        let accept = move || accept(&shared, &listeners, &hands, &stop);
+        server.handles = Arc::new(handles);
+        let (listeners, handles, stop) =
+            (Arc::clone(&server.listeners), Arc::clone(&server.handles), Arc::clone(&server.stop));
+        let accept = move || accept(&shared, &listeners, &handles, &stop);
         server.threads.push(
             std::thread::Builder::new()
                 .name("nbd-accept".to_owned())
@@ -319,7 +319,7 @@ impl Drop for Server {
         self.stop.wanted.store(true, Ordering::Release);
         // The bell can only fail to ring when it has rung 2^64 times.
         let _ = rustix::io::write(&self.stop.bell, &1_u64.to_ne_bytes());
-        self.hands.iter().for_each(|hand| _ = hand.tell(Mail::Stop));
+        self.handles.iter().for_each(|handle| _ = handle.tell(Mail::Stop));
         for thread in self.threads.drain(..) {
             // A worker that panicked has said so already.
             let _ = thread.join();
@@ -377,7 +377,7 @@ fn prepare(exports: Vec<Export>, workers: usize) -> Result<(Vec<Exported>, Vec<S
     Ok((prepared, shapes))
 }
 
-fn start_worker(shared: &Arc<Shared>, number: usize) -> io::Result<(Hand, JoinHandle<()>)> {
+fn start_worker(shared: &Arc<Shared>, number: usize) -> io::Result<(WorkerHandle, JoinHandle<()>)> {
     let (mail, inbox) = mpsc::channel();
     let (ready, made) = mpsc::channel();
     let shared = Arc::clone(shared);
@@ -403,7 +403,7 @@ fn start_worker(shared: &Arc<Shared>, number: usize) -> io::Result<(Hand, JoinHa
     };
     let thread = std::thread::Builder::new().name(format!("nbd-{number}")).spawn(serve)?;
     let ringer = made.recv().map_err(|_| io::Error::other("a worker ended before it began"))??;
-    Ok((Hand { mail, ringer }, thread))
+    Ok((WorkerHandle { mail, ringer }, thread))
 }
 
 /// How long the accepting of connections rests when there is no room, before it looks whether it
@@ -411,7 +411,7 @@ fn start_worker(shared: &Arc<Shared>, number: usize) -> io::Result<(Hand, JoinHa
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Deals connections out to the workers, to the one with the fewest first.
-fn accept(shared: &Shared, listeners: &[Listener], hands: &[Hand], stop: &Stop) {
+fn accept(shared: &Shared, listeners: &[Listener], handles: &[WorkerHandle], stop: &Stop) {
     // Out of descriptors: those who wait are left to wait until others have gone.
     let mut exhausted = false;
     while !stop.wanted.load(Ordering::Acquire) {
@@ -446,7 +446,7 @@ fn accept(shared: &Shared, listeners: &[Listener], hands: &[Hand], stop: &Stop) 
                         .min_by_key(|(_, load)| *load)
                         .map_or(0, |(number, _)| number);
                     shared.loads[number].fetch_add(1, Ordering::Relaxed);
-                    hands[number].tell(Mail::Connection(descriptor, ticket, listener.tls));
+                    handles[number].tell(Mail::Connection(descriptor, ticket, listener.tls));
                 }
                 Err(error)
                     if matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOBUFS | ENOMEM)) =>

@@ -1,8 +1,8 @@
-//! A worker: one thread, one reactor, its share of the connections, and a desk for each export that
-//! they use.
+//! A worker: one thread, one reactor, its share of the connections, and an order queue for each
+//! export that they use.
 //!
 //! ```text
-//!   socket ──bytes──> handshake / transmission ──Order──> Desk ──> device
+//!   socket ──bytes──> handshake / transmission ──Order──> OrderQueue ──> device
 //!          <─ropes──  Output                  <─Answer──
 //! ```
 //!
@@ -26,7 +26,7 @@ use super::places::Ticket;
 use super::server::{Counters, Mail, Shared};
 use super::tls::Tunnel;
 use super::wire::REQUEST_MAX_BYTES;
-use crate::serve::{Answer, Desk};
+use crate::serve::{Answer, OrderQueue};
 
 /// A rest of a write's data that is at least this long is received where it is needed; a shorter
 /// one with what follows it.
@@ -44,7 +44,7 @@ pub(super) struct Worker {
     pub(super) shared: Arc<Shared>,
     number: usize,
     inbox: Receiver<Mail>,
-    pub(super) desks: Vec<Option<Desk>>,
+    pub(super) order_queues: Vec<Option<OrderQueue>>,
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
     /// Connections for which something may have to be done.
@@ -82,7 +82,7 @@ impl Worker {
             reactor,
             number,
             inbox,
-            desks: shared.shapes.iter().map(|_| None).collect(),
+            order_queues: shared.shapes.iter().map(|_| None).collect(),
             connections: Vec::new(),
             free: Vec::new(),
             touched: Vec::new(),
@@ -111,7 +111,7 @@ impl Worker {
             while let Some(event) = self.source.take() {
                 self.socket_event(event);
             }
-            self.poll_desks();
+            self.poll_orders();
             if self.now >= self.next_tick {
                 self.tick();
             }
@@ -120,7 +120,7 @@ impl Worker {
                 self.advance(self.touched[place]);
             }
             // Devices that answer at once wake nobody.
-            self.poll_desks();
+            self.poll_orders();
             while let Some(index) = self.touched.pop() {
                 self.settle(index);
             }
@@ -241,11 +241,11 @@ impl Worker {
     pub(super) fn split(
         &mut self,
         index: u32,
-    ) -> (&mut Connection, &mut Pool, &mut Budget, &mut [Option<Desk>]) {
+    ) -> (&mut Connection, &mut Pool, &mut Budget, &mut [Option<OrderQueue>]) {
         let connection = self.connections[index as usize]
             .as_mut()
             .expect("a connection stays until nothing uses it");
-        (connection, &mut self.pool, &mut self.budget, &mut self.desks)
+        (connection, &mut self.pool, &mut self.budget, &mut self.order_queues)
     }
 
     pub(super) fn counters(&self, export: usize) -> &Counters {
@@ -341,9 +341,9 @@ impl Worker {
         }
     }
 
-    pub(super) fn poll_desks(&mut self) {
+    pub(super) fn poll_orders(&mut self) {
         let mut answers = std::mem::take(&mut self.answers);
-        self.desks.iter_mut().flatten().for_each(|desk| desk.poll(&mut answers));
+        self.order_queues.iter_mut().flatten().for_each(|orders| orders.poll(&mut answers));
         for answer in answers.drain(..) {
             self.answered(answer);
         }

@@ -18,7 +18,7 @@ use super::shape::Map;
 
 const SECTOR: usize = super::SECTOR_BYTES as usize;
 /// Bytes compared before a whole sector is.
-const LANE: usize = 8;
+const WORD_BYTES: usize = 8;
 /// As many arrangements of one sample are kept; more means that its data do not tell them apart.
 const ARRANGEMENTS_MAX: usize = 48;
 /// Samples are looked for at so many places.
@@ -207,17 +207,17 @@ impl Weigher<'_> {
         columns.sort_by_key(|column| {
             std::cmp::Reverse(data.iter().filter(|(_, sector)| sector[*column] != 0).count())
         });
-        let columns = &columns[..LANE];
-        let lane = |sector: &Sector, factor: u8| {
-            columns.iter().fold(0, |lane, at| lane << 8 | u64::from(multiply(factor, sector[*at])))
+        let columns = &columns[..WORD_BYTES];
+        let word = |sector: &Sector, factor: u8| {
+            columns.iter().fold(0, |word, at| word << 8 | u64::from(multiply(factor, sector[*at])))
         };
         let weighted = data
             .iter()
             .map(|(_, sector)| {
-                (0..exponents).map(|exponent| lane(sector, power(exponent))).collect()
+                (0..exponents).map(|exponent| word(sector, power(exponent))).collect()
             })
             .collect();
-        Weigher { data, q, weighted, wanted: lane(q, 1) }
+        Weigher { data, q, weighted, wanted: word(q, 1) }
     }
 
     /// Puts data `index` and those after it into the free places; `found` says whether to go on.

@@ -521,7 +521,7 @@ fn nothing_durable_is_lost_and_redundancy_is_true_again() {
 }
 
 /// What was under way when the power failed may have reached one copy and not the other. Either
-/// will do, but whoever has read one does not get the other later: reads of what is not in sync
+/// will do, but a reader of one does not get the other later: reads of what is not in sync
 /// keep to the copy that the resync takes. At every layout of copies, with all members and without
 /// each, and while one is being rebuilt.
 #[test]

@@ -161,7 +161,7 @@ fn a_member_from_long_ago_gets_everything() {
         let elsewhere = Superblock { device_uuid: [0x5e; 16], ..superblock(&*members[0]) }.encode();
         neighbour[4096..4096 + elsewhere.len()].copy_from_slice(&elsewhere);
         let all = shape.member_bytes;
-        for (image, owed_bytes) in [(lately, 0), (long_ago, all), (neighbour, all)] {
+        for (image, unrecovered_bytes) in [(lately, 0), (long_ago, all), (neighbour, all)] {
             let mut devices = checked(&members);
             let away = devices[1].take().expect("a member");
             Blocking::open(&*members[1], &reactor)
@@ -170,7 +170,7 @@ fn a_member_from_long_ago_gets_everything() {
             let array = started(&devices, &StartOptions::default()).expect("an array");
             let expected = content(&array, &reactor);
             let unrecovered = array.add_to_slot(1, &away, [9; 16], &reactor).expect("admitted");
-            assert_eq!(unrecovered.bytes(), owed_bytes, "{shape:?}");
+            assert_eq!(unrecovered.bytes(), unrecovered_bytes, "{shape:?}");
             settle(&array, None);
             assert_eq!(scrub(&array), Ok(()), "{shape:?}");
             assert!(content(&array, &reactor) == expected, "{shape:?}");

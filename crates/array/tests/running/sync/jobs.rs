@@ -170,10 +170,10 @@ fn a_rebuild_goes_on_from_its_checkpoint() {
         drop(runner);
         assert!(position < 24 << 9 && position % 512 == 0);
         // The array is started again from what its metadata would say.
-        let owed_to_1 = Ranges::one(position..24 << 9);
+        let lacks_1 = Ranges::one(position..24 << 9);
         let seated = bench.parts.seated(&bench.control);
         let starts = seated.iter().enumerate().map(|(member, part)| {
-            let unrecovered = if member == 1 { owed_to_1.clone() } else { Ranges::none() };
+            let unrecovered = if member == 1 { lacks_1.clone() } else { Ranges::none() };
             let device = part.as_ref().expect("somebody").device();
             Some(Start { device, data_offset: 0, unrecovered, lost: Ranges::none() })
         });

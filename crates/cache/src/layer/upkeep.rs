@@ -1,15 +1,16 @@
-//! What is done for a cache while it is used: dirty blocks are written out before anybody has to
+//! What is done for a cache while it is used: dirty blocks are written out before a request has to
 //! wait for that, and a cache in memory changes its size.
 //!
 //! ```text
 //!   % dirty
 //!    dirty ------------------ writes that find more dirty write some out themselves
-//!     high ------------------ above: a keeper writes out, at its rate, ...
+//!     high ------------------ above: the upkeep writes out, at its rate, ...
 //!      low ------------------ ... down to here
-//!        0 ------------------ nobody has asked for anything for so long: it writes all out
+//!        0 ------------------ idle for so long: it writes all out
 //! ```
 //!
-//! Nothing of this happens by itself: somebody polls the keeper. A stack that is measured has none.
+//! Nothing of this happens by itself: its owner polls it. A cache without upkeep is written out by
+//! its flushes, and by writes that find too much dirty.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -53,9 +54,9 @@ enum Task {
     Shrink { slots: Slot, before: Slot },
 }
 
-/// Looks after a cache, on one reactor, whose owner polls it. It keeps the cache open: it has to go
-/// before the cache is closed.
-pub struct CacheKeeper {
+/// The upkeep of a cache, on one reactor, whose owner polls it. It keeps the cache open: it has to
+/// go before the cache is closed.
+pub struct CacheUpkeep {
     channel: CacheChannel,
     source: Source,
     task: Task,
@@ -79,17 +80,17 @@ pub struct CacheKeeper {
     done: Vec<Completion>,
 }
 
-impl CacheKeeper {
-    /// A keeper of a cache.
+impl CacheUpkeep {
+    /// The upkeep of a cache.
     ///
     /// # Errors
     /// [`ErrorKind::Gone`] when the cache was closed, and as [`block::Device::open`].
-    pub fn open(cache: &CacheHandle, reactor: &Reactor) -> Result<CacheKeeper, Error> {
+    pub fn open(cache: &CacheHandle, reactor: &Reactor) -> Result<CacheUpkeep, Error> {
         let shared = cache
             .shared
             .upgrade()
             .ok_or_else(|| Error::new(ErrorKind::Gone, "the cache was closed"))?;
-        Ok(CacheKeeper {
+        Ok(CacheUpkeep {
             channel: CacheChannel::open(&shared, 1, reactor)?,
             source: reactor.source(),
             task: Task::None,
@@ -107,7 +108,7 @@ impl CacheKeeper {
     }
 
     /// Begins to give a cache in memory another size, in bytes, rounded down to whole blocks;
-    /// [`CacheKeeper::poll`] says how that ended. What the cache holds stays as long as there is
+    /// [`CacheUpkeep::poll`] says how that ended. What the cache holds stays as long as there is
     /// room; where there is not, it is written out if it is dirty. Requests go on meanwhile.
     ///
     /// # Errors
@@ -281,7 +282,7 @@ impl CacheKeeper {
                 None
             }
             Task::Shrink { slots, before } => Some(self.end_shrink(slots, before, result)),
-            // What failed is known to the cache, which tells whoever flushes.
+            // What failed is known to the cache, which tells the next flush.
             Task::Settle | Task::None => None,
         }
     }
@@ -332,7 +333,7 @@ impl CacheKeeper {
         if info.discard == DiscardSupport::None {
             return Ok(());
         }
-        // Nothing lies there any more, and what nobody can reach is the owner's again.
+        // Nothing lies there any more, and what cannot be reached is the owner's again.
         let offset = shared.shape.slot_offset(slots);
         let end = shared.shape.slot_offset(before);
         let mut store = open_beside(&*shared.store)?;
@@ -350,8 +351,8 @@ impl CacheKeeper {
     }
 }
 
-/// Whoever goes in the middle leaves the cache as it can be used: with the size that it had.
-impl Drop for CacheKeeper {
+/// Upkeep that ends in the middle leaves the cache as it can be used: with the size that it had.
+impl Drop for CacheUpkeep {
     fn drop(&mut self) {
         match self.task {
             Task::Batch { .. } => self.channel.shared.writing_out.store(false, Ordering::Release),

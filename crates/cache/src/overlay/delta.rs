@@ -1,4 +1,4 @@
-//! What is done to a delta while nobody uses it: made, loaded, written back, thrown away.
+//! What is done to a delta while it is not in use: made, loaded, written back, thrown away.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

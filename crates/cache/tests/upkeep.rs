@@ -1,4 +1,4 @@
-//! What a keeper does for a cache: writing out when nobody asks for anything or too much is dirty,
+//! What upkeep does for a cache: writing out when the cache is idle or too much is dirty,
 //! and changes of size.
 
 mod common;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use block::{Blocking, Checked, Device, Emulated, ErrorKind, Info, Reactor, Support, Time};
 use cache::{
-    Cache, CacheHandle, CacheKeeper, CacheMode, CacheOptions, CacheStatus, Facts, KeepingOptions,
+    Cache, CacheHandle, CacheMode, CacheOptions, CacheStatus, CacheUpkeep, Facts, KeepingOptions,
     PolicyKind,
 };
 use reactor::derive_seed;
@@ -48,10 +48,10 @@ fn dirty(handle: &CacheHandle) -> u64 {
     status(handle).dirty_bytes / BLOCK
 }
 
-/// One who keeps a cache on a virtual clock, and who uses it.
+/// A cache on a virtual clock, its upkeep, and a channel onto it.
 struct Room {
     reactor: Reactor,
-    keeper: CacheKeeper,
+    upkeep: CacheUpkeep,
     handle: CacheHandle,
     channel: Blocking,
 }
@@ -60,19 +60,19 @@ impl Room {
     fn new(cache: &Cache) -> Room {
         let reactor = Reactor::virtual_clock();
         let handle = cache.handle();
-        let keeper = CacheKeeper::open(&handle, &reactor).expect("a keeper");
+        let upkeep = CacheUpkeep::open(&handle, &reactor).expect("upkeep");
         let channel = Blocking::open(cache, &reactor).expect("a channel");
-        Room { reactor, keeper, handle, channel }
+        Room { reactor, upkeep, handle, channel }
     }
 
     /// Keeps the cache until then.
     fn keep_until(&mut self, milliseconds: u64) {
         let end = Time(milliseconds * 1_000_000);
         while self.reactor.now() < end {
-            assert!(self.keeper.poll().is_none());
+            assert!(self.upkeep.poll().is_none());
             self.reactor.wait(Some(end)).expect("the clock goes on");
         }
-        assert!(self.keeper.poll().is_none());
+        assert!(self.upkeep.poll().is_none());
     }
 
     fn write(&mut self, blocks: impl IntoIterator<Item = u64>) {
@@ -82,9 +82,9 @@ impl Room {
     }
 
     fn resize(&mut self, slots: u64) -> Result<(), block::Error> {
-        self.keeper.resize(slots * BLOCK)?;
+        self.upkeep.resize(slots * BLOCK)?;
         loop {
-            if let Some(result) = self.keeper.poll() {
+            if let Some(result) = self.upkeep.poll() {
                 return result;
             }
             self.reactor.wait(None).expect("the clock goes on");
@@ -356,9 +356,9 @@ fn crashes_of_a_restless_cache_lose_nothing_durable() {
     assert!(crashes > 700, "{crashes} crashes");
 }
 
-/// The same for a store that is kept: its keeper writes out and has the map say so, at every turn.
+/// The same for a store that is kept: its upkeep writes out and has the map say so, at every turn.
 #[test]
-fn a_store_that_is_kept_loses_nothing_to_its_keeper() {
+fn a_store_that_is_kept_loses_nothing_to_its_upkeep() {
     let keeping = KeepingOptions {
         idle: None,
         high_percent: 20,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use block::{Channel, Completion, Device, Error, Reactor, Request};
 
-pub(crate) struct Lane {
+pub(crate) struct QueuedChannel {
     channel: Result<Box<dyn Channel>, Error>,
     depth: u32,
     /// Requests that the channel has and has not answered.
@@ -12,9 +12,13 @@ pub(crate) struct Lane {
     waiting: VecDeque<Request>,
 }
 
-impl Lane {
-    pub(crate) fn open(device: &dyn Device, depth: u32, reactor: &Reactor) -> Result<Lane, Error> {
-        Ok(Lane {
+impl QueuedChannel {
+    pub(crate) fn open(
+        device: &dyn Device,
+        depth: u32,
+        reactor: &Reactor,
+    ) -> Result<QueuedChannel, Error> {
+        Ok(QueuedChannel {
             channel: Ok(device.open(depth, reactor)?),
             depth,
             sent: 0,
@@ -22,9 +26,9 @@ impl Lane {
         })
     }
 
-    /// A lane to a device that cannot be opened: every command fails with its error.
-    pub(crate) fn closed(error: Error) -> Lane {
-        Lane { channel: Err(error), depth: 0, sent: 0, waiting: VecDeque::new() }
+    /// The channel of a device that cannot be opened: every command fails with its error.
+    pub(crate) fn closed(error: Error) -> QueuedChannel {
+        QueuedChannel { channel: Err(error), depth: 0, sent: 0, waiting: VecDeque::new() }
     }
 
     pub(crate) fn send(&mut self, request: Request) {
