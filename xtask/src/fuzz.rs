@@ -292,9 +292,8 @@ mod tests {
             verdict("planted", &expected).0 && !verdict("planted", &Ending::Held(1)).0,
             "the planted mistake has to be found"
         );
-        assert!(
-            matches!(ending("error: no such target\n", false), Ending::Failed(why) if why.contains("no such target"))
-        );
+        assert!(matches!(ending("error: no such target\n", false),
+                Ending::Failed(why) if why.contains("no such target")));
     }
 
     #[test]

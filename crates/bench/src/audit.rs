@@ -389,12 +389,10 @@ mod tests {
     fn a_busy_machine_is_told_from_our_own_work_and_from_chance() {
         let own = Duration::from_secs(1);
         assert_eq!(judge_machine(machine(1000, 100, 0), own), []);
-        assert!(
-            matches!(judge_machine(machine(1000, 100, 40), own)[..], [Flag::Stolen { share }] if (share - 0.04).abs() < 1e-9)
-        );
-        assert!(
-            matches!(judge_machine(machine(1000, 300, 0), own)[..], [Flag::OtherWork { share }] if (share - 0.2).abs() < 1e-9)
-        );
+        assert!(matches!(judge_machine(machine(1000, 100, 40), own)[..],
+                [Flag::Stolen { share }] if (share - 0.04).abs() < 1e-9));
+        assert!(matches!(judge_machine(machine(1000, 300, 0), own)[..],
+                [Flag::OtherWork { share }] if (share - 0.2).abs() < 1e-9));
         assert_eq!(
             judge_machine(machine(10, 6, 3), Duration::from_millis(40)),
             [],

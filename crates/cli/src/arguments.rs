@@ -338,6 +338,9 @@ Nothing is opened for writing and nothing is started.")]
     },
 
     /// Write the superblocks of a new array, as Linux md reads them
+    // The name after a list of members would be one of them.
+    #[command(override_usage = "raidloom array create <NAME> --level <LEVEL> [OPTIONS] --member \
+                                <PATH>...")]
     #[command(after_long_help = "\
 Examples:
   raidloom array create tank --level 5 --size 1GiB --member a.img b.img c.img

@@ -144,7 +144,8 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
                 })
             })
             .collect();
-        output.document(&json!({ "first": arguments.first, "second": arguments.second, "cells": changes.cells, "notes": changes.notes, "limits_passed": passed }))?;
+        output.document(&json!({ "first": arguments.first, "second": arguments.second,
+            "cells": changes.cells, "notes": changes.notes, "limits_passed": passed }))?;
     } else {
         changes.notes.iter().for_each(|note| output.note(note));
         output.result(&text(&changes))?;

@@ -49,11 +49,13 @@ fn show(output: &Output, name: &str) -> Result<(), Failure> {
             .iter()
             .map(|row| {
                 let origin = row.origin.to_string();
-                json!({ "name": row.name, "value": row.value, "unit": row.unit, "origin": origin, "note": row.note })
+                json!({ "name": row.name, "value": row.value, "unit": row.unit, "origin": origin,
+                    "note": row.note })
             })
             .collect();
         let fit: Vec<Value> = errors.iter().map(error_document).collect();
-        return output.document(&json!({ "name": model.name, "title": model.title, "parameters": parameters, "fit": fit }));
+        return output.document(&json!({ "name": model.name, "title": model.title,
+            "parameters": parameters, "fit": fit }));
     }
     let rows: Vec<Vec<String>> = model
         .rows()

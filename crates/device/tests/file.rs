@@ -387,9 +387,8 @@ fn a_full_file_system_is_an_error_and_later_requests_go_on() {
             path.display()
         )
     );
-    assert!(
-        matches!(completion.buffer, block::Returned::Written(buffer) if buffer.len() as u64 == 2 * MIB)
-    );
+    assert!(matches!(completion.buffer,
+            block::Returned::Written(buffer) if buffer.len() as u64 == 2 * MIB));
 
     channel.submit(Request::new(1, Op::Discard { offset: 0, length: 4 * MIB }));
     channel.submit(Request::new(2, Op::Flush));

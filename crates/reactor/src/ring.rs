@@ -543,16 +543,19 @@ impl Target {
     }
 
     fn read_fixed(self, pointer: *mut u8, length: u32, index: u16, offset: u64) -> squeue::Entry {
-        operation!(self, file => opcode::ReadFixed::new(file, pointer, length, index).offset(offset))
+        operation!(self, file => opcode::ReadFixed::new(file, pointer, length, index)
+            .offset(offset))
     }
 
     fn readv(self, vectors: &[Vector], offset: u64) -> squeue::Entry {
         let count = u32::try_from(vectors.len()).expect("fewer than 2^32 pieces");
-        operation!(self, file => opcode::Readv::new(file, vectors.as_ptr().cast(), count).offset(offset))
+        operation!(self, file => opcode::Readv::new(file, vectors.as_ptr().cast(), count)
+            .offset(offset))
     }
 
     fn write(self, pointer: *mut u8, length: u32, offset: u64, flags: i32) -> squeue::Entry {
-        operation!(self, file => opcode::Write::new(file, pointer, length).offset(offset).rw_flags(flags))
+        operation!(self, file => opcode::Write::new(file, pointer, length)
+            .offset(offset).rw_flags(flags))
     }
 
     fn write_fixed(
@@ -563,12 +566,14 @@ impl Target {
         offset: u64,
         flags: i32,
     ) -> squeue::Entry {
-        operation!(self, file => opcode::WriteFixed::new(file, pointer, length, index).offset(offset).rw_flags(flags))
+        operation!(self, file => opcode::WriteFixed::new(file, pointer, length, index)
+            .offset(offset).rw_flags(flags))
     }
 
     fn writev(self, vectors: &[Vector], offset: u64, flags: i32) -> squeue::Entry {
         let count = u32::try_from(vectors.len()).expect("fewer than 2^32 pieces");
-        operation!(self, file => opcode::Writev::new(file, vectors.as_ptr().cast(), count).offset(offset).rw_flags(flags))
+        operation!(self, file => opcode::Writev::new(file, vectors.as_ptr().cast(), count)
+            .offset(offset).rw_flags(flags))
     }
 
     fn sync_data(self) -> squeue::Entry {

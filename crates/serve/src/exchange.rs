@@ -130,9 +130,8 @@ impl MemberTable {
                 let limits =
                     upkeep.set_speed(array, least_bytes_per_second, most_bytes_per_second)?;
                 let Limits { least_bytes_per_second, most_bytes_per_second, .. } = limits;
-                return Ok(
-                    json!({ "least_bytes_per_second": least_bytes_per_second, "most_bytes_per_second": most_bytes_per_second }),
-                );
+                return Ok(json!({ "least_bytes_per_second": least_bytes_per_second,
+                        "most_bytes_per_second": most_bytes_per_second }));
             }
             Command::Wait { array } => return Ok(waited(upkeep, self.array(array.as_deref())?)),
             Command::Status

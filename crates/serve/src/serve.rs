@@ -504,9 +504,8 @@ impl Server {
             None => error,
         })?;
         lock(&self.mounted).push(point.clone());
-        Ok(
-            json!({ "device": device, "point": point, "file_system": file_system, "made": found.is_none() }),
-        )
+        Ok(json!({ "device": device, "point": point, "file_system": file_system,
+                "made": found.is_none() }))
     }
 
     fn unmount(&self) -> Result<Value, Error> {

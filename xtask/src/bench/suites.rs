@@ -190,7 +190,8 @@ mod tests {
         assert!(fio_rate(r#"{"jobs": [{"error": 0, "read": {}}]}"#).is_err());
         let document: Value = serde_json::from_str(
             r#"{"rows": [{"phase": "r", "metrics": {"throughput_bytes_per_second": 3e6}},
-                         {"phase": "w", "metrics": {"throughput_bytes_per_second": 3e6, "durable_throughput_bytes_per_second": 2e6}}]}"#,
+                         {"phase": "w", "metrics": {"throughput_bytes_per_second": 3e6,
+                             "durable_throughput_bytes_per_second": 2e6}}]}"#,
         )
         .expect("JSON");
         assert_eq!((rate(&document, "r"), rate(&document, "w")), (Ok(3.0), Ok(2.0)));

@@ -146,6 +146,7 @@ const RULES: &[Rule] = &[
     source::words,
     source::opening,
     source::lengths,
+    source::columns,
     text::endings,
     text::machine,
     text::links,

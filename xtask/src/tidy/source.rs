@@ -206,8 +206,38 @@ pub(crate) fn opening(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-const FUNCTION_LINES: usize = 100;
-const FILE_LINES: usize = 900;
+/// What rustfmt breaks lines at.
+const COLUMNS: usize = 100;
+
+/// Lines that rustfmt leaves too long: comments, and code within macros. Text of a literal may be
+/// as long as it is, and so may tables and drawings in comments.
+pub(crate) fn columns(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.rust() {
+        let scrubbed = Scrubbed::new(text);
+        for (index, (line, code)) in text.lines().zip(scrubbed.code.lines()).enumerate() {
+            let comment = line.trim_start().strip_prefix("//").is_some_and(is_prose);
+            // A literal's end belongs to it. The scrubbed line is as long in bytes, not in letters.
+            let code = code.trim_end_matches([' ', '"', '#', ',', ';', ')']);
+            let code = code.len() > COLUMNS && line.chars().count() > COLUMNS;
+            if code || comment && line.chars().count() > COLUMNS {
+                let message = format!("{} columns; more than {COLUMNS}", line.chars().count());
+                findings.push(Finding::warning("columns", path, index + 1, message));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether what follows the `//` of a comment is a sentence: no row of a table, no drawing.
+fn is_prose(comment: &str) -> bool {
+    let text = comment.trim_start_matches(['/', '!']);
+    let text = text.strip_prefix(' ').unwrap_or(text);
+    !text.starts_with(['|', ' ']) && !text.trim().contains("  ") && !text.contains("──")
+}
+
+const FUNCTION_LINES: usize = 120;
+const FILE_LINES: usize = 1000;
 
 /// Functions and files so long that they may be doing two things.
 pub(crate) fn lengths(tree: &Tree) -> Vec<Finding> {
@@ -406,5 +436,23 @@ mod tests {
             found(lengths, "crates/array/src/lib.rs", &"// P.\n".repeat(FILE_LINES + 1)).len(),
             1
         );
+    }
+
+    #[test]
+    fn lines_that_rustfmt_leaves_too_long_are_found() {
+        let words = "word ".repeat(25);
+        for planted in
+            [format!("//! {words}end"), format!("json!({{ {} }})", "name: value, ".repeat(9))]
+        {
+            let findings = found(columns, "crates/array/src/lib.rs", &planted);
+            assert_eq!(findings.len(), 1, "{planted}");
+        }
+        for fine in [
+            format!("//! | {words} |"),
+            format!("//! {words}  ──> drawn"),
+            format!("const TEXT: &str = \"{words}\";"),
+        ] {
+            assert_eq!(found(columns, "crates/array/src/lib.rs", &fine), [""; 0], "{fine}");
+        }
     }
 }

@@ -351,12 +351,14 @@ fn fios_notes_around_its_json_are_kept_as_notes() {
 #[test]
 fn jobs_that_ran_side_by_side_are_added_up() {
     let job = |ios: u64, mean: f64| {
-        serde_json::json!({ "jobname": "r", "groupid": 0, "error": 0, "job options": { "rw": "randread", "bs": "4k" },
+        serde_json::json!({ "jobname": "r", "groupid": 0, "error": 0,
+            "job options": { "rw": "randread", "bs": "4k" },
             "read": { "total_ios": ios, "bw": 4 * ios, "iops": ios, "lat_ns": { "mean": mean, "max": 2.0 * mean } },
             "write": { "total_ios": 0 } })
     };
     let failed = serde_json::json!({ "jobname": "w", "error": 5 });
-    let document = serde_json::json!({ "fio version": "fio-3.33", "global options": { "iodepth": "4", "direct": "1", "numjobs": "2" },
+    let document = serde_json::json!({ "fio version": "fio-3.33",
+        "global options": { "iodepth": "4", "direct": "1", "numjobs": "2" },
         "jobs": [job(100, 1e6), job(300, 2e6), failed] });
     let imported = import_one(&document.to_string()).expect("it is fio's format");
     assert_eq!(imported.rows.len(), 1);
@@ -376,7 +378,8 @@ fn our_own_document_is_read_again() {
         .iter()
         .map(Row::document)
         .collect();
-    let document = serde_json::json!({ "suite": "crystal", "target": "/srv", "clock": "wall", "settings": { "profile": "3" }, "rows": rows, "complete": true });
+    let document = serde_json::json!({ "suite": "crystal", "target": "/srv", "clock": "wall",
+        "settings": { "profile": "3" }, "rows": rows, "complete": true });
     let imported = import_one(&document.to_string()).expect("our own");
     assert_eq!(imported.rows.len(), 2);
     assert_eq!((imported.rows[1].phase.as_str(), imported.rows[1].run), ("SEQ1M Q1T1 read", 2));

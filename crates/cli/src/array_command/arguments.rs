@@ -108,7 +108,8 @@ pub(crate) struct StartArguments {
     pub name: Option<String>,
 
     /// Show it on this machine, as /dev/loopN over a file; =file for the file alone
-    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true,
+        default_missing_value = "yes")]
     pub attach: Option<AttachArgument>,
 
     /// Serve NBD clients here: PATH, HOST:PORT, :PORT, systemd, or unix for a socket in its folder

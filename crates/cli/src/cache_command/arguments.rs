@@ -122,7 +122,8 @@ pub(crate) struct SimulateArguments {
     pub trace: Option<PathBuf>,
 
     /// Sizes of the cache: bytes, or parts of all that is asked for
-    #[arg(long, value_delimiter = ',', num_args = 1.., default_value = "0.5%,1%,2%,5%,10%,20%,50%", value_name = "SIZE")]
+    #[arg(long, value_delimiter = ',', num_args = 1.., default_value = "0.5%,1%,2%,5%,10%,20%,50%",
+        value_name = "SIZE")]
     pub sizes: Vec<String>,
 
     /// Policies: s3-fifo, sieve, lru, clock, 2q, arc, lfu [default: all]
@@ -138,7 +139,8 @@ pub(crate) struct SimulateArguments {
     pub sequential_cutoff: Option<String>,
 
     /// A block comes in at its n-th access
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15))]
+    #[arg(long, default_value_t = 1, value_name = "N",
+        value_parser = clap::value_parser!(u8).range(1..=15))]
     pub promote_after: u8,
 
     /// Write the chart as SVG
@@ -160,15 +162,18 @@ pub(crate) struct SimulateArguments {
     pub scan: f64,
 
     /// How many blocks a scan reads
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 30), help_heading = "Made workload")]
+    #[arg(long, default_value_t = 10_000, value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..=1 << 30), help_heading = "Made workload")]
     pub scan_blocks: u64,
 
     /// How many different blocks, without those of scans
-    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 26), help_heading = "Made workload")]
+    #[arg(long, default_value_t = 100_000, value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..=1 << 26), help_heading = "Made workload")]
     pub blocks: u64,
 
     /// How many accesses
-    #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 28), help_heading = "Made workload")]
+    #[arg(long, default_value_t = 1_000_000, value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..=1 << 28), help_heading = "Made workload")]
     pub accesses: u64,
 
     /// Equal seeds give equal workloads

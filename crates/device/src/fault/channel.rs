@@ -321,7 +321,8 @@ impl FaultChannel {
 
     fn timer(&mut self, token: u64) {
         let (index, serial) = ((token & 0xffff_ffff) as usize, (token >> 32) as u32);
-        let due = matches!(&self.slots[index], Some(running) if running.serial == serial && matches!(running.stage, Stage::Delayed { .. }));
+        let due = matches!(&self.slots[index], Some(running) if running.serial == serial
+            && matches!(running.stage, Stage::Delayed { .. }));
         if !due {
             return;
         }

@@ -167,8 +167,10 @@ impl std::error::Error for ModelError {}
 
 macro_rules! parameter_table {
     (
-        required { $($(#[$required_doc:meta])* $required:ident: $required_type:ty, $required_unit:literal;)* }
-        optional { $($(#[$optional_doc:meta])* $optional:ident: $optional_type:ty, $optional_unit:literal;)* }
+        required { $($(#[$required_doc:meta])* $required:ident: $required_type:ty,
+            $required_unit:literal;)* }
+        optional { $($(#[$optional_doc:meta])* $optional:ident: $optional_type:ty,
+            $optional_unit:literal;)* }
     ) => {
         /// A hard disk.
         #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -188,15 +190,18 @@ macro_rules! parameter_table {
 
         impl DiskParameters {
             fn check(&self) -> Result<(), ModelError> {
-                $(check_quantity(concat!("disk.", stringify!($required)), &self.$required, $required_unit)?;)*
+                $(check_quantity(concat!("disk.", stringify!($required)), &self.$required,
+                    $required_unit)?;)*
                 $(if let Some(quantity) = &self.$optional {
-                    check_quantity(concat!("disk.", stringify!($optional)), quantity, $optional_unit)?;
+                    check_quantity(concat!("disk.", stringify!($optional)), quantity,
+                        $optional_unit)?;
                 })*
                 Ok(())
             }
 
             fn rows(&self) -> Vec<ParameterRow> {
-                let mut rows = vec![$(row(concat!("disk.", stringify!($required)), &self.$required)),*];
+                let mut rows = vec![$(row(concat!("disk.", stringify!($required)),
+                    &self.$required)),*];
                 $(if let Some(quantity) = &self.$optional {
                     rows.push(row(concat!("disk.", stringify!($optional)), quantity));
                 })*

@@ -410,9 +410,15 @@ fn memory_for_data_comes_back_when_its_clients_have_gone() {
     while served.server.status().connections > 0 {
         std::thread::yield_now();
     }
-    let left = resident_bytes().saturating_sub(before);
-    // What a worker keeps for its clients is not kept for nobody.
-    assert!(left < 14 << 20, "{left} bytes more than before");
+    // What a worker keeps for its clients is not kept for nobody. A connection is counted as gone
+    // when it is cut off, a moment before its memory is free.
+    let mut left = 0;
+    let is_free = (0..100_000).any(|_| {
+        std::thread::yield_now();
+        left = resident_bytes().saturating_sub(before);
+        left < 14 << 20
+    });
+    assert!(is_free, "{left} bytes more than before");
 }
 
 #[test]

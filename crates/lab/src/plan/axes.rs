@@ -116,9 +116,15 @@ pub(super) fn read_caches(section: Option<Reader<'_>>) -> Result<Vec<Cache>, Err
 
 /// The template with the file that the run makes in the place of `{store}`, if it has one.
 fn with_store(name: &str, template: Node) -> Result<Node, Error> {
-    let is_store = |node: &Node| matches!(node, Node::Leaf { scheme, address, .. } if scheme == "file" && address == STORE);
+    let is_store = |node: &Node| {
+        matches!(node,
+        Node::Leaf { scheme, address, .. } if scheme == "file" && address == STORE)
+    };
     let stores: Vec<&Node> = template.leaves().into_iter().filter(|leaf| is_store(leaf)).collect();
-    let has_size = |node: &&Node| matches!(node, Node::Leaf { options, .. } if options.iter().any(|(option, _)| option == "size"));
+    let has_size = |node: &&Node| {
+        matches!(node,
+            Node::Leaf { options, .. } if options.iter().any(|(option, _)| option == "size"))
+    };
     if stores.len() > 1 || !stores.iter().all(has_size) {
         return Err(Error::usage(format!(
             "a cache has its file once, and says how large it is: file:{STORE}?size=100MiB"
