@@ -91,8 +91,11 @@ fn is_same(word: &str, banned: &str) -> bool {
     if banned.starts_with(char::is_uppercase) {
         return word == banned;
     }
-    let word = word.to_lowercase();
-    word == banned || word.strip_suffix('s') == Some(banned)
+    let singular = word.len().checked_sub(1).filter(|_| word.ends_with(['s', 'S']));
+    [Some(word.len()), singular]
+        .into_iter()
+        .flatten()
+        .any(|length| word[..length].eq_ignore_ascii_case(banned))
 }
 
 fn is_within(path: &str, within: &[&str]) -> bool {
@@ -121,7 +124,9 @@ pub(crate) fn replaced(tree: &Tree) -> Vec<Finding> {
     for (path, text) in tree.texts().filter(|(path, _)| checked(path)) {
         let here: Vec<&Banned> = all.iter().filter(|row| is_within(path, &row.within)).collect();
         for (index, line) in text.lines().enumerate() {
-            for row in &here {
+            let found: Vec<&str> = words(line).collect();
+            let has = |word: &Banned| found.iter().any(|found| is_same(found, word.word));
+            for row in here.iter().filter(|row| has(row)) {
                 let left = row
                     .except
                     .iter()
