@@ -1,13 +1,17 @@
 //! What clients are promised: data, durability, errors, order.
 
 use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Checked, Info, Support};
-use export::RemovalPolicy;
+use block::{Checked, Device, Info, Support};
+use export::fuse::{FuseFile, FuseOptions};
 use export::nbd::{Limits, Options};
+use export::{Gate, RemovalPolicy};
 use reactor::Random;
 use testkit::crash::Crashable;
 use testkit::{Fault, Memory};
@@ -249,6 +253,65 @@ fn a_device_that_never_answers_does_not_keep_the_server_from_stopping() {
     }
     served.server.stop();
     assert!(client.is_cut_off());
+}
+
+#[test]
+fn a_file_and_nbd_of_one_device_write_parts_of_the_same_blocks() {
+    if !Path::new("/dev/fuse").exists() {
+        assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "no /dev/fuse: modprobe fuse");
+        println!("skipped: no /dev/fuse: modprobe fuse");
+        return;
+    }
+    const PART: u64 = 128;
+    const ROUNDS: u8 = 25;
+    let info = Info { block_bytes: 512, ..Info::plain(64 << 10) };
+    let device: Arc<dyn Device> =
+        Arc::new(Memory::with(info).delayed(5, Duration::from_micros(300)));
+    let mut drive = export("drive", Arc::clone(&device), RemovalPolicy::Performance);
+    let gate = Arc::new(Gate::default());
+    drive.gate = Arc::clone(&gate);
+    let served = serve_all(vec![drive], &Options { workers: 1, ..Options::default() });
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("disk");
+    File::create(&path).expect("a place to mount on");
+    let options = FuseOptions { workers: 1, gate, ..FuseOptions::default() };
+    let mut file = FuseFile::mount(Arc::clone(&device), &path, &options).expect("a mount");
+    // Four writers have a quarter each of every block: two through the file, two over NBD.
+    std::thread::scope(|scope| {
+        for part in 0..4 {
+            let places = (0..128_u64).step_by(16).map(move |block| block * 512 + part * PART);
+            if part % 2 == 0 {
+                let file = OpenOptions::new().read(true).write(true).open(&path);
+                let file = file.expect("the file");
+                scope.spawn(move || {
+                    for round in 1..=ROUNDS {
+                        for place in places.clone() {
+                            let mut found = [round; PART as usize];
+                            file.write_all_at(&found, place).expect("written");
+                            file.read_exact_at(&mut found, place).expect("read");
+                            assert_eq!(found, [round; PART as usize], "part {part} at {place}");
+                        }
+                    }
+                });
+            } else {
+                let mut client = served.client("drive");
+                scope.spawn(move || {
+                    for round in 1..=ROUNDS {
+                        for place in places.clone() {
+                            let own = [round; PART as usize];
+                            assert_eq!(client.writes(place, &own, 0), 0);
+                            assert!(client.reads(place, PART as u32).as_deref() == Ok(&own[..]));
+                        }
+                    }
+                });
+            }
+        }
+    });
+    let mut client = served.client("drive");
+    for block in (0..128_u64).step_by(16) {
+        assert!(client.reads(block * 512, 512) == Ok(vec![ROUNDS; 512]), "block {block}");
+    }
+    file.unmount().expect("nobody uses it");
 }
 
 #[test]
