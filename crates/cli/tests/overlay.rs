@@ -66,7 +66,7 @@ fn a_delta_is_shown_thrown_away_and_written_back() {
     disk.write_all_at(&[0xff; 4096], 0).expect("a write");
     let before = fs::read(folder.join("disk.img")).expect("an image");
     let (code, _, stderr) = raidloom(folder, &["overlay", "commit", overlay]);
-    assert!(code == 4 && stderr.contains("somebody has written"), "{code}: {stderr}");
+    assert!(code == 4 && stderr.contains("was written to in the meantime"), "{code}: {stderr}");
     assert_eq!(fs::read(folder.join("disk.img")).expect("an image"), before);
 }
 

@@ -1,14 +1,17 @@
 //! The runtime folder: which servers there are, and a place for what each has while it lives.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use host::{Error, facts, journal};
+use rustix::fs::OFlags;
 
 /// Names of the things in a server's folder.
 const LOCK: &str = "lock";
@@ -16,6 +19,8 @@ pub(crate) const SOCKET: &str = "control";
 pub(crate) const DISK: &str = "disk";
 pub(crate) const NBD: &str = "nbd";
 pub(crate) const LOG: &str = "log";
+/// The members' files, each with a NUL behind it.
+const FILES: &str = "files";
 /// The longest name; the socket's path has to fit into 108 bytes.
 const MAX_NAME_BYTES: usize = 32;
 
@@ -211,8 +216,9 @@ impl Runtime {
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
         check_own(&folder)?;
         let mut lock = take_lock(name, &folder.join(LOCK))?;
-        let notes = journal::undo_left_behind(&folder);
-        for name in [SOCKET, NBD, LOG, DISK] {
+        let mut notes = journal::undo_left_behind(&folder);
+        notes.extend(held_by_the_dead(&folder, FREE_TIME));
+        for name in [SOCKET, NBD, LOG, DISK, FILES] {
             match fs::remove_file(folder.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
                 _ => (),
@@ -273,7 +279,7 @@ impl Drop for Claim {
             // Something could not be undone: the next start tries again.
             return;
         }
-        for name in [SOCKET, NBD, DISK, LOG, LOCK] {
+        for name in [SOCKET, NBD, DISK, LOG, FILES, LOCK] {
             let _ = fs::remove_file(self.folder.join(name));
         }
         let _ = fs::remove_dir(&self.folder);
@@ -284,6 +290,8 @@ impl Drop for Claim {
 /// and how long in between.
 const ATTEMPTS: u32 = 2000;
 const PAUSE: Duration = Duration::from_millis(5);
+/// How long a clean-up waits for the kernel to let go of what a killed server had open.
+const FREE_TIME: Duration = Duration::from_secs(10);
 
 fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
     let failed = |error: io::Error| Error::from_io(path.display(), &error);
@@ -321,6 +329,51 @@ fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
     }
 }
 
+/// Writes down which files the server of this folder holds, for whoever cleans up when it is killed.
+pub(crate) fn note_files(folder: &Path, files: &[PathBuf]) -> io::Result<()> {
+    let text: Vec<u8> =
+        files.iter().flat_map(|file| [file.as_os_str().as_bytes(), b"\0"].concat()).collect();
+    let beside = folder.join("files.new");
+    fs::write(&beside, text)?;
+    fs::rename(beside, folder.join(FILES))
+}
+
+/// A member may be anything that can be opened; nothing waits for its other end.
+const NONBLOCK: OFlags = OFlags::NONBLOCK;
+
+/// Waits until nothing holds the files of a server that was killed: the kernel takes its rings
+/// apart some time after the process has ended, and what they use stays open and locked until then.
+/// Names those that something goes on holding.
+fn held_by_the_dead(folder: &Path, patience: Duration) -> Vec<String> {
+    let Ok(text) = fs::read(folder.join(FILES)) else { return Vec::new() };
+    let files = text.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    let mut pauses = patience.as_millis() / PAUSE.as_millis();
+    let mut notes = Vec::new();
+    for file in files.map(|path| Path::new(OsStr::from_bytes(path))) {
+        // What cannot be opened any more is not held under this name.
+        let is_held = || {
+            let file = OpenOptions::new()
+                .read(true)
+                .custom_flags(NONBLOCK.bits().cast_signed())
+                .open(file);
+            file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+        };
+        while is_held() {
+            if pauses == 0 {
+                notes.push(format!(
+                    "{}: still in use, by another program or by requests that its device does not \
+                    answer",
+                    file.display()
+                ));
+                break;
+            }
+            pauses -= 1;
+            thread::sleep(PAUSE);
+        }
+    }
+    notes
+}
+
 /// Names become folders, sockets and systemd units.
 pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     let letters = name
@@ -346,6 +399,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let runtime = Runtime::at(folder.path().join("run"));
         (folder, runtime)
+    }
+
+    #[test]
+    fn files_that_something_still_holds_are_named_and_others_are_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["held", "free\nwith two lines", "gone"].map(|name| folder.path().join(name));
+        paths[..2].iter().for_each(|path| drop(File::create(path).unwrap()));
+        let holder = File::open(&paths[0]).unwrap();
+        holder.lock().unwrap();
+        assert_eq!(held_by_the_dead(folder.path(), Duration::ZERO), [""; 0], "nothing is noted");
+        note_files(folder.path(), &paths).unwrap();
+        let notes = held_by_the_dead(folder.path(), Duration::ZERO);
+        assert!(notes.len() == 1 && notes[0].contains("held: still in use"), "{notes:?}");
+        drop(holder);
+        assert_eq!(held_by_the_dead(folder.path(), Duration::ZERO), [""; 0]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::runtime;
 use crate::serve::Server;
 
 /// How often it is looked.
@@ -73,12 +74,20 @@ impl Watch {
         let (sender, ended) = mpsc::channel();
         *lock(&self.sender) = Some(sender);
         let mut known = Known::default();
-        known.look(&server.files(), identity);
+        let mut noted = server.files();
+        // Without it a clean-up after the server's death does not wait for the kernel.
+        let _ = runtime::note_files(server.folder(), &noted);
+        known.look(&noted, identity);
         let server = Arc::downgrade(server);
         let run = move || {
             while ended.recv_timeout(ROUND) == Err(RecvTimeoutError::Timeout) {
                 let Some(server) = server.upgrade() else { return };
-                known.look(&server.files(), identity);
+                let files = server.files();
+                if files != noted {
+                    let _ = runtime::note_files(server.folder(), &files);
+                }
+                noted = files;
+                known.look(&noted, identity);
                 let notes: Vec<String> = known.told.iter().map(|(_, text)| text.clone()).collect();
                 let before = std::mem::replace(&mut *lock(&server.watch().notes), notes.clone());
                 notes

@@ -195,6 +195,7 @@ pub(crate) fn run(
         said.read_only || devices.iter().flatten().any(|device| device.info().read_only);
     let returning = if read_only { Vec::new() } else { returning(&assembly, &candidates, &places) };
     agree(said, &assembly, &candidates, &places, &returning)?;
+    #[allow(clippy::needless_update, reason = "tests compile it with the mistakes to be planted")]
     let options =
         StartOptions { read_only, force: said.force, time: said.time, ..StartOptions::default() };
     let running = start(&assembly, &devices, &options, &reactor)?;

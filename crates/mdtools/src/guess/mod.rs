@@ -235,7 +235,7 @@ pub fn guess(
                     .filter(|guess| guess.agreement >= AGREEMENT_SOUND && !guess.is_suspicious());
                 found.guesses.extend(sound.map(|guess| {
                     let order = guess.order.iter().map(|member| without.number(*member)).collect();
-                    Guess { foreign: Some(foreign), order, ..guess }
+                    Guess { foreign: Some(foreign), order, ..guess }.without_q()
                 }));
             }
             if found.guesses.iter().any(|guess| guess.foreign.is_some()) {
@@ -245,6 +245,25 @@ pub fn guess(
     }
     rank(&mut found);
     found
+}
+
+impl Guess {
+    /// Level 6 that keeps Q on a member of its own, where just this one does not go with the
+    /// others, is level 5 over the others: md makes such layouts only on the way from level 5 to
+    /// level 6, and the same data are found in the same places.
+    fn without_q(mut self) -> Guess {
+        if let (Level::Raid6, Layout::Parity(layout)) = (self.shape.level, self.shape.layout)
+            && self.foreign.is_some()
+            && self.order.last() == self.foreign.as_ref()
+            && let Some(layout) = layout.name().strip_suffix("-6").and_then(ParityLayout::from_name)
+        {
+            self.shape =
+                Shape { level: Level::Raid5, layout: Layout::Parity(layout), ..self.shape };
+            self.order.pop();
+            self.undecided.retain(|place| *place < self.order.len());
+        }
+        self
+    }
 }
 
 /// Sorts the candidates, drops those that are mostly contradicted, and counts those that are as
@@ -407,7 +426,8 @@ impl Relations {
             ));
         } else if self.weighted.holds() && self.count >= 4 {
             notes.push(format!(
-                "all members but one add up to zero in {} places: P and Q of raid6",
+                "all members but one add up to zero in {} places: P and Q of raid6, or raid5 and a \
+                 member that does not go with it",
                 share(self.weighted)
             ));
         } else if self.equal.of < 4 {
