@@ -3,6 +3,9 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
+use std::sync::Arc;
+
+use rustix::io::Errno;
 
 /// What went wrong, as far as a caller may have to tell cases apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,14 +48,16 @@ pub struct Error(Box<Body>);
 struct Body {
     kind: ErrorKind,
     context: String,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
+    /// The context tells of the source already.
+    told: bool,
 }
 
 impl Error {
     /// An error of `kind`; `context` is the line a person reads.
     #[must_use]
     pub fn new(kind: ErrorKind, context: impl Into<String>) -> Error {
-        Error(Box::new(Body { kind, context: context.into(), source: None }))
+        Error(Box::new(Body { kind, context: context.into(), source: None, told: false }))
     }
 
     /// The same with what was behind it.
@@ -62,7 +67,9 @@ impl Error {
         context: impl Into<String>,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Error {
-        Error(Box::new(Body { kind, context: context.into(), source: Some(source.into()) }))
+        let source: Box<dyn StdError + Send + Sync> = source.into();
+        let source = Some(source.into());
+        Error(Box::new(Body { kind, context: context.into(), source, told: false }))
     }
 
     /// From an error of the system, with the place where it came up.
@@ -84,24 +91,33 @@ impl Error {
         self
     }
 
+    /// The same error in other words, which tell what there is to tell of its source.
+    #[must_use]
+    pub fn retold(mut self, text: impl Into<String>) -> Error {
+        (self.0.context, self.0.told) = (text.into(), true);
+        self
+    }
+
     /// Another error that tells the same, for each of several requests that one failure ends.
     #[must_use]
     pub fn repeat(&self) -> Error {
-        Error::new(self.kind(), self.to_string())
+        let Body { kind, context, source, told } = &*self.0;
+        Error(Box::new(Body {
+            kind: *kind,
+            context: context.clone(),
+            source: source.clone(),
+            told: *told,
+        }))
     }
 }
 
 /// Which kind an error of the system is.
 fn kind_of(error: &io::Error) -> ErrorKind {
-    // Numbers of <errno.h> on Linux that the standard library has no stable kind for.
-    const EIO: i32 = 5;
-    const ENXIO: i32 = 6;
-    const ENODEV: i32 = 19;
-    const EDQUOT: i32 = 122;
-    match error.raw_os_error() {
-        Some(EIO) => return ErrorKind::Media,
-        Some(ENXIO | ENODEV) => return ErrorKind::Gone,
-        Some(EDQUOT) => return ErrorKind::NoSpace,
+    // What the standard library has no stable kind for.
+    match Errno::from_io_error(error) {
+        Some(Errno::IO) => return ErrorKind::Media,
+        Some(Errno::NXIO | Errno::NODEV) => return ErrorKind::Gone,
+        Some(Errno::DQUOT) => return ErrorKind::NoSpace,
         _ => (),
     }
     match error.kind() {
@@ -121,8 +137,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.context)?;
         match &self.0.source {
-            Some(source) => write!(f, ": {source}"),
-            None => Ok(()),
+            Some(source) if !self.0.told => write!(f, ": {source}"),
+            _ => Ok(()),
         }
     }
 }

@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(&output),
+        Err(failure) => failure::report(&failure, &output),
     }
 }
 

@@ -446,8 +446,7 @@ impl SyncRunner {
         let snapshot = self.health().snapshot();
         let missing = snapshot.absent().union(&snapshot.recovering());
         if self.core.holds_all(&missing).is_err() {
-            job.end =
-                Some(Ending::Failed(Error::new(error.kind(), format!("{}: {error}", job.action))));
+            job.end = Some(Ending::Failed(error.at(&job.action)));
             return;
         }
         // Something in there cannot be read: find out what.
@@ -530,12 +529,7 @@ impl SyncRunner {
         let covered = job.flushing.take().expect("a flush is under way");
         job.last_checkpoint = self.now();
         if let Err(error) = result {
-            job.end.get_or_insert_with(|| {
-                Ending::Failed(Error::new(
-                    error.kind(),
-                    format!("{}: flushing: {error}", job.action),
-                ))
-            });
+            job.end.get_or_insert_with(|| Ending::Failed(error.at("flushing").at(&job.action)));
             return;
         }
         let health = self.health();

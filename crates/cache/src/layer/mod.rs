@@ -564,7 +564,7 @@ impl Shared {
                 dirty_text(&self.shape, &state)
             );
             drop(state);
-            self.stop(Error::new(error.kind(), text));
+            self.stop(error.repeat().retold(text));
         }
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn assemble(output: &Output, arguments: &AssembleArguments) -> Result
     }
     show(output, &found, opening)?;
     match found.groups.first().map(|group| group.stack(opening)) {
-        Some(Err(error)) => Err(error.into()),
+        Some(Err(error)) => Err(error),
         _ => Ok(()),
     }
 }

@@ -122,7 +122,7 @@ fn hear(mut process: Child, settings: &Settings, log: &Path) -> Result<Status, F
         Some(Answer::Done(status)) => serde_json::from_value(status).map_err(|error| {
             Failure::failed(format!("the server's first word makes no sense: {error}"))
         }),
-        Some(Answer::Refused(refusal)) => Err(host::Error::from(refusal).into()),
+        Some(Answer::Refused(refusal)) => Err(host::Error::from(refusal)),
         None => {
             let end =
                 process.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
@@ -234,7 +234,7 @@ fn serve_until_end(server: &Arc<Server>, signals: &mut UnixStream) -> Result<(),
     }
     let ended = server.run(&*signals);
     let _ = serve::notify("STOPPING=1");
-    Ok(ended?)
+    ended
 }
 
 /// How often a server is told that the command has ended while something still has the drive open.
