@@ -4,72 +4,26 @@
 //! does. Nothing blocks: a piece that does not get a range at once is queued, first come first
 //! served, and is granted it when its turn comes. A channel on another reactor is rung.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use reactor::Ringer;
+use block::{Claim, WaitQueue};
+pub(crate) use block::{OthersWoken, Waiter};
 
 use crate::RowLock;
 
+/// Rows are spread over so many queues, so that threads seldom meet at one mutex.
 const SHARDS: u64 = 64;
 
-/// Where a channel finds the pieces that were granted their rows.
-pub(crate) struct Waiter {
-    granted: Mutex<Vec<u32>>,
-    any: AtomicBool,
-    /// `None` on the virtual clock, where all channels of an array share one reactor.
-    ringer: Option<Ringer>,
-}
-
-impl Waiter {
-    pub(crate) fn new(ringer: Option<Ringer>) -> Arc<Waiter> {
-        Arc::new(Waiter { granted: Mutex::default(), any: AtomicBool::new(false), ringer })
+impl Claim for RowLock {
+    fn meets(&self, other: &RowLock) -> bool {
+        RowLock::meets(*self, *other)
     }
-
-    fn grant(&self, piece: u32) {
-        locked(&self.granted).push(piece);
-        self.any.store(true, Ordering::Release);
-    }
-
-    /// Has a piece go on, and wakes the owner of its channel.
-    pub(crate) fn wake(&self, piece: u32) {
-        self.grant(piece);
-        if let Some(ringer) = &self.ringer {
-            ringer.ring();
-        }
-    }
-
-    /// Moves the pieces that were granted their rows to `pieces`.
-    pub(crate) fn take_granted(&self, pieces: &mut Vec<u32>) {
-        if self.any.swap(false, Ordering::Acquire) {
-            pieces.append(&mut locked(&self.granted));
-        }
-    }
-}
-
-struct Ticket {
-    lock: RowLock,
-    waiter: Arc<Waiter>,
-    piece: u32,
-}
-
-/// Some of the rows: few are in use at a time, so lists are all it takes.
-#[derive(Default)]
-struct Shard {
-    held: Vec<RowLock>,
-    /// In the order of asking; each meets one that is held, or one that asked before it.
-    waiting: VecDeque<Ticket>,
 }
 
 /// Rows in use, and the pieces that wait for them.
 pub(crate) struct Rows {
-    shards: Vec<Mutex<Shard>>,
+    shards: Vec<Mutex<WaitQueue<RowLock>>>,
 }
-
-/// A piece of another channel was granted a row: a virtual reactor has to go round once more.
-#[must_use]
-pub(crate) struct OthersWoken(pub(crate) bool);
 
 impl Default for Rows {
     fn default() -> Rows {
@@ -77,65 +31,22 @@ impl Default for Rows {
     }
 }
 
-impl Shard {
-    /// Whether another piece has to be done first.
-    fn is_taken(&self, lock: RowLock, ahead: usize) -> bool {
-        self.held
-            .iter()
-            .chain(self.waiting.iter().take(ahead).map(|ticket| &ticket.lock))
-            .any(|other| other.meets(lock))
-    }
-
-    /// Grants what has become free.
-    fn grant_free(&mut self, by: &Arc<Waiter>) -> OthersWoken {
-        let mut others = false;
-        let mut at = 0;
-        while at < self.waiting.len() {
-            if self.is_taken(self.waiting[at].lock, at) {
-                at += 1;
-                continue;
-            }
-            let next = self.waiting.remove(at).expect("within the queue");
-            self.held.push(next.lock);
-            next.waiter.grant(next.piece);
-            if !Arc::ptr_eq(&next.waiter, by) {
-                others = true;
-                if let Some(ringer) = &next.waiter.ringer {
-                    ringer.ring();
-                }
-            }
-        }
-        OthersWoken(others)
-    }
-}
-
 impl Rows {
-    fn shard(&self, row: u64) -> MutexGuard<'_, Shard> {
-        locked(&self.shards[(row % SHARDS) as usize])
+    fn shard(&self, row: u64) -> MutexGuard<'_, WaitQueue<RowLock>> {
+        self.shards[(row % SHARDS) as usize].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the range, or queues for it and answers false; then `piece` appears at the waiter in
     /// time.
     pub(crate) fn lock(&self, lock: RowLock, waiter: &Arc<Waiter>, piece: u32) -> bool {
-        let mut shard = self.shard(lock.row);
-        if shard.is_taken(lock, usize::MAX) {
-            shard.waiting.push_back(Ticket { lock, waiter: Arc::clone(waiter), piece });
-            return false;
-        }
-        shard.held.push(lock);
-        true
+        self.shard(lock.row).take(lock, waiter, piece)
     }
 
     /// Frees the range and hands it on.
     pub(crate) fn release(&self, lock: RowLock, by: &Arc<Waiter>) -> OthersWoken {
-        let mut shard = self.shard(lock.row);
-        let at = shard
-            .held
-            .iter()
-            .position(|held| *held == lock)
-            .expect("a row is released by its holder");
-        shard.held.swap_remove(at);
-        shard.grant_free(by)
+        self.shard(lock.row)
+            .release(|held| *held == lock, by)
+            .expect("a row is released by its holder")
     }
 
     /// Takes a channel that goes away out of the queue; `None` when it had been granted the range
@@ -146,18 +57,8 @@ impl Rows {
         waiter: &Arc<Waiter>,
         piece: u32,
     ) -> Option<OthersWoken> {
-        let mut shard = self.shard(lock.row);
-        let at = shard
-            .waiting
-            .iter()
-            .position(|ticket| Arc::ptr_eq(&ticket.waiter, waiter) && ticket.piece == piece)?;
-        shard.waiting.remove(at);
-        Some(shard.grant_free(waiter))
+        self.shard(lock.row).cancel(waiter, piece)
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

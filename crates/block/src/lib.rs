@@ -15,6 +15,7 @@ mod error;
 mod extents;
 mod node;
 mod units;
+mod wait;
 
 use std::fmt;
 
@@ -22,8 +23,9 @@ pub use adapter::{Blocking, Checked, Counted, Counters, Emulated, Traffic};
 pub use error::{Error, ErrorKind};
 pub use extents::{Extent, Extents};
 pub use node::Node;
-pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, Time};
+pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, Slots, Time};
 pub use units::{duration_text, size_text};
+pub use wait::{Claim, OthersWoken, WaitQueue, Waiter};
 
 /// The smallest block: offsets and lengths are multiples of a device's block size, which is a
 /// multiple of this.

@@ -22,7 +22,7 @@ use block::{
     Buf, BufMut, Channel, Completion, Device, Error, ErrorKind, Extents, Info, Node, Op, Reactor,
     Request, Returned, duration_text,
 };
-use reactor::Source;
+use reactor::{Slots, Source};
 
 /// A request is too old after more than so many ticks, each a quarter of the time it may take: so
 /// it is given up between one and one and a quarter times that time, and nobody reads the clock for
@@ -104,8 +104,7 @@ impl Device for DeadlineDevice {
             below: self.below.open(depth, reactor)?,
             shared: Arc::clone(&self.shared),
             source: reactor.source(),
-            open: Vec::new(),
-            free: Vec::new(),
+            open: Slots::default(),
             answered: Vec::new(),
             done: Vec::new(),
             tick: 0,
@@ -122,7 +121,7 @@ impl Device for DeadlineDevice {
     }
 }
 
-/// A request that is below. Its place in the list is its tag there.
+/// A request that is below. Its key is its tag there.
 struct Open {
     tag: u64,
     buffer: Lent,
@@ -158,8 +157,7 @@ struct DeadlineChannel {
     below: Box<dyn Channel>,
     shared: Arc<Shared>,
     source: Source,
-    open: Vec<Option<Open>>,
-    free: Vec<u32>,
+    open: Slots<Open>,
     /// Answered by this layer.
     answered: Vec<Completion>,
     done: Vec<Completion>,
@@ -170,10 +168,6 @@ struct DeadlineChannel {
 impl DeadlineChannel {
     fn is_silent(&self) -> bool {
         self.shared.is_silent.load(Ordering::Acquire)
-    }
-
-    fn under_way(&self) -> usize {
-        self.open.len() - self.free.len()
     }
 
     fn start_ticking(&mut self) {
@@ -188,10 +182,10 @@ impl DeadlineChannel {
         while self.source.take().is_some() {
             self.is_ticking = false;
             self.tick = self.tick.wrapping_add(1);
-            if self.open.iter().flatten().any(|open| self.tick.wrapping_sub(open.tick) > TICKS) {
+            if self.open.iter().any(|(_, open)| self.tick.wrapping_sub(open.tick) > TICKS) {
                 self.shared.is_silent.store(true, Ordering::Release);
             }
-            if self.under_way() > 0 {
+            if !self.open.is_empty() {
                 self.start_ticking();
             }
         }
@@ -199,9 +193,8 @@ impl DeadlineChannel {
 
     /// Answers everything that is below.
     fn give_up(&mut self) {
-        for index in 0..self.open.len() {
-            if let Some(open) = self.open[index].take() {
-                self.free.push(index as u32);
+        for key in self.open.keys() {
+            if let Some(open) = self.open.remove(key) {
                 self.answered.push(Completion {
                     tag: open.tag,
                     buffer: open.buffer.instead(),
@@ -224,19 +217,9 @@ impl Channel for DeadlineChannel {
             self.answered.push(Completion { tag, buffer, result: Err(self.shared.error()) });
             return;
         }
-        let open = Some(Open { tag, buffer: Lent::of(&op), tick: self.tick });
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.open[index as usize] = open;
-                index
-            }
-            None => {
-                self.open.push(open);
-                self.open.len() as u32 - 1
-            }
-        };
+        let key = self.open.insert(Open { tag, buffer: Lent::of(&op), tick: self.tick });
         self.start_ticking();
-        self.below.submit(Request::new(index.into(), op));
+        self.below.submit(Request::new(key.into(), op));
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
@@ -244,8 +227,7 @@ impl Channel for DeadlineChannel {
         // again and again.
         self.below.poll(&mut self.done);
         for completion in self.done.drain(..) {
-            let Some(open) = self.open[completion.tag as usize].take() else { continue };
-            self.free.push(completion.tag as u32);
+            let Some(open) = self.open.remove(completion.tag as u32) else { continue };
             let tag = open.tag;
             // A write's buffer has one owner again before it goes up.
             drop(open);
@@ -259,6 +241,6 @@ impl Channel for DeadlineChannel {
     }
 
     fn in_flight(&self) -> u32 {
-        (self.under_way() + self.answered.len()) as u32
+        (self.open.len() + self.answered.len()) as u32
     }
 }

@@ -19,7 +19,7 @@ use block::{
     Buf, BufMut, Channel, Completion, Device, DiscardSupport, Error, Info, Op, Reactor, Request,
     Returned,
 };
-use reactor::Clock;
+use reactor::{Clock, Slots};
 
 use crate::gate::{Gate, Way};
 use crate::odd::Odd;
@@ -89,8 +89,7 @@ pub struct OrderQueue {
     info: Info,
     policy: RemovalPolicy,
     depth: u32,
-    jobs: Vec<Option<Job>>,
-    free: Vec<u32>,
+    jobs: Slots<Job>,
     /// Requests that the channel has no room for yet: job, part, request.
     waiting: VecDeque<(u32, u32, Op)>,
     gate: Arc<Gate>,
@@ -148,8 +147,7 @@ impl OrderQueue {
             info: device.info().clone(),
             policy,
             depth,
-            jobs: Vec::new(),
-            free: Vec::new(),
+            jobs: Slots::default(),
             waiting: VecDeque::new(),
             gate: Arc::clone(gate),
             parked: VecDeque::new(),
@@ -308,8 +306,7 @@ impl OrderQueue {
 
     /// Answers a job, which is over with that.
     fn end(&mut self, job: u32, buffer: Returned, result: Result<(), Error>) {
-        let ended = self.jobs[job as usize].take().expect("a job under way");
-        self.free.push(job);
+        let ended = self.jobs.remove(job).expect("a job under way");
         if let Some(way) = ended.way {
             self.gate.leave(way);
         }
@@ -338,11 +335,11 @@ impl OrderQueue {
     /// Orders that have not been answered.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        self.jobs.len() - self.free.len() + self.answered.len()
+        self.jobs.len() + self.answered.len()
     }
 
     fn job(&mut self, token: u64) -> u32 {
-        let job = Job {
+        self.jobs.insert(Job {
             token,
             open: 0,
             carries: true,
@@ -351,13 +348,7 @@ impl OrderQueue {
             error: None,
             way: None,
             odd: None,
-        };
-        if let Some(index) = self.free.pop() {
-            self.jobs[index as usize] = Some(job);
-            return index;
-        }
-        self.jobs.push(Some(job));
-        u32::try_from(self.jobs.len() - 1).expect("fewer than 2^32 orders")
+        })
     }
 
     fn single(&mut self, job: u32, next: Next, op: Op) {
@@ -373,7 +364,7 @@ impl OrderQueue {
     }
 
     fn running(&mut self, job: u32) -> &mut Job {
-        self.jobs[job as usize].as_mut().expect("a job under way")
+        self.jobs.get_mut(job).expect("a job under way")
     }
 
     fn send(&mut self, job: u32, part: u32, op: Op) {
@@ -459,7 +450,7 @@ impl Drop for OrderQueue {
                 self.gate.give_up(way);
             }
         }
-        self.jobs.iter().flatten().filter_map(|job| job.way).for_each(|way| self.gate.leave(way));
+        self.jobs.iter().filter_map(|(_, job)| job.way).for_each(|way| self.gate.leave(way));
     }
 }
 

@@ -17,22 +17,26 @@
 //! On the virtual clock there is no kernel I/O and no waiting: `wait` moves the clock to the next
 //! timer.
 
+mod bell;
 mod buffer;
 mod ring;
+mod slots;
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::ops::{Add, Sub};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub use bell::Bell;
 pub use buffer::{ALIGNMENT_BYTES, Buf, BufMut};
 use ring::Operation;
 pub use ring::RingFile;
+pub use slots::Slots;
 
 /// A moment, in nanoseconds since its reactor was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -169,13 +173,14 @@ enum Kind {
 struct Wall {
     start: Instant,
     ring: RefCell<ring::Ring>,
-    bell: RefCell<Option<Bell>>,
+    bell: RefCell<Option<Listening>>,
     rung: Cell<bool>,
 }
 
-struct Bell {
+/// A bell, and its file in the ring.
+struct Listening {
     file: RingFile,
-    descriptor: Arc<OwnedFd>,
+    bell: Bell,
 }
 
 struct Inner {
@@ -298,14 +303,13 @@ impl Reactor {
         let Kind::Wall(wall) = &self.0.kind else { return Err(no_kernel()) };
         let mut bell = wall.bell.borrow_mut();
         if bell.is_none() {
-            let descriptor =
-                Arc::new(rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?);
+            let made = Bell::new()?;
             let mut ring = wall.ring.borrow_mut();
-            let file = ring.register_file(Arc::clone(&descriptor));
+            let file = ring.register_file(Arc::clone(made.descriptor()));
             listen(&mut ring, &file)?;
-            *bell = Some(Bell { file, descriptor });
+            *bell = Some(Listening { file, bell: made });
         }
-        Ok(Ringer { descriptor: Arc::clone(&bell.as_ref().expect("made above").descriptor) })
+        Ok(Ringer { bell: bell.as_ref().expect("made above").bell.clone() })
     }
 
     /// Hands over what was started, takes what is ready, and never sleeps.
@@ -643,15 +647,14 @@ impl Drop for Source {
 /// Wakes a reactor from any thread.
 #[derive(Clone, Debug)]
 pub struct Ringer {
-    descriptor: Arc<OwnedFd>,
+    bell: Bell,
 }
 
 impl Ringer {
     /// Makes the reactor's current or next [`Reactor::wait`] return [`Woken::Rung`]; rings before
     /// that are one.
     pub fn ring(&self) {
-        // It can only fail when 2^64 rings are outstanding, and then it is rung already.
-        let _ = rustix::io::write(self.descriptor.as_fd(), &1_u64.to_ne_bytes());
+        self.bell.ring();
     }
 }
 

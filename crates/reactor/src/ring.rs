@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use io_uring::{IoUring, opcode, squeue, types};
+use rustix::io::Errno;
 
 use crate::buffer::{Buf, BufMut, RawSpan, Registration};
 use crate::{Event, Mailbox, Outcome};
@@ -407,9 +408,9 @@ impl Ring {
         match result {
             // A call that has submitted something reports that, and not what ended its sleep.
             Ok(_) => Ok(want == 0 || self.queued > 0 || !self.uring.completion().is_empty()),
-            Err(error) if matches!(error.raw_os_error(), Some(ETIME | EINTR)) => Ok(false),
+            Err(error) if is_one_of(&error, &[Errno::TIME, Errno::INTR]) => Ok(false),
             // Completions are waiting to be reaped first; the caller reaps and comes again.
-            Err(error) if matches!(error.raw_os_error(), Some(EAGAIN | EBUSY)) => Ok(true),
+            Err(error) if is_one_of(&error, &[Errno::AGAIN, Errno::BUSY]) => Ok(true),
             Err(error) => Err(error),
         }
     }
@@ -439,10 +440,9 @@ impl Ring {
 const CANCEL_TIME: Duration = Duration::from_millis(100);
 const CANCEL_ATTEMPTS: u32 = 25;
 
-const EINTR: i32 = 4;
-const EAGAIN: i32 = 11;
-const EBUSY: i32 = 16;
-const ETIME: i32 = 62;
+fn is_one_of(error: &io::Error, known: &[Errno]) -> bool {
+    Errno::from_io_error(error).is_some_and(|errno| known.contains(&errno))
+}
 
 impl Drop for Ring {
     fn drop(&mut self) {

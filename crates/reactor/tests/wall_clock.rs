@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use reactor::{Buf, BufMut, Clock, Event, Outcome, Random, Reactor, RingFile, Source, Woken};
 use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
 
 /// Long enough for any kernel; a test that gets there fails.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -347,10 +348,18 @@ fn errors_come_as_events_with_the_buffer() {
     let Outcome::Written { buffer, result: Err(error) } = event.outcome else {
         panic!("{event:?}")
     };
-    assert_eq!((error.raw_os_error(), buffer.len()), (Some(9), 16), "EBADF");
+    assert_eq!(
+        (error.raw_os_error(), buffer.len()),
+        (Some(Errno::BADF.raw_os_error()), 16),
+        "EBADF"
+    );
     source.read(&write_only, 0, rope(16, 4), 2);
     let (buffer, result) = take_read(&source);
-    assert_eq!((result.unwrap_err().raw_os_error(), buffer.len()), (Some(9), 64), "EBADF");
+    assert_eq!(
+        (result.unwrap_err().raw_os_error(), buffer.len()),
+        (Some(Errno::BADF.raw_os_error()), 64),
+        "EBADF"
+    );
     source.read(&folder, 0, BufMut::zeroed(16), 3);
     assert_eq!(take_read(&source).1.unwrap_err().kind(), std::io::ErrorKind::IsADirectory);
     // Past the end of a file a read is short; an offset that no file has is an error.
@@ -358,7 +367,11 @@ fn errors_come_as_events_with_the_buffer() {
     source.read(&ring_file, 4096, BufMut::zeroed(16), 4);
     assert_eq!(take_read(&source).1.unwrap(), 0);
     source.read(&ring_file, i64::MAX as u64 + 512, BufMut::zeroed(16), 5);
-    assert_eq!(take_read(&source).1.unwrap_err().raw_os_error(), Some(22), "EINVAL");
+    assert_eq!(
+        take_read(&source).1.unwrap_err().raw_os_error(),
+        Some(Errno::INVAL.raw_os_error()),
+        "EINVAL"
+    );
     source.allocate(&ring_file, 0, 0, 0, 6);
     assert!(matches!(take(&source).outcome, Outcome::Done { result: Err(_) }));
 }

@@ -1,7 +1,7 @@
 //! The server itself: what it starts, what it does when it is asked, and how it ends.
 
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +18,8 @@ use host::journal::Journal;
 use host::mount::{self, FileSystem};
 use host::{Error, facts};
 use mdtools::ArrayStatus;
-use reactor::Reactor;
-use rustix::event::{EventfdFlags, PollFd, PollFlags};
+use reactor::{Bell, Reactor};
+use rustix::event::{PollFd, PollFlags};
 use serde_json::{Value, json};
 use stack::{Arrays, BuildContext, DeadlineWatch, OpenFiles, Stack};
 
@@ -57,7 +57,7 @@ pub struct Server {
     operation: Mutex<()>,
     listener: UnixListener,
     ending: AtomicBool,
-    bell: OwnedFd,
+    bell: Bell,
     /// What is being done at the end.
     step: Mutex<&'static str>,
     watch: Watch,
@@ -82,7 +82,7 @@ struct Made {
     exports: Exports,
     upkeep: Upkeep,
     listener: UnixListener,
-    bell: OwnedFd,
+    bell: Bell,
 }
 
 impl Server {
@@ -314,7 +314,7 @@ impl Server {
     /// Wakes [`Server::run`], which ends.
     pub(crate) fn end(&self) {
         self.ending.store(true, Ordering::Release);
-        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+        self.bell.ring();
     }
 
     /// Does what a request asks for.
@@ -585,8 +585,7 @@ fn make(claim: &Claim, settings: &Settings, guard: &Guard) -> Result<Made, Error
     let upkeep = Upkeep::start(stack.arrays.running(), &stack.caches)?;
     let exports = Exports::make(claim, settings, &stack.device, &mut journal, &mut notes)?;
     let listener = control::listen(&claim.folder().join(SOCKET))?;
-    let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-    let bell = bell.map_err(|error| Error::from_io("making an eventfd", &error.into()))?;
+    let bell = Bell::nonblocking().map_err(|error| Error::from_io("making an eventfd", &error))?;
     Ok(Made { stack, journal, notes, exports, upkeep, listener, bell })
 }
 

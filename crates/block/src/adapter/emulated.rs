@@ -10,7 +10,7 @@ use std::sync::Arc;
 use reactor::{Buf, BufMut, Reactor};
 
 use crate::{
-    Channel, Completion, Device, Error, Extents, Info, Node, Op, Request, Returned, Support,
+    Channel, Completion, Device, Error, Extents, Info, Node, Op, Request, Returned, Slots, Support,
 };
 
 /// Longest write of zeroes, in bytes.
@@ -60,8 +60,7 @@ impl Device for Emulated {
             native_zeroes,
             zeroes: BufMut::zeroed(if native_zeroes { 0 } else { longest as usize }).freeze(),
             info: self.info.clone(),
-            running: Vec::new(),
-            free: Vec::new(),
+            running: Slots::default(),
             raw: Vec::new(),
             refused: Vec::new(),
         }))
@@ -87,10 +86,9 @@ struct EmulatedChannel {
     native_zeroes: bool,
     zeroes: Buf,
     info: Info,
-    /// Requests below carry the index of their entry here as tag, so each has at most one below at
+    /// Requests below carry the key of their entry here as tag, so each has at most one below at
     /// a time.
-    running: Vec<Option<Running>>,
-    free: Vec<usize>,
+    running: Slots<Running>,
     raw: Vec<Completion>,
     /// Ended before their first step.
     refused: Vec<Completion>,
@@ -98,12 +96,8 @@ struct EmulatedChannel {
 
 impl EmulatedChannel {
     fn start(&mut self, running: Running, op: Op) {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.running.push(None);
-            self.running.len() - 1
-        });
-        self.running[index] = Some(running);
-        self.below.submit(Request::new(index as u64, op));
+        let key = self.running.insert(running);
+        self.below.submit(Request::new(key.into(), op));
     }
 
     /// The next request below for an entry, or `None` when it is done.
@@ -182,9 +176,8 @@ impl Channel for EmulatedChannel {
         while std::mem::take(&mut started) {
             self.below.poll(&mut raw);
             for completion in raw.drain(..) {
-                let index = completion.tag as usize;
-                let mut running =
-                    self.running[index].take().expect("one request below for each entry");
+                let key = completion.tag as u32;
+                let mut running = self.running.take(key).expect("one request below for each entry");
                 // The owner's own buffer comes back with the first step; our zeroes are not the
                 // owner's.
                 if std::mem::take(&mut running.owners_buffer) {
@@ -197,12 +190,12 @@ impl Channel for EmulatedChannel {
                 };
                 match next {
                     Some(op) => {
-                        self.running[index] = Some(running);
-                        self.below.submit(Request::new(index as u64, op));
+                        self.running.put(key, running);
+                        self.below.submit(Request::new(key.into(), op));
                         started = true;
                     }
                     None => {
-                        self.free.push(index);
+                        self.running.remove(key);
                         done.push(Completion {
                             tag: running.tag,
                             buffer: running.buffer,
@@ -216,6 +209,6 @@ impl Channel for EmulatedChannel {
     }
 
     fn in_flight(&self) -> u32 {
-        (self.running.len() - self.free.len() + self.refused.len()) as u32
+        (self.running.len() + self.refused.len()) as u32
     }
 }

@@ -14,13 +14,14 @@
 
 use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
-use block::{BufMut, Channel, Clock, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
+use block::{
+    BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, Returned, Slots, Waiter,
+};
 use reactor::Woken;
 
 use super::Shared;
 use super::format::{Row, encode_page};
 use super::index::{Index, Snapshot};
-use super::turn::Waiter;
 use crate::queued_channel::QueuedChannel;
 
 /// Pages that lie side by side are written together, up to so many.
@@ -69,17 +70,16 @@ pub(super) struct OverlayChannel {
     delta: QueuedChannel,
     waiter: Arc<Waiter>,
     /// Commands below carry the index of their slot and their number in it.
-    slots: Vec<Option<Running>>,
-    free: Vec<usize>,
+    slots: Slots<Running>,
     /// The slot that writes the index now.
-    writing: Option<usize>,
+    writing: Option<u32>,
     closing: bool,
     raw: Vec<Completion>,
     ready: Vec<Completion>,
 }
 
-fn below_tag(slot: usize, part: usize) -> u64 {
-    (slot as u64) << 32 | part as u64
+fn below_tag(slot: u32, part: usize) -> u64 {
+    u64::from(slot) << 32 | part as u64
 }
 
 impl OverlayChannel {
@@ -91,20 +91,13 @@ impl OverlayChannel {
         let depth = depth.max(DEPTH_MIN);
         let lower = QueuedChannel::open(&*shared.lower, depth, reactor)?;
         let delta = QueuedChannel::open(&*shared.delta, depth, reactor)?;
-        let ringer = match reactor.clock() {
-            Clock::Wall => {
-                Some(reactor.ringer().map_err(|error| Error::from_io("overlay: a bell", error))?)
-            }
-            Clock::Virtual => None,
-        };
         Ok(OverlayChannel {
             shared: Arc::clone(shared),
             reactor: reactor.clone(),
             lower,
             delta,
-            waiter: Waiter::new(ringer),
-            slots: Vec::new(),
-            free: Vec::new(),
+            waiter: Waiter::on(reactor, "the index of the overlay")?,
+            slots: Slots::default(),
             writing: None,
             closing: false,
             raw: Vec::new(),
@@ -125,24 +118,19 @@ impl OverlayChannel {
     }
 
     /// Takes a slot for a request whose first step has `left` commands.
-    fn start(&mut self, tag: u64, kind: Kind, left: usize) -> usize {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() - 1
-        });
-        self.slots[slot] = Some(Running {
+    fn start(&mut self, tag: u64, kind: Kind, left: usize) -> u32 {
+        self.slots.insert(Running {
             tag,
             kind,
             step: Step::Data,
             left,
             error: None,
             snapshot: Snapshot::default(),
-        });
-        slot
+        })
     }
 
-    fn running(&mut self, slot: usize) -> &mut Running {
-        self.slots[slot].as_mut().expect("a slot in use")
+    fn running(&mut self, slot: u32) -> &mut Running {
+        self.slots.get_mut(slot).expect("a slot in use")
     }
 
     fn start_read(&mut self, tag: u64, offset: u64, into: BufMut) {
@@ -227,7 +215,7 @@ impl OverlayChannel {
         self.delta.poll(&mut raw);
         let mut any = !raw.is_empty();
         for (number, Completion { tag, buffer, result }) in raw.drain(..).enumerate() {
-            let slot = (tag >> 32) as usize;
+            let slot = (tag >> 32) as u32;
             let running = self.running(slot);
             running.left -= 1;
             match (&mut running.kind, buffer) {
@@ -251,14 +239,16 @@ impl OverlayChannel {
             }
         }
         self.raw = raw;
-        if let Some(slot) = self.waiter.take_granted() {
+        let mut granted = Vec::new();
+        self.waiter.take_granted(&mut granted);
+        for slot in granted {
             any = true;
             self.write_pages(slot);
         }
         any
     }
 
-    fn end_step(&mut self, slot: usize) {
+    fn end_step(&mut self, slot: u32) {
         let running = self.running(slot);
         let failed = running.error.is_some();
         let step = running.step;
@@ -299,7 +289,7 @@ impl OverlayChannel {
         }
     }
 
-    fn ask_for_turn(&mut self, slot: usize) {
+    fn ask_for_turn(&mut self, slot: u32) {
         let running = self.running(slot);
         running.step = Step::Turn;
         if running.snapshot.0.is_empty() {
@@ -311,13 +301,13 @@ impl OverlayChannel {
 
     fn hand_turn_on(&mut self) {
         self.writing = None;
-        if self.shared.turn.release() {
+        if self.shared.turn.release(&self.waiter) {
             self.reactor.nudge();
         }
     }
 
     /// The turn is this slot's.
-    fn write_pages(&mut self, slot: usize) {
+    fn write_pages(&mut self, slot: u32) {
         self.writing = Some(slot);
         // Another request may have written them meanwhile.
         let mut snapshot = std::mem::take(&mut self.running(slot).snapshot);
@@ -369,7 +359,7 @@ impl OverlayChannel {
     }
 
     /// Marks the pages that are on the delta now and were zero before. False when there are none.
-    fn write_marks(&mut self, slot: usize) -> bool {
+    fn write_marks(&mut self, slot: u32) -> bool {
         let snapshot = std::mem::take(&mut self.running(slot).snapshot);
         let images = {
             let index = self.index();
@@ -395,9 +385,8 @@ impl OverlayChannel {
         !images.0.is_empty()
     }
 
-    fn finish(&mut self, slot: usize) {
-        let Running { tag, kind, error, .. } = self.slots[slot].take().expect("a slot in use");
-        self.free.push(slot);
+    fn finish(&mut self, slot: u32) {
+        let Running { tag, kind, error, .. } = self.slots.remove(slot).expect("a slot in use");
         let buffer = match kind {
             Kind::Read { parts } => {
                 let mut whole = BufMut::zeroed(0);
@@ -452,7 +441,7 @@ impl Channel for OverlayChannel {
     }
 
     fn in_flight(&self) -> u32 {
-        (self.slots.len() - self.free.len() + self.ready.len()) as u32
+        (self.slots.len() + self.ready.len()) as u32
     }
 }
 

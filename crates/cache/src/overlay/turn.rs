@@ -3,80 +3,60 @@
 //! Nothing blocks. A request that does not get the turn at once is queued and given it later; a
 //! channel on another reactor is rung.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use reactor::Ringer;
+use block::{Claim, OthersWoken, WaitQueue, Waiter};
 
-/// Where a channel finds the turn it was handed, by the slot that asked for it.
-pub(super) struct Waiter {
-    granted: Mutex<Option<usize>>,
-    /// `None` on the virtual clock, where all channels share one reactor.
-    ringer: Option<Ringer>,
-}
+/// What the request does that has the turn.
+struct WritesIndex;
 
-impl Waiter {
-    pub(super) fn new(ringer: Option<Ringer>) -> Arc<Waiter> {
-        Arc::new(Waiter { granted: Mutex::default(), ringer })
+impl Claim for WritesIndex {
+    fn meets(&self, _: &WritesIndex) -> bool {
+        true
     }
-
-    /// The slot that was handed the turn, once.
-    pub(super) fn take_granted(&self) -> Option<usize> {
-        locked(&self.granted).take()
-    }
-}
-
-#[derive(Default)]
-struct Queue {
-    taken: bool,
-    waiting: VecDeque<(Arc<Waiter>, usize)>,
 }
 
 /// The turn and the requests that wait for it.
 #[derive(Default)]
-pub(super) struct Turn(Mutex<Queue>);
+pub(super) struct Turn(Mutex<WaitQueue<WritesIndex>>);
 
 impl Turn {
-    /// Takes the turn, or queues for it and answers false.
-    pub(super) fn take(&self, waiter: &Arc<Waiter>, slot: usize) -> bool {
-        let mut queue = locked(&self.0);
-        if queue.taken {
-            queue.waiting.push_back((Arc::clone(waiter), slot));
-        }
-        !std::mem::replace(&mut queue.taken, true)
+    /// Takes the turn, or queues for it and answers false; then `slot` appears at the waiter.
+    pub(super) fn take(&self, waiter: &Arc<Waiter>, slot: u32) -> bool {
+        self.queue().take(WritesIndex, waiter, slot)
     }
 
-    /// Hands the turn on. True when another request has it now: a virtual reactor has to go round
+    /// Hands the turn on. True when another channel has it now: a virtual reactor has to go round
     /// once more.
-    pub(super) fn release(&self) -> bool {
-        let mut queue = locked(&self.0);
-        let Some((waiter, slot)) = queue.waiting.pop_front() else {
-            queue.taken = false;
-            return false;
-        };
-        *locked(&waiter.granted) = Some(slot);
-        if let Some(ringer) = &waiter.ringer {
-            ringer.ring();
-        }
-        true
+    pub(super) fn release(&self, by: &Arc<Waiter>) -> bool {
+        self.queue().release(|_| true, by).is_some_and(|OthersWoken(others)| others)
     }
 
     /// Takes a channel that goes away out of the queue. True when it had been handed the turn,
     /// which it then must release.
     pub(super) fn cancel(&self, waiter: &Arc<Waiter>) -> bool {
-        let mut queue = locked(&self.0);
-        queue.waiting.retain(|(other, _)| !Arc::ptr_eq(other, waiter));
-        waiter.take_granted().is_some()
+        let mut queue = self.queue();
+        let OthersWoken(others) = queue.forget(waiter);
+        debug_assert!(!others, "what waits keeps no other from going on");
+        let mut granted = Vec::new();
+        waiter.take_granted(&mut granted);
+        !granted.is_empty()
     }
-}
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, WaitQueue<WritesIndex>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn granted(waiter: &Waiter) -> Vec<u32> {
+        let mut slots = Vec::new();
+        waiter.take_granted(&mut slots);
+        slots
+    }
 
     #[test]
     fn the_turn_goes_round_in_the_order_of_asking() {
@@ -86,12 +66,12 @@ mod tests {
         assert!(!turn.take(&there, 2));
         assert!(!turn.take(&here, 3));
         assert!(!turn.take(&there, 4));
-        assert!(turn.release());
-        assert_eq!((there.take_granted(), here.take_granted()), (Some(2), None));
+        assert!(turn.release(&here));
+        assert_eq!((granted(&there), granted(&here)), (vec![2], vec![]));
         assert!(!turn.cancel(&there), "2 has taken up its turn, and 4 has not got one");
-        assert!(turn.release());
+        assert!(turn.release(&there));
         assert!(turn.cancel(&here), "3 was handed it and must give it on");
-        assert!(!turn.release());
+        assert!(!turn.release(&here));
         assert!(turn.take(&there, 5), "free again");
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
-use reactor::Source;
+use reactor::{Slots, Source};
 
 use super::Shared;
 use super::state::{Mishap, Verdict, WriteBack};
@@ -22,13 +22,12 @@ pub(super) struct FaultChannel {
     source: Source,
     number: u64,
     epoch: u64,
-    /// Requests below carry the index of their slot as tag.
-    slots: Vec<Option<Running>>,
-    free: Vec<usize>,
+    /// Requests below carry their key here as tag.
+    running: Slots<Running>,
     /// Tells a timer that was set for an earlier request in the same slot.
     serial: u32,
-    /// Slots that wait for their turn to write the cache back.
-    waiting: VecDeque<usize>,
+    /// Keys of those that wait for their turn to write the cache back.
+    waiting: VecDeque<u32>,
     /// The timer after which to ask again; gone with the question, since an event that nobody takes
     /// would keep the owner from sleeping.
     turn: Option<Source>,
@@ -111,8 +110,7 @@ impl FaultChannel {
             source: reactor.source(),
             number,
             epoch: state.epoch,
-            slots: Vec::new(),
-            free: Vec::new(),
+            running: Slots::default(),
             serial: 0,
             waiting: VecDeque::new(),
             turn: None,
@@ -122,20 +120,13 @@ impl FaultChannel {
         }
     }
 
-    fn slot(&mut self) -> usize {
-        self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() - 1
-        })
-    }
-
-    fn keep(&mut self, index: usize, stage: Stage) {
+    fn keep(&mut self, key: u32, stage: Stage) {
         self.serial = self.serial.wrapping_add(1);
-        self.slots[index] = Some(Running { serial: self.serial, stage });
+        self.running.put(key, Running { serial: self.serial, stage });
     }
 
-    fn answer(&mut self, index: usize, tag: u64, buffer: Returned, result: Result<(), Error>) {
-        self.free.push(index);
+    fn answer(&mut self, key: u32, tag: u64, buffer: Returned, result: Result<(), Error>) {
+        self.running.remove(key);
         self.answered.push(Completion {
             tag,
             buffer,
@@ -144,27 +135,27 @@ impl FaultChannel {
     }
 
     /// Does what the request asks for, the dice having let it pass.
-    fn carry_out(&mut self, index: usize, request: Request, aside: Aside) {
+    fn carry_out(&mut self, key: u32, request: Request, aside: Aside) {
         let shared = Arc::clone(&self.shared);
         let tag = request.tag;
         if aside.lost {
-            return self.answer(index, tag, request.op.into_buffer(), Ok(()));
+            return self.answer(key, tag, request.op.into_buffer(), Ok(()));
         }
         let mut overlay = Vec::new();
         match (&request.op, shared.options.volatile) {
             (Op::Flush, _) if shared.options.lying_flush => {
-                return self.answer(index, tag, Returned::Nothing, Ok(()));
+                return self.answer(key, tag, Returned::Nothing, Ok(()));
             }
-            (Op::Flush, true) => return self.wait_for_turn(index, tag, Returned::Nothing, None),
+            (Op::Flush, true) => return self.wait_for_turn(key, tag, Returned::Nothing, None),
             (Op::Write { offset, from, fua }, true) => {
                 let range = (*offset, from.len() as u64);
                 shared.state().bad.remove(range.0, range.1);
                 let fua = *fua;
                 let buffer = aside.returned(request.op.into_buffer());
                 return if fua {
-                    self.wait_for_turn(index, tag, buffer, Some(range));
+                    self.wait_for_turn(key, tag, buffer, Some(range));
                 } else {
-                    self.answer(index, tag, buffer, Ok(()));
+                    self.answer(key, tag, buffer, Ok(()));
                 };
             }
             (Op::Read { offset, into }, true) => {
@@ -176,26 +167,20 @@ impl FaultChannel {
         if changes.is_some() {
             shared.state().changes_below += 1;
         }
-        self.keep(index, Stage::Below { tag, changes, overlay, aside });
-        self.below.submit(Request::new(index as u64, request.op));
+        self.keep(key, Stage::Below { tag, changes, overlay, aside });
+        self.below.submit(Request::new(key.into(), request.op));
     }
 
-    fn wait_for_turn(
-        &mut self,
-        index: usize,
-        tag: u64,
-        buffer: Returned,
-        range: Option<(u64, u64)>,
-    ) {
-        self.keep(index, Stage::Waiting { tag, buffer, range });
+    fn wait_for_turn(&mut self, key: u32, tag: u64, buffer: Returned, range: Option<(u64, u64)>) {
+        self.keep(key, Stage::Waiting { tag, buffer, range });
         self.kept += 1;
-        self.waiting.push_back(index);
+        self.waiting.push_back(key);
         self.take_turn();
     }
 
     /// Starts to write the cache back for the first that waits, if nobody else is doing so.
     fn take_turn(&mut self) {
-        let Some(&index) = self.waiting.front() else { return };
+        let Some(&key) = self.waiting.front() else { return };
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state();
         match state.writing_back {
@@ -219,25 +204,25 @@ impl FaultChannel {
         self.waiting.pop_front();
         self.kept -= 1;
         let Some(Running { stage: Stage::Waiting { tag, buffer, range }, .. }) =
-            self.slots[index].take()
+            self.running.take(key)
         else {
             unreachable!("the queue holds what waits")
         };
         let longest = WRITE_BACK_BYTES.min(u64::from(shared.info.max_request_bytes));
         let work = state.cache.write_back(range, longest);
         drop(state);
-        self.write_back(index, tag, buffer, work);
+        self.write_back(key, tag, buffer, work);
     }
 
     /// Sends the next piece below, or the flush behind the last.
-    fn write_back(&mut self, index: usize, tag: u64, buffer: Returned, mut work: WriteBack) {
+    fn write_back(&mut self, key: u32, tag: u64, buffer: Returned, mut work: WriteBack) {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state();
         if let Err(error) = state.check(self.epoch) {
             // The turn went to the next life of the device.
             state.counts.gone += 1;
             drop(state);
-            return self.answer(index, tag, buffer, Err(error));
+            return self.answer(key, tag, buffer, Err(error));
         }
         let (op, under_way) = match work.pieces.pop() {
             Some((offset, from)) => {
@@ -248,14 +233,14 @@ impl FaultChannel {
             None => (Op::Flush, Step::Flush),
         };
         drop(state);
-        self.keep(index, Stage::WritingBack { tag, buffer, work, under_way });
-        self.below.submit(Request::new(index as u64, op));
+        self.keep(key, Stage::WritingBack { tag, buffer, work, under_way });
+        self.below.submit(Request::new(key.into(), op));
     }
 
     fn ended(&mut self, completion: Completion) {
-        let index = usize::try_from(completion.tag).expect("our own slot");
+        let key = u32::try_from(completion.tag).expect("our own key");
         let running =
-            self.slots[index].take().expect("an answer from below belongs to a request under way");
+            self.running.take(key).expect("an answer from below belongs to a request under way");
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state();
         match running.stage {
@@ -279,7 +264,7 @@ impl FaultChannel {
                         flip(into, bit);
                     }
                 }
-                self.answer(index, tag, aside.returned(buffer), result);
+                self.answer(key, tag, aside.returned(buffer), result);
             }
             Stage::WritingBack { tag, buffer, work, under_way } => {
                 if matches!(under_way, Step::Piece) {
@@ -290,7 +275,7 @@ impl FaultChannel {
                 let result = match (alive, completion.result, under_way) {
                     (Ok(()), Ok(()), Step::Piece) => {
                         drop(state);
-                        return self.write_back(index, tag, buffer, work);
+                        return self.write_back(key, tag, buffer, work);
                     }
                     (Ok(()), Ok(()), Step::Flush) => {
                         state.cache.settle(&work);
@@ -310,7 +295,7 @@ impl FaultChannel {
                     state.writing_back = None;
                 }
                 drop(state);
-                self.answer(index, tag, buffer, result);
+                self.answer(key, tag, buffer, result);
                 self.take_turn();
             }
             Stage::Delayed { .. } | Stage::Stuck(_) | Stage::Waiting { .. } => {
@@ -320,14 +305,15 @@ impl FaultChannel {
     }
 
     fn timer(&mut self, token: u64) {
-        let (index, serial) = ((token & 0xffff_ffff) as usize, (token >> 32) as u32);
-        let due = matches!(&self.slots[index], Some(running) if running.serial == serial
-            && matches!(running.stage, Stage::Delayed { .. }));
+        let (key, serial) = (token as u32, (token >> 32) as u32);
+        let due = self.running.get(key).is_some_and(|running| {
+            running.serial == serial && matches!(running.stage, Stage::Delayed { .. })
+        });
         if !due {
             return;
         }
         let Some(Running { stage: Stage::Delayed { request, held, aside }, .. }) =
-            self.slots[index].take()
+            self.running.take(key)
         else {
             unreachable!("just seen")
         };
@@ -340,13 +326,10 @@ impl FaultChannel {
         state.counts.gone += u64::from(alive.is_err());
         drop(state);
         match alive {
-            Ok(()) => self.carry_out(index, request, aside),
-            Err(error) => self.answer(
-                index,
-                request.tag,
-                aside.returned(request.op.into_buffer()),
-                Err(error),
-            ),
+            Ok(()) => self.carry_out(key, request, aside),
+            Err(error) => {
+                self.answer(key, request.tag, aside.returned(request.op.into_buffer()), Err(error));
+            }
         }
     }
 
@@ -357,8 +340,8 @@ impl FaultChannel {
         let alive = state.check(self.epoch);
         let stuck = state.stuck;
         let mut ended = Vec::new();
-        for (index, slot) in self.slots.iter_mut().enumerate() {
-            let over = match slot.as_ref().map(|running| &running.stage) {
+        for key in self.running.keys() {
+            let over = match self.running.get(key).map(|running| &running.stage) {
                 Some(Stage::Stuck(_)) => alive.is_err() || !stuck,
                 Some(Stage::Delayed { .. } | Stage::Waiting { .. }) => alive.is_err(),
                 Some(Stage::Below { .. } | Stage::WritingBack { .. }) | None => false,
@@ -366,7 +349,7 @@ impl FaultChannel {
             if !over {
                 continue;
             }
-            let (tag, buffer) = match slot.take().expect("just seen").stage {
+            let (tag, buffer) = match self.running.take(key).expect("just seen").stage {
                 Stage::Stuck(request) => (request.tag, request.op.into_buffer()),
                 Stage::Delayed { request, held, aside } => {
                     if let Some(held) = held {
@@ -378,7 +361,7 @@ impl FaultChannel {
                 Stage::Below { .. } | Stage::WritingBack { .. } => unreachable!("not chosen"),
             };
             state.counts.gone += 1;
-            ended.push((index, tag, buffer));
+            ended.push((key, tag, buffer));
         }
         drop(state);
         if alive.is_err() {
@@ -386,8 +369,8 @@ impl FaultChannel {
             self.source = self.source.reactor().source();
             self.turn = None;
         }
-        for (index, tag, buffer) in ended {
-            self.waiting.retain(|&waiting| waiting != index);
+        for (key, tag, buffer) in ended {
+            self.waiting.retain(|&waiting| waiting != key);
             self.kept -= 1;
             let error = match &alive {
                 Err(error) => error.repeat(),
@@ -396,7 +379,7 @@ impl FaultChannel {
                     "the device hung and came back without this request",
                 ),
             };
-            self.answer(index, tag, buffer, Err(error));
+            self.answer(key, tag, buffer, Err(error));
         }
     }
 }
@@ -404,20 +387,20 @@ impl FaultChannel {
 impl Channel for FaultChannel {
     fn submit(&mut self, mut request: Request) {
         let shared = Arc::clone(&self.shared);
-        let index = self.slot();
+        let key = self.running.reserve();
         if let Err(error) = shared.info.check(&request.op) {
-            return self.answer(index, request.tag, request.op.into_buffer(), Err(error));
+            return self.answer(key, request.tag, request.op.into_buffer(), Err(error));
         }
         let mut state = shared.state();
         match state.judge(&shared.options, &request.op, self.epoch) {
             Verdict::Fail(error) => {
                 drop(state);
-                self.answer(index, request.tag, request.op.into_buffer(), Err(error));
+                self.answer(key, request.tag, request.op.into_buffer(), Err(error));
             }
             Verdict::Stuck => {
                 drop(state);
                 self.kept += 1;
-                self.keep(index, Stage::Stuck(request));
+                self.keep(key, Stage::Stuck(request));
             }
             Verdict::Go { delay, mishap } => {
                 let aside =
@@ -434,10 +417,10 @@ impl Channel for FaultChannel {
                     }
                 }
                 drop(state);
-                let Some(delay) = delay else { return self.carry_out(index, request, aside) };
+                let Some(delay) = delay else { return self.carry_out(key, request, aside) };
                 self.kept += 1;
-                self.keep(index, Stage::Delayed { request, held, aside });
-                let token = index as u64 | u64::from(self.serial) << 32;
+                self.keep(key, Stage::Delayed { request, held, aside });
+                let token = u64::from(key) | u64::from(self.serial) << 32;
                 self.source.at(self.source.reactor().now() + delay, token);
             }
         }
@@ -474,7 +457,7 @@ impl Channel for FaultChannel {
     }
 
     fn in_flight(&self) -> u32 {
-        u32::try_from(self.slots.len() - self.free.len() + self.answered.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.running.len() + self.answered.len()).unwrap_or(u32::MAX)
     }
 }
 
@@ -486,9 +469,7 @@ impl Drop for FaultChannel {
         let mut state = self.shared.state();
         state.leave(self.number);
         for completion in raw {
-            let ended = usize::try_from(completion.tag)
-                .ok()
-                .and_then(|index| self.slots.get_mut(index)?.take());
+            let ended = u32::try_from(completion.tag).ok().and_then(|key| self.running.take(key));
             match ended.map(|running| running.stage) {
                 Some(Stage::Below { changes: Some(_), .. }) => state.changes_below -= 1,
                 Some(Stage::WritingBack { under_way: Step::Piece, .. }) => {
@@ -498,7 +479,7 @@ impl Drop for FaultChannel {
                 _ => (),
             }
         }
-        for running in self.slots.iter().flatten() {
+        for (_, running) in self.running.iter() {
             if let Stage::Delayed { held: Some(held), .. } = &running.stage {
                 state.held.remove(held);
             }

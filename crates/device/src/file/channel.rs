@@ -5,26 +5,29 @@ use std::io;
 use std::sync::Arc;
 
 use block::{Buf, BufMut, Channel, Completion, Error, ErrorKind, Op, Request, Returned};
-use reactor::{Event, Outcome, RingFile, Source};
+use reactor::{Event, Outcome, RingFile, Slots, Source};
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
 
 use super::Shared;
 
-/// FALLOC_FL_* of <linux/falloc.h>.
-const KEEP_SIZE: i32 = 0x01;
-const PUNCH_HOLE: i32 = 0x02;
-const ZERO_RANGE: i32 = 0x10;
+const KEEP_SIZE: i32 = mode(FallocateFlags::KEEP_SIZE);
+const PUNCH_HOLE: i32 = mode(FallocateFlags::PUNCH_HOLE);
+const ZERO_RANGE: i32 = mode(FallocateFlags::ZERO_RANGE);
 /// The most pieces of memory one operation takes (UIO_MAXIOV).
 const MAX_PIECES: usize = 1024;
-const EINTR: i32 = 4;
-const EAGAIN: i32 = 11;
+
+/// The kernel counts the flags as signed.
+const fn mode(flags: FallocateFlags) -> i32 {
+    flags.bits().cast_signed()
+}
 
 pub(super) struct FileChannel {
     shared: Arc<Shared>,
     file: RingFile,
     source: Source,
-    /// Operations carry the index of their request's slot as token.
-    slots: Vec<Option<Running>>,
-    free: Vec<u32>,
+    /// Operations carry the key of their request as token.
+    running: Slots<Running>,
     /// What never reached the ring.
     answered: Vec<Completion>,
 }
@@ -155,13 +158,11 @@ impl FileChannel {
         source: Source,
         depth: u32,
     ) -> FileChannel {
-        let capacity = depth.min(1024) as usize;
         FileChannel {
             shared,
             file,
             source,
-            slots: Vec::with_capacity(capacity),
-            free: Vec::with_capacity(capacity),
+            running: Slots::with_capacity(depth.min(1024) as usize),
             answered: Vec::new(),
         }
     }
@@ -178,11 +179,8 @@ impl FileChannel {
     fn start(&mut self, tag: u64, op: Op) {
         let (offset, length) = op.range().unwrap_or((0, 0));
         let start = self.shared.offset_bytes + offset;
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 requests in flight")
-        });
-        let token = u64::from(index);
+        let key = self.running.reserve();
+        let token = u64::from(key);
         let work = match op {
             Op::Read { into, .. } => {
                 let (buffer, owners) = if self.suits(&into) {
@@ -223,14 +221,14 @@ impl FileChannel {
                 Work::Flush
             }
         };
-        self.slots[index as usize] = Some(Running { tag, start, length, work });
+        self.running.put(key, Running { tag, start, length, work });
     }
 
     fn ended(&mut self, event: Event, done: &mut Vec<Completion>) {
         let token = event.token;
-        let index = usize::try_from(token).expect("our own slot");
+        let key = u32::try_from(token).expect("our own key");
         let mut running =
-            self.slots[index].take().expect("an operation belongs to a request under way");
+            self.running.take(key).expect("an operation belongs to a request under way");
         let result = match (event.outcome, &mut running.work) {
             (Outcome::Read { buffer, result }, Work::Read(transfer)) => match result {
                 Ok(0) => {
@@ -257,7 +255,7 @@ impl FileChannel {
                             rest,
                             token,
                         );
-                        self.slots[index] = Some(running);
+                        self.running.put(key, running);
                         return;
                     }
                 },
@@ -268,7 +266,7 @@ impl FileChannel {
                         buffer,
                         token,
                     );
-                    self.slots[index] = Some(running);
+                    self.running.put(key, running);
                     return;
                 }
                 Err(error) => {
@@ -300,7 +298,7 @@ impl FileChannel {
                             durable,
                             token,
                         );
-                        self.slots[index] = Some(running);
+                        self.running.put(key, running);
                         return;
                     }
                     Err(error) => {
@@ -320,13 +318,13 @@ impl FileChannel {
                 if is_transient(&error) =>
             {
                 self.source.allocate(&self.file, running.start, running.length, *mode, token);
-                self.slots[index] = Some(running);
+                self.running.put(key, running);
                 return;
             }
             (Outcome::Done { result: Ok(()) }, Work::Clear { sync: true, .. }) => {
                 self.source.sync_data(&self.file, token);
                 running.work = Work::SyncAfterClear;
-                self.slots[index] = Some(running);
+                self.running.put(key, running);
                 return;
             }
             (Outcome::Done { result }, Work::Clear { .. }) => {
@@ -336,7 +334,7 @@ impl FileChannel {
                 if is_transient(&error) =>
             {
                 self.source.sync_data(&self.file, token);
-                self.slots[index] = Some(running);
+                self.running.put(key, running);
                 return;
             }
             (Outcome::Done { result: Err(error) }, Work::Flush | Work::SyncAfterClear) => {
@@ -351,7 +349,7 @@ impl FileChannel {
                 unreachable!("{outcome:?} ends no operation that was started for this request")
             }
         };
-        self.free.push(u32::try_from(index).expect("came from a u32"));
+        self.running.remove(key);
         done.push(Completion {
             tag: running.tag,
             buffer: running.work.into_buffer(result.is_ok()),
@@ -388,7 +386,7 @@ impl Channel for FileChannel {
     }
 
     fn in_flight(&self) -> u32 {
-        u32::try_from(self.slots.len() - self.free.len() + self.answered.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.running.len() + self.answered.len()).unwrap_or(u32::MAX)
     }
 }
 
@@ -408,7 +406,7 @@ impl Shared {
                     "{}: an earlier flush failed, so writes may be lost; open it again ({first})",
                     self.path.display()
                 );
-                Err(Error::new(first.kind(), text))
+                Err(first.repeat().retold(text))
             }
         }
     }
@@ -455,7 +453,7 @@ fn copy(from: &BufMut, to: &mut BufMut) {
 }
 
 fn is_transient(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(EINTR | EAGAIN))
+    matches!(Errno::from_io_error(error), Some(Errno::INTR | Errno::AGAIN))
 }
 
 fn failed(shared: &Shared, what: &str, running: &Running, error: io::Error) -> Error {

@@ -23,7 +23,7 @@ use block::{
     Channel, Clock, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor,
     Request, Support, Time,
 };
-use reactor::Source;
+use reactor::{Slots, Source};
 
 use super::machine::{Machine, Operation};
 use super::parameters::{LinkParameters, Parameters};
@@ -229,8 +229,7 @@ impl Device for ModelDevice {
             shift,
             source: reactor.source(),
             armed: Time(u64::MAX),
-            requests: Vec::new(),
-            free: Vec::new(),
+            requests: Slots::default(),
             done: Vec::new(),
             mailbox: Vec::new(),
             in_flight: 0,
@@ -248,8 +247,7 @@ struct ModelChannel {
     source: Source,
     /// The earliest timer that has not gone off.
     armed: Time,
-    requests: Vec<Option<Request>>,
-    free: Vec<u32>,
+    requests: Slots<Request>,
     /// Refused requests.
     done: Vec<Completion>,
     mailbox: Vec<u32>,
@@ -271,8 +269,7 @@ impl ModelChannel {
 
     /// Ends a request that the machine has answered.
     fn end(&mut self, slot: u32) -> Completion {
-        let request = self.requests[slot as usize].take().expect("a request in the machine");
-        self.free.push(slot);
+        let request = self.requests.remove(slot).expect("a request in the machine");
         let Some(data) = &mut self.data else { return request.complete(Ok(())) };
         data.submit(request);
         data.poll(&mut self.done);
@@ -296,11 +293,7 @@ impl Channel for ModelChannel {
             }
             _ => Operation::Flush,
         };
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.requests.push(None);
-            (self.requests.len() - 1) as u32
-        });
-        self.requests[slot as usize] = Some(request);
+        let slot = self.requests.insert(request);
         let mut state = self.shared.lock();
         let now = state.time(self.source.reactor().now(), &mut self.shift);
         state.machine.submit(now, self.disk, self.client as u32, u64::from(slot), operation);

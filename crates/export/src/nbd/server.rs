@@ -9,8 +9,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use block::{Device, DiscardSupport, Emulated, Error, ErrorKind, Support};
-use reactor::{Reactor, Ringer};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+use reactor::{Bell, Reactor, Ringer};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 
 use super::handshake::{Shape, TlsRule};
 use super::listen::{Address, Listener};
@@ -201,7 +202,7 @@ pub struct Server {
 
 struct Stop {
     wanted: AtomicBool,
-    bell: OwnedFd,
+    bell: Bell,
 }
 
 impl Server {
@@ -232,8 +233,7 @@ impl Server {
             listeners.append(&mut Listener::open(address, tls.is_some(), options.insecure)?);
         }
         let failed = |error: io::Error| Error::from_io("NBD server", error);
-        let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC)
-            .map_err(|error| failed(error.into()))?;
+        let bell = Bell::new().map_err(failed)?;
         let shared = Arc::new(Shared {
             exports,
             shapes,
@@ -317,8 +317,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.wanted.store(true, Ordering::Release);
-        // The bell can only fail to ring when it has rung 2^64 times.
-        let _ = rustix::io::write(&self.stop.bell, &1_u64.to_ne_bytes());
+        self.stop.bell.ring();
         self.handles.iter().for_each(|handle| _ = handle.tell(Mail::Stop));
         for thread in self.threads.drain(..) {
             // A worker that panicked has said so already.
@@ -449,7 +448,10 @@ fn accept(shared: &Shared, listeners: &[Listener], handles: &[WorkerHandle], sto
                     handles[number].tell(Mail::Connection(descriptor, ticket, listener.tls));
                 }
                 Err(error)
-                    if matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOBUFS | ENOMEM)) =>
+                    if matches!(
+                        Errno::from_io_error(&error),
+                        Some(Errno::NFILE | Errno::MFILE | Errno::NOBUFS | Errno::NOMEM)
+                    ) =>
                 {
                     exhausted = true;
                 }
@@ -459,9 +461,3 @@ fn accept(shared: &Shared, listeners: &[Listener], handles: &[WorkerHandle], sto
         }
     }
 }
-
-// Numbers of <errno.h>.
-const ENOMEM: i32 = 12;
-const ENFILE: i32 = 23;
-const EMFILE: i32 = 24;
-const ENOBUFS: i32 = 105;

@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use block::BufMut;
-use reactor::{Event, Outcome, Reactor, Source, Time};
+use reactor::{Event, Outcome, Reactor, Slots, Source, Time};
 
 use super::connection::{Asked, Connection, Ending, Phase, Receiving};
 use super::handshake::{Handshake, TlsRule};
@@ -45,8 +45,7 @@ pub(super) struct Worker {
     number: usize,
     inbox: Receiver<Mail>,
     pub(super) order_queues: Vec<Option<OrderQueue>>,
-    connections: Vec<Option<Box<Connection>>>,
-    free: Vec<u32>,
+    connections: Slots<Box<Connection>>,
     /// Connections for which something may have to be done.
     touched: Vec<u32>,
     /// Connections that wait for memory that others hold.
@@ -83,8 +82,7 @@ impl Worker {
             number,
             inbox,
             order_queues: shared.shapes.iter().map(|_| None).collect(),
-            connections: Vec::new(),
-            free: Vec::new(),
+            connections: Slots::default(),
             touched: Vec::new(),
             pressed: Vec::new(),
             draining: 0,
@@ -124,9 +122,8 @@ impl Worker {
             while let Some(index) = self.touched.pop() {
                 self.settle(index);
             }
-            let over = |worker: &Worker, stop_at| {
-                worker.now >= stop_at || worker.connections.iter().all(Option::is_none)
-            };
+            let over =
+                |worker: &Worker, stop_at| worker.now >= stop_at || worker.connections.is_empty();
             if self.stop_at.is_some_and(|stop_at| over(&self, stop_at)) {
                 return Ok(());
             }
@@ -152,7 +149,7 @@ impl Worker {
     /// Lets those try again that wait for memory.
     fn relieve(&mut self) {
         for index in std::mem::take(&mut self.pressed) {
-            if let Some(connection) = &mut self.connections[index as usize] {
+            if let Some(connection) = self.connections.get_mut(index) {
                 connection.pressed = false;
                 self.touch(index);
             }
@@ -177,8 +174,8 @@ impl Worker {
 
     fn stop(&mut self) {
         self.stop_at = Some(self.now + self.shared.limits.stop_time);
-        for index in 0..self.connections.len() as u32 {
-            match self.connections[index as usize].as_ref().map(|connection| &connection.phase) {
+        for index in self.connections.keys() {
+            match self.connections.get(index).map(|connection| &connection.phase) {
                 Some(Phase::Handshake(_)) => self.kill(index),
                 Some(Phase::Transmission(_)) => self.drain(index),
                 None => (),
@@ -197,11 +194,7 @@ impl Worker {
         let mut connection =
             Connection::new(socket, descriptor, ticket, handshake, self.now, deadline);
         connection.output.push_small(&greeting);
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.connections.push(None);
-            u32::try_from(self.connections.len() - 1).expect("few connections")
-        });
-        self.connections[index as usize] = Some(Box::new(connection));
+        let index = self.connections.insert(Box::new(connection));
         self.handshakes += 1;
         self.touch(index);
     }
@@ -213,9 +206,9 @@ impl Worker {
 
     fn tick(&mut self) {
         self.next_tick = self.now + TICK;
-        let pressed = self.connections.iter().flatten().any(|connection| connection.pressed);
-        for index in 0..self.connections.len() as u32 {
-            let Some(connection) = self.connections[index as usize].as_ref() else { continue };
+        let pressed = self.connections.iter().any(|(_, connection)| connection.pressed);
+        for index in self.connections.keys() {
+            let Some(connection) = self.connections.get(index) else { continue };
             let late = connection.deadline.is_some_and(|deadline| deadline <= self.now);
             let stuck = pressed
                 && connection.output.is_sending()
@@ -234,7 +227,7 @@ impl Worker {
     }
 
     pub(super) fn get(&mut self, index: u32) -> &mut Connection {
-        self.connections[index as usize].as_mut().expect("a connection stays until nothing uses it")
+        self.connections.get_mut(index).expect("a connection stays until nothing uses it")
     }
 
     /// A connection, and what it needs of the worker to go on.
@@ -242,9 +235,8 @@ impl Worker {
         &mut self,
         index: u32,
     ) -> (&mut Connection, &mut Pool, &mut Budget, &mut [Option<OrderQueue>]) {
-        let connection = self.connections[index as usize]
-            .as_mut()
-            .expect("a connection stays until nothing uses it");
+        let connection =
+            self.connections.get_mut(index).expect("a connection stays until nothing uses it");
         (connection, &mut self.pool, &mut self.budget, &mut self.order_queues)
     }
 
@@ -385,7 +377,7 @@ impl Worker {
 
     /// Starts to receive, unless that is under way or the connection has to wait.
     fn receive(&mut self, index: u32) {
-        let connection = self.connections[index as usize].as_mut().expect("a connection in use");
+        let connection = self.connections.get_mut(index).expect("a connection in use");
         if connection.ending != Ending::Open || connection.receiving != Receiving::Nothing {
             return;
         }
@@ -471,8 +463,7 @@ impl Worker {
     }
 
     fn remove(&mut self, index: u32) {
-        let mut connection = self.connections[index as usize].take().expect("a connection in use");
-        self.free.push(index);
+        let mut connection = self.connections.remove(index).expect("a connection in use");
         let held = connection.held_bytes;
         self.budget.give_back(&mut connection.held_bytes, held);
         self.shared.loads[self.number].fetch_sub(1, Ordering::Relaxed);
@@ -484,7 +475,7 @@ impl Worker {
         }
         self.quiet -= usize::from(matches!(connection.asked, Asked::NothingSince(_)));
         drop(connection);
-        if self.free.len() == self.connections.len() {
+        if self.connections.is_empty() {
             // Nobody is there to use it again.
             self.pool = Pool::default();
         }
