@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use clap::Args;
-use results::Better;
-use results::compare::{CellChange, Changes, by_metrics, compare};
+use clap::{Args, ValueEnum};
+use results::claim::{Answer, Invalid};
+use results::compare::{Aspect, CellChange, Changes, Differing, Limit, compare};
+use results::types::Better;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -21,27 +22,49 @@ pub(crate) struct CompareArguments {
     pub second: PathBuf,
 
     /// Exit with 3 when a metric of a cell surely passes this limit: 'throughput < -5%',
-    /// 'latency_p99 > 10%' (may be repeated)
+    /// 'latency_p99 > 10%' (may be repeated). Of equal runs at most 5 % pass any
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<String>,
 
     /// Differences within it are called the same [default: as the first run's plan]
     #[arg(long, value_name = "PERCENT")]
     pub margin: Option<f64>,
+
+    /// Compare although these differ between the runs (may be repeated)
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub allow: Vec<Allowed>,
 }
 
-/// A limit: the metrics it is about have a name or begin with whole words of it, and change by less
-/// or more than a share.
+/// What may differ between two runs that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Allowed {
+    /// Settings of the suites
+    Settings,
+    /// Kernel, processor, file system
+    Machine,
+    /// Raidloom's own
+    Version,
+}
+
+impl From<Aspect> for Allowed {
+    fn from(aspect: Aspect) -> Self {
+        match aspect {
+            Aspect::Settings => Self::Settings,
+            Aspect::Machine => Self::Machine,
+            Aspect::Version => Self::Version,
+        }
+    }
+}
+
+/// A limit as it was given.
 #[derive(Debug, PartialEq)]
-struct Limit<'a> {
+struct Said<'a> {
     text: &'a str,
-    metric: &'a str,
-    below: bool,
-    change: f64,
+    limit: Limit,
 }
 
-impl<'a> Limit<'a> {
-    fn parse(text: &'a str) -> Result<Limit<'a>, Failure> {
+impl<'a> Said<'a> {
+    fn parse(text: &'a str) -> Result<Said<'a>, Failure> {
         let wrong = || {
             Failure::usage(format!(
                 "--fail-if {text}: expected a metric, < or >, and a share, such as 'throughput < \
@@ -55,25 +78,8 @@ impl<'a> Limit<'a> {
         if metric.is_empty() || !change.is_finite() || change <= -100.0 {
             return Err(wrong());
         }
-        Ok(Limit { text, metric, below: text.as_bytes()[at] == b'<', change: change / 100.0 })
-    }
-
-    /// Whether it is about this metric: `latency` is about `latency_p99_seconds`, `lat` about
-    /// nothing.
-    fn is_about(&self, metric: &str) -> bool {
-        metric
-            .strip_prefix(self.metric)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-    }
-
-    /// Whether all of the interval of a metric it is about lies beyond the limit; without an
-    /// interval, whether its ratio does.
-    fn passed(&self, cell: &CellChange) -> bool {
-        let (low, high) = cell
-            .ratio_interval
-            .map_or((cell.ratio, cell.ratio), |interval| (interval.low, interval.high));
-        let limit = 1.0 + self.change;
-        self.is_about(&cell.metric) && if self.below { high < limit } else { low > limit }
+        let below = text.as_bytes()[at] == b'<';
+        Ok(Said { text, limit: Limit { metric: metric.to_owned(), below, change: change / 100.0 } })
     }
 
     /// That no cell has such a metric, what was probably meant, and what there is.
@@ -82,20 +88,20 @@ impl<'a> Limit<'a> {
         let said = metrics.iter().flat_map(|metric| {
             metric.match_indices('_').map(|(at, _)| &metric[..at]).chain([*metric])
         });
-        let meant = stack::nearest(self.metric, said)
+        let meant = stack::nearest(&self.limit.metric, said)
             .map_or_else(|| ".".to_owned(), |name| format!("; did you mean `{name}`?"));
         let there_are = metrics.iter().copied().collect::<Vec<_>>().join(", ");
         Failure::usage(format!(
             "--fail-if {}: no cell that is compared has a metric `{}`{meant} There are: {there_are}",
-            self.text, self.metric
+            self.text, self.limit.metric
         ))
     }
 }
 
 /// Compares two runs.
 pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Result<(), Failure> {
-    let limits: Vec<Limit<'_>> =
-        arguments.fail_if.iter().map(|text| Limit::parse(text)).collect::<Result<_, _>>()?;
+    let said: Vec<Said<'_>> =
+        arguments.fail_if.iter().map(|text| Said::parse(text)).collect::<Result<_, _>>()?;
     let margin = match arguments.margin {
         Some(percent) if (0.0..100.0).contains(&percent) => Some(percent / 100.0),
         Some(percent) => {
@@ -113,46 +119,55 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
         };
         return Err(Failure::usage(format!("the two runs have no cell in common{why}")));
     }
-    let by_metric = if limits.is_empty() {
-        Vec::new()
-    } else {
-        by_metrics(&first, &second, &changes, |_| true)
-    };
-    let metrics: BTreeSet<&str> = by_metric.iter().map(|cell| cell.metric.as_str()).collect();
-    if let Some(limit) =
-        limits.iter().find(|limit| !metrics.iter().any(|metric| limit.is_about(metric)))
-    {
-        return Err(limit.matches_nothing(&metrics));
+    refuse_unless_allowed(&changes.differing, &arguments.allow)?;
+    let metrics: BTreeSet<&str> =
+        changes.cells.iter().map(|cell| cell.claim.metric.as_str()).collect();
+    let matches_none =
+        |said: &&Said<'_>| !metrics.iter().any(|metric| said.limit.is_about(metric));
+    if let Some(said) = said.iter().find(matches_none) {
+        return Err(said.matches_nothing(&metrics));
     }
-    let passed: Vec<(&Limit<'_>, &CellChange)> = limits
-        .iter()
-        .flat_map(|limit| {
-            by_metric.iter().filter(|cell| limit.passed(cell)).map(move |cell| (limit, cell))
-        })
-        .collect();
+    let limits: Vec<Limit> = said.iter().map(|said| said.limit.clone()).collect();
+    let (passed, too_few) = changes.passed(&limits);
+    let passed: Vec<(&Said<'_>, &CellChange)> =
+        passed.into_iter().map(|(limit, cell)| (&said[limit], &changes.cells[cell])).collect();
     if output.json {
         let passed: Vec<_> = passed
             .iter()
-            .map(|(limit, cell)| {
+            .map(|(said, cell)| {
                 json!({
-                    "limit": limit.text,
+                    "limit": said.text,
                     "settings": cell.settings,
                     "workload": cell.workload,
-                    "metric": cell.metric,
-                    "ratio": cell.ratio,
-                    "ratio_interval": cell.ratio_interval,
+                    "metric": cell.claim.metric,
+                    "ratio": cell.claim.ratio,
+                    "ratio_interval": cell.claim.interval,
                 })
             })
             .collect();
-        output.document(&json!({ "first": arguments.first, "second": arguments.second,
-            "cells": changes.cells, "notes": changes.notes, "limits_passed": passed }))?;
+        output.document(&json!({
+            "schema": "raidloom/compare/2",
+            "first": arguments.first,
+            "second": arguments.second,
+            "summary": changes.summary,
+            "cells": changes.cells,
+            "differing": changes.differing,
+            "notes": changes.notes,
+            "limits_passed": passed,
+            "limits_without_trials": too_few,
+        }))?;
     } else {
         changes.notes.iter().for_each(|note| output.note(note));
+        if too_few > 0 {
+            output.note(&format!(
+                "{too_few} figures that --fail-if is about have too few trials to fail"
+            ));
+        }
         output.result(&text(&changes))?;
     }
     match passed.first() {
         None => Ok(()),
-        Some((limit, cell)) => {
+        Some((said, cell)) => {
             let more = if passed.len() > 1 {
                 format!(" and {} more", passed.len() - 1)
             } else {
@@ -160,18 +175,85 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
             };
             Err(Failure::limit_passed(format!(
                 "--fail-if {}: {}, {} x {:.3}{more}",
-                limit.text,
+                said.text,
                 name(cell),
-                cell.metric,
-                cell.ratio
+                cell.claim.metric,
+                cell.claim.ratio
             )))
         }
     }
 }
 
+/// Figures taken under other conditions are compared only when somebody says so.
+fn refuse_unless_allowed(differing: &[Differing], allowed: &[Allowed]) -> Result<(), Failure> {
+    let refused: Vec<&Differing> = differing
+        .iter()
+        .filter(|differing| !allowed.contains(&Allowed::from(differing.aspect)))
+        .collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let shown = refused.iter().take(5).map(|one| {
+        let value = |text: &str| if text.is_empty() { "not said".into() } else { format!("`{text}`") };
+        format!("{} ({} and {})", one.name, value(&one.first), value(&one.second))
+    });
+    let mut shown: Vec<String> = shown.collect();
+    if refused.len() > shown.len() {
+        shown.push(format!("{} more", refused.len() - shown.len()));
+    }
+    let mut words: Vec<&str> = refused
+        .iter()
+        .map(|one| match one.aspect {
+            Aspect::Settings => "settings",
+            Aspect::Machine => "machine",
+            Aspect::Version => "version",
+        })
+        .collect();
+    words.dedup();
+    Err(Failure::usage(format!(
+        "the runs were made under different conditions: {}; to compare them all the same: --allow {}",
+        shown.join(", "),
+        words.join(",")
+    )))
+}
+
 fn name(cell: &CellChange) -> String {
     let settings: Vec<&str> = cell.settings.values().map(String::as_str).collect();
     format!("{} {}", settings.join(" "), cell.workload).trim().to_owned()
+}
+
+/// What the second run is against the first.
+fn word(cell: &CellChange) -> String {
+    match (cell.claim.answer, &cell.claim.invalid) {
+        (Answer::Ahead, _) => "faster".into(),
+        (Answer::Behind, _) => "slower".into(),
+        (Answer::Same, _) => "same".into(),
+        (Answer::Open, Some(Invalid::TooFew { reason: Some(reason), .. })) => {
+            let reason = reason.split_once(": ").map_or(reason.as_str(), |(name, _)| name);
+            format!("no answer ({reason})")
+        }
+        (Answer::Open, Some(Invalid::TooFew { reason: None, .. })) => {
+            "no answer (too few trials)".into()
+        }
+        (Answer::Open, None) => "no answer".into(),
+    }
+}
+
+/// `3 slower, 110 same, 13 no answer`.
+fn summary(changes: &Changes) -> String {
+    let counts = &changes.summary;
+    let counted = [
+        (counts.slower, "slower"),
+        (counts.faster, "faster"),
+        (counts.same, "same"),
+        (counts.no_answer, "no answer"),
+    ];
+    let said: Vec<String> = counted
+        .into_iter()
+        .filter(|(count, word)| *count > 0 || *word != "faster")
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    said.join(", ")
 }
 
 fn text(changes: &Changes) -> String {
@@ -181,74 +263,67 @@ fn text(changes: &Changes) -> String {
         _ => figure(value),
     };
     let line = |cell: &CellChange| {
-        let interval = cell.ratio_interval.map_or("-".to_owned(), |interval| {
+        let interval = cell.claim.shown_interval().map_or("-".to_owned(), |interval| {
             format!("{:.3} to {:.3}", interval.low, interval.high)
         });
-        let word = cell.verdict.map_or("too few trials", |verdict| verdict.word());
-        let better = if cell.better == Better::Lower { " (less is better)" } else { "" };
+        let better =
+            if cell.claim.better == Some(Better::Lower) { " (less is better)" } else { "" };
+        let metric = &cell.claim.metric;
         vec![
             name(cell),
-            shown(&cell.metric, cell.medians[0]),
-            shown(&cell.metric, cell.medians[1]),
-            format!("{:.3}", cell.ratio),
+            shown(metric, cell.medians[0]),
+            shown(metric, cell.medians[1]),
+            format!("{:.3}", cell.claim.ratio),
             interval,
-            format!("{word}{better}"),
+            format!("{}{better}", word(cell)),
         ]
     };
-    let cells: Vec<Vec<String>> = changes.cells.iter().map(line).collect();
-    table(&["CELL", "FIRST", "SECOND", "RATIO", "INTERVAL", "SECOND IS"], &cells, &[1, 2, 3])
+    let (judged, others): (Vec<&CellChange>, Vec<&CellChange>) =
+        changes.cells.iter().partition(|cell| cell.judged);
+    let heads = ["CELL", "FIRST", "SECOND", "RATIO", "INTERVAL", "SECOND IS"];
+    let cells: Vec<Vec<String>> = judged.into_iter().map(line).collect();
+    let mut text = format!("{}\n\n{}", summary(changes), table(&heads, &cells, &[1, 2, 3]));
+    // Of the other metrics those that changed; all are in --json.
+    let changed: Vec<&&CellChange> = others
+        .iter()
+        .filter(|cell| matches!(cell.claim.answer, Answer::Ahead | Answer::Behind))
+        .collect();
+    if !changed.is_empty() {
+        let rows: Vec<Vec<String>> = changed
+            .into_iter()
+            .map(|cell| {
+                let mut row = line(cell);
+                row[0] = format!("{}, {}", row[0], cell.claim.metric);
+                row
+            })
+            .collect();
+        text.push_str(&format!("\n\nOther metrics that changed:\n{}", table(&heads, &rows, &[1, 2, 3])));
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use results::statistics::Interval;
-
     use super::*;
 
     #[test]
     fn limits_are_read_and_what_is_none_is_refused() {
-        let limit = Limit::parse("throughput < -5%").unwrap();
+        let said = Said::parse("throughput < -5%").unwrap();
         assert_eq!(
-            limit,
-            Limit { text: "throughput < -5%", metric: "throughput", below: true, change: -0.05 }
+            said.limit,
+            Limit { metric: "throughput".to_owned(), below: true, change: -0.05 }
         );
-        assert!(!Limit::parse("latency_p99>10 %").unwrap().below);
+        assert!(!Said::parse("latency_p99>10 %").unwrap().limit.below);
         for wrong in
             ["throughput -5%", "throughput < -5", "< -5%", "throughput < x%", "throughput < -100%"]
         {
-            assert!(Limit::parse(wrong).is_err(), "{wrong}");
+            assert!(Said::parse(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn a_limit_is_passed_only_when_the_whole_interval_lies_beyond_it() {
-        let cell = |low, high| CellChange {
-            settings: BTreeMap::new(),
-            workload: "random read 4096".to_owned(),
-            metric: "throughput_bytes_per_second".to_owned(),
-            better: Better::Higher,
-            trials: [6, 6],
-            medians: [1.0, 1.0],
-            ratio: f64::midpoint(low, high),
-            ratio_interval: Some(Interval { low, high }),
-            p: None,
-            verdict: None,
-        };
-        let limit = Limit::parse("throughput < -5%").unwrap();
-        assert!(
-            limit.passed(&cell(0.80, 0.94))
-                && !limit.passed(&cell(0.80, 0.96))
-                && !limit.passed(&cell(1.1, 1.2))
-        );
-        assert!(!Limit::parse("latency < -5%").unwrap().passed(&cell(0.8, 0.9)), "another metric");
-        assert!(Limit::parse("throughput > 5%").unwrap().passed(&cell(1.06, 1.2)));
-    }
-
-    #[test]
     fn a_limit_names_whole_words_of_a_metric() {
-        let about = |limit: &str, metric: &str| Limit::parse(limit).unwrap().is_about(metric);
+        let about = |limit: &str, metric: &str| Said::parse(limit).unwrap().limit.is_about(metric);
         assert!(
             about("latency > 10%", "latency_p99_seconds")
                 && about("latency_p99>10%", "latency_p99_seconds")
@@ -260,7 +335,7 @@ mod tests {
         );
         let metrics = BTreeSet::from(["latency_p99_seconds", "throughput_bytes_per_second"]);
         let text =
-            |limit: &str| format!("{:?}", Limit::parse(limit).unwrap().matches_nothing(&metrics));
+            |limit: &str| format!("{:?}", Said::parse(limit).unwrap().matches_nothing(&metrics));
         assert!(
             text("thruput < -5%").contains("did you mean `throughput`?"),
             "{}",
@@ -270,5 +345,25 @@ mod tests {
         assert!(text("zebras > 5%").contains(
             "metric `zebras`. There are: latency_p99_seconds, throughput_bytes_per_second"
         ));
+    }
+
+    #[test]
+    fn what_differs_is_refused_by_name_unless_it_is_allowed() {
+        let differing = |aspect, name: &str| Differing {
+            aspect,
+            name: name.to_owned(),
+            first: "a".to_owned(),
+            second: String::new(),
+        };
+        let all = [differing(Aspect::Settings, "depth"), differing(Aspect::Machine, "kernel")];
+        let text = format!("{:?}", refuse_unless_allowed(&all, &[]).unwrap_err());
+        assert!(
+            text.contains("depth (`a` and not said), kernel")
+                && text.contains("--allow settings,machine"),
+            "{text}"
+        );
+        let text = format!("{:?}", refuse_unless_allowed(&all, &[Allowed::Settings]).unwrap_err());
+        assert!(!text.contains("depth") && text.contains("--allow machine"), "{text}");
+        assert!(refuse_unless_allowed(&all, &[Allowed::Machine, Allowed::Settings]).is_ok());
     }
 }

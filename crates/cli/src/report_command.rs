@@ -14,7 +14,8 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
     let run = lab::read(&arguments.run)?;
     let analysis = analyse(&run);
     if output.json {
-        return output.result(&report::json(&run, &analysis));
+        output.result(&report::json(&run, &analysis))?;
+        return has_result(&analysis);
     }
     type Form = fn(&Run, &Analysis) -> String;
     let wanted: [(&Option<PathBuf>, Form); 3] = [
@@ -23,7 +24,8 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
         (&arguments.csv, report::csv),
     ];
     if wanted.iter().all(|(path, _)| path.is_none()) {
-        return terminal(output, &run, &analysis);
+        terminal(output, &run, &analysis)?;
+        return has_result(&analysis);
     }
     for (path, form) in wanted {
         let Some(path) = path else { continue };
@@ -35,7 +37,19 @@ pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(),
             output.progress(&format!("wrote {}", path.display()));
         }
     }
-    Ok(())
+    has_result(&analysis)
+}
+
+/// Exit code 5 for a finished run that was to compare configurations and of which no headline is
+/// valid.
+pub(crate) fn has_result(analysis: &Analysis) -> Result<(), Failure> {
+    let finished = analysis.trials_finished >= analysis.trials_planned;
+    if !finished || !analysis.asks_for_headlines() || analysis.has_valid_headline() {
+        return Ok(());
+    }
+    Err(Failure::invalid_results(
+        "no headline is valid: too few trials vote (the report says why)",
+    ))
 }
 
 /// The report as text for the terminal.

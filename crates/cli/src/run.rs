@@ -67,15 +67,17 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
         )));
     }
     if output.json {
-        return output.document(&json!({
+        output.document(&json!({
             "run": outcome.folder,
             "report": page,
             "trials": outcome.run.trials.len(),
             "flagged": outcome.run.trials.iter().filter(|trial| !trial.flags.is_empty()).count(),
-        }));
+        }))?;
+        return report_command::has_result(&analysis);
     }
     report_command::terminal(output, &outcome.run, &analysis)?;
-    output.result(&format!("report: {}", page.display()))
+    output.result(&format!("report: {}", page.display()))?;
+    report_command::has_result(&analysis)
 }
 
 /// Shows how far the run is: one line drawn over on a terminal, one line a visit elsewhere.

@@ -95,6 +95,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
         stack: described(file),
         clock: file.imported.clock,
         baseline: baseline(file.imported.clock).unwrap_or_default(),
+        model_error: None,
     };
     let mut workloads: Vec<Workload> = Vec::new();
     let mut trials = Vec::new();
@@ -109,6 +110,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
                     metric: row.metric.to_owned(),
                     better: row.better,
                     weight: 1.0,
+                    judge: results::Judge::default(),
                 });
             }
             trials.push(Trial {

@@ -54,6 +54,7 @@ mod tests {
                 settings,
                 stack: "ram:1MiB".into(),
                 clock: results::Clock::Wall,
+                model_error: None,
             }
         };
         Plan {

@@ -3,6 +3,7 @@
 //! raw figures are in `trials.jsonl`.
 
 use results::analysis::{Analysis, Cell, Comparison, Metric};
+use results::claim::Claim;
 use results::types::Run;
 
 /// One row for each cell and metric: the axes, then
@@ -56,8 +57,8 @@ pub(crate) fn rows(analysis: &Analysis) -> impl Iterator<Item = (&Comparison, &C
 
 /// Median, its interval, ratio, its interval.
 pub(crate) fn figures(metric: &Metric) -> [Option<f64>; 6] {
-    let versus = metric.versus_baseline;
-    let ratio = versus.and_then(|versus| versus.interval);
+    let versus = metric.versus_baseline.as_ref();
+    let ratio = versus.and_then(Claim::shown_interval);
     [
         Some(metric.median),
         metric.interval.map(|interval| interval.low),
@@ -73,11 +74,13 @@ pub(crate) fn significant(figure: f64, digits: usize) -> f64 {
     format!("{figure:.*e}", digits - 1).parse().unwrap_or(figure)
 }
 
-/// The bare verdict word: empty where there is none.
+/// The bare word of its claim: empty where nothing is asked.
 pub(crate) fn word(metric: &Metric) -> &'static str {
-    metric
-        .versus_baseline
-        .map_or("baseline", |versus| versus.verdict.map_or("", |verdict| verdict.word()))
+    match &metric.versus_baseline {
+        None => "baseline",
+        Some(claim) if claim.better.is_none() => "",
+        Some(claim) => claim.answer.word(),
+    }
 }
 
 /// What stands in a cell.

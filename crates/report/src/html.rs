@@ -130,17 +130,16 @@ fn verdict(analysis: &Analysis) -> Markup {
                 article {
                     h3 { (title(comparison)) span.against { (table::comparison_subject(comparison)) } }
                     div.answers {
-                        @for kind in &comparison.kinds {
+                        @for kind in comparison.results() {
                             @let answer = sentences::answer(analysis, comparison, kind);
                             div.answer {
                                 p.kind { (answer.kind) }
-                                p.pick { (answer.pick) }
-                                p.score { (answer.score) }
+                                p.pick.unsure[!answer.is_sure] { (answer.pick) }
+                                p.score { (answer.score) @if !answer.sure.is_empty() { " " span.tag[!answer.is_sure] { (answer.sure) } } }
                                 @for detail in &answer.details { p.detail { (detail) } }
                             }
                         }
                     }
-                    @if let Some(sentence) = sentences::for_all(comparison) { p.all { (sentence) } }
                 }
             }
         }
@@ -163,15 +162,16 @@ fn scores(analysis: &Analysis) -> Markup {
         section aria-labelledby="scores" {
             h2 #scores { "Scores against the baseline" }
             p.note {
-                "Geometric mean of the ratios of all workloads of a kind, with its interval of 95 \
-                %, each on its own log axis. Right of 1 is faster. "
+                "Geometric mean of the ratios of all workloads of a kind, and of all, with its \
+                interval, each on its own log axis. Right of 1 is faster. What the scores say holds \
+                together over the report. "
                 span.key-best { "Marked rows" } " are the best set; the recommended one is bold. "
-                "● a sure difference, ○ none, ◆ the baseline; the band is “same”, ±" (numbers::percent(analysis.margin)) "."
+                "● ahead or behind, ○ neither, ◆ the baseline; the band is “same”, ±" (numbers::percent(analysis.margin)) "."
             }
             @for comparison in &analysis.comparisons {
                 h3 { (title(comparison)) }
                 div.forests {
-                    @for kind in comparison.kinds.iter().filter(|kind| !kind.scores.is_empty()) {
+                    @for kind in comparison.results().filter(|kind| !kind.scores.is_empty()) {
                         figure {
                             figcaption { (numbers::kind(kind.group)) }
                             (scrolled(&format!("Scores of {} work", numbers::kind(kind.group)), &svg::forest(comparison, kind, analysis.margin)))
@@ -191,7 +191,8 @@ fn ratios(run: &Run, analysis: &Analysis) -> Markup {
             p.note {
                 "The baseline's figure, and each configuration's ratio to it; above 1 is faster. \
                 The same tints in every map. After the number: = the same within "
-                (numbers::percent(analysis.margin)) ", ? undecided, ! doubtful trials. A row shows \
+                (numbers::percent(analysis.margin)) ", ? no answer, ! doubtful trials. Only what is ahead or \
+                    behind is tinted. A row shows \
                     its figures when pointed at; all of them are in the table after the map."
             }
             (heat_key())
@@ -203,7 +204,7 @@ fn ratios(run: &Run, analysis: &Analysis) -> Markup {
                         (behind(&table::heat(run, comparison, &panel)))
                     }
                 }
-                (folded("Every cell: medians, ratios, p-values, flags", &table::cells(run, comparison)))
+                (folded("Every cell: medians, ratios, answers, flags", &table::cells(run, comparison)))
             }
         }
     }

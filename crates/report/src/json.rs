@@ -1,52 +1,82 @@
 //! The whole report as one JSON document, for programs.
 
-use results::analysis::Analysis;
+use results::analysis::{Analysis, Cell, Comparison};
 use results::types::Run;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::csv::word;
+use crate::{numbers, sentences};
 
-/// Plan, host and analysis, with `"schema": "raidloom/report/1"`. Base units, unit in the name.
-/// `verdicts` is the short of it: each cell but the baselines', by the metric that its workload's
-/// verdict is about.
+/// Plan, host and analysis, with `"schema": "raidloom/report/2"`. Base units, unit in the name.
+///
+/// `headlines` has one for each kind of work and one for all of it, `verdicts` each cell but the
+/// baselines', by the metric that its workload is judged by; both are the claims that the report's
+/// sentences and tables print. `valid` is false when a comparison was asked for and no headline has
+/// an answer to give.
 #[must_use]
 pub fn json(run: &Run, analysis: &Analysis) -> String {
     let document = json!({
-        "schema": "raidloom/report/1",
+        "schema": "raidloom/report/2",
         "plan": run.plan,
         "host": run.host,
         "notes": run.notes,
+        "valid": !analysis.asks_for_headlines() || analysis.has_valid_headline(),
+        "headlines": headlines(analysis),
         "verdicts": verdicts(analysis),
         "analysis": analysis,
     });
     escape::json(&format!("{document:#}\n")).into_owned()
 }
 
-fn verdicts(analysis: &Analysis) -> Vec<serde_json::Value> {
+fn settings<'a>(
+    comparison: &'a Comparison,
+    id: &str,
+) -> Option<&'a std::collections::BTreeMap<String, String>> {
+    let found = comparison.configurations.iter().find(|member| member.id == id);
+    found.map(|member| &member.settings)
+}
+
+fn headlines(analysis: &Analysis) -> Vec<Value> {
+    let results = analysis
+        .comparisons
+        .iter()
+        .flat_map(|comparison| comparison.results().map(move |kind| (comparison, kind)));
+    let headline = |(comparison, kind): (&Comparison, &results::analysis::KindResult)| {
+        let headline = &kind.headline;
+        let claim = headline.claim.as_ref();
+        json!({
+            "comparison": comparison.name,
+            "work": numbers::kind(kind.group),
+            "take": headline.take.as_ref().and_then(|take| settings(comparison, take)),
+            "baseline": settings(comparison, &comparison.baseline),
+            "ratio": claim.map(|claim| claim.ratio),
+            "ratio_interval": claim.and_then(results::claim::Claim::shown_interval),
+            "sure": headline.sure,
+            "sentence": sentences::answer(analysis, comparison, kind).sentence(),
+        })
+    };
+    results.map(headline).collect()
+}
+
+fn verdicts(analysis: &Analysis) -> Vec<Value> {
     let cells = analysis
         .comparisons
         .iter()
         .flat_map(|comparison| comparison.cells.iter().map(move |cell| (comparison, cell)));
-    let verdict =
-        |(comparison, cell): (&results::analysis::Comparison, &results::analysis::Cell)| {
-            let metric = cell.metrics.first()?;
-            let versus = metric.versus_baseline?;
-            let settings = |id: &str| {
-                comparison
-                    .configurations
-                    .iter()
-                    .find(|member| member.id == id)
-                    .map(|member| &member.settings)
-            };
-            Some(json!({
-                "settings": settings(&cell.configuration),
-                "baseline": settings(&comparison.baseline),
-                "workload": cell.workload,
-                "metric": metric.name,
-                "ratio": versus.ratio,
-                "ratio_interval": versus.interval,
-                "verdict": word(metric),
-            }))
-        };
+    let verdict = |(comparison, cell): (&Comparison, &Cell)| {
+        let metric = cell.metrics.first()?;
+        let claim = metric.versus_baseline.as_ref()?;
+        Some(json!({
+            "settings": settings(comparison, &cell.configuration),
+            "baseline": settings(comparison, &comparison.baseline),
+            "workload": cell.workload,
+            "metric": metric.name,
+            "ratio": claim.ratio,
+            "ratio_interval": claim.shown_interval(),
+            "verdict": word(metric),
+            "voting": claim.pairs,
+            "silent": claim.silent,
+        }))
+    };
     cells.filter_map(verdict).collect()
 }

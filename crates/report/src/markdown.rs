@@ -25,20 +25,21 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
             escaped(&table::comparison_title(comparison)),
             escaped(&subject)
         );
-        for kind in &comparison.kinds {
+        for kind in comparison.results() {
             let answer = sentences::answer(analysis, comparison, kind);
             let details = answer.details.join(" ");
-            let _ = writeln!(
-                text,
-                "* **{}: {}** {}. {}",
-                answer.kind,
-                escaped(&answer.pick),
-                answer.score,
-                escaped(&details)
-            );
-        }
-        if let Some(sentence) = sentences::for_all(comparison) {
-            let _ = write!(text, "\n{}\n", escaped(&sentence));
+            let (kind, pick) = (answer.kind, escaped(&answer.pick));
+            // What is not sure does not stand out.
+            let lead = if answer.is_sure {
+                format!("**{kind}: {pick}**")
+            } else {
+                format!("{kind}: {pick}")
+            };
+            let parts = [lead.as_str(), answer.score.as_str()];
+            let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            let sure =
+                if answer.sure.is_empty() { String::new() } else { format!(", {}", answer.sure) };
+            let _ = writeln!(text, "* {}{sure}. {}", parts.join(" "), escaped(&details));
         }
     }
     if !analysis.warnings.is_empty() {
@@ -51,7 +52,7 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
         text.push_str("\n## Scores\n");
     }
     for comparison in &analysis.comparisons {
-        for kind in comparison.kinds.iter().filter(|kind| !kind.scores.is_empty()) {
+        for kind in comparison.results().filter(|kind| !kind.scores.is_empty()) {
             put_table(&mut text, &table::scores(comparison, kind));
         }
     }

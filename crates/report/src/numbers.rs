@@ -1,9 +1,10 @@
 //! Numbers as people read them: at most four significant digits, and no digit that the interval
 //! does not support.
 
-use results::analysis::{Metric, Score, Versus};
-use results::statistics::{Interval, Verdict};
-use results::types::{Group, Plan};
+use results::analysis::{Metric, Score};
+use results::claim::{Answer, Claim, Invalid};
+use results::statistics::Interval;
+use results::types::Group;
 
 /// A figure's unit for people, and what to multiply the base unit by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,9 +74,21 @@ pub(crate) fn figure_interval(value: f64, interval: Option<Interval>, unit: Unit
     format!("{} to {}", rounded(scaled.low, decimals), rounded(scaled.high, decimals))
 }
 
-/// Ratios keep a decimal below 10, so that they are not mistaken for counts.
+/// Ratios keep a decimal below 10, so that they are not mistaken for counts; and an interval that
+/// leaves out 1 as many as show it, up to four.
 fn ratio_decimals(ratio: f64, interval: Option<Interval>) -> i32 {
-    decimals(ratio, interval).max(i32::from(ratio < 10.0))
+    let few = decimals(ratio, interval).max(i32::from(ratio < 10.0));
+    let near = interval.and_then(|ends| {
+        if ends.low > 1.0 {
+            Some(ends.low)
+        } else {
+            (ends.high < 1.0).then_some(ends.high)
+        }
+    });
+    let hides = |decimals: &i32| {
+        near.is_some_and(|end| rounded(end, *decimals).parse() == Ok(1.0))
+    };
+    (few..4).find(|decimals| !hides(decimals)).unwrap_or(few.max(4))
 }
 
 /// A ratio, without a sign: `1.86`.
@@ -102,7 +115,7 @@ pub(crate) fn ratio_whole(value: f64, interval: Option<Interval>) -> String {
 
 /// [`ratio_whole`] of a score.
 pub(crate) fn score_whole(score: &Score) -> String {
-    ratio_whole(score.ratio, score.interval)
+    ratio_whole(score.ratio, score.interval())
 }
 
 /// A share as per cent with one digit: `3 %`, `0.4 %`.
@@ -115,67 +128,70 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A p-value; below 0.001 only that.
-pub(crate) fn p_value(p: Option<f64>) -> String {
-    match p {
+/// How many blocks would tell: `about 12 blocks would tell`.
+pub(crate) fn blocks_needed(blocks: u32) -> String {
+    match blocks {
+        1000.. => "no less than 1000 blocks would tell".into(),
+        blocks => format!("about {blocks} blocks would tell"),
+    }
+}
+
+/// What a claim comes to in full: without an answer, what would settle it.
+pub(crate) fn answer(claim: &Claim) -> String {
+    let word = claim.answer.word();
+    if claim.answer != Answer::Open {
+        return word.into();
+    }
+    if let Some(Invalid::TooFew { voting, .. }) = claim.invalid {
+        let blocks = if voting == 1 { "1 block votes" } else { &format!("{voting} blocks vote") };
+        return format!("{word}: {blocks}");
+    }
+    match &claim.settle {
         None => String::new(),
-        Some(p) if p < 0.001 => "<0.001".into(),
-        Some(p) => format!("{p:.3}"),
+        Some(settle) if settle.measuring => format!("{word}: within the model's error"),
+        Some(settle) => settle.blocks.map_or_else(
+            || word.to_owned(),
+            |blocks| format!("{word}: {}", blocks_needed(blocks)),
+        ),
     }
 }
 
-/// The verdict in full: undecided says how many blocks more.
-pub(crate) fn verdict(verdict: Option<Verdict>, few: bool) -> String {
-    let Some(verdict) = verdict else { return "too few trials".into() };
-    let text = match verdict {
-        Verdict::Undecided { more_blocks } if more_blocks >= 1000 => {
-            "undecided: over 1000 more blocks".to_string()
-        }
-        Verdict::Undecided { more_blocks: 1 } => "undecided: about 1 more block".to_string(),
-        Verdict::Undecided { more_blocks } => format!("undecided: about {more_blocks} more blocks"),
-        known => known.word().to_string(),
-    };
-    if few { format!("{text} (few trials)") } else { text }
-}
-
-/// A mark after a ratio where there is no real difference: `=` same, `?` undecided or too few
-/// trials; else a space as wide as a digit, which keeps the numbers of a column aligned.
-pub(crate) fn mark(versus: &Versus) -> &'static str {
-    match versus.verdict {
-        Some(Verdict::Same) => "=",
-        Some(Verdict::Undecided { .. }) | None => "?",
-        Some(_) => "\u{2007}",
+/// A mark after a ratio where there is no real difference: `=` same, `?` no answer yet; else a space
+/// as wide as a digit, which keeps the numbers of a column aligned.
+pub(crate) fn mark(claim: &Claim) -> &'static str {
+    match claim.answer {
+        Answer::Same => "=",
+        Answer::Open => "?",
+        Answer::Ahead | Answer::Behind => "\u{2007}",
     }
 }
 
-/// The verdict of a metric: `baseline` for the baseline's own cell, empty where the direction of
-/// the metric is not known.
-pub(crate) fn metric_verdict(metric: &Metric) -> String {
+/// What a metric's claim comes to: `baseline` for the baseline's own cell, empty where the direction
+/// of the metric is not known.
+pub(crate) fn metric_answer(metric: &Metric) -> String {
     match &metric.versus_baseline {
         None => "baseline".into(),
-        Some(versus) if versus.better.is_none() => String::new(),
-        Some(versus) => verdict(versus.verdict, versus.few),
+        Some(claim) if claim.better.is_none() => String::new(),
+        Some(claim) => answer(claim),
     }
 }
 
-/// Name of a kind of access.
-pub(crate) fn kind(group: Group) -> &'static str {
+/// Name of a kind of work; all of it for none.
+pub(crate) fn kind(group: Option<Group>) -> &'static str {
     match group {
-        Group::Sequential => "sequential",
-        Group::Random => "random",
-        Group::Mixed => "mixed",
-        Group::Files => "files",
+        Some(Group::Sequential) => "sequential",
+        Some(Group::Random) => "random",
+        Some(Group::Mixed) => "mixed",
+        Some(Group::Files) => "files",
+        None => "all",
     }
 }
 
-/// The metric that a workload's verdicts are about, and its unit.
-pub(crate) fn workload_unit(plan: &Plan, workload: &str) -> Unit {
-    let metric = plan
-        .workloads
-        .iter()
-        .find(|known| known.name == workload)
-        .map_or("", |known| known.metric.as_str());
-    unit(metric)
+/// A metric's name for people: `durable throughput` for `durable_throughput_bytes_per_second`.
+pub(crate) fn spoken(metric: &str) -> String {
+    let endings = ["_bytes_per_second", "_seconds"];
+    let bare = endings.iter().find_map(|ending| metric.strip_suffix(ending)).unwrap_or(metric);
+    bare.replace('_', " ")
 }
 
 /// Puts a narrow no-break space between the number and the unit of sizes such as `64KiB`, anywhere
@@ -212,6 +228,9 @@ mod tests {
             (1.8642, None, "1.86"),
             (0.043_21, None, "0.0432"),
             (123.4, between(90.0, 160.0), "123"),
+            // The end nearer to 1 is seen not to be 1.
+            (1.033, between(1.004, 1.062), "1.033"),
+            (0.983, between(0.95, 0.9996), "0.9830"),
         ] {
             assert_eq!(ratio(value, interval), text, "{value} {interval:?}");
         }

@@ -1,8 +1,10 @@
 //! Prose made from the analysis: every name and number in it is the one that the charts and tables
 //! show.
 
-use results::analysis::{Analysis, Comparison, KindResult, Score, Warning};
-use results::statistics::PAIRS_MIN;
+use std::collections::BTreeMap;
+
+use results::analysis::{Analysis, Comparison, Headline, KindResult, Reservation, Score, Warning};
+use results::claim::{Answer as Word, PAIRS_MIN};
 use results::types::Run;
 
 use crate::numbers;
@@ -11,97 +13,214 @@ use crate::table::{comparison_title, label};
 /// Longest list of configurations in a sentence.
 const LIST_LENGTH_MAX: usize = 10;
 
-/// The answer for one kind of access.
+/// The headline of one kind of work.
 pub(crate) struct Answer {
-    /// `sequential`, `random` or `mixed`.
+    /// `sequential`, `random`, `mixed`, `files` or `all`.
     pub(crate) kind: &'static str,
-    /// The recommended configuration; a dash when there is none.
+    /// The configuration to take; a dash when there is none.
     pub(crate) pick: String,
     /// Its score with the interval; empty when there is none.
     pub(crate) score: String,
+    /// `sure`, `not sure`, or nothing where there is nothing to be sure of.
+    pub(crate) sure: &'static str,
+    /// Whether it may stand out: what is not sure may not.
+    pub(crate) is_sure: bool,
     /// What else is to be said, a sentence each.
     pub(crate) details: Vec<String>,
 }
 
-/// What a comparison says about one kind of access.
+impl Answer {
+    /// All of it in one line.
+    pub(crate) fn sentence(&self) -> String {
+        let score = if self.score.is_empty() { String::new() } else { format!(" {}", self.score) };
+        let sure = if self.sure.is_empty() { String::new() } else { format!(", {}", self.sure) };
+        format!("{} work: {}{score}{sure}. {}", self.kind, self.pick, self.details.join(" "))
+    }
+}
+
+/// What a comparison says about one kind of work.
 pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) -> Answer {
     let name = numbers::kind(kind.group);
-    let baseline = label(comparison, &comparison.baseline);
-    let Some(recommended) = &kind.recommended else {
-        let why = if analysis.trials_finished < analysis.trials_planned {
-            "Not known yet: no block is finished.".into()
-        } else {
-            format!(
-                "Nothing to compare: in no block were all workloads of this kind measured with \
-                {baseline} and with another."
-            )
+    let headline = &kind.headline;
+    let Some(take) = &headline.take else {
+        return Answer {
+            kind: name,
+            pick: "–".into(),
+            score: String::new(),
+            sure: "",
+            is_sure: false,
+            details: no_answer(analysis, comparison, kind),
         };
-        return Answer { kind: name, pick: "–".into(), score: String::new(), details: vec![why] };
     };
-    let is_baseline = *recommended == comparison.baseline;
-    let score = kind.score(recommended);
-    let mut details = Vec::new();
-    if kind.best_set.is_empty() {
-        details.push(format!(
-            "Highest score, but with fewer than {PAIRS_MIN} blocks no difference \
-            can be called real."
-        ));
-    } else {
-        let others: Vec<&String> =
-            kind.best_set.iter().filter(|other| *other != recommended).collect();
-        if is_baseline && others.is_empty() {
-            details.push("The baseline itself, surely ahead of all others.".into());
-        } else if is_baseline {
-            details.push("The baseline itself: none is surely ahead of it.".into());
-        } else if others.is_empty() {
-            details.push("Surely ahead of all others.".into());
-        }
-        if !others.is_empty() {
-            details.push(format!(
-                "Cannot be told apart from the best: {}.",
-                list(comparison, kind, others.into_iter())
-            ));
-        }
-        for (better, words) in [(true, "Surely faster"), (false, "Surely slower")] {
-            let those: Vec<&String> = kind
-                .scores
-                .iter()
-                .filter(|score| {
-                    score.differs() == Some(better) && !kind.best_set.contains(&score.configuration)
-                })
-                .map(|score| &score.configuration)
-                .collect();
-            if !those.is_empty() {
-                let also = if better && !is_baseline { " too" } else { "" };
-                details.push(format!(
-                    "{words} than {baseline}{also}: {}.",
-                    list(comparison, kind, those.into_iter())
-                ));
-            }
-        }
-        let open: Vec<&String> = kind
-            .scores
-            .iter()
-            .filter(|score| {
-                score.configuration != comparison.baseline
-                    && score.differs().is_none()
-                    && !kind.best_set.contains(&score.configuration)
-            })
-            .map(|score| &score.configuration)
-            .collect();
-        if !open.is_empty() {
-            details.push(format!(
-                "No sure difference from {baseline}: {}.",
-                list(comparison, kind, open.into_iter())
-            ));
-        }
-    }
+    let is_baseline = *take == comparison.baseline;
     let score = if is_baseline {
         "1× (baseline)".to_string()
     } else {
-        score.map_or_else(String::new, numbers::score_whole)
+        kind.score(take).map_or_else(String::new, numbers::score_whole)
     };
-    Answer { kind: name, pick: label(comparison, recommended), score, details }
+    let mut details = vec![how_it_stands(comparison, headline, is_baseline)];
+    if !headline.same.is_empty() {
+        details.push(format!(
+            "The same within {}: {}.",
+            numbers::percent(analysis.margin),
+            list(comparison, kind, headline.same.iter())
+        ));
+    }
+    if !headline.open.is_empty() {
+        details.push(format!(
+            "Not decided between it and {}{}.",
+            list(comparison, kind, headline.open.iter()),
+            settling(kind, headline)
+        ));
+    }
+    let baseline = label(comparison, &comparison.baseline);
+    let also = if is_baseline { "" } else { " too" };
+    for (word, words, also) in [(Word::Ahead, "Ahead of", also), (Word::Behind, "Behind", "")] {
+        let those: Vec<&String> = kind
+            .scores
+            .iter()
+            .filter(|score| {
+                score.answer() == Some(word)
+                    && score.configuration != *take
+                    && !headline.same.contains(&score.configuration)
+                    && !headline.open.contains(&score.configuration)
+            })
+            .map(|score| &score.configuration)
+            .collect();
+        if !those.is_empty() {
+            details.push(format!(
+                "{words} {baseline}{also}: {}.",
+                list(comparison, kind, those.into_iter())
+            ));
+        }
+    }
+    details.extend(reservations(comparison, headline));
+    Answer {
+        kind: name,
+        pick: label(comparison, take),
+        score,
+        sure: match (headline.sure, is_baseline) {
+            (true, _) => "sure",
+            (false, false) => "not sure",
+            (false, true) => "",
+        },
+        is_sure: headline.sure,
+        details,
+    }
+}
+
+/// How what is taken stands to the baseline and to the others.
+fn how_it_stands(comparison: &Comparison, headline: &Headline, is_baseline: bool) -> String {
+    let baseline = label(comparison, &comparison.baseline);
+    let alone = comparison.configurations.len() == 1;
+    if is_baseline {
+        return match (headline.sure, headline.ahead_of_all) {
+            _ if alone => "The only configuration.".into(),
+            (true, _) => "The baseline itself, surely ahead of all others.".into(),
+            (false, true) => "The baseline itself, ahead of all others.".into(),
+            (false, false) => "The baseline itself: none is surely ahead of it.".into(),
+        };
+    }
+    let surely = if headline.sure { "Surely ahead" } else { "Ahead" };
+    match headline.claim.as_ref().map(|claim| claim.answer) {
+        Some(Word::Ahead) if headline.ahead_of_all && comparison.configurations.len() > 2 => {
+            format!("{surely} of {baseline} and of all others.")
+        }
+        Some(Word::Ahead) => format!("{surely} of {baseline}."),
+        _ => format!("Highest score, not yet told apart from {baseline}."),
+    }
+}
+
+/// What would decide between what is taken and those that may be better.
+fn settling(kind: &KindResult, headline: &Headline) -> String {
+    let claims = kind.scores.iter().filter(|score| headline.open.contains(&score.configuration));
+    let settles: Vec<_> = claims
+        .filter_map(|score| score.versus_take.as_ref().or(score.versus_baseline.as_ref()))
+        .filter_map(|claim| claim.settle)
+        .collect();
+    if settles.iter().any(|settle| settle.measuring) {
+        return ": they differ by less than the model's error, so measure them".into();
+    }
+    let most = settles.iter().filter_map(|settle| settle.blocks).max();
+    most.map_or_else(String::new, |blocks| {
+        let quiet = if settles.iter().any(|settle| settle.quieter_machine) {
+            ", fewer on a quieter machine"
+        } else {
+            ", fewer with longer tests"
+        };
+        format!(": a run of {}{quiet}", numbers::blocks_needed(blocks))
+    })
+}
+
+/// Why there is no answer.
+fn no_answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) -> Vec<String> {
+    let voting = kind.scores.iter().filter_map(|score| score.versus_baseline.as_ref());
+    let most = voting.map(|claim| claim.pairs).max();
+    let mut details = vec![match most {
+        None if analysis.trials_finished < analysis.trials_planned => {
+            "No answer yet: no block is finished.".into()
+        }
+        None => format!(
+            "No answer: in no block were all workloads of this kind measured with {} and with \
+            another.",
+            label(comparison, &comparison.baseline)
+        ),
+        Some(blocks) => format!(
+            "No answer: {blocks} {}, and {PAIRS_MIN} are the fewest.",
+            if blocks == 1 { "block votes" } else { "blocks vote" }
+        ),
+    }];
+    details.extend(reservations(comparison, &kind.headline));
+    details
+}
+
+/// What a headline does not say, or not surely, and why.
+fn reservations(comparison: &Comparison, headline: &Headline) -> Vec<String> {
+    // Reason -> what it is about.
+    let mut left_out: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut not_compared: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut details = Vec::new();
+    for reservation in &headline.reservations {
+        match reservation {
+            Reservation::LeftOut(out) => {
+                left_out.entry(short(&out.reason)).or_default().push(out.workload.clone());
+            }
+            Reservation::NotCompared { configuration, reason } => not_compared
+                .entry(reason.as_deref().map_or("too few trials", short))
+                .or_default()
+                .push(label(comparison, configuration)),
+            Reservation::Busy { busy, pairs } => details.push(format!(
+                "Not called sure: {busy} of {pairs} pairs of trials were measured on a busy machine."
+            )),
+            Reservation::Modelled { error: Some(error) } => details.push(format!(
+                "Modelled, by a model that is off by up to {} where it was checked.",
+                numbers::percent(*error)
+            )),
+            Reservation::Modelled { error: None } => {
+                details.push("Modelled, by a model that does not state its error.".into());
+            }
+        }
+    }
+    for (reasons, words) in [(left_out, "Says nothing of"), (not_compared, "Not compared:")] {
+        details.extend(reasons.into_iter().map(|(reason, mut names)| {
+            let more = names.len().saturating_sub(LIST_LENGTH_MAX);
+            names.truncate(LIST_LENGTH_MAX);
+            if more > 0 {
+                names.push(format!("{more} more"));
+            }
+            format!("{words} {} ({reason}).", names.join(", "))
+        }));
+    }
+    details
+}
+
+/// A flag without what follows its name.
+fn short(flag: &str) -> &str {
+    match flag.split_once(": ") {
+        Some(("not measured", reason)) => reason.trim_end_matches('.'),
+        Some((name, _)) => name,
+        None => flag,
+    }
 }
 
 /// Whether anything has a score.
@@ -109,7 +228,7 @@ pub(crate) fn has_scores(analysis: &Analysis) -> bool {
     analysis
         .comparisons
         .iter()
-        .flat_map(|comparison| &comparison.kinds)
+        .flat_map(Comparison::results)
         .any(|kind| !kind.scores.is_empty())
 }
 
@@ -130,7 +249,7 @@ fn list<'a>(
     }
     let own = configurations.iter().filter(|configuration| ***configuration != comparison.baseline);
     let scores: Vec<&Score> = own.filter_map(|configuration| kind.score(configuration)).collect();
-    let text = |score: &&Score| format!("{}×", numbers::ratio(score.ratio, score.interval));
+    let text = |score: &&Score| format!("{}×", numbers::ratio(score.ratio, score.interval()));
     let lowest = scores.iter().min_by(|left, right| left.ratio.total_cmp(&right.ratio)).map(text);
     let highest = scores.iter().max_by(|left, right| left.ratio.total_cmp(&right.ratio)).map(text);
     match (lowest, highest) {
@@ -140,24 +259,6 @@ fn list<'a>(
         (Some(lowest), Some(highest)) => format!("{} ({lowest} to {highest})", names.join(", ")),
         _ => names.join(", "),
     }
-}
-
-/// Which configurations are good for every kind of access; `None` when there is only one kind, or
-/// nothing can be told.
-pub(crate) fn for_all(comparison: &Comparison) -> Option<String> {
-    if comparison.kinds.len() < 2 || comparison.kinds.iter().any(|kind| kind.best_set.is_empty()) {
-        return None;
-    }
-    let names: Vec<String> = comparison
-        .good_for_all
-        .iter()
-        .take(LIST_LENGTH_MAX)
-        .map(|configuration| label(comparison, configuration))
-        .collect();
-    Some(match names.len() {
-        0 => "No configuration is among the best for every kind of work.".into(),
-        _ => format!("Among the best for every kind of work: {}.", names.join(", ")),
-    })
 }
 
 /// What the run was, in a few words each: configurations, workloads, blocks, trials, beginning.
@@ -211,13 +312,13 @@ pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
         }
         Warning::FewBlocks { comparison, blocks } => {
             let advice = if *blocks < PAIRS_MIN {
-                "no intervals and no verdicts"
+                "no intervals and no answers"
             } else {
-                "intervals lean on the noise being normal"
+                "intervals are wide"
             };
             format!(
-                "Few trials, {}: at most {blocks} blocks a cell, so {advice}; from 6 blocks on \
-                they are exact.",
+                "Few trials, {}: at most {blocks} blocks a cell vote, so {advice}; 8 find most \
+                differences of 3 %.",
                 place(comparison)
             )
         }
@@ -230,7 +331,7 @@ pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
                 place(comparison)
             )
         }
-        Warning::Flagged { text, trials: count, cells } => {
+        Warning::Flagged { text, trials: count, cells, silent } => {
             let cells = if *cells == 1 { "1 cell".to_string() } else { format!("{cells} cells") };
             match text.strip_prefix("not measured: ") {
                 Some(reason) => format!(
@@ -238,7 +339,14 @@ pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
                     trials(*count),
                     reason.trim_end_matches('.')
                 ),
-                None => format!("{} in {cells}, kept and marked: {text}.", trials(*count)),
+                None => {
+                    let what = match silent {
+                        0 => "kept and marked",
+                        silent if silent == count => "shown and marked, without a vote",
+                        _ => "shown and marked, most without a vote",
+                    };
+                    format!("{} in {cells}, {what}: {text}.", trials(*count))
+                }
             }
         }
         Warning::NoRatio { trials: count } => {
@@ -261,25 +369,27 @@ pub(crate) fn method(analysis: &Analysis) -> Vec<String> {
         figure is compared with the baseline's \
          of the same block, as a ratio, so what the machine did meanwhile cancels out."
             .into(),
-        "The ratio is the Hodges-Lehmann estimate of the paired log ratios, its interval the exact \
-        signed-rank one of 95 % (6 blocks or \
-         more), or Student's t (3 to 5 blocks, marked \"few trials\"). Medians carry \
-         order-statistic intervals."
+        "The ratio is the mean of the paired log ratios, turned back. Its interval is Student's t on \
+        a variance that leans on those of the row (4 degrees of freedom of their median in rows of 8 \
+        and more, less in shorter ones). Medians carry order-statistic intervals."
             .into(),
         format!(
-            "Verdicts go by the interval of the ratio: faster or slower beyond {margin}, same \
-            within {margin}, slightly faster or slower \
-             when only the sign is sure, undecided otherwise. p-values are exact Wilcoxon ones, \
-             adjusted by Holm over the cells of a \
-             workload; with few blocks they cannot get small, so the words do not rest on them."
+            "Ahead and behind: the interval excludes 1. All such words of one row of a table hold \
+            together with 95 %, and so does all that the headlines and scores say in one report \
+            (Bonferroni). Same: two one-sided tests at 5 % put the ratio within {margin}; in tables \
+            each such word stands for itself, and its interval is the one of 90 % that it rests on. \
+            What is both is called the same. Otherwise there is no answer, and the number of blocks \
+            of a new run that would give most such questions one."
         ),
-        "The score of a kind of work is the weighted geometric mean of its workloads' ratios, \
-        taken block by block. The best set holds \
-         the leader and all that a one-sided paired t test at 5 % / (configurations - 1) cannot \
-         tell from it, or that lie within the \
-         margin of it. A difference is called sure when it also holds with all configurations \
-         looked at together (Bonferroni)."
+        "A trial that a cache answered where the medium was asked about, whose bytes do not fit, or \
+        that was faster than the medium can be, is shown and does not vote. A busy machine is noise: \
+        its trials vote, intervals widen by themselves, and a headline most of whose trials were \
+        busy is not called sure. Writes are judged by their durable rate unless the plan says \
+        otherwise. A model's stated error is part of the intervals of its figures."
             .into(),
-        "The baseline is recommended whenever it is in the best set; otherwise the leader is.".into(),
+        "The score of a kind of work is the weighted geometric mean of its workloads' ratios, \
+        taken block by block. The best set holds all that no other is surely ahead of; the baseline \
+        is recommended whenever it is in there."
+            .into(),
     ]
 }

@@ -7,7 +7,7 @@
 
 use maud::{Markup, html};
 use results::analysis::{Comparison, KindResult, Score};
-use results::statistics::Verdict;
+use results::claim::{Answer, Claim};
 use results::types::{Group, Run, Workload};
 
 use crate::measure::{self, Face, fitted};
@@ -112,10 +112,11 @@ pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) ->
     );
     let width = (right + values).max(tips) + 2.0;
     let ends = |score: &Score| {
+        let interval = score.interval();
         [
             Some(score.ratio),
-            score.interval.map(|interval| interval.low),
-            score.interval.map(|interval| interval.high),
+            interval.map(|interval| interval.low),
+            interval.map(|interval| interval.high),
         ]
     };
     let all = kind.scores.iter().flat_map(ends).flatten().chain([1.0 - margin, 1.0 + margin]);
@@ -154,16 +155,14 @@ fn forest_values(comparison: &Comparison, score: &Score) -> [String; 2] {
     let ratio = if score.configuration == comparison.baseline {
         "1".into()
     } else {
-        numbers::ratio(score.ratio, score.interval)
+        numbers::ratio(score.ratio, score.interval())
     };
-    [ratio, numbers::ratio_interval(score.ratio, score.interval)]
+    [ratio, numbers::ratio_interval(score.ratio, score.interval())]
 }
 
 /// What a row says when it is pointed at.
 fn forest_tip(comparison: &Comparison, kind: &KindResult, score: &Score) -> String {
-    let baseline = score.configuration == comparison.baseline;
-    let verdict =
-        if baseline { "baseline".to_string() } else { numbers::verdict(score.verdict, score.few) };
+    let verdict = table::score_answer(score);
     let best = if kind.best_set.contains(&score.configuration) { ", in the best set" } else { "" };
     format!(
         "{}: {verdict}{best}",
@@ -186,7 +185,7 @@ fn forest_row(
     let best = kind.best_set.contains(&score.configuration);
     let recommended = kind.recommended.as_ref() == Some(&score.configuration);
     let [ratio, interval] = forest_values(comparison, score);
-    let class = verdict_class(score.verdict);
+    let class = answer_class(score.answer());
     let at = px(scale.place(score.ratio));
     html! {
         g.row {
@@ -194,12 +193,12 @@ fn forest_row(
             @if best { rect.best x="0" y=(px(top + 4.0)) width="3" height=(px(ROW - 8.0)) {} }
             text.pick[recommended] x="9" y=(px(middle + 4.0)) { (fitted(&label, Face::Bold, LABEL_MAX)) }
             g class=(class) {
-                @if let Some(interval) = score.interval {
+                @if let Some(interval) = score.interval() {
                     line.reach x1=(px(scale.place(interval.low))) x2=(px(scale.place(interval.high))) y1=(px(middle)) y2=(px(middle)) {}
                 }
                 @if baseline {
                     rect.dot x=(px(scale.place(1.0) - 3.5)) y=(px(middle - 3.5)) width="7" height="7" transform=(format!("rotate(45 {at} {})", px(middle))) {}
-                } @else if score.differs().is_some() {
+                } @else if class != "n" {
                     circle.dot cx=(at) cy=(px(middle)) r="3.8" {}
                 } @else {
                     circle.dot.open cx=(at) cy=(px(middle)) r="3.4" {}
@@ -214,11 +213,11 @@ fn forest_row(
     }
 }
 
-/// Class of the mark for a verdict: `f` faster, `s` slower, `n` neither.
-fn verdict_class(verdict: Option<Verdict>) -> &'static str {
-    match verdict {
-        Some(Verdict::Faster | Verdict::SlightlyFaster) => "f",
-        Some(Verdict::Slower | Verdict::SlightlySlower) => "s",
+/// Class of the mark for an answer: `f` ahead, `s` behind, `n` neither.
+fn answer_class(answer: Option<Answer>) -> &'static str {
+    match answer {
+        Some(Answer::Ahead) => "f",
+        Some(Answer::Behind) => "s",
         _ => "n",
     }
 }
@@ -251,14 +250,14 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
     );
     let texts = widest(&mut panel.columns.iter().flat_map(|(configuration, _)| {
         let text = move |workload: &Workload| {
-            table::heat_text(run, comparison, configuration, &workload.name)
+            table::heat_text(comparison, configuration, &workload.name)
         };
         workloads.iter().map(move |workload| measure::width(&text(workload), Face::Text))
     }));
     let cell = CELL_MIN.max(heads + 10.0).max(texts + 8.0);
     let baseline = fitted(&table::label(comparison, &comparison.baseline), Face::Bold, HEAD_MAX);
     let figure = |workload: &Workload| {
-        table::figure(run, comparison, &comparison.baseline, &workload.name).unwrap_or_default()
+        table::figure(comparison, &comparison.baseline, &workload.name).unwrap_or_default()
     };
     let figures =
         widest(&mut workloads.iter().map(|workload| measure::width(&figure(workload), Face::Text)));
@@ -275,7 +274,7 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
     let right = left + cell * panel.columns.len() as f64;
     // A narrow map still has room for what stands above and below it.
     let tips = widest(&mut workloads.iter().map(|workload| {
-        6.0 + measure::width(&heat_tip(run, comparison, panel, &workload.name), Face::Small)
+        6.0 + measure::width(&heat_tip(comparison, panel, &workload.name), Face::Small)
     }));
     let whole = right.max(left + 4.0 + measure::width(&axis, Face::Small)).max(tips);
     let mut y = TOP;
@@ -284,7 +283,7 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
         let workloads: Vec<_> =
             run.plan.workloads.iter().filter(|workload| workload.group == group).collect();
         for (place, workload) in workloads.iter().enumerate() {
-            rows.push((y, (place == 0).then(|| numbers::kind(group)), *workload));
+            rows.push((y, (place == 0).then(|| numbers::kind(Some(group))), *workload));
             y += HEIGHT;
         }
         y += if workloads.is_empty() { 0.0 } else { 8.0 };
@@ -310,13 +309,13 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
                     rect.hit x="0" y=(px(y)) width=(px(right)) height=(px(HEIGHT)) rx="2" {}
                     @if group.is_some() { line.grid x1="0" x2=(px(right)) y1=(px(y - 4.0)) y2=(px(y - 4.0)) {} }
                     text x="6" y=(px(y + 15.0)) { (fitted(&workload.name, Face::Text, NAME_MAX)) }
-                    @if let Some(figure) = table::figure(run, comparison, &comparison.baseline, &workload.name) {
+                    @if let Some(figure) = table::figure(comparison, &comparison.baseline, &workload.name) {
                         text.base x=(px(left - 10.0)) y=(px(y + 15.0)) text-anchor="end" { (figure) }
                     }
                     @for (column, (configuration, _)) in panel.columns.iter().enumerate() {
-                        (heat_cell(run, comparison, configuration, &workload.name, left + cell * column as f64, y, [cell, HEIGHT]))
+                        (heat_cell(comparison, configuration, &workload.name, left + cell * column as f64, y, [cell, HEIGHT]))
                     }
-                    text.tip x="6" y=(px(height - 5.0)) { (heat_tip(run, comparison, panel, &workload.name)) }
+                    text.tip x="6" y=(px(height - 5.0)) { (heat_tip(comparison, panel, &workload.name)) }
                 }
             }
         }
@@ -324,7 +323,6 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
 }
 
 fn heat_cell(
-    run: &Run,
     comparison: &Comparison,
     configuration: &str,
     workload: &str,
@@ -333,11 +331,13 @@ fn heat_cell(
     size: [f64; 2],
 ) -> Markup {
     let cell = comparison.cell(configuration, workload);
-    let versus =
-        cell.and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
-    let gain = versus.map_or(1.0, |versus| versus.gain());
-    let (class, tint) = tint(gain);
-    let text = table::heat_text(run, comparison, configuration, workload);
+    let versus = cell
+        .and_then(|cell| cell.metrics.first())
+        .and_then(|metric| metric.versus_baseline.as_ref());
+    // What is not decided has no colour.
+    let decided = versus.filter(|versus| answer_class(Some(versus.answer)) != "n");
+    let (class, tint) = tint(decided.map_or(1.0, Claim::gain));
+    let text = table::heat_text(comparison, configuration, workload);
     html! {
         @if tint >= 0.005 {
             rect class=(class) x=(px(x + 0.5)) y=(px(y + 0.5)) width=(px(size[0] - 1.0)) height=(px(size[1] - 1.0)) fill-opacity=(format!("{tint:.2}")) {}
@@ -347,9 +347,9 @@ fn heat_cell(
 }
 
 /// The best cell of a row with its interval, and the baseline's figure.
-fn heat_tip(run: &Run, comparison: &Comparison, panel: &Panel, workload: &str) -> String {
+fn heat_tip(comparison: &Comparison, panel: &Panel, workload: &str) -> String {
     let versus = |configuration: &str| {
-        comparison.cell(configuration, workload)?.metrics.first()?.versus_baseline
+        comparison.cell(configuration, workload)?.metrics.first()?.versus_baseline.as_ref()
     };
     let best = panel
         .columns
@@ -363,7 +363,7 @@ fn heat_tip(run: &Run, comparison: &Comparison, panel: &Panel, workload: &str) -
             fitted(&table::label(comparison, configuration), Face::Small, HEAD_MAX)
         )
     });
-    let baseline = table::figure(run, comparison, &comparison.baseline, workload)
+    let baseline = table::figure(comparison, &comparison.baseline, workload)
         .unwrap_or_else(|| "no trial".to_string());
     format!(
         "{highest}{} {baseline}",

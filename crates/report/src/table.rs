@@ -1,6 +1,6 @@
 //! One table model behind the terminal, Markdown and the page.
 
-use results::analysis::{Analysis, Comparison, KindResult};
+use results::analysis::{Analysis, Comparison, KindResult, Score};
 use results::types::{Run, Workload};
 
 use crate::numbers;
@@ -66,29 +66,23 @@ pub(crate) fn label(comparison: &Comparison, configuration: &str) -> String {
 
 /// Scores of one kind of access.
 pub(crate) fn scores(comparison: &Comparison, kind: &KindResult) -> Table {
-    let apart = |configuration: &str| {
-        let other = |(first, second): &(String, String)| {
-            let other = if first == configuration { second } else { first };
-            (first == configuration || second == configuration).then(|| label(comparison, other))
-        };
-        kind.not_told_apart.iter().filter_map(other).collect::<Vec<_>>().join(", ")
-    };
     let rows = kind.scores.iter().map(|score| {
-        let baseline = score.configuration == comparison.baseline;
-        let verdict = if baseline {
-            "baseline".to_string()
-        } else {
-            numbers::verdict(score.verdict, score.few)
-        };
         let best = kind.best_set.contains(&score.configuration);
+        let taken = kind.recommended.as_ref() == Some(&score.configuration);
         vec![
             label(comparison, &score.configuration),
-            if baseline { "1".into() } else { numbers::ratio(score.ratio, score.interval) },
-            numbers::ratio_interval(score.ratio, score.interval),
-            verdict,
-            if baseline { String::new() } else { yes_no(score.holds_jointly) },
-            yes_no(best),
-            apart(&score.configuration),
+            match score.versus_baseline {
+                None => "1".into(),
+                Some(_) => numbers::ratio(score.ratio, score.interval()),
+            },
+            numbers::ratio_interval(score.ratio, score.interval()),
+            score_answer(score),
+            if best { "yes".into() } else { "no".into() },
+            match &score.versus_take {
+                None if taken => "recommended".into(),
+                None => String::new(),
+                Some(claim) => numbers::answer(claim),
+            },
         ]
     });
     Table {
@@ -101,17 +95,17 @@ pub(crate) fn scores(comparison: &Comparison, kind: &KindResult) -> Table {
         columns: vec![
             words("configuration"),
             number("score, ×"),
-            number("95 % interval"),
-            words("verdict"),
-            words("holds jointly"),
+            number("interval"),
+            words("against the baseline"),
             words("best set"),
-            words("not told apart from"),
+            words("against the recommended"),
         ],
     }
 }
 
-fn yes_no(value: bool) -> String {
-    if value { "yes".into() } else { "no".into() }
+/// What a score comes to against the baseline.
+pub(crate) fn score_answer(score: &Score) -> String {
+    score.versus_baseline.as_ref().map_or_else(|| "baseline".into(), numbers::answer)
 }
 
 /// Columns of a heat map: configurations that differ only in one of the comparison's axes.
@@ -166,13 +160,12 @@ fn panels_along(comparison: &Comparison, along: &String) -> Vec<Panel> {
 
 /// The figure of a cell with its unit.
 pub(crate) fn figure(
-    run: &Run,
     comparison: &Comparison,
     configuration: &str,
     workload: &str,
 ) -> Option<String> {
-    let unit = numbers::workload_unit(&run.plan, workload);
     let metric = comparison.cell(configuration, workload)?.metrics.first()?;
+    let unit = numbers::unit(&metric.name);
     Some(format!("{} {}", numbers::figure(metric.median, metric.interval, unit), unit.name))
 }
 
@@ -180,21 +173,21 @@ pub(crate) fn figure(
 /// there is neither; then `!` when any trial that it rests on is doubtful, also one of the
 /// baseline.
 pub(crate) fn heat_text(
-    run: &Run,
     comparison: &Comparison,
     configuration: &str,
     workload: &str,
 ) -> String {
     let cell = comparison.cell(configuration, workload);
-    let versus =
-        cell.and_then(|cell| cell.metrics.first()).and_then(|metric| metric.versus_baseline);
+    let versus = cell
+        .and_then(|cell| cell.metrics.first())
+        .and_then(|metric| metric.versus_baseline.as_ref());
     let text = versus.map_or_else(
-        || figure(run, comparison, configuration, workload).unwrap_or_else(|| "–\u{2007}".into()),
+        || figure(comparison, configuration, workload).unwrap_or_else(|| "–\u{2007}".into()),
         |versus| {
             format!(
                 "{}{}",
                 numbers::ratio(versus.gain(), versus.gain_interval()),
-                numbers::mark(&versus)
+                numbers::mark(versus)
             )
         },
     );
@@ -209,15 +202,15 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
         let ratios = panel
             .columns
             .iter()
-            .map(|(configuration, _)| heat_text(run, comparison, configuration, &workload.name));
-        let baseline = figure(run, comparison, &comparison.baseline, &workload.name)
+            .map(|(configuration, _)| heat_text(comparison, configuration, &workload.name));
+        let baseline = figure(comparison, &comparison.baseline, &workload.name)
             .unwrap_or_else(|| "–".into());
         [workload.name.clone(), baseline].into_iter().chain(ratios).collect()
     };
     let shared = if panel.name.is_empty() { String::new() } else { format!("{}, ", panel.name) };
     Table {
         caption: format!(
-            "Ratio to {} by {}, {shared}{} (= same, ? undecided, ! doubtful)",
+            "Ratio to {} by {}, {shared}{} (= same, ? no answer, ! doubtful)",
             label(comparison, &comparison.baseline),
             panel.axis,
             comparison_title(comparison)
@@ -234,15 +227,15 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
 pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
     let mut rows = Vec::new();
     for workload in &run.plan.workloads {
-        let unit = numbers::workload_unit(&run.plan, &workload.name);
         for member in &comparison.configurations {
             let Some(cell) = comparison.cell(&member.id, &workload.name) else { continue };
             let metric = cell.metrics.first();
             if metric.is_none() && cell.flags.is_empty() {
                 continue;
             }
-            let versus = metric.and_then(|metric| metric.versus_baseline);
-            let trials = metric.map_or(0, |metric| metric.trials);
+            let versus = metric.and_then(|metric| metric.versus_baseline.as_ref());
+            let trials = metric.map_or(0, |metric| metric.trials + metric.silent);
+            let voting = metric.map_or(0, |metric| metric.trials);
             let flags = cell.flags.iter().map(|flag| match trials {
                 0 => flag.text.clone(),
                 _ => format!("{} ({} of {trials})", flag.text, flag.trials),
@@ -250,19 +243,27 @@ pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
             rows.push(vec![
                 workload.name.clone(),
                 label(comparison, &member.id),
-                trials.to_string(),
-                figure(run, comparison, &member.id, &workload.name).unwrap_or_else(|| "–".into()),
+                if voting == trials {
+                    trials.to_string()
+                } else {
+                    format!("{trials}, {voting} voting")
+                },
+                metric.map_or_else(String::new, |metric| numbers::spoken(&metric.name)),
+                figure(comparison, &member.id, &workload.name).unwrap_or_else(|| "–".into()),
                 metric.map_or_else(String::new, |metric| {
-                    numbers::figure_interval(metric.median, metric.interval, unit)
+                    numbers::figure_interval(
+                        metric.median,
+                        metric.interval,
+                        numbers::unit(&metric.name),
+                    )
                 }),
                 versus.map_or_else(String::new, |versus| {
-                    numbers::ratio(versus.ratio, versus.interval)
+                    numbers::ratio(versus.ratio, versus.shown_interval())
                 }),
                 versus.map_or_else(String::new, |versus| {
-                    numbers::ratio_interval(versus.ratio, versus.interval)
+                    numbers::ratio_interval(versus.ratio, versus.shown_interval())
                 }),
-                numbers::p_value(versus.and_then(|versus| versus.p)),
-                metric.map_or_else(|| "not measured".into(), numbers::metric_verdict),
+                metric.map_or_else(|| "not measured".into(), numbers::metric_answer),
                 flags.collect::<Vec<_>>().join("; "),
             ]);
         }
@@ -271,12 +272,12 @@ pub(crate) fn cells(run: &Run, comparison: &Comparison) -> Table {
         words("workload"),
         words("configuration"),
         number("trials"),
+        words("judged by"),
         number("median"),
         number("95 % interval"),
         number("ratio, ×"),
-        number("95 % interval"),
-        number("p, adjusted"),
-        words("verdict"),
+        number("its interval"),
+        words("answer"),
         words("flags"),
     ];
     Table { caption: format!("Every cell, {}", comparison_title(comparison)), columns, rows }

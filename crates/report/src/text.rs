@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use escape::{Paint, line as printable};
 use results::analysis::{Analysis, Comparison, KindResult, Score};
-use results::statistics::Verdict;
+use results::claim::Answer;
 use results::types::Run;
 
 use crate::numbers;
@@ -49,19 +49,16 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             table::comparison_subject(comparison)
         );
         out.line(&style.paint(Paint::Bold, &title));
-        for kind in &comparison.kinds {
+        for kind in comparison.results() {
             let answer = sentences::answer(analysis, comparison, kind);
-            let lead = format!(
-                "  {:<11} {}  {}",
-                answer.kind,
-                style.paint(Paint::Bold, &answer.pick),
-                answer.score
-            );
+            let pick = if answer.is_sure {
+                style.paint(Paint::Bold, &answer.pick)
+            } else {
+                printable(&answer.pick).into_owned()
+            };
+            let lead = format!("  {:<11} {pick}  {}  {}", answer.kind, answer.score, answer.sure);
             out.line(lead.trim_end());
             out.wrapped(14, &answer.details.join(" "));
-        }
-        if let Some(sentence) = sentences::for_all(comparison) {
-            out.wrapped(2, &sentence);
         }
         out.line("");
     }
@@ -77,12 +74,12 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
         out.heading("SCORES");
         out.wrapped(
             0,
-            "Geometric mean of the ratios of a kind. * best set, ● sure difference from \
-            the baseline, ○ none, │ the baseline",
+            "Geometric mean of the ratios of a kind, and of all. * best set, ● ahead or behind, ○ \
+            neither, │ the baseline",
         );
         out.line("");
         for comparison in &analysis.comparisons {
-            for kind in comparison.kinds.iter().filter(|kind| !kind.scores.is_empty()) {
+            for kind in comparison.results().filter(|kind| !kind.scores.is_empty()) {
                 out.forest(comparison, kind);
             }
         }
@@ -162,7 +159,7 @@ impl Out {
                     [
                         label,
                         numbers::score_whole(score),
-                        numbers::verdict(score.verdict, score.few),
+                        table::score_answer(score),
                     ],
                 )
             })
@@ -171,16 +168,17 @@ impl Out {
             .map(|column| rows.iter().map(|(_, cells)| width(&cells[column])).max().unwrap_or(0));
         let room = self.style.width.saturating_sub(widths.iter().sum::<usize>() + 6).min(41);
         let ends = rows.iter().flat_map(|(score, _)| {
-            [Some(score.ratio), score.interval.map(|i| i.low), score.interval.map(|i| i.high)]
+            let interval = score.interval();
+            [Some(score.ratio), interval.map(|i| i.low), interval.map(|i| i.high)]
         });
         let scale = LogScale::new(ends.flatten(), 0.0, room.saturating_sub(1) as f64);
         for (score, [label, ratio, verdict]) in rows {
             let plot = if room < 15 { String::new() } else { drawn(&scale, score, room) + "  " };
             let label = format!("{label:<0$}", widths[0]);
             let ratio = format!("{ratio:<0$}", widths[1]);
-            let paint = match score.verdict {
-                Some(Verdict::Faster | Verdict::SlightlyFaster) => Some(Paint::Green),
-                Some(Verdict::Slower | Verdict::SlightlySlower) => Some(Paint::Red),
+            let paint = match score.answer() {
+                Some(Answer::Ahead) => Some(Paint::Green),
+                Some(Answer::Behind) => Some(Paint::Red),
                 _ => None,
             };
             let fits = width(&label) + width(&plot) + width(&ratio) + width(&verdict) + 4
@@ -238,12 +236,17 @@ impl Out {
     }
 }
 
+/// Whether a score is ahead or behind.
+fn is_decided(score: &Score) -> bool {
+    matches!(score.answer(), Some(Answer::Ahead | Answer::Behind))
+}
+
 /// `·····|··├─●─┤···`: the axis line of 1 as `|`, the interval and the score.
 fn drawn(scale: &LogScale, score: &Score, room: usize) -> String {
     let place = |value: f64| (scale.place(value).round() as usize).min(room - 1);
     let mut cells = vec![' '; room];
     cells[place(1.0)] = '│';
-    if let Some(interval) = score.interval {
+    if let Some(interval) = score.interval() {
         let (low, high) = (place(interval.low), place(interval.high));
         cells[low..=high].fill('─');
         if high > low {
@@ -251,7 +254,7 @@ fn drawn(scale: &LogScale, score: &Score, room: usize) -> String {
             cells[high] = '┤';
         }
     }
-    cells[place(score.ratio)] = if score.differs().is_some() { '●' } else { '○' };
+    cells[place(score.ratio)] = if is_decided(score) { '●' } else { '○' };
     cells.into_iter().collect()
 }
 

@@ -155,12 +155,16 @@ fn json_says_its_schema_and_holds_no_missing_number() {
     let run = fixture::small();
     let analysis = analyse(&run);
     let document: serde_json::Value = serde_json::from_str(&report::json(&run, &analysis)).unwrap();
-    assert_eq!(document["schema"], "raidloom/report/1");
+    assert_eq!(document["schema"], "raidloom/report/2");
+    assert_eq!(document["valid"], true);
+    let headlines = document["headlines"].as_array().unwrap();
+    assert_eq!(headlines.len(), 2 * (3 + 1), "three kinds of work and all of it, twice");
+    assert!(headlines.iter().all(|headline| headline["sentence"].is_string()), "{headlines:?}");
     let score = &document["analysis"]["comparisons"][0]["kinds"][0]["scores"][1];
     assert!(
         score["ratio"].is_number()
-            && score["interval"]["low"].is_number()
-            && score["verdict"]["word"].is_string(),
+            && score["versus_baseline"]["interval"]["low"].is_number()
+            && score["versus_baseline"]["answer"].is_string(),
         "{score}"
     );
 }
@@ -175,9 +179,9 @@ fn numbers_of_the_verdict_stand_in_chart_table_and_text_too() {
     let scores: Vec<&str> = page
         .split("<p class=\"score\">")
         .skip(1)
-        .filter_map(|rest| rest.split("</p>").next())
+        .filter_map(|rest| rest.split("</p>").next()?.split(" <span").next())
         .collect();
-    assert_eq!(scores.len(), 6);
+    assert_eq!(scores.len(), 8);
     let (text, markdown) =
         (report::text(&run, &analysis, plain(100)), report::markdown(&run, &analysis));
     let mut seen = 0;

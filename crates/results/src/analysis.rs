@@ -1,38 +1,46 @@
-//! From a run to its answers: ratios with intervals, verdicts, scores, best sets. Pure: the same
+//! From a run to its answers: claims, scores, headlines. Pure: the same
 //! run gives the same analysis.
 //!
 //! ```text
 //! Run ─┬─ Comparison: configurations that share one baseline
-//!      │    ├─ Cell, Metric ── against the baseline ── ratio, interval, p, verdict      one workload
-//!      │    ├─ KindResult ──── Score of each configuration ── ratio, interval, verdict   all sequential, random or mixed ones
-//!      │    │                  leader, best set, recommended, pairs that cannot be told apart
+//!      │    ├─ Cell, Metric ── Claim against the baseline                  one workload
+//!      │    ├─ KindResult ──── Score of each configuration ── Claims       all sequential, random or mixed ones, or all
+//!      │    │                  best set, Headline
 //!      │    └─ block effects, drift
 //!      └─ Warning, Warning, …
 //! ```
 //!
-//! Three rules go beyond a single interval:
+//! What a comparison comes to is a [`Claim`]. Beyond a single one:
 //!
+//! * **Voting.** A trial that something else than the medium answered is shown and does not vote
+//!   ([`claim::doubt`]), unless a cache is what its cell asks about. A percentile votes when 100
+//!   requests lie beyond it.
 //! * **Score.** Per block, the weighted mean of the log ratios of a kind's workloads: the weighted
 //!   geometric mean, the only mean of normalised figures whose ranking does not depend on the
-//!   baseline (Fleming & Wallace 1986). Its interval is then that of any paired comparison. A block
-//!   in which one of the kind's workloads is missing, in the configuration or its baseline, is left
-//!   out.
-//! * **Best set.** Each configuration is compared with the leader, block by block, by a one-sided
-//!   paired t test of the log scores at 5 % / (K - 1). It leaves the set only if the leader is
-//!   ahead by that test *and* not surely within the margin. The t test stands where the signed rank
-//!   could not: with 6 blocks that never goes below 1.6 %, so with 5 configurations it could drop
-//!   nobody. The configuration that is truly best is dropped with at most 5 %, whichever one leads.
-//! * **Holding jointly.** Among many intervals of 95 % some miss. A score's difference from the
-//!   baseline holds jointly when the t interval at 5 % / (K - 1) excludes 1 as well, and two
-//!   configurations are told apart only when the one at 5 % / (number of pairs) excludes both 1 and
-//!   a difference within the margin.
+//!   baseline (Fleming & Wallace 1986). A block in which one of the kind's workloads is missing or
+//!   does not vote, in the configuration or its baseline, is left out; a workload that hardly votes
+//!   anywhere is left out of the score, and the headline says so.
+//! * **Headlines.** Everything that the scores say holds together over the report: 5 % is shared out
+//!   over the headlines, and of each share one half over the comparisons with the baseline, one half
+//!   over all pairs of the others, since any of them could have been named.
+//! * **Best set.** All that no other is surely ahead of. What is truly best is in it with that
+//!   family's 95 %.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::statistics::{self, Interval, PAIRS_EXACT_MIN, PAIRS_MIN, Verdict};
-use crate::types::{Better, Clock, Configuration, Group, Plan, Run, Trial, Workload};
+use crate::claim::{
+    self, Answer, Claim, Doubt, Family, Invalid, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
+    Settle,
+};
+use crate::statistics::{self, Interval};
+use crate::types::{Better, Clock, Configuration, Group, Judge, Plan, Run, Workload};
+
+use crate::voices::{Pairs, Table, Voices, pair};
+
+/// Below this number of blocks intervals are wide, which a warning says.
+const BLOCKS_FEW: usize = 6;
 
 /// A drift of the machine is worth a warning from this relative change over the run.
 const DRIFT_CHANGE_MIN: f64 = 0.02;
@@ -81,8 +89,8 @@ pub struct Comparison {
     pub cells: Vec<Cell>,
     /// One for each kind of access that the plan has workloads of.
     pub kinds: Vec<KindResult>,
-    /// Configurations that are in every kind's best set.
-    pub good_for_all: Vec<String>,
+    /// All of them together; none where there is only one kind.
+    pub whole: Option<KindResult>,
     /// How far each block lay from the run's median, as a fraction: the machine's own course.
     pub block_effects: Vec<BlockEffect>,
     /// Steady change over the blocks, when there are enough blocks to tell.
@@ -121,53 +129,17 @@ pub struct Cell {
 pub struct Metric {
     /// Name, ending in its base unit.
     pub name: String,
-    /// Number of trials.
+    /// Number of trials that vote.
     pub trials: usize,
-    /// Median over the trials.
+    /// Number of trials with a figure that do not.
+    pub silent: usize,
+    /// Median over the trials that vote; over all where none does.
     pub median: f64,
     /// Order-statistic interval of the median; none below 6 trials.
     pub interval: Option<Interval>,
     /// Comparison with the baseline's cell; none for the baseline itself and where no block has
     /// both.
-    pub versus_baseline: Option<Versus>,
-}
-
-/// A cell's metric against the same metric of the baseline's cell.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Versus {
-    /// Blocks that have both.
-    pub pairs: usize,
-    /// Figure / baseline's figure.
-    pub ratio: f64,
-    /// Interval of the ratio; none below 3 pairs.
-    pub interval: Option<Interval>,
-    /// Two-sided p-value, adjusted by Holm over the comparison's cells of this workload and metric;
-    /// none below 3 pairs.
-    pub p: Option<f64>,
-    /// Fewer than 6 pairs: the interval leans on the noise being normal.
-    pub few: bool,
-    /// Which direction is better; none when that is not known, and then there is no verdict.
-    pub better: Option<Better>,
-    /// The verdict; none below 3 pairs.
-    pub verdict: Option<Verdict>,
-}
-
-impl Versus {
-    /// The ratio turned so that more is better.
-    #[must_use]
-    pub fn gain(&self) -> f64 {
-        if self.better == Some(Better::Lower) { 1.0 / self.ratio } else { self.ratio }
-    }
-
-    /// The interval of [`Versus::gain`].
-    #[must_use]
-    pub fn gain_interval(&self) -> Option<Interval> {
-        if self.better == Some(Better::Lower) {
-            self.interval.map(|interval| interval.reciprocal())
-        } else {
-            self.interval
-        }
-    }
+    pub versus_baseline: Option<Claim>,
 }
 
 /// A doubt about a cell, and how many of its trials have it.
@@ -179,26 +151,25 @@ pub struct Flag {
     pub trials: usize,
 }
 
-/// The answer for one kind of access.
+/// The answer for one kind of access, or for all work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KindResult {
-    /// The kind.
-    pub group: Group,
+    /// The kind; none for all of them together.
+    pub group: Option<Group>,
     /// Names of its workloads.
     pub workloads: Vec<String>,
     /// Score of each configuration that has one, the baseline's included, in the plan's order.
     pub scores: Vec<Score>,
-    /// Configuration with the highest score; none when nothing can be scored.
+    /// Configuration with the highest score; none when nothing can be compared.
     pub leader: Option<String>,
-    /// The leader and every configuration that cannot be told apart from it, best score first.
-    /// Empty below 3 blocks: then nothing can be told.
+    /// Every configuration that no other is surely ahead of, best score first. Empty when nothing
+    /// can be compared.
     pub best_set: Vec<String>,
     /// The baseline if it is in the best set, since there is then no reason to leave it; else the
-    /// leader.
+    /// one with the highest score of those surely ahead of it.
     pub recommended: Option<String>,
-    /// Pairs of configurations that cannot be told apart, in the plan's order; empty below 3
-    /// blocks.
-    pub not_told_apart: Vec<(String, String)>,
+    /// What it comes to in one sentence.
+    pub headline: Headline,
 }
 
 /// Weighted geometric mean of a configuration's ratios over a kind's workloads; above 1 is better
@@ -211,28 +182,81 @@ pub struct Score {
     pub pairs: usize,
     /// The score; exactly 1 for the baseline.
     pub ratio: f64,
-    /// Interval of the score; none below 3 blocks and for the baseline.
-    pub interval: Option<Interval>,
-    /// Fewer than 6 blocks.
-    pub few: bool,
-    /// The verdict; none below 3 blocks and for the baseline.
-    pub verdict: Option<Verdict>,
-    /// Whether the difference from the baseline holds when all configurations are looked at
-    /// together.
-    pub holds_jointly: bool,
+    /// Against the baseline; none for the baseline itself.
+    pub versus_baseline: Option<Claim>,
+    /// Against the recommended one; none for that itself, for the baseline, and where the baseline
+    /// is recommended.
+    pub versus_take: Option<Claim>,
 }
 
 impl Score {
-    /// Surely better (`true`) or surely worse (`false`) than the baseline; `None` when that cannot
-    /// be said.
+    /// What its claim against the baseline comes to.
     #[must_use]
-    pub fn differs(&self) -> Option<bool> {
-        match self.verdict.filter(|_| self.holds_jointly)? {
-            Verdict::Faster | Verdict::SlightlyFaster => Some(true),
-            Verdict::Slower | Verdict::SlightlySlower => Some(false),
-            Verdict::Same | Verdict::Undecided { .. } => None,
-        }
+    pub fn answer(&self) -> Option<Answer> {
+        self.versus_baseline.as_ref().map(|claim| claim.answer)
     }
+
+    /// The interval that this answer rests on.
+    #[must_use]
+    pub fn interval(&self) -> Option<Interval> {
+        self.versus_baseline.as_ref().and_then(Claim::shown_interval)
+    }
+}
+
+/// What a kind's scores come to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Headline {
+    /// Configuration to take; none when there is no valid answer.
+    pub take: Option<String>,
+    /// It against the baseline; none for the baseline itself.
+    pub claim: Option<Claim>,
+    /// Whether it may be called sure: ahead of the baseline (the baseline itself: of all others) at
+    /// the report's level, on a machine that was mostly quiet, beyond a model's stated error.
+    pub sure: bool,
+    /// Whether every other one that was compared is surely behind it.
+    pub ahead_of_all: bool,
+    /// Those that may be as good and surely differ by less than the margin from it.
+    pub same: Vec<String>,
+    /// Those that may be better, without an answer yet.
+    pub open: Vec<String>,
+    /// What it does not say, or not surely, and why.
+    pub reservations: Vec<Reservation>,
+}
+
+/// A workload that a score leaves out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Name of the workload.
+    pub workload: String,
+    /// Why its trials do not vote.
+    pub reason: String,
+}
+
+/// What a headline does not say, or not surely.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "about", rename_all = "snake_case")]
+pub enum Reservation {
+    /// A workload is left out for all configurations.
+    LeftOut(LeftOut),
+    /// A configuration has too few voting trials.
+    NotCompared {
+        /// Its identity.
+        configuration: String,
+        /// Why its trials do not vote; none when they are not there.
+        reason: Option<String>,
+    },
+    /// Most blocks were measured while the machine was busy.
+    Busy {
+        /// Such pairs of trials.
+        busy: usize,
+        /// Of how many.
+        pairs: usize,
+    },
+    /// The figures are a model's.
+    Modelled {
+        /// The largest error that it states, as a fraction; none when it states none.
+        error: Option<f64>,
+    },
 }
 
 /// How far one block lay from the run's median.
@@ -279,7 +303,7 @@ pub enum Warning {
         /// Number of earlier ones left out.
         trials: usize,
     },
-    /// A comparison has fewer than 6 complete blocks.
+    /// A comparison has few blocks: fewer than 6.
     FewBlocks {
         /// Name of the comparison.
         comparison: String,
@@ -301,6 +325,8 @@ pub enum Warning {
         trials: usize,
         /// Number of cells they belong to.
         cells: usize,
+        /// How many of them do not vote because of it.
+        silent: usize,
     },
     /// Figures of zero or less, which have no ratio, left out of the comparisons.
     NoRatio {
@@ -324,12 +350,35 @@ impl Comparison {
             .map_or(configuration, |member| member.label.as_str())
     }
 
+    /// Results of each kind of work, then of all together where there are several.
+    pub fn results(&self) -> impl Iterator<Item = &KindResult> {
+        self.kinds.iter().chain(&self.whole)
+    }
+
     /// The cell of a configuration and a workload.
     #[must_use]
     pub fn cell(&self, configuration: &str, workload: &str) -> Option<&Cell> {
         self.cells
             .iter()
             .find(|cell| cell.configuration == configuration && cell.workload == workload)
+    }
+}
+
+impl Analysis {
+    /// Whether any headline is valid. A run that was to compare configurations over at least
+    /// [`PAIRS_MIN`] blocks, and of which none is, has no result.
+    #[must_use]
+    pub fn has_valid_headline(&self) -> bool {
+        let mut headlines =
+            self.comparisons.iter().flat_map(Comparison::results).map(|kind| &kind.headline);
+        headlines.any(|headline| headline.take.is_some())
+    }
+
+    /// Whether the plan asks for anything that a claim could answer.
+    #[must_use]
+    pub fn asks_for_headlines(&self) -> bool {
+        self.blocks_planned as usize >= PAIRS_MIN
+            && self.comparisons.iter().any(|comparison| comparison.configurations.len() > 1)
     }
 }
 
@@ -341,80 +390,19 @@ impl KindResult {
     }
 }
 
-/// Which direction of a metric is better, by its name: throughput and operations up, latency down,
-/// whatever part of a mixed workload they are of. `None` for a metric that is neither.
+/// Which direction of a metric is better, by its name: throughput and operations up, latency,
+/// processor time and what the members move for each byte down, whatever part of a mixed workload
+/// they are of. `None` for a metric that is none of these.
 #[must_use]
 pub fn better_of(metric: &str) -> Option<Better> {
-    let metric =
-        metric.strip_prefix("read_").or_else(|| metric.strip_prefix("write_")).unwrap_or(metric);
-    if metric.starts_with("throughput_") || metric.starts_with("io_") {
+    let part = ["read_", "write_", "durable_"].into_iter().find_map(|part| metric.strip_prefix(part));
+    let metric = part.unwrap_or(metric);
+    let begins = |starts: &[&str]| starts.iter().any(|start| metric.starts_with(start));
+    if begins(&["throughput_", "io_"]) {
         Some(Better::Higher)
     } else {
-        metric.starts_with("latency_").then_some(Better::Lower)
-    }
-}
-
-/// Trials of a run by what they are trials of.
-struct Table<'a> {
-    /// (configuration, workload) by index in the plan -> block -> trial.
-    trials: BTreeMap<(usize, usize), BTreeMap<u32, &'a Trial>>,
-}
-
-impl<'a> Table<'a> {
-    /// Sorts the trials in; counts those of no cell of the plan and those that a later one
-    /// replaces.
-    fn new(run: &'a Run) -> (Self, usize, usize) {
-        let mut places = BTreeMap::new();
-        for (configuration, settings) in run.plan.configurations.iter().enumerate() {
-            for (workload, named) in run.plan.workloads.iter().enumerate() {
-                places.insert((&settings.settings, named.name.as_str()), (configuration, workload));
-            }
-        }
-        let mut table = Self { trials: BTreeMap::new() };
-        let (mut unknown, mut repeated) = (0, 0);
-        for trial in &run.trials {
-            match places.get(&(&trial.settings, trial.workload.as_str())) {
-                Some(place) => {
-                    repeated += usize::from(
-                        table
-                            .trials
-                            .entry(*place)
-                            .or_default()
-                            .insert(trial.block, trial)
-                            .is_some(),
-                    );
-                }
-                None => unknown += 1,
-            }
-        }
-        (table, unknown, repeated)
-    }
-
-    fn cell(
-        &self,
-        configuration: usize,
-        workload: usize,
-    ) -> impl Iterator<Item = (u32, &'a Trial)> + '_ {
-        self.trials
-            .get(&(configuration, workload))
-            .into_iter()
-            .flatten()
-            .map(|(block, trial)| (*block, *trial))
-    }
-
-    /// Block -> natural logarithm of a metric, where it has one.
-    fn logarithms(
-        &self,
-        configuration: usize,
-        workload: usize,
-        metric: &str,
-    ) -> BTreeMap<u32, f64> {
-        let figure = |trial: &Trial| {
-            trial.metrics.get(metric).copied().filter(|figure| figure.is_finite() && *figure > 0.0)
-        };
-        self.cell(configuration, workload)
-            .filter_map(|(block, trial)| Some((block, figure(trial)?.ln())))
-            .collect()
+        begins(&["latency_", "cpu_seconds_per_", "member_read_ratio", "member_write_ratio"])
+            .then_some(Better::Lower)
     }
 }
 
@@ -423,8 +411,17 @@ impl<'a> Table<'a> {
 pub fn analyse(run: &Run) -> Analysis {
     let plan = &run.plan;
     let (table, unknown, repeated) = Table::new(run);
-    let comparisons: Vec<Comparison> =
-        comparison_members(plan).iter().map(|members| comparison(plan, &table, members)).collect();
+    let members = comparison_members(plan);
+    let metrics = judged_metrics(plan, &table);
+    let kinds = Group::ALL
+        .into_iter()
+        .filter(|group| plan.workloads.iter().any(|workload| workload.group == *group))
+        .count();
+    let headlines = members.len() * (kinds + usize::from(kinds > 1));
+    let comparisons: Vec<Comparison> = members
+        .iter()
+        .map(|members| comparison(plan, &table, members, &metrics, headlines))
+        .collect();
     let finished = table.trials.values().map(BTreeMap::len).sum();
     // What was read from files of other tools is all there is.
     let planned = if run.is_imported() {
@@ -452,11 +449,11 @@ pub fn analyse(run: &Run) -> Analysis {
             .map(|metric| metric.trials)
             .max()
             .unwrap_or(0);
-        if blocks < PAIRS_EXACT_MIN {
+        if blocks < BLOCKS_FEW {
             warnings.push(Warning::FewBlocks { comparison: comparison.name.clone(), blocks });
         }
         if let Some(drift) = comparison.drift.filter(|drift| {
-            drift.p < 1.0 - statistics::CONFIDENCE && drift.change.abs() > DRIFT_CHANGE_MIN
+            drift.p < LEVEL && drift.change.abs() > DRIFT_CHANGE_MIN
         }) {
             warnings.push(Warning::Drifted {
                 comparison: comparison.name.clone(),
@@ -464,10 +461,10 @@ pub fn analyse(run: &Run) -> Analysis {
             });
         }
     }
-    warnings.extend(trial_warnings(plan, &table));
+    warnings.extend(trial_warnings(&table, &metrics));
     Analysis {
         margin: plan.margin,
-        confidence: statistics::CONFIDENCE,
+        confidence: 1.0 - LEVEL,
         blocks_planned: plan.blocks,
         trials_finished: finished,
         trials_planned: planned,
@@ -488,16 +485,18 @@ fn comparison_members(plan: &Plan) -> Vec<Vec<usize>> {
     groups.into_iter().map(|(_, members)| members).collect()
 }
 
-fn trial_warnings(plan: &Plan, table: &Table<'_>) -> Vec<Warning> {
-    // One entry a trial: the cell it belongs to.
-    let mut flags: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
+fn trial_warnings(table: &Table<'_>, metrics: &[String]) -> Vec<Warning> {
+    // One entry a trial: the cell it belongs to, and whether the flag keeps it from voting.
+    let mut flags: BTreeMap<&str, Vec<((usize, usize), bool)>> = BTreeMap::new();
     let (mut no_ratio, mut outliers) = (0, 0);
     for (place, trials) in &table.trials {
-        let metric = &plan.workloads[place.1].metric;
+        let metric = &metrics[place.1];
         let mut logarithms = Vec::new();
         for trial in trials.values() {
+            let silent = table.silent(*place, trial).is_some();
             for text in &trial.flags {
-                flags.entry(text).or_default().push(*place);
+                let silent = silent && claim::doubt(text) == Doubt::NotTheMedium;
+                flags.entry(text).or_default().push((*place, silent));
             }
             match trial.metrics.get(metric) {
                 Some(figure) if figure.is_finite() && *figure > 0.0 => logarithms.push(figure.ln()),
@@ -513,8 +512,13 @@ fn trial_warnings(plan: &Plan, table: &Table<'_>) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = flags
         .into_iter()
         .map(|(text, places)| {
-            let cells: BTreeSet<_> = places.iter().collect();
-            Warning::Flagged { text: text.to_string(), trials: places.len(), cells: cells.len() }
+            let cells: BTreeSet<_> = places.iter().map(|(place, _)| place).collect();
+            Warning::Flagged {
+                text: text.to_string(),
+                trials: places.len(),
+                cells: cells.len(),
+                silent: places.iter().filter(|(_, silent)| *silent).count(),
+            }
         })
         .collect();
     if no_ratio > 0 {
@@ -526,7 +530,13 @@ fn trial_warnings(plan: &Plan, table: &Table<'_>) -> Vec<Warning> {
     warnings
 }
 
-fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
+fn comparison(
+    plan: &Plan,
+    table: &Table<'_>,
+    members: &[usize],
+    metrics: &[String],
+    headlines: usize,
+) -> Comparison {
     let configurations: Vec<&Configuration> =
         members.iter().map(|index| &plan.configurations[*index]).collect();
     let baseline_id =
@@ -555,25 +565,22 @@ fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
 
     let mut cells = Vec::new();
     for member in members {
-        for workload in 0..plan.workloads.len() {
-            cells.push(cell(plan, table, *member, baseline, workload));
+        for (workload, metric) in metrics.iter().enumerate() {
+            cells.push(cell(plan, table, *member, workload, metric));
         }
     }
-    adjust_p_values(&mut cells);
+    if let Some(baseline) = baseline {
+        make_claims(plan, table, members, baseline, metrics, &mut cells);
+    }
 
-    let kinds: Vec<KindResult> = [Group::Sequential, Group::Random, Group::Mixed, Group::Files]
+    let frame = kind::Frame { plan, table, members, baseline, headlines, metrics };
+    let kinds: Vec<KindResult> = Group::ALL
         .into_iter()
         .filter(|group| plan.workloads.iter().any(|workload| workload.group == *group))
-        .map(|group| kind_result(plan, table, members, baseline, group))
+        .map(|group| kind::result(&frame, Some(group)))
         .collect();
-    let good_for_all = configurations
-        .iter()
-        .filter(|configuration| {
-            !kinds.is_empty() && kinds.iter().all(|kind| kind.best_set.contains(&configuration.id))
-        })
-        .map(|configuration| configuration.id.clone())
-        .collect();
-    let block_effects = block_effects(plan, table, members);
+    let whole = (kinds.len() > 1).then(|| kind::result(&frame, None));
+    let block_effects = block_effects(plan, table, members, metrics);
     let drift = statistics::trend(
         &block_effects.iter().map(|effect| effect.change.ln_1p()).collect::<Vec<_>>(),
     )
@@ -583,7 +590,7 @@ fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
     });
     Comparison {
         name: comparison_name(plan, &configurations, baseline_id),
-        modelled: configurations.iter().any(|configuration| configuration.clock == Clock::Virtual),
+        modelled: members.iter().any(|member| is_modelled(plan, *member)),
         baseline: baseline_id.to_string(),
         configurations: configurations
             .iter()
@@ -601,7 +608,7 @@ fn comparison(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Comparison {
         axes,
         cells,
         kinds,
-        good_for_all,
+        whole,
         block_effects,
         drift,
     }
@@ -650,12 +657,47 @@ fn label(axes: &[String], configuration: &Configuration) -> String {
     if values.is_empty() { configuration.stack.clone() } else { values.join(" ") }
 }
 
+/// The metric that each workload is judged by: the durable rate wherever some trial of the run has
+/// one, unless the plan says otherwise.
+pub(crate) fn judged_metrics(plan: &Plan, table: &Table<'_>) -> Vec<String> {
+    let judged = |(index, workload): (usize, &Workload)| {
+        let durable = format!("durable_{}", workload.metric);
+        let mut trials = (0..plan.configurations.len())
+            .flat_map(|configuration| table.cell(configuration, index))
+            .map(|(_, trial)| trial);
+        let wanted = workload.judge == Judge::Durable
+            && trials.any(|trial| trial.metrics.contains_key(&durable));
+        if wanted { durable } else { workload.metric.clone() }
+    };
+    plan.workloads.iter().enumerate().map(judged).collect()
+}
+
+/// Whether a configuration's figures are a model's: on the virtual clock, or paced in real time.
+pub(crate) fn is_modelled(plan: &Plan, configuration: usize) -> bool {
+    let configuration = &plan.configurations[configuration];
+    configuration.clock == Clock::Virtual || configuration.stack.contains("model:")
+}
+
+/// The error that the models of two configurations state. Those of both go the same way where both
+/// are the same drives, so the larger one stands for the two; `None` when nothing is modelled, and
+/// when a model states none.
+fn model_error(plan: &Plan, configurations: [usize; 2]) -> Option<f64> {
+    let errors: Vec<Option<f64>> = configurations
+        .into_iter()
+        .filter(|configuration| is_modelled(plan, *configuration))
+        .map(|configuration| plan.configurations[configuration].model_error)
+        .collect();
+    errors.into_iter().try_fold(None, |largest: Option<f64>, error| {
+        error.map(|error| Some(largest.map_or(error, |largest| largest.max(error))))
+    })?
+}
+
 fn cell(
     plan: &Plan,
     table: &Table<'_>,
     configuration: usize,
-    baseline: Option<usize>,
     workload: usize,
+    judged: &str,
 ) -> Cell {
     let named = &plan.workloads[workload];
     let mut names: BTreeSet<&str> = BTreeSet::new();
@@ -666,30 +708,34 @@ fn cell(
             *flags.entry(text).or_default() += 1;
         }
     }
-    let own = names.take(named.metric.as_str());
+    let own = names.take(judged);
     let metrics = own
         .into_iter()
         .chain(names)
         .filter_map(|name| {
-            let figure = |trial: &Trial| {
-                trial.metrics.get(name).copied().filter(|figure| figure.is_finite())
-            };
-            let figures: Vec<f64> = table
+            let voices = table.voices(configuration, workload, name);
+            // A figure of 0 has no logarithm and so no voice, but is a figure.
+            let all: Vec<f64> = table
                 .cell(configuration, workload)
-                .filter_map(|(_, trial)| figure(trial))
+                .filter_map(|(_, trial)| trial.metrics.get(name).copied())
+                .filter(|figure| figure.is_finite())
                 .collect();
-            let median = statistics::median(&figures)?;
-            let better = if name == named.metric { Some(named.better) } else { better_of(name) };
-            let versus_baseline =
-                baseline.filter(|baseline| *baseline != configuration).and_then(|baseline| {
-                    versus(plan, table, [configuration, baseline], workload, name, better)
-                });
+            let silent = voices.values().filter(|voice| voice.silent.is_some()).count();
+            let is_voting = |block: &u32| voices.get(block).is_none_or(|voice| voice.silent.is_none());
+            let voting: Vec<f64> = table
+                .cell(configuration, workload)
+                .filter(|(block, _)| is_voting(block))
+                .filter_map(|(_, trial)| trial.metrics.get(name).copied())
+                .filter(|figure| figure.is_finite())
+                .collect();
+            let median = statistics::median(if voting.is_empty() { &all } else { &voting })?;
             Some(Metric {
                 name: name.to_string(),
-                trials: figures.len(),
+                trials: voting.len(),
+                silent,
                 median: median.median,
                 interval: median.interval,
-                versus_baseline,
+                versus_baseline: None,
             })
         })
         .collect();
@@ -704,199 +750,130 @@ fn cell(
     }
 }
 
-fn versus(
-    plan: &Plan,
-    table: &Table<'_>,
-    pair: [usize; 2],
-    workload: usize,
-    metric: &str,
-    better: Option<Better>,
-) -> Option<Versus> {
-    let [own, base] = pair.map(|configuration| table.logarithms(configuration, workload, metric));
-    let paired = statistics::paired(&differences(&own, &base))?;
-    Some(Versus {
-        pairs: paired.pairs,
-        ratio: paired.estimate.exp(),
-        interval: paired.interval.map(|interval| interval.exp()),
-        p: paired.p,
-        few: paired.pairs < PAIRS_EXACT_MIN,
-        better,
-        verdict: better.and_then(|better| statistics::verdict(&paired, plan.margin, better)),
-    })
-}
-
-/// `own - other` for every block that both have.
-fn differences(own: &BTreeMap<u32, f64>, other: &BTreeMap<u32, f64>) -> Vec<f64> {
-    own.iter().filter_map(|(block, value)| Some(value - other.get(block)?)).collect()
-}
-
-/// Replaces the p-values of each workload and metric by Holm's.
-fn adjust_p_values(cells: &mut [Cell]) {
-    let mut families: BTreeMap<(String, String), Vec<&mut f64>> = BTreeMap::new();
-    for cell in cells {
-        for metric in &mut cell.metrics {
-            if let Some(p) = metric.versus_baseline.as_mut().and_then(|versus| versus.p.as_mut()) {
-                families.entry((cell.workload.clone(), metric.name.clone())).or_default().push(p);
-            }
-        }
-    }
-    for family in families.into_values() {
-        let adjusted = statistics::holm(&family.iter().map(|p| **p).collect::<Vec<_>>());
-        for (p, adjusted) in family.into_iter().zip(adjusted) {
-            *p = adjusted;
-        }
-    }
-}
-
-/// Block -> weighted mean of the logarithms of a kind's workloads, turned so that more is better;
-/// only blocks that have them all.
-fn log_scores(
-    table: &Table<'_>,
-    configuration: usize,
-    workloads: &[(usize, &Workload)],
-) -> BTreeMap<u32, f64> {
-    let total: f64 = workloads.iter().map(|(_, workload)| workload.weight).sum();
-    let mut sums: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
-    for (index, workload) in workloads {
-        let sign = if workload.better == Better::Lower { -1.0 } else { 1.0 };
-        for (block, logarithm) in table.logarithms(configuration, *index, &workload.metric) {
-            let (count, sum) = sums.entry(block).or_default();
-            *count += 1;
-            *sum += sign * workload.weight / total * logarithm;
-        }
-    }
-    sums.into_iter()
-        .filter(|(_, (count, _))| *count == workloads.len())
-        .map(|(block, (_, sum))| (block, sum))
-        .collect()
-}
-
-fn kind_result(
+/// Makes the claims of all cells against the baseline's, row by row. `cells` are those of `members`,
+/// configuration by configuration.
+fn make_claims(
     plan: &Plan,
     table: &Table<'_>,
     members: &[usize],
-    baseline: Option<usize>,
-    group: Group,
-) -> KindResult {
-    // A workload of weight 0 is shown but has no say, and need not be complete.
-    let of_kind = |workload: &&Workload| workload.group == group;
-    let counted: Vec<(usize, &Workload)> = plan
-        .workloads
-        .iter()
-        .enumerate()
-        .filter(|(_, workload)| of_kind(workload) && workload.weight > 0.0)
-        .collect();
-    let id = |configuration: usize| plan.configurations[configuration].id.clone();
-    let base = baseline.map(|baseline| log_scores(table, baseline, &counted)).unwrap_or_default();
+    baseline: usize,
+    metrics: &[String],
+    cells: &mut [Cell],
+) {
+    let workloads = plan.workloads.len();
     let others = members.len().saturating_sub(1).max(1) as f64;
-
-    let mut scores = Vec::new();
-    // The same configurations in the same order as in `scores`.
-    let mut scored: Vec<(usize, BTreeMap<u32, f64>)> = Vec::new();
-    for member in members {
-        let own = log_scores(table, *member, &counted);
-        let Some(paired) = statistics::paired(&differences(&own, &base)) else { continue };
-        let is_baseline = Some(*member) == baseline;
-        scores.push(Score {
-            configuration: id(*member),
-            pairs: paired.pairs,
-            ratio: paired.estimate.exp(),
-            interval: paired.interval.map(|interval| interval.exp()).filter(|_| !is_baseline),
-            few: paired.pairs < PAIRS_EXACT_MIN,
-            verdict: statistics::verdict(&paired, plan.margin, Better::Higher)
-                .filter(|_| !is_baseline),
-            holds_jointly: !is_baseline
-                && jointly(&differences(&own, &base), others)
-                    .is_some_and(|interval| !interval.contains(0.0)),
-        });
-        scored.push((*member, own));
-    }
-    let best = (0..scores.len()).max_by(|left, right| {
-        // Of equals the earlier in the plan leads.
-        scores[*left].ratio.total_cmp(&scores[*right].ratio).then(right.cmp(left))
-    });
-    let mut best_set = Vec::new();
-    if let Some(best) = best.filter(|best| scores[*best].pairs >= PAIRS_MIN) {
-        let mut set: Vec<usize> = (0..scored.len())
-            .filter(|other| {
-                *other == best
-                    || !surely_behind(&scored[best].1, &scored[*other].1, others, plan.margin)
-            })
+    let family = Family { over: Over::Row, comparisons: others };
+    let mut quantiles = Quantiles::default();
+    for (index, workload) in plan.workloads.iter().enumerate() {
+        let names: BTreeSet<String> = (0..members.len())
+            .flat_map(|place| &cells[place * workloads + index].metrics)
+            .map(|metric| metric.name.clone())
             .collect();
-        set.sort_by(|left, right| {
-            scores[*right].ratio.total_cmp(&scores[*left].ratio).then(left.cmp(right))
-        });
-        best_set = set.into_iter().map(|place| scores[place].configuration.clone()).collect();
-    }
-    let leader = best.map(|best| scores[best].configuration.clone());
-    let baseline_id = baseline.map(id);
-    let recommended =
-        baseline_id.filter(|baseline| best_set.contains(baseline)).or_else(|| leader.clone());
-
-    let pairs = (scored.len() * scored.len().saturating_sub(1) / 2).max(1) as f64;
-    let mut not_told_apart = Vec::new();
-    for (place, (first, own)) in scored.iter().enumerate() {
-        for (second, other) in &scored[place + 1..] {
-            let within = plan.margin.ln_1p();
-            let apart = |interval: Interval| {
-                !interval.contains(0.0) && (interval.low < -within || interval.high > within)
-            };
-            if jointly(&differences(own, other), pairs).is_some_and(|interval| !apart(interval)) {
-                not_told_apart.push((id(*first), id(*second)));
+        for name in names {
+            let base = table.voices(baseline, index, &name);
+            let pairs: Vec<Pairs> = members
+                .iter()
+                .map(|member| {
+                    let own = if *member == baseline {
+                        Voices::new()
+                    } else {
+                        table.voices(*member, index, &name)
+                    };
+                    pair(&own, &base)
+                })
+                .collect();
+            let samples: Vec<Option<Sample>> = pairs
+                .iter()
+                .map(|pairs| {
+                    Sample::paired(&pairs.differences)
+                        .filter(|_| pairs.differences.len() >= PAIRS_MIN)
+                })
+                .collect();
+            let own = name == workload.metric || name == metrics[index];
+            let better = if own { Some(workload.better) } else { better_of(&name) };
+            for (place, (pairs, estimate)) in
+                pairs.iter().zip(claim::estimates(&samples)).enumerate()
+            {
+                let both = [members[place], baseline];
+                let question = Question {
+                    better,
+                    margin: plan.margin,
+                    level: family.level(),
+                    same_level: LEVEL,
+                    model_error: model_error(plan, both).unwrap_or(0.0),
+                };
+                let claim = claim_of(
+                    plan, both, &name, pairs, estimate, family, &question, &mut quantiles,
+                );
+                let known = &mut cells[place * workloads + index].metrics;
+                if let Some(metric) = known.iter_mut().find(|metric| metric.name == name) {
+                    metric.versus_baseline = claim;
+                }
             }
         }
     }
-    KindResult {
-        group,
-        workloads: plan
-            .workloads
-            .iter()
-            .filter(of_kind)
-            .map(|workload| workload.name.clone())
-            .collect(),
-        scores,
-        leader,
-        best_set,
-        recommended,
-        not_told_apart,
-    }
 }
 
-/// t interval of the mean at 5 % / `comparisons`, two-sided; `None` below 3 pairs.
-fn jointly(differences: &[f64], comparisons: f64) -> Option<Interval> {
-    if differences.len() < PAIRS_MIN {
-        return None;
-    }
-    statistics::t_interval(differences, 1.0 - (1.0 - statistics::CONFIDENCE) / comparisons)
-}
-
-/// Whether the leader is ahead by a one-sided test at 5 % / `others`, and not surely within the
-/// margin.
-fn surely_behind(
-    leader: &BTreeMap<u32, f64>,
-    other: &BTreeMap<u32, f64>,
-    others: f64,
-    margin: f64,
-) -> bool {
-    // The lower end of a two-sided interval at twice the level is the one-sided bound.
-    jointly(&differences(leader, other), others / 2.0)
-        .is_some_and(|ahead| ahead.low > 0.0 && ahead.high > margin.ln_1p())
+/// The claim that pairs come to. `None` where no block has both sides.
+#[expect(clippy::too_many_arguments, reason = "a claim rests on all of it")]
+fn claim_of(
+    plan: &Plan,
+    both: [usize; 2],
+    metric: &str,
+    pairs: &Pairs,
+    estimate: Option<claim::Estimate>,
+    family: Family,
+    question: &Question,
+    quantiles: &mut Quantiles,
+) -> Option<Claim> {
+    let decision = estimate.map(|estimate| claim::decide(&estimate, question, quantiles));
+    let voting = pairs.differences.len();
+    let answer = decision.map_or(Answer::Open, |decision| decision.answer);
+    let is_busy = 2 * pairs.busy > voting;
+    let open = answer == Answer::Open && question.better.is_some();
+    Some(Claim {
+        subject: plan.configurations[both[0]].id.clone(),
+        against: plan.configurations[both[1]].id.clone(),
+        metric: metric.to_owned(),
+        better: question.better,
+        pairs: voting,
+        silent: pairs.silent.len(),
+        busy: pairs.busy,
+        family,
+        ratio: pairs.centre()?.exp(),
+        interval: decision.map(|decision| decision.interval),
+        same_interval: decision.map(|decision| decision.same_interval),
+        model_error: model_error(plan, both),
+        answer,
+        invalid: decision.is_none().then(|| Invalid::TooFew {
+            voting,
+            silent: pairs.silent.len(),
+            reason: pairs.reason.clone(),
+        }),
+        settle: open.then(|| Settle {
+            blocks: decision.and_then(|decision| decision.blocks),
+            quieter_machine: is_busy,
+            measuring: decision.is_some_and(|decision| decision.model_decides),
+        }),
+    })
 }
 
 /// Per block, the median over the cells of how far each lay from its own median.
-fn block_effects(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Vec<BlockEffect> {
+fn block_effects(
+    plan: &Plan,
+    table: &Table<'_>,
+    members: &[usize],
+    metrics: &[String],
+) -> Vec<BlockEffect> {
     let mut distances: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for member in members {
         for (index, workload) in plan.workloads.iter().enumerate() {
             let sign = if workload.better == Better::Lower { -1.0 } else { 1.0 };
-            let logarithms = table.logarithms(*member, index, &workload.metric);
-            let Some(centre) =
-                statistics::median(&logarithms.values().copied().collect::<Vec<_>>())
-            else {
-                continue;
-            };
-            for (block, logarithm) in logarithms {
-                distances.entry(block).or_default().push(sign * (logarithm - centre.median));
+            let voices = table.voices(*member, index, &metrics[index]);
+            let logarithms: Vec<f64> = voices.values().map(|voice| voice.logarithm).collect();
+            let Some(centre) = statistics::median(&logarithms) else { continue };
+            for (block, voice) in voices {
+                distances.entry(block).or_default().push(sign * (voice.logarithm - centre.median));
             }
         }
     }
@@ -905,6 +882,8 @@ fn block_effects(plan: &Plan, table: &Table<'_>, members: &[usize]) -> Vec<Block
     };
     distances.into_iter().filter_map(effect).collect()
 }
+
+mod kind;
 
 #[cfg(test)]
 mod tests;

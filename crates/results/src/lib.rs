@@ -7,9 +7,11 @@
 //! ```
 
 pub mod analysis;
+pub mod claim;
 pub mod compare;
 pub mod statistics;
 pub mod types;
+mod voices;
 
 #[cfg(test)]
 mod random;

@@ -60,6 +60,11 @@ pub enum Group {
     Files,
 }
 
+impl Group {
+    /// All of them, in the order they are shown.
+    pub const ALL: [Self; 4] = [Self::Sequential, Self::Random, Self::Mixed, Self::Files];
+}
+
 /// Which direction of a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -80,7 +85,7 @@ pub struct Axis {
 }
 
 /// One configuration: the settings of every axis and the stack they mean.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Configuration {
     /// [`configuration_id`] of `settings`.
     pub id: String,
@@ -92,6 +97,29 @@ pub struct Configuration {
     pub clock: Clock,
     /// Identity of the configuration it is compared with; its own when it is the baseline.
     pub baseline: String,
+    /// The largest error that its modelled disks state of themselves, as a fraction; none for real
+    /// members, and for models that state none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_error: Option<f64>,
+}
+
+/// Which rate of a workload that writes its verdict is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Judge {
+    /// To the end of the flush that follows, wherever there is such a rate.
+    #[default]
+    Durable,
+    /// When the calls had returned.
+    Acknowledged,
+}
+
+impl Judge {
+    /// Whether nothing was said.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One workload of the plan.
@@ -109,6 +137,9 @@ pub struct Workload {
     pub better: Better,
     /// Weight in its group's score.
     pub weight: f64,
+    /// Which rate is judged where there are two.
+    #[serde(default, skip_serializing_if = "Judge::is_default")]
+    pub judge: Judge,
 }
 
 /// `plan.resolved.json`: the plan with every default filled in.

@@ -197,8 +197,14 @@ fn cell(
     let clock =
         if has_file_system || !stacks::is_modelled(&node) { Clock::Wall } else { set.clock };
     let id = configuration_id(&settings);
-    let configuration =
-        Configuration { id, settings, stack: node.to_string(), clock, baseline: String::new() };
+    let configuration = Configuration {
+        id,
+        settings,
+        stack: node.to_string(),
+        clock,
+        baseline: String::new(),
+        model_error: None,
+    };
     Ok(Cell { configuration, place })
 }
 

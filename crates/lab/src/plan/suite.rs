@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use bench::suite::devtest::{self, Settings, Test, Verify};
 use bench::suite::{self, Suite};
-use results::{Clock, Group, Plan, Workload};
+use results::{Clock, Group, Judge, Plan, Workload};
 use stack::size;
 
 use super::document::{Item, Place, Reader, Value, suggestion};
@@ -187,6 +187,19 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
             )));
         }
         let weight = table.get("weight").map_or(Ok(1.0), Item::positive)?;
+        let judge = match table.get("judge") {
+            None => Judge::default(),
+            Some(item) => match item.text()? {
+                "durable" => Judge::Durable,
+                "acknowledged" => Judge::Acknowledged,
+                other => {
+                    return Err(item.error(format!(
+                        "`judge = \"{other}\"`: expected `durable` or `acknowledged`{}",
+                        suggestion(other, ["durable", "acknowledged"].into_iter())
+                    )));
+                }
+            },
+        };
         if word == devtest::NAME {
             let tests = chosen_tests(table.get("tests"))?;
             read_settings(&table, &prefix, &mut found.settings)?;
@@ -204,6 +217,7 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
                 metric: test.metric.to_owned(),
                 better: test.better,
                 weight,
+                judge,
             }));
         } else {
             let phases = rows::read(suite, &table, &prefix, &mut found.settings)?;
@@ -214,6 +228,7 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
                 metric: phase.metric.to_owned(),
                 better: phase.better,
                 weight,
+                judge,
             }));
         }
         found.suites.push((suite, item.place.clone()));

@@ -1,0 +1,314 @@
+//! Scores of one kind of work, and what they come to in one headline.
+
+use std::collections::BTreeMap;
+
+use crate::claim::{
+    self, Answer, Claim, Family, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
+};
+use crate::types::{Better, Group, Plan, Workload};
+
+use crate::voices::{Table, Voices, pair};
+use super::{Headline, KindResult, LeftOut, Reservation, Score, claim_of, model_error};
+
+/// What a kind is judged within.
+pub(super) struct Frame<'a, 'b> {
+    pub(super) plan: &'a Plan,
+    pub(super) table: &'a Table<'b>,
+    /// Indices of the comparison's configurations in the plan's order.
+    pub(super) members: &'a [usize],
+    pub(super) baseline: Option<usize>,
+    /// Headlines of the whole report.
+    pub(super) headlines: usize,
+    /// The judged metric of each workload.
+    pub(super) metrics: &'a [String],
+}
+
+/// Scores and headline of the workloads of one kind, or of all.
+pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult {
+    let Frame { plan, table, members, baseline, .. } = *frame;
+    let id = |configuration: usize| plan.configurations[configuration].id.clone();
+    let of_kind =
+        |workload: &Workload| group.is_none_or(|group| workload.group == group);
+    // A workload of weight 0 is shown but has no say, and need not be complete.
+    let wanted: Vec<(usize, &Workload, &str)> = plan
+        .workloads
+        .iter()
+        .enumerate()
+        .filter(|(_, workload)| of_kind(workload) && workload.weight > 0.0)
+        .map(|(index, workload)| (index, workload, frame.metrics[index].as_str()))
+        .collect();
+    let (counted, left_out) = counted(frame, wanted);
+
+    let voices: Vec<Voices> =
+        members.iter().map(|member| table.scores(*member, &counted)).collect();
+    let base = members.iter().position(|member| Some(*member) == baseline);
+    let others: Vec<usize> =
+        (0..members.len()).filter(|place| Some(*place) != base).collect();
+    let rivals = others.len() * others.len().saturating_sub(1) / 2;
+    // Half of the headline's level for each kind of question, the whole where there is only one.
+    let share = frame.headlines.max(1) as f64 * if rivals > 0 { 2.0 } else { 1.0 };
+    let question = |configurations: [usize; 2], comparisons: usize| {
+        let family =
+            Family { over: Over::Report, comparisons: share * comparisons.max(1) as f64 };
+        let question = Question {
+            better: Some(Better::Higher),
+            margin: plan.margin,
+            level: family.level(),
+            same_level: LEVEL / frame.headlines.max(1) as f64,
+            model_error: model_error(plan, configurations).unwrap_or(0.0),
+        };
+        (family, question)
+    };
+    let mut quantiles = Quantiles::default();
+    let mut claims = |asked: &[(usize, usize)]| -> BTreeMap<(usize, usize), Claim> {
+        let pairs: Vec<_> =
+            asked.iter().map(|(own, other)| pair(&voices[*own], &voices[*other])).collect();
+        let samples: Vec<Option<Sample>> = pairs
+            .iter()
+            .map(|pairs| {
+                Sample::paired(&pairs.differences)
+                    .filter(|_| pairs.differences.len() >= PAIRS_MIN)
+            })
+            .collect();
+        let estimates = claim::estimates(&samples);
+        let mut found = BTreeMap::new();
+        for ((asked, pairs), estimate) in asked.iter().zip(&pairs).zip(estimates) {
+            let both = [members[asked.0], members[asked.1]];
+            let (family, question) = question(both, samples.len());
+            let claim = claim_of(
+                plan, both, "score", pairs, estimate, family, &question, &mut quantiles,
+            );
+            found.extend(claim.map(|claim| (*asked, claim)));
+        }
+        found
+    };
+    let against_base: Vec<(usize, usize)> =
+        base.map_or_else(Vec::new, |base| others.iter().map(|other| (*other, base)).collect());
+    let against_each_other: Vec<(usize, usize)> = others
+        .iter()
+        .enumerate()
+        .flat_map(|(place, first)| others[place + 1..].iter().map(move |second| (*first, *second)))
+        .collect();
+    let mut known = claims(&against_base);
+    known.extend(claims(&against_each_other));
+
+    // Of `own` against `other`, whichever way round it was asked.
+    let answer = |own: usize, other: usize| match known.get(&(own, other)) {
+        Some(claim) => claim.answer,
+        None => known.get(&(other, own)).map_or(Answer::Open, |claim| claim.answer.turned()),
+    };
+    let versus_base = |place: usize| base.and_then(|base| known.get(&(place, base)));
+    let is_valid =
+        |place: usize| versus_base(place).is_some_and(|claim| claim.invalid.is_none());
+    let valid: Vec<usize> = others.iter().copied().filter(|place| is_valid(*place)).collect();
+    // The baseline stands in the race when anybody can be held against it.
+    let racing: Vec<usize> = (0..members.len())
+        .filter(|place| is_valid(*place) || Some(*place) == base && !valid.is_empty())
+        .collect();
+    let ratio = |place: usize| versus_base(place).map_or(1.0, |claim| claim.ratio);
+    let best_first = |places: &mut Vec<usize>| {
+        // Of equals the earlier in the plan leads.
+        places.sort_by(|left, right| {
+            ratio(*right).total_cmp(&ratio(*left)).then(left.cmp(right))
+        });
+    };
+    let mut best: Vec<usize> = racing
+        .iter()
+        .copied()
+        .filter(|place| racing.iter().all(|other| answer(*place, *other) != Answer::Behind))
+        .collect();
+    best_first(&mut best);
+    let ahead = |place: &&usize| {
+        versus_base(**place).is_some_and(|claim| claim.answer == Answer::Ahead)
+    };
+    // The baseline while it may be the best, since there is then no reason to leave it; else the
+    // highest score of those surely ahead of it.
+    let take = base
+        .filter(|base| best.contains(base))
+        .or_else(|| best.iter().find(ahead).copied())
+        .or_else(|| best.first().copied());
+
+    let pairs_of_base = valid.iter().filter_map(|place| versus_base(*place)).map(|claim| claim.pairs);
+    let base_pairs = pairs_of_base.max().unwrap_or(0);
+    let mut scores = Vec::new();
+    for (place, member) in members.iter().enumerate() {
+        let claim = versus_base(place).cloned();
+        let is_base = Some(place) == base;
+        if claim.is_none() && !(is_base && !known.is_empty()) {
+            continue;
+        }
+        let versus_take = take.filter(|take| *take != place && !is_base).and_then(|take| {
+            known.get(&(place, take)).cloned().or_else(|| {
+                known.get(&(take, place)).map(turned)
+            })
+        });
+        scores.push(Score {
+            configuration: id(*member),
+            pairs: claim.as_ref().map_or(base_pairs, |claim| claim.pairs),
+            ratio: claim.as_ref().map_or(1.0, |claim| claim.ratio),
+            versus_take: versus_take.filter(|_| take != base),
+            versus_baseline: claim,
+        });
+    }
+    let leader = {
+        let mut all = racing.clone();
+        best_first(&mut all);
+        all.first().map(|place| id(members[*place]))
+    };
+    let headline = headline(frame, &scores, take.map(|take| members[take]), |place| {
+        // What else might be best, and how it stands to what is taken.
+        take.filter(|take| *take != place && best.contains(&place))
+            .map(|take| answer(place, take))
+    });
+    let headline = Headline {
+        reservations: left_out
+            .iter()
+            .map(|left_out| Reservation::LeftOut(left_out.clone()))
+            .chain(headline.reservations)
+            .collect(),
+        ..headline
+    };
+    KindResult {
+        group,
+        workloads: plan
+            .workloads
+            .iter()
+            .filter(|workload| of_kind(workload))
+            .map(|workload| workload.name.clone())
+            .collect(),
+        scores,
+        leader,
+        best_set: best.into_iter().map(|place| id(members[place])).collect(),
+        recommended: take.map(|take| id(members[take])),
+        headline,
+    }
+}
+
+/// Splits the workloads into those that the score counts and those that hardly vote anywhere: in
+/// fewer than [`PAIRS_MIN`] blocks of the baseline, or of most configurations.
+fn counted<'w>(
+    frame: &Frame<'_, '_>,
+    wanted: Vec<(usize, &'w Workload, &'w str)>,
+) -> (Vec<(usize, &'w Workload, &'w str)>, Vec<LeftOut>) {
+    let Frame { table, members, baseline, .. } = *frame;
+    let mut left_out = Vec::new();
+    let all = wanted.clone();
+    let counted: Vec<_> = wanted
+        .into_iter()
+        .filter(|(index, workload, metric)| {
+            let mut reason = None;
+            let mut votes = |configuration: usize| {
+                let voices = table.voices(configuration, *index, metric);
+                let silent = voices.values().find_map(|voice| voice.silent.clone());
+                let unmeasured = || {
+                    let trials = table.cell(configuration, *index);
+                    let flag = |flag: &String| flag.starts_with("not measured").then(|| flag.clone());
+                    trials.flat_map(|(_, trial)| &trial.flags).find_map(flag)
+                };
+                let why = silent.or_else(|| voices.is_empty().then(unmeasured).flatten());
+                let voting = voices.values().filter(|voice| voice.silent.is_none()).count();
+                if voting < PAIRS_MIN && reason.is_none() {
+                    reason = why;
+                }
+                voting >= PAIRS_MIN
+            };
+            let voting = members.iter().filter(|member| votes(**member)).count();
+            let enough = 2 * voting > members.len() && baseline.is_none_or(&mut votes);
+            // Without a reason the trials are simply not there yet.
+            let Some(reason) = reason.filter(|_| !enough) else { return true };
+            left_out.push(LeftOut { workload: workload.name.clone(), reason });
+            false
+        })
+        .collect();
+    // Where nothing votes, all of it is shown.
+    if counted.is_empty() { (all, left_out) } else { (counted, left_out) }
+}
+
+/// A claim the other way round.
+fn turned(claim: &Claim) -> Claim {
+    Claim {
+        subject: claim.against.clone(),
+        against: claim.subject.clone(),
+        ratio: 1.0 / claim.ratio,
+        interval: claim.interval.map(|interval| interval.reciprocal()),
+        same_interval: claim.same_interval.map(|interval| interval.reciprocal()),
+        answer: claim.answer.turned(),
+        ..claim.clone()
+    }
+}
+
+/// What the scores come to: what to take, how sure, and what it does not say.
+fn headline(
+    frame: &Frame<'_, '_>,
+    scores: &[Score],
+    take: Option<usize>,
+    rival: impl Fn(usize) -> Option<Answer>,
+) -> Headline {
+    let Frame { plan, members, baseline, .. } = *frame;
+    let id = |configuration: usize| plan.configurations[configuration].id.clone();
+    let score = |configuration: usize| {
+        scores.iter().find(|score| score.configuration == plan.configurations[configuration].id)
+    };
+    let mut reservations = Vec::new();
+    let others: Vec<usize> =
+        members.iter().copied().filter(|member| Some(*member) != baseline).collect();
+    for other in &others {
+        match score(*other).and_then(|score| score.versus_baseline.as_ref()) {
+            None => reservations.push(Reservation::NotCompared { configuration: id(*other), reason: None }),
+            Some(Claim { invalid: Some(crate::claim::Invalid::TooFew { reason, .. }), .. }) => {
+                reservations.push(Reservation::NotCompared {
+                    configuration: id(*other),
+                    reason: reason.clone(),
+                });
+            }
+            Some(_) => (),
+        }
+    }
+    let of_answer = |wanted: Answer| -> Vec<String> {
+        (0..members.len())
+            .filter(|place| rival(*place) == Some(wanted))
+            .map(|place| id(members[place]))
+            .collect()
+    };
+    let (same, open) = (of_answer(Answer::Same), of_answer(Answer::Open));
+    let Some(take) = take else {
+        return Headline { take: None, claim: None, sure: false, ahead_of_all: false, same, open, reservations };
+    };
+    // What the sentence rests on: the claim of what is taken, or of all others against the baseline.
+    let rests_on: Vec<&Claim> = if Some(take) == baseline {
+        scores.iter().filter_map(|score| score.versus_baseline.as_ref()).collect()
+    } else {
+        score(take).and_then(|score| score.versus_baseline.as_ref()).into_iter().collect()
+    };
+    let valid: Vec<&&Claim> = rests_on.iter().filter(|claim| claim.invalid.is_none()).collect();
+    let (busy, pairs) = valid
+        .iter()
+        .fold((0, 0), |(busy, pairs), claim| (busy + claim.busy, pairs + claim.pairs));
+    let is_busy = 2 * busy > pairs;
+    if is_busy {
+        reservations.push(Reservation::Busy { busy, pairs });
+    }
+    let error = model_error(plan, [take, baseline.unwrap_or(take)]);
+    let modelled = super::is_modelled(plan, take);
+    if modelled {
+        reservations.push(Reservation::Modelled { error });
+    }
+    let all_behind = !valid.is_empty() && valid.iter().all(|claim| claim.answer == Answer::Behind);
+    let ahead_of_all = same.is_empty()
+        && open.is_empty()
+        && (Some(take) != baseline || all_behind);
+    let decided = if Some(take) == baseline {
+        ahead_of_all
+    } else {
+        valid.iter().all(|claim| claim.answer == Answer::Ahead) && !valid.is_empty()
+    };
+    Headline {
+        take: Some(id(take)),
+        claim: score(take).and_then(|score| score.versus_baseline.clone()),
+        sure: decided && !is_busy && (!modelled || error.is_some()),
+        ahead_of_all,
+        same,
+        open,
+        reservations,
+    }
+}

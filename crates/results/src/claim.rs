@@ -1,0 +1,454 @@
+//! Every claim that a report or a comparison makes, as a value. Sentences, tables, charts, CSV, JSON
+//! and exit codes print claims and decide nothing themselves.
+//!
+//! ```text
+//! figures of one row ── Sample, Sample, …  one for each configuration: centre, variance of logarithms
+//!                          │ estimates()   variances shrunk towards the row's common one
+//!                       Estimate ── decide(Question) ── Decision: interval, answer, what would settle it
+//!                                                            └── Claim: who against whom, on which trials
+//! ```
+//!
+//! Two questions are asked of one estimate:
+//!
+//! * **Do they differ?** A t interval at the level that the claim's [`Family`] leaves to each of its
+//!   comparisons (Bonferroni): all words of difference of a family are right together with 95 %.
+//! * **Are they the same?** Two one-sided tests at 5 %, which is an interval of 90 % inside the
+//!   margin (Schuirmann 1987). Each such word stands for itself, but for those of headlines, which
+//!   share the headline's level.
+//!
+//! A pair that is both is called the same. The variances of a row are alike, so each is moved
+//! towards their median before it is used (Smyth 2004: the moderated t), which gives a row of many
+//! configurations the power that few blocks alone do not have.
+
+use serde::Serialize;
+use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
+
+use crate::statistics::{self, Interval};
+use crate::types::Better;
+
+/// How often a family of claims may hold a false word, as a fraction.
+pub const LEVEL: f64 = 0.05;
+
+/// Fewest blocks that a claim may rest on.
+pub const PAIRS_MIN: usize = 3;
+
+/// Degrees of freedom that a row of many configurations gives each of its variances (Smyth's `d0`,
+/// fixed instead of fitted).
+const PRIOR_FREEDOM_MAX: f64 = 4.0;
+
+/// So many standard errors must fit into the margin for most open questions to be settled: the
+/// point of the t distribution, and room for the estimate and for the deviation's own error.
+const SETTLING_ERRORS: f64 = 3.8;
+
+/// What a claim comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Answer {
+    /// The subject is better.
+    #[serde(rename = "ahead")]
+    Ahead,
+    /// The subject is worse.
+    #[serde(rename = "behind")]
+    Behind,
+    /// They differ by less than the margin.
+    #[serde(rename = "same")]
+    Same,
+    /// Nothing can be said yet.
+    #[serde(rename = "no answer")]
+    Open,
+}
+
+impl Answer {
+    /// The word, as in JSON and CSV.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ahead => "ahead",
+            Self::Behind => "behind",
+            Self::Same => "same",
+            Self::Open => "no answer",
+        }
+    }
+
+    /// The same said of the other side.
+    #[must_use]
+    pub fn turned(self) -> Self {
+        match self {
+            Self::Ahead => Self::Behind,
+            Self::Behind => Self::Ahead,
+            other => other,
+        }
+    }
+}
+
+/// What holds together at 5 %.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Over {
+    /// All configurations against one baseline, in one workload and metric.
+    Row,
+    /// All headlines of a report.
+    Report,
+    /// All cells of two runs that are compared, in one metric.
+    Comparison,
+    /// All cells that a limit is about, over all limits.
+    Limits,
+}
+
+/// The claims among which one false word is allowed for with 5 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Family {
+    /// What holds together.
+    pub over: Over,
+    /// How many times smaller than [`LEVEL`] the level of each comparison is.
+    pub comparisons: f64,
+}
+
+impl Family {
+    /// Error level of each of its comparisons, two-sided.
+    #[must_use]
+    pub fn level(&self) -> f64 {
+        LEVEL / self.comparisons.max(1.0)
+    }
+}
+
+/// What would settle an open question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Settle {
+    /// Blocks of a new run that would settle most questions like it; none when no number would.
+    pub blocks: Option<u32>,
+    /// Measuring on a machine that does nothing else.
+    pub quieter_machine: bool,
+    /// Measuring instead of modelling: the difference is smaller than the model's own error.
+    pub measuring: bool,
+}
+
+/// Why there is no answer although one was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Invalid {
+    /// Fewer than [`PAIRS_MIN`] blocks in which both sides vote.
+    TooFew {
+        /// Blocks that vote.
+        voting: usize,
+        /// Blocks in which a trial of either side does not vote.
+        silent: usize,
+        /// The commonest reason of these.
+        reason: Option<String>,
+    },
+}
+
+/// One answer of the lab, with all that it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// Identity of the configuration that it is about.
+    pub subject: String,
+    /// Identity of the one that it is compared with.
+    pub against: String,
+    /// Name of the metric; `score` for a weighted mean over workloads.
+    pub metric: String,
+    /// Which direction is better; none when that is not known, and then there is no answer.
+    pub better: Option<Better>,
+    /// Blocks in which both sides vote.
+    pub pairs: usize,
+    /// Blocks in which both were measured and one of them does not vote.
+    pub silent: usize,
+    /// Voting blocks of which a trial was measured while the machine was busy.
+    pub busy: usize,
+    /// What it holds together with.
+    pub family: Family,
+    /// Subject / against.
+    pub ratio: f64,
+    /// Interval of the ratio at the family's level, a model's error included; none without an
+    /// estimate.
+    pub interval: Option<Interval>,
+    /// Interval of the ratio that `same` rests on.
+    pub same_interval: Option<Interval>,
+    /// Error that the model states, as a fraction, for figures of modelled disks.
+    pub model_error: Option<f64>,
+    /// What it comes to.
+    pub answer: Answer,
+    /// Why nothing can be said; none when the trials suffice.
+    pub invalid: Option<Invalid>,
+    /// What would settle it; none when it is settled, and where nothing was asked.
+    pub settle: Option<Settle>,
+}
+
+impl Claim {
+    /// The ratio with "more is better": turned over for a metric of which less is better.
+    #[must_use]
+    pub fn gain(&self) -> f64 {
+        if self.better == Some(Better::Lower) { 1.0 / self.ratio } else { self.ratio }
+    }
+
+    /// The interval that the answer rests on: for `same` that of its own test, else that of the
+    /// family.
+    #[must_use]
+    pub fn shown_interval(&self) -> Option<Interval> {
+        if self.answer == Answer::Same { self.same_interval } else { self.interval }
+    }
+
+    /// [`Claim::shown_interval`] of [`Claim::gain`].
+    #[must_use]
+    pub fn gain_interval(&self) -> Option<Interval> {
+        let shown = self.shown_interval()?;
+        Some(if self.better == Some(Better::Lower) { shown.reciprocal() } else { shown })
+    }
+
+    /// Whether most of its trials were measured while the machine was busy.
+    #[must_use]
+    pub fn mostly_busy(&self) -> bool {
+        2 * self.busy > self.pairs
+    }
+}
+
+/// Figures of one comparison, as logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Mean difference.
+    pub centre: f64,
+    /// Variance of one figure or one difference.
+    pub variance: f64,
+    /// Its degrees of freedom.
+    pub freedom: f64,
+    /// What the variance is multiplied with to get that of the centre.
+    pub scale: f64,
+}
+
+impl Sample {
+    /// Of paired differences. `None` below 2.
+    #[must_use]
+    pub fn paired(differences: &[f64]) -> Option<Self> {
+        let count = differences.len() as f64;
+        (differences.len() >= 2).then(|| Self {
+            centre: statistics::mean(differences),
+            variance: statistics::standard_deviation(differences).powi(2),
+            freedom: count - 1.0,
+            scale: 1.0 / count,
+        })
+    }
+
+    /// Of two sets that nothing pairs, second minus first, with one variance for both. `None` below
+    /// 2 on either side.
+    #[must_use]
+    pub fn unpaired(first: &[f64], second: &[f64]) -> Option<Self> {
+        if first.len() < 2 || second.len() < 2 {
+            return None;
+        }
+        let squares = |side: &[f64]| {
+            statistics::standard_deviation(side).powi(2) * (side.len() - 1) as f64
+        };
+        let (before, after) = (first.len() as f64, second.len() as f64);
+        let freedom = before + after - 2.0;
+        Some(Self {
+            centre: statistics::mean(second) - statistics::mean(first),
+            variance: (squares(first) + squares(second)) / freedom,
+            freedom,
+            scale: 1.0 / before + 1.0 / after,
+        })
+    }
+}
+
+/// A sample after its variance was moved towards its row's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Mean difference of logarithms.
+    pub centre: f64,
+    /// Variance of one difference.
+    pub variance: f64,
+    /// Standard error of the centre.
+    pub error: f64,
+    /// Degrees of freedom of that.
+    pub freedom: f64,
+}
+
+/// Degrees of freedom that a row of `count` samples adds to each. A lone sample has nothing to lean
+/// on; two or three say little of each other, and less than their number, since they share a
+/// baseline.
+fn prior_freedom(count: usize) -> f64 {
+    match count {
+        0..=2 => 0.0,
+        3 => 1.0,
+        4 => 2.0,
+        5..=6 => 3.0,
+        _ => PRIOR_FREEDOM_MAX,
+    }
+}
+
+/// The row's common variance: the median of its samples' own, each over the median that chance alone
+/// gives it.
+fn pooled(samples: &[Sample]) -> f64 {
+    let mut known: Vec<(f64, f64)> = Vec::new();
+    let own: Vec<f64> = samples
+        .iter()
+        .map(|sample| {
+            let median = match known.iter().find(|(freedom, _)| *freedom == sample.freedom) {
+                Some((_, median)) => *median,
+                None => {
+                    let median = ChiSquared::new(sample.freedom)
+                        .map_or(1.0, |distribution| distribution.inverse_cdf(0.5) / sample.freedom);
+                    known.push((sample.freedom, median));
+                    median
+                }
+            };
+            sample.variance / median
+        })
+        .collect();
+    statistics::median(&own).map_or(0.0, |median| median.median)
+}
+
+/// Estimates of a row: of all comparisons with one baseline, in one workload and metric. Their
+/// variances lean on each other.
+#[must_use]
+pub fn estimates(row: &[Option<Sample>]) -> Vec<Option<Estimate>> {
+    let known: Vec<Sample> = row.iter().flatten().copied().collect();
+    let prior = prior_freedom(known.len());
+    let pool = if prior > 0.0 { pooled(&known) } else { 0.0 };
+    row.iter()
+        .map(|sample| {
+            let sample = (*sample)?;
+            let freedom = sample.freedom + prior;
+            let variance = (prior * pool + sample.freedom * sample.variance) / freedom;
+            Some(Estimate {
+                centre: sample.centre,
+                variance,
+                error: (variance * sample.scale).sqrt(),
+                freedom,
+            })
+        })
+        .collect()
+}
+
+/// What is asked of an estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    /// Which direction is better; none asks nothing.
+    pub better: Option<Better>,
+    /// Half-width of "same", as a fraction.
+    pub margin: f64,
+    /// Level of "they differ", two-sided.
+    pub level: f64,
+    /// Level of each of the two tests of "they are the same".
+    pub same_level: f64,
+    /// Error that a model states of its figures, as a fraction; 0 for measured ones.
+    pub model_error: f64,
+}
+
+/// What an estimate says to a question: intervals of the ratio, and the answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// Interval of "they differ".
+    pub interval: Interval,
+    /// Interval of "they are the same".
+    pub same_interval: Interval,
+    /// The answer.
+    pub answer: Answer,
+    /// Blocks of a new run that would settle it; none when it is settled or never will be.
+    pub blocks: Option<u32>,
+    /// Whether chance alone would have let it be settled: only the model's error is in the way.
+    pub model_decides: bool,
+}
+
+/// Quantiles of t that were asked for already: a row asks for the same ones over and over.
+#[derive(Debug, Default)]
+pub struct Quantiles(Vec<((u64, u64), f64)>);
+
+impl Quantiles {
+    /// The point that Student's t with `freedom` exceeds with probability `tail`.
+    fn above(&mut self, freedom: f64, tail: f64) -> f64 {
+        let key = (freedom.to_bits(), tail.to_bits());
+        if let Some((_, known)) = self.0.iter().find(|(asked, _)| *asked == key) {
+            return *known;
+        }
+        // The lower tail, turned over: 1 - tail would round a small tail away.
+        let point = StudentsT::new(0.0, 1.0, freedom)
+            .map_or(f64::INFINITY, |distribution| -distribution.inverse_cdf(tail));
+        self.0.push((key, point));
+        point
+    }
+}
+
+/// Interval of the ratio that an estimate leaves out on either side with probability `tail`; a
+/// model's error, as a fraction, adds to it in quadrature.
+pub fn interval(
+    estimate: &Estimate,
+    tail: f64,
+    model_error: f64,
+    quantiles: &mut Quantiles,
+) -> Interval {
+    let chance = quantiles.above(estimate.freedom, tail) * estimate.error;
+    let reach = chance.hypot(model_error.ln_1p());
+    Interval { low: (estimate.centre - reach).exp(), high: (estimate.centre + reach).exp() }
+}
+
+/// Answers a question. `None` of a direction gives intervals and no answer.
+#[must_use]
+pub fn decide(estimate: &Estimate, question: &Question, quantiles: &mut Quantiles) -> Decision {
+    let mut both = |model_error: f64| {
+        [question.level / 2.0, question.same_level]
+            .map(|tail| interval(estimate, tail, model_error, quantiles))
+    };
+    let [differ, same] = both(question.model_error);
+    let [differ_by_chance, same_by_chance] = both(0.0);
+    let (low, high) = (1.0 - question.margin, 1.0 + question.margin);
+    let answer_of = |differ: Interval, same: Interval| match question.better {
+        None => Answer::Open,
+        Some(_) if low <= same.low && same.high <= high => Answer::Same,
+        Some(better) if differ.low > 1.0 || differ.high < 1.0 => {
+            if (differ.low > 1.0) == (better == Better::Higher) {
+                Answer::Ahead
+            } else {
+                Answer::Behind
+            }
+        }
+        Some(_) => Answer::Open,
+    };
+    let answer = answer_of(differ, same);
+    let open = answer == Answer::Open && question.better.is_some();
+    let model_decides = open
+        && question.model_error > 0.0
+        && answer_of(differ_by_chance, same_by_chance) != Answer::Open;
+    let needed = (SETTLING_ERRORS / question.margin).powi(2) * estimate.variance;
+    Decision {
+        interval: differ,
+        same_interval: same,
+        answer,
+        // `as` saturates: no number of blocks makes a margin of 0.
+        blocks: (open && !model_decides && question.margin > 0.0)
+            .then(|| needed.ceil().max(PAIRS_MIN as f64) as u32),
+        model_decides,
+    }
+}
+
+/// What a flag of a trial means for the claims that rest on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Something else than the medium answered: the trial is shown and does not vote, unless it was
+    /// the cache that was asked about.
+    NotTheMedium,
+    /// The machine did something else too: noise, which the intervals show by themselves.
+    Busy,
+    /// Worth knowing, and no reason to leave the trial out.
+    Note,
+}
+
+/// What a flag means. Flags are words, since a run's folder outlives the program that wrote it.
+#[must_use]
+pub fn doubt(flag: &str) -> Doubt {
+    const NOT_THE_MEDIUM: [&str; 5] = [
+        "read from a cache",
+        "read-from-cache",
+        "written but compressed, or still dirty",
+        "compressed-or-still-dirty",
+        "impossible",
+    ];
+    if NOT_THE_MEDIUM.iter().any(|start| flag.starts_with(start)) {
+        Doubt::NotTheMedium
+    } else if flag.starts_with("machine not quiet") || flag.starts_with("not-quiet") {
+        Doubt::Busy
+    } else {
+        Doubt::Note
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+use super::*;
+use crate::random::Random;
+use crate::types::{
+    Axis, Better, Clock, Fact, Group, Host, Plan, Trial, Workload, cell_id, configuration_id,
+};
+
+const THROUGHPUT: &str = "throughput_bytes_per_second";
+
+fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
+    let settings = BTreeMap::from([("chunk".to_owned(), source.to_owned())]);
+    let id = configuration_id(&settings);
+    let name = "random read 4096";
+    let trial = |(block, figure): (usize, &f64)| Trial {
+        cell: cell_id(&settings, name),
+        settings: settings.clone(),
+        workload: name.to_owned(),
+        block: block as u32,
+        order: 0,
+        clock,
+        metrics: BTreeMap::from([
+            (THROUGHPUT.to_owned(), *figure),
+            ("latency_mean_seconds".to_owned(), 1.0 / figure),
+        ]),
+        members: Vec::new(),
+        flags: Vec::new(),
+    };
+    let workload = Workload {
+        name: name.to_owned(),
+        suite: "devtest".to_owned(),
+        group: Group::Random,
+        metric: THROUGHPUT.to_owned(),
+        better: Better::Higher,
+        weight: 1.0,
+        judge: crate::types::Judge::default(),
+    };
+    let configuration = Configuration {
+        id: id.clone(),
+        settings: settings.clone(),
+        stack: String::new(),
+        clock,
+        baseline: id,
+        model_error: None,
+    };
+    Run {
+        plan: Plan {
+            schema: 1,
+            name: "test".to_owned(),
+            seed: 1,
+            blocks: figures.len() as u32,
+            margin: 0.02,
+            axes: vec![Axis { name: "chunk".to_owned(), values: vec![source.to_owned()] }],
+            configurations: vec![configuration],
+            workloads: vec![workload],
+            suite_settings: BTreeMap::new(),
+        },
+        trials: figures.iter().enumerate().map(trial).collect(),
+        host: Host { schema: 1, started: String::new(), facts: Vec::new() },
+        notes: Vec::new(),
+    }
+}
+
+fn limit(metric: &str, below: bool, change: f64) -> Limit {
+    Limit { metric: metric.to_owned(), below, change }
+}
+
+#[test]
+fn the_same_cells_are_compared_and_the_word_is_about_the_second() {
+    let before = run("4KiB", &[100.0, 101.0, 99.0, 100.5, 100.2], Clock::Wall);
+    let after = run("4KiB", &[120.0, 121.0, 119.0, 120.5, 120.2], Clock::Wall);
+    let changes = compare(&before, &after, 0.02);
+    let cell = &changes.cells[0];
+    assert!(
+        (cell.claim.ratio - 1.2).abs() < 0.005
+            && cell.trials == [5, 5]
+            && (cell.medians[1] - 120.2).abs() < 1e-9
+    );
+    assert_eq!(cell.claim.answer, Answer::Ahead);
+    assert_eq!(changes.summary, Summary { faster: 1, ..Summary::default() });
+    assert!(changes.notes.iter().any(|note| note.contains("not interleaved")));
+    let back = compare(&after, &before, 0.02);
+    assert_eq!(back.cells[0].claim.answer, Answer::Behind);
+    let same = compare(&before, &before, 0.02);
+    assert_eq!(same.cells[0].claim.answer, Answer::Same);
+}
+
+/// "Compares every metric."
+#[test]
+fn every_metric_is_compared_and_a_loss_of_latency_is_found_by_its_name() {
+    let before = run("4KiB", &[100.0, 101.0, 99.0, 100.5, 100.2], Clock::Wall);
+    let mut after = before.clone();
+    for trial in &mut after.trials {
+        *trial.metrics.get_mut("latency_mean_seconds").unwrap() *= 1.5;
+    }
+    let changes = compare(&before, &after, 0.02);
+    let names: Vec<_> = changes.cells.iter().map(|cell| cell.claim.metric.as_str()).collect();
+    assert_eq!(names, [THROUGHPUT, "latency_mean_seconds"]);
+    assert_eq!(changes.cells[1].claim.answer, Answer::Behind);
+    assert_eq!(changes.passed(&[limit("latency", false, 0.1)]), (vec![(0, 1)], 0));
+    assert_eq!(changes.passed(&[limit("throughput", true, -0.05)]), (vec![], 0));
+}
+
+/// "Fewer than four trials a side cannot fail anything and say so."
+#[test]
+fn three_trials_a_side_fail_nothing() {
+    let before = run("4KiB", &[100.0, 101.0, 99.0], Clock::Wall);
+    let after = run("4KiB", &[50.0, 51.0, 49.0], Clock::Wall);
+    let changes = compare(&before, &after, 0.02);
+    assert_eq!(changes.cells[0].claim.answer, Answer::Open);
+    assert_eq!(changes.passed(&[limit("throughput", true, -0.05)]), (vec![], 1));
+    assert!(changes.notes.iter().any(|note| note.contains("cannot fail")), "{:?}", changes.notes);
+}
+
+/// "A trial that a cache answered where the medium was asked about is shown and does not vote."
+#[test]
+fn what_a_cache_answered_does_not_vote() {
+    let before = run("4KiB", &[100.0, 101.0, 99.0, 100.5, 100.2], Clock::Wall);
+    let mut after = run("4KiB", &[270.0, 271.0, 269.0, 270.5, 270.2], Clock::Wall);
+    for trial in &mut after.trials {
+        trial.flags.push("read from a cache: the members read less than was asked for".into());
+    }
+    let changes = compare(&before, &after, 0.02);
+    let cell = &changes.cells[0];
+    assert_eq!((cell.trials, cell.silent, cell.claim.answer), ([5, 0], [0, 5], Answer::Open));
+    assert!((cell.claim.ratio - 2.7).abs() < 0.01, "it is shown all the same");
+}
+
+/// "Different settings, machine or version are named."
+#[test]
+fn what_differs_is_named() {
+    let fact = |name: &str, value: &str| Fact {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        must_match: name != "load",
+    };
+    let mut before = run("4KiB", &[100.0; 5], Clock::Wall);
+    let mut after = before.clone();
+    before.plan.suite_settings.insert("devtest.depth".into(), "1".into());
+    after.plan.suite_settings.insert("devtest.depth".into(), "32".into());
+    before.host.facts = vec![fact("raidloom", "0.1"), fact("kernel", "6.1"), fact("load", "0")];
+    after.host.facts = vec![fact("raidloom", "0.2"), fact("kernel", "6.1"), fact("load", "9")];
+    let found: Vec<_> = compare(&before, &after, 0.02)
+        .differing
+        .into_iter()
+        .map(|differing| (differing.aspect, differing.name))
+        .collect();
+    assert_eq!(
+        found,
+        [(Aspect::Settings, "devtest.depth".to_owned()), (Aspect::Version, "raidloom".to_owned())]
+    );
+}
+
+#[test]
+fn runs_of_one_configuration_each_are_compared_by_workload_and_clocks_are_kept_apart() {
+    let (one, other) = (run("4KiB", &[100.0], Clock::Wall), run("8KiB", &[150.0], Clock::Wall));
+    let changes = compare(&one, &other, 0.02);
+    assert!(changes.notes[0].contains("8KiB is compared with 4KiB"), "{:?}", changes.notes);
+    let claim = &changes.cells[0].claim;
+    assert!((claim.ratio - 1.5).abs() < 1e-12 && claim.answer == Answer::Open);
+    let modelled = compare(&one, &run("4KiB", &[100.0], Clock::Virtual), 0.02);
+    assert!(modelled.cells.is_empty() && modelled.notes[0].contains("modelled"));
+}
+
+/// The interval of one cell misses the truth as seldom as it says, also with unequal counts.
+#[test]
+fn the_interval_covers_the_truth() {
+    let mut random = Random::new(7);
+    for (m, n) in [(4, 4), (7, 7), (5, 12)] {
+        let mut covered = 0;
+        let rounds = 1000;
+        for _ in 0..rounds {
+            let mut sample = |count: usize, centre: f64| -> Vec<f64> {
+                (0..count).map(|_| 100.0 * (centre + 0.03 * random.normal()).exp()).collect()
+            };
+            let (first, second) = (sample(m, 0.0), sample(n, 0.05));
+            let changes = compare(
+                &run("4KiB", &first, Clock::Wall),
+                &run("4KiB", &second, Clock::Wall),
+                0.02,
+            );
+            let interval = changes.cells[0].claim.interval.unwrap();
+            covered += u32::from(interval.contains(0.05_f64.exp()));
+        }
+        // 95 % and four deviations.
+        assert!((920..=980).contains(&covered), "{m}, {n}: {covered} of {rounds}, seed 7");
+    }
+}

@@ -1,0 +1,196 @@
+//! Which trials vote, and what pairs of them say.
+//!
+//! ```text
+//! trial ── its metric, its flags ──> Voice: votes with a logarithm, or is silent for a reason
+//! Voices of a cell, Voices of its baseline ── same blocks ──> Pairs: differences, how many busy, how many silent
+//! ```
+
+use std::collections::{BTreeMap, btree_map::Entry};
+
+use crate::claim::{self, Doubt};
+use crate::statistics;
+use crate::types::{Better, Plan, Run, Trial, Workload};
+
+/// Fewest requests beyond a percentile for it to be more than a few of them.
+const REQUESTS_BEYOND_MIN: f64 = 100.0;
+
+/// What one trial, or one block of a score, has to say.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Voice {
+    /// Natural logarithm of the figure.
+    pub(crate) logarithm: f64,
+    /// How much of it was measured while the machine was busy, from 0 to 1.
+    pub(crate) busy: f64,
+    /// Why it does not vote.
+    pub(crate) silent: Option<String>,
+}
+
+/// Block -> voice.
+pub(crate) type Voices = BTreeMap<u32, Voice>;
+
+/// What two sides say together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Pairs {
+    /// Own minus other, of blocks in which both vote.
+    pub(crate) differences: Vec<f64>,
+    /// The same of the other blocks that have both.
+    pub(crate) silent: Vec<f64>,
+    /// Voting blocks that were measured on a busy machine, on either side.
+    pub(crate) busy: usize,
+    /// The commonest reason for not voting.
+    pub(crate) reason: Option<String>,
+}
+
+/// Pairs the blocks of two sides.
+pub(crate) fn pair(own: &Voices, other: &Voices) -> Pairs {
+    let mut pairs = Pairs::default();
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for (block, mine) in own {
+        let Some(theirs) = other.get(block) else { continue };
+        let difference = mine.logarithm - theirs.logarithm;
+        match mine.silent.as_ref().or(theirs.silent.as_ref()) {
+            Some(reason) => {
+                *reasons.entry(reason).or_default() += 1;
+                pairs.silent.push(difference);
+            }
+            None => {
+                pairs.differences.push(difference);
+                pairs.busy += usize::from(mine.busy.max(theirs.busy) > 0.5);
+            }
+        }
+    }
+    let commonest = reasons.into_iter().max_by_key(|(_, count)| *count);
+    pairs.reason = commonest.map(|(reason, _)| reason.to_owned());
+    pairs
+}
+
+impl Pairs {
+    /// The mean of what votes; of what does not where nothing does. `None` without any pair.
+    pub(crate) fn centre(&self) -> Option<f64> {
+        let shown = if self.differences.is_empty() { &self.silent } else { &self.differences };
+        (!shown.is_empty()).then(|| statistics::mean(shown))
+    }
+}
+
+/// Trials of a run by what they are trials of.
+pub(crate) struct Table<'a> {
+    plan: &'a Plan,
+    /// (configuration, workload) by index in the plan -> block -> trial.
+    pub(crate) trials: BTreeMap<(usize, usize), BTreeMap<u32, &'a Trial>>,
+}
+
+impl<'a> Table<'a> {
+    /// Sorts the trials in; counts those of no cell of the plan and those that a later one
+    /// replaces.
+    pub(crate) fn new(run: &'a Run) -> (Self, usize, usize) {
+        let mut places = BTreeMap::new();
+        for (configuration, settings) in run.plan.configurations.iter().enumerate() {
+            for (workload, named) in run.plan.workloads.iter().enumerate() {
+                places.insert((&settings.settings, named.name.as_str()), (configuration, workload));
+            }
+        }
+        let mut table = Self { plan: &run.plan, trials: BTreeMap::new() };
+        let (mut unknown, mut repeated) = (0, 0);
+        for trial in &run.trials {
+            match places.get(&(&trial.settings, trial.workload.as_str())) {
+                Some(place) => match table.trials.entry(*place).or_default().entry(trial.block) {
+                    Entry::Occupied(mut known) => {
+                        known.insert(trial);
+                        repeated += 1;
+                    }
+                    Entry::Vacant(new) => {
+                        new.insert(trial);
+                    }
+                },
+                None => unknown += 1,
+            }
+        }
+        (table, unknown, repeated)
+    }
+
+    pub(crate) fn cell(
+        &self,
+        configuration: usize,
+        workload: usize,
+    ) -> impl Iterator<Item = (u32, &'a Trial)> + '_ {
+        self.trials
+            .get(&(configuration, workload))
+            .into_iter()
+            .flatten()
+            .map(|(block, trial)| (*block, *trial))
+    }
+
+    /// Whether a cell asks about a cache: then what a cache answers is the answer.
+    fn asks_a_cache(&self, configuration: usize, workload: usize) -> bool {
+        self.plan.configurations[configuration].stack.contains("cache(")
+            || self.plan.workloads[workload].name.ends_with(" buffered")
+    }
+
+    /// Why a trial's figures do not vote, whatever the metric.
+    pub(crate) fn silent(
+        &self,
+        (configuration, workload): (usize, usize),
+        trial: &Trial,
+    ) -> Option<String> {
+        if self.asks_a_cache(configuration, workload) {
+            return None;
+        }
+        trial.flags.iter().find(|flag| claim::doubt(flag) == Doubt::NotTheMedium).cloned()
+    }
+
+    /// Block -> voice of one metric, where it has a figure above 0.
+    pub(crate) fn voices(&self, configuration: usize, workload: usize, metric: &str) -> Voices {
+        let voice = |(block, trial): (u32, &Trial)| {
+            let figure = trial.metrics.get(metric).copied()?;
+            let logarithm = (figure.is_finite() && figure > 0.0).then(|| figure.ln())?;
+            let is_busy = trial.flags.iter().any(|flag| claim::doubt(flag) == Doubt::Busy);
+            let silent = self
+                .silent((configuration, workload), trial)
+                .or_else(|| too_few_requests(trial, metric));
+            Some((block, Voice { logarithm, busy: if is_busy { 1.0 } else { 0.0 }, silent }))
+        };
+        self.cell(configuration, workload).filter_map(voice).collect()
+    }
+
+    /// Block -> weighted mean of the voices of several workloads by their judged metrics, turned so
+    /// that more is better; only blocks that have them all. Silent where one of them is.
+    pub(crate) fn scores(
+        &self,
+        configuration: usize,
+        workloads: &[(usize, &Workload, &str)],
+    ) -> Voices {
+        let total: f64 = workloads.iter().map(|(_, workload, _)| workload.weight).sum();
+        let mut sums: BTreeMap<u32, (usize, Voice)> = BTreeMap::new();
+        for (index, workload, metric) in workloads {
+            let sign = if workload.better == Better::Lower { -1.0 } else { 1.0 };
+            let share = workload.weight / total;
+            for (block, voice) in self.voices(configuration, *index, metric) {
+                let (count, sum) = sums
+                    .entry(block)
+                    .or_insert((0, Voice { logarithm: 0.0, busy: 0.0, silent: None }));
+                *count += 1;
+                sum.logarithm += sign * share * voice.logarithm;
+                sum.busy += share * voice.busy;
+                if sum.silent.is_none() {
+                    sum.silent = voice.silent;
+                }
+            }
+        }
+        sums.into_iter()
+            .filter(|(_, (count, _))| *count == workloads.len())
+            .map(|(block, (_, voice))| (block, voice))
+            .collect()
+    }
+}
+
+/// Why a percentile is too much to ask of a trial: below [`REQUESTS_BEYOND_MIN`] requests beyond it.
+/// A trial that does not say how many requests it made is believed.
+fn too_few_requests(trial: &Trial, metric: &str) -> Option<String> {
+    let part = ["read_", "write_"].into_iter().find(|part| metric.starts_with(part)).unwrap_or("");
+    let name = metric.strip_prefix(part)?.strip_prefix("latency_p")?.strip_suffix("_seconds")?;
+    let percentile: f64 = name.replace('_', ".").parse().ok()?;
+    let requests = trial.metrics.get(&format!("{part}operations_count"))?;
+    let needed = REQUESTS_BEYOND_MIN / (1.0 - percentile / 100.0);
+    (*requests < needed * (1.0 - 1e-9))
+        .then(|| format!("fewer than {needed:.0} requests, too few for this percentile"))
+}
