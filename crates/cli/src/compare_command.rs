@@ -122,8 +122,7 @@ pub(crate) fn compare_runs(output: &Output, arguments: &CompareArguments) -> Res
     refuse_unless_allowed(&changes.differing, &arguments.allow)?;
     let metrics: BTreeSet<&str> =
         changes.cells.iter().map(|cell| cell.claim.metric.as_str()).collect();
-    let matches_none =
-        |said: &&Said<'_>| !metrics.iter().any(|metric| said.limit.is_about(metric));
+    let matches_none = |said: &&Said<'_>| !metrics.iter().any(|metric| said.limit.is_about(metric));
     if let Some(said) = said.iter().find(matches_none) {
         return Err(said.matches_nothing(&metrics));
     }
@@ -194,7 +193,8 @@ fn refuse_unless_allowed(differing: &[Differing], allowed: &[Allowed]) -> Result
         return Ok(());
     }
     let shown = refused.iter().take(5).map(|one| {
-        let value = |text: &str| if text.is_empty() { "not said".into() } else { format!("`{text}`") };
+        let value =
+            |text: &str| if text.is_empty() { "not said".into() } else { format!("`{text}`") };
         format!("{} ({} and {})", one.name, value(&one.first), value(&one.second))
     });
     let mut shown: Vec<String> = shown.collect();
@@ -297,7 +297,10 @@ fn text(changes: &Changes) -> String {
                 row
             })
             .collect();
-        text.push_str(&format!("\n\nOther metrics that changed:\n{}", table(&heads, &rows, &[1, 2, 3])));
+        text.push_str(&format!(
+            "\n\nOther metrics that changed:\n{}",
+            table(&heads, &rows, &[1, 2, 3])
+        ));
     }
     text
 }

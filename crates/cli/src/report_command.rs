@@ -47,9 +47,7 @@ pub(crate) fn has_result(analysis: &Analysis) -> Result<(), Failure> {
     if !finished || !analysis.asks_for_headlines() || analysis.has_valid_headline() {
         return Ok(());
     }
-    Err(Failure::invalid_results(
-        "no headline is valid: too few trials vote (the report says why)",
-    ))
+    Err(Failure::invalid_results("no headline is valid: too few trials vote (the report says why)"))
 }
 
 /// The report as text for the terminal.

@@ -217,7 +217,7 @@ mod tests {
         let ratio = |source: &str| {
             let id = configuration_id(&BTreeMap::from([(SOURCE.to_owned(), source.to_owned())]));
             let cell = analysis.comparisons[0].cell(&id, names[0]).unwrap();
-            cell.metrics[0].versus_baseline.unwrap().ratio
+            cell.metrics[0].versus_baseline.as_ref().unwrap().ratio
         };
         assert!((ratio("new") - 2.0).abs() < 1e-9 && (ratio("old #2") - 1.0).abs() < 1e-9);
 

@@ -79,15 +79,9 @@ pub(crate) fn figure_interval(value: f64, interval: Option<Interval>, unit: Unit
 fn ratio_decimals(ratio: f64, interval: Option<Interval>) -> i32 {
     let few = decimals(ratio, interval).max(i32::from(ratio < 10.0));
     let near = interval.and_then(|ends| {
-        if ends.low > 1.0 {
-            Some(ends.low)
-        } else {
-            (ends.high < 1.0).then_some(ends.high)
-        }
+        if ends.low > 1.0 { Some(ends.low) } else { (ends.high < 1.0).then_some(ends.high) }
     });
-    let hides = |decimals: &i32| {
-        near.is_some_and(|end| rounded(end, *decimals).parse() == Ok(1.0))
-    };
+    let hides = |decimals: &i32| near.is_some_and(|end| rounded(end, *decimals).parse() == Ok(1.0));
     (few..4).find(|decimals| !hides(decimals)).unwrap_or(few.max(4))
 }
 
@@ -149,10 +143,9 @@ pub(crate) fn answer(claim: &Claim) -> String {
     match &claim.settle {
         None => String::new(),
         Some(settle) if settle.measuring => format!("{word}: within the model's error"),
-        Some(settle) => settle.blocks.map_or_else(
-            || word.to_owned(),
-            |blocks| format!("{word}: {}", blocks_needed(blocks)),
-        ),
+        Some(settle) => settle
+            .blocks
+            .map_or_else(|| word.to_owned(), |blocks| format!("{word}: {}", blocks_needed(blocks))),
     }
 }
 

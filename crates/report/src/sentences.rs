@@ -225,11 +225,7 @@ fn short(flag: &str) -> &str {
 
 /// Whether anything has a score.
 pub(crate) fn has_scores(analysis: &Analysis) -> bool {
-    analysis
-        .comparisons
-        .iter()
-        .flat_map(Comparison::results)
-        .any(|kind| !kind.scores.is_empty())
+    analysis.comparisons.iter().flat_map(Comparison::results).any(|kind| !kind.scores.is_empty())
 }
 
 /// Names, then their scores or the range of them: `64 KiB, 256 KiB (1.85× to 1.86×)`.

@@ -249,9 +249,8 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
             .map(|(_, head)| measure::width(&fitted(head, Face::Bold, HEAD_MAX), Face::Bold)),
     );
     let texts = widest(&mut panel.columns.iter().flat_map(|(configuration, _)| {
-        let text = move |workload: &Workload| {
-            table::heat_text(comparison, configuration, &workload.name)
-        };
+        let text =
+            move |workload: &Workload| table::heat_text(comparison, configuration, &workload.name);
         workloads.iter().map(move |workload| measure::width(&text(workload), Face::Text))
     }));
     let cell = CELL_MIN.max(heads + 10.0).max(texts + 8.0);

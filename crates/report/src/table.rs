@@ -172,11 +172,7 @@ pub(crate) fn figure(
 /// The ratio of a cell with its mark, its figure when there is none to compare it with, a dash when
 /// there is neither; then `!` when any trial that it rests on is doubtful, also one of the
 /// baseline.
-pub(crate) fn heat_text(
-    comparison: &Comparison,
-    configuration: &str,
-    workload: &str,
-) -> String {
+pub(crate) fn heat_text(comparison: &Comparison, configuration: &str, workload: &str) -> String {
     let cell = comparison.cell(configuration, workload);
     let versus = cell
         .and_then(|cell| cell.metrics.first())
@@ -203,8 +199,8 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
             .columns
             .iter()
             .map(|(configuration, _)| heat_text(comparison, configuration, &workload.name));
-        let baseline = figure(comparison, &comparison.baseline, &workload.name)
-            .unwrap_or_else(|| "–".into());
+        let baseline =
+            figure(comparison, &comparison.baseline, &workload.name).unwrap_or_else(|| "–".into());
         [workload.name.clone(), baseline].into_iter().chain(ratios).collect()
     };
     let shared = if panel.name.is_empty() { String::new() } else { format!("{}, ", panel.name) };

@@ -154,14 +154,7 @@ impl Out {
                 if score.configuration == comparison.baseline {
                     return (score, [label, "1×".into(), "baseline".into()]);
                 }
-                (
-                    score,
-                    [
-                        label,
-                        numbers::score_whole(score),
-                        table::score_answer(score),
-                    ],
-                )
+                (score, [label, numbers::score_whole(score), table::score_answer(score)])
             })
             .collect();
         let widths = [0, 1, 2]

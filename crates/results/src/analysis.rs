@@ -31,8 +31,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::claim::{
-    self, Answer, Claim, Doubt, Family, Invalid, LEVEL, Over, PAIRS_MIN, Quantiles, Question, Sample,
-    Settle,
+    self, Answer, Claim, Doubt, Family, Invalid, LEVEL, Over, PAIRS_MIN, Quantiles, Question,
+    Sample, Settle,
 };
 use crate::statistics::{self, Interval};
 use crate::types::{Better, Clock, Configuration, Group, Judge, Plan, Run, Workload};
@@ -395,7 +395,8 @@ impl KindResult {
 /// they are of. `None` for a metric that is none of these.
 #[must_use]
 pub fn better_of(metric: &str) -> Option<Better> {
-    let part = ["read_", "write_", "durable_"].into_iter().find_map(|part| metric.strip_prefix(part));
+    let part =
+        ["read_", "write_", "durable_"].into_iter().find_map(|part| metric.strip_prefix(part));
     let metric = part.unwrap_or(metric);
     let begins = |starts: &[&str]| starts.iter().any(|start| metric.starts_with(start));
     if begins(&["throughput_", "io_"]) {
@@ -452,9 +453,10 @@ pub fn analyse(run: &Run) -> Analysis {
         if blocks < BLOCKS_FEW {
             warnings.push(Warning::FewBlocks { comparison: comparison.name.clone(), blocks });
         }
-        if let Some(drift) = comparison.drift.filter(|drift| {
-            drift.p < LEVEL && drift.change.abs() > DRIFT_CHANGE_MIN
-        }) {
+        if let Some(drift) = comparison
+            .drift
+            .filter(|drift| drift.p < LEVEL && drift.change.abs() > DRIFT_CHANGE_MIN)
+        {
             warnings.push(Warning::Drifted {
                 comparison: comparison.name.clone(),
                 change: drift.change,
@@ -487,7 +489,8 @@ fn comparison_members(plan: &Plan) -> Vec<Vec<usize>> {
 
 fn trial_warnings(table: &Table<'_>, metrics: &[String]) -> Vec<Warning> {
     // One entry a trial: the cell it belongs to, and whether the flag keeps it from voting.
-    let mut flags: BTreeMap<&str, Vec<((usize, usize), bool)>> = BTreeMap::new();
+    type Bearer = ((usize, usize), bool);
+    let mut flags: BTreeMap<&str, Vec<Bearer>> = BTreeMap::new();
     let (mut no_ratio, mut outliers) = (0, 0);
     for (place, trials) in &table.trials {
         let metric = &metrics[place.1];
@@ -721,7 +724,8 @@ fn cell(
                 .filter(|figure| figure.is_finite())
                 .collect();
             let silent = voices.values().filter(|voice| voice.silent.is_some()).count();
-            let is_voting = |block: &u32| voices.get(block).is_none_or(|voice| voice.silent.is_none());
+            let is_voting =
+                |block: &u32| voices.get(block).is_none_or(|voice| voice.silent.is_none());
             let voting: Vec<f64> = table
                 .cell(configuration, workload)
                 .filter(|(block, _)| is_voting(block))
@@ -802,9 +806,8 @@ fn make_claims(
                     same_level: LEVEL,
                     model_error: model_error(plan, both).unwrap_or(0.0),
                 };
-                let claim = claim_of(
-                    plan, both, &name, pairs, estimate, family, &question, &mut quantiles,
-                );
+                let claim =
+                    claim_of(plan, both, &name, pairs, estimate, family, &question, &mut quantiles);
                 let known = &mut cells[place * workloads + index].metrics;
                 if let Some(metric) = known.iter_mut().find(|metric| metric.name == name) {
                     metric.versus_baseline = claim;

@@ -234,9 +234,8 @@ impl Sample {
         if first.len() < 2 || second.len() < 2 {
             return None;
         }
-        let squares = |side: &[f64]| {
-            statistics::standard_deviation(side).powi(2) * (side.len() - 1) as f64
-        };
+        let squares =
+            |side: &[f64]| statistics::standard_deviation(side).powi(2) * (side.len() - 1) as f64;
         let (before, after) = (first.len() as f64, second.len() as f64);
         let freedom = before + after - 2.0;
         Some(Self {

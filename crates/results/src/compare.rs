@@ -19,7 +19,8 @@ use serde::Serialize;
 
 use crate::analysis::{better_of, judged_metrics};
 use crate::claim::{
-    self, Answer, Claim, Estimate, Family, Invalid, LEVEL, Over, Quantiles, Question, Sample, Settle,
+    self, Answer, Claim, Estimate, Family, Invalid, LEVEL, Over, Quantiles, Question, Sample,
+    Settle,
 };
 use crate::statistics;
 use crate::types::{Configuration, Run};
@@ -137,7 +138,8 @@ impl Changes {
             .iter()
             .enumerate()
             .flat_map(|(index, limit)| {
-                let about = move |(_, cell): &(usize, &CellChange)| limit.is_about(&cell.claim.metric);
+                let about =
+                    move |(_, cell): &(usize, &CellChange)| limit.is_about(&cell.claim.metric);
                 self.cells.iter().enumerate().filter(about).map(move |(cell, _)| (index, cell))
             })
             .collect();
@@ -176,22 +178,20 @@ pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
         ));
     }
     let tables = [Table::new(first).0, Table::new(second).0];
-    let judged = [judged_metrics(&first.plan, &tables[0]), judged_metrics(&second.plan, &tables[1])];
+    let judged =
+        [judged_metrics(&first.plan, &tables[0]), judged_metrics(&second.plan, &tables[1])];
     let mut missing = 0;
     // Cell by cell, as (metric, judged, voices of each side).
     let mut found: Vec<Found> = Vec::new();
     for (own, configuration) in first.plan.configurations.iter().enumerate() {
         let other = match alone {
             Some(_) => Some(0),
-            None => second
-                .plan
-                .configurations
-                .iter()
-                .position(|other| other.id == configuration.id),
+            None => {
+                second.plan.configurations.iter().position(|other| other.id == configuration.id)
+            }
         };
         for (index, workload) in first.plan.workloads.iter().enumerate() {
-            let known =
-                second.plan.workloads.iter().position(|other| other.name == workload.name);
+            let known = second.plan.workloads.iter().position(|other| other.name == workload.name);
             let Some((other, known)) = other.zip(known) else {
                 missing += 1;
                 continue;
@@ -354,8 +354,7 @@ fn claims(
             let shown = if voting.is_empty() { all } else { voting };
             statistics::median(&shown).map_or(f64::NAN, |median| median.median)
         });
-        let ratio =
-            estimate.map_or(medians[1] / medians[0], |estimate| estimate.centre.exp());
+        let ratio = estimate.map_or(medians[1] / medians[0], |estimate| estimate.centre.exp());
         let voting = sides[0].len().min(sides[1].len());
         let busy = one.voices.iter().flat_map(|voices| voices.values());
         let busy = busy.filter(|voice| voice.silent.is_none() && voice.busy > 0.5).count();

@@ -7,8 +7,8 @@ use crate::claim::{
 };
 use crate::types::{Better, Group, Plan, Workload};
 
-use crate::voices::{Table, Voices, pair};
 use super::{Headline, KindResult, LeftOut, Reservation, Score, claim_of, model_error};
+use crate::voices::{Table, Voices, pair};
 
 /// What a kind is judged within.
 pub(super) struct Frame<'a, 'b> {
@@ -27,8 +27,7 @@ pub(super) struct Frame<'a, 'b> {
 pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult {
     let Frame { plan, table, members, baseline, .. } = *frame;
     let id = |configuration: usize| plan.configurations[configuration].id.clone();
-    let of_kind =
-        |workload: &Workload| group.is_none_or(|group| workload.group == group);
+    let of_kind = |workload: &Workload| group.is_none_or(|group| workload.group == group);
     // A workload of weight 0 is shown but has no say, and need not be complete.
     let wanted: Vec<(usize, &Workload, &str)> = plan
         .workloads
@@ -42,14 +41,12 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
     let voices: Vec<Voices> =
         members.iter().map(|member| table.scores(*member, &counted)).collect();
     let base = members.iter().position(|member| Some(*member) == baseline);
-    let others: Vec<usize> =
-        (0..members.len()).filter(|place| Some(*place) != base).collect();
+    let others: Vec<usize> = (0..members.len()).filter(|place| Some(*place) != base).collect();
     let rivals = others.len() * others.len().saturating_sub(1) / 2;
     // Half of the headline's level for each kind of question, the whole where there is only one.
     let share = frame.headlines.max(1) as f64 * if rivals > 0 { 2.0 } else { 1.0 };
     let question = |configurations: [usize; 2], comparisons: usize| {
-        let family =
-            Family { over: Over::Report, comparisons: share * comparisons.max(1) as f64 };
+        let family = Family { over: Over::Report, comparisons: share * comparisons.max(1) as f64 };
         let question = Question {
             better: Some(Better::Higher),
             margin: plan.margin,
@@ -66,8 +63,7 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
         let samples: Vec<Option<Sample>> = pairs
             .iter()
             .map(|pairs| {
-                Sample::paired(&pairs.differences)
-                    .filter(|_| pairs.differences.len() >= PAIRS_MIN)
+                Sample::paired(&pairs.differences).filter(|_| pairs.differences.len() >= PAIRS_MIN)
             })
             .collect();
         let estimates = claim::estimates(&samples);
@@ -75,9 +71,8 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
         for ((asked, pairs), estimate) in asked.iter().zip(&pairs).zip(estimates) {
             let both = [members[asked.0], members[asked.1]];
             let (family, question) = question(both, samples.len());
-            let claim = claim_of(
-                plan, both, "score", pairs, estimate, family, &question, &mut quantiles,
-            );
+            let claim =
+                claim_of(plan, both, "score", pairs, estimate, family, &question, &mut quantiles);
             found.extend(claim.map(|claim| (*asked, claim)));
         }
         found
@@ -98,8 +93,7 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
         None => known.get(&(other, own)).map_or(Answer::Open, |claim| claim.answer.turned()),
     };
     let versus_base = |place: usize| base.and_then(|base| known.get(&(place, base)));
-    let is_valid =
-        |place: usize| versus_base(place).is_some_and(|claim| claim.invalid.is_none());
+    let is_valid = |place: usize| versus_base(place).is_some_and(|claim| claim.invalid.is_none());
     let valid: Vec<usize> = others.iter().copied().filter(|place| is_valid(*place)).collect();
     // The baseline stands in the race when anybody can be held against it.
     let racing: Vec<usize> = (0..members.len())
@@ -108,9 +102,7 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
     let ratio = |place: usize| versus_base(place).map_or(1.0, |claim| claim.ratio);
     let best_first = |places: &mut Vec<usize>| {
         // Of equals the earlier in the plan leads.
-        places.sort_by(|left, right| {
-            ratio(*right).total_cmp(&ratio(*left)).then(left.cmp(right))
-        });
+        places.sort_by(|left, right| ratio(*right).total_cmp(&ratio(*left)).then(left.cmp(right)));
     };
     let mut best: Vec<usize> = racing
         .iter()
@@ -118,9 +110,8 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
         .filter(|place| racing.iter().all(|other| answer(*place, *other) != Answer::Behind))
         .collect();
     best_first(&mut best);
-    let ahead = |place: &&usize| {
-        versus_base(**place).is_some_and(|claim| claim.answer == Answer::Ahead)
-    };
+    let ahead =
+        |place: &&usize| versus_base(**place).is_some_and(|claim| claim.answer == Answer::Ahead);
     // The baseline while it may be the best, since there is then no reason to leave it; else the
     // highest score of those surely ahead of it.
     let take = base
@@ -128,19 +119,19 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
         .or_else(|| best.iter().find(ahead).copied())
         .or_else(|| best.first().copied());
 
-    let pairs_of_base = valid.iter().filter_map(|place| versus_base(*place)).map(|claim| claim.pairs);
+    let pairs_of_base =
+        valid.iter().filter_map(|place| versus_base(*place)).map(|claim| claim.pairs);
     let base_pairs = pairs_of_base.max().unwrap_or(0);
     let mut scores = Vec::new();
     for (place, member) in members.iter().enumerate() {
         let claim = versus_base(place).cloned();
         let is_base = Some(place) == base;
-        if claim.is_none() && !(is_base && !known.is_empty()) {
+        let is_compared = claim.is_some() || is_base && !known.is_empty();
+        if !is_compared {
             continue;
         }
         let versus_take = take.filter(|take| *take != place && !is_base).and_then(|take| {
-            known.get(&(place, take)).cloned().or_else(|| {
-                known.get(&(take, place)).map(turned)
-            })
+            known.get(&(place, take)).cloned().or_else(|| known.get(&(take, place)).map(turned))
         });
         scores.push(Score {
             configuration: id(*member),
@@ -157,8 +148,7 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
     };
     let headline = headline(frame, &scores, take.map(|take| members[take]), |place| {
         // What else might be best, and how it stands to what is taken.
-        take.filter(|take| *take != place && best.contains(&place))
-            .map(|take| answer(place, take))
+        take.filter(|take| *take != place && best.contains(&place)).map(|take| answer(place, take))
     });
     let headline = Headline {
         reservations: left_out
@@ -202,7 +192,8 @@ fn counted<'w>(
                 let silent = voices.values().find_map(|voice| voice.silent.clone());
                 let unmeasured = || {
                     let trials = table.cell(configuration, *index);
-                    let flag = |flag: &String| flag.starts_with("not measured").then(|| flag.clone());
+                    let flag =
+                        |flag: &String| flag.starts_with("not measured").then(|| flag.clone());
                     trials.flat_map(|(_, trial)| &trial.flags).find_map(flag)
                 };
                 let why = silent.or_else(|| voices.is_empty().then(unmeasured).flatten());
@@ -254,7 +245,8 @@ fn headline(
         members.iter().copied().filter(|member| Some(*member) != baseline).collect();
     for other in &others {
         match score(*other).and_then(|score| score.versus_baseline.as_ref()) {
-            None => reservations.push(Reservation::NotCompared { configuration: id(*other), reason: None }),
+            None => reservations
+                .push(Reservation::NotCompared { configuration: id(*other), reason: None }),
             Some(Claim { invalid: Some(crate::claim::Invalid::TooFew { reason, .. }), .. }) => {
                 reservations.push(Reservation::NotCompared {
                     configuration: id(*other),
@@ -272,7 +264,15 @@ fn headline(
     };
     let (same, open) = (of_answer(Answer::Same), of_answer(Answer::Open));
     let Some(take) = take else {
-        return Headline { take: None, claim: None, sure: false, ahead_of_all: false, same, open, reservations };
+        return Headline {
+            take: None,
+            claim: None,
+            sure: false,
+            ahead_of_all: false,
+            same,
+            open,
+            reservations,
+        };
     };
     // What the sentence rests on: the claim of what is taken, or of all others against the baseline.
     let rests_on: Vec<&Claim> = if Some(take) == baseline {
@@ -281,9 +281,8 @@ fn headline(
         score(take).and_then(|score| score.versus_baseline.as_ref()).into_iter().collect()
     };
     let valid: Vec<&&Claim> = rests_on.iter().filter(|claim| claim.invalid.is_none()).collect();
-    let (busy, pairs) = valid
-        .iter()
-        .fold((0, 0), |(busy, pairs), claim| (busy + claim.busy, pairs + claim.pairs));
+    let (busy, pairs) =
+        valid.iter().fold((0, 0), |(busy, pairs), claim| (busy + claim.busy, pairs + claim.pairs));
     let is_busy = 2 * busy > pairs;
     if is_busy {
         reservations.push(Reservation::Busy { busy, pairs });
@@ -294,9 +293,7 @@ fn headline(
         reservations.push(Reservation::Modelled { error });
     }
     let all_behind = !valid.is_empty() && valid.iter().all(|claim| claim.answer == Answer::Behind);
-    let ahead_of_all = same.is_empty()
-        && open.is_empty()
-        && (Some(take) != baseline || all_behind);
+    let ahead_of_all = same.is_empty() && open.is_empty() && (Some(take) != baseline || all_behind);
     let decided = if Some(take) == baseline {
         ahead_of_all
     } else {

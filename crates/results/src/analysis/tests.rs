@@ -128,12 +128,7 @@ fn noisy(seed: u64, noise: f64) -> Run {
     })
 }
 
-fn versus_of(
-    comparison: &Comparison,
-    configuration: usize,
-    workload: &str,
-    metric: &str,
-) -> Claim {
+fn versus_of(comparison: &Comparison, configuration: usize, workload: &str, metric: &str) -> Claim {
     let cell = comparison.cell(&comparison.configurations[configuration].id, workload).unwrap();
     cell.metrics.iter().find(|known| known.name == metric).unwrap().versus_baseline.clone().unwrap()
 }
@@ -496,10 +491,7 @@ fn a_winner_that_a_cache_made_is_shown_and_wins_nothing() {
     assert!((versus.ratio - 1.49 * 2.71).abs() < 0.01 && versus.interval.is_none(), "{versus:?}");
     assert_eq!(
         (versus.answer, versus.invalid),
-        (
-            Answer::Open,
-            Some(Invalid::TooFew { voting: 0, silent: 6, reason: Some(CACHED.into()) })
-        )
+        (Answer::Open, Some(Invalid::TooFew { voting: 0, silent: 6, reason: Some(CACHED.into()) }))
     );
     let headline = &comparison.kinds[0].headline;
     assert_eq!((headline.take.as_ref(), headline.sure), (Some(&ids[2]), true));
@@ -515,7 +507,8 @@ fn a_winner_that_a_cache_made_is_shown_and_wins_nothing() {
 
     // Where a cache is what is asked about, what it answers is the answer.
     for configuration in &mut cached.plan.configurations {
-        configuration.stack = format!("cache(mode=write-through, ram:1MiB, {})", configuration.stack);
+        configuration.stack =
+            format!("cache(mode=write-through, ram:1MiB, {})", configuration.stack);
     }
     assert!(analyse(&cached).comparisons[0].kinds[0].headline.sure);
 }
@@ -585,9 +578,8 @@ fn a_percentile_needs_a_hundred_requests_beyond_it() {
             trial.metrics.insert("operations_count".into(), requests);
         }
         let analysis = analyse(&run);
-        let versus = |metric: &str| {
-            versus_of(&analysis.comparisons[0], 2, "sequential read 512", metric)
-        };
+        let versus =
+            |metric: &str| versus_of(&analysis.comparisons[0], 2, "sequential read 512", metric);
         assert_eq!((versus("latency_p99_seconds").pairs, versus(LATENCY).pairs), (voting, 6));
     }
 }

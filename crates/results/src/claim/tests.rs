@@ -24,9 +24,8 @@ fn shares(
     };
     let (mut rows, mut words, mut same) = (0, 0, 0);
     for _ in 0..rounds {
-        let mut figures = |shift: f64| {
-            (0..blocks).map(|_| shift + 0.01 * random.normal()).collect::<Vec<f64>>()
-        };
+        let mut figures =
+            |shift: f64| (0..blocks).map(|_| shift + 0.01 * random.normal()).collect::<Vec<f64>>();
         let base = figures(0.0);
         let row: Vec<Option<Sample>> = (0..others)
             .map(|_| {
