@@ -80,6 +80,8 @@ const FITS_MIN: u32 = 4;
 const RELATIONS_MAX: u32 = 32;
 /// A share that is the whole.
 pub const WHOLE: u32 = 1_000_000;
+/// With fewer places that hold something, too little is stored to exclude anything.
+const SAMPLES_MIN: usize = 4;
 /// With less than this of one kind agreeing, a member may be foreign: each is tried as missing.
 const SUSPICIOUS_BELOW: u32 = WHOLE / 10 * 9;
 /// With less than this agreeing it is no candidate.
@@ -217,7 +219,9 @@ pub fn guess(
     let present: Vec<usize> =
         (0..members.count()).filter(|member| members.size_bytes(*member).is_some()).collect();
     let is_suspicious = found.guesses.first().is_none_or(Guess::is_suspicious);
-    if is_suspicious && !found.is_related && present.len() >= 3 {
+    // Where hardly anything is stored, nothing can tell one member from another.
+    let tells = found.samples >= SAMPLES_MIN || !found.guesses.is_empty();
+    if is_suspicious && tells && !found.is_related && present.len() >= 3 {
         for has_place in [true, false] {
             for &foreign in &present {
                 if found.interrupted {
