@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use block::{Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, size_text};
+use block::{
+    Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Traced, size_text,
+};
 use reactor::{Clock, Reactor};
 
 use crate::execute::ArrayChannel;
@@ -371,7 +373,7 @@ impl<L: Level> Device for ArrayDevice<L> {
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        Ok(Box::new(self.0.open_channel(depth, reactor)?))
+        Ok(Box::new(Traced::new(self.0.open_channel(depth, reactor)?, &self.describe())))
     }
 
     /// What reads would go to, as it is planned for them, is asked at the members. What would have

@@ -14,6 +14,7 @@ mod adapter;
 mod error;
 mod extents;
 mod node;
+pub mod trace;
 mod units;
 mod wait;
 
@@ -24,6 +25,7 @@ pub use error::{Error, ErrorKind};
 pub use extents::{Extent, Extents};
 pub use node::Node;
 pub use reactor::{ALIGNMENT_BYTES, Buf, BufMut, Clock, Reactor, Slots, Time};
+pub use trace::Traced;
 pub use units::{duration_text, size_text};
 pub use wait::{Claim, OthersWoken, WaitQueue, Waiter};
 

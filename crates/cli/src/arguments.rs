@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::array_command::arguments::{
-    AddArguments, AssembleArguments, DestroyArguments, GuessArguments, MemberArguments,
-    MountArguments, ReplaceArguments, ScrubArguments, SpeedArguments, StartArguments,
-    StatusArguments, WriteArguments,
+    AddArguments, AssembleArguments, DestroyArguments, GuessArguments, LogArguments,
+    MemberArguments, MountArguments, ReplaceArguments, ScrubArguments, SpeedArguments,
+    StartArguments, StatusArguments, WriteArguments,
 };
 use crate::bench_command::arguments::{BonnieArguments, CopyArguments};
 use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, HdparmArguments};
@@ -53,6 +53,11 @@ pub(crate) struct Arguments {
     /// No colours (also with NO_COLOR set, or TERM=dumb)
     #[arg(long, global = true)]
     pub no_color: bool,
+
+    /// Say what is done: -v in short, -vv more of it, -vvv each request (RAIDLOOM_LOG=FILTER is
+    /// finer: request=trace,serve=debug)
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
 
     /// What to do
     #[command(subcommand)]
@@ -486,6 +491,16 @@ Examples:
   raidloom array speed tank --max 20MiB
   raidloom array speed tank --min 50MiB --max 500MiB")]
     Speed(SpeedArguments),
+    /// How much a running array's server says of its work in its log
+    #[command(after_long_help = "\
+At trace each request is followed through the layers: every line has an id, and `for` names the
+id of the request above that it was made for. Without a filter the present one is shown.
+
+Examples:
+  raidloom array log tank request=trace
+  raidloom array log tank
+  raidloom array log tank warn")]
+    Log(LogArguments),
 
     /// Erase the superblocks of members; what else they hold is left as it is
     #[command(after_long_help = "\

@@ -46,6 +46,9 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let output = Output::new(&arguments);
+    if let Err(failure) = serve::log::start(arguments.verbose) {
+        return failure::report(&failure, &output);
+    }
     let result = match arguments.command {
         Command::Check => check::check(&output),
         Command::Bench(arguments) => bench(&output, arguments),

@@ -20,7 +20,7 @@ pub(crate) const SERVE_VERB: &str = "lab-serve";
 
 /// Serves a stack to the kernel for the run that started this process.
 pub(crate) fn serve() -> ExitCode {
-    match lab::serve_cell() {
+    match serve::log::start(0).and_then(|()| lab::serve_cell()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             escape::err(&format!("raidloom: {error}"));

@@ -3,6 +3,7 @@
 
 use block::{
     Channel, Completion, Device, DiscardSupport, Error, Info, Node, Op, Reactor, Request, Support,
+    Traced,
 };
 
 use crate::immediate::{Immediate, ImmediateChannel};
@@ -45,7 +46,8 @@ impl Device for NullDevice {
     }
 
     fn open(&self, depth: u32, _reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        Ok(Box::new(ImmediateChannel::new(Forgetful { info: self.info.clone() }, depth)))
+        let channel = ImmediateChannel::new(Forgetful { info: self.info.clone() }, depth);
+        Ok(Box::new(Traced::new(channel, &self.describe())))
     }
 }
 

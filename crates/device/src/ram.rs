@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use block::{
     Channel, Completion, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Op,
-    Reactor, Request, SECTOR_BYTES, Support, size_text,
+    Reactor, Request, SECTOR_BYTES, Support, Traced, size_text,
 };
 
 use crate::immediate::{Immediate, ImmediateChannel};
@@ -69,7 +69,8 @@ impl Device for RamDevice {
     }
 
     fn open(&self, depth: u32, _reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        Ok(Box::new(ImmediateChannel::new(Arc::clone(&self.store), depth)))
+        let channel = ImmediateChannel::new(Arc::clone(&self.store), depth);
+        Ok(Box::new(Traced::new(channel, &self.describe())))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {

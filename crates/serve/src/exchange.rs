@@ -135,6 +135,7 @@ impl MemberTable {
             }
             Command::Wait { array } => return Ok(waited(upkeep, self.array(array.as_deref())?)),
             Command::Status
+            | Command::Log { .. }
             | Command::Stop
             | Command::Mount { .. }
             | Command::Unmount

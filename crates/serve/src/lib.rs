@@ -18,6 +18,7 @@ mod client;
 mod control;
 mod exchange;
 mod exports;
+pub mod log;
 mod notify;
 mod protocol;
 mod runtime;

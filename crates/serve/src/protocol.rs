@@ -102,6 +102,12 @@ pub enum Command {
         /// The size, in bytes.
         size_bytes: u64,
     },
+    /// Say how much is logged. The answer has the filter.
+    Log {
+        /// A level, or parts of the program with a level each; as before without it.
+        #[serde(default)]
+        filter: Option<String>,
+    },
     /// Answer when nothing is under way any more, or within a second in any case, with what is.
     Wait {
         /// The array, where the stack has several.

@@ -22,11 +22,13 @@ use reactor::{Bell, Reactor};
 use rustix::event::{PollFd, PollFlags};
 use serde_json::{Value, json};
 use stack::{Arrays, BuildContext, DeadlineWatch, OpenFiles, Stack};
+use tracing::{debug, info};
 
 use crate::caches;
 use crate::control;
 use crate::exchange::MemberTable;
 use crate::exports::Exports;
+use crate::log;
 use crate::protocol::Command;
 use crate::runtime::{Claim, SOCKET};
 use crate::settings::Settings;
@@ -140,6 +142,7 @@ impl Server {
                 return Err(error);
             }
         }
+        info!(server = server.name, stack = %server.device.describe(), "serves");
         Ok(server)
     }
 
@@ -313,16 +316,22 @@ impl Server {
 
     /// Wakes [`Server::run`], which ends.
     pub(crate) fn end(&self) {
+        info!(server = self.name, "ends");
         self.ending.store(true, Ordering::Release);
         self.bell.ring();
     }
 
     /// Does what a request asks for.
     pub(crate) fn carry_out(self: &Arc<Server>, command: Command) -> Result<Value, Error> {
+        debug!(server = self.name, ?command, "asked");
         match command {
             Command::Status => return Ok(json!(self.status())),
             // Somebody else may act meanwhile.
             Command::Wait { .. } => return self.exchange(command),
+            Command::Log { filter } => {
+                filter.iter().try_for_each(|filter| log::set(filter))?;
+                return Ok(json!({ "filter": log::filter() }));
+            }
             _ => (),
         }
         let _operation = lock(&self.operation);

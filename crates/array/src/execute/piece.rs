@@ -394,6 +394,7 @@ impl<L: Level> ArrayChannel<L> {
         if accesses.is_empty() {
             return false;
         }
+        block::trace::on_behalf_of(self.requests[piece.request as usize].tag);
         piece.commands.clear();
         for access in accesses {
             let queue = &mut self.members[access.member];

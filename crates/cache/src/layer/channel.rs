@@ -115,6 +115,7 @@ impl CacheChannel {
 
     /// The job has its blocks.
     fn begin(&mut self, slot: usize, running: Running) {
+        running.name_cause();
         match &running.job {
             Job::Read(_) => self.begin_read(slot, running),
             Job::Write(_) => self.begin_write(slot, running),
@@ -286,6 +287,7 @@ impl CacheChannel {
 
     /// What the step has started is done.
     fn end_step(&mut self, slot: usize, mut running: Running) {
+        running.name_cause();
         match (running.step, &running.job) {
             (Step::Fetch, _) => self.end_fetch(slot, running),
             (Step::Fill, _) => self.end_fill(slot, running),

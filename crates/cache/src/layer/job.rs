@@ -184,6 +184,13 @@ impl Running {
     pub(super) fn new(tag: u64, job: Job) -> Running {
         Running { tag, job, step: Step::Waiting, left: 0, error: None, in_ranges: false }
     }
+
+    /// What is sent from here on is for this job's request, where it has one.
+    pub(super) fn name_cause(&self) {
+        if !matches!(self.job, Job::WriteOut(_) | Job::Commit(_)) {
+            block::trace::on_behalf_of(self.tag);
+        }
+    }
 }
 
 /// A part of a buffer.

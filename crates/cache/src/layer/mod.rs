@@ -44,7 +44,7 @@ use std::time::Duration;
 
 use block::{
     Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support,
-    duration_text, size_text,
+    Traced, duration_text, size_text,
 };
 
 use crate::policy::{AdmissionOptions, PolicyKind};
@@ -425,7 +425,8 @@ impl Device for Cache {
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        Ok(Box::new(CacheChannel::open(&self.shared, depth, reactor)?))
+        let channel = CacheChannel::open(&self.shared, depth, reactor)?;
+        Ok(Box::new(Traced::new(channel, &self.describe())))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {

@@ -250,6 +250,7 @@ impl OverlayChannel {
 
     fn end_step(&mut self, slot: u32) {
         let running = self.running(slot);
+        block::trace::on_behalf_of(running.tag);
         let failed = running.error.is_some();
         let step = running.step;
         match step {
@@ -309,6 +310,7 @@ impl OverlayChannel {
     /// The turn is this slot's.
     fn write_pages(&mut self, slot: u32) {
         self.writing = Some(slot);
+        block::trace::on_behalf_of(self.running(slot).tag);
         // Another request may have written them meanwhile.
         let mut snapshot = std::mem::take(&mut self.running(slot).snapshot);
         let shape = self.shared.shape;

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use block::{
     Channel, Device, DiscardSupport, Emulated, Error, ErrorKind, Extents, Info, Node, Reactor,
-    Support, size_text,
+    Support, Traced, size_text,
 };
 
 use channel::OverlayChannel;
@@ -199,7 +199,8 @@ impl Device for Overlay {
     }
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
-        Ok(Box::new(OverlayChannel::open(&self.shared, depth, reactor)?))
+        let channel = OverlayChannel::open(&self.shared, depth, reactor)?;
+        Ok(Box::new(Traced::new(channel, &self.describe())))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {

@@ -300,6 +300,17 @@ pub(crate) struct SpeedArguments {
     pub array: Option<String>,
 }
 
+/// `array log`.
+#[derive(Args, Debug)]
+pub(crate) struct LogArguments {
+    /// The name of an array that runs
+    pub name: String,
+
+    /// off, error, warn, info, debug or trace, or parts with a level each: request=trace,serve=debug
+    /// [default: as it is]
+    pub filter: Option<String>,
+}
+
 /// What to do about a scrub.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub(crate) enum ScrubWord {

@@ -38,6 +38,7 @@ pub(crate) fn array(output: &Output, verb: &ArrayVerb) -> Result<(), Failure> {
         ArrayVerb::Replace(arguments) => exchange::replace(output, arguments),
         ArrayVerb::Scrub(arguments) => exchange::scrub(output, arguments),
         ArrayVerb::Speed(arguments) => exchange::speed(output, arguments),
+        ArrayVerb::Log(arguments) => running::log(output, arguments),
         ArrayVerb::Umount { name } => running::umount(output, name),
         ArrayVerb::Destroy(arguments) => destroy::destroy(output, arguments),
         ArrayVerb::Create(arguments) => create::create(output, arguments),

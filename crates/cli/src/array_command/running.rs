@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use serve::{Client, Command, Runtime, Status};
 
-use super::arguments::MountArguments;
+use super::arguments::{LogArguments, MountArguments};
 use super::server_status;
 use super::start::absolute;
 use crate::failure::Failure;
@@ -102,4 +102,15 @@ pub(super) fn mount(output: &Output, arguments: &MountArguments) -> Result<(), F
 pub(super) fn umount(output: &Output, name: &str) -> Result<(), Failure> {
     let done = Client::connect(&Runtime::find()?, name)?.ask(Command::Unmount)?;
     if output.json { output.document(&done) } else { Ok(()) }
+}
+
+/// Says how much a server logs, and changes it.
+pub(super) fn log(output: &Output, arguments: &LogArguments) -> Result<(), Failure> {
+    let mut client = Client::connect(&Runtime::find()?, &arguments.name)?;
+    let done = client.ask(Command::Log { filter: arguments.filter.clone() })?;
+    if output.json {
+        return output.document(&done);
+    }
+    let filter = done["filter"].as_str().unwrap_or_default();
+    output.result(&format!("{}: logs {filter}", arguments.name))
 }

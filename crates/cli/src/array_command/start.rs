@@ -98,6 +98,7 @@ fn in_background(runtime: &Runtime, settings: &Settings) -> Result<Status, Failu
     command
         .args(SERVE)
         .arg(&log_path)
+        .env(serve::log::VARIABLE, serve::log::filter())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(log)

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use block::{
     Blocking, Channel, Device, DiscardSupport, Error, ErrorKind, Info, Node, Reactor, Support,
-    duration_text, size_text,
+    Traced, duration_text, size_text,
 };
 
 use channel::FaultChannel;
@@ -300,7 +300,8 @@ impl Device for FaultDevice {
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         self.shared.state().power.check().map_err(|error| error.at("fault"))?;
         let below = self.shared.below.open(depth, reactor)?;
-        Ok(Box::new(FaultChannel::new(&self.shared, below, reactor)))
+        let channel = FaultChannel::new(&self.shared, below, reactor);
+        Ok(Box::new(Traced::new(channel, &self.describe())))
     }
 }
 

@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 
 use block::{
     Channel, Device, DiscardSupport, Error, ErrorKind, Extents, Info, Node, Reactor, Support,
-    size_text,
+    Traced, size_text,
 };
 use rustix::fs::OFlags;
 
@@ -199,7 +199,8 @@ impl Device for FileDevice {
                 error,
             )
         })?;
-        Ok(Box::new(FileChannel::new(Arc::clone(&self.shared), file, reactor.source(), depth)))
+        let channel = FileChannel::new(Arc::clone(&self.shared), file, reactor.source(), depth);
+        Ok(Box::new(Traced::new(channel, &self.describe())))
     }
 
     /// What the file system knows: blocks that were given a place and never written are holes to it

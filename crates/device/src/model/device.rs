@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{
     Channel, Clock, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor,
-    Request, Support, Time,
+    Request, Support, Time, Traced,
 };
 use reactor::{Slots, Source};
 
@@ -221,7 +221,7 @@ impl Device for ModelDevice {
             state.clients.push(fresh);
         }
         drop(state);
-        Ok(Box::new(ModelChannel {
+        let channel = ModelChannel {
             info: self.info.clone(),
             shared: Arc::clone(&self.shared),
             disk: self.disk,
@@ -234,7 +234,8 @@ impl Device for ModelDevice {
             mailbox: Vec::new(),
             in_flight: 0,
             data,
-        }))
+        };
+        Ok(Box::new(Traced::new(channel, &self.describe())))
     }
 }
 

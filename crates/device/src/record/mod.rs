@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{
     Channel, Completion, Device, Error, ErrorKind, Extents, Info, Node, Op, Reactor, Request,
+    Traced,
 };
 
 use csv::CsvReader;
@@ -149,12 +150,13 @@ impl Device for RecordDevice {
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let below = self.shared.below.open(depth, reactor)?;
         let opened_at = (reactor.now().nanoseconds(), self.shared.trace().last_time);
-        Ok(Box::new(RecordChannel {
+        let channel = RecordChannel {
             below,
             shared: Arc::clone(&self.shared),
             reactor: reactor.clone(),
             opened_at,
-        }))
+        };
+        Ok(Box::new(Traced::new(channel, &self.describe())))
     }
 
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {

@@ -22,6 +22,7 @@ use std::time::Duration;
 use array::md::TimeStamp;
 use block::{Error, ErrorKind};
 use rustix::fs::OFlags;
+use tracing::debug;
 
 use crate::system::{self, DeviceNumber};
 pub use signature::{find as find_signature, find_image, read_up_to};
@@ -284,6 +285,7 @@ impl Guard {
             let purpose = if access == Access::Read { "reading" } else { "writing" };
             Error::from_io(format!("{}: opening it for {purpose}{hint}", path.display()), error)
         };
+        debug!(path = %path.display(), ?access, "open");
         let real = fs::canonicalize(path).map_err(failed)?;
         let held = Held::of(&fs::metadata(&real).map_err(failed)?, access);
         if let Some(file) = lock_of(&self.held).get(&held) {

@@ -587,7 +587,9 @@ impl<'a> Execution<'a> {
 
     /// Says that a trial begins.
     pub(super) fn tell(&mut self, visit: &Visit<'_>, workload: usize, observer: &mut dyn Observer) {
-        observer.trial_begun(self.plan, &self.progress(visit, &self.plan.workloads[workload].name));
+        let workload_name = &self.plan.workloads[workload].name;
+        tracing::info!(workload = workload_name, stack = visit.configuration.stack, "trial");
+        observer.trial_begun(self.plan, &self.progress(visit, workload_name));
         self.trial_begun = Instant::now();
     }
 
