@@ -35,7 +35,7 @@ fn run(suite: &'static Suite, said: &[(&str, Value)], mishap: &str) -> Result<()
     let stack =
         stack::parse_and_build(&format!("fault(seed=3, delay=100us, {mishap}ram:2MiB)"), &context)
             .unwrap();
-    let mut settings = suite.defaults();
+    let mut settings = suite.defaults(block::Clock::Wall);
     for (name, value) in said {
         settings.set(suite, name, value.clone()).unwrap();
     }
@@ -50,8 +50,8 @@ fn run(suite: &'static Suite, said: &[(&str, Value)], mishap: &str) -> Result<()
 fn every_suite_on_a_device_finds_flipped_bits_and_lost_and_misdirected_writes() {
     let quick = |time: &'static str| (time, Value::Time(Duration::from_millis(3)));
     let suites: [(&Suite, Vec<(&str, Value)>); 6] = [
-        (&devtest::SUITE, vec![quick("time_per_test")]),
-        (&devtest::SUITE, vec![quick("time_per_test"), ("verify", Value::word("full"))]),
+        (&devtest::SUITE, vec![quick("time")]),
+        (&devtest::SUITE, vec![quick("time"), ("verify", Value::word("full"))]),
         (
             &crystal::SUITE,
             vec![

@@ -15,7 +15,11 @@ pub(super) fn read(document: &Value) -> Result<Imported, String> {
         .as_str()
         .ok_or("JSON of another kind: it has neither fio's `jobs` nor our `suite`")?;
     let suite = suite::find(name).ok_or_else(|| format!("this raidloom has no suite `{name}`"))?;
-    let mut settings = suite.defaults();
+    let clock = if document["clock"] == "virtual" { Clock::Virtual } else { Clock::Wall };
+    let mut settings = suite.defaults(match clock {
+        Clock::Virtual => block::Clock::Virtual,
+        Clock::Wall => block::Clock::Wall,
+    });
     let mut facts: Vec<(String, String)> = document["target"]
         .as_str()
         .map(|target| ("target".to_owned(), target.to_owned()))
@@ -30,14 +34,13 @@ pub(super) fn read(document: &Value) -> Result<Imported, String> {
             Kind::Count(..) => text.parse().ok().map(suite::Value::Count),
             Kind::Word(_) | Kind::Text => Some(suite::Value::from(text.to_owned())),
             Kind::Switch => text.parse().ok().map(suite::Value::Switch),
-            Kind::Bytes | Kind::Time => None,
+            Kind::Bytes | Kind::Mebibytes | Kind::Time | Kind::SomeTime | Kind::Limit => None,
         };
         if let Some(value) = value {
             settings.set(suite, setting.name, value)?;
         }
     }
     let phases = (suite.phases)(&settings);
-    let clock = if document["clock"] == "virtual" { Clock::Virtual } else { Clock::Wall };
     let mut imported = Imported {
         tool: "raidloom".to_owned(),
         suite: name.to_owned(),

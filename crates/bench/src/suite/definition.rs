@@ -2,7 +2,7 @@
 //! the flags' meaning and the workloads of plans all come from it.
 //!
 //! ```text
-//!   Suite ── settings ── Setting: name, kind, default, meaning ──> Settings: every one with its value
+//!   Suite ── settings ── Setting: name, kind, defaults, meaning ──> Settings: every one with its value
 //!     │
 //!     ├── phases(settings) ── Phase: name, what is done, group, metric      one row of results each
 //!     │
@@ -15,10 +15,13 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use block::{Device, Error, duration_text, size_text};
+use block::{Clock, Device, Error, duration_text, size_text};
 use results::{Better, Group};
 
 use super::session::Session;
+
+/// The value of a limit that is none.
+const UNLIMITED: &str = "unlimited";
 
 /// What a suite is run on.
 #[derive(Clone, Copy)]
@@ -62,20 +65,35 @@ pub struct Suite {
     pub targets: &'static [TargetKind],
     /// Its settings.
     pub settings: &'static [Setting],
+    /// How its rows depend on one another.
+    pub rows: Rows,
     /// The phases that these settings ask for, in order.
     pub phases: fn(&Settings) -> Vec<Phase>,
+    /// How many bytes it writes before its first row, on a device of so many bytes or, where that
+    /// is `None`, in a folder.
+    pub prepared_bytes: fn(&Settings, Option<u64>) -> u64,
     /// Runs them. Rows go to the session as soon as they are measured; what was measured before an
     /// error stays there.
     pub run: fn(Target<'_>, &Settings, &mut Session<'_>) -> Result<(), Error>,
 }
 
+/// How the rows of a suite depend on one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Each begins on a flushed, idle target and needs nothing of the others. A plan runs those
+    /// that are missing and no others, each on modelled disks of its own, and calls them by their
+    /// own names.
+    Alone,
+    /// Later rows need what earlier ones left: all are run, from the first on.
+    InOrder,
+}
+
 impl Suite {
-    /// Every setting at its default.
+    /// Every setting at its default on a clock.
     #[must_use]
-    pub fn defaults(&self) -> Settings {
-        Settings(
-            self.settings.iter().map(|setting| (setting.name, setting.default.clone())).collect(),
-        )
+    pub fn defaults(&self, clock: Clock) -> Settings {
+        let default = |setting: &Setting| (setting.name, setting.default(clock).clone());
+        Settings { values: self.settings.iter().map(default).collect(), of_groups: BTreeMap::new() }
     }
 
     /// A setting by its name.
@@ -87,7 +105,7 @@ impl Suite {
     /// The phases with every setting at its default.
     #[must_use]
     pub fn default_phases(&self) -> Vec<Phase> {
-        (self.phases)(&self.defaults())
+        (self.phases)(&self.defaults(Clock::Wall))
     }
 }
 
@@ -108,17 +126,121 @@ pub struct Phase {
     pub writes: bool,
 }
 
-/// A setting of a suite.
+/// A setting of a suite, defined here and nowhere else: flags, plan keys, `bench explain`, the man
+/// page and the docs follow from it.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// Its name in plans and in results: words with `_` between them.
+    /// Its name in plans and in results: words with `_` between them. The flag has `-` instead.
     pub name: &'static str,
+    /// An older spelling of its name, still read in plans and on the command line.
+    pub alias: Option<&'static str>,
+    /// The one letter that says the same on the command line, as the original's does.
+    pub short: Option<char>,
+    /// What the flag means without a value, where it may stand alone; a switch is then on.
+    pub alone: Option<&'static str>,
     /// Which values it takes.
     pub kind: Kind,
-    /// Its value when nothing is said.
-    pub default: Value,
     /// What it means, in a sentence.
     pub what: &'static str,
+    /// Whether a plan may give it another value for some groups of rows.
+    pub by_group: bool,
+    default: Value,
+    default_modelled: Option<Value>,
+    default_in_plans: Option<Value>,
+}
+
+impl Setting {
+    /// A setting with one default for both clocks.
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        kind: Kind,
+        default: Value,
+        what: &'static str,
+    ) -> Setting {
+        Setting {
+            name,
+            alias: None,
+            short: None,
+            alone: None,
+            kind,
+            what,
+            by_group: false,
+            default,
+            default_modelled: None,
+            default_in_plans: None,
+        }
+    }
+
+    /// The same with another default on the virtual clock.
+    #[must_use]
+    pub const fn on_virtual(mut self, default: Value) -> Setting {
+        std::mem::forget(std::mem::replace(&mut self.default_modelled, Some(default)));
+        self
+    }
+
+    /// The same with another default in plans, on both clocks.
+    #[must_use]
+    pub const fn in_plans(mut self, default: Value) -> Setting {
+        std::mem::forget(std::mem::replace(&mut self.default_in_plans, Some(default)));
+        self
+    }
+
+    /// The same, and a plan may give it another value for some groups of rows.
+    #[must_use]
+    pub const fn by_group(mut self) -> Setting {
+        self.by_group = true;
+        self
+    }
+
+    /// The same with an older spelling of its name.
+    #[must_use]
+    pub const fn alias(mut self, name: &'static str) -> Setting {
+        self.alias = Some(name);
+        self
+    }
+
+    /// The same with one letter for the command line.
+    #[must_use]
+    pub const fn short(mut self, letter: char) -> Setting {
+        self.short = Some(letter);
+        self
+    }
+
+    /// The same; its flag alone says this.
+    #[must_use]
+    pub const fn alone(mut self, value: &'static str) -> Setting {
+        self.alone = Some(value);
+        self
+    }
+
+    /// Its value when nothing is said, on a clock.
+    #[must_use]
+    pub fn default(&self, clock: Clock) -> &Value {
+        match (clock, &self.default_modelled) {
+            (Clock::Virtual, Some(modelled)) => modelled,
+            _ => &self.default,
+        }
+    }
+
+    /// Its value when a plan says nothing, on a clock.
+    #[must_use]
+    pub fn default_in_plans(&self, clock: Clock) -> &Value {
+        self.default_in_plans.as_ref().unwrap_or_else(|| self.default(clock))
+    }
+
+    /// Its value when nothing is said, in words: `3s; 1min on the virtual clock`.
+    #[must_use]
+    pub fn default_words(&self) -> String {
+        let mut words = self.default.to_string();
+        if let Some(modelled) = &self.default_modelled {
+            words += &format!("; {modelled} on the virtual clock");
+        }
+        if let Some(in_plans) = &self.default_in_plans {
+            words += &format!("; {in_plans} in a plan");
+        }
+        words
+    }
 }
 
 /// Which values a setting takes.
@@ -126,8 +248,14 @@ pub struct Setting {
 pub enum Kind {
     /// A size: `64KiB`.
     Bytes,
+    /// A size, of which a bare number counts MiB.
+    Mebibytes,
     /// A time: `5s`.
     Time,
+    /// A time that is not 0.
+    SomeTime,
+    /// A whole number from 1 on, or `unlimited`.
+    Limit,
     /// A whole number between these two.
     Count(u64, u64),
     /// `true` or `false`.
@@ -147,6 +275,8 @@ pub enum Value {
     Time(Duration),
     /// A number.
     Count(u64),
+    /// A number, or none.
+    Limit(Option<u64>),
     /// Yes or no.
     Switch(bool),
     /// A word or a text.
@@ -173,6 +303,8 @@ impl fmt::Display for Value {
             Value::Bytes(bytes) => f.write_str(&size_text(*bytes)),
             Value::Time(time) => f.write_str(&duration_text(*time)),
             Value::Count(count) => write!(f, "{count}"),
+            Value::Limit(Some(count)) => write!(f, "{count}"),
+            Value::Limit(None) => f.write_str(UNLIMITED),
             Value::Switch(on) => write!(f, "{on}"),
             Value::Text(text) => f.write_str(text),
         }
@@ -186,12 +318,15 @@ impl Kind {
     /// What would be.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         match (self, value) {
-            (Kind::Bytes, Value::Bytes(_))
+            (Kind::Bytes | Kind::Mebibytes, Value::Bytes(_))
             | (Kind::Time, Value::Time(_))
+            | (Kind::Limit, Value::Limit(None))
             | (Kind::Switch, Value::Switch(_)) => Ok(()),
             (Kind::Count(least, most), Value::Count(count)) if (least..=most).contains(&count) => {
                 Ok(())
             }
+            (Kind::SomeTime, Value::Time(time)) if !time.is_zero() => Ok(()),
+            (Kind::Limit, Value::Limit(Some(count))) if *count > 0 => Ok(()),
             (Kind::Word(words), Value::Text(text)) if words.iter().any(|word| word == text) => {
                 Ok(())
             }
@@ -201,11 +336,43 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// The value of this kind that a text says. `bytes` reads a size with a unit.
+    ///
+    /// # Errors
+    /// What was found and what is expected.
+    pub fn read(
+        &self,
+        text: &str,
+        bytes: &dyn Fn(&str) -> Result<u64, String>,
+        time: &dyn Fn(&str) -> Result<Duration, String>,
+    ) -> Result<Value, String> {
+        let expected = || format!("`{text}`: expected {self}");
+        let number = || text.parse::<u64>().map_err(|_| expected());
+        let value = match self {
+            Kind::Mebibytes if text.parse::<u64>().is_ok() => {
+                Value::Bytes(number()?.checked_mul(1 << 20).ok_or_else(expected)?)
+            }
+            Kind::Bytes | Kind::Mebibytes => Value::Bytes(bytes(text)?),
+            Kind::Time | Kind::SomeTime => Value::Time(time(text)?),
+            Kind::Count(..) => Value::Count(number()?),
+            Kind::Limit if text == UNLIMITED => Value::Limit(None),
+            Kind::Limit => Value::Limit(Some(number()?)),
+            Kind::Switch => Value::Switch(text.parse().map_err(|_| expected())?),
+            Kind::Word(_) | Kind::Text => Value::from(text.to_owned()),
+        };
+        self.check(&value).map(|()| value)
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Kind::Bytes => f.write_str("a size such as 64KiB"),
+            Kind::Mebibytes => f.write_str("a size such as 64KiB, or a number of MiB"),
             Kind::Time => f.write_str("a time such as 5s"),
+            Kind::SomeTime => f.write_str("a time such as 5s, more than none"),
+            Kind::Limit => write!(f, "a whole number from 1 on, or {UNLIMITED}"),
             Kind::Count(least, u64::MAX) => write!(f, "a whole number from {least} on"),
             Kind::Count(least, most) => write!(f, "a whole number from {least} to {most}"),
             Kind::Switch => f.write_str("true or false"),
@@ -215,9 +382,21 @@ impl fmt::Display for Kind {
     }
 }
 
+fn checked<'a>(suite: &'a Suite, name: &str, value: &Value) -> Result<&'a Setting, String> {
+    let setting = suite
+        .setting(name)
+        .ok_or_else(|| format!("the suite {} has no setting `{name}`", suite.name))?;
+    setting.kind.check(value).map_err(|error| format!("{name}: {error}"))?;
+    Ok(setting)
+}
+
 /// Every setting of a suite with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings(BTreeMap<&'static str, Value>);
+pub struct Settings {
+    values: BTreeMap<&'static str, Value>,
+    /// Other values for the rows of one group.
+    of_groups: BTreeMap<(Group, &'static str), Value>,
+}
 
 impl Settings {
     /// Gives a setting another value.
@@ -225,21 +404,46 @@ impl Settings {
     /// # Errors
     /// When the suite has no such setting, or the value is not of its kind.
     pub fn set(&mut self, suite: &Suite, name: &str, value: Value) -> Result<(), String> {
-        let setting = suite
-            .setting(name)
-            .ok_or_else(|| format!("the suite {} has no setting `{name}`", suite.name))?;
-        setting.kind.check(&value).map_err(|error| format!("{name}: {error}"))?;
-        self.0.insert(setting.name, value);
+        let setting = checked(suite, name, &value)?;
+        self.values.insert(setting.name, value);
         Ok(())
+    }
+
+    /// Gives a setting another value for the rows of one group.
+    ///
+    /// # Errors
+    /// As [`Settings::set`], and when the suite has one value for all rows.
+    pub fn set_of_group(
+        &mut self,
+        suite: &Suite,
+        group: Group,
+        name: &str,
+        value: Value,
+    ) -> Result<(), String> {
+        let setting = checked(suite, name, &value)?;
+        if !setting.by_group {
+            return Err(format!("{name}: {} has one value for all its rows", suite.name));
+        }
+        self.of_groups.insert((group, setting.name), value);
+        Ok(())
+    }
+
+    /// The settings that hold for the rows of one group.
+    #[must_use]
+    pub fn of_group(&self, group: Group) -> Settings {
+        let mut values = self.values.clone();
+        let own = self.of_groups.iter().filter(|((its, _), _)| *its == group);
+        values.extend(own.map(|((_, name), value)| (*name, value.clone())));
+        Settings { values, of_groups: BTreeMap::new() }
     }
 
     /// Names and values in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        self.0.iter().map(|(name, value)| (*name, value))
+        self.values.iter().map(|(name, value)| (*name, value))
     }
 
     fn of(&self, name: &str) -> &Value {
-        self.0.get(name).unwrap_or_else(|| panic!("the suite defines the setting {name}"))
+        self.values.get(name).unwrap_or_else(|| panic!("the suite defines the setting {name}"))
     }
 
     /// A size in bytes.
@@ -275,6 +479,18 @@ impl Settings {
         match self.of(name) {
             Value::Count(count) => *count,
             other => panic!("{name} is a number and not {other}"),
+        }
+    }
+
+    /// A number, or `None` where there is no limit.
+    ///
+    /// # Panics
+    /// As [`Settings::bytes`].
+    #[must_use]
+    pub fn limit(&self, name: &str) -> Option<u64> {
+        match self.of(name) {
+            Value::Limit(limit) => *limit,
+            other => panic!("{name} is a limit and not {other}"),
         }
     }
 

@@ -33,7 +33,6 @@
 mod definition;
 mod table;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use block::{Blocking, Clock, Device, Error, Info, Reactor, SECTOR_BYTES};
@@ -42,7 +41,6 @@ use results::{Better, Group};
 use serde::{Serialize, Serializer};
 
 use crate::known::{Cover, Known, Verified, joined};
-use crate::latency::Latency;
 use crate::load::{
     self, Access, Content, Direction, Hooks, Load, Mixed, Requests, Sample, Sequential, Uniform,
     Unverified,
@@ -313,20 +311,6 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What suits a clock. Modelled time is cheap, so modelled tests run long enough for a disk's
-    /// write cache to fill first and for the mean of a few thousand random requests.
-    #[must_use]
-    pub fn for_clock(clock: Clock) -> Settings {
-        match clock {
-            Clock::Wall => Settings::default(),
-            Clock::Virtual => Settings {
-                time_per_test: Duration::from_secs(60),
-                ramp: Duration::from_secs(60),
-                ..Settings::default()
-            },
-        }
-    }
-
     fn region_bytes(&self, info: &Info) -> u64 {
         let region = self
             .region_bytes
@@ -650,7 +634,13 @@ impl Running<'_> {
                 self.info.block_bytes
             ));
         }
-        if self.info.stores_data || self.settings.verify == Verify::Off {
+        if self.settings.verify == Verify::Off {
+            if self.reactor.clock() == Clock::Wall {
+                self.notes.push("verification was off".to_owned());
+            }
+            return Verify::Off;
+        }
+        if self.info.stores_data {
             return self.settings.verify;
         }
         let who = if self.info.modelled { "a modelled disk" } else { "the device" };
@@ -724,50 +714,6 @@ impl TestResult {
             Outcome::Measured(measured) => Some(measured),
             Outcome::Skipped(_) | Outcome::Stopped => None,
         }
-    }
-
-    /// The figures for a trial, name to value; empty when it was not measured.
-    ///
-    /// `latency_p99_seconds` is always there; with fewer than 10 000 requests (`operations_count`)
-    /// chance moves it. Mixed tests have every figure for both together and, as `read_…` and
-    /// `write_…`, for each direction. Tests that write have `durable_throughput_bytes_per_second`,
-    /// the flush included.
-    #[must_use]
-    pub fn metrics(&self) -> BTreeMap<String, f64> {
-        let mut metrics = BTreeMap::new();
-        let Some(Measured { sample, flush, .. }) = self.measured() else { return metrics };
-        let mut put = |prefix: &str, operations: u64, bytes: u64, latency: &Latency| {
-            let figures = [
-                ("throughput_bytes_per_second", per_second(bytes, sample.elapsed)),
-                ("io_per_second", per_second(operations, sample.elapsed)),
-                ("latency_mean_seconds", latency.mean_seconds()),
-                ("latency_p50_seconds", latency.quantile_seconds(0.5)),
-                ("latency_p99_seconds", latency.quantile_seconds(0.99)),
-                ("latency_max_seconds", latency.max_seconds()),
-                ("operations_count", operations as f64),
-            ];
-            metrics.extend(figures.map(|(name, figure)| (format!("{prefix}{name}"), figure)));
-        };
-        put("", sample.operations(), sample.bytes(), &sample.latency());
-        if let Kind::Mixed { .. } = self.test.kind {
-            put("read_", sample.read.operations, sample.read.bytes, &sample.read.latency);
-            put("write_", sample.write.operations, sample.write.bytes, &sample.write.latency);
-        }
-        if let Some(flush) = flush {
-            let before = &sample.ramp;
-            let bytes = sample.bytes() + before.moved.read_bytes + before.moved.written_bytes;
-            let durable = per_second(bytes, before.elapsed + sample.elapsed + *flush);
-            metrics.insert("durable_throughput_bytes_per_second".to_owned(), durable);
-        }
-        if let Some(cpu_seconds) = sample.cpu_seconds
-            && sample.operations() > 0
-        {
-            metrics.insert(
-                "cpu_seconds_per_operation".to_owned(),
-                cpu_seconds / sample.operations() as f64,
-            );
-        }
-        metrics
     }
 }
 

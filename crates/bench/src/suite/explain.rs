@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::definition::{Phase, Suite, TargetKind};
+use super::definition::{Phase, Setting, Suite, TargetKind};
 
 /// What kinds of target a suite takes, in words.
 #[must_use]
@@ -35,6 +35,12 @@ fn table(text: &mut String, head: &[&str], rows: impl Iterator<Item = Vec<String
     }
 }
 
+/// Which values a setting takes, in words.
+fn takes(setting: &Setting) -> String {
+    let groups = if setting.by_group { "; may differ by group of rows" } else { "" };
+    format!("{}{groups}", setting.kind)
+}
+
 /// One suite in Markdown.
 #[must_use]
 pub fn markdown(suite: &Suite) -> String {
@@ -56,8 +62,8 @@ pub fn markdown(suite: &Suite) -> String {
             suite.settings.iter().map(|setting| {
                 vec![
                     format!("`{}`", setting.name),
-                    setting.kind.to_string(),
-                    format!("`{}`", setting.default),
+                    takes(setting),
+                    format!("`{}`", setting.default_words()),
                     setting.what.replace('|', "\\|"),
                 ]
             }),
@@ -92,8 +98,8 @@ pub fn text(suite: &Suite, width: usize) -> String {
             text,
             "\n  {} = {}  ({})\n{}\n",
             setting.name,
-            setting.default,
-            setting.kind,
+            setting.default_words(),
+            takes(setting),
             fold(setting.what, "      ", width)
         );
     }

@@ -20,7 +20,7 @@ use results::{Better, Group};
 use super::crystal;
 use super::folder::{Needs, WorkFolder};
 use super::{
-    Done, Kind, Next, Phase, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+    Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
 };
 use crate::load::{self, Direction, Hooks, Load, Sequential, Unverified};
 
@@ -39,38 +39,39 @@ pub static SUITE: Suite = Suite {
             here each test is run six times, the fewest with which the median has an interval.",
     targets: &[TargetKind::Folder, TargetKind::Device],
     settings: &[
-        Setting {
-            name: "runs",
-            kind: Kind::Count(1, 100),
-            default: Value::Count(6),
-            what: "How often each test is run.",
-        },
-        Setting {
-            name: "cached_time",
-            kind: Kind::Time,
-            default: Value::Time(Duration::from_secs(2)),
-            what: "Time of a run of the cached reads.",
-        },
-        Setting {
-            name: "device_time",
-            kind: Kind::Time,
-            default: Value::Time(Duration::from_secs(3)),
-            what: "Time of a run of the device reads, which also end at the end of the device.",
-        },
-        Setting {
-            name: "direct",
-            kind: Kind::Switch,
-            default: Value::Switch(false),
-            what: "In a folder: read past the page cache.",
-        },
-        Setting {
-            name: "size",
-            kind: Kind::Bytes,
-            default: Value::Bytes(1 << 30),
-            what: "In a folder: size of the file, whole MiB.",
-        },
+        Setting::new("runs", Kind::Count(1, 100), Value::Count(6), "How often each test is run.")
+            .short('x')
+            .in_plans(Value::Count(1)),
+        Setting::new(
+            "cached_time",
+            Kind::Time,
+            Value::Time(Duration::from_secs(2)),
+            "Time of a run of the cached reads.",
+        ),
+        Setting::new(
+            "device_time",
+            Kind::Time,
+            Value::Time(Duration::from_secs(3)),
+            "Time of a run of the device reads, which also end at the end of the device.",
+        ),
+        Setting::new(
+            "direct",
+            Kind::Switch,
+            Value::Switch(false),
+            "In a folder: read past the page cache.",
+        ),
+        Setting::new(
+            "size",
+            Kind::Bytes,
+            Value::Bytes(1 << 30),
+            "In a folder: size of the file, whole MiB.",
+        ),
     ],
+    rows: Rows::InOrder,
     phases: |_| vec![phase(CACHED), phase(DEVICE)],
+    prepared_bytes: |settings, device_bytes| {
+        if device_bytes.is_some() { 0 } else { settings.bytes("size") }
+    },
     run,
 };
 
@@ -233,7 +234,7 @@ mod tests {
         let reactor = Reactor::virtual_clock();
         let (stop, ticker, mut meter, mut observer) =
             (AtomicBool::new(false), Ticker::new(), Blind, Silent);
-        let mut settings = SUITE.defaults();
+        let mut settings = SUITE.defaults(block::Clock::Wall);
         settings.set(&SUITE, "runs", Value::Count(3)).expect("a setting of the suite");
         let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut observer);
         (SUITE.run)(Target::Device(memory), &settings, &mut session).expect("it runs");

@@ -20,7 +20,7 @@ pub mod hdparm;
 pub mod row;
 pub mod session;
 
-pub use definition::{Kind, Phase, Setting, Settings, Suite, Target, TargetKind, Value};
+pub use definition::{Kind, Phase, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
 pub use row::{Done, Measured, Row};
 pub use session::{Blind, Meter, Next, NoFiles, Observer, OpenFile, Session, Silent, Ticker};
 
@@ -45,6 +45,8 @@ pub fn find(name: &str) -> Option<&'static Suite> {
 
 #[cfg(test)]
 mod tests {
+    use block::Clock;
+
     use super::*;
 
     /// `docs/suites.md` says what every suite does, phase by phase, as the suites themselves have
@@ -79,12 +81,17 @@ mod tests {
                 suite.name
             );
             for setting in suite.settings {
-                assert!(
-                    setting.kind.check(&setting.default).is_ok(),
-                    "{}: the default of {}",
-                    suite.name,
-                    setting.name
-                );
+                for clock in [Clock::Wall, Clock::Virtual] {
+                    for default in [setting.default(clock), setting.default_in_plans(clock)] {
+                        assert_eq!(
+                            setting.kind.check(default),
+                            Ok(()),
+                            "{}: the default of {}",
+                            suite.name,
+                            setting.name
+                        );
+                    }
+                }
             }
             let phases = suite.default_phases();
             assert!(!phases.is_empty(), "{}", suite.name);
@@ -108,7 +115,7 @@ mod tests {
     #[test]
     fn a_setting_takes_values_of_its_kind_only() {
         let suite = &devtest::SUITE;
-        let mut settings = suite.defaults();
+        let mut settings = suite.defaults(Clock::Wall);
         assert_eq!(settings.set(suite, "depth", Value::Count(32)), Ok(()));
         assert_eq!(settings.count("depth"), 32);
         let wrong = settings.set(suite, "depth", Value::Count(0)).unwrap_err();

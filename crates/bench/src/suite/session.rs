@@ -151,6 +151,9 @@ pub struct Session<'a> {
     pub ticker: &'a Ticker,
     /// Opens the files of a folder target as devices.
     pub files: &'a dyn OpenFile,
+    /// The names of the phases that are wanted; the others are passed over without a row. For
+    /// suites whose rows stand alone ([`super::Rows::Alone`]); `None` is all of them.
+    pub only: Option<Vec<String>>,
     meter: &'a mut dyn Meter,
     observer: &'a mut dyn Observer,
     fastest: Fastest,
@@ -173,6 +176,7 @@ impl<'a> Session<'a> {
             stop,
             ticker,
             files: &NoFiles,
+            only: None,
             meter,
             observer,
             fastest: Fastest::default(),
@@ -211,6 +215,9 @@ impl<'a> Session<'a> {
         if self.stopped() {
             return Ok(Next::Stop);
         }
+        if !self.wants(phase) {
+            return Ok(Next::Go);
+        }
         self.ticker.plan_operations(0);
         self.observer.begun(phase, run);
         let before = self.meter.read();
@@ -239,11 +246,18 @@ impl<'a> Session<'a> {
 
     /// Says that a phase is not run, and why.
     pub fn skip(&mut self, phase: &Phase, run: u32, reason: impl Into<String>) {
+        if !self.wants(phase) {
+            return;
+        }
         self.push(Row {
             phase: phase.name.clone(),
             run,
             result: RowResult::Skipped(reason.into()),
         });
+    }
+
+    fn wants(&self, phase: &Phase) -> bool {
+        self.only.as_ref().is_none_or(|names| names.contains(&phase.name))
     }
 
     fn push(&mut self, row: Row) {

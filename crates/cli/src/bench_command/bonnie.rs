@@ -48,9 +48,9 @@ fn settings(output: &Output, arguments: &BonnieArguments) -> Result<Said, Failur
     }
     match (arguments.ram, &arguments.target.memory) {
         (Some(0), _) => said.set("check_memory", Value::Switch(false))?,
-        (Some(mebibytes), _) => said.set("memory", Value::Bytes(mebibytes << 20))?,
+        (Some(mebibytes), _) => said.set("ram", Value::Bytes(mebibytes << 20))?,
         // A cache has no more than the cgroup.
-        (None, Some(text)) => said.set("memory", Value::Bytes(output.size("--memory", text)?))?,
+        (None, Some(text)) => said.set("ram", Value::Bytes(output.size("--memory", text)?))?,
         (None, None) => (),
     }
     said.set("sync", Value::Switch(arguments.sync))?;

@@ -8,8 +8,7 @@ use block::Clock;
 use clap::{Args, ValueEnum};
 
 use super::arguments::TargetArguments;
-use super::run::{self, Finished};
-use super::{Said, show};
+use super::{Said, run, show};
 use crate::failure::Failure;
 use crate::output::{Output, figure, seconds, table};
 
@@ -69,38 +68,18 @@ pub(crate) fn devtest(output: &Output, mut arguments: DevtestArguments) -> Resul
     let of_clock =
         |clock| Ok(if clock == Clock::Virtual { modelled.settings } else { said.settings });
     let finished = run::run_by_clock(output, &SUITE, &arguments.target, of_clock)?;
-    if output.json {
-        return json(output, finished);
-    }
     show::finish(output, finished, |rows| {
         format!("{}{}", text(&devtest::rows(rows)), show::flag_words(rows))
     })
 }
 
 fn settings(output: &Output, arguments: &DevtestArguments, clock: Clock) -> Result<Said, Failure> {
-    let mut said = Said::new(&SUITE);
-    let defaults = devtest::Settings::for_clock(clock);
+    let mut said = Said::on(&SUITE, clock);
     said.set("depth", Value::Count(arguments.depth))?;
-    said.set("time_per_test", Value::Time(defaults.time_per_test))?;
-    said.set("ramp", Value::Time(defaults.ramp))?;
     if let Some(text) = &arguments.time {
-        match stack::size::parse_duration(text) {
-            Ok(time) if !time.is_zero() => said.set("time_per_test", Value::Time(time))?,
-            Ok(_) => {
-                return Err(Failure::usage(format!(
-                    "--time {text}: a test needs some time; 2s, say"
-                )));
-            }
-            Err(error) => return Err(Failure::usage(format!("--time {text}: {error}"))),
-        }
+        said.time("time", text)?;
     }
-    match arguments.max_operations {
-        None => (),
-        Some(0) => {
-            return Err(Failure::usage("--max-operations 0: a test needs at least one request"));
-        }
-        Some(most) => said.set("max_operations", Value::from(most.to_string()))?,
-    }
+    said.set("max_operations", Value::Limit(arguments.max_operations))?;
     let verify = match arguments.verify {
         VerifyArgument::Off => "off",
         VerifyArgument::Words => "words",
@@ -109,25 +88,6 @@ fn settings(output: &Output, arguments: &DevtestArguments, clock: Clock) -> Resu
     said.set("verify", Value::word(verify))?;
     said.set("size", Value::Bytes(output.size("--size", &arguments.size)?))?;
     Ok(said)
-}
-
-/// An array with one object a line of the table; the limits, where there are some, stand in each.
-fn json(output: &Output, finished: Finished) -> Result<(), Failure> {
-    let Finished { rows, heading, failure } = finished;
-    if rows.is_empty() && failure.is_some() {
-        return failure.map_or(Ok(()), Err);
-    }
-    show::notes(output, &rows);
-    let mut lines = serde_json::to_value(devtest::rows(&rows)).unwrap_or_default();
-    for line in lines.as_array_mut().into_iter().flatten() {
-        for limit in
-            ["memory_limit_bytes", "cpus"].into_iter().filter(|limit| !heading[*limit].is_null())
-        {
-            line[limit] = heading[limit].clone();
-        }
-    }
-    output.document(&lines)?;
-    failure.map_or(Ok(()), Err)
 }
 
 fn text(rows: &[Row]) -> String {

@@ -17,6 +17,7 @@ mod show;
 mod target;
 
 use bench::suite::{self, Suite, TargetKind, Value, explain};
+use block::Clock;
 use serde_json::json;
 
 pub(crate) use bonnie::bonnie;
@@ -72,7 +73,7 @@ fn document(suite: &Suite) -> serde_json::Value {
         .settings
         .iter()
         .map(|setting| {
-            json!({ "name": setting.name, "takes": setting.kind.to_string(), "default": setting.default.to_string(), "what": setting.what })
+            json!({ "name": setting.name, "takes": setting.kind.to_string(), "default": setting.default_words(), "what": setting.what })
         })
         .collect();
     json!({ "suite": suite.name, "summary": suite.summary, "about": suite.about, "runs_on": explain::targets(suite), "phases": phases, "settings": settings })
@@ -86,7 +87,11 @@ struct Said {
 
 impl Said {
     fn new(suite: &'static Suite) -> Said {
-        Said { suite, settings: suite.defaults() }
+        Said::on(suite, Clock::Wall)
+    }
+
+    fn on(suite: &'static Suite, clock: Clock) -> Said {
+        Said { suite, settings: suite.defaults(clock) }
     }
 
     fn set(&mut self, name: &str, value: Value) -> Result<(), Failure> {

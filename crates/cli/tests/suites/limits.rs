@@ -87,14 +87,9 @@ fn a_suite_runs_on_the_processors_that_were_named() {
     };
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success() && held, "it never ran on processor {first} alone");
-    let lines: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert!(
-        lines
-            .as_array()
-            .is_some_and(|lines| !lines.is_empty()
-                && lines.iter().all(|line| line["cpus"] == first.as_str())),
-        "{lines}"
-    );
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["cpus"], first.as_str(), "{document}");
+    assert_eq!(crate::rows(&document).len(), 21, "{document}");
 }
 
 #[test]

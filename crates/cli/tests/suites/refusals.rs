@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 
 use crate::disk::{Disk, RawDisk, is_possible};
-use crate::{bench, measured, raidloom, rows};
+use crate::{bench, figure, measured, raidloom, rows};
 
 /// The one line that it says.
 fn refusal(output: &Output, code: i32) -> String {
@@ -288,26 +288,22 @@ fn devtest_has_both_rates_and_flags_on_every_kind_of_target() {
         ("raid1(ram:16MiB, ram:16MiB)", &[]),
     ];
     for (target, more) in cases {
-        let lines =
+        let document =
             measured("devtest", Path::new(target), &[&["--max-operations", "200"], more].concat());
-        let lines = lines.as_array().expect("an array");
-        assert_eq!(lines.len(), 24, "{target}");
-        for line in lines {
-            let test = line["test"].as_str().expect("a name");
-            let durable = line["durable_kib_per_second"].as_f64();
-            assert_eq!(durable.is_some(), test.contains("write"), "{target}: {line}");
-            assert!(
-                durable.is_none_or(|durable| line["kib_per_second"]
-                    .as_f64()
-                    .is_some_and(|rate| durable <= rate)),
-                "{target}: {line}"
-            );
+        let rows = rows(&document);
+        assert_eq!(rows.len(), 21, "{target}");
+        for (test, row) in rows {
+            let durable = row["metrics"]["durable_throughput_bytes_per_second"].as_f64();
+            let writes = test.contains("write") || test.contains("mixed");
+            assert_eq!(durable.is_some(), writes, "{target}: {row}");
+            let acknowledged = figure(row, "throughput_bytes_per_second");
+            assert!(durable.is_none_or(|durable| durable <= acknowledged), "{target}: {row}");
             let flags: Vec<&str> =
-                line["flags"].as_array().expect("flags").iter().filter_map(Value::as_str).collect();
+                row["flags"].as_array().expect("flags").iter().filter_map(Value::as_str).collect();
             // A mirror writes everything twice, and that is no doubt about it.
             assert!(
                 !flags.iter().any(|flag| flag.starts_with("write-amplification")),
-                "{target}: {line}"
+                "{target}: {row}"
             );
         }
     }

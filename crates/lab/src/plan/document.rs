@@ -208,11 +208,18 @@ pub(crate) struct Reader<'a> {
     /// Where the table itself stands, for keys that are missing.
     pub(crate) place: Place,
     asked: RefCell<Vec<&'static str>>,
+    unlisted: RefCell<Vec<&'static str>>,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(table: &'a Table, name: impl Into<String>, place: Place) -> Reader<'a> {
-        Reader { table, name: name.into(), place, asked: RefCell::default() }
+        Reader {
+            table,
+            name: name.into(),
+            place,
+            asked: RefCell::default(),
+            unlisted: RefCell::default(),
+        }
     }
 
     /// The whole document, whose place is its first line.
@@ -226,6 +233,12 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn get(&self, key: &'static str) -> Option<&'a Item> {
         self.asked.borrow_mut().push(key);
+        self.table.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.item)
+    }
+
+    /// The same for an older spelling of a key, which is read and not proposed.
+    pub(crate) fn get_unlisted(&self, key: &'static str) -> Option<&'a Item> {
+        self.unlisted.borrow_mut().push(key);
         self.table.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.item)
     }
 
@@ -254,8 +267,9 @@ impl<'a> Reader<'a> {
 
     /// Refuses the keys that were never asked for.
     pub(crate) fn finish(self) -> Result<(), Error> {
-        let asked = self.asked.borrow();
-        match self.table.entries.iter().find(|entry| !asked.contains(&entry.key.as_str())) {
+        let (asked, unlisted) = (self.asked.borrow(), self.unlisted.borrow());
+        let is_known = |key: &str| asked.contains(&key) || unlisted.contains(&key);
+        match self.table.entries.iter().find(|entry| !is_known(&entry.key)) {
             None => Ok(()),
             Some(Entry { key, place, .. }) => {
                 let suggestion = suggestion(key, asked.iter().copied());

@@ -13,7 +13,6 @@ pub(crate) mod axes;
 mod document;
 mod matrix;
 mod members;
-pub(crate) mod rows;
 pub(crate) mod suite;
 
 use std::collections::{BTreeMap, HashSet};
@@ -28,6 +27,7 @@ use crate::stacks;
 use document::{Place, Reader};
 use host::Error;
 pub(crate) use members::{Leaf, MadeFile, leaves, map_leaves};
+pub use suite::setting_value;
 
 /// A plan file with every default filled in, and what it was read from.
 #[derive(Clone, Debug)]
@@ -268,7 +268,10 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
         let node = stacks::parse(&configuration.stack)?;
         let size_bytes = stacks::dry(&node)?.size_bytes;
         let leaves = leaves(&node)?;
-        let prepared_bytes = suite::prepared_bytes(plan, configuration.clock, size_bytes);
+        let prepared_bytes: u64 = suite::groups(plan)
+            .iter()
+            .map(|group| suite::prepared_bytes(plan, group, configuration, size_bytes))
+            .sum();
         for leaf in &leaves {
             let share = prepared_bytes / leaves.len() as u64 * u64::from(plan.blocks);
             let (path, size_bytes, made) = match leaf {
@@ -283,7 +286,7 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
                 None => written.push(Written { path, size_bytes, made, prepared_bytes: share }),
             }
         }
-        seconds += visit_time(plan, configuration.clock, size_bytes).as_secs_f64()
+        seconds += visit_time(plan, configuration.clock, prepared_bytes).as_secs_f64()
             * f64::from(plan.blocks);
     }
     let (configurations, workloads) = (plan.configurations.len(), plan.workloads.len());
@@ -342,10 +345,10 @@ pub fn room(plan: &Plan, folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn visit_time(plan: &Plan, clock: Clock, size_bytes: u64) -> Duration {
+fn visit_time(plan: &Plan, clock: Clock, prepared_bytes: u64) -> Duration {
     let tests: Duration =
         plan.workloads.iter().map(|workload| suite::planned_time(plan, workload, clock)).sum();
-    tests + suite::planned_preparing(plan, clock, size_bytes)
+    tests + suite::planned_preparing(prepared_bytes)
 }
 
 /// A path as it has to be written so that it means the same wherever the run is resumed.

@@ -1,150 +1,55 @@
-//! The workloads of a plan: which suite, which of its tests, and with which settings on which
-//! clock.
-//!
-//! `devtest` runs test by test and has settings by kind of test; every other suite is run whole, by
-//! its own definition (see [`super::rows`]). Settings are kept as texts, so that the resolved plan
-//! shows them as they were written. Of the keys that fit a test on a clock, the first holds:
+//! The workloads of a plan: which suite, which of its rows, and with which settings on which clock.
 //!
 //! ```text
-//! devtest.sequential.virtual.time_per_test    [workload.sequential]  time_per_test = …, or = { virtual = … }
-//! devtest.virtual.time_per_test               [[workload]]           time_per_test = { virtual = … }
-//! devtest.time_per_test                       [[workload]]           time_per_test = …
+//!   [[workload]]             suite.settings ──> prefix.NAME, or prefix.wall.NAME and prefix.virtual.NAME
+//!   suite = "crystal"        suite.phases(settings) ──> workloads `crystal: SEQ1M Q8T1 read`, …
+//! ```
+//!
+//! Every suite is read by its own definition. Settings are kept as texts, so that the resolved plan
+//! shows them as they were written. Of the keys that fit a row on a clock, the first holds:
+//!
+//! ```text
+//! devtest.sequential.virtual.time    [workload.sequential]  time = …, or = { virtual = … }
+//! devtest.virtual.time               [[workload]]           time = { virtual = … }
+//! devtest.time                       [[workload]]           time = …
 //! ```
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bench::suite::devtest::{self, Settings, Test, Verify};
-use bench::suite::{self, Suite};
-use results::{Clock, Group, Judge, Plan, Workload};
+use bench::suite::{self, Kind, Phase, Rows, Setting, Settings, Suite, TargetKind, Value};
+use results::{Clock, Configuration, Group, Judge, Plan, Workload};
 use stack::size;
 
-use super::document::{Item, Place, Reader, Value, suggestion};
-use super::rows;
+use super::document::{Item, Place, Reader, Value as Given, suggestion};
+use crate::stacks;
 use host::Error;
 
-/// A setting of the suite `devtest`: its name, and its way to text and back.
-struct Setting {
-    name: &'static str,
-    /// Whether it may differ between the kinds of tests of one workload. Preparing is done once for
-    /// all of them.
-    by_kind: bool,
-    write: fn(&Settings) -> String,
-    read: fn(&mut Settings, &str) -> Result<(), String>,
-}
+/// How often a suite runs each of its rows itself.
+const RUNS: &str = "runs";
 
-fn number(text: &str, most: u64) -> Result<u64, String> {
-    let parsed = text.parse().ok().filter(|number| (1..=most).contains(number));
-    parsed.ok_or_else(|| format!("`{text}`: expected a whole number from 1 to {most}"))
-}
+/// The groups of rows whose settings may differ from the rest of the workload.
+const GROUPS: [(Group, &str); 3] =
+    [(Group::Sequential, "sequential"), (Group::Random, "random"), (Group::Mixed, "mixed")];
 
-fn duration(text: &str) -> Result<Duration, String> {
-    size::parse_duration(text).map_err(|error| error.to_string())
-}
+const CLOCKS: [(Clock, &str); 2] = [(Clock::Wall, "wall"), (Clock::Virtual, "virtual")];
 
-fn bytes(text: &str) -> Result<u64, String> {
-    crate::stacks::parse_size(text)
-}
-
-const UNLIMITED: &str = "unlimited";
-const VERIFY: [(&str, Verify); 3] =
-    [("off", Verify::Off), ("words", Verify::Words), ("full", Verify::Full)];
-
-const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "depth",
-        by_kind: true,
-        write: |settings| settings.depth.to_string(),
-        read: |settings, text| {
-            settings.depth = number(text, 4096)? as u32;
-            Ok(())
-        },
-    },
-    Setting {
-        name: "time_per_test",
-        by_kind: true,
-        write: |settings| size::duration_text(settings.time_per_test),
-        read: |settings, text| {
-            settings.time_per_test = duration(text)?;
-            if settings.time_per_test.is_zero() {
-                Err("a test needs more than no time".to_owned())
-            } else {
-                Ok(())
-            }
-        },
-    },
-    Setting {
-        name: "max_operations",
-        by_kind: true,
-        write: |settings| {
-            settings
-                .max_operations_per_test
-                .map_or(UNLIMITED.to_owned(), |operations| operations.to_string())
-        },
-        read: |settings, text| {
-            settings.max_operations_per_test =
-                if text == UNLIMITED { None } else { Some(number(text, u64::MAX)?) };
-            Ok(())
-        },
-    },
-    Setting {
-        name: "ramp",
-        by_kind: true,
-        write: |settings| size::duration_text(settings.ramp),
-        read: |settings, text| {
-            settings.ramp = duration(text)?;
-            Ok(())
-        },
-    },
-    Setting {
-        name: "verify",
-        by_kind: true,
-        write: |settings| {
-            VERIFY
-                .iter()
-                .find(|(_, verify)| *verify == settings.verify)
-                .map_or("", |(name, _)| name)
-                .to_owned()
-        },
-        read: |settings, text| {
-            let known = VERIFY.iter().find(|(name, _)| *name == text);
-            settings.verify =
-                known.ok_or_else(|| format!("`{text}`: expected off, words or full"))?.1;
-            Ok(())
-        },
-    },
-    Setting {
-        name: "region",
-        by_kind: false,
-        write: |settings| size::text(settings.region_bytes),
-        read: |settings, text| {
-            settings.region_bytes = bytes(text)?;
-            Ok(())
-        },
-    },
-    Setting {
-        name: "prepare",
-        by_kind: false,
-        write: |settings| size::text(settings.prepare_bytes),
-        read: |settings, text| {
-            settings.prepare_bytes = bytes(text)?;
-            Ok(())
-        },
-    },
-];
-
-fn suite_defaults(clock: Clock) -> Settings {
-    Settings::for_clock(match clock {
-        Clock::Wall => reactor::Clock::Wall,
-        Clock::Virtual => reactor::Clock::Virtual,
+/// The value of a setting from its text.
+///
+/// # Errors
+/// One line: what was found and what is expected.
+pub fn setting_value(kind: Kind, text: &str) -> Result<Value, String> {
+    kind.read(text, &stacks::parse_size, &|text| {
+        size::parse_duration(text).map_err(|error| error.to_string())
     })
 }
 
-/// The kinds of tests, whose settings may differ from the rest of the workload.
-const KINDS: [(Group, &str); 3] =
-    [(Group::Sequential, "sequential"), (Group::Random, "random"), (Group::Mixed, "mixed")];
-
-pub(super) const CLOCKS: [(Clock, &str); 2] = [(Clock::Wall, "wall"), (Clock::Virtual, "virtual")];
+fn its_clock(clock: Clock) -> block::Clock {
+    match clock {
+        Clock::Wall => block::Clock::Wall,
+        Clock::Virtual => block::Clock::Virtual,
+    }
+}
 
 /// What the `[[workload]]` tables come to.
 #[derive(Default)]
@@ -187,50 +92,22 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
             )));
         }
         let weight = table.get("weight").map_or(Ok(1.0), Item::positive)?;
-        let judge = match table.get("judge") {
-            None => Judge::default(),
-            Some(item) => match item.text()? {
-                "durable" => Judge::Durable,
-                "acknowledged" => Judge::Acknowledged,
-                other => {
-                    return Err(item.error(format!(
-                        "`judge = \"{other}\"`: expected `durable` or `acknowledged`{}",
-                        suggestion(other, ["durable", "acknowledged"].into_iter())
-                    )));
-                }
-            },
+        let judge = table.get("judge").map_or(Ok(Judge::default()), read_judge)?;
+        read_settings(suite, &table, &prefix, &mut found.settings)?;
+        let phases = read_rows(suite, &table, &prefix, &found.settings)?;
+        let named = |phase: &str| match (suite.rows, name) {
+            (Rows::Alone, None) => phase.to_owned(),
+            _ => format!("{prefix}: {phase}"),
         };
-        if word == devtest::NAME {
-            let tests = chosen_tests(table.get("tests"))?;
-            read_settings(&table, &prefix, &mut found.settings)?;
-            let named = |test: &Test| {
-                if name.is_some() {
-                    format!("{prefix}: {}", test.workload)
-                } else {
-                    test.workload.clone()
-                }
-            };
-            found.workloads.extend(tests.iter().map(|test| Workload {
-                name: named(test),
-                suite: word.to_owned(),
-                group: test.group,
-                metric: test.metric.to_owned(),
-                better: test.better,
-                weight,
-                judge,
-            }));
-        } else {
-            let phases = rows::read(suite, &table, &prefix, &mut found.settings)?;
-            found.workloads.extend(phases.into_iter().map(|phase| Workload {
-                name: format!("{prefix}: {}", phase.name),
-                suite: word.to_owned(),
-                group: phase.group,
-                metric: phase.metric.to_owned(),
-                better: phase.better,
-                weight,
-                judge,
-            }));
-        }
+        found.workloads.extend(phases.into_iter().map(|phase| Workload {
+            name: named(&phase.name),
+            suite: word.to_owned(),
+            group: phase.group,
+            metric: phase.metric.to_owned(),
+            better: phase.better,
+            weight,
+            judge,
+        }));
         found.suites.push((suite, item.place.clone()));
         table.finish()?;
         prefixes.push(prefix);
@@ -238,47 +115,82 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
     Ok(found)
 }
 
-/// All tests of the suite, or those that `tests = […]` names, in the suite's order.
-fn chosen_tests(item: Option<&Item>) -> Result<Vec<Test>, Error> {
-    let all = devtest::tests();
-    let Some(item) = item else { return Ok(all) };
+fn read_judge(item: &Item) -> Result<Judge, Error> {
+    match item.text()? {
+        "durable" => Ok(Judge::Durable),
+        "acknowledged" => Ok(Judge::Acknowledged),
+        other => Err(item.error(format!(
+            "`judge = \"{other}\"`: expected `durable` or `acknowledged`{}",
+            suggestion(other, ["durable", "acknowledged"].into_iter())
+        ))),
+    }
+}
+
+/// The rows that a table asks for: all that its settings give, or those that `tests = […]` names,
+/// in the suite's order.
+fn read_rows(
+    suite: &'static Suite,
+    table: &Reader<'_>,
+    prefix: &str,
+    settings: &BTreeMap<String, String>,
+) -> Result<Vec<Phase>, Error> {
+    let phases = |clock| {
+        settings_of(suite, settings, prefix, clock)
+            .map(|settings| (suite.phases)(&settings))
+            .map_err(|text| table.place.error(text))
+    };
+    let all = phases(Clock::Wall)?;
+    let names =
+        |phases: &[Phase]| phases.iter().map(|phase| phase.name.clone()).collect::<Vec<_>>();
+    if names(&all) != names(&phases(Clock::Virtual)?) {
+        return Err(table.place.error(format!(
+            "{} has other rows on the virtual clock than on the wall's; give what decides that one \
+            value",
+            suite.name
+        )));
+    }
+    let Some(item) = table.get("tests") else { return Ok(all) };
     let chosen = item.texts()?;
     if chosen.is_empty() {
-        return Err(item.error("`tests` is empty; leave it out for all tests of the suite"));
+        return Err(item.error("`tests` is empty; leave it out for all rows of the suite"));
     }
+    let known = names(&all);
     for (name, item) in chosen.iter().zip(item.list()) {
-        if !all.iter().any(|test| test.workload == *name) {
+        if !known.contains(name) {
             return Err(item.error(format!(
-                "the suite has no test `{name}`{}",
-                suggestion(name, all.iter().map(|test| test.workload.as_str()))
+                "the suite has no row `{name}`{}",
+                suggestion(name, known.iter().map(String::as_str))
             )));
         }
     }
-    Ok(all.into_iter().filter(|test| chosen.contains(&test.workload)).collect())
+    Ok(all.into_iter().filter(|phase| chosen.contains(&phase.name)).collect())
 }
 
 fn read_settings(
+    suite: &'static Suite,
     table: &Reader<'_>,
     prefix: &str,
     found: &mut BTreeMap<String, String>,
 ) -> Result<(), Error> {
-    for setting in SETTINGS {
-        let name = setting.name;
-        let given = by_clock(table, setting)?;
-        let mut texts = CLOCKS.map(|(clock, _)| (setting.write)(&suite_defaults(clock)));
-        for (text, given) in texts.iter_mut().zip(given) {
-            *text = given.unwrap_or_else(|| std::mem::take(text));
-        }
-        keep(found, prefix, name, texts);
+    for setting in suite.settings {
+        let mut given = texts_by_clock(table, setting)?.into_iter();
+        let texts = CLOCKS.map(|(clock, _)| {
+            let default = || setting.default_in_plans(its_clock(clock)).to_string();
+            given.next().flatten().unwrap_or_else(default)
+        });
+        keep(found, prefix, setting.name, texts);
     }
-    for (_, kind) in KINDS {
-        let Some(item) = table.get(kind) else { continue };
-        let below = item.reader(format!("[workload.{kind}]"))?;
-        for setting in SETTINGS.iter().filter(|setting| setting.by_kind) {
-            let given = by_clock(&below, setting)?;
+    if !suite.settings.iter().any(|setting| setting.by_group) {
+        return Ok(());
+    }
+    for (_, group) in GROUPS {
+        let Some(item) = table.get(group) else { continue };
+        let below = item.reader(format!("[workload.{group}]"))?;
+        for setting in suite.settings.iter().filter(|setting| setting.by_group) {
+            let given = texts_by_clock(&below, setting)?;
             for ((_, clock), text) in CLOCKS.iter().zip(given) {
                 found.extend(
-                    text.map(|text| (format!("{prefix}.{kind}.{clock}.{}", setting.name), text)),
+                    text.map(|text| (format!("{prefix}.{group}.{clock}.{}", setting.name), text)),
                 );
             }
         }
@@ -287,21 +199,26 @@ fn read_settings(
     Ok(())
 }
 
-/// What a table gives for a setting on each clock: one value for both, or a table by clock.
-fn by_clock(table: &Reader<'_>, setting: &Setting) -> Result<[Option<String>; 2], Error> {
-    texts_by_clock(table, setting.name, &|text| (setting.read)(&mut Settings::default(), text))
+/// What a table gives for a setting, under its name or an older spelling of it.
+fn given<'a>(table: &Reader<'a>, setting: &Setting) -> Result<Option<&'a Item>, Error> {
+    let item = table.get(setting.name);
+    let Some(alias) = setting.alias else { return Ok(item) };
+    match (item, table.get_unlisted(alias)) {
+        (Some(_), Some(older)) => Err(older.error(format!(
+            "`{alias}` is an older spelling of `{}`, which is given too",
+            setting.name
+        ))),
+        (item, older) => Ok(item.or(older)),
+    }
 }
 
-/// What a table gives for a key on each clock, each text checked.
-pub(super) fn texts_by_clock(
-    table: &Reader<'_>,
-    key: &'static str,
-    check: &dyn Fn(&str) -> Result<(), String>,
-) -> Result<[Option<String>; 2], Error> {
-    let item = table.get(key);
+/// What a table gives for a setting on each clock, each text checked: one value for both, or a
+/// table by clock.
+fn texts_by_clock(table: &Reader<'_>, setting: &Setting) -> Result<[Option<String>; 2], Error> {
+    let item = given(table, setting)?;
     let items = match item.map(|item| (item, &item.value)) {
-        Some((item, Value::Table(_))) => {
-            let reader = item.reader(key)?;
+        Some((item, Given::Table(_))) => {
+            let reader = item.reader(setting.name)?;
             let items = CLOCKS.map(|(_, clock)| reader.get(clock));
             reader.finish()?;
             items
@@ -310,7 +227,7 @@ pub(super) fn texts_by_clock(
     };
     let text = |item: &Item| -> Result<String, Error> {
         let text = item.scalar()?;
-        check(&text).map_err(|text| item.error(text))?;
+        setting_value(setting.kind, &text).map_err(|text| item.error(text))?;
         Ok(text)
     };
     let [wall, modelled] = items.map(|item| item.map(text).transpose());
@@ -318,12 +235,7 @@ pub(super) fn texts_by_clock(
 }
 
 /// Keeps what a setting is on each clock: under one key where that is the same.
-pub(super) fn keep(
-    found: &mut BTreeMap<String, String>,
-    prefix: &str,
-    name: &str,
-    texts: [String; 2],
-) {
+fn keep(found: &mut BTreeMap<String, String>, prefix: &str, name: &str, texts: [String; 2]) {
     if texts[0] == texts[1] {
         let [text, _] = texts;
         found.insert(format!("{prefix}.{name}"), text);
@@ -337,51 +249,69 @@ pub(super) fn keep(
     }
 }
 
-/// The prefix of a workload's settings, and the suite's own name of the test.
-pub(super) fn split_name(workload: &Workload) -> (&str, &str) {
+/// The prefix of a workload's settings, and the suite's own name of the row.
+fn split_name(workload: &Workload) -> (&str, &str) {
     workload.name.split_once(": ").unwrap_or((&workload.suite, &workload.name))
 }
 
-/// The settings of a workload on a clock. The seeds are left at their defaults.
+/// The suite's own name of the row that a workload is.
+pub(crate) fn row(workload: &Workload) -> &str {
+    split_name(workload).1
+}
+
+/// The suite of a workload.
 ///
 /// # Errors
-/// When the resolved plan holds a setting that this raidloom cannot read.
-pub(crate) fn settings(plan: &Plan, workload: &Workload, clock: Clock) -> Result<Settings, Error> {
-    let (prefix, _) = split_name(workload);
-    let clock = CLOCKS.iter().find(|(known, _)| *known == clock).map_or("", |(_, name)| name);
-    let kind =
-        KINDS.iter().find(|(known, _)| *known == workload.group).map_or("", |(_, name)| name);
-    let mut settings = Settings::default();
-    for setting in SETTINGS {
-        let name = setting.name;
-        let keys = [
-            format!("{prefix}.{kind}.{clock}.{name}"),
-            format!("{prefix}.{clock}.{name}"),
-            format!("{prefix}.{name}"),
-        ];
-        let Some((key, text)) =
-            keys.iter().find_map(|key| Some((key, plan.suite_settings.get(key)?)))
-        else {
-            return Err(Error::usage(format!("the resolved plan has no setting `{}`", keys[2])));
+/// When this raidloom does not have it.
+pub(crate) fn suite_of(workload: &Workload) -> Result<&'static Suite, Error> {
+    suite::find(&workload.suite)
+        .ok_or_else(|| Error::usage(format!("this raidloom has no suite `{}`", workload.suite)))
+}
+
+/// The settings of a suite on a clock from the texts of a plan.
+fn settings_of(
+    suite: &Suite,
+    texts: &BTreeMap<String, String>,
+    prefix: &str,
+    clock: Clock,
+) -> Result<Settings, String> {
+    let clock_name = CLOCKS.iter().find(|(known, _)| *known == clock).map_or("", |(_, name)| name);
+    let mut settings = suite.defaults(its_clock(clock));
+    for setting in suite.settings {
+        let value = |key: &str, text: &str| {
+            setting_value(setting.kind, text).map_err(|error| format!("`{key}`: {error}"))
         };
-        (setting.read)(&mut settings, text)
-            .map_err(|text| Error::usage(format!("the resolved plan: `{key}`: {text}")))?;
+        // Plans of older runs have the older spelling.
+        let names = || [Some(setting.name), setting.alias].into_iter().flatten();
+        let text = |key: String| texts.get(&key).map(|text| (key, text));
+        let general = names().find_map(|name| {
+            text(format!("{prefix}.{clock_name}.{name}"))
+                .or_else(|| text(format!("{prefix}.{name}")))
+        });
+        let value_of_all = match general {
+            Some((key, text)) => value(&key, text)?,
+            None => setting.default_in_plans(its_clock(clock)).clone(),
+        };
+        settings.set(suite, setting.name, value_of_all)?;
+        for (group, group_name) in GROUPS.into_iter().filter(|_| setting.by_group) {
+            let own =
+                names().find_map(|name| text(format!("{prefix}.{group_name}.{clock_name}.{name}")));
+            if let Some((key, text)) = own {
+                settings.set_of_group(suite, group, setting.name, value(&key, text)?)?;
+            }
+        }
     }
     Ok(settings)
 }
 
-/// The test of the suite that a workload is.
+/// The settings of a workload's suite on a clock.
 ///
 /// # Errors
-/// When this raidloom does not have it.
-pub(crate) fn test(workload: &Workload) -> Result<Test, Error> {
-    let (_, name) = split_name(workload);
-    let test = devtest::tests()
-        .into_iter()
-        .find(|test| test.workload == name && workload.suite == devtest::NAME);
-    test.ok_or_else(|| {
-        Error::usage(format!("this raidloom has no test `{name}` in a suite `{}`", workload.suite))
-    })
+/// When the resolved plan holds a setting that this raidloom cannot read, or this raidloom does not
+/// have the suite.
+pub(crate) fn settings(plan: &Plan, workload: &Workload, clock: Clock) -> Result<Settings, Error> {
+    settings_of(suite_of(workload)?, &plan.suite_settings, split_name(workload).0, clock)
+        .map_err(|text| Error::usage(format!("the resolved plan: {text}")))
 }
 
 /// Workloads that share one `[[workload]]` table, in order: they run on members prepared once.
@@ -402,35 +332,54 @@ pub(crate) fn groups(plan: &Plan) -> Vec<Vec<usize>> {
 const MODELLED_TRIAL: Duration = Duration::from_millis(5);
 /// A rate at which preparing is assumed to write, in bytes/s, when nothing is known yet.
 const PREPARED_BYTES_PER_SECOND: f64 = 5e8;
+/// How long a row takes when nothing else is known of it.
+const ROW: Duration = Duration::from_secs(2);
 
-/// How long a trial takes by the plan.
-pub(crate) fn planned_time(plan: &Plan, workload: &Workload, clock: Clock) -> Duration {
-    match clock {
-        Clock::Virtual => MODELLED_TRIAL,
-        Clock::Wall if workload.suite != devtest::NAME => rows::planned_time(plan, workload),
-        Clock::Wall => settings(plan, workload, clock)
-            .map_or(Duration::ZERO, |settings| settings.time_per_test + settings.ramp),
-    }
+/// How often a workload's row is run in one trial.
+pub(crate) fn runs(settings: &Settings, suite: &Suite) -> u64 {
+    suite.setting(RUNS).map_or(1, |_| settings.count(RUNS))
 }
 
-/// Bytes that preparing writes in one visit of a configuration.
-pub(crate) fn prepared_bytes(plan: &Plan, clock: Clock, size_bytes: u64) -> u64 {
+/// How long a trial takes by the plan: what its suite's settings say of time, or a guess.
+pub(crate) fn planned_time(plan: &Plan, workload: &Workload, clock: Clock) -> Duration {
     if clock == Clock::Virtual {
+        return MODELLED_TRIAL;
+    }
+    let (Ok(suite), Ok(settings)) = (suite_of(workload), settings(plan, workload, clock)) else {
+        return ROW;
+    };
+    let settings = settings.of_group(workload.group);
+    let time = |name: &str| {
+        let setting = suite.setting(name)?;
+        matches!(setting.kind, Kind::Time | Kind::SomeTime).then(|| settings.time(name))
+    };
+    let Some(one) = time("time").filter(|time| !time.is_zero()) else { return ROW };
+    let runs = u32::try_from(runs(&settings, suite)).unwrap_or(1);
+    let before = time("interval").unwrap_or_default() + time("ramp").unwrap_or_default();
+    one * runs + before
+}
+
+/// Bytes that preparing writes for the workloads of one table in one visit of a configuration,
+/// whose device has so many.
+pub(crate) fn prepared_bytes(
+    plan: &Plan,
+    group: &[usize],
+    configuration: &Configuration,
+    size_bytes: u64,
+) -> u64 {
+    if configuration.clock == Clock::Virtual {
         return 0;
     }
-    let of = |group: &Vec<usize>| {
-        let first = &plan.workloads[group[0]];
-        // Whatever else a suite prepares is part of its rows' time.
-        let own =
-            (first.suite == devtest::NAME).then(|| settings(plan, first, clock).ok()).flatten();
-        own.map_or(0, |settings| size_bytes.min(settings.prepare_bytes))
+    let device_bytes =
+        (super::target_of(configuration) == TargetKind::Device).then_some(size_bytes);
+    let of = |workload: &Workload| {
+        let settings = settings(plan, workload, configuration.clock).ok()?;
+        Some((suite_of(workload).ok()?.prepared_bytes)(&settings, device_bytes))
     };
-    groups(plan).iter().map(of).sum()
+    group.first().and_then(|first| of(&plan.workloads[*first])).unwrap_or(0)
 }
 
-/// How long preparing a configuration takes by the plan, in one visit.
-pub(crate) fn planned_preparing(plan: &Plan, clock: Clock, size_bytes: u64) -> Duration {
-    Duration::from_secs_f64(
-        prepared_bytes(plan, clock, size_bytes) as f64 / PREPARED_BYTES_PER_SECOND,
-    )
+/// How long writing so many bytes takes while preparing, by the plan.
+pub(crate) fn planned_preparing(bytes: u64) -> Duration {
+    Duration::from_secs_f64(bytes as f64 / PREPARED_BYTES_PER_SECOND)
 }

@@ -77,11 +77,11 @@ fn settings_differ_by_clock_where_the_plan_says_so() {
     let wall = suite::settings(&plan, &plan.workloads[0], Clock::Wall).unwrap();
     let modelled = suite::settings(&plan, &plan.workloads[0], Clock::Virtual).unwrap();
     assert_eq!(
-        (wall.time_per_test, modelled.time_per_test),
+        (wall.time("time"), modelled.time("time")),
         (Duration::from_millis(10), Duration::from_secs(1))
     );
-    assert_eq!(wall.depth, 1);
-    assert_eq!(plan.suite_settings["devtest.virtual.time_per_test"], "1s");
+    assert_eq!(wall.count("depth"), 1);
+    assert_eq!(plan.suite_settings["devtest.virtual.time"], "1s");
     assert_eq!(plan.suite_settings["devtest.depth"], "1");
     let text = GOOD.replace("time_per_test = { wall = \"10ms\", virtual = \"1s\" }\n", "");
     let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
@@ -89,12 +89,8 @@ fn settings_differ_by_clock_where_the_plan_says_so() {
         [(Clock::Wall, reactor::Clock::Wall), (Clock::Virtual, reactor::Clock::Virtual)]
     {
         let settings = suite::settings(&plan, &plan.workloads[0], clock).unwrap();
-        let defaults = bench::suite::devtest::Settings::for_clock(its);
-        assert_eq!(
-            format!("{settings:?}"),
-            format!("{defaults:?}"),
-            "what a plan does not name is the suite's own default"
-        );
+        let defaults = bench::suite::devtest::SUITE.defaults(its);
+        assert_eq!(settings, defaults, "what a plan does not name is the suite's own default");
     }
 }
 
@@ -106,8 +102,9 @@ fn settings_differ_by_kind_where_the_plan_says_so() {
     );
     let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
     let of = |workload: usize, clock| {
-        let settings = suite::settings(&plan, &plan.workloads[workload], clock).unwrap();
-        (settings.depth, settings.time_per_test.as_millis())
+        let workload = &plan.workloads[workload];
+        let settings = suite::settings(&plan, workload, clock).unwrap().of_group(workload.group);
+        (settings.count("depth"), settings.time("time").as_millis())
     };
     assert_eq!([of(0, Clock::Wall), of(0, Clock::Virtual)], [(1, 10), (1, 1000)], "sequential");
     assert_eq!([of(1, Clock::Wall), of(1, Clock::Virtual)], [(8, 10), (8, 40_000)], "random");
@@ -524,7 +521,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"random read 512\"",
         "\"random read 513\"",
-        "plan.toml:18:10: the suite has no test `random read 513`; did you mean `random read 512`?",
+        "plan.toml:18:10: the suite has no row `random read 513`; did you mean `random read 512`?",
     ),
     (
         "time_per_test = {",
@@ -534,7 +531,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "wall = \"10ms\"",
         "wal = \"10ms\"",
-        "plan.toml:19:19: unknown key `wal` in time_per_test; did you mean `wall`?",
+        "plan.toml:19:19: unknown key `wal` in time; did you mean `wall`?",
     ),
     (
         "\"10ms\"",
@@ -544,7 +541,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "time_per_test = {",
         "verify = \"some\"\ntime_per_test = {",
-        "plan.toml:19:10: `some`: expected off, words or full",
+        "plan.toml:19:10: `some`: expected off, words, full",
     ),
     (
         "seed = 7\n",
@@ -669,7 +666,7 @@ fn rows_of_suites_are_workloads_and_settings_are_theirs() {
         ("1", "1"),
         "blocks repeat"
     );
-    let settings = rows::settings(&plan, &plan.workloads[0], Clock::Virtual).unwrap();
+    let settings = suite::settings(&plan, &plan.workloads[0], Clock::Virtual).unwrap();
     assert_eq!((settings.time("time"), settings.text("profile")), (Duration::from_secs(1), "peak"));
     for (from, to, message) in [
         (

@@ -1,18 +1,15 @@
 //! The trials of a run, one after the other.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use bench::audit::{self, Facts, Fastest};
-use bench::load::Hooks;
-use bench::suite::Meter;
-use bench::suite::devtest::{self, Prepared, Settings, Verify};
-use block::{Node, Traffic};
+use bench::suite::Rows;
+use block::Node;
 use reactor::{Reactor, derive_seed};
-use results::{Clock, Configuration, MemberTraffic, Plan, Trial, Workload, cell_id};
+use results::{Clock, Configuration, MemberTraffic, Plan, Trial, cell_id};
 use stack::{BuildContext, Stack};
 
 use super::attached::{Attached, Ground, NotAttached, ServeWith, Wanted};
@@ -20,9 +17,8 @@ use super::folder::MEMBERS;
 use super::members::{Members, empty_stores, put_in_place};
 use super::rows::{self, Ground as RowGround};
 use super::{Ended, Observer, Progress, audited};
-use crate::audit::TargetMeter;
 use crate::estimate::{Estimate, Kind};
-use crate::plan::{map_leaves, rows as planned_rows, suite};
+use crate::plan::{map_leaves, suite};
 use crate::record::Record;
 use crate::{order, stacks};
 use host::Error;
@@ -290,17 +286,11 @@ impl<'a> Execution<'a> {
                 let size_bytes = stacks::dry(&stacks::parse(&configuration.stack)?)?.size_bytes;
                 for group in &self.groups {
                     let missing = self.missing(&visit, group);
-                    // Whatever another suite prepares is part of its rows' time.
-                    if missing
-                        .first()
-                        .is_some_and(|first| self.plan.workloads[*first].suite == devtest::NAME)
-                    {
-                        let preparing =
-                            suite::planned_preparing(self.plan, configuration.clock, size_bytes);
-                        estimate.plan(
-                            self.kind(configuration.clock, None),
-                            preparing / self.groups.len() as u32,
-                        );
+                    if !missing.is_empty() && configuration.clock == Clock::Wall {
+                        let bytes =
+                            suite::prepared_bytes(self.plan, group, configuration, size_bytes);
+                        let preparing = suite::planned_preparing(bytes);
+                        estimate.plan(self.kind(configuration.clock, None), preparing);
                     }
                     for workload in missing {
                         let planned = suite::planned_time(
@@ -353,13 +343,8 @@ impl<'a> Execution<'a> {
         (seed, derive_seed(seed, &self.started, 0))
     }
 
-    fn settings(&self, visit: &Visit<'_>, workload: &Workload) -> Result<Settings, Error> {
-        let mut settings = suite::settings(self.plan, workload, visit.configuration.clock)?;
-        (settings.seed, settings.data_seed) = self.seeds(visit);
-        Ok(settings)
-    }
-
-    /// Modelled disks: every trial, or suite that is run whole, on a fresh stack and a fresh clock.
+    /// Modelled disks: every suite that is run whole, or every row that stands alone, on a fresh
+    /// stack and a fresh clock.
     fn visit_modelled(
         &mut self,
         visit: &Visit<'_>,
@@ -367,38 +352,18 @@ impl<'a> Execution<'a> {
     ) -> Result<(), Broken> {
         for group in self.groups.clone() {
             let first = &self.plan.workloads[group[0]];
-            if first.suite != devtest::NAME {
-                let stack = self.build(
-                    visit.configuration,
-                    order::trial_seed(self.plan, visit.configuration, &first.name, visit.block),
-                )?;
-                let whole = RowGround::Device(&stack);
-                rows::run(self, visit, &group, &whole, &[], &Reactor::virtual_clock(), observer)?;
-                continue;
-            }
-            for workload in self.missing(visit, &group) {
-                let mut settings = self.settings(visit, &self.plan.workloads[workload])?;
-                // There is nothing to verify: a modelled disk keeps no data, and its label says
-                // that it is modelled.
-                settings.verify = Verify::Off;
-                let reactor = Reactor::virtual_clock();
-                let seed = order::trial_seed(
-                    self.plan,
-                    visit.configuration,
-                    &self.plan.workloads[workload].name,
-                    visit.block,
-                );
+            let parts: Vec<Vec<usize>> = match suite::suite_of(first)?.rows {
+                Rows::InOrder => vec![group],
+                Rows::Alone => {
+                    self.missing(visit, &group).into_iter().map(|row| vec![row]).collect()
+                }
+            };
+            for part in parts {
+                let workload = &self.plan.workloads[part[0]].name;
+                let seed = order::trial_seed(self.plan, visit.configuration, workload, visit.block);
                 let stack = self.build(visit.configuration, seed)?;
-                let mut prepared =
-                    devtest::prepare(&*stack.device, &reactor, &settings, &mut Hooks::default())?;
-                let bench = Bench {
-                    stack: &stack,
-                    reactor: &reactor,
-                    settings: &settings,
-                    flags: &[],
-                    fastest: None,
-                };
-                self.trial(visit, workload, &bench, &mut prepared, observer)?;
+                let ground = RowGround::Device(&stack);
+                rows::run(self, visit, &part, &ground, &[], &Reactor::virtual_clock(), observer)?;
             }
         }
         Ok(())
@@ -417,43 +382,8 @@ impl<'a> Execution<'a> {
         )?;
         let notes = self.notes(visit, &stack.notes)?;
         for group in self.groups.clone() {
-            let missing = self.missing(visit, &group);
-            let Some(first) = missing.first() else { continue };
-            if self.plan.workloads[*first].suite != devtest::NAME {
-                rows::run(
-                    self,
-                    visit,
-                    &group,
-                    &RowGround::Device(&stack),
-                    &notes,
-                    &reactor,
-                    observer,
-                )?;
-                continue;
-            }
-            let settings = self.settings(visit, &self.plan.workloads[*first])?;
-            let begun = Instant::now();
-            let stop = || self.stop.load(Ordering::Relaxed);
-            let mut hooks = Hooks { stop: Some(&stop), progress: None };
-            let mut prepared = devtest::prepare(&*stack.device, &reactor, &settings, &mut hooks)?;
-            self.estimate.done(self.kind(visit.configuration.clock, None), begun.elapsed());
-            let fastest = Cell::default();
-            for workload in missing {
-                let settings = self.settings(visit, &self.plan.workloads[workload])?;
-                let flags = measured_flags(&notes, &settings);
-                let bench = Bench {
-                    stack: &stack,
-                    reactor: &reactor,
-                    settings: &settings,
-                    flags: &flags,
-                    fastest: Some(&fastest),
-                };
-                self.trial(visit, workload, &bench, &mut prepared, observer)?;
-            }
-            // In nobody's time: what the tests only read was held against its marks alone.
-            let stop = || self.stop.load(Ordering::Relaxed);
-            let mut hooks = Hooks { stop: Some(&stop), progress: None };
-            devtest::read_back(&*stack.device, &reactor, &settings, &mut prepared, &mut hooks)?;
+            let ground = RowGround::Device(&stack);
+            rows::run(self, visit, &group, &ground, &notes, &reactor, observer)?;
         }
         Ok(())
     }
@@ -508,81 +438,12 @@ impl<'a> Execution<'a> {
         Ok(notes)
     }
 
-    /// One trial: measured, and on stable storage before the next begins.
-    fn trial(
-        &mut self,
-        visit: &Visit<'_>,
-        workload: usize,
-        bench: &Bench<'_>,
-        prepared: &mut Prepared,
-        observer: &mut dyn Observer,
-    ) -> Result<(), Broken> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(Broken::Stopped);
+    /// Records how long the first row of a suite was waited for: its target was prepared.
+    pub(super) fn prepared(&mut self, visit: &Visit<'_>, took: Duration) {
+        let clock = visit.configuration.clock;
+        if clock == Clock::Wall {
+            self.estimate.done(self.kind(clock, None), took);
         }
-        self.tell(visit, workload, observer);
-        let planned = &self.plan.workloads[workload];
-        let test = suite::test(planned)?;
-        let traffic_before = traffic(bench.stack);
-        let node = stacks::parse(&visit.configuration.stack)?;
-        let mut meter = TargetMeter::stack(&node, bench.stack);
-        if visit.configuration.clock == Clock::Virtual {
-            meter = meter.without_machine();
-        }
-        let (before, begun) = (meter.read(), bench.reactor.now());
-        let stop = || self.stop.load(Ordering::Relaxed);
-        let mut hooks = Hooks { stop: Some(&stop), progress: None };
-        let result = devtest::run_test(
-            &*bench.stack.device,
-            bench.reactor,
-            &test,
-            bench.settings,
-            prepared,
-            &mut hooks,
-        )?;
-        let (after, elapsed) = (meter.read(), bench.reactor.now().since(begun));
-
-        let moved = traffic(bench.stack)
-            .into_iter()
-            .zip(&traffic_before)
-            .map(|(after, before)| after.since(before));
-        let members = moved.map(|moved| MemberTraffic {
-            read_bytes: moved.read_bytes,
-            written_bytes: moved.written_bytes,
-        });
-        let mut found = Found {
-            metrics: result.metrics(),
-            members: members.collect(),
-            flags: bench.flags.to_vec(),
-        };
-        match &result.outcome {
-            devtest::Outcome::Measured(measured) => {
-                found.flags.extend(measured.notes.iter().cloned());
-                let (sample, before_counting) = (&measured.sample, &measured.sample.ramp.moved);
-                let asked = Traffic {
-                    read_bytes: sample.read.bytes + before_counting.read_bytes,
-                    written_bytes: sample.write.bytes + before_counting.written_bytes,
-                    ..Traffic::default()
-                };
-                let mut facts = Facts {
-                    copies: meter.copies(),
-                    ..Facts::between(&before, &after, asked, elapsed)
-                };
-                if let Some(moved) = &mut facts.moved {
-                    moved.read_bytes = moved.read_bytes.saturating_sub(measured.read_back_bytes);
-                }
-                if let Some(fastest) = bench.fastest {
-                    let mut seen = fastest.get();
-                    facts.fastest_bytes_per_second = seen.at_least(&facts);
-                    fastest.set(seen);
-                }
-                found.metrics.extend(audited::ratios(&facts));
-                found.flags.extend(audit::judge(&facts).iter().map(audited::words));
-            }
-            devtest::Outcome::Skipped(reason) => found.flags.push(audited::not_measured(reason)),
-            devtest::Outcome::Stopped => return Err(Broken::Stopped),
-        }
-        self.trial_found(visit, workload, found, observer)
     }
 
     /// Says that a trial begins.
@@ -596,10 +457,9 @@ impl<'a> Execution<'a> {
     /// How often a suite runs the row of a workload itself.
     pub(super) fn runs_of(&self, visit: &Visit<'_>, workload: usize) -> u64 {
         let workload = &self.plan.workloads[workload];
-        let has_runs =
-            planned_rows::suite_of(workload).is_ok_and(|suite| suite.setting("runs").is_some());
-        let settings = planned_rows::settings(self.plan, workload, visit.configuration.clock);
-        settings.map_or(1, |settings| if has_runs { settings.count("runs") } else { 1 })
+        let settings = suite::settings(self.plan, workload, visit.configuration.clock);
+        let suite = suite::suite_of(workload);
+        suite.and_then(|suite| Ok(suite::runs(&settings?, suite))).unwrap_or(1)
     }
 
     /// Records that workloads of a visit cannot be measured, unless they are recorded already.
@@ -670,24 +530,4 @@ fn wall_reactor() -> Result<Reactor, Error> {
             (kernel.io_uring_disabled, a container's filter)"
         ))
     })
-}
-
-/// What is doubtful about every trial on a stack.
-fn measured_flags(notes: &[String], settings: &Settings) -> Vec<String> {
-    let verification = (settings.verify == Verify::Off).then(|| "verification was off".to_owned());
-    notes.iter().cloned().chain(verification).collect()
-}
-
-/// What a trial runs on.
-struct Bench<'a> {
-    stack: &'a Stack,
-    reactor: &'a Reactor,
-    settings: &'a Settings,
-    flags: &'a [String],
-    /// What the members have shown in this visit. Modelled ones start anew with every trial.
-    fastest: Option<&'a Cell<Fastest>>,
-}
-
-fn traffic(stack: &Stack) -> Vec<Traffic> {
-    stack.members.iter().map(|member| member.counters.read()).collect()
 }

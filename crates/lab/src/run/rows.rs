@@ -1,7 +1,7 @@
-//! Suites that are run whole: every row becomes a trial as soon as it is measured.
+//! Suites in a visit: every row becomes a trial as soon as it is measured.
 //!
-//! On the wall clock a suite that has rows missing is run from its beginning, and only what is
-//! missing is recorded: later rows need what earlier ones left. A row that the suite itself runs
+//! A suite whose rows need what earlier ones left is run from its beginning, and only what is
+//! missing is recorded; of one whose rows stand alone only the missing ones are run. A row that the suite itself runs
 //! several times becomes one trial, with the median of each figure.
 
 use std::cell::RefCell;
@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bench::audit::Reading;
 use bench::suite::row::Result as RowResult;
 use bench::suite::{
-    Meter, Observer as SuiteObserver, OpenFile, Phase, Row, Session, Target, Ticker,
+    Meter, Observer as SuiteObserver, OpenFile, Phase, Row, Rows, Session, Target, Ticker,
 };
 use block::{Channel, Device, Error, ErrorKind, Extents, Info, Node, Reactor, Traffic};
 use results::{Clock, MemberTraffic};
@@ -23,7 +24,7 @@ use super::attached::Attached;
 use super::audited;
 use super::execute::{Broken, Execution, Found, Visit};
 use crate::audit::TargetMeter;
-use crate::plan::rows;
+use crate::plan::suite;
 use crate::{Observer, stacks};
 
 /// How the note of a suite ends that could not check what it read.
@@ -160,8 +161,13 @@ pub(super) fn run(
     let Some(first) = missing.first() else { return Ok(()) };
     let workload = &execution.plan().workloads[*first];
     let clock = visit.configuration.clock;
-    let suite = rows::suite_of(workload)?;
-    let settings = rows::settings(execution.plan(), workload, clock)?;
+    let its = suite::suite_of(workload)?;
+    let settings = suite::settings(execution.plan(), workload, clock)?;
+    // Where later rows need what earlier ones left, all of them are run.
+    let only = (its.rows == Rows::Alone).then(|| {
+        let row = |workload: &usize| suite::row(&execution.plan().workloads[*workload]).to_owned();
+        missing.iter().map(row).collect()
+    });
     let (seed, data_seed) = execution.seeds(visit);
     let node = stacks::parse(&visit.configuration.stack)?;
     let mut machine = match ground {
@@ -192,12 +198,14 @@ pub(super) fn run(
         observer,
         before: Vec::new(),
         rows: BTreeMap::new(),
+        preparing: Some(Instant::now()),
         broken: None,
     };
     let mut session = Session::new(reactor, stop, &ticker, &mut meter, &mut recorder);
     session.files = &Files;
+    session.only = only;
     (session.seed, session.data_seed) = (seed, data_seed);
-    let result = (suite.run)(target, &settings, &mut session);
+    let result = (its.run)(target, &settings, &mut session);
     drop(session);
     let Recorder { execution, observer, rows, broken, .. } = recorder;
     if let Some(broken) = broken {
@@ -234,6 +242,8 @@ struct Recorder<'a, 'b, 'c> {
     before: Vec<MemberTraffic>,
     /// Rows that come several times, by workload.
     rows: BTreeMap<usize, Vec<Found>>,
+    /// When preparing began, until the first row does.
+    preparing: Option<Instant>,
     /// Why nothing more is recorded.
     broken: Option<Broken>,
 }
@@ -243,13 +253,16 @@ impl Recorder<'_, '_, '_> {
         let missing = self.execution.missing(self.visit, self.group);
         missing
             .into_iter()
-            .find(|workload| rows::row(&self.execution.plan().workloads[*workload]) == phase)
+            .find(|workload| suite::row(&self.execution.plan().workloads[*workload]) == phase)
     }
 }
 
 impl SuiteObserver for Recorder<'_, '_, '_> {
     fn begun(&mut self, phase: &Phase, _: u32) {
         self.before = self.ground.members();
+        if let Some(since) = self.preparing.take() {
+            self.execution.prepared(self.visit, since.elapsed());
+        }
         if let Some(workload) = self.workload(&phase.name) {
             self.execution.tell(self.visit, workload, self.observer);
         }

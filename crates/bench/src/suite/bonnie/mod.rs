@@ -24,7 +24,7 @@ use std::time::Duration;
 use block::{Error, ErrorKind};
 use results::{Better, Group};
 
-use super::definition::{Kind, Phase, Setting, Settings, Suite, Target, TargetKind, Value};
+use super::definition::{Kind, Phase, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
 use super::folder::WorkFolder;
 use super::session::{Next, Session};
 use files::Order;
@@ -58,137 +58,123 @@ pub static SUITE: Suite = Suite {
             wrote them: they expect 1.98, the version of the format, in the first field.",
     targets: &[TargetKind::Folder],
     settings: &[
-        Setting {
-            name: "style",
-            kind: Kind::Word(&["1.03", "2.00"]),
-            default: Value::word("2.00"),
-            what: "Whose calls: those of bonnie++ 1.03 or of 2.00.",
-        },
-        Setting {
-            name: "io",
-            kind: Kind::Switch,
-            default: Value::Switch(true),
-            what: "The six phases on one large file.",
-        },
-        Setting {
-            name: "size",
-            kind: Kind::Bytes,
-            default: Value::Bytes(0),
-            what: "Size of the file of each copy; 0 is twice the memory.",
-        },
-        Setting {
-            name: "chunk",
-            kind: Kind::Bytes,
-            default: Value::Bytes(8192),
-            what: "Size of a call, a power of two from 256 to 1MiB.",
-        },
-        Setting {
-            name: "seeks",
-            kind: Kind::Count(1, u64::MAX),
-            default: Value::Count(8192),
-            what: "Seeks in the seek phase.",
-        },
-        Setting {
-            name: "seekers",
-            kind: Kind::Count(0, 256),
-            default: Value::Count(0),
-            what: "How many seek at the same time; 0 is the style's: 3 in 1.03, 5 in 2.00.",
-        },
-        Setting {
-            name: "per_character",
-            kind: Kind::Switch,
-            default: Value::Switch(true),
-            what: "The two phases by characters.",
-        },
-        Setting {
-            name: "per_character_size",
-            kind: Kind::Bytes,
-            default: Value::Bytes(0),
-            what: "How much of the file they cover; 0 is the style's: all in 1.03, the first 3MiB \
+        Setting::new(
+            "style",
+            Kind::Word(&["1.03", "2.00"]),
+            Value::word("2.00"),
+            "Whose calls: those of bonnie++ 1.03 or of 2.00.",
+        ),
+        Setting::new("io", Kind::Switch, Value::Switch(true), "The six phases on one large file."),
+        Setting::new(
+            "size",
+            Kind::Mebibytes,
+            Value::Bytes(0),
+            "Size of the file of each copy; 0 is twice the memory.",
+        ),
+        Setting::new(
+            "chunk",
+            Kind::Bytes,
+            Value::Bytes(8192),
+            "Size of a call, a power of two from 256 to 1MiB.",
+        ),
+        Setting::new(
+            "seeks",
+            Kind::Count(1, u64::MAX),
+            Value::Count(8192),
+            "Seeks in the seek phase.",
+        ),
+        Setting::new(
+            "seekers",
+            Kind::Count(0, 256),
+            Value::Count(0),
+            "How many seek at the same time; 0 is the style's: 3 in 1.03, 5 in 2.00.",
+        ),
+        Setting::new(
+            "per_character",
+            Kind::Switch,
+            Value::Switch(true),
+            "The two phases by characters.",
+        ),
+        Setting::new(
+            "per_character_size",
+            Kind::Mebibytes,
+            Value::Bytes(0),
+            "How much of the file they cover; 0 is the style's: all in 1.03, the first 3MiB \
                 in 2.00.",
-        },
-        Setting {
-            name: "files",
-            kind: Kind::Count(0, 1 << 28),
-            default: Value::Count(16 * 1024),
-            what: "How many files are made, looked at and deleted; 0 leaves the six phases out.",
-        },
-        Setting {
-            name: "file_size_max",
-            kind: Kind::Bytes,
-            default: Value::Bytes(0),
-            what: "Their size at most.",
-        },
-        Setting {
-            name: "file_size_min",
-            kind: Kind::Bytes,
-            default: Value::Bytes(0),
-            what: "Their size at least.",
-        },
-        Setting {
-            name: "links",
-            kind: Kind::Word(&["no", "hard", "symbolic"]),
-            default: Value::word("no"),
-            what: "Links to the first file instead of files.",
-        },
-        Setting {
-            name: "folders",
-            kind: Kind::Count(1, 1 << 17),
-            default: Value::Count(1),
-            what: "How many folders they are spread over.",
-        },
-        Setting {
-            name: "sync",
-            kind: Kind::Switch,
-            default: Value::Switch(false),
-            what: "Sync after each update of a seek, and each file and its folder when it is made \
+        ),
+        Setting::new(
+            "files",
+            Kind::Count(0, 1 << 28),
+            Value::Count(16 * 1024),
+            "How many files are made, looked at and deleted; 0 leaves the six phases out.",
+        ),
+        Setting::new("file_size_max", Kind::Bytes, Value::Bytes(0), "Their size at most."),
+        Setting::new("file_size_min", Kind::Bytes, Value::Bytes(0), "Their size at least."),
+        Setting::new(
+            "links",
+            Kind::Word(&["no", "hard", "symbolic"]),
+            Value::word("no"),
+            "Links to the first file instead of files.",
+        ),
+        Setting::new(
+            "folders",
+            Kind::Count(1, 1 << 17),
+            Value::Count(1),
+            "How many folders they are spread over.",
+        ),
+        Setting::new(
+            "sync",
+            Kind::Switch,
+            Value::Switch(false),
+            "Sync after each update of a seek, and each file and its folder when it is made \
                 or deleted.",
-        },
-        Setting {
-            name: "memory",
-            kind: Kind::Bytes,
-            default: Value::Bytes(0),
-            what: "Memory that a cache may have; 0 is the machine's.",
-        },
-        Setting {
-            name: "check_memory",
-            kind: Kind::Switch,
-            default: Value::Switch(true),
-            what: "Refuse files that are smaller than twice the memory: a cache would hold them.",
-        },
-        Setting {
-            name: "runs",
-            kind: Kind::Count(1, 1000),
-            default: Value::Count(1),
-            what: "How often everything is run.",
-        },
-        Setting {
-            name: "concurrency",
-            kind: Kind::Count(1, 256),
-            default: Value::Count(1),
-            what: "Copies of each phase at the same time, each on files of its own.",
-        },
-        Setting {
-            name: "direct",
-            kind: Kind::Switch,
-            default: Value::Switch(false),
-            what: "Past the page cache, in every phase.",
-        },
-        Setting {
-            name: "data",
-            kind: Kind::Word(&["random", "bonnie"]),
-            default: Value::word("random"),
-            what: "Incompressible and different in every block, or nearly all zeros as the \
+        )
+        .short('b'),
+        Setting::new(
+            "ram",
+            Kind::Mebibytes,
+            Value::Bytes(0),
+            "Memory that a cache may have; 0 is the machine's.",
+        )
+        .alias("memory"),
+        Setting::new(
+            "check_memory",
+            Kind::Switch,
+            Value::Switch(true),
+            "Refuse files that are smaller than twice the memory: a cache would hold them.",
+        ),
+        Setting::new("runs", Kind::Count(1, 1000), Value::Count(1), "How often everything is run.")
+            .short('x'),
+        Setting::new(
+            "concurrency",
+            Kind::Count(1, 256),
+            Value::Count(1),
+            "Copies of each phase at the same time, each on files of its own.",
+        )
+        .short('c'),
+        Setting::new(
+            "direct",
+            Kind::Switch,
+            Value::Switch(false),
+            "Past the page cache, in every phase.",
+        ),
+        Setting::new(
+            "data",
+            Kind::Word(&["random", "bonnie"]),
+            Value::word("random"),
+            "Incompressible and different in every block, or nearly all zeros as the \
                 original's.",
-        },
-        Setting {
-            name: "min_time",
-            kind: Kind::Time,
-            default: Value::Time(Duration::from_millis(500)),
-            what: "A phase that is over sooner is repeated until it has run so long.",
-        },
+        ),
+        Setting::new(
+            "min_time",
+            Kind::Time,
+            Value::Time(Duration::from_millis(500)),
+            "A phase that is over sooner is repeated until it has run so long.",
+        ),
     ],
+    rows: Rows::InOrder,
     phases: |settings| Step::all(settings).into_iter().map(|step| step.phase(settings)).collect(),
+    prepared_bytes: |_, _| 0,
     run,
 };
 

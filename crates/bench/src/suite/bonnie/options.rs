@@ -174,7 +174,7 @@ fn machine_memory() -> u64 {
 }
 
 fn file_size(settings: &Settings, style: Style, copies: u64, chunk: u64) -> Result<u64, Error> {
-    let memory = match settings.bytes("memory") {
+    let memory = match settings.bytes("ram") {
         0 => machine_memory(),
         bytes => bytes,
     };
@@ -220,7 +220,7 @@ mod tests {
     use crate::suite::bonnie::SUITE;
 
     fn options(said: &[(&str, Value)]) -> Result<Options, Error> {
-        let mut settings = SUITE.defaults();
+        let mut settings = SUITE.defaults(block::Clock::Wall);
         for (name, value) in said {
             settings.set(&SUITE, name, value.clone()).unwrap();
         }
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_file_that_a_cache_could_hold_is_refused() {
-        let small = [("size", Value::Bytes(64 * MIB)), ("memory", Value::Bytes(64 * MIB))];
+        let small = [("size", Value::Bytes(64 * MIB)), ("ram", Value::Bytes(64 * MIB))];
         let error = options(&small).unwrap_err();
         assert!(
             error.kind() == ErrorKind::Invalid

@@ -105,7 +105,7 @@ mod tests {
     use crate::suite::bonnie::SUITE;
 
     fn options(style: &'static str) -> Options {
-        let mut settings = SUITE.defaults();
+        let mut settings = SUITE.defaults(block::Clock::Wall);
         for (name, value) in [
             ("size", Value::Bytes(1 << 20)),
             ("check_memory", Value::Switch(false)),

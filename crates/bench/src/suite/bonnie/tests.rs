@@ -13,7 +13,7 @@ const MIB: u64 = 1 << 20;
 
 /// Small enough for a test, and each phase once.
 fn small(said: &[(&'static str, Value)]) -> Settings {
-    let mut settings = SUITE.defaults();
+    let mut settings = SUITE.defaults(block::Clock::Wall);
     let base = [
         ("size", Value::Bytes(4 * MIB)),
         ("check_memory", Value::Switch(false)),

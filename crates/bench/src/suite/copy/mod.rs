@@ -22,7 +22,7 @@ use block::{BufMut, Error, ErrorKind, Reactor, Traffic};
 use results::{Better, Group};
 use rustix::fs::{Advice, OFlags};
 
-use super::definition::{Kind, Phase, Setting, Settings, Suite, Target, TargetKind, Value};
+use super::definition::{Kind, Phase, Rows, Setting, Settings, Suite, Target, TargetKind, Value};
 use super::folder::{Needs, WorkFolder};
 use super::row::Done;
 use super::session::{Next, Session};
@@ -49,57 +49,50 @@ pub static SUITE: Suite = Suite {
             is left out of it.",
     targets: &[TargetKind::Folder],
     settings: &[
-        Setting {
-            name: "bytes",
-            kind: Kind::Bytes,
-            default: Value::Bytes(300 << 20),
-            what: "Bytes in all files together.",
-        },
-        Setting {
-            name: "files",
-            kind: Kind::Count(0, 1 << 32),
-            default: Value::Count(0),
-            what: "How many files share the bytes; 0 is what the sizes come to.",
-        },
-        Setting {
-            name: "max_folder_files",
-            kind: Kind::Count(1, 1 << 32),
-            default: Value::Count(1000),
-            what: "Files in one folder at most.",
-        },
-        Setting {
-            name: "depth",
-            kind: Kind::Count(1, 32),
-            default: Value::Count(1),
-            what: "How many folders deep the files lie.",
-        },
-        Setting {
-            name: "fsync",
-            kind: Kind::Word(&["never", "file", "folder"]),
-            default: Value::word("never"),
-            what: "What is made durable at once: nothing, each file, each file and its folder.",
-        },
-        Setting {
-            name: "drop_caches",
-            kind: Kind::Switch,
-            default: Value::Switch(false),
-            what: "Empty the page cache between the phases: all of it where that is permitted, \
+        Setting::new("bytes", Kind::Bytes, Value::Bytes(300 << 20), "Bytes in all files together."),
+        Setting::new(
+            "files",
+            Kind::Count(0, 1 << 32),
+            Value::Count(0),
+            "How many files share the bytes; 0 is what the sizes come to.",
+        ),
+        Setting::new(
+            "max_folder_files",
+            Kind::Count(1, 1 << 32),
+            Value::Count(1000),
+            "Files in one folder at most.",
+        )
+        .alias("max_dir_files"),
+        Setting::new(
+            "depth",
+            Kind::Count(1, 32),
+            Value::Count(1),
+            "How many folders deep the files lie.",
+        ),
+        Setting::new(
+            "fsync",
+            Kind::Word(&["never", "file", "folder"]),
+            Value::word("never"),
+            "What is made durable at once: nothing, each file, each file and its folder.",
+        ),
+        Setting::new(
+            "drop_caches",
+            Kind::Switch,
+            Value::Switch(false),
+            "Empty the page cache between the phases: all of it where that is permitted, \
                 else that of the files.",
-        },
-        Setting {
-            name: "access_times",
-            kind: Kind::Switch,
-            default: Value::Switch(true),
-            what: "Let reading update the files' access times, as the file system is mounted.",
-        },
-        Setting {
-            name: "direct",
-            kind: Kind::Switch,
-            default: Value::Switch(false),
-            what: "Past the page cache.",
-        },
+        ),
+        Setting::new(
+            "access_times",
+            Kind::Switch,
+            Value::Switch(true),
+            "Let reading update the files' access times, as the file system is mounted.",
+        ),
+        Setting::new("direct", Kind::Switch, Value::Switch(false), "Past the page cache."),
     ],
+    rows: Rows::InOrder,
     phases: |_| Step::ALL.iter().map(|step| step.phase()).collect(),
+    prepared_bytes: |_, _| 0,
     run,
 };
 

@@ -9,7 +9,7 @@ fn run_in(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> (Vec<Row>, Result<(), Error>) {
-    let mut settings = SUITE.defaults();
+    let mut settings = SUITE.defaults(block::Clock::Wall);
     settings.set(&SUITE, "bytes", Value::Bytes(1 << 20)).unwrap();
     for (name, value) in said {
         settings.set(&SUITE, name, value.clone()).unwrap();

@@ -13,7 +13,7 @@ use super::{
 use crate::load::Hooks;
 use crate::suite::folder::{Needs, WorkFolder};
 use crate::suite::{
-    Kind, Next, Phase, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+    Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
 };
 
 /// `crystal`.
@@ -34,73 +34,72 @@ pub static SUITE: Suite = Suite {
             that follows. On a raw target there are only direct rows.",
     targets: &[TargetKind::Folder, TargetKind::Device],
     settings: &[
-        Setting {
-            name: "profile",
-            kind: Kind::Word(&["3", "8", "8-nvme", "real", "peak"]),
-            default: Value::word("8"),
-            what: "Which rows: those of version 3, of version 8, or of one of its presets.",
-        },
-        Setting {
-            name: "size",
-            kind: Kind::Bytes,
-            default: Value::Bytes(0),
-            what: "Size of the test file, whole MiB up to 64GiB; 0 is the original's: 1000MiB for \
+        Setting::new(
+            "profile",
+            Kind::Word(&["3", "8", "8-nvme", "real", "peak"]),
+            Value::word("8"),
+            "Which rows: those of version 3, of version 8, or of one of its presets.",
+        ),
+        Setting::new(
+            "size",
+            Kind::Bytes,
+            Value::Bytes(0),
+            "Size of the test file, whole MiB up to 64GiB; 0 is the original's: 1000MiB for \
                 profile 3, else 1GiB.",
-        },
-        Setting {
-            name: "runs",
-            kind: Kind::Count(1, RUNS_MAX as u64),
-            default: Value::Count(5),
-            what: "Runs of a row after its warm-up.",
-        },
-        Setting {
-            name: "time",
-            kind: Kind::Time,
-            default: Value::Time(Duration::ZERO),
-            what: "Time of a run; 0s is the original's: at least 6s for profile 3, else 5s.",
-        },
-        Setting {
-            name: "interval",
-            kind: Kind::Time,
-            default: Value::Time(INTERVAL),
-            what: "Rest before a row.",
-        },
-        Setting {
-            name: "mix",
-            kind: Kind::Count(0, 99),
-            default: Value::Count(0),
-            what: "Mixed rows as well, with so many reads of 100 requests (70 in the original); 0 \
+        ),
+        Setting::new(
+            "runs",
+            Kind::Count(1, RUNS_MAX as u64),
+            Value::Count(5),
+            "Runs of a row after its warm-up.",
+        )
+        .short('x')
+        .in_plans(Value::Count(1)),
+        Setting::new(
+            "time",
+            Kind::Time,
+            Value::Time(Duration::ZERO),
+            "Time of a run; 0s is the original's: at least 6s for profile 3, else 5s.",
+        ),
+        Setting::new("interval", Kind::Time, Value::Time(INTERVAL), "Rest before a row."),
+        Setting::new(
+            "mix",
+            Kind::Count(0, 99),
+            Value::Count(0),
+            "Mixed rows as well, with so many reads of 100 requests (70 in the original); 0 \
                 is none.",
-        },
-        Setting {
-            name: "only",
-            kind: Kind::Text,
-            default: Value::word(ALL),
-            what: "Only rows whose name has this in it, such as RND4K Q1T1.",
-        },
-        Setting {
-            name: "data",
-            kind: Kind::Word(&["random", "zero", "one"]),
-            default: Value::word("random"),
-            what: "What is written: incompressible and different in every block, zeroes, or ones. \
+        )
+        .alone("70"),
+        Setting::new(
+            "only",
+            Kind::Text,
+            Value::word(ALL),
+            "Only rows whose name has this in it, such as RND4K Q1T1.",
+        ),
+        Setting::new(
+            "data",
+            Kind::Word(&["random", "zero", "one"]),
+            Value::word("random"),
+            "What is written: incompressible and different in every block, zeroes, or ones. \
                 Where one byte is written all over, \
                    lost and misdirected writes look right.",
-        },
-        Setting {
-            name: "verify",
-            kind: Kind::Word(&["words", "full"]),
-            default: Value::word("words"),
-            what: "What is compared of what a row reads, inside its time: the first 32 bytes of \
+        ),
+        Setting::new(
+            "verify",
+            Kind::Word(&["words", "full"]),
+            Value::word("words"),
+            "What is compared of what a row reads, inside its time: the first 32 bytes of \
                 every 4 KiB, or every byte, which takes a \
                    processor some 0.2 ms for each MiB.",
-        },
-        Setting {
-            name: "access",
-            kind: Kind::Word(&["both", "direct", "buffered"]),
-            default: Value::word("both"),
-            what: "Past the page cache, through it, or both in turn.",
-        },
+        ),
+        Setting::new(
+            "access",
+            Kind::Word(&["both", "direct", "buffered"]),
+            Value::word("both"),
+            "Past the page cache, through it, or both in turn.",
+        ),
     ],
+    rows: Rows::InOrder,
     phases: |settings| {
         let options = options(settings).unwrap_or_else(|_| Profile::Eight.options());
         options
@@ -108,6 +107,10 @@ pub static SUITE: Suite = Suite {
             .iter()
             .flat_map(|row| ways(settings).map(|buffered| phase(row, buffered)))
             .collect()
+    },
+    prepared_bytes: |settings, device_bytes| {
+        let bytes = options(settings).map_or(0, |options| options.size_bytes);
+        device_bytes.map_or(bytes, |device_bytes| bytes.min(device_bytes))
     },
     run: suite,
 };

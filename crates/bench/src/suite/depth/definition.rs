@@ -14,7 +14,7 @@ use crate::suite::crystal::{
 };
 use crate::suite::folder::{Needs, WorkFolder};
 use crate::suite::{
-    Done, Kind, Next, Phase, Session, Setting, Settings, Suite, Target, TargetKind, Value,
+    Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
 };
 
 const MIB: u64 = 1 << 20;
@@ -51,69 +51,66 @@ pub static SUITE: Suite = Suite {
             what open loops move, are not compared.",
     targets: &[TargetKind::Folder, TargetKind::Device],
     settings: &[
-        Setting {
-            name: "access",
-            kind: Kind::Word(&["random", "sequential", "both"]),
-            default: Value::word("both"),
-            what: "Where requests go.",
-        },
-        Setting {
-            name: "way",
-            kind: Kind::Word(&["read", "write", "both"]),
-            default: Value::word("read"),
-            what: "Which way data go.",
-        },
-        Setting {
-            name: "block_min",
-            kind: Kind::Bytes,
-            default: Value::Bytes(BLOCK_MIN_BYTES),
-            what: "Smallest request, a power of two from 4KiB on; each further size is 16 times \
+        Setting::new(
+            "access",
+            Kind::Word(&["random", "sequential", "both"]),
+            Value::word("both"),
+            "Where requests go.",
+        ),
+        Setting::new(
+            "way",
+            Kind::Word(&["read", "write", "both"]),
+            Value::word("read"),
+            "Which way data go.",
+        ),
+        Setting::new(
+            "block_min",
+            Kind::Bytes,
+            Value::Bytes(BLOCK_MIN_BYTES),
+            "Smallest request, a power of two from 4KiB on; each further size is 16 times \
                 the one before it.",
-        },
-        Setting {
-            name: "block_max",
-            kind: Kind::Bytes,
-            default: Value::Bytes(MIB),
-            what: "Largest request, up to 16MiB.",
-        },
-        Setting {
-            name: "depth_max",
-            kind: Kind::Count(1, 4096),
-            default: Value::Count(256),
-            what: "Most requests outstanding.",
-        },
-        Setting {
-            name: "time",
-            kind: Kind::Time,
-            default: Value::Time(Duration::from_secs(1)),
-            what: "Time of a point.",
-        },
-        Setting {
-            name: "runs",
-            kind: Kind::Count(1, 100),
-            default: Value::Count(1),
-            what: "How often each point is measured.",
-        },
-        Setting {
-            name: "loop",
-            kind: Kind::Word(&["closed", "open"]),
-            default: Value::word("closed"),
-            what: "Whether open loops follow the curves.",
-        },
-        Setting {
-            name: "size",
-            kind: Kind::Bytes,
-            default: Value::Bytes(0),
-            what: "Bytes that are used, whole MiB; 0 is the whole device, and 1GiB in a folder.",
-        },
-        Setting {
-            name: "prepare",
-            kind: Kind::Bytes,
-            default: Value::Bytes(4 << 30),
-            what: "Devices up to this size are filled first; larger ones are not verified.",
-        },
+        ),
+        Setting::new("block_max", Kind::Bytes, Value::Bytes(MIB), "Largest request, up to 16MiB."),
+        Setting::new(
+            "depth_max",
+            Kind::Count(1, 4096),
+            Value::Count(256),
+            "Most requests outstanding.",
+        ),
+        Setting::new("time", Kind::Time, Value::Time(Duration::from_secs(1)), "Time of a point."),
+        Setting::new(
+            "runs",
+            Kind::Count(1, 100),
+            Value::Count(1),
+            "How often each point is measured.",
+        )
+        .short('x'),
+        Setting::new(
+            "loop",
+            Kind::Word(&["closed", "open"]),
+            Value::word("closed"),
+            "Whether open loops follow the curves.",
+        ),
+        Setting::new(
+            "size",
+            Kind::Bytes,
+            Value::Bytes(0),
+            "Bytes that are used, whole MiB; 0 is the whole device, and 1GiB in a folder.",
+        ),
+        Setting::new(
+            "prepare",
+            Kind::Bytes,
+            Value::Bytes(4 << 30),
+            "Devices up to this size are filled first; larger ones are not verified.",
+        ),
     ],
+    rows: Rows::InOrder,
     phases,
+    prepared_bytes: |settings, device_bytes| {
+        let asked = settings.bytes("size");
+        let bytes = if asked == 0 { device_bytes.unwrap_or(1 << 30) } else { asked };
+        if bytes > settings.bytes("prepare") { 0 } else { bytes }
+    },
     run,
 };
 

@@ -151,7 +151,7 @@ fn suite(target: &Memory, change: &[(&str, Value)]) -> Vec<Row> {
     let reactor = Reactor::virtual_clock();
     let (stop, ticker, mut meter, mut observer) =
         (AtomicBool::new(false), Ticker::new(), Blind, Silent);
-    let mut settings = SUITE.defaults();
+    let mut settings = SUITE.defaults(block::Clock::Wall);
     for (name, value) in change {
         settings.set(&SUITE, name, value.clone()).expect("a setting of the suite");
     }

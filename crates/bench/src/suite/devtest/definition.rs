@@ -1,13 +1,15 @@
 //! `devtest` as a suite among the others: its phases in words, its settings, and its results as
 //! rows.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use block::{Error, ErrorKind, Traffic};
+use results::Group;
 
 use super::super::crystal;
 use super::super::definition::{
-    Kind as ValueKind, Phase, Setting, Settings as Values, Suite, Target, TargetKind, Value,
+    Kind as ValueKind, Phase, Rows, Setting, Settings as Values, Suite, Target, TargetKind, Value,
 };
 use super::super::folder::{Needs, WorkFolder};
 use super::super::row::Done;
@@ -17,8 +19,6 @@ use super::{
     run_test, tests,
 };
 use crate::load::{Direction, Hooks};
-
-const UNLIMITED: &str = "unlimited";
 
 /// `devtest`.
 pub static SUITE: Suite = Suite {
@@ -37,59 +37,65 @@ pub static SUITE: Suite = Suite {
             device.",
     targets: &[TargetKind::Device, TargetKind::Folder],
     settings: &[
-        Setting {
-            name: "depth",
-            kind: ValueKind::Count(1, 4096),
-            default: Value::Count(1),
-            what: "Requests outstanding.",
-        },
-        Setting {
-            name: "time_per_test",
-            kind: ValueKind::Time,
-            default: Value::Time(Duration::from_secs(3)),
-            what: "How long a test issues requests; 1min on the virtual clock.",
-        },
-        Setting {
-            name: "max_operations",
-            kind: ValueKind::Text,
-            default: Value::word(UNLIMITED),
-            what: "Ends a test after this many requests, if that comes first.",
-        },
-        Setting {
-            name: "ramp",
-            kind: ValueKind::Time,
-            default: Value::Time(Duration::ZERO),
-            what: "Time at the start of tests that write at random which is not counted; 1min on \
-                the virtual clock.",
-        },
-        Setting {
-            name: "verify",
-            kind: ValueKind::Word(&["off", "words", "full"]),
-            default: Value::word("words"),
-            what: "What is compared of what a test reads, inside its time: nothing, the mark in \
-                every 512 bytes (32 of them), every byte. \
-                   What is read back outside of it is compared byte by byte, unless off.",
-        },
-        Setting {
-            name: "region",
-            kind: ValueKind::Bytes,
-            default: Value::Bytes(512 << 20),
-            what: "The longest region of a sequential test.",
-        },
-        Setting {
-            name: "prepare",
-            kind: ValueKind::Bytes,
-            default: Value::Bytes(1 << 30),
-            what: "Devices up to this size are filled before they are read.",
-        },
-        Setting {
-            name: "size",
-            kind: ValueKind::Bytes,
-            default: Value::Bytes(256 << 20),
-            what: "In a folder: size of the file that stands for the device, past the page cache.",
-        },
+        Setting::new("depth", ValueKind::Count(1, 4096), Value::Count(1), "Requests outstanding.")
+            .by_group(),
+        Setting::new(
+            "time",
+            ValueKind::SomeTime,
+            Value::Time(Duration::from_secs(3)),
+            "How long a test issues requests.",
+        )
+        .on_virtual(Value::Time(Duration::from_secs(60)))
+        .alias("time_per_test")
+        .by_group(),
+        Setting::new(
+            "max_operations",
+            ValueKind::Limit,
+            Value::Limit(None),
+            "Ends a test after this many requests, if that comes first.",
+        )
+        .by_group(),
+        Setting::new(
+            "ramp",
+            ValueKind::Time,
+            Value::Time(Duration::ZERO),
+            "Time at the start of tests that write at random which is not counted.",
+        )
+        .on_virtual(Value::Time(Duration::from_secs(60)))
+        .by_group(),
+        Setting::new(
+            "verify",
+            ValueKind::Word(&["off", "words", "full"]),
+            Value::word("words"),
+            "What is compared of what a test reads, inside its time: nothing, the mark in every \
+            512 bytes (32 of them), every byte. What is read back outside of it is compared byte \
+            by byte, unless off.",
+        )
+        .by_group(),
+        Setting::new(
+            "region",
+            ValueKind::Bytes,
+            Value::Bytes(512 << 20),
+            "The longest region of a sequential test.",
+        ),
+        Setting::new(
+            "prepare",
+            ValueKind::Bytes,
+            Value::Bytes(1 << 30),
+            "Devices up to this size are filled before they are read.",
+        ),
+        Setting::new(
+            "size",
+            ValueKind::Bytes,
+            Value::Bytes(256 << 20),
+            "In a folder: size of the file that stands for the device, past the page cache.",
+        ),
     ],
+    rows: Rows::Alone,
     phases: |_| tests().iter().map(phase).collect(),
+    prepared_bytes: |values, device_bytes| {
+        device_bytes.unwrap_or(values.bytes("size")).min(values.bytes("prepare"))
+    },
     run,
 };
 
@@ -129,23 +135,11 @@ fn phase(test: &Test) -> Phase {
     }
 }
 
-fn settings(values: &Values, session: &Session<'_>) -> Result<Settings, Error> {
-    let operations = values.text("max_operations");
-    let wrong = || {
-        Error::new(
-            ErrorKind::Invalid,
-            format!(
-                "max_operations: `{operations}`: expected `{UNLIMITED}` or a whole number from 1 on"
-            ),
-        )
-    };
-    Ok(Settings {
+pub(super) fn settings(values: &Values, seed: u64, data_seed: u64) -> Settings {
+    Settings {
         depth: u32::try_from(values.count("depth")).expect("the kind says at most 4096"),
-        time_per_test: values.time("time_per_test"),
-        max_operations_per_test: match operations {
-            UNLIMITED => None,
-            number => Some(number.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)?),
-        },
+        time_per_test: values.time("time"),
+        max_operations_per_test: values.limit("max_operations"),
         ramp: values.time("ramp"),
         verify: match values.text("verify") {
             "off" => Verify::Off,
@@ -154,10 +148,10 @@ fn settings(values: &Values, session: &Session<'_>) -> Result<Settings, Error> {
         },
         region_bytes: values.bytes("region"),
         prepare_bytes: values.bytes("prepare"),
-        seed: session.seed,
-        data_seed: session.data_seed,
+        seed,
+        data_seed,
         ..Settings::default()
-    })
+    }
 }
 
 fn run(target: Target<'_>, values: &Values, session: &mut Session<'_>) -> Result<(), Error> {
@@ -187,29 +181,34 @@ fn measure(
     values: &Values,
     session: &mut Session<'_>,
 ) -> Result<(), Error> {
-    let settings = settings(values, session)?;
+    let of = |values: &Values| settings(values, session.seed, session.data_seed);
+    let all = of(values);
+    let groups = [Group::Sequential, Group::Random, Group::Mixed];
+    let of_groups: BTreeMap<Group, Settings> =
+        groups.map(|group| (group, of(&values.of_group(group)))).into_iter().collect();
     let stop = session.stop;
     let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
     let mut prepared = prepare(
         device,
         session.reactor,
-        &settings,
+        &all,
         &mut Hooks { stop: Some(&stopped), progress: None },
     )?;
     for test in tests() {
+        let settings = of_groups.get(&test.group).unwrap_or(&all);
         let phase = phase(&test);
-        if let Some(reason) = test.impossible(device.info(), &settings) {
+        if let Some(reason) = test.impossible(device.info(), settings) {
             session.skip(&phase, 1, reason);
             continue;
         }
         let next = session
-            .measure(&phase, 1, |session| one(device, &test, &settings, &mut prepared, session))?;
+            .measure(&phase, 1, |session| one(device, &test, settings, &mut prepared, session))?;
         if next == Next::Stop {
             return Ok(());
         }
     }
     let mut hooks = Hooks { stop: Some(&stopped), progress: None };
-    super::read_back(device, session.reactor, &settings, &mut prepared, &mut hooks).map(drop)
+    super::read_back(device, session.reactor, &all, &mut prepared, &mut hooks).map(drop)
 }
 
 fn one(
