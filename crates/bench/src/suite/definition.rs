@@ -175,14 +175,16 @@ impl Setting {
     /// The same with another default on the virtual clock.
     #[must_use]
     pub const fn on_virtual(mut self, default: Value) -> Setting {
-        std::mem::forget(std::mem::replace(&mut self.default_modelled, Some(default)));
+        // A constant drops nothing, and there was nothing.
+        std::mem::forget(self.default_modelled.replace(default));
         self
     }
 
     /// The same with another default in plans, on both clocks.
     #[must_use]
     pub const fn in_plans(mut self, default: Value) -> Setting {
-        std::mem::forget(std::mem::replace(&mut self.default_in_plans, Some(default)));
+        // A constant drops nothing, and there was nothing.
+        std::mem::forget(self.default_in_plans.replace(default));
         self
     }
 
