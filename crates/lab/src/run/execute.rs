@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bench::suite::Rows;
 use block::Node;
@@ -438,11 +438,16 @@ impl<'a> Execution<'a> {
         Ok(notes)
     }
 
-    /// Records how long the first row of a suite was waited for: its target was prepared.
-    pub(super) fn prepared(&mut self, visit: &Visit<'_>, took: Duration) {
+    /// Says that a suite begins to prepare its target.
+    pub(super) fn preparing(&mut self) {
+        self.trial_begun = Instant::now();
+    }
+
+    /// Records how long that took: the first row begins.
+    pub(super) fn prepared(&mut self, visit: &Visit<'_>) {
         let clock = visit.configuration.clock;
         if clock == Clock::Wall {
-            self.estimate.done(self.kind(clock, None), took);
+            self.estimate.done(self.kind(clock, None), self.trial_begun.elapsed());
         }
     }
 

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use bench::audit::Reading;
 use bench::suite::row::Result as RowResult;
@@ -189,6 +188,7 @@ pub(super) fn run(
     };
     let stop = execution.stop();
     let ticker = Ticker::new();
+    execution.preparing();
     let mut recorder = Recorder {
         execution,
         visit,
@@ -198,7 +198,7 @@ pub(super) fn run(
         observer,
         before: Vec::new(),
         rows: BTreeMap::new(),
-        preparing: Some(Instant::now()),
+        prepared: false,
         broken: None,
     };
     let mut session = Session::new(reactor, stop, &ticker, &mut meter, &mut recorder);
@@ -242,8 +242,8 @@ struct Recorder<'a, 'b, 'c> {
     before: Vec<MemberTraffic>,
     /// Rows that come several times, by workload.
     rows: BTreeMap<usize, Vec<Found>>,
-    /// When preparing began, until the first row does.
-    preparing: Option<Instant>,
+    /// Whether the first row has begun.
+    prepared: bool,
     /// Why nothing more is recorded.
     broken: Option<Broken>,
 }
@@ -260,8 +260,8 @@ impl Recorder<'_, '_, '_> {
 impl SuiteObserver for Recorder<'_, '_, '_> {
     fn begun(&mut self, phase: &Phase, _: u32) {
         self.before = self.ground.members();
-        if let Some(since) = self.preparing.take() {
-            self.execution.prepared(self.visit, since.elapsed());
+        if !std::mem::replace(&mut self.prepared, true) {
+            self.execution.prepared(self.visit);
         }
         if let Some(workload) = self.workload(&phase.name) {
             self.execution.tell(self.visit, workload, self.observer);
