@@ -9,6 +9,7 @@
 
 mod glossary;
 mod layers;
+mod names;
 mod scrub;
 mod source;
 mod text;
@@ -143,6 +144,7 @@ const RULES: &[Rule] = &[
     glossary::replaced,
     layers::dependencies,
     layers::documented,
+    names::exist,
     source::words,
     source::opening,
     source::lengths,
