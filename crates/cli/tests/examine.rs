@@ -29,7 +29,7 @@ fn mdadm() -> Option<PathBuf> {
     let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
     assert!(found.is_some() || !in_ci, "mdadm is not there: apt-get install mdadm");
     if found.is_none() {
-        println!("skipped: mdadm is not there: apt-get install mdadm");
+        testkit::skipped!("mdadm is not there: apt-get install mdadm");
     }
     found
 }

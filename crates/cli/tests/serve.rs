@@ -35,7 +35,7 @@ fn bench() -> Option<Bench> {
             std::env::var_os("CI").is_none_or(|value| value != "true"),
             "CI has to run this: {reason}"
         );
-        eprintln!("skipped: {reason}");
+        testkit::skipped!("{reason}");
         return None;
     }
     Some(Bench { folder: tempfile::tempdir().unwrap() })
@@ -579,7 +579,7 @@ fn an_ordinary_user_without_a_session_runs_arrays() {
         command
     };
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root may be another user");
+        testkit::skipped!("only root may be another user");
         return;
     }
     // Nobody else may enter the folder that it was built in.

@@ -39,7 +39,7 @@ fn folders() -> Vec<tempfile::TempDir> {
     let mut folders = vec![folder_on_disk()];
     match folder_in_memory() {
         Some(folder) => folders.push(folder),
-        None => println!("skipped on tmpfs: /dev/shm takes no files here"),
+        None => testkit::skipped!("on tmpfs: /dev/shm takes no files here"),
     }
     folders
 }
@@ -172,7 +172,7 @@ fn holes_are_punched_where_zeroes_are_written() {
     let path = folder.path().join("a.img");
     let device = device(&path, 8 * MIB, &options(Direct::Auto));
     if device.info().zeroes == Support::None {
-        println!("skipped: no holes in files of {}", folder.path().display());
+        testkit::skipped!("no holes in files of {}", folder.path().display());
         return;
     }
     assert_eq!(device.info().discard, DiscardSupport::ReadsZero);
@@ -367,7 +367,7 @@ impl Drop for SmallFileSystem {
 #[test]
 fn a_full_file_system_is_an_error_and_later_requests_go_on() {
     let Some(small) = SmallFileSystem::mount("1M") else {
-        println!("skipped: mounting a small tmpfs is not permitted here");
+        testkit::skipped!("mounting a small tmpfs is not permitted here");
         return;
     };
     let path = small.0.path().join("a.img");
@@ -425,8 +425,8 @@ fn a_block_device_works_as_a_file_does() {
     let image = folder.path().join("a.img");
     drop(make(&image, 4 * MIB));
     let Some(attached) = Loop::over(&image) else {
-        println!(
-            "skipped: no loop device can be set up here (needs root, /dev/loop-control and losetup \
+        testkit::skipped!(
+            "no loop device can be set up here (needs root, /dev/loop-control and losetup \
             of util-linux)"
         );
         return;
@@ -458,7 +458,7 @@ fn a_flush_that_failed_goes_on_failing() {
         Loop::over(&image).map(|attached| (small, attached))
     });
     let Some((_small, attached)) = attached else {
-        println!("skipped: needs root, /dev/loop-control and losetup of util-linux");
+        testkit::skipped!("needs root, /dev/loop-control and losetup of util-linux");
         return;
     };
     let reactor = Reactor::wall().unwrap();

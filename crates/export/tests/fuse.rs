@@ -40,7 +40,7 @@ impl Place {
         };
         if let Some(missing) = missing {
             assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{missing}");
-            println!("skipped: {missing}");
+            testkit::skipped!("{missing}");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

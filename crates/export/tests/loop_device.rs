@@ -50,7 +50,7 @@ fn skipped() -> bool {
         return false;
     };
     assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{missing}");
-    println!("skipped: {missing}");
+    testkit::skipped!("{missing}");
     true
 }
 

@@ -656,7 +656,7 @@ mod tests {
     #[test]
     fn a_folder_or_a_journal_of_somebody_else_is_not_obeyed() {
         if !rustix::process::geteuid().is_root() {
-            println!("skipped: only root can give a folder to somebody else");
+            testkit::skipped!("only root can give a folder to somebody else");
             return;
         }
         let folder = tempfile::tempdir().unwrap();
@@ -746,7 +746,7 @@ mod tests {
         let path = folder.path().join("a");
         let mark = Mark::of(File::create(&path).unwrap()).unwrap();
         if mark.born.is_none() {
-            println!("skipped: this file system does not keep when a file was made");
+            testkit::skipped!("this file system does not keep when a file was made");
             return;
         }
         let run = left_behind(folder.path(), &[]);
@@ -779,7 +779,7 @@ mod tests {
         let attach = || match export::loop_device::LoopDevice::attach(&over, 512, false) {
             Ok(attached) => Some(attached),
             Err(error) => {
-                println!("skipped: no loop device to be had: {error}");
+                testkit::skipped!("no loop device to be had: {error}");
                 None
             }
         };

@@ -120,7 +120,7 @@ fn possible() -> bool {
     if !there {
         let ci = std::env::var_os("CI").is_some_and(|value| value == "true");
         assert!(!ci || !root, "CI has to have /dev/fuse and loop devices");
-        println!("skipped: mounting needs root, /dev/fuse and loop devices");
+        testkit::skipped!("mounting needs root, /dev/fuse and loop devices");
     }
     there
 }

@@ -315,7 +315,7 @@ impl SmallDisk {
         if mounted.is_ok_and(|status| status.success()) {
             return Some(SmallDisk(point));
         }
-        println!("skipped: mounting is not permitted here");
+        testkit::skipped!("mounting is not permitted here");
         None
     }
 }
@@ -571,7 +571,7 @@ fn what_a_killed_run_left_behind_is_undone_by_the_next_start_beside_it() {
 #[test]
 fn what_somebody_elses_folder_beside_a_run_names_is_left_alone() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root can give a folder to somebody else");
+        testkit::skipped!("only root can give a folder to somebody else");
         return;
     }
     let place = Place::new();

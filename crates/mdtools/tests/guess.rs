@@ -180,7 +180,7 @@ fn ext4_or_skip(test: &str) -> Option<Vec<u8>> {
             !std::env::var("CI").is_ok_and(|ci| ci == "true"),
             "{test}: mkfs.ext4 -d is needed: apt-get install e2fsprogs"
         );
-        eprintln!("skipped: {test}: no mkfs.ext4: apt-get install e2fsprogs");
+        testkit::skipped!("{test}: no mkfs.ext4: apt-get install e2fsprogs");
     }
     image
 }
@@ -198,7 +198,7 @@ fn made(tool: &str, package: &str, size_bytes: u64, options: &[&str]) -> Option<
         !std::env::var("CI").is_ok_and(|ci| ci == "true"),
         "{tool} is needed: apt-get install {package}: {made:?}"
     );
-    eprintln!("skipped: guessing by what {tool} makes: apt-get install {package}");
+    testkit::skipped!("guessing by what {tool} makes: apt-get install {package}");
     None
 }
 
@@ -472,7 +472,7 @@ fn sparse_ext4(size_bytes: u64, options: &[&str]) -> Option<Vec<(u64, Vec<u8>)>>
             !std::env::var("CI").is_ok_and(|ci| ci == "true"),
             "mkfs.ext4 -d is needed: apt-get install e2fsprogs"
         );
-        eprintln!("skipped: no mkfs.ext4: apt-get install e2fsprogs");
+        testkit::skipped!("no mkfs.ext4: apt-get install e2fsprogs");
         return None;
     }
     let file = File::open(&image).expect("the image");

@@ -72,7 +72,7 @@ fn chromium() -> Option<PathBuf> {
     if found.is_none() {
         let message = "no Chromium to render the page with: apt-get install -y chromium";
         assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
-        println!("skipped: {message}");
+        testkit::skipped!("{message}");
     }
     found
 }

@@ -25,7 +25,7 @@ pub(crate) fn tool(name: &str) -> Option<String> {
         .find(|path| Path::new(path).exists());
     if path.is_none() {
         assert_ne!(env::var("CI").as_deref(), Ok("true"), "{name} is missing, and CI must have it");
-        println!("skipped: {name} is not installed");
+        testkit::skipped!("{name} is not installed");
     }
     path
 }

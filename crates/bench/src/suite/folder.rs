@@ -241,7 +241,7 @@ mod tests {
         if !memory.is_dir()
             || rustix::fs::statfs(memory).map_or(0, |data| data.f_type) != MEMORY_FILE_SYSTEMS[0]
         {
-            eprintln!("skipped: /dev/shm is no tmpfs here");
+            testkit::skipped!("/dev/shm is no tmpfs here");
             return;
         }
         let parent = tempfile::tempdir_in(memory).unwrap();

@@ -2,7 +2,6 @@
 //! of the test.
 
 use std::fs;
-use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -78,8 +77,7 @@ pub(crate) fn is_possible(test: &str, programs: &[&str]) -> bool {
     }
     let missing = missing.join(", ");
     assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{test}: {missing}");
-    // Past the harness, which swallows what is printed.
-    let _ = writeln!(io::stderr(), "skipped: {test}: {missing}");
+    testkit::skipped!("{test}: {missing}");
     false
 }
 

@@ -2,7 +2,6 @@
 //! behind.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -48,7 +47,7 @@ fn a_memory_limit_leaves_no_room_for_the_file_in_the_page_cache() {
     if said.contains("no memory cgroup can be made here") {
         // Not every machine lets a test make one, and no package would help.
         assert_eq!(output.status.code(), Some(2), "{said}");
-        let _ = writeln!(io::stderr(), "skipped: a limit of memory: {}", said.trim());
+        testkit::skipped!("a limit of memory: {}", said.trim());
         return;
     }
     assert!(output.status.success(), "{said}");

@@ -338,14 +338,14 @@ fn only_a_device_without_an_identity_may_be_named_by_path() {
 fn the_disk_of_the_running_system_is_refused() {
     let mounts = system::mounts();
     let Some(disk) = system::disks_under(&mounts, Path::new("/")).first().copied() else {
-        println!("skipped: / lies on no block device here");
+        testkit::skipped!("/ lies on no block device here");
         return;
     };
     let name =
         system::sys_folder(disk).unwrap().file_name().unwrap().to_string_lossy().into_owned();
     let path = PathBuf::from(format!("/dev/{name}"));
     if File::open(&path).is_err() {
-        println!("skipped: {} cannot be read here", path.display());
+        testkit::skipped!("{} cannot be read here", path.display());
         return;
     }
     let guard = Guard::new(Consent {
@@ -371,7 +371,7 @@ impl Loop {
         if output.status.success() && !device.is_empty() {
             return Some(Loop { device: device.into(), mounted_at: None });
         }
-        println!("skipped: no loop device to be had: {}", String::from_utf8_lossy(&output.stderr));
+        testkit::skipped!("no loop device to be had: {}", String::from_utf8_lossy(&output.stderr));
         None
     }
 }
@@ -403,14 +403,14 @@ fn a_loop_device_its_file_and_a_mount_of_it_are_refused() {
 
     if !Command::new("mkfs.ext4").arg("-q").arg(&path).status().is_ok_and(|status| status.success())
     {
-        println!("skipped: no mkfs.ext4");
+        testkit::skipped!("no mkfs.ext4");
         return;
     }
     assert_refused(&guard, &path, "it carries a signature: ext2/ext3/ext4");
     let point = folder.path().join("mounted");
     fs::create_dir(&point).unwrap();
     if !Command::new("mount").arg(&path).arg(&point).status().is_ok_and(|status| status.success()) {
-        println!("skipped: mounting is not permitted here");
+        testkit::skipped!("mounting is not permitted here");
         return;
     }
     loop_device.mounted_at = Some(point.clone());
@@ -492,7 +492,7 @@ impl Bound {
         {
             return Some(Bound(point));
         }
-        println!("skipped: mounting is not permitted here");
+        testkit::skipped!("mounting is not permitted here");
         None
     }
 }
@@ -548,7 +548,7 @@ fn a_swap_file_is_refused_by_each_of_its_names() {
         Command::new(tool).arg(&path).output().is_ok_and(|output| output.status.success())
     };
     if !run("mkswap") || !run("swapon") {
-        println!("skipped: no swap to be had on {}", path.display());
+        testkit::skipped!("no swap to be had on {}", path.display());
         return;
     }
     let link = folder.path().join("link");
