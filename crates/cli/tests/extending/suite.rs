@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use bench::load::{self, Direction, Hooks, Load, Sequential, Unverified};
 use bench::suite::{
-    Blind, Done, Kind, Phase, Session, Setting, Settings, Silent, Suite, Target, TargetKind,
+    Blind, Done, Kind, Phase, Rows, Session, Setting, Settings, Silent, Suite, Target, TargetKind,
     Ticker, Value,
 };
 use block::{Device, Error, ErrorKind, Reactor, Traffic};
@@ -16,13 +16,15 @@ static SUITE: Suite = Suite {
     summary: "Reads the first 64 KiB again and again.",
     about: "What is nearest to the reader answers: a cache, or the device's own.",
     targets: &[TargetKind::Device],
-    settings: &[Setting {
-        name: "reads",
-        kind: Kind::Count(1, 1_000_000),
-        default: Value::Count(1000),
-        what: "How many reads.",
-    }],
+    settings: &[Setting::new(
+        "reads",
+        Kind::Count(1, 1_000_000),
+        Value::Count(1000),
+        "How many reads.",
+    )],
+    rows: Rows::Alone,
     phases: |_| vec![phase()],
+    prepared_bytes: |_, _| 0,
     run,
 };
 
@@ -75,7 +77,7 @@ fn read(device: &dyn Device, reads: u64, session: &Session<'_>) -> Result<Option
 fn a_suite_measures_what_it_says() {
     let (reactor, stop, ticker) = (Reactor::virtual_clock(), AtomicBool::new(false), Ticker::new());
     let device = testkit::Memory::new(1 << 20);
-    let mut settings = SUITE.defaults();
+    let mut settings = SUITE.defaults(reactor.clock());
     settings.set(&SUITE, "reads", Value::Count(10)).expect("a setting");
     let (mut blind, mut silent) = (Blind, Silent);
     let mut session = Session::new(&reactor, &stop, &ticker, &mut blind, &mut silent);
