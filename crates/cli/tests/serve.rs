@@ -405,6 +405,26 @@ fn a_command_is_served_as_long_as_it_runs() {
     assert!(bench.is_clean());
 }
 
+/// Issue 13: "The same vhost-user-blk server without time travel serves real VMs: `array start
+/// --vhost-user PATH`".
+#[test]
+fn a_socket_for_virtual_machines_is_there_as_long_as_the_array() {
+    let Some(bench) = bench() else { return };
+    let said = bench.ok(&[
+        "array",
+        "start",
+        "ram:8MiB",
+        "--vhost-user",
+        "vm.sock",
+        "--run",
+        "stat -c '%F %a' {}; basename {}",
+    ]);
+    assert_eq!(said, "socket 600\nvm.sock\n");
+    assert!(bench.is_clean() && !bench.path("vm.sock").exists());
+    let refused = bench.fails(1, &["array", "start", "ram:8MiB", "--vhost-user", "none/vm.sock"]);
+    assert!(refused.contains("--vhost-user: listening on") && bench.is_clean(), "{refused}");
+}
+
 #[test]
 fn what_a_command_has_started_may_use_the_drive_longer_than_the_command() {
     let Some(bench) = bench() else { return };

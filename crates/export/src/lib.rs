@@ -1,4 +1,5 @@
-//! Devices for other programs: an NBD server, a file through FUSE, a loop device over it.
+//! Devices for other programs: an NBD server, a file through FUSE, a loop device over it, disks of
+//! virtual machines through vhost-user.
 
 pub mod fuse;
 mod gate;
@@ -8,6 +9,7 @@ mod odd;
 mod policy;
 pub mod serve;
 pub mod users;
+pub mod vhost_user;
 
 pub use gate::Gate;
 pub use policy::RemovalPolicy;

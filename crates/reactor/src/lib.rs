@@ -368,6 +368,13 @@ impl Reactor {
         woken
     }
 
+    /// When the next timer goes off, which on the virtual clock is the next moment at which anything
+    /// happens by itself; `None` while none is set.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Time> {
+        self.next_timer()
+    }
+
     /// How often a wait has come back on this reactor: what is idle comes back rarely.
     #[must_use]
     pub fn rounds(&self) -> u64 {
@@ -619,6 +626,12 @@ impl Source {
     /// out several in any order.
     pub fn send(&self, socket: &RingFile, from: Buf, token: u64) {
         self.reactor.start(socket, Operation::Send { from }, &self.mailbox, token);
+    }
+
+    /// Starts waiting until something can be read from a socket, a pipe or an eventfd, or its other
+    /// end is gone: an [`Outcome::Done`], once. Nothing is read.
+    pub fn readable(&self, file: &RingFile, token: u64) {
+        self.reactor.start(file, Operation::Readable, &self.mailbox, token);
     }
 
     /// Starts making the file's data durable (fdatasync).

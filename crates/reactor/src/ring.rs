@@ -63,6 +63,8 @@ pub(crate) enum Operation {
     Bell {
         into: BufMut,
     },
+    /// Until something can be read from it.
+    Readable,
 }
 
 enum Held {
@@ -350,6 +352,7 @@ impl Ring {
                 let span = into.raw_spans().next().expect("a buffer has a span");
                 (on_file!(|f: Target| f.read(span.pointer, 8, 0)), Held::Read(into))
             }
+            Operation::Readable => (on_file!(|f: Target| f.readable()), Held::Nothing),
         };
         let entry = entry.user_data(u64::from(slot));
         let in_flight = InFlight {
@@ -578,6 +581,10 @@ impl Target {
 
     fn sync_data(self) -> squeue::Entry {
         operation!(self, file => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC))
+    }
+
+    fn readable(self) -> squeue::Entry {
+        operation!(self, file => opcode::PollAdd::new(file, libc::POLLIN as u32))
     }
 
     fn receive(self, pointer: *mut u8, length: u32, flags: i32) -> squeue::Entry {

@@ -1,4 +1,4 @@
-//! As what a stack appears: a file, a block device over it, NBD. Made in this order, taken away in
+//! As what a stack appears: a file, a block device over it, NBD, a disk of virtual machines. Made in this order, taken away in
 //! the reverse one.
 
 use std::fs::{self, File};
@@ -10,13 +10,14 @@ use export::Gate;
 use export::fuse::{FuseFile, FuseOptions};
 use export::loop_device::LoopDevice;
 use export::nbd;
+use export::vhost_user;
 use host::Error;
 use host::guard::patiently;
 use host::journal::Journal;
 
 use crate::runtime::{Claim, DISK, NBD};
 use crate::settings::{Attach, Settings};
-use crate::status::Attached;
+use crate::status::{Attached, VhostUser};
 
 /// How often a drive that is in use is tried to be taken away.
 const BUSY_ATTEMPTS: u32 = 60;
@@ -26,6 +27,7 @@ const UNIX: &str = "unix";
 /// What is made outside this process.
 #[derive(Default)]
 pub(crate) struct Exports {
+    vhost_user: Option<vhost_user::Server>,
     nbd: Option<nbd::Server>,
     block_device: Option<LoopDevice>,
     file: Option<FuseFile>,
@@ -51,11 +53,22 @@ impl Exports {
         }
         // What is not to be seen on this machine is served all the same: to whoever may enter the
         // server's folder.
-        let default =
-            if settings.attach == Attach::No { vec![UNIX.to_owned()] } else { Vec::new() };
+        let unseen = settings.attach == Attach::No && settings.vhost_user.is_none();
+        let default = if unseen { vec![UNIX.to_owned()] } else { Vec::new() };
         let addresses = if settings.nbd.is_empty() { &default } else { &settings.nbd };
         if !addresses.is_empty() {
             exports.nbd = Some(serve_nbd(claim, settings, device, &exports.gate, addresses)?);
+        }
+        if let Some(path) = &settings.vhost_user {
+            let options = vhost_user::Options {
+                name: claim.name().to_owned(),
+                read_only: settings.read_only,
+                policy: settings.policy,
+                gate: Arc::clone(&exports.gate),
+            };
+            let server = vhost_user::Server::start(Arc::clone(device), path, options)
+                .map_err(|error| error.at("--vhost-user"))?;
+            exports.vhost_user = Some(server);
         }
         Ok(exports)
     }
@@ -128,6 +141,18 @@ impl Exports {
         self.nbd.as_ref().map_or(0, |server| server.status().connections)
     }
 
+    /// The socket for virtual machines, and who uses it.
+    pub(crate) fn vhost_user(&self) -> Option<VhostUser> {
+        self.vhost_user.as_ref().map(|server| {
+            let status = server.status();
+            VhostUser {
+                socket: server.path().to_owned(),
+                clients: status.clients,
+                requests: status.requests,
+            }
+        })
+    }
+
     /// What has gone wrong with what is served.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let file = self
@@ -139,7 +164,10 @@ impl Exports {
         let nbd = nbd.and_then(|status| {
             status.trouble.or_else(|| status.exports.into_iter().find_map(|export| export.trouble))
         });
-        file.into_iter().chain(nbd.map(|text| format!("NBD: {text}"))).collect()
+        let vhost_user = self.vhost_user.as_ref().and_then(|server| server.status().trouble);
+        let vhost_user = vhost_user.map(|text| format!("vhost-user: a client was cut off: {text}"));
+        let nbd = nbd.map(|text| format!("NBD: {text}"));
+        file.into_iter().chain(nbd).chain(vhost_user).collect()
     }
 
     /// Takes everything away, unless it is in use on this machine. NBD clients are sent home last
@@ -163,6 +191,7 @@ impl Exports {
         }
         self.file = None;
         self.nbd = None;
+        self.vhost_user = None;
         Ok(())
     }
 }

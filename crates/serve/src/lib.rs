@@ -34,5 +34,5 @@ pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction,
 pub use runtime::{Claim, Entry, Runtime};
 pub use serve::Server;
 pub use settings::{Attach, MountSettings, Settings, TlsSettings, configurations};
-pub use status::{Attached, CacheReport, MemberStatus, Status};
+pub use status::{Attached, CacheReport, MemberStatus, Status, VhostUser};
 pub use upkeep::Event;

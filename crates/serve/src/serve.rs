@@ -164,13 +164,16 @@ impl Server {
         lock(&self.exports).attached()
     }
 
-    /// What a program is pointed to: the block device, the file where there is none, or an NBD
-    /// address.
+    /// What a program is pointed to: the block device, the file where there is none, an NBD
+    /// address, or the socket for virtual machines.
     #[must_use]
     pub fn address(&self) -> String {
         let exports = lock(&self.exports);
         let path = exports.attached().map(|attached| attached.path().display().to_string());
-        path.or_else(|| exports.uris(&self.name).into_iter().next()).unwrap_or_default()
+        let socket = || exports.vhost_user().map(|it| it.socket.display().to_string());
+        path.or_else(|| exports.uris(&self.name).into_iter().next())
+            .or_else(socket)
+            .unwrap_or_default()
     }
 
     /// Where file systems on it are mounted.
@@ -227,6 +230,7 @@ impl Server {
             attached: exports.attached(),
             nbd: exports.uris(&self.name),
             nbd_clients: exports.clients(),
+            vhost_user: exports.vhost_user(),
             notes: self.notes.iter().cloned().chain(troubles).chain(self.watch.notes()).collect(),
             mounts: {
                 drop(exports);

@@ -75,6 +75,8 @@ pub struct Settings {
     pub workers: usize,
     /// Where NBD clients are served; `unix` is a socket in the server's folder.
     pub nbd: Vec<String>,
+    /// The socket on which virtual machines find it as a disk (vhost-user-blk).
+    pub vhost_user: Option<PathBuf>,
     /// For NBD.
     pub tls: Option<TlsSettings>,
     /// NBD over TCP may be reached from other machines without TLS.
@@ -179,6 +181,9 @@ impl Settings {
         self.stack =
             with_absolute_paths(stack::parse(&self.stack).map_err(block::Error::from)?, &absolute)?
                 .to_string();
+        if let Some(socket) = &mut self.vhost_user {
+            *socket = absolute(socket)?;
+        }
         if let Some(tls) = &mut self.tls {
             for file in [&mut tls.certificate, &mut tls.key].into_iter().chain(&mut tls.clients) {
                 *file = absolute(file)?;

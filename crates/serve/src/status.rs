@@ -35,6 +35,8 @@ pub struct Status {
     pub nbd: Vec<String>,
     /// How many NBD clients are connected.
     pub nbd_clients: usize,
+    /// The socket on which virtual machines find it, and how many are connected.
+    pub vhost_user: Option<VhostUser>,
     /// Where file systems on it are mounted.
     pub mounts: Vec<PathBuf>,
     /// The leaves of the stack.
@@ -47,6 +49,17 @@ pub struct Status {
     pub events: Vec<Event>,
     /// What there is to know: degraded exports, direct I/O that is not there.
     pub notes: Vec<String>,
+}
+
+/// A vhost-user-blk server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VhostUser {
+    /// Its socket.
+    pub socket: PathBuf,
+    /// Virtual machines that are connected.
+    pub clients: usize,
+    /// Requests that were answered.
+    pub requests: u64,
 }
 
 /// As what a stack appears on this machine.

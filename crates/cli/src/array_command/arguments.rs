@@ -114,9 +114,13 @@ pub(crate) struct StartArguments {
 
     /// Serve NBD clients here: PATH, HOST:PORT, :PORT, systemd, or unix for a socket in its folder
     /// (may be repeated)
-    /// [default: unix, unless it is attached]
+    /// [default: unix, unless it is attached or served with --vhost-user]
     #[arg(long, value_name = "ADDR")]
     pub nbd: Vec<String>,
+
+    /// Serve virtual machines on this socket, as a vhost-user-blk disk (QEMU, cloud-hypervisor)
+    #[arg(long, value_name = "PATH")]
+    pub vhost_user: Option<PathBuf>,
 
     /// When writes are durable: quick (as soon as the drive has them; a file system on it has to be
     /// mounted with `sync`, as `array mount` does) or performance (after a flush)

@@ -13,7 +13,8 @@ const EVENTS_SHOWN: usize = 8;
 /// What programs are best pointed to.
 pub(super) fn address(status: &Status) -> String {
     let attached = status.attached.as_ref().map(|attached| attached.path().display().to_string());
-    attached.or_else(|| status.nbd.first().cloned()).unwrap_or_default()
+    let socket = || status.vhost_user.as_ref().map(|served| served.socket.display().to_string());
+    attached.or_else(|| status.nbd.first().cloned()).or_else(socket).unwrap_or_default()
 }
 
 /// The worst state of its arrays.
@@ -90,6 +91,14 @@ pub(super) fn text(status: &Status) -> Lines {
             format!("{} clients", status.nbd_clients)
         };
         add!(text, "   nbd: {uri}  ({clients})");
+    }
+    if let Some(served) = &status.vhost_user {
+        let machines = if served.clients == 1 {
+            "1 machine".to_owned()
+        } else {
+            format!("{} machines", served.clients)
+        };
+        add!(text, " vhost: {}  ({machines})", served.socket.display());
     }
     for point in &status.mounts {
         add!(text, " mount: {}", point.display());

@@ -71,12 +71,16 @@ fn settings(arguments: &StartArguments) -> Result<Settings, Failure> {
     if !arguments.nbd.is_empty() {
         settings.nbd.clone_from(&arguments.nbd);
     }
+    if let Some(socket) = &arguments.vhost_user {
+        settings.vhost_user = Some(absolute(socket)?);
+    }
     if let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
         let clients = arguments.tls_clients.as_deref().map(absolute).transpose()?;
         settings.tls =
             Some(TlsSettings { certificate: absolute(certificate)?, key: absolute(key)?, clients });
     }
-    if arguments.run.is_some() && settings.attach == Attach::No && settings.nbd.is_empty() {
+    let exported = !settings.nbd.is_empty() || settings.vhost_user.is_some();
+    if arguments.run.is_some() && settings.attach == Attach::No && !exported {
         settings.attach = Attach::Yes;
     }
     Ok(settings)

@@ -82,7 +82,7 @@ impl fmt::Display for Address {
 }
 
 /// A socket that takes connections.
-pub(super) struct Listener {
+pub(crate) struct Listener {
     socket: Socket,
     pub(super) tls: TlsRule,
     /// The socket's file, when it was made here and has to go again.
@@ -103,7 +103,7 @@ enum Socket {
 
 impl Listener {
     /// Opens what `address` names. TCP beyond the machine itself needs TLS, unless `insecure`.
-    pub(super) fn open(
+    pub(crate) fn open(
         address: &Address,
         tls: bool,
         insecure: bool,
@@ -149,7 +149,7 @@ impl Listener {
     }
 
     /// The next connection that waits, and where on the network it comes from.
-    pub(super) fn accept(&self) -> io::Result<(OwnedFd, Option<IpAddr>)> {
+    pub(crate) fn accept(&self) -> io::Result<(OwnedFd, Option<IpAddr>)> {
         match &self.socket {
             Socket::Unix(listener) => {
                 let stream = listener.accept()?.0;

@@ -29,6 +29,7 @@ pub mod transmission;
 mod wire;
 mod worker;
 
+pub(crate) use listen::Listener;
 pub use listen::{Address, PORT};
 pub use server::{Export, ExportStatus, Limits, Options, Server, Status};
 pub use tls::Tls;

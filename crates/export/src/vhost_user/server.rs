@@ -1,0 +1,391 @@
+//! The server: a socket, and a thread for each client that comes to it.
+
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use block::{Buf, BufMut, Device, Emulated, Error};
+use reactor::{Reactor, RingFile, Source};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::io::{Errno, ReadWriteFlags};
+use rustix::net::Shutdown;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+
+use super::disk::Disk;
+use super::message::broken;
+use super::session::{Offer, Session, Then};
+use super::socket::{read_message, send_all};
+use crate::nbd::{Address, Listener};
+use crate::{Gate, RemovalPolicy};
+
+/// Clients at a time; more are turned away.
+const CLIENTS_MAX: usize = 16;
+/// Rings of a client: as many as a machine may have processors for them.
+const RINGS: u16 = 64;
+/// Pieces of memory of a request: what a ring of 128 entries holds besides header and answer.
+const SEGMENTS: u32 = 126;
+/// How long the rest of a message may take, and how long a client may leave its answers unread.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+/// How long the listener rests after it could not take a client.
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// How a device is served.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Its serial number, as guests read it; 20 bytes of it.
+    pub name: String,
+    /// Whether writes are refused.
+    pub read_only: bool,
+    /// When writes are durable.
+    pub policy: RemovalPolicy,
+    /// What its writes pass; the same for all exports of a device.
+    pub gate: Arc<Gate>,
+}
+
+/// What a server is doing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Clients that are connected.
+    pub clients: usize,
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Why a client was cut off, the last time that happened.
+    pub trouble: Option<String>,
+}
+
+struct Shared {
+    device: Arc<dyn Device>,
+    offer: Offer,
+    options: Options,
+    stop: AtomicBool,
+    bell: OwnedFd,
+    clients: Mutex<Vec<Client>>,
+    requests: AtomicU64,
+    trouble: Mutex<Option<String>>,
+}
+
+struct Client {
+    socket: Arc<OwnedFd>,
+    thread: JoinHandle<()>,
+}
+
+impl Shared {
+    fn clients(&self) -> MutexGuard<'_, Vec<Client>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn complain(&self, error: &Error) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+    }
+}
+
+/// A running server. It stops when it is dropped.
+pub struct Server {
+    shared: Arc<Shared>,
+    path: PathBuf,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Serves `device` to whoever comes to the socket `path`, which is made and goes again with the
+    /// server; only its owner may use it.
+    ///
+    /// # Errors
+    /// [`block::ErrorKind::Busy`] where somebody else listens, or what the system says.
+    pub fn start(device: Arc<dyn Device>, path: &Path, options: Options) -> Result<Server, Error> {
+        let failed = |error: io::Error| Error::from_io("a server of vhost-user", error);
+        let device = if device.info().read_only { device } else { Emulated::over(device) };
+        let listener = Listener::open(&Address::Unix(path.to_owned()), false, false)?;
+        let read_only = options.read_only || device.info().read_only;
+        let cache = !options.policy.writes_durably();
+        let offer = Offer::new(device.info(), read_only, cache, RINGS, SEGMENTS, false);
+        let shared = Arc::new(Shared {
+            device,
+            offer,
+            options,
+            stop: AtomicBool::new(false),
+            bell: rustix::event::eventfd(0, EventfdFlags::CLOEXEC)
+                .map_err(|error| failed(error.into()))?,
+            clients: Mutex::default(),
+            requests: AtomicU64::new(0),
+            trouble: Mutex::default(),
+        });
+        let accepting = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("vhost-user".to_owned())
+            .spawn(move || listener.iter().for_each(|listener| accept(&accepting, listener)))
+            .map_err(failed)?;
+        Ok(Server { shared, path: path.to_owned(), thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is doing.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        Status {
+            clients: self.shared.clients().iter().filter(|it| !it.thread.is_finished()).count(),
+            requests: self.shared.requests.load(Ordering::Relaxed),
+            trouble: self.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        // The bell can only fail to ring when it has rung 2^64 times.
+        let _ = rustix::io::write(&self.shared.bell, &1_u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            // One that panicked has said so already.
+            let _ = thread.join();
+        }
+        let clients = std::mem::take(&mut *self.shared.clients());
+        for client in &clients {
+            let _ = rustix::net::shutdown(&client.socket, Shutdown::Both);
+        }
+        for client in clients {
+            let _ = client.thread.join();
+        }
+    }
+}
+
+fn accept(shared: &Arc<Shared>, listener: &Listener) {
+    while !shared.stop.load(Ordering::Acquire) {
+        let mut watched = [
+            PollFd::from_borrowed_fd(shared.bell.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
+        ];
+        if rustix::event::poll(&mut watched, None).is_err() || watched[1].revents().is_empty() {
+            continue;
+        }
+        match listener.accept() {
+            Ok((socket, _)) => welcome(shared, socket),
+            // Nobody is there any more, or there are no descriptors: a moment's rest, unless the
+            // bell rings.
+            Err(_) => _ = rustix::event::poll(&mut watched[..1], Some(&PAUSE)),
+        }
+    }
+}
+
+fn welcome(shared: &Arc<Shared>, socket: OwnedFd) {
+    let mut clients = shared.clients();
+    clients.retain(|client| !client.thread.is_finished());
+    if clients.len() >= CLIENTS_MAX {
+        return;
+    }
+    let timeouts = [Timeout::Recv, Timeout::Send]
+        .into_iter()
+        .try_for_each(|which| set_socket_timeout(&socket, which, Some(PATIENCE)));
+    if timeouts.is_err() {
+        return;
+    }
+    let socket = Arc::new(socket);
+    let (serving, shared) = (Arc::clone(&socket), Arc::clone(shared));
+    let serve = move || {
+        if let Err(error) = serve(&shared, &serving)
+            && !shared.stop.load(Ordering::Acquire)
+        {
+            shared.complain(&error);
+        }
+        let _ = rustix::net::shutdown(&serving, Shutdown::Both);
+    };
+    if let Ok(thread) = std::thread::Builder::new().name("vhost-client".to_owned()).spawn(serve) {
+        clients.push(Client { socket, thread });
+    }
+}
+
+/// Serves one client until it hangs up, the server stops, or it breaks the protocol.
+fn serve(shared: &Shared, socket: &Arc<OwnedFd>) -> Result<(), Error> {
+    let failed = |error: io::Error| Error::from_io("serving a client of vhost-user", error);
+    let reactor = Reactor::wall().map_err(failed)?;
+    let options = &shared.options;
+    let disk = Disk::open(
+        &*shared.device,
+        options.read_only,
+        options.policy,
+        &options.gate,
+        &options.name,
+        &reactor,
+    )?;
+    let source = reactor.source();
+    let session = Session::new(shared.offer.clone());
+    let mut one = BufMut::zeroed(8);
+    one.copy_from_slice(&1_u64.to_ne_bytes());
+    let one = one.freeze();
+    let mut client = Serving {
+        kicks: (0..session.rings()).map(|_| Bell::default()).collect(),
+        calls: (0..session.rings()).map(|_| Bell::default()).collect(),
+        one,
+        session,
+        disk,
+        listening: reactor.register(Arc::clone(socket)).map_err(failed)?,
+        stopping: Vec::new(),
+        reactor,
+        source,
+    };
+    let ended = client.run(shared, socket);
+    // What the device has been given is brought to its end, whoever asked for it.
+    let drained = client.drain();
+    ended.and(drained)
+}
+
+/// A descriptor that the client has given for a ring.
+#[derive(Default)]
+struct Bell {
+    file: Option<(RingFile, Arc<OwnedFd>)>,
+    /// Tells events of this descriptor from those of earlier ones.
+    generation: u32,
+}
+
+impl Bell {
+    /// Takes `wanted` in the place of what was there; whether it is another one.
+    fn renew(&mut self, wanted: Option<&Arc<OwnedFd>>, reactor: &Reactor) -> Result<bool, Error> {
+        if self.file.as_ref().map(|(_, descriptor)| Arc::as_ptr(descriptor))
+            == wanted.map(Arc::as_ptr)
+        {
+            return Ok(false);
+        }
+        self.generation = self.generation.wrapping_add(1);
+        self.file = None;
+        if let Some(descriptor) = wanted {
+            let file = reactor
+                .register(Arc::clone(descriptor))
+                .map_err(|error| Error::from_io("a descriptor of a ring", error))?;
+            self.file = Some((file, Arc::clone(descriptor)));
+        }
+        Ok(true)
+    }
+}
+
+struct Serving {
+    session: Session,
+    disk: Disk,
+    source: Source,
+    listening: RingFile,
+    kicks: Vec<Bell>,
+    calls: Vec<Bell>,
+    /// What a call writes.
+    one: Buf,
+    /// Rings whose stop is to be answered.
+    stopping: Vec<usize>,
+    reactor: Reactor,
+}
+
+/// The token of the socket; rings have others.
+const SOCKET: u64 = u64::MAX;
+/// The token of a call, of whose end nobody wants to know.
+const CALL: u64 = u64::MAX - 1;
+
+impl Serving {
+    fn run(&mut self, shared: &Shared, socket: &OwnedFd) -> Result<(), Error> {
+        let failed = |error: io::Error| Error::from_io("serving a client of vhost-user", error);
+        self.source.readable(&self.listening, SOCKET);
+        loop {
+            while let Some(event) = self.source.take() {
+                if event.token == SOCKET {
+                    let Some((header, payload, descriptors)) = read_message(socket)? else {
+                        return Ok(());
+                    };
+                    let reaction = self.session.take(header, &payload, descriptors)?;
+                    match reaction.then {
+                        Then::Nothing => (),
+                        Then::Look(ring) => {
+                            self.listen(ring)?;
+                            self.disk.look(&mut self.session, ring)?;
+                        }
+                        Then::Stop(ring) => self.stopping.push(ring),
+                    }
+                    if let Some(reply) = reaction.reply {
+                        send_all(socket, &reply).map_err(failed)?;
+                    }
+                    self.source.readable(&self.listening, SOCKET);
+                } else if event.token != CALL {
+                    self.kicked(event.token)?;
+                }
+            }
+            while self.disk.collect() {
+                let (mut calls, mut done) = (Vec::new(), Vec::new());
+                self.disk.deliver(&mut self.session, &mut calls, &mut done)?;
+                shared.requests.fetch_add(done.len() as u64, Ordering::Relaxed);
+                calls.into_iter().for_each(|ring| self.call(ring));
+            }
+            for ring in std::mem::take(&mut self.stopping) {
+                if self.session.is_idle(ring) {
+                    send_all(socket, &self.session.stopped(ring)).map_err(failed)?;
+                } else {
+                    self.stopping.push(ring);
+                }
+            }
+            self.reactor.wait(None).map_err(failed)?;
+        }
+    }
+
+    /// Takes the descriptors that a ring has now.
+    fn listen(&mut self, ring: usize) -> Result<(), Error> {
+        self.calls[ring].renew(self.session.call(ring), &self.reactor)?;
+        let kick = &mut self.kicks[ring];
+        if kick.renew(self.session.kick(ring), &self.reactor)?
+            && let Some((file, _)) = &kick.file
+        {
+            self.source.readable(file, token(ring, kick.generation));
+        }
+        Ok(())
+    }
+
+    fn kicked(&mut self, event: u64) -> Result<(), Error> {
+        let ring = (event >> 32) as usize;
+        let kick = &self.kicks[ring];
+        let Some((file, descriptor)) = &kick.file else { return Ok(()) };
+        if event != token(ring, kick.generation) {
+            return Ok(());
+        }
+        // It is taken back before the ring is looked at, so that a kick during that is seen. The
+        // client may hold it as well, and have taken it back already: nobody waits for it here.
+        let taken = rustix::io::preadv2(
+            descriptor,
+            &mut [IoSliceMut::new(&mut [0; 8])],
+            u64::MAX,
+            ReadWriteFlags::NOWAIT,
+        );
+        match taken {
+            Ok(1..) | Err(Errno::AGAIN | Errno::INTR) => (),
+            Ok(0) => return Err(broken(format!("the kicks of ring {ring} are at their end"))),
+            Err(error) => return Err(Error::from_io("a descriptor for kicks", error.into())),
+        }
+        self.source.readable(file, event);
+        self.disk.look(&mut self.session, ring)
+    }
+
+    /// Tells the client that requests of a ring are given back. The kernel does it when it can: a
+    /// descriptor that takes no more would make this thread wait, for as long as the client likes.
+    fn call(&self, ring: usize) {
+        if let Some((file, _)) = &self.calls[ring].file {
+            self.source.write(file, 0, self.one.clone(), false, CALL);
+        }
+    }
+
+    /// Waits for what the device has been given; nobody is told any more.
+    fn drain(&mut self) -> Result<(), Error> {
+        while self.disk.is_busy() {
+            if !self.disk.forget() {
+                self.reactor
+                    .wait(None)
+                    .map_err(|error| Error::from_io("the end of a client", error))?;
+                while self.source.take().is_some() {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn token(ring: usize, generation: u32) -> u64 {
+    (ring as u64) << 32 | u64::from(generation)
+}
