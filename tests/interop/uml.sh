@@ -6,6 +6,7 @@
 #   -t SECONDS  how long the script may take, boot included (60)
 #   -m SIZE     memory of the machine (256M)
 #   -w FOLDER   a folder that the script may write; may be given several times
+#   -d SOCKET   a vhost-user-blk disk, /dev/vda and so on; may be given several times
 #   -c          cut the power when the script ends: nothing is synced, no array is stopped
 #   -v          the kernel's messages on stderr
 #
@@ -32,12 +33,13 @@ refuse() {
     exit 126
 }
 
-seconds=60 memory=256M verbose= cut= writable=()
-while getopts t:m:w:cv option; do
+seconds=60 memory=256M verbose= cut= writable=() disks=()
+while getopts t:m:w:d:cv option; do
     case $option in
         t) seconds=$OPTARG ;;
         m) memory=$OPTARG ;;
         w) writable+=("$(realpath -e -- "$OPTARG")") || refuse "$OPTARG is no folder" ;;
+        d) disks+=("virtio_uml.device=$(realpath -- "$OPTARG"):2") ;;
         c) cut=1 ;;
         v) verbose=1 ;;
         *) refuse "see the head of $0 for its options" ;;
@@ -94,7 +96,6 @@ trap 'exit 143' TERM HUP
 cp -- "$here/uml-init.sh" "$room/init"
 chmod 755 "$room/init"
 
-disks=()
 for index in "${!images[@]}"; do
     letter=$(printf "\\x$(printf %x $((97 + index)))")
     ln -s -- "${images[index]}" "$room/$letter"

@@ -65,8 +65,9 @@ impl Offer {
             (ZEROES, !read_only),
         ];
         let protocol = [
-            (PROTOCOL_RINGS | PROTOCOL_ACK | PROTOCOL_CONFIG, true),
-            (PROTOCOL_BACKEND | PROTOCOL_IN_BAND, in_band),
+            // User-mode Linux has no interrupt for a disk without the second channel.
+            (PROTOCOL_RINGS | PROTOCOL_ACK | PROTOCOL_CONFIG | PROTOCOL_BACKEND, true),
+            (PROTOCOL_IN_BAND, in_band),
         ];
         let set = |bits: &[(u64, bool)]| {
             bits.iter().filter(|(_, set)| *set).fold(0, |all, (bits, _)| all | bits)
