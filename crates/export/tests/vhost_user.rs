@@ -292,7 +292,7 @@ fn several_rings_at_once_keep_what_each_has_written() {
     for round in 0..60 {
         // Four requests a ring, on quarters of its part, so that they cannot meet.
         let mut pending = Vec::new();
-        for ring in 0..rings as usize {
+        for (ring, expected) in expected.iter_mut().enumerate() {
             for slot in 0..4_u16 {
                 let quarter = part / 4;
                 let length = 512 * random.u64(1..=8);
@@ -304,7 +304,7 @@ fn several_rings_at_once_keep_what_each_has_written() {
                     let mut bytes = vec![0; length as usize];
                     random.fill(&mut bytes);
                     client.put(data, &bytes);
-                    expected[ring][within as usize..][..bytes.len()].copy_from_slice(&bytes);
+                    expected[within as usize..][..bytes.len()].copy_from_slice(&bytes);
                 }
                 let sector = (ring as u64 * part + within) / 512;
                 client.offer(ring, 3 * slot, (kind, sector), data, length as u32);

@@ -28,7 +28,7 @@ mod socket;
 pub use disk::{Disk, Done};
 pub use server::{Options, Server, Status};
 pub use session::{Offer, Reaction, Session, Then};
-pub use socket::{read_message, send_all};
+pub use socket::{Received, read_message, send_all};
 
 /// `N` bytes at `at`, which its caller knows to be there.
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {

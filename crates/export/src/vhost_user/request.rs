@@ -269,16 +269,17 @@ mod tests {
 
     #[test]
     fn circles_and_claims_beyond_the_ring_are_refused() {
-        let cases: [(&str, &dyn Fn(&GuestMemory)); 6] = [
-            ("circle", &|memory| descriptor(memory, 0, (0x3000, 16, 1, 0))),
-            ("not in its table", &|memory| descriptor(memory, 0, (0x3000, 16, 1, 8))),
-            ("indirect table", &|memory| descriptor(memory, 0, (0x7000, 47, 4, 0))),
-            ("within a chain", &|memory| {
+        type Plant = fn(&GuestMemory);
+        let cases: [(&str, Plant); 6] = [
+            ("circle", |memory| descriptor(memory, 0, (0x3000, 16, 1, 0))),
+            ("not in its table", |memory| descriptor(memory, 0, (0x3000, 16, 1, 8))),
+            ("indirect table", |memory| descriptor(memory, 0, (0x7000, 47, 4, 0))),
+            ("within a chain", |memory| {
                 descriptor(memory, 0, (0x7000, 16, 4, 0));
                 descriptor(memory, 0x7000, (0x7000, 16, 4, 0));
             }),
-            ("bytes at", &|memory| descriptor(memory, 0, (u64::MAX, 16, 0, 0))),
-            ("claims", &|memory| offer(memory, 9, &[0])),
+            ("bytes at", |memory| descriptor(memory, 0, (u64::MAX, 16, 0, 0))),
+            ("claims", |memory| offer(memory, 9, &[0])),
         ];
         for (expected, plant) in cases {
             let memory = memory();

@@ -74,7 +74,7 @@ impl Ring {
         };
         let entries = u64::from(size);
         let place = |user: u64, length: u64, alignment: u64| {
-            if user % alignment != 0 {
+            if !user.is_multiple_of(alignment) {
                 return Err(broken(format!("a ring at {user:#x}, no multiple of {alignment}")));
             }
             memory.guest_address(user, length)
@@ -164,19 +164,19 @@ impl Ring {
             let mut table = vec![0; length];
             memory.read(first.address, &mut table)?;
             let mut index = 0_usize;
-            while let Some(next) = walk.step(Descriptor::parse(
+            while let Some(next) = walk.step(&Descriptor::parse(
                 table.get(index * 16..index * 16 + 16).ok_or_else(|| outside(index))?,
             ))? {
                 index = usize::from(next);
             }
             return Ok(walk.chain);
         }
-        let mut next = walk.step(first)?;
+        let mut next = walk.step(&first)?;
         while let Some(index) = next {
             if index >= self.size {
                 return Err(outside(usize::from(index)));
             }
-            next = walk.step(read(self.descriptors, index)?)?;
+            next = walk.step(&read(self.descriptors, index)?)?;
         }
         Ok(walk.chain)
     }
@@ -256,7 +256,7 @@ impl Walk {
     }
 
     /// Takes a descriptor; the one that follows it, if any.
-    fn step(&mut self, descriptor: Descriptor) -> Result<Option<u16>, Error> {
+    fn step(&mut self, descriptor: &Descriptor) -> Result<Option<u16>, Error> {
         self.count += 1;
         if self.count > CHAIN_MAX {
             return Err(broken(format!(

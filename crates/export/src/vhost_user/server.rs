@@ -291,10 +291,10 @@ impl Serving {
         loop {
             while let Some(event) = self.source.take() {
                 if event.token == SOCKET {
-                    let Some((header, payload, descriptors)) = read_message(socket)? else {
+                    let Some(message) = read_message(socket)? else {
                         return Ok(());
                     };
-                    let reaction = self.session.take(header, &payload, descriptors)?;
+                    let reaction = self.session.take(message)?;
                     match reaction.then {
                         Then::Nothing => (),
                         Then::Look(ring) => {

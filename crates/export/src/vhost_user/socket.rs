@@ -9,12 +9,23 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlag
 
 use super::message::{HEADER_BYTES, Header, REGIONS_MAX, broken};
 
+/// A message as it came.
+#[derive(Debug)]
+pub struct Received {
+    /// What stands before it.
+    pub header: Header,
+    /// What it says.
+    pub payload: Vec<u8>,
+    /// The descriptors that came with it.
+    pub descriptors: Vec<OwnedFd>,
+}
+
 /// A message, its payload, and the descriptors that came with it; `None` where the client has hung
 /// up. Waits until the whole message is there.
 ///
 /// # Errors
 /// A message that makes no sense or stops in its middle, or what the socket says.
-pub fn read_message(socket: impl AsFd) -> Result<Option<(Header, Vec<u8>, Vec<OwnedFd>)>, Error> {
+pub fn read_message(socket: impl AsFd) -> Result<Option<Received>, Error> {
     let mut descriptors = Vec::new();
     let mut bytes = [0; HEADER_BYTES];
     if !fill(socket.as_fd(), &mut bytes, &mut descriptors)? {
@@ -25,7 +36,7 @@ pub fn read_message(socket: impl AsFd) -> Result<Option<(Header, Vec<u8>, Vec<Ow
     if !payload.is_empty() && !fill(socket.as_fd(), &mut payload, &mut descriptors)? {
         return Err(broken("a message without its payload"));
     }
-    Ok(Some((header, payload, descriptors)))
+    Ok(Some(Received { header, payload, descriptors }))
 }
 
 fn fill(
