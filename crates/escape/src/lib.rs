@@ -4,6 +4,7 @@
 //! ```text
 //!   a value within a line   line, Lines, paint     nothing of it ends the line or is unseen
 //!   a whole text            text, painted          the last thing before a terminal, a file or a page: [`out`] and [`err`] do it by themselves
+//!   rows of values          columns                aligned, each value within its line
 //!   a format of its own     csv, markdown, json, markup
 //! ```
 //!
@@ -11,9 +12,13 @@
 //! nothing is lost. All of these may be applied again to what they gave. Everything that the
 //! program prints goes through [`out`] or [`err`]; `cargo xtask tidy` finds what does not.
 
+mod columns;
+
 use std::borrow::Cow;
 use std::fmt::{Arguments, Write as _};
 use std::io;
+
+pub use columns::{columns, width};
 
 /// Whether a character is seen as itself: no control, no change of the direction of writing,
 /// nothing without width.

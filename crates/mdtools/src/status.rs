@@ -10,7 +10,7 @@ use array::md::{Assembly, Candidate, Layout, Level, Slot, Start, uuid_text};
 use array::metadata::Running;
 use array::sync::{Progress, SyncAction};
 use block::{Device, Node, size_text};
-use escape::{Lines, add, line};
+use escape::{Lines, add};
 use serde::{Deserialize, Serialize};
 
 use super::SECTOR_BYTES;
@@ -409,37 +409,28 @@ impl ArrayStatus {
         }
         let has_errors =
             self.members.iter().any(|member| member.read_errors.is_some_and(|count| count > 0));
-        let width = self
-            .members
-            .iter()
-            .filter_map(|member| member.name.as_deref())
-            .map(|name| line(name).chars().count())
-            .max()
-            .unwrap_or(0)
-            .max(6);
-        let errors = if has_errors { "  READ ERRORS" } else { "" };
-        add!(text, "        MEMBER    STATE    {:<width$}{errors}  {}", "DEVICE", self.places);
+        // As wide as what may stand there, so that arrays shown one after the other align.
+        let head = [format!("{:8}", "MEMBER"), format!("{:7}", "STATE"), "DEVICE".to_owned()];
+        let mut rows = vec![head.to_vec()];
+        rows[0].extend(has_errors.then(|| "READ ERRORS".to_owned()));
+        rows[0].push(self.places.clone());
         for member in &self.members {
             let called = member.place.map_or_else(
                 || member.state.text().to_lowercase(),
                 |place| format!("member{place}"),
             );
-            let name = line(member.name.as_deref().unwrap_or("-"));
-            let errors = match (has_errors, member.read_errors) {
-                (true, Some(count)) => format!("  {count:>11}"),
-                (true, None) => format!("  {:>11}", "-"),
-                (false, _) => String::new(),
-            };
-            let rebuilt = member
-                .rebuilt_bytes
-                .map(|bytes| format!("  up to {}", size_text(bytes)))
-                .unwrap_or_default();
-            let cause = member.cause.as_ref().map(|cause| format!("  {cause}")).unwrap_or_default();
-            add!(
-                text,
-                "        {called:<8}  {:<8} {name:<width$}{errors}{rebuilt}{cause}",
-                member.state.text()
+            let name = member.name.clone().unwrap_or_else(|| "-".to_owned());
+            let mut row = vec![called, member.state.text().to_owned(), name];
+            let errors = || member.read_errors.map_or("-".to_owned(), |count| count.to_string());
+            row.extend(has_errors.then(errors));
+            let rebuilt = member.rebuilt_bytes.map(|bytes| format!("up to {}", size_text(bytes)));
+            row.push(
+                rebuilt.into_iter().chain(member.cause.clone()).collect::<Vec<_>>().join("  "),
             );
+            rows.push(row);
+        }
+        for row in escape::columns(&rows, if has_errors { &[3] } else { &[] }) {
+            add!(text, "        {row}");
         }
         text
     }

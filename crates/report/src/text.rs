@@ -1,9 +1,7 @@
 //! The report for a terminal: verdict first, then warnings, scores with a small forest plot, and
 //! the ratios.
 
-use std::borrow::Cow;
-
-use escape::{Paint, line as printable};
+use escape::{Paint, line as printable, width};
 use results::analysis::{Analysis, Comparison, KindResult, Score};
 use results::claim::Answer;
 use results::types::Run;
@@ -93,11 +91,6 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
     // Each value was escaped where it was put in, so that columns are counted as they are seen;
     // this is for one that was forgotten.
     escape::painted(&out.text)
-}
-
-/// Width in columns; every character that reports print is one wide.
-fn width(text: &str) -> usize {
-    text.chars().count()
 }
 
 struct Out {
@@ -191,14 +184,17 @@ impl Out {
     /// again.
     fn table(&mut self, table: &Table) {
         self.wrapped(0, &table.caption);
-        let cells = |column: usize| {
-            let texts = std::iter::once(&table.columns[column].name)
-                .chain(table.rows.iter().map(move |row| &row[column]));
-            texts.map(|text| printable(text))
+        let cell = |row: usize, column: usize| match row.checked_sub(1) {
+            None => table.columns[column].name.as_str(),
+            Some(row) => table.rows[row][column].as_str(),
         };
-        let widths: Vec<usize> = (0..table.columns.len())
-            .map(|column| cells(column).map(|cell| width(&cell)).max().unwrap_or(0))
-            .collect();
+        let widest = |column| {
+            (0..=table.rows.len())
+                .map(|row| width(&printable(cell(row, column))))
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..table.columns.len()).map(widest).collect();
         let mut first = 1;
         while first < table.columns.len() {
             let mut after = first;
@@ -210,18 +206,13 @@ impl Out {
                 after += 1;
             }
             let shown: Vec<usize> = std::iter::once(0).chain(first..after).collect();
-            let columns: Vec<Vec<Cow<'_, str>>> =
-                shown.iter().map(|column| cells(*column).collect()).collect();
-            for row in 0..=table.rows.len() {
-                let padded = shown.iter().zip(&columns).map(|(column, cells)| {
-                    let (cell, width) = (&cells[row], widths[*column]);
-                    if table.columns[*column].number {
-                        format!("{cell:>width$}")
-                    } else {
-                        format!("{cell:<width$}")
-                    }
-                });
-                self.line(padded.collect::<Vec<_>>().join("  ").trim_end());
+            let cells: Vec<Vec<&str>> = (0..=table.rows.len())
+                .map(|row| shown.iter().map(|column| cell(row, *column)).collect())
+                .collect();
+            let right: Vec<usize> =
+                (0..shown.len()).filter(|at| table.columns[shown[*at]].number).collect();
+            for line in escape::columns(&cells, &right) {
+                self.line(&line);
             }
             self.line("");
             first = after;
