@@ -91,11 +91,10 @@ fn is_same(word: &str, banned: &str) -> bool {
     if banned.starts_with(char::is_uppercase) {
         return word == banned;
     }
-    let singular = word.len().checked_sub(1).filter(|_| word.ends_with(['s', 'S']));
-    [Some(word.len()), singular]
-        .into_iter()
-        .flatten()
-        .any(|length| word[..length].eq_ignore_ascii_case(banned))
+    word.get(..banned.len()).is_some_and(|start| {
+        start.eq_ignore_ascii_case(banned)
+            && ["", "s", "es", "S", "ES"].contains(&&word[banned.len()..])
+    })
 }
 
 fn is_within(path: &str, within: &[&str]) -> bool {

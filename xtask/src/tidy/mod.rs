@@ -7,6 +7,7 @@
 //! Errors fail the build; warnings are printed and counted. Each rule has a test in which something
 //! planted must be found.
 
+mod cycles;
 mod glossary;
 mod layers;
 mod names;
@@ -139,6 +140,7 @@ impl Tree {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
+    cycles::rings,
     glossary::defined,
     glossary::persons,
     glossary::replaced,

@@ -1,265 +1,240 @@
-//! Where an array keeps md's metadata: what has to be written down before a piece may write, before
-//! it may be answered, and what it logs in between.
+//! The gate to the metadata writer: what has to be written down before a piece may write, before it
+//! may be answered, and what it logs in between.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use block::{Device, Error};
+use block::{Buf, Completion, Device, Error};
+use reactor::Reactor;
 
-use super::piece::{Phase, Piece};
-use super::{ArrayChannel, Failure, NO_MEMBER, Operation};
 use crate::device::Shared;
-use crate::level::Action;
-use crate::metadata::{Admission, ArrayView, Ended, HasMetadata, Metadata};
+use crate::health::Snapshot;
+use crate::memory::Memory;
+use crate::metadata::{
+    Admission, ArrayView, Ended, HasMetadata, LogWriter, Logged, Metadata, MetadataChannels,
+};
+use crate::rows::Waiter;
 use crate::sync::Ranges;
-use crate::{Faults, Level, Lost, MemberSet, Part, Place, Snapshot};
-
-/// Where a piece is with its log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum LogState {
-    /// It has not asked for the log, or is done with it.
-    #[default]
-    Idle,
-    /// It waits for another piece to be done with it.
-    Waiting,
-    /// Its entries are on their way.
-    Writing,
-    /// They are durable; no other piece may replace them.
-    Written,
-    /// The same, of a write that a member did not take: they close the write hole until it is
-    /// written down that the member is out. The new plan's entries then take their place.
-    Kept,
-}
+use crate::{Level, Lost, MemberSet, Part, Plan};
 
 /// Whether a piece goes on.
 pub(super) enum Pass {
     Go,
-    /// It is woken when it is worth trying again.
+    /// It is woken when it is worth asking again.
     Wait,
-    /// It has failed.
-    End,
+    /// Never.
+    Refused(Error),
 }
 
-/// Whether an operation changes what the host reads, and how.
-fn written_part(operation: Operation) -> Option<Part> {
-    match operation {
-        Operation::Part(part) if part.action != Action::Read => Some(part),
-        _ => None,
-    }
+/// What a piece asks of the metadata. An array that keeps none has no gate.
+pub(super) trait MetadataGate {
+    /// The range by which the metadata know a planned write.
+    fn range_of(&self, part: Part, plan: &Plan) -> Range<u64>;
+
+    /// Asks whether a range may be written to. A range that was let out has to
+    /// [`leave`](MetadataGate::leave).
+    fn admit(&mut self, range: &Range<u64>, piece: u32) -> Pass;
+
+    /// A write that was let out has ended.
+    fn leave(&self, range: &Range<u64>);
+
+    /// Asks whether what was done by a plan of this generation may be answered: what it did without
+    /// some members has to be written down.
+    fn confirm(&mut self, generation: u64, piece: u32) -> Pass;
+
+    /// The member whose parity, where the byte lies, is not to be taken for true, as nothing can be
+    /// logged that is made from it.
+    fn doubted_parity(&self, offset: u64) -> Option<usize>;
+
+    /// What the planned write logs, if it logs anything; adds to the plan what makes it.
+    fn plan_log(&self, part: Part, plan: &mut Plan) -> Option<Logged>;
+
+    /// Completes what is logged, once it is computed.
+    fn seal_log(&self, logged: &Logged, memory: &mut Memory);
+
+    /// Takes a member's log, or queues for it and answers false: then the piece is woken when it
+    /// has it.
+    fn lock_log(&self, member: usize, piece: u32) -> bool;
+
+    /// Writes to a member's log, which the piece holds; [`poll`](MetadataGate::poll) says how that
+    /// ended.
+    fn write_log(&mut self, member: usize, bytes: Buf, piece: u32);
+
+    /// Gives a member's log free for other pieces.
+    fn release_log(&self, member: usize);
+
+    /// Stops waiting for a member's log, or gives it free if it has been granted.
+    fn give_up_log(&self, member: usize, piece: u32);
+
+    /// Takes what has been written down; the pieces whose log was written, and how that ended.
+    fn poll(&mut self, logged: &mut Vec<(u32, Result<(), Error>)>);
+
+    /// Lets what is idle below go on with what is its own.
+    fn poll_idle(&mut self, done: &mut Vec<Completion>);
+
+    /// Whether there is anything to poll for.
+    fn is_busy(&self) -> bool;
+
+    /// Whether it is writing an update, which others wait for.
+    fn has_update(&self) -> bool;
+
+    /// Commands sent so far, to see whether polling made new ones.
+    fn sent(&self) -> u64;
+
+    /// The update under way is given up: what the members say is unknown. No piece of this channel
+    /// waits any more.
+    fn abandon(&mut self);
 }
 
-impl<L: Level> ArrayChannel<L> {
-    /// Faults to plan with. While parity may be untrue it is not taken for the old one: it is made
-    /// from all of the row, which is what may be logged.
-    pub(super) fn faults_for(&self, part: Part, faults: Faults) -> Faults {
-        let mut faults = faults;
-        if let Some(log) = self.shared.metadata.as_ref().and_then(|metadata| metadata.log.as_ref())
-            && part.action != Action::Read
-            && self.missing.count() == 0
-            && self.shared.health.snapshot().resync.is_some()
-        {
-            faults.unreadable.insert(log.parity_member(part.offset));
-        }
-        faults
+/// The gate of an array that keeps md's metadata. Updates that a piece needs are written from here.
+pub(super) struct WriterGate<L: Level> {
+    shared: Arc<Shared<L>>,
+    channels: MetadataChannels,
+    ended: Vec<Ended>,
+    waiter: Arc<Waiter>,
+    reactor: Reactor,
+}
+
+/// The gate of an array, if it keeps metadata.
+pub(super) fn open<L: Level>(
+    shared: &Arc<Shared<L>>,
+    waiter: &Arc<Waiter>,
+    reactor: &Reactor,
+) -> Option<Box<dyn MetadataGate>> {
+    shared.metadata.as_ref()?;
+    Some(Box::new(WriterGate {
+        shared: Arc::clone(shared),
+        channels: MetadataChannels::default(),
+        ended: Vec::new(),
+        waiter: Arc::clone(waiter),
+        reactor: reactor.clone(),
+    }))
+}
+
+impl<L: Level> WriterGate<L> {
+    fn log(&self) -> Option<&LogWriter> {
+        self.shared.metadata().log.as_ref()
     }
 
-    /// What the planned part of the piece logs.
-    pub(super) fn plan_log(&self, piece: &mut Piece, part: Part) {
-        let log = self.shared.metadata.as_ref().and_then(|metadata| metadata.log.as_ref());
-        piece.logged = log.and_then(|log| log.add_to(part, &mut piece.plan));
-    }
-
-    /// Asks whether what is planned may be written.
-    pub(super) fn pass_gate(&mut self, index: u32, piece: &mut Piece) -> Pass {
-        let Some(metadata) = &self.shared.metadata else { return Pass::Go };
-        let Some(part) = written_part(piece.operation.slice(piece.done, piece.planned)) else {
-            return Pass::Go;
-        };
-        let range = if metadata.by_array_bytes {
-            part.offset..part.offset + part.length
-        } else {
-            let starts = piece.plan.write.iter().map(|access| access.offset);
-            let ends = piece.plan.write.iter().map(|access| access.offset + access.length);
-            starts.min().unwrap_or(0)..ends.max().unwrap_or(0)
-        };
-        if piece
-            .admitted
-            .as_ref()
-            .is_some_and(|admitted| admitted.start <= range.start && range.end <= admitted.end)
-        {
-            return Pass::Go;
-        }
-        let admission = metadata.admit(&*self.shared, &range, &self.waiter, index);
-        if let Admission::Go = admission
-            && let Some(before) = piece.admitted.replace(range)
-        {
-            metadata.leave(&before);
-        }
-        self.follow(piece, admission)
-    }
-
-    /// Asks whether a piece that is done may be answered: what it did without some members has to
-    /// be written down.
-    pub(super) fn pass_confirmation(&mut self, index: u32, piece: &mut Piece) -> Pass {
-        let Some(metadata) = &self.shared.metadata else { return Pass::Go };
-        if metadata.knows(piece.generation)
-            || !(matches!(piece.operation, Operation::Flush)
-                || written_part(piece.operation).is_some())
-        {
-            return Pass::Go;
-        }
-        let admission = metadata.confirm(&*self.shared, piece.generation, &self.waiter, index);
-        self.follow(piece, admission)
-    }
-
-    fn follow(&mut self, piece: &mut Piece, admission: Admission) -> Pass {
+    fn follow(&mut self, admission: Admission) -> Pass {
         match admission {
             Admission::Go => Pass::Go,
             Admission::Wait => Pass::Wait,
             Admission::Write(update) => {
-                if let Some(metadata) = &self.shared.metadata {
-                    self.metadata_channels.begin(*update, metadata, &self.reactor);
-                }
+                self.channels.begin(*update, self.shared.metadata(), &self.reactor);
                 Pass::Wait
             }
-            Admission::Refused(error) => {
-                piece.failures.push(Failure { slot: NO_MEMBER, member: None, error });
-                Pass::End
-            }
+            Admission::Refused(error) => Pass::Refused(error),
+        }
+    }
+}
+
+impl<L: Level> MetadataGate for WriterGate<L> {
+    fn range_of(&self, part: Part, plan: &Plan) -> Range<u64> {
+        if self.shared.metadata().by_array_bytes {
+            return part.offset..part.offset + part.length;
+        }
+        let starts = plan.write.iter().map(|access| access.offset);
+        let ends = plan.write.iter().map(|access| access.offset + access.length);
+        starts.min().unwrap_or(0)..ends.max().unwrap_or(0)
+    }
+
+    fn admit(&mut self, range: &Range<u64>, piece: u32) -> Pass {
+        let admission = self.shared.metadata().admit(&*self.shared, range, &self.waiter, piece);
+        self.follow(admission)
+    }
+
+    fn leave(&self, range: &Range<u64>) {
+        self.shared.metadata().leave(range);
+    }
+
+    fn confirm(&mut self, generation: u64, piece: u32) -> Pass {
+        let metadata = self.shared.metadata();
+        if metadata.knows(generation) {
+            return Pass::Go;
+        }
+        let admission = metadata.confirm(&*self.shared, generation, &self.waiter, piece);
+        self.follow(admission)
+    }
+
+    fn doubted_parity(&self, offset: u64) -> Option<usize> {
+        let log = self.log()?;
+        self.shared.health.snapshot().resync.is_some().then(|| log.parity_member(offset))
+    }
+
+    fn plan_log(&self, part: Part, plan: &mut Plan) -> Option<Logged> {
+        self.log().and_then(|log| log.add_to(part, plan))
+    }
+
+    fn seal_log(&self, logged: &Logged, memory: &mut Memory) {
+        if let Some(log) = self.log() {
+            log.seal(logged, memory);
         }
     }
 
-    /// Completes what the piece logs, once it is computed.
-    pub(super) fn seal_log(&self, piece: &mut Piece) {
-        if let (Some(log), Some(logged)) = (
-            self.shared.metadata.as_ref().and_then(|metadata| metadata.log.as_ref()),
-            &piece.logged,
-        ) {
-            log.seal(logged, &mut piece.memory);
-        }
+    fn lock_log(&self, member: usize, piece: u32) -> bool {
+        self.log().is_none_or(|log| log.lock(member, &self.waiter, piece))
     }
 
-    /// Takes the log of the row's parity member and writes the piece's entries. True when they are
-    /// written or there are none.
-    pub(super) fn pass_log(&mut self, index: u32, piece: &mut Piece) -> bool {
-        let Some(metadata) = &self.shared.metadata else { return true };
-        let (Some(log), Some(logged)) = (&metadata.log, &piece.logged) else { return true };
-        let is_locked = match piece.log {
-            LogState::Idle => {
-                piece.log_member = logged.member;
-                log.lock(logged.member, &self.waiter, index)
-            }
-            LogState::Waiting | LogState::Kept => true,
-            LogState::Writing => false,
-            LogState::Written => return true,
-        };
-        if !is_locked {
-            piece.log = LogState::Waiting;
-            return false;
-        }
+    fn write_log(&mut self, member: usize, bytes: Buf, piece: u32) {
+        let metadata = self.shared.metadata();
         let device =
-            metadata.device_of(logged.member).expect("a member that holds parity has a superblock");
-        let bytes = piece.memory.share(
-            Place::Scratch { buffer: logged.scratch, start: 0 },
-            piece.plan.scratch[logged.scratch],
-        );
+            metadata.device_of(member).expect("a member that holds parity has a superblock");
         let offset = metadata.log_offset(device);
-        self.metadata_channels.write_log(device, offset, bytes, index, metadata, &self.reactor);
-        piece.log = LogState::Writing;
-        false
+        self.channels.write_log(device, offset, bytes, piece, metadata, &self.reactor);
     }
 
-    /// Before the piece is planned again: gives the log free, unless its entries are needed for a
-    /// while.
-    pub(super) fn leave_log(&mut self, index: u32, piece: &mut Piece) {
-        if piece.phase == Phase::Writing && matches!(piece.log, LogState::Written | LogState::Kept)
-        {
-            piece.log = LogState::Kept;
-        } else {
-            self.release_log(index, piece);
+    fn release_log(&self, member: usize) {
+        if let Some(log) = self.log() {
+            log.release(member, &self.waiter).nudge(&self.reactor);
         }
     }
 
-    /// The members that failed are written down. A log that the new plan does not write to is not
-    /// needed any more.
-    pub(super) fn sort_out_log(&mut self, index: u32, piece: &mut Piece) {
-        if piece.log == LogState::Kept
-            && piece.logged.as_ref().is_none_or(|logged| logged.member != piece.log_member)
-        {
-            self.release_log(index, piece);
+    fn give_up_log(&self, member: usize, piece: u32) {
+        if let Some(log) = self.log() {
+            log.give_up(member, &self.waiter, piece).nudge(&self.reactor);
         }
     }
 
-    /// Gives the log free for other pieces.
-    pub(super) fn release_log(&mut self, index: u32, piece: &mut Piece) {
-        let Some(log) = self.shared.metadata.as_ref().and_then(|metadata| metadata.log.as_ref())
-        else {
-            return;
-        };
-        let others = match std::mem::take(&mut piece.log) {
-            LogState::Idle => return,
-            LogState::Waiting => log.give_up(piece.log_member, &self.waiter, index),
-            LogState::Writing | LogState::Written | LogState::Kept => {
-                log.release(piece.log_member, &self.waiter)
-            }
-        };
-        if others.0 {
-            self.reactor.nudge();
-        }
-    }
-
-    pub(super) fn leave_metadata(&self, piece: &mut Piece) {
-        if let (Some(metadata), Some(range)) = (&self.shared.metadata, piece.admitted.take()) {
-            metadata.leave(&range);
-        }
-    }
-
-    /// Takes what has been written down or logged.
-    pub(super) fn poll_metadata(&mut self) {
-        let shared = Arc::clone(&self.shared);
-        let Some(metadata) = &shared.metadata else { return };
-        let mut ended = std::mem::take(&mut self.ended);
-        self.metadata_channels.poll(metadata, &self.reactor, &mut ended);
-        for ended in ended.drain(..) {
+    fn poll(&mut self, logged: &mut Vec<(u32, Result<(), Error>)>) {
+        let metadata = self.shared.metadata();
+        self.channels.poll(metadata, &self.reactor, &mut self.ended);
+        for ended in self.ended.drain(..) {
             match ended {
                 Ended::Update(update, failures) => {
-                    if metadata.end(&*shared, *update, failures) {
+                    if metadata.end(&*self.shared, *update, failures) {
                         self.reactor.nudge();
                     }
                 }
-                Ended::Log(index, result) => self.end_log(index, result),
+                Ended::Log(piece, result) => logged.push((piece, result)),
             }
         }
-        self.ended = ended;
     }
 
-    fn end_log(&mut self, index: u32, result: Result<(), Error>) {
-        let mut piece = self.pieces[index as usize].take().expect("a piece that logs is under way");
-        debug_assert!(
-            piece.phase == Phase::Logging && piece.log == LogState::Writing,
-            "one log write at a time"
-        );
-        piece.log = LogState::Written;
-        if let Err(error) = result {
-            let slot = piece.log_member;
-            let member = self.members.get(slot).and_then(|queue| queue.member.clone());
-            // As if the parity itself had not been written.
-            piece.commands.clear();
-            piece.phase = Phase::Writing;
-            piece.failures.push(Failure { slot, member, error });
-        }
-        self.advance(index, piece);
+    fn poll_idle(&mut self, done: &mut Vec<Completion>) {
+        self.channels.poll_idle(done);
     }
 
-    /// The update under way is given up: what the members say is unknown.
-    pub(super) fn abandon_update(&mut self) {
-        if let Some(metadata) = &self.shared.metadata {
-            if let Some(update) = self.metadata_channels.give_up()
-                && metadata.abandon(update)
-            {
-                self.reactor.nudge();
-            }
-            metadata.forget(&self.waiter);
+    fn is_busy(&self) -> bool {
+        self.channels.is_busy()
+    }
+
+    fn has_update(&self) -> bool {
+        self.channels.has_update()
+    }
+
+    fn sent(&self) -> u64 {
+        self.channels.sent
+    }
+
+    fn abandon(&mut self) {
+        let metadata = self.shared.metadata();
+        if let Some(update) = self.channels.give_up()
+            && metadata.abandon(update)
+        {
+            self.reactor.nudge();
         }
+        metadata.forget(&self.waiter);
     }
 }
 
@@ -300,6 +275,6 @@ impl<L: Level> ArrayView for Shared<L> {
 
 impl<L: Level> HasMetadata for Shared<L> {
     fn metadata(&self) -> &Metadata {
-        self.metadata.as_ref().expect("a metadata writer is made only where there are metadata")
+        self.metadata.as_ref().expect("a gate or a writer is made only where there are metadata")
     }
 }

@@ -288,7 +288,7 @@ pub(super) struct Segment {
     pub(super) dirty: Vec<Slot>,
 }
 
-/// What of a run is to be written out now that its blocks are held: stretches that are here and
+/// What of a run is to be written out now that its blocks are held: ranges that are here and
 /// have something dirty in them.
 pub(super) fn segments(shape: &Shape, state: &State, blocks: Range<u64>) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();

@@ -314,7 +314,7 @@ struct Tended {
     seed: u64,
 }
 
-/// Small stretches, so that a rebuild takes many moments.
+/// Small ranges, so that a rebuild takes many moments.
 const SLOW_REBUILDS: Limits = Limits {
     least_bytes_per_second: 1 << 30,
     most_bytes_per_second: 1 << 30,

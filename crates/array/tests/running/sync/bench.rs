@@ -231,7 +231,7 @@ impl<L: Level> Bench<L> {
     }
 }
 
-/// Small stretches, several at a time, and as fast as they go.
+/// Small ranges, several at a time, and as fast as they go.
 pub(crate) const LIVELY: Limits = Limits {
     least_bytes_per_second: 1 << 30,
     most_bytes_per_second: 1 << 30,

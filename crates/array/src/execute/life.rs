@@ -1,0 +1,669 @@
+//! The life of a piece: its states, and what moves it from one to the next.
+//!
+//! ```text
+//!   Unplanned ─plan─> AwaitsRow ─> AwaitsAdmission ─> Reading ─compute─> AwaitsLog ─> Logging ─> Writing ─> Confirming ─> end
+//!       ^                               │                │                               │          │
+//!       └── a member failed or came, or the plan covered only a part: plan again ────────┴──────────┘
+//! ```
+//!
+//! A state that has nothing to wait for is passed through at once. A waiting piece is moved on by one
+//! event: its row, its log or the metadata writer wake it ([`Pieces::resume`]); the last command of
+//! a batch ends ([`Pieces::end_command`]); its log is written ([`Pieces::end_log`]).
+//!
+//! A member that fails a write is dropped, and the piece planned again without it: the others have
+//! taken their part by then. A read that fails for the medium's sake goes on with care, in small
+//! steps: each is read once more, and if that fails it is made from the other members and written
+//! back.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use block::{Completion, Error, ErrorKind, Slots};
+use reactor::Reactor;
+
+use super::commands::{Batch, Phase, Sender};
+use super::gate::{MetadataGate, Pass};
+use super::members::{Failure, Members};
+use super::piece::{Careful, Piece, State};
+use super::requests::{NewPiece, Operation, PieceError, Requests};
+use crate::device::Shared;
+use crate::health::{Member, READ_ERRORS_MAX, Verdict, judge};
+use crate::memory::Pool;
+use crate::rows::Waiter;
+use crate::{Action, Faults, Level, Lost, MemberSet, Part, Place, RowLock, SyncRange};
+
+/// What a piece does after one step of its life.
+enum Step {
+    /// It is in this state and goes on at once.
+    Go(State),
+    /// It stays in this state until an event moves it on.
+    Wait(State),
+    /// It ends, for these reasons if it has failed.
+    End(Vec<PieceError>),
+}
+
+/// What comes of the failures of a phase.
+enum Judged {
+    /// The rest of the members can do it.
+    PlanAgain,
+    /// The request ends with them.
+    Final,
+}
+
+/// The pieces of a channel, and what they need to move on.
+pub(super) struct Pieces<L: Level> {
+    shared: Arc<Shared<L>>,
+    pub(super) members: Members<L>,
+    /// Where the array keeps metadata.
+    pub(super) gate: Option<Box<dyn MetadataGate>>,
+    // A box moves in and out of its slot cheaply while the rest of the channel is in use.
+    table: Slots<Box<Piece>>,
+    #[allow(clippy::vec_box, reason = "the boxes move between here and `table`")]
+    spare: Vec<Box<Piece>>,
+    scratch: Pool,
+    sender: Sender,
+    /// Sectors that checks found to differ.
+    pub(super) differing_sectors: u64,
+    waiter: Arc<Waiter>,
+    reactor: Reactor,
+    /// The channel is being dropped: nothing new is begun.
+    pub(super) closing: bool,
+}
+
+impl<L: Level> Pieces<L> {
+    pub(super) fn new(
+        shared: &Arc<Shared<L>>,
+        members: Members<L>,
+        gate: Option<Box<dyn MetadataGate>>,
+        waiter: Arc<Waiter>,
+        reactor: &Reactor,
+    ) -> Pieces<L> {
+        Pieces {
+            shared: Arc::clone(shared),
+            members,
+            gate,
+            table: Slots::default(),
+            spare: Vec::new(),
+            scratch: Pool::default(),
+            sender: Sender::default(),
+            differing_sectors: 0,
+            waiter,
+            reactor: reactor.clone(),
+            closing: false,
+        }
+    }
+
+    /// Commands sent so far, to see whether polling made new ones.
+    #[inline]
+    pub(super) fn sent(&self) -> u64 {
+        self.members.sent + self.gate.as_ref().map_or(0, |gate| gate.sent())
+    }
+
+    /// Begins a piece. When it ends its request is told; it may end at once.
+    pub(super) fn start(&mut self, requests: &mut Requests, new: NewPiece) {
+        let index = self.table.reserve();
+        let piece = Piece::begin(new, self.spare.pop());
+        self.advance(requests, index, piece);
+    }
+
+    /// The indices of pieces that are to go on: rows, logs and the metadata writer have woken them.
+    pub(super) fn take_woken(&self, woken: &mut Vec<u32>) {
+        self.waiter.take_granted(woken);
+    }
+
+    /// Goes on with a piece that was woken. Its request, if it ended.
+    pub(super) fn resume(&mut self, requests: &mut Requests, index: u32) -> Option<u32> {
+        let piece = self.take(index);
+        self.advance(requests, index, piece)
+    }
+
+    /// One command of a piece has ended, of `member` if it failed. Its request, if that was the end
+    /// of the piece.
+    pub(super) fn end_command(
+        &mut self,
+        requests: &mut Requests,
+        (index, command): (u32, u32),
+        (slot, member): (usize, Option<&Arc<Member>>),
+        completion: Completion,
+    ) -> Option<u32> {
+        let mut piece = self.take(index);
+        let (State::Reading(batch) | State::Writing(batch)) = &mut piece.state else {
+            debug_assert!(false, "a command of a piece that has sent none");
+            self.table.put(index, piece);
+            return None;
+        };
+        if let Err(error) = completion.result {
+            batch.failures.push(Failure { slot, member: member.cloned(), error });
+        }
+        if batch.end(command, completion.buffer, &mut piece.memory) {
+            self.advance(requests, index, piece)
+        } else {
+            self.table.put(index, piece);
+            None
+        }
+    }
+
+    /// The log of a piece is written, or could not be. Its request, if that was the end of the
+    /// piece.
+    pub(super) fn end_log(
+        &mut self,
+        requests: &mut Requests,
+        index: u32,
+        result: Result<(), Error>,
+    ) -> Option<u32> {
+        let mut piece = self.take(index);
+        debug_assert!(matches!(piece.state, State::Logging), "one log write at a time");
+        if let (Err(error), Some(slot)) = (result, piece.holds.log) {
+            // As if the parity itself had not been written.
+            let member = self.members.slot(slot).member.clone();
+            piece.state = State::Writing(Batch::failed(Failure { slot, member, error }));
+        }
+        self.advance(requests, index, piece)
+    }
+
+    fn take(&mut self, index: u32) -> Box<Piece> {
+        self.table.take(index).expect("an event is of a piece that is under way")
+    }
+
+    /// Takes a piece as far as it goes without waiting. Its request, if it ended.
+    fn advance(
+        &mut self,
+        requests: &mut Requests,
+        index: u32,
+        mut piece: Box<Piece>,
+    ) -> Option<u32> {
+        loop {
+            let state = std::mem::take(&mut piece.state);
+            match self.step(requests, index, &mut piece, state) {
+                Step::Go(state) => piece.state = state,
+                Step::Wait(state) => {
+                    piece.state = state;
+                    self.table.put(index, piece);
+                    return None;
+                }
+                Step::End(errors) => return Some(self.end(requests, index, piece, errors)),
+            }
+        }
+    }
+
+    /// What follows a state that has nothing to wait for any more.
+    fn step(
+        &mut self,
+        requests: &mut Requests,
+        index: u32,
+        piece: &mut Piece,
+        state: State,
+    ) -> Step {
+        match &state {
+            State::AwaitsRow(row) => piece.holds.row = Some(*row),
+            State::AwaitsLog(member) => piece.holds.log = Some(*member),
+            _ => (),
+        }
+        match state {
+            State::Writing(batch) if batch.failures.is_empty() => self.end_writing(piece, batch),
+            State::Writing(batch) => self.end_failed(requests, piece, batch, Action::Write),
+            State::Reading(batch) if !batch.failures.is_empty() => {
+                self.end_failed(requests, piece, batch, Action::Read)
+            }
+            _ if self.closing => {
+                piece.memory.rejoin();
+                piece.memory.drop_scratch(&mut self.scratch);
+                Step::End(Vec::new())
+            }
+            State::Unplanned => match self.plan(piece) {
+                Ok(()) => self.lock_row(index, piece),
+                Err(lost) => Step::End(vec![PieceError::Lost(lost)]),
+            },
+            State::AwaitsRow(_) | State::AwaitsAdmission => self.ask_to_write(index, piece),
+            State::Reading(batch) => {
+                self.sender.recycle(batch);
+                self.compute(piece);
+                self.lock_log(index, piece)
+            }
+            State::AwaitsLog(_) => self.write_log(index, piece),
+            State::Logging => self.write(index, piece),
+            State::Confirming => self.confirm(index, piece),
+        }
+    }
+
+    /// Plans what is left of the piece, or as much of it as one plan takes.
+    fn plan(&mut self, piece: &mut Piece) -> Result<(), Lost> {
+        let block_bytes = u64::from(self.shared.info.block_bytes);
+        loop {
+            let planned = self.plan_once(piece);
+            match &mut piece.careful {
+                Some(careful)
+                    if planned.is_err()
+                        && careful.unreadable.count() > 0
+                        && piece.attempt.covers > block_bytes =>
+                {
+                    // Block by block perhaps not too many members are bad at the same place.
+                    careful.step_bytes = block_bytes;
+                    careful.unreadable = MemberSet::EMPTY;
+                }
+                _ => return planned,
+            }
+        }
+    }
+
+    fn plan_once(&mut self, piece: &mut Piece) -> Result<(), Lost> {
+        self.members.refresh();
+        let attempt = &mut piece.attempt;
+        attempt.plan.clear();
+        attempt.logged = None;
+        attempt.generation = self.members.generation;
+        let mut faults = self.members.faults();
+        let level = &self.shared.level;
+        let mut length = piece.operation.length() - piece.done;
+        if L::REDUNDANT {
+            let block_bytes = u64::from(self.shared.info.block_bytes);
+            let most = piece
+                .careful
+                .as_ref()
+                .map_or(u64::MAX, |careful| careful.step_bytes.max(block_bytes));
+            // To write, a plan may have to read as much, even where the request carries no data
+            // itself.
+            length = length.min(most).min(u64::from(self.shared.info.max_request_bytes));
+        }
+        faults.unreadable =
+            piece.careful.as_ref().map_or(MemberSet::EMPTY, |careful| careful.unreadable);
+        match piece.operation.slice(piece.done, length) {
+            Operation::Flush => {
+                attempt.covers = 0;
+                level.holds_all(&self.members.missing)?;
+                attempt.plan.flush_all(self.members.count(), &faults.absent);
+                Ok(())
+            }
+            Operation::Sync(left) => {
+                attempt.covers = level.sync_range_bytes(left);
+                let range = SyncRange { length: attempt.covers, ..left };
+                level.plan_sync(range, &faults, &mut attempt.plan)
+            }
+            Operation::Part(left) => self.plan_part(piece, left, faults),
+        }
+    }
+
+    fn plan_part(&mut self, piece: &mut Piece, left: Part, mut faults: Faults) -> Result<(), Lost> {
+        // While parity may be untrue it is not taken for the old one: it is made from all of the
+        // row, which is what may be logged.
+        if left.action != Action::Read
+            && self.members.missing.count() == 0
+            && let Some(gate) = &self.gate
+            && let Some(member) = gate.doubted_parity(left.offset)
+        {
+            faults.unreadable.insert(member);
+        }
+        let attempt = &mut piece.attempt;
+        attempt.covers = self.shared.level.piece_bytes(left, &faults);
+        debug_assert!(
+            attempt.covers > 0 && attempt.covers <= left.length,
+            "a plan covers a part of what is left"
+        );
+        piece.memory.host_start = piece.done;
+        let part = Part { length: attempt.covers, ..left };
+        self.members.queues.want(piece.careful.as_ref().map(|careful| careful.member));
+        self.members.look_for_agreement(part);
+        let planned =
+            self.shared.level.plan(part, &faults, &self.members.queues, &mut attempt.plan);
+        self.members.queues.want(None);
+        if self.shared.info.read_only {
+            // Nothing is mended there.
+            attempt.plan.write.clear();
+        }
+        if planned.is_ok()
+            && let Some(gate) = &self.gate
+        {
+            attempt.logged = gate.plan_log(part, &mut attempt.plan);
+        }
+        planned
+    }
+
+    /// Takes the row that the plan needs, unless the piece has it already.
+    fn lock_row(&mut self, index: u32, piece: &mut Piece) -> Step {
+        let wanted = piece.attempt.plan.lock;
+        if piece.holds.row != wanted {
+            self.release_row(piece);
+        }
+        match wanted.filter(|_| piece.holds.row.is_none()) {
+            Some(row) if self.shared.rows.lock(row, &self.waiter, index) => {
+                Step::Go(State::AwaitsRow(row))
+            }
+            Some(row) => Step::Wait(State::AwaitsRow(row)),
+            None => Step::Go(State::AwaitsAdmission),
+        }
+    }
+
+    /// Begins what is planned, if the plan still holds now that the row is ours, and the write is
+    /// admitted.
+    fn ask_to_write(&mut self, index: u32, piece: &mut Piece) -> Step {
+        if piece.attempt.generation != self.shared.health.generation() {
+            // A member failed while we waited.
+            self.release_log(piece);
+            return Step::Go(State::Unplanned);
+        }
+        match self.admit(index, piece) {
+            Pass::Go => (),
+            Pass::Wait => return Step::Wait(State::AwaitsAdmission),
+            Pass::Refused(error) => return Step::End(vec![PieceError::Other(error)]),
+        }
+        if piece.attempt.generation != self.shared.health.generation() {
+            // A member came while we asked. What it has missed was counted before our range was
+            // noted.
+            self.release_log(piece);
+            return Step::Go(State::Unplanned);
+        }
+        // The members that failed are written down now. A log that the new plan does not write to
+        // is not needed any more.
+        if piece.attempt.logged.as_ref().map(|logged| logged.member) != piece.holds.log {
+            self.release_log(piece);
+        }
+        let attempt = &piece.attempt;
+        piece.memory.add_scratch(&attempt.plan.scratch, &mut self.scratch);
+        match self.send(index, piece, Phase::Read) {
+            Some(batch) => Step::Wait(State::Reading(batch)),
+            None => Step::Go(State::Reading(Batch::default())),
+        }
+    }
+
+    /// Asks whether what is planned may be written.
+    fn admit(&mut self, index: u32, piece: &mut Piece) -> Pass {
+        let (Some(gate), Some(part)) = (&mut self.gate, piece.planned().written_part()) else {
+            return Pass::Go;
+        };
+        let range = gate.range_of(part, &piece.attempt.plan);
+        let is_within =
+            |admitted: &Range<u64>| admitted.start <= range.start && range.end <= admitted.end;
+        if piece.holds.admitted.as_ref().is_some_and(is_within) {
+            return Pass::Go;
+        }
+        let pass = gate.admit(&range, index);
+        if let Pass::Go = pass
+            && let Some(before) = piece.holds.admitted.replace(range)
+        {
+            gate.leave(&before);
+        }
+        pass
+    }
+
+    fn compute(&mut self, piece: &mut Piece) {
+        let (memory, attempt) = (&mut piece.memory, &mut piece.attempt);
+        memory.rejoin();
+        let plan = &mut attempt.plan;
+        let differing: u64 =
+            plan.compute.iter().map(|step| memory.compute(*step, &plan.sources)).sum();
+        if differing > 0 {
+            self.differing_sectors += differing;
+            plan.write.append(&mut plan.amend);
+        }
+        if let (Some(gate), Some(logged)) = (&self.gate, &attempt.logged) {
+            gate.seal_log(logged, memory);
+        }
+        memory.freeze_scratch();
+    }
+
+    /// Takes the log of the row's parity member, if there is something to log.
+    fn lock_log(&mut self, index: u32, piece: &mut Piece) -> Step {
+        let (Some(gate), Some(logged)) = (&self.gate, &piece.attempt.logged) else {
+            return Step::Go(State::Logging);
+        };
+        let member = logged.member;
+        // What it has kept is of the same member.
+        if piece.holds.log.is_some() || gate.lock_log(member, index) {
+            Step::Go(State::AwaitsLog(member))
+        } else {
+            Step::Wait(State::AwaitsLog(member))
+        }
+    }
+
+    /// Writes the piece's entries to the log that it holds.
+    fn write_log(&mut self, index: u32, piece: &mut Piece) -> Step {
+        if let (Some(gate), Some(logged)) = (&mut self.gate, &piece.attempt.logged) {
+            let place = Place::Scratch { buffer: logged.scratch, start: 0 };
+            let bytes = piece.memory.share(place, piece.attempt.plan.scratch[logged.scratch]);
+            gate.write_log(logged.member, bytes, index);
+        }
+        Step::Wait(State::Logging)
+    }
+
+    fn write(&mut self, index: u32, piece: &mut Piece) -> Step {
+        // What was logged is durable before another piece's entries replace its own.
+        let fua = piece.fua || piece.holds.log.is_some();
+        match self.send(index, piece, Phase::Write { fua }) {
+            Some(batch) => Step::Wait(State::Writing(batch)),
+            None => Step::Go(State::Writing(Batch::default())),
+        }
+    }
+
+    /// Sends what the plan has for a phase. `None` when that is nothing.
+    fn send(&mut self, index: u32, piece: &mut Piece, phase: Phase) -> Option<Batch> {
+        let plan = &piece.attempt.plan;
+        let accesses = match phase {
+            Phase::Read => &plan.read,
+            Phase::Write { .. } => &plan.write,
+        };
+        if accesses.is_empty() {
+            return None;
+        }
+        block::trace::on_behalf_of(piece.tag);
+        Some(self.sender.send(index, accesses, phase, &mut piece.memory, &mut self.members))
+    }
+
+    /// All that was planned is done.
+    fn end_writing(&mut self, piece: &mut Piece, batch: Batch) -> Step {
+        self.sender.recycle(batch);
+        piece.memory.drop_scratch(&mut self.scratch);
+        piece.done += piece.attempt.covers;
+        if let Some(careful) = &mut piece.careful {
+            careful.go_on();
+        }
+        if piece.done < piece.operation.length() {
+            self.release_log(piece);
+            Step::Go(State::Unplanned)
+        } else {
+            Step::Go(State::Confirming)
+        }
+    }
+
+    /// Members have failed some of a phase. All its commands have ended by now, so the members that
+    /// are left hold the whole of what was written, and a new plan finds their rows consistent.
+    fn end_failed(
+        &mut self,
+        requests: &mut Requests,
+        piece: &mut Piece,
+        mut batch: Batch,
+        action: Action,
+    ) -> Step {
+        piece.memory.rejoin();
+        piece.memory.drop_scratch(&mut self.scratch);
+        let reading = action == Action::Read;
+        let judged = if reading && self.closing {
+            Judged::Final
+        } else {
+            self.judge_failures(piece, &batch, reading)
+        };
+        let failures = batch.failures.drain(..);
+        match judged {
+            Judged::Final => Step::End(
+                failures.map(|failure| PieceError::Other(failure.at_its_member())).collect(),
+            ),
+            Judged::PlanAgain => {
+                for failure in failures {
+                    requests.note_cause(piece.request, || failure.at_its_member());
+                }
+                self.sender.recycle(batch);
+                // The entries of a write that a member did not take are still needed.
+                if reading {
+                    self.release_log(piece);
+                }
+                Step::Go(State::Unplanned)
+            }
+        }
+    }
+
+    /// Books the failures of a phase on the members.
+    fn judge_failures(&mut self, piece: &mut Piece, batch: &Batch, reading: bool) -> Judged {
+        if !L::REDUNDANT {
+            return Judged::Final;
+        }
+        let mut must_end = false;
+        let mut unreadable = MemberSet::EMPTY;
+        for Failure { slot, member, error } in &batch.failures {
+            match judge(error.kind(), reading) {
+                // A member that was removed meanwhile is not judged.
+                _ if !self.members.slot(*slot).is_of(member.as_ref()) => (),
+                // Where others took a write, one that refuses it has not got it.
+                Verdict::Request if reading || batch.has_only_failures() => return Judged::Final,
+                Verdict::Blocks => {
+                    unreadable.insert(*slot);
+                }
+                Verdict::Request | Verdict::Member => {
+                    must_end |= !self.shared.drop_member(*slot, member.as_ref(), error);
+                }
+            }
+        }
+        if must_end {
+            return Judged::Final;
+        }
+        match &mut piece.careful {
+            Some(careful) => {
+                for slot in unreadable.iter() {
+                    if self.shared.health.count_read_error(slot) {
+                        // What it cannot read is better than nothing where no other member has it.
+                        let member = self.members.slot(slot).member.as_ref();
+                        let cause = format_args!(
+                            "more than {READ_ERRORS_MAX} places of it could not be read"
+                        );
+                        let _ = self.shared.health.fail(slot, member, Some(&cause), |after| {
+                            self.shared.level.holds_all(after).is_ok()
+                        });
+                    }
+                }
+                careful.unreadable = careful.unreadable.union(&unreadable);
+            }
+            // The first time everything is tried once more.
+            None => piece.careful = unreadable.iter().next().map(Careful::of),
+        }
+        Judged::PlanAgain
+    }
+
+    /// Asks whether a piece that is done may be answered.
+    fn confirm(&mut self, index: u32, piece: &mut Piece) -> Step {
+        let writes =
+            matches!(piece.operation, Operation::Flush) || piece.operation.written_part().is_some();
+        let pass = match &mut self.gate {
+            Some(gate) if writes => gate.confirm(piece.attempt.generation, index),
+            _ => Pass::Go,
+        };
+        match pass {
+            Pass::Go => Step::End(Vec::new()),
+            Pass::Wait => Step::Wait(State::Confirming),
+            Pass::Refused(error) => Step::End(vec![PieceError::Other(error)]),
+        }
+    }
+
+    /// Ends a piece and gives back what it holds. Its request.
+    fn end(
+        &mut self,
+        requests: &mut Requests,
+        index: u32,
+        mut piece: Box<Piece>,
+        errors: Vec<PieceError>,
+    ) -> u32 {
+        self.give_back(&mut piece);
+        let entry = piece.request;
+        requests.end_piece(entry, piece.number, piece.finish(), errors.into_iter());
+        self.table.remove(index);
+        self.spare.push(piece);
+        entry
+    }
+
+    /// Gives back all that a piece holds.
+    fn give_back(&mut self, piece: &mut Piece) {
+        self.release_log(piece);
+        self.release_row(piece);
+        if let (Some(gate), Some(range)) = (&self.gate, piece.holds.admitted.take()) {
+            gate.leave(&range);
+        }
+    }
+
+    fn release_log(&mut self, piece: &mut Piece) {
+        if let (Some(gate), Some(member)) = (&self.gate, piece.holds.log.take()) {
+            gate.release_log(member);
+        }
+    }
+
+    fn release_row(&mut self, piece: &mut Piece) {
+        if let Some(row) = piece.holds.row.take() {
+            self.shared.rows.release(row, &self.waiter).nudge(&self.reactor);
+        }
+    }
+
+    /// Gives up what waits for a row, or has one and has not begun.
+    pub(super) fn stop_waiting(&mut self) {
+        for index in self.table.keys() {
+            let Some(mut piece) = self.table.take(index) else { continue };
+            match piece.state {
+                State::AwaitsRow(row) => {
+                    self.cancel_row(row, index);
+                    piece.state = State::Unplanned;
+                }
+                State::AwaitsAdmission => self.release_row(&mut piece),
+                _ => (),
+            }
+            self.table.put(index, piece);
+        }
+    }
+
+    fn cancel_row(&self, row: RowLock, piece: u32) {
+        let rows = &self.shared.rows;
+        let others = rows.cancel(row, &self.waiter, piece);
+        others.unwrap_or_else(|| rows.release(row, &self.waiter)).nudge(&self.reactor);
+    }
+
+    /// Whether something is on its way that others would find half done.
+    pub(super) fn is_writing(&self) -> bool {
+        let writes = |piece: &Piece| match piece.state {
+            State::Writing(_) => piece.holds.row.is_some(),
+            State::Logging => true,
+            _ => false,
+        };
+        self.gate.as_ref().is_some_and(|gate| gate.has_update())
+            || self.table.iter().any(|(_, piece)| writes(piece))
+    }
+
+    /// Gives up all pieces, in whatever state. A member whose answer to a write is missing now
+    /// never gives one: what it holds is unknown.
+    pub(super) fn give_up(&mut self) {
+        self.stop_waiting();
+        let silent = Error::new(ErrorKind::TimedOut, "a write was never answered");
+        for (_, piece) in self.table.iter() {
+            match &piece.state {
+                State::Writing(batch) if piece.holds.row.is_some() => {
+                    for slot in batch.members() {
+                        let queue = self.members.slot(slot);
+                        if queue.in_flight > 0 {
+                            self.shared.drop_member(slot, queue.member.as_ref(), &silent);
+                        }
+                    }
+                }
+                State::Logging => {
+                    if let Some(slot) = piece.holds.log {
+                        let member = self.members.slot(slot).member.as_ref();
+                        self.shared.drop_member(slot, member, &silent);
+                    }
+                }
+                _ => (),
+            }
+        }
+        if let Some(gate) = &mut self.gate {
+            gate.abandon();
+        }
+        for index in self.table.keys() {
+            let Some(mut piece) = self.table.remove(index) else { continue };
+            if let (State::AwaitsLog(member), Some(gate)) = (&piece.state, &self.gate) {
+                gate.give_up_log(*member, index);
+            }
+            self.give_back(&mut piece);
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Runs plans: the one place of an array that submits to members.
+//!
+//! ```text
+//!   request ──┬─ one access, nothing to lock or compute ──────────────> direct: straight through
+//!             └─ else: pieces ─> plan ─> lock ─> read ─> compute ─> write ─> next part or end
+//!                                 ^                |                  |
+//!                                 └── a member failed: plan again ────┘
+//!
+//!   requests   what the owner asks for: cut into pieces, put together again
+//!   life       the states of a piece, and what moves it on        piece      its data
+//!   gate       what the metadata writer has to agree to           commands   batches and their tags
+//!   members    the members' channels                              (here)     the array's channel over all
+//! ```
+//!
+//! `requests`, `gate` and `members` do not know each other; `life` uses all three, and only this file
+//! uses `life`.
+//!
+//! In steady state nothing is allocated here: requests, pieces and their plans are kept and used
+//! again. Only ropes (a member's command over several places of the request's buffer) allocate.
+
+mod commands;
+mod gate;
+mod life;
+mod members;
+mod piece;
+mod requests;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use block::{Channel, Completion, Error, Op, Request, Returned};
+use reactor::{Reactor, Woken};
+
+use crate::device::Shared;
+use crate::health::{Member, Verdict, judge};
+use crate::rows::Waiter;
+use crate::sync::SyncChannel;
+use crate::{Action, Level, Part, Spot, SyncRange};
+use commands::Tag;
+use life::Pieces;
+use members::{Failure, Members};
+use requests::{Direct, Next, Operation, Requests, Retried};
+
+/// A channel of an array.
+pub(crate) struct ArrayChannel<L: Level> {
+    shared: Arc<Shared<L>>,
+    requests: Requests,
+    pieces: Pieces<L>,
+    ready: Vec<Completion>,
+    in_flight: u32,
+    /// Memory of polls: pieces that were woken, and those whose log was written.
+    woken: Vec<u32>,
+    logged: Vec<(u32, Result<(), Error>)>,
+    reactor: Reactor,
+}
+
+impl<L: Level> ArrayChannel<L> {
+    /// A channel whose requests may each need `member_depth / depth` commands on a member at the
+    /// same time.
+    pub(crate) fn open(
+        shared: Arc<Shared<L>>,
+        member_depth: u32,
+        waiter: Arc<Waiter>,
+        reactor: &Reactor,
+    ) -> Result<Self, Error> {
+        let members = Members::open(&shared, member_depth, reactor)?;
+        let gate = gate::open(&shared, &waiter, reactor);
+        Ok(ArrayChannel {
+            pieces: Pieces::new(&shared, members, gate, waiter, reactor),
+            shared,
+            requests: Requests::default(),
+            ready: Vec::new(),
+            in_flight: 0,
+            woken: Vec::new(),
+            logged: Vec::new(),
+            reactor: reactor.clone(),
+        })
+    }
+
+    /// Sends a request that is one access to one member on its way, changed in place.
+    #[inline]
+    fn submit_direct(&mut self, mut request: Request, part: Part, fua: bool, spot: Spot) {
+        let entry = self.requests.add_direct(Direct { tag: request.tag, part, fua });
+        request.tag = Tag::Direct { entry }.encode();
+        if let Op::Read { offset, .. }
+        | Op::Write { offset, .. }
+        | Op::WriteZeroes { offset, .. }
+        | Op::Discard { offset, .. } = &mut request.op
+        {
+            *offset = spot.offset + self.pieces.members.slot(spot.member).data_offset;
+        }
+        self.pieces.members.send(spot.member, request);
+    }
+
+    fn submit_planned(
+        &mut self,
+        tag: u64,
+        operation: Operation,
+        fua: bool,
+        buffer: Returned,
+        retried: Option<Retried>,
+    ) {
+        let entry = self.requests.add_planned(tag, operation, fua, buffer, retried);
+        self.go_on(entry);
+    }
+
+    /// Begins what pieces of a request may begin, and ends it when all is done.
+    fn go_on(&mut self, entry: u32) {
+        loop {
+            let faults = self.pieces.members.faults();
+            let closing = self.pieces.closing;
+            match self.requests.next(entry, &self.shared.level, &faults, closing) {
+                Next::Piece(new) => self.pieces.start(&mut self.requests, new),
+                Next::Wait => return,
+                Next::End(completion) => return self.ready.push(completion),
+            }
+        }
+    }
+
+    /// Goes on with the request of a piece that has ended, if one has.
+    fn go_on_after(&mut self, ended: Option<u32>) {
+        if let Some(entry) = ended {
+            self.go_on(entry);
+        }
+    }
+
+    fn poll_members(&mut self, done: &mut Vec<Completion>) {
+        for slot in 0..self.pieces.members.count() {
+            if self.pieces.members.slot(slot).in_flight > 0 {
+                let at = done.len();
+                let member = self.pieces.members.poll(slot, done);
+                self.end_commands(slot, member.as_ref(), at, done);
+            }
+        }
+        if self.pieces.members.has_retired() {
+            self.poll_retired(done);
+        }
+    }
+
+    /// Takes what removed members have completed.
+    #[cold]
+    fn poll_retired(&mut self, done: &mut Vec<Completion>) {
+        for (slot, queue) in self.pieces.members.take_retired() {
+            let at = done.len();
+            let member = self.pieces.members.poll_retired(slot, queue, done);
+            self.end_commands(slot, member.as_ref(), at, done);
+        }
+    }
+
+    /// Takes completions of one member, from `at` on in `done`. Direct requests end in place,
+    /// unmoved. If one failed, it was that of `member`.
+    fn end_commands(
+        &mut self,
+        slot: usize,
+        member: Option<&Arc<Member>>,
+        mut at: usize,
+        done: &mut Vec<Completion>,
+    ) {
+        while at < done.len() {
+            match Tag::decode(done[at].tag) {
+                Tag::Planned { piece, command } => {
+                    let completion = done.swap_remove(at);
+                    let (command, by) = ((piece, command), (slot, member));
+                    let ended =
+                        self.pieces.end_command(&mut self.requests, command, by, completion);
+                    self.go_on_after(ended);
+                }
+                Tag::Direct { entry } => {
+                    let direct = self.requests.take_direct(entry);
+                    if done[at].result.is_ok() {
+                        done[at].tag = direct.tag;
+                        self.in_flight -= 1;
+                        at += 1;
+                    } else {
+                        let completion = done.swap_remove(at);
+                        self.end_direct(direct, slot, member.cloned(), completion);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends a direct request that its member has failed, or has it planned without that member.
+    #[cold]
+    fn end_direct(
+        &mut self,
+        direct: Direct,
+        slot: usize,
+        member: Option<Arc<Member>>,
+        completion: Completion,
+    ) {
+        let Direct { tag, part, fua } = direct;
+        let Completion { buffer, result, .. } = completion;
+        let result = result.map_err(|error| {
+            let verdict = judge(error.kind(), part.action == Action::Read);
+            (verdict, Failure { slot, member, error })
+        });
+        match result {
+            Err((verdict, failure)) if L::REDUNDANT && verdict != Verdict::Request => {
+                if verdict == Verdict::Member {
+                    self.shared.drop_member(slot, failure.member.as_ref(), &failure.error);
+                }
+                let careful = (verdict == Verdict::Blocks).then_some(slot);
+                let retried = Retried { cause: failure.at_its_member(), careful };
+                self.submit_planned(tag, Operation::Part(part), fua, buffer, Some(retried));
+            }
+            result => {
+                let result = result.map_err(|(_, failure)| failure.at_its_member());
+                self.ready.push(Completion { tag, buffer, result });
+            }
+        }
+    }
+
+    /// Takes what has been written down or logged.
+    fn poll_gate(&mut self) {
+        let Some(gate) = self.pieces.gate.as_mut().filter(|gate| gate.is_busy()) else { return };
+        let mut logged = std::mem::take(&mut self.logged);
+        gate.poll(&mut logged);
+        for (piece, result) in logged.drain(..) {
+            let ended = self.pieces.end_log(&mut self.requests, piece, result);
+            self.go_on_after(ended);
+        }
+        self.logged = logged;
+    }
+
+    /// Goes on with the pieces that were woken. True when there were some.
+    fn resume_woken(&mut self) -> bool {
+        let mut woken = std::mem::take(&mut self.woken);
+        self.pieces.take_woken(&mut woken);
+        let some = !woken.is_empty();
+        for piece in woken.drain(..) {
+            let ended = self.pieces.resume(&mut self.requests, piece);
+            self.go_on_after(ended);
+        }
+        self.woken = woken;
+        some
+    }
+
+    /// Lets members and metadata channels without a request go on with what is their own.
+    fn poll_idle(&mut self) {
+        let mut done = Vec::new();
+        self.pieces.members.poll_idle(&mut done);
+        if let Some(gate) = &mut self.pieces.gate {
+            gate.poll_idle(&mut done);
+        }
+        debug_assert!(done.is_empty(), "a channel answers what it was not asked");
+    }
+}
+
+impl<L: Level> Channel for ArrayChannel<L> {
+    fn submit(&mut self, request: Request) {
+        self.in_flight += 1;
+        // A flush does not count as use: sync actions flush too, and the writes before it have been
+        // seen.
+        if L::REDUNDANT
+            && !matches!(request.op, Op::Flush)
+            && !self.shared.busy.load(Ordering::Relaxed)
+        {
+            self.shared.busy.store(true, Ordering::Relaxed);
+        }
+        if let Err(error) = self.shared.info.check(&request.op) {
+            self.ready.push(request.complete(Err(error)));
+            return;
+        }
+        if L::REDUNDANT {
+            self.pieces.members.refresh();
+        }
+        let (part, fua) = match &request.op {
+            Op::Read { offset, into } => {
+                (Part { action: Action::Read, offset: *offset, length: into.len() as u64 }, false)
+            }
+            Op::Write { offset, from, fua } => {
+                (Part { action: Action::Write, offset: *offset, length: from.len() as u64 }, *fua)
+            }
+            Op::WriteZeroes { offset, length, fua } => {
+                (Part { action: Action::Zeroes, offset: *offset, length: *length }, *fua)
+            }
+            Op::Discard { offset, length } => {
+                (Part { action: Action::Discard, offset: *offset, length: *length }, false)
+            }
+            Op::Flush => {
+                let nothing = Returned::Nothing;
+                return self.submit_planned(request.tag, Operation::Flush, false, nothing, None);
+            }
+        };
+        let members = &mut self.pieces.members;
+        members.look_for_agreement(part);
+        match self.shared.level.whole(part, &members.missing, &members.queues) {
+            Some(spot) => self.submit_direct(request, part, fua, spot),
+            None => {
+                let (tag, buffer) = (request.tag, request.op.into_buffer());
+                self.submit_planned(tag, Operation::Part(part), fua, buffer, None);
+            }
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        let before = done.len();
+        // A phase sent out from here may have ended already, with no event to say so: go round
+        // until nothing new is sent.
+        loop {
+            let sent = self.pieces.sent();
+            self.poll_members(done);
+            self.poll_gate();
+            let woken = L::LOCKS_ROWS && self.resume_woken();
+            if self.pieces.sent() == sent && !woken {
+                break;
+            }
+        }
+        self.in_flight -= self.ready.len() as u32;
+        done.append(&mut self.ready);
+        if done.len() == before {
+            self.poll_idle();
+        }
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+}
+
+impl<L: Level> SyncChannel for ArrayChannel<L> {
+    fn submit_sync(&mut self, tag: u64, range: SyncRange) {
+        self.in_flight += 1;
+        self.pieces.members.refresh();
+        self.submit_planned(tag, Operation::Sync(range), false, Returned::Nothing, None);
+    }
+
+    fn take_differing_sectors(&mut self) -> u64 {
+        std::mem::take(&mut self.pieces.differing_sectors)
+    }
+}
+
+/// A row of which some members were written and others not must not be left to the next piece that
+/// locks it: what is made from it for an absent member would be rubbish, and copies would differ.
+/// So a channel that is dropped begins nothing more, but sees the writes through that it has sent.
+impl<L: Level> Drop for ArrayChannel<L> {
+    fn drop(&mut self) {
+        if !L::LOCKS_ROWS {
+            return;
+        }
+        self.pieces.closing = true;
+        self.pieces.stop_waiting();
+        let mut done = Vec::new();
+        while self.pieces.is_writing() && !std::thread::panicking() {
+            let before = self.pieces.sent();
+            self.poll_members(&mut done);
+            self.poll_gate();
+            let is_idle = done.is_empty() && self.pieces.sent() == before;
+            if is_idle
+                && self.pieces.is_writing()
+                && !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != Woken::Idle)
+            {
+                // Nothing more is to come.
+                break;
+            }
+            done.clear();
+        }
+        self.pieces.give_up();
+    }
+}

@@ -1,0 +1,318 @@
+//! Requests of the owner: sent straight on, or cut into pieces and put together again in the end.
+//! What becomes of a piece between is not known here.
+
+use block::{Buf, BufMut, Completion, Error, ErrorKind, Returned, Slots};
+
+use crate::memory::HostBuffer;
+use crate::{Action, Faults, Level, Lost, Part, SyncRange};
+
+/// What a request or a piece is about.
+#[derive(Clone, Copy)]
+pub(super) enum Operation {
+    Flush,
+    Part(Part),
+    Sync(SyncRange),
+}
+
+impl Operation {
+    pub(super) fn length(self) -> u64 {
+        match self {
+            Operation::Flush => 0,
+            Operation::Part(part) => part.length,
+            Operation::Sync(range) => range.length,
+        }
+    }
+
+    /// The operation from `start` on, `length` bytes long.
+    pub(super) fn slice(self, start: u64, length: u64) -> Operation {
+        match self {
+            Operation::Flush => Operation::Flush,
+            Operation::Part(part) => {
+                Operation::Part(Part { offset: part.offset + start, length, ..part })
+            }
+            Operation::Sync(range) => {
+                Operation::Sync(SyncRange { offset: range.offset + start, length, ..range })
+            }
+        }
+    }
+
+    /// What it changes of what the owner reads, if it does.
+    pub(super) fn written_part(self) -> Option<Part> {
+        match self {
+            Operation::Part(part) if part.action != Action::Read => Some(part),
+            _ => None,
+        }
+    }
+}
+
+/// A request that went straight to one member.
+#[derive(Clone, Copy)]
+pub(super) struct Direct {
+    pub(super) tag: u64,
+    /// Of the array, for planning after all when the member fails.
+    pub(super) part: Part,
+    pub(super) fua: bool,
+}
+
+/// How a request is planned after a member has failed it.
+pub(super) struct Retried {
+    /// What the member said.
+    pub(super) cause: Error,
+    /// The member, when it was its medium.
+    pub(super) careful: Option<usize>,
+}
+
+/// The buffer of a request, as far as its pieces have not got it.
+enum RequestBuffer {
+    Nothing,
+    /// What no piece has got yet.
+    Read(Option<BufMut>),
+    Written(Buf),
+}
+
+/// A request that is carried out by plans.
+struct Planned {
+    tag: u64,
+    operation: Operation,
+    fua: bool,
+    /// How far pieces have been made, in bytes; `None` when there are no more.
+    cursor: Option<u64>,
+    buffer: RequestBuffer,
+    /// The pieces' parts of a read's buffer, in order.
+    parts: Vec<Option<BufMut>>,
+    running: u32,
+    /// The member whose medium failed already.
+    careful: Option<usize>,
+    /// What the first member to fail said.
+    cause: Option<Error>,
+    /// Why it has failed, and in how many more parts.
+    failed: Option<(Error, u32)>,
+}
+
+/// A piece that is to begin.
+pub(super) struct NewPiece {
+    pub(super) request: u32,
+    /// The owner's tag of it.
+    pub(super) tag: u64,
+    /// Which of the request's pieces.
+    pub(super) number: u32,
+    pub(super) operation: Operation,
+    pub(super) fua: bool,
+    /// The member whose medium failed already.
+    pub(super) careful: Option<usize>,
+    pub(super) buffer: HostBuffer,
+}
+
+/// Why a piece has failed.
+pub(super) enum PieceError {
+    /// Too many members are missing.
+    Lost(Lost),
+    Other(Error),
+}
+
+/// How a request goes on.
+pub(super) enum Next {
+    /// With one more piece.
+    Piece(NewPiece),
+    /// When a piece has ended.
+    Wait,
+    /// Not at all.
+    End(Completion),
+}
+
+/// The requests of a channel.
+#[derive(Default)]
+pub(super) struct Requests {
+    direct: Slots<Direct>,
+    planned: Slots<Planned>,
+    /// Memory of requests that have ended.
+    spare_parts: Vec<Vec<Option<BufMut>>>,
+}
+
+impl Requests {
+    /// Notes a request that goes straight to a member, and gives it an entry.
+    #[inline]
+    pub(super) fn add_direct(&mut self, direct: Direct) -> u32 {
+        self.direct.insert(direct)
+    }
+
+    /// The request of an entry, which is free again.
+    #[inline]
+    pub(super) fn take_direct(&mut self, entry: u32) -> Direct {
+        self.direct.remove(entry).expect("what a member answers was asked")
+    }
+
+    /// Notes a request that is carried out by plans, and gives it an entry.
+    pub(super) fn add_planned(
+        &mut self,
+        tag: u64,
+        operation: Operation,
+        fua: bool,
+        buffer: Returned,
+        retried: Option<Retried>,
+    ) -> u32 {
+        let (cause, careful) =
+            retried.map_or((None, None), |retried| (Some(retried.cause), retried.careful));
+        self.planned.insert(Planned {
+            tag,
+            operation,
+            fua,
+            cursor: Some(0),
+            buffer: match buffer {
+                Returned::Nothing => RequestBuffer::Nothing,
+                Returned::Read(buffer) => RequestBuffer::Read(Some(buffer)),
+                Returned::Written(buffer) => RequestBuffer::Written(buffer),
+            },
+            parts: self.spare_parts.pop().unwrap_or_default(),
+            running: 0,
+            careful,
+            cause,
+            failed: None,
+        })
+    }
+
+    fn of(&mut self, entry: u32) -> &mut Planned {
+        self.planned.get_mut(entry).expect("a request under way keeps its entry")
+    }
+
+    /// The next piece of a request that has some left and fewer under way than run at a time; its
+    /// completion when all is done. `closing`: no more pieces begin.
+    pub(super) fn next<L: Level>(
+        &mut self,
+        entry: u32,
+        level: &L,
+        faults: &Faults,
+        closing: bool,
+    ) -> Next {
+        let request = self.of(entry);
+        let may_begin =
+            !closing && request.failed.is_none() && request.running < level.pieces_at_once();
+        match request.cursor.filter(|_| may_begin) {
+            Some(cursor) => Next::Piece(request.cut(entry, cursor, level, faults)),
+            None if request.running > 0 => Next::Wait,
+            None => {
+                let completion = request.end();
+                let parts = std::mem::take(&mut request.parts);
+                self.spare_parts.push(parts);
+                self.planned.remove(entry);
+                Next::End(completion)
+            }
+        }
+    }
+
+    /// A member has failed one of the request's pieces, which may go on without it.
+    pub(super) fn note_cause(&mut self, entry: u32, error: impl FnOnce() -> Error) {
+        self.of(entry).cause.get_or_insert_with(error);
+    }
+
+    /// A piece has ended.
+    pub(super) fn end_piece(
+        &mut self,
+        entry: u32,
+        number: u32,
+        buffer: HostBuffer,
+        errors: impl Iterator<Item = PieceError>,
+    ) {
+        let request = self.of(entry);
+        if let HostBuffer::Read(buffer) = buffer {
+            request.parts[number as usize] = Some(buffer);
+        }
+        for error in errors {
+            match &mut request.failed {
+                Some((_, more)) => *more += 1,
+                None => request.failed = Some((error.of_request(request.cause.as_ref()), 0)),
+            }
+        }
+        request.running -= 1;
+    }
+}
+
+impl PieceError {
+    fn of_request(self, cause: Option<&Error>) -> Error {
+        match (self, cause) {
+            (PieceError::Other(error), _) => error,
+            (PieceError::Lost(lost), Some(cause)) => {
+                Error::new(cause.kind(), format!("{cause}; {lost}"))
+            }
+            (PieceError::Lost(lost), None) => Error::new(ErrorKind::Gone, lost.to_string()),
+        }
+    }
+}
+
+impl Planned {
+    /// Cuts a piece off what is left from `cursor` on.
+    fn cut<L: Level>(&mut self, entry: u32, cursor: u64, level: &L, faults: &Faults) -> NewPiece {
+        let whole = self.operation.length();
+        let left = self.operation.slice(cursor, whole - cursor);
+        let length = match left {
+            Operation::Flush => 0,
+            Operation::Sync(range) => level.sync_range_bytes(range),
+            Operation::Part(part) => level.piece_bytes(part, faults),
+        };
+        debug_assert!(
+            matches!(left, Operation::Flush) || length > 0 && length <= left.length(),
+            "a piece is a part of what is left"
+        );
+        let buffer = match &mut self.buffer {
+            RequestBuffer::Nothing => HostBuffer::Nothing,
+            RequestBuffer::Read(rest) => match rest.take() {
+                Some(mut buffer) if length < left.length() => {
+                    let now = buffer.split_to(length as usize);
+                    *rest = Some(buffer);
+                    HostBuffer::Read(now)
+                }
+                Some(buffer) => HostBuffer::Read(buffer),
+                None => HostBuffer::Nothing,
+            },
+            RequestBuffer::Written(from) => {
+                let mut from = from.clone();
+                if length < whole {
+                    let _ = from.split_to(cursor as usize);
+                    from = from.split_to(length as usize);
+                }
+                HostBuffer::Write(from)
+            }
+        };
+        self.cursor = Some(cursor + length).filter(|cursor| *cursor < whole);
+        let number = self.parts.len() as u32;
+        self.parts.push(None);
+        self.running += 1;
+        NewPiece {
+            request: entry,
+            tag: self.tag,
+            number,
+            operation: left.slice(0, length),
+            fua: self.fua,
+            careful: self.careful,
+            buffer,
+        }
+    }
+
+    fn end(&mut self) -> Completion {
+        let buffer = match std::mem::replace(&mut self.buffer, RequestBuffer::Nothing) {
+            RequestBuffer::Nothing => Returned::Nothing,
+            RequestBuffer::Written(from) => Returned::Written(from),
+            RequestBuffer::Read(rest) => {
+                let joined = self.parts.drain(..).flatten().chain(rest).reduce(|mut all, part| {
+                    all.append(part);
+                    all
+                });
+                Returned::Read(joined.expect("a read has a buffer"))
+            }
+        };
+        self.parts.clear();
+        let result = match self.failed.take() {
+            None => Ok(()),
+            Some((error, 0)) => Err(error),
+            Some((error, 1)) => Err(Error::new(
+                error.kind(),
+                format!("{error} (and 1 more part of the request failed)"),
+            )),
+            Some((error, more)) => Err(Error::new(
+                error.kind(),
+                format!("{error} (and {more} more parts of the request failed)"),
+            )),
+        };
+        Completion { tag: self.tag, buffer, result }
+    }
+}
