@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use block::{Checked, Device, ErrorKind, Info, Op, Reactor, Request};
-use cache::{AdmissionOptions, Cache, CacheMode, CacheOptions, PolicyKind};
+use cache::{AdmissionOptions, Cache, CacheMode, CacheOptions, KeepingOptions, PolicyKind};
 use reactor::derive_seed;
 use testkit::crash::{self, Options, Rig};
 use testkit::model::{self, Load};
@@ -149,6 +149,28 @@ fn a_store_that_fails_does_no_harm() {
 }
 
 /// What a cached block costs besides its data.
+/// A write of two blocks: the store loses one, and the other is one dirty block too many, so that it
+/// is written out before the write completes.
+#[test]
+fn a_write_that_is_lost_in_part_is_told_though_the_rest_is_written_out() {
+    let info = Info { max_request_bytes: 4096, ..Info::plain(8 << 12) };
+    let store = Arc::new(Memory::with(info));
+    let lower = Arc::new(Memory::with(able(64 << 12)));
+    let cache = cache(
+        Arc::clone(&store) as Arc<dyn Device>,
+        Arc::clone(&lower) as Arc<dyn Device>,
+        CacheOptions {
+            dirty_percent: 10,
+            keeping: KeepingOptions::below(10),
+            ..options(CacheMode::WriteBack, PolicyKind::Lru)
+        },
+    );
+    store.fail_next(Fault::Write);
+    let error = blocking(&*cache).write_slice(0, &[7; 8192]).expect_err("half of it is lost");
+    assert_eq!(error.kind(), ErrorKind::Media, "{error}");
+    assert_eq!(cache.handle().status().expect("it is open").counts.written_out, 1);
+}
+
 #[test]
 fn metadata_take_at_most_sixteen_bytes_a_block() {
     let slots = 64 << 10;

@@ -1,14 +1,6 @@
 //! One owner's requests on a cache, and the write-outs that they bring about.
 //!
-//! ```text
-//! read       Waiting > Fetch > Fill             one that the store has in one piece is a hit: a command, and no more
-//! write      Waiting > Patch > Data > Children       it has completed for everybody else after Data
-//! flush                Children > Sync
-//! commit     Waiting > Sync > Pages > SyncPages      a flush of a store that is kept
-//! write-out  Waiting > Load > Send                   a child of the two above
-//! ```
-//!
-//! A step ends when all its commands have; steps without a command are left out. A job holds its
+//! The jobs and their steps are drawn in `job`. A step ends when all its commands have; steps without a command are left out. A job holds its
 //! blocks until its last step has ended, but a write gives them back before it waits for
 //! write-outs, which may be of the same blocks.
 
@@ -16,10 +8,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use block::{BufMut, Channel, Clock, Completion, Error, ErrorKind, Op, Reactor, Request, Returned};
+use block::{BufMut, Channel, Clock, Completion, Error, ErrorKind, Op, Reactor, Request};
 use reactor::Woken;
 
-use super::job::{Content, Hit, Job, Purpose, Read, Running, Step, Write};
+use super::job::{
+    Asked, AskedRead, AskedWrite, CommitStep, Content, Ended, Ends, Hit, Job, Outcome, ReadStep,
+    Running, WriteOutStep, WriteStep,
+};
 use super::ranges::{Waiter, hold};
 use super::{Shared, plan};
 use crate::queued_channel::QueuedChannel;
@@ -35,7 +30,7 @@ pub(super) struct CacheChannel {
     pub(super) lower: QueuedChannel,
     waiter: Arc<Waiter>,
     /// Commands below carry the index of their job and their number in its step.
-    pub(super) jobs: Vec<Option<Running>>,
+    pub(super) jobs: Vec<Option<Job>>,
     free: Vec<usize>,
     /// Requests of the owner among the jobs.
     pub(super) owned: u32,
@@ -96,11 +91,19 @@ impl CacheChannel {
         })
     }
 
+    /// Puts a job into its place: commands of it are under way, or are about to be sent.
+    pub(super) fn put<J>(&mut self, slot: usize, running: Running<J>)
+    where
+        Job: From<Running<J>>,
+    {
+        self.jobs[slot] = Some(running.into());
+    }
+
     /// Takes the blocks and begins, or queues for them.
     pub(super) fn start(
         &mut self,
         slot: usize,
-        mut running: Running,
+        mut running: Running<Asked>,
         blocks: &Range<u64>,
         exclusive: bool,
     ) {
@@ -109,46 +112,29 @@ impl CacheChannel {
         if self.shared.state().ranges.take(hold, &self.waiter) {
             self.begin(slot, running);
         } else {
-            self.jobs[slot] = Some(running);
+            self.put(slot, running);
         }
     }
 
     /// The job has its blocks.
-    fn begin(&mut self, slot: usize, running: Running) {
-        running.name_cause();
-        match &running.job {
-            Job::Read(_) => self.begin_read(slot, running),
-            Job::Write(_) => self.begin_write(slot, running),
-            Job::WriteOut(_) => self.begin_write_out(slot, running),
-            Job::Commit(_) => self.begin_commit(slot, running),
-            Job::Hit(_) | Job::Flush(_) => {
-                unreachable!("a hit has its blocks from the start, and a flush takes none")
-            }
+    fn begin(&mut self, slot: usize, running: Running<Asked>) {
+        let (running, asked) = running.split();
+        match asked {
+            Asked::Read(read) => self.begin_read(slot, running.with(read)),
+            Asked::Write(write) => self.begin_write(slot, running.with(write)),
+            Asked::WriteOut(out) => self.begin_write_out(slot, running.with(out)),
+            Asked::Commit(commit) => self.begin_commit(slot, running.with(commit)),
         }
     }
 
     /// Gives the job's blocks back.
-    pub(super) fn release(&mut self, slot: usize, running: &mut Running) {
+    pub(super) fn release<J>(&mut self, slot: usize, running: &mut Running<J>) {
         if std::mem::take(&mut running.in_ranges) {
             let granted = self.shared.state().ranges.release((self.number, slot), &self.waiter);
             if granted && self.reactor.clock() == Clock::Virtual {
                 self.reactor.nudge();
             }
         }
-    }
-
-    /// Commands are under way, or the step has nothing to do.
-    pub(super) fn wait_for(&mut self, slot: usize, running: Running) {
-        if running.left == 0 {
-            self.end_step(slot, running);
-        } else {
-            self.jobs[slot] = Some(running);
-        }
-    }
-
-    /// Commands are about to be sent.
-    pub(super) fn jobs_put(&mut self, slot: usize, running: Running) {
-        self.jobs[slot] = Some(running);
     }
 
     /// Takes what came from below, and what comes of it. False when nothing was started: then there
@@ -163,30 +149,18 @@ impl CacheChannel {
         for (number, Completion { tag, buffer, result }) in raw.drain(..).enumerate() {
             let slot = (tag >> 32) as usize;
             // What was given up when the channel was closed is no request's any more.
-            let Some(mut running) = self.jobs[slot].take() else { continue };
-            if matches!(running.job, Job::Hit(_)) && result.is_ok() {
-                self.ready.push(Completion { tag: running.tag, buffer, result });
-                self.hits.push(slot);
-                continue;
-            }
-            any = true;
-            running.left -= 1;
-            self.end_command(
-                slot,
-                &mut running,
-                (tag & 0xffff_ffff) as usize,
-                number < from_store,
-                buffer,
-                result,
-            );
-            self.wait_for(slot, running);
+            let Some(job) = self.jobs[slot].take() else { continue };
+            let (from_store, part) = (number < from_store, (tag & 0xffff_ffff) as usize);
+            let ended = Ended { number: part, from_store, buffer, result };
+            any |= self.end_command(slot, job, ended);
         }
         self.end_hits();
         self.raw = raw;
         for slot in self.waiter.take_granted() {
             any = true;
-            if let Some(running) = self.jobs[slot].take() {
-                self.begin(slot, running);
+            match self.jobs[slot].take() {
+                Some(Job::Waiting(running)) => self.begin(slot, running),
+                other => self.jobs[slot] = other,
             }
         }
         any
@@ -197,15 +171,14 @@ impl CacheChannel {
     fn pass_hits_on(&mut self, raw: &mut Vec<Completion>) {
         let place = |completion: &Completion| (completion.tag >> 32) as usize;
         let is_hit = |completion: &Completion| {
-            completion.result.is_ok()
-                && matches!(&self.jobs[place(completion)], Some(Running { job: Job::Hit(_), .. }))
+            completion.result.is_ok() && matches!(&self.jobs[place(completion)], Some(Job::Hit(_)))
         };
         if raw.is_empty() || !raw.iter().all(is_hit) {
             return;
         }
         for completion in raw.iter_mut() {
             let slot = place(completion);
-            if let Some(running) = self.jobs[slot].take() {
+            if let Some(Job::Hit(running)) = self.jobs[slot].take() {
                 completion.tag = running.tag;
             }
             self.hits.push(slot);
@@ -233,177 +206,75 @@ impl CacheChannel {
         }
     }
 
-    fn end_command(
-        &mut self,
-        slot: usize,
-        running: &mut Running,
-        part: usize,
-        from_store: bool,
-        buffer: Returned,
-        result: Result<(), Error>,
-    ) {
-        match &mut running.job {
-            Job::Read(_) => self.end_read_command(slot, running, part, from_store, buffer, result),
+    /// A command of a job has ended. False when it was a hit: nothing follows from that.
+    fn end_command(&mut self, slot: usize, job: Job, ended: Ended) -> bool {
+        match job {
+            Job::Hit(hit) if ended.result.is_ok() => {
+                let Ended { buffer, result, .. } = ended;
+                self.ready.push(Completion { tag: hit.tag, buffer, result });
+                self.hits.push(slot);
+                return false;
+            }
+            // The store has failed: what follows is that of a read in parts, of which this is one.
             Job::Hit(hit) => {
-                // The store has failed: what follows is that of a read in parts, of which this is
-                // one.
-                running.job = Job::Read(Box::new(hit.as_read(&self.shared.shape)));
-                self.end_read_command(slot, running, part, from_store, buffer, result);
+                let (running, hit) = hit.split();
+                let read = hit.as_read(&self.shared.shape);
+                self.end_read_command(slot, running.with(read), ended);
             }
-            Job::Write(write) if running.step == Step::Patch => {
-                write.patches.push((part, buffer.read()));
-                keep_first(&mut running.error, result);
-            }
-            Job::Write(write) => {
-                let failed = result.is_err();
-                let pieces = write.carried.get(part).cloned().unwrap_or(0..0);
-                for piece in &mut write.pieces[pieces] {
-                    *if from_store { &mut piece.store_failed } else { &mut piece.lower_failed } |=
-                        failed;
-                }
-                keep_first(
-                    if from_store { &mut write.store_error } else { &mut write.lower_error },
-                    result,
-                );
-                if !from_store {
-                    self.shared.lower_written.store(true, Ordering::Release);
-                }
-            }
-            Job::WriteOut(out) if running.step == Step::Load => {
-                out.loaded[part] = Some(buffer.read());
-                keep_first(&mut running.error, result);
-            }
-            Job::WriteOut(out) => {
-                if result.is_err() {
-                    out.failed.push(part);
-                }
-                keep_first(&mut running.error, result);
-                self.shared.lower_written.store(true, Ordering::Release);
-            }
-            Job::Flush(_) => keep_first(&mut running.error, result),
-            Job::Commit(_) => CacheChannel::end_commit_command(running, from_store, result),
-        }
-    }
-
-    /// What the step has started is done.
-    fn end_step(&mut self, slot: usize, mut running: Running) {
-        running.name_cause();
-        match (running.step, &running.job) {
-            (Step::Fetch, _) => self.end_fetch(slot, running),
-            (Step::Fill, _) => self.end_fill(slot, running),
-            (Step::Patch, _) => self.end_patch(slot, running),
-            (Step::Data, _) => self.end_data(slot, running),
-            (Step::Load, _) => self.end_load(slot, running),
-            (Step::Send, _) => self.end_send(slot, running),
-            (Step::Children, Job::Flush(_)) => self.go_on_with_flush(slot, running),
-            (_, Job::Commit(_)) => self.end_commit_step(slot, running),
-            (Step::Children, _) if self.should_free_slots() => {
-                running.step = Step::Committing;
-                running.left = 1;
-                self.jobs[slot] = Some(running);
-                self.start_commit(0, Some(slot));
-            }
-            (Step::Children | Step::Committing, _) => {
-                // The write has its data in the store; that others could not be written out is
-                // not its failure.
-                running.error = None;
-                self.shared.writing_out.store(false, Ordering::Release);
-                self.finish(slot, running);
-            }
-            (Step::Sync, _) => self.finish(slot, running),
-            (Step::Waiting | Step::Pages | Step::SyncPages, _) => {
-                unreachable!(
-                    "nothing is sent while a job waits for its blocks, and only commits write pages"
-                )
+            Job::Read(read) => self.end_read_command(slot, read, ended),
+            Job::Write(write) => self.end_write_command(slot, write, ended),
+            Job::WriteOut(out) => self.end_write_out_command(slot, out, ended),
+            Job::Flush(flush) => self.end_flush_command(slot, flush, ended),
+            Job::Commit(commit) => self.end_commit_command(slot, commit, ended),
+            Job::Waiting(waiting) => {
+                debug_assert!(false, "nothing is sent while a job waits for its blocks");
+                self.put(slot, waiting);
             }
         }
+        true
     }
 
     /// The job is done: the owner hears of it, or the job that wanted it.
-    pub(super) fn finish(&mut self, slot: usize, mut running: Running) {
+    pub(super) fn finish<J: Ends>(&mut self, slot: usize, mut running: Running<J>) {
         self.release(slot, &mut running);
         self.free.push(slot);
         let Running { tag, job, error, .. } = running;
-        let buffer = match job {
-            Job::WriteOut(out) => return self.end_child(out.parent, error),
-            Job::Commit(commit) => match commit.parent {
-                Some(parent) => return self.end_child(parent, error),
-                None => Returned::Nothing,
-            },
-            Job::Read(read) => {
-                let mut whole = read.into;
-                read.parts
-                    .into_iter()
-                    .filter_map(|part| part.into)
-                    .for_each(|part| whole.append(part));
-                Returned::Read(whole)
+        match job.outcome() {
+            Outcome::Owner(buffer) => {
+                self.owned -= 1;
+                self.ready.push(Completion { tag, buffer, result: error.map_or(Ok(()), Err) });
             }
-            Job::Hit(_) => unreachable!("a hit ends with its command"),
-            Job::Write(write) => match write.content {
-                Content::Data(from) => Returned::Written(from),
-                Content::Zeroes | Content::Discard => Returned::Nothing,
-            },
-            Job::Flush(flush) => {
-                if let Some(error) =
-                    error.as_ref().filter(|_| flush.purpose == Purpose::OwnersFlush)
-                {
-                    self.shared.let_flushes_fail(error.repeat());
-                }
-                Returned::Nothing
-            }
-        };
-        self.owned -= 1;
-        self.ready.push(Completion { tag, buffer, result: error.map_or(Ok(()), Err) });
+            Outcome::Child { parent } => self.end_child(parent, error),
+        }
     }
 
     fn end_child(&mut self, parent: usize, error: Option<Error>) {
-        let Some(mut running) = self.jobs[parent].take() else { return };
-        running.left -= 1;
-        if let Some(error) = error {
-            running.error.get_or_insert(error);
-        }
-        let goes_on = match &running.job {
-            Job::Flush(flush) => !flush.starting,
-            _ => running.left == 0,
-        };
-        if goes_on && !self.closing {
-            self.end_step(parent, running);
-        } else {
-            self.jobs[parent] = Some(running);
+        match self.jobs[parent].take() {
+            Some(Job::Flush(mut running)) => {
+                running.note(error.map_or(Ok(()), Err));
+                self.end_child_of_flush(parent, running);
+            }
+            Some(Job::Write(running)) => self.end_child_of_write(parent, running),
+            // When the channel is closed, what others were started for is given up.
+            other => {
+                debug_assert!(other.is_none(), "only flushes and writes start other jobs");
+                self.jobs[parent] = other;
+            }
         }
     }
 }
 
-/// Keeps the first error.
-pub(super) fn keep_first(error: &mut Option<Error>, result: Result<(), Error>) {
-    if let Err(failed) = result {
-        error.get_or_insert(failed);
-    }
-}
-
-impl Channel for CacheChannel {
-    fn submit(&mut self, mut request: Request) {
-        if let Err(error) = self.shared.info.check(&request.op) {
-            self.ready.push(request.complete(Err(error.at("cache"))));
-            return;
-        }
-        if let Some(error) = self.shared.stop_reason() {
-            self.ready.push(request.complete(Err(error)));
-            return;
-        }
-        let (tag, op) = (request.tag, &mut request.op);
-        let Some((offset, length)) = op.range() else { return self.start_flush(tag) };
-        let shape = self.shared.shape;
+impl CacheChannel {
+    fn start_read(&mut self, tag: u64, offset: u64, into: BufMut) {
+        let (shape, length) = (self.shared.shape, into.len() as u64);
         let blocks = shape.range(offset, length);
         let distrusted = self.shared.is_distrusted();
-        let (is_read, carries_data) =
-            (matches!(op, Op::Read { .. }), matches!(op, Op::Read { .. } | Op::Write { .. }));
         let slot = self.place();
         self.owned += 1;
         let (outside, all_here, hit) = {
             let mut state = self.shared.state();
-            let outside = carries_data && state.admission.request(offset, length);
-            let together = if is_read && !distrusted && length <= shape.store_max_bytes {
+            let outside = state.admission.request(offset, length);
+            let together = if !distrusted && length <= shape.store_max_bytes {
                 plan::together(&state, blocks.clone())
             } else {
                 None
@@ -413,55 +284,53 @@ impl Channel for CacheChannel {
             if let Some(first) = hit {
                 state.hit_all(first, blocks.end - blocks.start);
             }
-            (outside, is_read && hit.is_none() && state.has_all(blocks.clone()), hit)
+            (outside, hit.is_none() && state.has_all(blocks.clone()), hit)
         };
-        if let (Op::Read { offset: place, .. }, Some(first)) = (op, hit) {
+        if let Some(first) = hit {
+            let mut running = Running::new(tag, Hit { offset, length, first });
+            (running.left, running.in_ranges) = (1, true);
+            self.put(slot, running);
             // The owner's request goes on as it is, to another place.
-            *place = shape.slot_offset(first) + offset - shape.start(blocks.start);
-            request.tag = below_tag(slot, 0);
-            let mut running = Running::new(tag, Job::Hit(Hit { offset, length, first }));
-            (running.step, running.left, running.in_ranges) = (Step::Fetch, 1, true);
-            self.jobs[slot] = Some(running);
-            return self.store.send(request);
+            let offset = shape.slot_offset(first) + offset - shape.start(blocks.start);
+            return self.store.send(Request::new(below_tag(slot, 0), Op::Read { offset, into }));
         }
-        let write = |content, fua| {
-            let (pieces, patches, carried) = (Vec::new(), Vec::new(), Vec::new());
-            Job::Write(Box::new(Write {
-                content,
-                offset,
-                length,
-                fua,
-                outside,
-                pieces,
-                patches,
-                carried,
-                store_error: None,
-                lower_error: None,
-            }))
-        };
-        let (job, exclusive) = match request.op {
-            Op::Read { into, .. } => {
-                let fill = !all_here && !outside && !distrusted;
-                let (parts, filling, carried) = (Vec::new(), Vec::new(), Vec::new());
-                (
-                    Job::Read(Box::new(Read {
-                        offset,
-                        length,
-                        fill,
-                        into,
-                        parts,
-                        filling,
-                        carried,
-                    })),
-                    fill,
-                )
+        let fill = !all_here && !outside && !distrusted;
+        let asked = Asked::Read(AskedRead { offset, length, fill, into });
+        self.start(slot, Running::new(tag, asked), &blocks, fill);
+    }
+
+    fn start_write(&mut self, tag: u64, content: Content, offset: u64, length: u64, fua: bool) {
+        let blocks = self.shared.shape.range(offset, length);
+        let slot = self.place();
+        self.owned += 1;
+        let outside = content.is_data() && self.shared.state().admission.request(offset, length);
+        let asked = Asked::Write(AskedWrite { content, offset, length, fua, outside });
+        self.start(slot, Running::new(tag, asked), &blocks, true);
+    }
+}
+
+impl Channel for CacheChannel {
+    fn submit(&mut self, request: Request) {
+        if let Err(error) = self.shared.info.check(&request.op) {
+            self.ready.push(request.complete(Err(error.at("cache"))));
+            return;
+        }
+        if let Some(error) = self.shared.stop_reason() {
+            self.ready.push(request.complete(Err(error)));
+            return;
+        }
+        let tag = request.tag;
+        let (content, offset, length, fua) = match request.op {
+            Op::Flush => return self.start_flush(tag),
+            Op::Read { offset, into } => return self.start_read(tag, offset, into),
+            Op::Write { offset, from, fua } => {
+                let length = from.len() as u64;
+                (Content::Data(from), offset, length, fua)
             }
-            Op::Write { from, fua, .. } => (write(Content::Data(from), fua), true),
-            Op::WriteZeroes { fua, .. } => (write(Content::Zeroes, fua), true),
-            Op::Discard { .. } => (write(Content::Discard, false), true),
-            Op::Flush => unreachable!("a flush has no range"),
+            Op::WriteZeroes { offset, length, fua } => (Content::Zeroes, offset, length, fua),
+            Op::Discard { offset, length } => (Content::Discard, offset, length, false),
         };
-        self.start(slot, Running::new(tag, job), &blocks, exclusive);
+        self.start_write(tag, content, offset, length, fua);
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
@@ -488,21 +357,30 @@ impl Drop for CacheChannel {
         self.closing = true;
         let mut writing_out = false;
         for slot in 0..self.jobs.len() {
-            let Some(mut running) = self.jobs[slot].take() else { continue };
-            match running.step {
-                Step::Waiting | Step::Fetch | Step::Patch | Step::Load => {
-                    self.release(slot, &mut running);
-                }
-                Step::Sync => {
-                    self.give_up_commit(&mut running);
-                    self.release(slot, &mut running);
-                }
-                Step::Children | Step::Committing => {
-                    writing_out |= matches!(running.job, Job::Write(_));
-                }
-                Step::Fill | Step::Data | Step::Send | Step::Pages | Step::SyncPages => {
-                    self.jobs[slot] = Some(running);
-                }
+            match self.jobs[slot].take() {
+                Some(Job::Waiting(mut running)) => self.release(slot, &mut running),
+                Some(Job::Hit(mut running)) => self.release(slot, &mut running),
+                Some(Job::Read(mut running)) => match running.job.step {
+                    ReadStep::Fetch => self.release(slot, &mut running),
+                    ReadStep::Fill { .. } => self.put(slot, running),
+                },
+                Some(Job::Write(mut running)) => match running.job.step {
+                    WriteStep::Patch { .. } => self.release(slot, &mut running),
+                    WriteStep::Data(_) => self.put(slot, running),
+                    WriteStep::WritingOut | WriteStep::Committing => writing_out = true,
+                },
+                Some(Job::WriteOut(mut running)) => match running.job.step {
+                    WriteOutStep::Load { .. } => self.release(slot, &mut running),
+                    WriteOutStep::Send { .. } => self.put(slot, running),
+                },
+                Some(Job::Commit(mut running)) => match running.job.step {
+                    CommitStep::Sync => {
+                        self.give_up_commit(&running.job);
+                        self.release(slot, &mut running);
+                    }
+                    CommitStep::Pages | CommitStep::SyncPages => self.put(slot, running),
+                },
+                Some(Job::Flush(_)) | None => (),
             }
         }
         while self.jobs.iter().any(Option::is_some) && !std::thread::panicking() {
@@ -522,12 +400,24 @@ impl Drop for CacheChannel {
             self.shared.let_flushes_fail(Error::new(ErrorKind::TimedOut, text));
         }
         for slot in stuck {
-            if let Some(mut running) = self.jobs[slot].take() {
-                self.give_up_commit(&mut running);
-                self.release(slot, &mut running);
+            match self.jobs[slot].take() {
+                Some(Job::Read(mut running)) => self.release(slot, &mut running),
+                Some(Job::Write(mut running)) => self.release(slot, &mut running),
+                Some(Job::WriteOut(mut running)) => self.release(slot, &mut running),
+                Some(Job::Commit(mut running)) => {
+                    self.give_up_commit(&running.job);
+                    self.release(slot, &mut running);
+                }
+                // These were given up before.
+                Some(Job::Waiting(_) | Job::Hit(_) | Job::Flush(_)) | None => (),
             }
         }
     }
+}
+
+/// An error of the store.
+pub(super) fn at_store(error: Error) -> Error {
+    error.at("the cache's device")
 }
 
 /// A buffer for blocks on their way between the two devices.

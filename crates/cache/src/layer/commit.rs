@@ -10,11 +10,11 @@ use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use block::{BufMut, Error, Op, Request};
+use block::{BufMut, Op, Request};
 
-use super::channel::{CacheChannel, below_tag};
+use super::channel::{CacheChannel, at_store, below_tag};
 use super::format::{Entry, encode_page};
-use super::job::{Commit, Job, Running, Step};
+use super::job::{Asked, AskedCommit, Commit, CommitStep, Ended, Running};
 use super::state::Snapshot;
 use super::{CacheMode, Commits};
 
@@ -34,33 +34,34 @@ impl CacheChannel {
         let slot = self.place();
         self.owned += u32::from(parent.is_none());
         let begun = self.commits().begun;
-        let commit =
-            Commit { parent, begun, number: 0, snapshot: Snapshot::default(), store_failed: false };
-        self.start(slot, Running::new(tag, Job::Commit(Box::new(commit))), &TURN, true);
+        let asked = Asked::Commit(AskedCommit { parent, begun });
+        self.start(slot, Running::new(tag, asked), &TURN, true);
     }
 
     /// It has its turn.
-    pub(super) fn begin_commit(&mut self, slot: usize, mut running: Running) {
-        let Job::Commit(commit) = &mut running.job else { unreachable!("a commit") };
+    pub(super) fn begin_commit(&mut self, slot: usize, mut running: Running<AskedCommit>) {
         if let Some(error) = self.shared.flush_failure() {
             running.error = Some(error);
             return self.finish(slot, running);
         }
-        {
+        let number = {
             let mut commits = self.commits();
-            if commits.succeeded > commit.begun {
+            if commits.succeeded > running.job.begun {
                 drop(commits);
                 return self.finish(slot, running);
             }
             commits.begun += 1;
-            commit.number = commits.begun;
-        }
-        commit.snapshot = self.shared.state().snapshot();
+            commits.begun
+        };
+        let snapshot = self.shared.state().snapshot();
         // Asked for after the snapshot: whatever it calls written out has been written by now.
         let lower_too = self.shared.lower_written.swap(false, Ordering::AcqRel);
-        running.step = Step::Sync;
+        let (running, asked) = running.split();
+        let (store_failed, step) = (false, CommitStep::Sync);
+        let commit = Commit { asked, number, snapshot, store_failed, step };
+        let mut running = running.with(Box::new(commit));
         running.left = 1 + usize::from(lower_too);
-        self.jobs_put(slot, running);
+        self.put(slot, running);
         self.store.send(Request::new(below_tag(slot, 0), Op::Flush));
         if lower_too {
             self.lower.send(Request::new(below_tag(slot, 1), Op::Flush));
@@ -68,36 +69,28 @@ impl CacheChannel {
     }
 
     pub(super) fn end_commit_command(
-        running: &mut Running,
-        from_store: bool,
-        result: Result<(), Error>,
+        &mut self,
+        slot: usize,
+        mut running: Running<Box<Commit>>,
+        ended: Ended,
     ) {
-        let Job::Commit(commit) = &mut running.job else { unreachable!("a commit") };
-        if let Err(error) = result {
-            commit.store_failed |= from_store;
-            running.error.get_or_insert(if from_store {
-                error.at("the cache's device")
-            } else {
-                error
-            });
+        running.left -= 1;
+        if let Err(error) = ended.result {
+            running.job.store_failed |= ended.from_store;
+            running.note(Err(if ended.from_store { at_store(error) } else { error }));
         }
-    }
-
-    pub(super) fn end_commit_step(&mut self, slot: usize, mut running: Running) {
-        let Job::Commit(commit) = &mut running.job else { unreachable!("a commit") };
-        let next = match running.step {
-            _ if running.error.is_some() => None,
-            Step::Sync if commit.snapshot.pages.is_empty() => None,
-            Step::Sync => Some(Step::Pages),
-            Step::Pages => Some(Step::SyncPages),
-            _ => None,
-        };
-        match next {
-            Some(Step::Pages) => {
+        if running.left > 0 {
+            return self.put(slot, running);
+        }
+        let commit = &mut *running.job;
+        match commit.step {
+            _ if running.error.is_some() => self.settle(slot, running),
+            CommitStep::Sync if commit.snapshot.pages.is_empty() => self.settle(slot, running),
+            CommitStep::Sync => {
                 let writes = self.page_writes(&commit.snapshot);
-                running.step = Step::Pages;
+                commit.step = CommitStep::Pages;
                 running.left = writes.len();
-                self.jobs_put(slot, running);
+                self.put(slot, running);
                 for (number, (offset, pages)) in writes.into_iter().enumerate() {
                     let mut from = BufMut::zeroed(pages.len());
                     from.copy_from_slice(&pages);
@@ -107,19 +100,19 @@ impl CacheChannel {
                     ));
                 }
             }
-            Some(step) => {
-                running.step = step;
+            CommitStep::Pages => {
+                commit.step = CommitStep::SyncPages;
                 running.left = 1;
-                self.jobs_put(slot, running);
+                self.put(slot, running);
                 self.store.send(Request::new(below_tag(slot, 0), Op::Flush));
             }
-            None => self.settle(slot, running),
+            CommitStep::SyncPages => self.settle(slot, running),
         }
     }
 
     /// The commit has ended, well or not.
-    fn settle(&mut self, slot: usize, mut running: Running) {
-        let Job::Commit(commit) = &mut running.job else { unreachable!("a commit") };
+    fn settle(&mut self, slot: usize, mut running: Running<Box<Commit>>) {
+        let commit = &mut *running.job;
         let snapshot = std::mem::take(&mut commit.snapshot);
         match &running.error {
             None => {
@@ -138,11 +131,9 @@ impl CacheChannel {
     }
 
     /// A commit that was begun ends with its channel: its pages are written by the next one.
-    pub(super) fn give_up_commit(&self, running: &mut Running) {
-        if let Job::Commit(commit) = &mut running.job {
-            self.shared.state().give_up(&std::mem::take(&mut commit.snapshot));
-            self.shared.lower_written.store(true, Ordering::Release);
-        }
+    pub(super) fn give_up_commit(&self, commit: &Commit) {
+        self.shared.state().give_up(&commit.snapshot);
+        self.shared.lower_written.store(true, Ordering::Release);
     }
 
     /// The pages of a snapshot, neighbours together: offset and bytes.

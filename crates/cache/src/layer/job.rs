@@ -1,104 +1,161 @@
-//! What a channel is in the middle of.
+//! What a channel is in the middle of: its jobs, their steps, and what belongs to each step.
+//!
+//! ```text
+//! read       Waiting > Fetch > Fill              one that the store has in one piece is a hit: a command, and no more
+//! write      Waiting > Patch > Data > WritingOut > Committing     it has completed for all others after Data
+//! flush                write-outs, then a flush below
+//! commit     Waiting > Sync > Pages > SyncPages  a flush of a store that is kept
+//! write-out  Waiting > Load > Send               a child of a write or a flush
+//! ```
 
 use std::ops::Range;
 
-use block::{Buf, BufMut, Error};
+use block::{Buf, BufMut, Error, Returned};
 
-use super::plan::{From, Piece, ReadPart, Segment};
+use super::plan::{self, Piece, ReadPart, Segment};
 use super::shape::Shape;
 use super::state::Snapshot;
 use crate::policy::Slot;
 
-/// How far a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Others hold its blocks.
-    Waiting,
-    /// Read: from the store and from the device below.
-    Fetch,
-    /// Read: what was missing goes to the store.
-    Fill,
-    /// Write: the rest of blocks that it covers in part comes from the device below.
-    Patch,
-    /// Write: to the store and to the device below.
-    Data,
-    /// Write-out: from the store.
-    Load,
-    /// Write-out: to the device below.
-    Send,
-    /// Write-outs that were started for it are under way.
-    Children,
-    /// Flush: of the device below. Commit: of both.
-    Sync,
-    /// Commit: the map.
-    Pages,
-    /// Commit: a flush of the store.
-    SyncPages,
-    /// A write waits for the commit that makes slots of written-out blocks free.
-    Committing,
+/// A job under way: what all jobs have, and what this one does.
+#[derive(Debug)]
+pub(super) struct Running<J> {
+    /// The owner's tag; a job for another job has none.
+    pub(super) tag: u64,
+    /// Commands of this step, or jobs started for it, that have not ended.
+    pub(super) left: usize,
+    pub(super) error: Option<Error>,
+    /// Whether it has taken a range, or waits for one.
+    pub(super) in_ranges: bool,
+    pub(super) job: J,
 }
 
-/// What a write writes.
+impl<J> Running<J> {
+    pub(super) fn new(tag: u64, job: J) -> Running<J> {
+        Running { tag, left: 0, error: None, in_ranges: false, job }
+    }
+
+    /// What is sent from here on is for the owner's request that this job is.
+    pub(super) fn name_cause(&self) {
+        block::trace::on_behalf_of(self.tag);
+    }
+
+    /// What all jobs have, and what it does.
+    pub(super) fn split(self) -> (Running<()>, J) {
+        let Running { tag, left, error, in_ranges, job } = self;
+        (Running { tag, left, error, in_ranges, job: () }, job)
+    }
+
+    /// Keeps the first error.
+    pub(super) fn note(&mut self, result: Result<(), Error>) {
+        if let Err(failed) = result {
+            self.error.get_or_insert(failed);
+        }
+    }
+}
+
+impl Running<()> {
+    /// The job does this from now on.
+    pub(super) fn with<J>(self, job: J) -> Running<J> {
+        let Running { tag, left, error, in_ranges, job: () } = self;
+        Running { tag, left, error, in_ranges, job }
+    }
+}
+
+/// A job in a channel's table.
 #[derive(Debug)]
-pub(super) enum Content {
-    Data(Buf),
-    Zeroes,
-    Discard,
+pub(super) enum Job {
+    /// Other jobs hold its blocks.
+    Waiting(Running<Asked>),
+    Hit(Running<Hit>),
+    Read(Running<Box<Read>>),
+    Write(Running<Box<Write>>),
+    Flush(Running<Flush>),
+    WriteOut(Running<Box<WriteOut>>),
+    Commit(Running<Box<Commit>>),
+}
+
+/// What a job is to do once it has its blocks.
+#[derive(Debug)]
+pub(super) enum Asked {
+    Read(AskedRead),
+    Write(AskedWrite),
+    WriteOut(AskedWriteOut),
+    Commit(AskedCommit),
+}
+
+macro_rules! jobs {
+    ($($name:ident: $job:ty),*) => {
+        $(impl From<Running<$job>> for Job {
+            fn from(running: Running<$job>) -> Job {
+                Job::$name(running)
+            }
+        })*
+    };
+}
+
+jobs!(
+    Waiting: Asked, Hit: Hit, Read: Box<Read>, Write: Box<Write>, Flush: Flush,
+    WriteOut: Box<WriteOut>, Commit: Box<Commit>
+);
+
+/// What a job leaves when it ends.
+pub(super) enum Outcome {
+    /// The buffer of the owner's request.
+    Owner(Returned),
+    /// The job that it was done for.
+    Child { parent: usize },
+}
+
+/// A job that can end.
+pub(super) trait Ends {
+    fn outcome(self) -> Outcome;
+}
+
+/// A command of a job has ended.
+pub(super) struct Ended {
+    /// Which of the step's commands.
+    pub(super) number: usize,
+    pub(super) from_store: bool,
+    pub(super) buffer: Returned,
+    pub(super) result: Result<(), Error>,
 }
 
 #[derive(Debug)]
-pub(super) struct Write {
-    pub(super) content: Content,
-    pub(super) offset: u64,
-    pub(super) length: u64,
-    pub(super) fua: bool,
-    pub(super) outside: bool,
-    pub(super) pieces: Vec<Piece>,
-    /// Whole blocks that are made of what lies below and of what is written, by piece.
-    pub(super) patches: Vec<(usize, BufMut)>,
-    /// Pieces that a command carries, in the order of sending.
-    pub(super) carried: Vec<Range<usize>>,
-    pub(super) store_error: Option<Error>,
-    pub(super) lower_error: Option<Error>,
-}
-
-#[derive(Debug)]
-pub(super) struct Read {
+pub(super) struct AskedRead {
     pub(super) offset: u64,
     pub(super) length: u64,
     /// The blocks are held exclusively, so that what is missing can come in.
     pub(super) fill: bool,
-    /// The owner's buffer until it is cut up.
     pub(super) into: BufMut,
+}
+
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) fill: bool,
     pub(super) parts: Vec<ReadPart>,
     /// Of each part that comes in, the blocks.
     pub(super) filling: Vec<Option<Buf>>,
-    /// The part that a command is for.
-    pub(super) carried: Vec<usize>,
+    pub(super) step: ReadStep,
 }
 
 #[derive(Debug)]
-pub(super) struct WriteOut {
-    /// The job that wants it.
-    pub(super) parent: usize,
-    pub(super) blocks: Range<u64>,
-    pub(super) segments: Vec<Segment>,
-    /// What was loaded, segment after segment, piece after piece.
-    pub(super) loaded: Vec<Option<BufMut>>,
-    /// Segments that could not be written.
-    pub(super) failed: Vec<usize>,
-    /// Blocks in slots that are to go leave the cache; the blocks are held exclusively.
-    pub(super) retires: bool,
+pub(super) enum ReadStep {
+    /// From the store and from the device below.
+    Fetch,
+    /// What was missing goes to the store. The part that each command is for.
+    Fill { carried: Vec<usize> },
 }
 
-#[derive(Debug)]
-pub(super) enum Job {
-    Hit(Hit),
-    Read(Box<Read>),
-    Write(Box<Write>),
-    Flush(Flush),
-    WriteOut(Box<WriteOut>),
-    Commit(Box<Commit>),
+impl Ends for Box<Read> {
+    fn outcome(self) -> Outcome {
+        let parts = self.parts.into_iter().filter_map(|part| part.into);
+        let whole = parts.reduce(|mut whole, part| {
+            whole.append(part);
+            whole
+        });
+        Outcome::Owner(Returned::Read(whole.unwrap_or_else(|| BufMut::zeroed(0))))
+    }
 }
 
 /// A read that the store answers alone, from slots side by side.
@@ -111,25 +168,112 @@ pub(super) struct Hit {
 
 impl Hit {
     /// The same as a read of one part, whose command is under way.
-    pub(super) fn as_read(&self, shape: &Shape) -> Read {
+    pub(super) fn as_read(self, shape: &Shape) -> Box<Read> {
         let within = self.offset % shape.block_bytes;
-        let from = From::Store { first: self.first, within };
+        let from = plan::From::Store { first: self.first, within };
         let part =
             ReadPart { offset: self.offset, length: self.length, from, fill: None, into: None };
-        let (offset, length, into) = (self.offset, self.length, BufMut::zeroed(0));
-        Read {
-            offset,
-            length,
+        Box::new(Read {
             fill: false,
-            into,
             parts: vec![part],
             filling: vec![None],
-            carried: Vec::new(),
-        }
+            step: ReadStep::Fetch,
+        })
     }
 }
 
-/// Writes runs of blocks out.
+/// What a write writes.
+#[derive(Debug)]
+pub(super) enum Content {
+    Data(Buf),
+    Zeroes,
+    Discard,
+}
+
+impl Content {
+    pub(super) fn is_data(&self) -> bool {
+        matches!(self, Content::Data(_))
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct AskedWrite {
+    pub(super) content: Content,
+    pub(super) offset: u64,
+    pub(super) length: u64,
+    pub(super) fua: bool,
+    pub(super) outside: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Write {
+    pub(super) asked: AskedWrite,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) step: WriteStep,
+}
+
+#[derive(Debug)]
+pub(super) enum WriteStep {
+    /// The rest of blocks that it covers in part comes from the device below: whole blocks, to be
+    /// made of that and of what is written, by piece.
+    Patch { patches: Vec<(usize, BufMut)> },
+    /// To the store and to the device below.
+    Data(Sent),
+    /// Write-outs that were started for it are under way.
+    WritingOut,
+    /// It waits for the commit that makes slots of written-out blocks free.
+    Committing,
+}
+
+/// What of a write is on its way.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    /// Pieces that a command carries, in the order of sending.
+    pub(super) carried: Vec<Range<usize>>,
+    pub(super) store_error: Option<Error>,
+    pub(super) lower_error: Option<Error>,
+}
+
+impl Ends for Box<Write> {
+    fn outcome(self) -> Outcome {
+        Outcome::Owner(match self.asked.content {
+            Content::Data(from) => Returned::Written(from),
+            Content::Zeroes | Content::Discard => Returned::Nothing,
+        })
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct AskedWriteOut {
+    /// The job that wants it.
+    pub(super) parent: usize,
+    pub(super) blocks: Range<u64>,
+    /// Blocks in slots that are to go leave the cache; the blocks are held exclusively.
+    pub(super) retires: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct WriteOut {
+    pub(super) asked: AskedWriteOut,
+    pub(super) segments: Vec<Segment>,
+    pub(super) step: WriteOutStep,
+}
+
+#[derive(Debug)]
+pub(super) enum WriteOutStep {
+    /// From the store: what was loaded, segment after segment, piece after piece.
+    Load { loaded: Vec<Option<BufMut>> },
+    /// To the device below: segments that could not be written.
+    Send { failed: Vec<usize> },
+}
+
+impl Ends for Box<WriteOut> {
+    fn outcome(self) -> Outcome {
+        Outcome::Child { parent: self.asked.parent }
+    }
+}
+
+/// Writes runs of blocks out; then, with one command, what is written out is made durable.
 #[derive(Debug)]
 pub(super) struct Flush {
     /// The runs that are still to be written out, the lowest address last.
@@ -152,44 +296,54 @@ pub(super) enum Purpose {
     Retire,
 }
 
-/// Makes what the store holds durable, its map included.
+impl Ends for Flush {
+    fn outcome(self) -> Outcome {
+        Outcome::Owner(Returned::Nothing)
+    }
+}
+
 #[derive(Debug)]
-pub(super) struct Commit {
+pub(super) struct AskedCommit {
     /// The job that wants it; `None` when the owner does.
     pub(super) parent: Option<usize>,
     /// The last commit that had begun when this one was asked for: a later one does as well.
     pub(super) begun: u64,
+}
+
+/// Makes what the store holds durable, its map included.
+#[derive(Debug)]
+pub(super) struct Commit {
+    pub(super) asked: AskedCommit,
     /// Its own number.
     pub(super) number: u64,
     pub(super) snapshot: Snapshot,
     /// What failed was the store.
     pub(super) store_failed: bool,
+    pub(super) step: CommitStep,
 }
 
-/// A job and how far it is.
-#[derive(Debug)]
-pub(super) struct Running {
-    /// The owner's tag; a write-out has none.
-    pub(super) tag: u64,
-    pub(super) job: Job,
-    pub(super) step: Step,
-    /// Commands of this step, or jobs started for it, that have not ended.
-    pub(super) left: usize,
-    pub(super) error: Option<Error>,
-    /// Whether it has taken a range, or waits for one.
-    pub(super) in_ranges: bool,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CommitStep {
+    /// A flush of the store and of the device below.
+    Sync,
+    /// The map.
+    Pages,
+    /// A flush of the store.
+    SyncPages,
 }
 
-impl Running {
-    pub(super) fn new(tag: u64, job: Job) -> Running {
-        Running { tag, job, step: Step::Waiting, left: 0, error: None, in_ranges: false }
-    }
-
-    /// What is sent from here on is for this job's request, where it has one.
-    pub(super) fn name_cause(&self) {
-        if !matches!(self.job, Job::WriteOut(_) | Job::Commit(_)) {
-            block::trace::on_behalf_of(self.tag);
+impl Ends for AskedCommit {
+    fn outcome(self) -> Outcome {
+        match self.parent {
+            Some(parent) => Outcome::Child { parent },
+            None => Outcome::Owner(Returned::Nothing),
         }
+    }
+}
+
+impl Ends for Box<Commit> {
+    fn outcome(self) -> Outcome {
+        self.asked.outcome()
     }
 }
 

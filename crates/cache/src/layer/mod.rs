@@ -29,12 +29,13 @@ mod job;
 mod keep;
 mod plan;
 mod ranges;
+mod read;
 mod salvage;
 mod shape;
 mod state;
 mod status;
-mod steps;
 mod upkeep;
+mod write;
 mod write_out;
 
 use std::fmt;

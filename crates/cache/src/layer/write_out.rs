@@ -14,10 +14,12 @@ use std::sync::atomic::Ordering;
 
 use block::{BufMut, Op, Request};
 
-use super::channel::{CacheChannel, below_tag, bounce};
-use super::job::{Flush, Job, Purpose, Running, Step, WriteOut};
+use super::channel::{CacheChannel, at_store, below_tag, bounce};
+use super::job::{
+    Asked, AskedWriteOut, Ended, Flush, Job, Purpose, Running, Write, WriteOut, WriteOutStep,
+    WriteStep,
+};
 use super::state::State;
-use super::steps::at_store;
 use super::{CacheMode, Shared, plan};
 
 /// How many runs a write that finds too much dirty writes out.
@@ -56,15 +58,8 @@ impl CacheChannel {
     /// Starts writing out a run for a job that is not in its place now.
     fn start_write_out(&mut self, parent: usize, blocks: Range<u64>, retires: bool) {
         let slot = self.place();
-        let out = WriteOut {
-            parent,
-            blocks: blocks.clone(),
-            segments: Vec::new(),
-            loaded: Vec::new(),
-            failed: Vec::new(),
-            retires,
-        };
-        self.start(slot, Running::new(0, Job::WriteOut(Box::new(out))), &blocks, retires);
+        let asked = AskedWriteOut { parent, blocks: blocks.clone(), retires };
+        self.start(slot, Running::new(0, Asked::WriteOut(asked)), &blocks, retires);
     }
 
     pub(super) fn start_flush(&mut self, tag: u64) {
@@ -106,38 +101,65 @@ impl CacheChannel {
         runs.reverse();
         let slot = self.place();
         self.owned += 1;
-        let mut running = Running::new(tag, Job::Flush(Flush { runs, purpose, starting: false }));
-        running.step = Step::Children;
+        let running = Running::new(tag, Flush { runs, purpose, starting: false });
         self.go_on_with_flush(slot, running);
     }
 
     /// Keeps write-outs under way until none is left to start, and then makes it all durable if
     /// that is what it is for. One that has nothing to do ends while it is being started;
     /// `starting` keeps that from coming back here for each.
-    pub(super) fn go_on_with_flush(&mut self, slot: usize, mut running: Running) {
-        let purpose = loop {
-            let Job::Flush(flush) = &mut running.job else {
-                unreachable!("only flushes come here")
-            };
+    fn go_on_with_flush(&mut self, slot: usize, mut running: Running<Flush>) {
+        running.name_cause();
+        let purpose = running.job.purpose;
+        loop {
+            let flush = &mut running.job;
             flush.starting = running.left < FLUSH_RUNS && !flush.runs.is_empty();
-            let purpose = flush.purpose;
-            let Some(blocks) = flush.runs.pop_if(|_| flush.starting) else { break purpose };
+            let Some(blocks) = flush.runs.pop_if(|_| flush.starting) else { break };
             running.left += 1;
-            self.jobs_put(slot, running);
+            self.put(slot, running);
             self.start_write_out(slot, blocks, purpose == Purpose::Retire);
-            let Some(again) = self.jobs[slot].take() else { return };
+            let Some(Job::Flush(again)) = self.jobs[slot].take() else { return };
             running = again;
-        };
+        }
         if running.left > 0 {
-            return self.jobs_put(slot, running);
+            return self.put(slot, running);
         }
         if running.error.is_some() || matches!(purpose, Purpose::Less | Purpose::Retire) {
-            return self.finish(slot, running);
+            return self.end_flush(slot, running);
         }
-        running.step = Step::Sync;
         running.left = 1;
-        self.jobs_put(slot, running);
+        self.put(slot, running);
         self.lower.send(Request::new(below_tag(slot, 0), Op::Flush));
+    }
+
+    /// A write-out has ended.
+    pub(super) fn end_child_of_flush(&mut self, slot: usize, mut running: Running<Flush>) {
+        running.left -= 1;
+        if running.job.starting {
+            self.put(slot, running);
+        } else {
+            self.go_on_with_flush(slot, running);
+        }
+    }
+
+    /// Its one command has ended: the flush of the device below.
+    pub(super) fn end_flush_command(
+        &mut self,
+        slot: usize,
+        mut running: Running<Flush>,
+        ended: Ended,
+    ) {
+        running.note(ended.result);
+        self.end_flush(slot, running);
+    }
+
+    fn end_flush(&mut self, slot: usize, running: Running<Flush>) {
+        if let Some(error) =
+            running.error.as_ref().filter(|_| running.job.purpose == Purpose::OwnersFlush)
+        {
+            self.shared.let_flushes_fail(error.repeat());
+        }
+        self.finish(slot, running);
     }
 
     /// Whether so many slots wait for the map to say that they are not dirty any more that it
@@ -152,7 +174,7 @@ impl CacheChannel {
 
     /// A write has left so much dirty that it has to write some out, unless another job does
     /// already.
-    pub(super) fn write_some_out(&mut self, slot: usize, mut running: Running) {
+    pub(super) fn write_some_out(&mut self, slot: usize, mut running: Running<Box<Write>>) {
         let mut runs: Vec<Range<u64>> = Vec::new();
         {
             let mut state = self.shared.state();
@@ -171,74 +193,101 @@ impl CacheChannel {
         if runs.is_empty() {
             return self.finish(slot, running);
         }
-        running.step = Step::Children;
+        running.job.step = WriteStep::WritingOut;
         running.left = runs.len();
-        self.jobs_put(slot, running);
+        self.put(slot, running);
         for blocks in runs {
             self.start_write_out(slot, blocks, false);
         }
     }
 
-    pub(super) fn begin_write_out(&mut self, slot: usize, mut running: Running) {
-        let Job::WriteOut(out) = &mut running.job else { unreachable!("a write-out") };
+    pub(super) fn begin_write_out(&mut self, slot: usize, running: Running<AskedWriteOut>) {
         let shape = self.shared.shape;
-        out.segments = plan::segments(&shape, &self.shared.state(), out.blocks.clone());
-        let pieces: Vec<(u32, u64)> =
-            out.segments.iter().flat_map(|segment| segment.pieces.iter().copied()).collect();
-        out.loaded = pieces.iter().map(|_| None).collect();
-        running.step = Step::Load;
-        running.left = pieces.len();
-        for (number, (first, length)) in pieces.into_iter().enumerate() {
+        let blocks = running.job.blocks.clone();
+        let segments = plan::segments(&shape, &self.shared.state(), blocks);
+        let mut left = 0;
+        for &(first, length) in segments.iter().flat_map(|segment| &segment.pieces) {
             let read = Op::Read { offset: shape.slot_offset(first), into: bounce(length) };
-            self.store.send(Request::new(below_tag(slot, number), read));
+            self.store.send(Request::new(below_tag(slot, left), read));
+            left += 1;
         }
-        self.wait_for(slot, running);
+        let (running, asked) = running.split();
+        let step = WriteOutStep::Load { loaded: (0..left).map(|_| None).collect() };
+        let mut running = running.with(Box::new(WriteOut { asked, segments, step }));
+        running.left = left;
+        self.go_on_with_write_out(slot, running);
     }
 
-    pub(super) fn end_load(&mut self, slot: usize, mut running: Running) {
+    pub(super) fn end_write_out_command(
+        &mut self,
+        slot: usize,
+        mut running: Running<Box<WriteOut>>,
+        ended: Ended,
+    ) {
+        running.left -= 1;
+        match &mut running.job.step {
+            WriteOutStep::Load { loaded } => loaded[ended.number] = Some(ended.buffer.read()),
+            WriteOutStep::Send { failed } => {
+                if ended.result.is_err() {
+                    failed.push(ended.number);
+                }
+                self.shared.lower_written.store(true, Ordering::Release);
+            }
+        }
+        running.note(ended.result);
+        self.go_on_with_write_out(slot, running);
+    }
+
+    /// Waits for the commands of the step, or goes on after the last.
+    fn go_on_with_write_out(&mut self, slot: usize, mut running: Running<Box<WriteOut>>) {
+        if running.left > 0 {
+            return self.put(slot, running);
+        }
+        let sending = WriteOutStep::Send { failed: Vec::new() };
+        match std::mem::replace(&mut running.job.step, sending) {
+            WriteOutStep::Load { loaded } => self.end_load(slot, running, loaded),
+            WriteOutStep::Send { failed } => self.end_send(slot, running, &failed),
+        }
+    }
+
+    fn end_load(
+        &mut self,
+        slot: usize,
+        mut running: Running<Box<WriteOut>>,
+        loaded: Vec<Option<BufMut>>,
+    ) {
         if let Some(error) = running.error.take() {
             self.shared.store_failed(&error);
             self.shared.write_out_failed.store(true, Ordering::Release);
             running.error = Some(at_store(error));
             return self.finish(slot, running);
         }
-        let Job::WriteOut(out) = &mut running.job else { unreachable!("a write-out") };
-        running.step = Step::Send;
-        running.left = out.segments.len();
-        let mut loaded = std::mem::take(&mut out.loaded).into_iter().flatten();
-        let mut writes = Vec::new();
-        for segment in &out.segments {
+        let mut loaded = loaded.into_iter().flatten();
+        for (number, segment) in running.job.segments.iter().enumerate() {
             let mut whole = BufMut::zeroed(0);
             loaded.by_ref().take(segment.pieces.len()).for_each(|piece| whole.append(piece));
-            writes.push((segment.offset, whole.freeze()));
+            let write = Op::Write { offset: segment.offset, from: whole.freeze(), fua: false };
+            self.lower.send(Request::new(below_tag(slot, number), write));
         }
-        if writes.is_empty() {
-            return self.end_send(slot, running);
-        }
-        self.jobs_put(slot, running);
-        for (number, (offset, from)) in writes.into_iter().enumerate() {
-            self.lower.send(Request::new(
-                below_tag(slot, number),
-                Op::Write { offset, from, fua: false },
-            ));
-        }
+        running.left = running.job.segments.len();
+        self.go_on_with_write_out(slot, running);
     }
 
-    pub(super) fn end_send(&mut self, slot: usize, mut running: Running) {
-        let Job::WriteOut(out) = &mut running.job else { unreachable!("a write-out") };
+    fn end_send(&mut self, slot: usize, running: Running<Box<WriteOut>>, failed: &[usize]) {
         if running.error.is_some() {
             self.shared.write_out_failed.store(true, Ordering::Release);
         }
         {
+            let out = &*running.job;
             let mut state = self.shared.state();
             for (number, segment) in out.segments.iter().enumerate() {
-                if !out.failed.contains(&number) {
+                if !failed.contains(&number) {
                     segment.dirty.iter().for_each(|&slot| state.set_clean(slot));
                     state.counts.written_out += segment.dirty.len() as u64;
                 }
             }
-            if out.retires {
-                out.blocks.clone().for_each(|block| state.leave_retired(block));
+            if out.asked.retires {
+                out.asked.blocks.clone().for_each(|block| state.leave_retired(block));
             }
         }
         self.finish(slot, running);
