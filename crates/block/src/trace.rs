@@ -76,8 +76,9 @@ impl<C: Channel> Traced<C> {
         Traced { channel, number, device, open: HashMap::new() }
     }
 
+    /// Tells of a request that comes in; what was worked on until then.
     #[cold]
-    fn submit_told(&mut self, request: Request) {
+    fn tell_submission(&mut self, request: &Request) -> Cause {
         let tag = request.tag;
         let (offset, bytes) = request.op.range().unwrap_or((0, 0));
         let op = request.op.name();
@@ -91,18 +92,13 @@ impl<C: Channel> Traced<C> {
             }
         }
         self.open.insert(tag, Told { op, offset, bytes });
-        let above = CAUSE.replace((self.number, Some(tag)));
-        self.channel.submit(request);
-        CAUSE.set(above);
+        CAUSE.replace((self.number, Some(tag)))
     }
 
+    /// Tells of requests that have ended.
     #[cold]
-    fn poll_told(&mut self, done: &mut Vec<Completion>) {
-        let from = done.len();
-        let above = CAUSE.replace((self.number, None));
-        self.channel.poll(done);
-        CAUSE.set(above);
-        for Completion { tag, result, .. } in &done[from..] {
+    fn tell_completions(&mut self, done: &[Completion]) {
+        for Completion { tag, result, .. } in done {
             // One that came before the log was at `trace` is told with what is known.
             let told = self.open.remove(tag);
             let Told { op, offset, bytes } =
@@ -119,17 +115,25 @@ impl<C: Channel> Traced<C> {
 }
 
 impl<C: Channel> Channel for Traced<C> {
+    // Each calls the channel in one place only, where the compiler then puts the channel's code: a
+    // second place would cost every request a call and a copy.
     #[inline]
     fn submit(&mut self, request: Request) {
-        if is_on() { self.submit_told(request) } else { self.channel.submit(request) }
+        let above = is_on().then(|| self.tell_submission(&request));
+        self.channel.submit(request);
+        if let Some(above) = above {
+            CAUSE.set(above);
+        }
     }
 
     #[inline]
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        if is_on() {
-            return self.poll_told(done);
-        }
+        let told = is_on().then(|| (done.len(), CAUSE.replace((self.number, None))));
         self.channel.poll(done);
+        if let Some((from, above)) = told {
+            CAUSE.set(above);
+            self.tell_completions(&done[from..]);
+        }
     }
 
     #[inline]
