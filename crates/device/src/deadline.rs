@@ -6,7 +6,7 @@
 //!   error `Gone`  <── a timer found it too old; from then on nothing is asked of what is below
 //! ```
 //!
-//! A disk that neither answers nor fails would hold up whoever waits for it for ever; so an array
+//! A disk that neither answers nor fails would hold up what waits for it for ever; so an array
 //! drops it as it drops one that fails. A device that was silent once is not asked again through
 //! this layer, on any channel: what it still does with the requests it kept is unknown, and so is
 //! what it holds.
@@ -25,7 +25,7 @@ use block::{
 use reactor::{Slots, Source};
 
 /// A request is too old after more than so many ticks, each a quarter of the time it may take: so
-/// it is given up between one and one and a quarter times that time, and nobody reads the clock for
+/// it is given up between one and one and a quarter times that time, and the clock is not read for
 /// each request.
 const TICKS: u32 = 4;
 
@@ -223,7 +223,7 @@ impl Channel for DeadlineChannel {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        // Also what nobody waits for any more is taken: an event that stays would wake the owner
+        // Also what is not waited for any more is taken: an event that stays would wake the owner
         // again and again.
         self.below.poll(&mut self.done);
         for completion in self.done.drain(..) {

@@ -9,8 +9,8 @@ use block::{
 use crate::immediate::{Immediate, ImmediateChannel};
 use crate::ram::{check_shape, sized_leaf};
 
-/// A device that forgets what is written. Reads are zeroes, so that a buffer used for somebody
-/// else's data before never shows it again.
+/// A device that forgets what is written. Reads are zeroes, so that a buffer used for other
+/// data before never shows it again.
 pub struct NullDevice {
     info: Info,
 }

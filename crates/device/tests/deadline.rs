@@ -1,4 +1,4 @@
-//! A device that does not answer, and what becomes of those who wait for it.
+//! A device that does not answer, and what becomes of the requests that wait for it.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::sync::Arc;
@@ -70,7 +70,7 @@ fn silence_becomes_an_error_on_every_channel_and_stays_one() {
     assert_eq!(others[0].tag, 1);
     assert_eq!((one.in_flight(), other.in_flight()), (0, 0));
 
-    // Nobody waits a second time.
+    // Nothing waits a second time.
     let before = reactor.now();
     one.submit(Request::new(3, Op::Read { offset: 0, into: BufMut::zeroed(512) }));
     let error = answers(&mut *one, 1, &reactor).remove(0).result.unwrap_err();

@@ -158,8 +158,8 @@ fn the_dice_follow_their_seed() {
     assert_ne!(failures(1), failures(2));
 }
 
-/// What a mishap does is exactly one thing, nobody is told, and the owner gets its own bytes back:
-/// with and without a write cache and a delay.
+/// What a mishap does is exactly one thing, no error tells of it, and the owner gets its own bytes
+/// back: with and without a write cache and a delay.
 #[test]
 fn a_mishap_changes_what_is_stored_or_read_and_answers_as_if_nothing_had_happened() {
     let late = FaultOptions { delay: Duration::from_millis(1), ..FaultOptions::default() };

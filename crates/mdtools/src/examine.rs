@@ -37,7 +37,7 @@ pub struct Examined {
 }
 
 /// Reads the superblocks of one file or device. It is opened for reading only, without regard to
-/// who else has it open: an array that runs can be looked at, and what was looked at can be opened
+/// what else has it open: an array that runs can be looked at, and what was looked at can be opened
 /// for writing afterwards.
 ///
 /// # Errors

@@ -103,7 +103,7 @@ pub struct MemberStatus {
     pub place: Option<usize>,
     /// How it is.
     pub state: MemberState,
-    /// Its path or stack text; `None` when nobody is there.
+    /// Its path or stack text; `None` when no member is there.
     pub name: Option<String>,
     /// While it is rebuilt: how much of it is up to date, in bytes of its data.
     pub rebuilt_bytes: Option<u64>,
@@ -120,7 +120,7 @@ pub struct MemberStatus {
 pub struct WorkStatus {
     /// `rebuild`, `replace`, `resync`, `check` or `repair`.
     pub kind: String,
-    /// Whom it is for.
+    /// The member that it is for.
     pub member: Option<usize>,
     /// How much is done, in bytes.
     pub done_bytes: u64,

@@ -1,7 +1,7 @@
 //! A tree to devices.
 //!
 //! Every leaf gets counters on top, so that what each member moved is known exactly. Files are
-//! opened by whoever the caller names: one module of raidloom alone decides what may be opened for
+//! opened by what the caller names: one module of raidloom alone decides what may be opened for
 //! writing.
 
 use std::fs::File;
@@ -111,7 +111,7 @@ pub struct Stack {
     /// What tells which members of arrays have not answered in time; none where they may take for
     /// ever.
     pub deadlines: Vec<DeadlineWatch>,
-    /// The arrays in it that keep md's metadata. Last, so that they are ended when nobody else can
+    /// The arrays in it that keep md's metadata. Last, so that they are ended when nothing else can
     /// use the stack any more.
     pub arrays: Arrays,
 }

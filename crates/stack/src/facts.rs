@@ -1,5 +1,5 @@
 //! What the system knows of files and disks besides their data: whether they are those that they
-//! were, and whether anybody has written to them since.
+//! were, and whether they have been written to since.
 //!
 //! ```text
 //!              which one                           what every write moves                 for how long
@@ -87,7 +87,7 @@ fn of_folder(folder: &Path) -> LeafFacts {
         attribute(folder, "start").unwrap_or_default()
     );
     if let Some(path) = attribute(&disk, "loop/backing_file") {
-        // Its own counters say nothing of who writes to the file.
+        // Its own counters say nothing of what writes to the file.
         let Ok(data) = fs::metadata(path) else { return LeafFacts::default() };
         let offset = attribute(&disk, "loop/offset").unwrap_or_default();
         let behind = of_file(&data);

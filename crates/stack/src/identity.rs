@@ -50,7 +50,7 @@ impl Identity {
     }
 }
 
-/// How somebody is told that one file was named as two.
+/// How it is said that one file was named as two.
 #[must_use]
 pub fn twice_text(earlier: &Path, later: &Path) -> String {
     // As text: paths that differ only in `./` are equal.

@@ -47,7 +47,7 @@ pub(crate) struct Said<'a> {
 
 /// The arrays in a stack that keep md's metadata. They have to be ended, or they are found dirty
 /// when they are started again; dropping them does that, as far as it can be done without telling
-/// anybody about an error. When they have ended, nothing is written below any more, and the stores
+/// of an error. When they have ended, nothing is written below any more, and the stores
 /// of caches, closed by then, take down what they stand on is like.
 #[derive(Default)]
 pub struct Arrays {
@@ -107,7 +107,7 @@ impl Arrays {
         &self.running
     }
 
-    /// Ends them in order: members are flushed, then called clean. Nobody may use the stack any
+    /// Ends them in order: members are flushed, then called clean. The stack may not be used any
     /// more.
     ///
     /// # Errors
@@ -233,7 +233,7 @@ pub(crate) fn run(
 }
 
 /// Stale members that the text has in their own places: they are brought up to date. One that was
-/// in use without the others has writes that they have not, and is for somebody to decide about.
+/// in use without the others has writes that they have not, and is for the user to decide about.
 fn returning(
     assembly: &Assembly,
     candidates: &[Candidate],

@@ -1,5 +1,5 @@
 //! What has nothing to do does nothing: every set-up goes to sleep after its work and is not woken
-//! for what nobody takes.
+//! for what is not taken.
 
 use std::fs::File;
 use std::path::Path;

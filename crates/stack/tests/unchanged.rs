@@ -63,7 +63,7 @@ impl Folder {
         format!("file:{}", self.path(name).display())
     }
 
-    /// Writes 8 bytes as somebody else would, in a moment that the file system tells from the one
+    /// Writes 8 bytes as another program would, in a moment that the file system tells from the one
     /// before.
     fn write(&self, name: &str, offset: u64, bytes: [u8; 8]) {
         let file = OpenOptions::new().write(true).open(self.path(name)).expect("it is there");

@@ -517,7 +517,7 @@ impl Check {
         Ok(())
     }
 
-    /// A channel dropped with requests in flight: each block old or new, nobody hangs, and the
+    /// A channel dropped with requests in flight: each block old or new, nothing hangs, and the
     /// device goes on.
     fn dropped(&self) -> Result<(), Violation> {
         let block = self.block();

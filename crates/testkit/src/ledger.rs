@@ -185,7 +185,7 @@ impl Ledger {
             .any(|write| counts(write) && returned < write.submitted)
     }
 
-    /// The versions that a block may hold for a reader who asked at `begun` and whose bytes these
+    /// The versions that a block may hold for a reader that asked at `begun` and whose bytes these
     /// are: writes, and whether the initial one is among them.
     fn found(
         &self,

@@ -205,7 +205,7 @@ impl Device for Memory {
         Node::leaf("ram", self.info.size_bytes.to_string())
     }
 
-    /// Blocks of zeroes, whoever has written them.
+    /// Blocks of zeroes, whatever has written them.
     fn extents(&self, offset: u64, length: u64, found: &mut Extents) {
         let state = self.state();
         let bytes = &state.visible[offset as usize..(offset + length) as usize];

@@ -1,5 +1,5 @@
 //! The owner of one channel, which checks every hop from above: one completion a request, the tag
-//! and buffer it came with, an honest count in flight, and somebody to wake it.
+//! and buffer it came with, an honest count in flight, and a reactor that wakes it.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -243,8 +243,8 @@ fn in_flight_counts_until_poll() {
 }
 
 /// C11: `poll` never waits, and a virtual clock moves only in `Reactor::wait`. C12: An owner polls
-/// before it waits: a completion that needs neither the kernel nor time wakes nobody, but whatever
-/// is in flight after a `poll` that returned nothing does.
+/// before it waits: a completion that needs neither the kernel nor time wakes no owner, but
+/// whatever is in flight after a `poll` that returned nothing does.
 #[test]
 fn polling_and_waiting() {
     let reactor = Reactor::virtual_clock();
@@ -258,7 +258,7 @@ fn polling_and_waiting() {
     assert_eq!(reactor.wait(None).unwrap(), Woken::Events);
     slow.poll(&mut done);
     assert_eq!((done.len(), reactor.now() > Time::ZERO), (1, true));
-    // At the next poll, without time: nobody is woken for it, and nobody has to be.
+    // At the next poll, without time: no owner is woken for it, and none has to be.
     let mut quick = Memory::with(able()).open(1, &reactor).unwrap();
     quick.submit(Request::new(2, read(0)));
     assert_eq!(reactor.wait(None).unwrap(), Woken::Idle);

@@ -23,7 +23,16 @@ const PERSONS: &[(&[&str], &[&str])] = &[
     (&["he", "his", "him", "himself", "she", "her"], &[]),
     (
         &["who", "whom", "whoever", "somebody", "someone", "nobody", "anybody", "anyone"],
-        &["crates/array/", "crates/block/", "crates/cache/", "crates/reactor/"],
+        &[
+            "crates/array/",
+            "crates/block/",
+            "crates/cache/",
+            "crates/device/",
+            "crates/mdtools/",
+            "crates/reactor/",
+            "crates/stack/",
+            "crates/testkit/",
+        ],
     ),
 ];
 

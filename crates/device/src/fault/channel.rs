@@ -28,7 +28,7 @@ pub(super) struct FaultChannel {
     serial: u32,
     /// Keys of those that wait for their turn to write the cache back.
     waiting: VecDeque<u32>,
-    /// The timer after which to ask again; gone with the question, since an event that nobody takes
+    /// The timer after which to ask again; gone with the question, since an event that is not taken
     /// would keep the owner from sleeping.
     turn: Option<Source>,
     /// Requests that nothing below will answer, for the moment.
@@ -178,7 +178,7 @@ impl FaultChannel {
         self.take_turn();
     }
 
-    /// Starts to write the cache back for the first that waits, if nobody else is doing so.
+    /// Starts to write the cache back for the first that waits, if no other channel is doing so.
     fn take_turn(&mut self) {
         let Some(&key) = self.waiting.front() else { return };
         let shared = Arc::clone(&self.shared);
@@ -290,7 +290,7 @@ impl FaultChannel {
                         Err(error)
                     }
                 };
-                // After a crash the turn may be somebody else's.
+                // After a crash the turn may be another channel's.
                 if state.writing_back == Some(self.number) {
                     state.writing_back = None;
                 }
@@ -365,7 +365,7 @@ impl FaultChannel {
         }
         drop(state);
         if alive.is_err() {
-            // Their timers would go off for nobody.
+            // Their timers would go off for nothing.
             self.source = self.source.reactor().source();
             self.turn = None;
         }

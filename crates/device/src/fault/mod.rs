@@ -14,7 +14,7 @@
 //!
 //! Four mishaps go unreported, as those of a bad cable, controller or firmware do: `read_flip` and
 //! `write_flip` change one bit on the way, `write_lost` acknowledges a write that never arrives,
-//! `write_misdirected` sends it to another place. Only whoever compares data finds them; they are
+//! `write_misdirected` sends it to another place. Only comparing data finds them; they are
 //! there to show that a check does.
 //!
 //! The cache is as large as what was written since the last flush; write-zeroes and discard are not
@@ -395,7 +395,7 @@ impl FaultControl {
     }
 }
 
-/// A channel of our own below, on a clock of its own: whoever pulls the plug has no reactor, and
+/// A channel of our own below, on a clock of its own: what pulls the plug has no reactor, and
 /// must not wait on one where other events lie.
 fn open_beside(below: &dyn Device) -> Result<Blocking, Error> {
     match Blocking::open(below, &Reactor::virtual_clock()) {

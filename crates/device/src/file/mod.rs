@@ -167,7 +167,7 @@ impl FileDevice {
         self.shared.alignment.is_some()
     }
 
-    /// Why direct I/O is not used although nobody forbade it.
+    /// Why direct I/O is not used although it was not forbidden.
     #[must_use]
     pub fn direct_refused(&self) -> Option<&str> {
         self.direct_refused.as_deref()

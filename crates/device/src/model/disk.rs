@@ -239,7 +239,7 @@ impl Disk {
     }
 
     /// A time before which no command that is in this disk now can end, whatever else is submitted;
-    /// exact for a transfer that has the link to itself. Whoever waits need not look earlier.
+    /// exact for a transfer that has the link to itself. The owner need not look earlier.
     pub(super) fn next_answer(&self, link: &Link) -> u64 {
         let alone =
             |bytes: u64, read: bool| link.alone(bytes, self.nanoseconds_per_byte(read)) as u64;

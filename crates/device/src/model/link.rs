@@ -170,7 +170,7 @@ impl Link {
         self.changed = now;
     }
 
-    /// Divides the link evenly, nobody getting more than it can use.
+    /// Divides the link evenly, no drive getting more than it can use.
     fn divide(&mut self, now: u64) {
         for flow in self.flows.iter_mut().flatten() {
             flow.share = 0.0;

@@ -43,7 +43,7 @@ pub enum Operation {
 /// A request is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Who had asked.
+    /// The drive that had asked.
     pub client: u32,
     /// The client's name for the request.
     pub tag: u64,

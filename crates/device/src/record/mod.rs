@@ -1,5 +1,5 @@
-//! `record(file:TRACE, DEVICE)`: writes down every request, for the simulator and for whoever wants
-//! to know what a program asks of its disk.
+//! `record(file:TRACE, DEVICE)`: writes down every request, for the simulator and for a reader that
+//! wants to know what a program asks of its disk.
 //!
 //! ```text
 //!   requests --> time, operation, offset, length --> TRACE (appended, 64 KiB at a time)

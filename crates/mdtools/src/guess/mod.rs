@@ -4,7 +4,7 @@
 //! ```text
 //!   members ──> samples ──> redundancy: which levels can it be at all?
 //!                 │                         │
-//!                 └── Q: who is who         └── shapes: level x layout x chunk x data offset
+//!                 └── Q: which is which     └── shapes: level x layout x chunk x data offset
 //!                           │                         │
 //!                           └──────> order of members <── search: landmarks of file systems, from the array's start on
 //!                                          │
@@ -231,8 +231,8 @@ pub fn guess(
                 let others = guess_with_all(&without, known, progress);
                 found.read_bytes += others.read_bytes;
                 found.interrupted |= others.interrupted;
-                // Whoever is left out leaves a better answer, or nothing is gained by leaving it
-                // out. Fewer members one behind the other are no better answer.
+                // The member that is left out leaves a better answer, or nothing is gained by
+                // leaving it out. Fewer members one behind the other are no better answer.
                 let sound = others
                     .guesses
                     .into_iter()

@@ -35,7 +35,7 @@ impl<'a> Reader<'a> {
         self.members.size_bytes(member).is_none()
     }
 
-    /// The sizes, with that of the smallest for whoever is absent.
+    /// The sizes, with that of the smallest for absent members.
     pub(super) fn sizes(&self) -> Vec<u64> {
         let smallest = self.smallest();
         (0..self.count())

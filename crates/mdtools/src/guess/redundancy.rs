@@ -5,7 +5,7 @@
 //!   sample     the same sector of every member, not zero everywhere
 //!   equal      all members alike: level 1
 //!   sum        all members together are zero: levels 4 and 5, in every order, chunk size and layout
-//!   weighted   all but one are zero, and that one is Q of some arrangement of the others: level 6, and who is who
+//!   weighted   all but one are zero, and that one is Q of some arrangement of the others: level 6, and which is which
 //! ```
 
 use array::geometry::{ParityLayout, Role, Row};
@@ -143,7 +143,7 @@ pub(super) fn sum_of_all_but_one(samples: &[Sample]) -> Fit {
     })
 }
 
-/// Who holds what in one row: which power of g each member of data is counted with.
+/// What each member holds in one row: which power of g each member of data is counted with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Arrangement {
     pub(super) p: usize,

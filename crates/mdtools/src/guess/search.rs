@@ -112,7 +112,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Nobody is anywhere yet.
+    /// No member is anywhere yet.
     pub(super) fn unknown(count: usize) -> Order {
         Order::known(vec![None; count])
     }
@@ -208,7 +208,7 @@ impl<'a> Search<'a> {
         let has_opening = opening.is_some();
         let start = Order { queue: opening.into_iter().collect(), ..start };
         self.follow(start);
-        // An opening that nobody has is no order at all.
+        // An opening that no member has is no order at all.
         self.found.retain(|order| !has_opening || order.tally.fits() > 0);
         self.found
     }
@@ -286,7 +286,7 @@ impl<'a> Search<'a> {
             return None;
         }
         let empty = spots.iter().filter(|spot| order.members[spot.role].is_none() && self.fills);
-        // Whoever is absent may be the one that has the first copy.
+        // The absent member may be the one that has the first copy.
         let tried = if self.reader.has_absent() { spots.len() } else { 1 };
         let (mut branches, mut wrong) = (Vec::new(), false);
         for spot in empty.take(tried) {
@@ -361,7 +361,7 @@ impl<'a> Search<'a> {
                 branches.push(branch);
             }
         }
-        // Nobody has it: the next that waits for this place may tell more.
+        // No member has it: the next that waits for this place may tell more.
         order.closed[spot.role] = !branches.is_empty();
         branches.push(order);
         branches
