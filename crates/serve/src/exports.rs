@@ -1,5 +1,5 @@
-//! As what a stack appears: a file, a block device over it, NBD, a disk of virtual machines. Made in this order, taken away in
-//! the reverse one.
+//! As what a stack appears: a file, a block device over it, NBD, a disk of virtual machines. Made
+//! in this order, taken away in the reverse one.
 
 use std::fs::{self, File};
 use std::path::Path;

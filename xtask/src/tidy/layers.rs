@@ -22,6 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("cache", &["block", "reactor"]),
     ("stack", &["array", "block", "cache", "device", "reactor"]),
     ("export", &["block", "reactor"]),
+    ("guest", &["block", "export", "reactor"]),
     ("results", &[]),
     ("bench", &["block", "escape", "reactor", "results"]),
     ("host", &["array", "block", "export", "reactor", "results", "stack"]),

@@ -1,0 +1,18 @@
+//! A whole Linux in user mode, whose disks are devices of ours and whose time is theirs.
+//!
+//! ```text
+//!   kernel ── time messages ──┐
+//!     |                    Scheduler ── virtual reactor ── devices
+//!     └── vhost-user disks ───┘
+//! ```
+//!
+//! User-mode Linux that was built with `UML_TIME_TRAVEL_SUPPORT` asks an outside [`Scheduler`] for
+//! its time (`time-travel=ext:SOCKET`), and finds its disks at the same process
+//! (`virtio_uml.device=SOCKET:2`). Its clock then moves as the devices' does, on the virtual
+//! reactor: an hour of a disk of 2004 takes seconds, and is the same each time.
+
+mod message;
+mod scheduler;
+
+pub use message::{MESSAGE_BYTES, Message, Op};
+pub use scheduler::{Disk, Ended, Scheduler};

@@ -1,0 +1,375 @@
+//! Who runs when: the kernel, or the devices.
+//!
+//! ```text
+//!   the kernel runs         kicks: requests are taken at the time it has come to
+//!   WAIT, REQUEST t         devices go on until t; what they have done is given back
+//!   FREE_UNTIL d, RUN t     d is when the devices will have something next
+//! ```
+//!
+//! Three rules keep time in order:
+//!
+//! 1. The kernel says what time it is (`UPDATE`) before it kicks, and the devices' clock is moved
+//!    there. No timer of theirs lies before: it was promised not to run past the first.
+//! 2. A request that makes the devices' next event earlier than what was promised takes the
+//!    promise back (`FREE_UNTIL`), and the kernel has answered that before its kick is answered.
+//! 3. The kernel runs again at t (`RUN`) when everything that the devices have done until t, t
+//!    included, lies in its rings, and it has answered that it was told.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use block::{Device, Emulated, Error, ErrorKind, Reactor, Time};
+use export::vhost_user::{
+    self, Done, Offer, Session, Then, message::ring_call, read_message, send_all,
+};
+use export::{Gate, RemovalPolicy};
+use rustix::event::{PollFd, PollFlags};
+
+use crate::message::{MESSAGE_BYTES, Message, Op};
+
+/// No time at all.
+const NEVER: u64 = 0x7fff_ffff_ffff_fff0;
+/// When the guest's clock begins: 2006-01-01, in nanoseconds since 1970.
+const DATE: u64 = 1_136_073_600 * 1_000_000_000;
+/// Pieces of memory of a request: with them and rings of 256 entries requests grow to 1 MiB and
+/// more.
+const SEGMENTS: u32 = 254;
+
+/// A disk of the guest, and the kernel's connection to it.
+pub struct Disk {
+    socket: OwnedFd,
+    session: Session,
+    disk: vhost_user::Disk,
+    open: bool,
+    log: Vec<Done>,
+}
+
+impl Disk {
+    /// A disk over `device`, for the kernel at the other end of `socket`.
+    ///
+    /// # Errors
+    /// Those of [`Device::open`].
+    pub fn new(
+        device: Arc<dyn Device>,
+        name: &str,
+        socket: OwnedFd,
+        reactor: &Reactor,
+    ) -> Result<Disk, Error> {
+        let device = if device.info().read_only { device } else { Emulated::over(device) };
+        let info = device.info();
+        let offer = Offer::new(info, info.read_only, info.volatile_cache, 1, SEGMENTS, true);
+        let gate = Arc::new(Gate::default());
+        let policy = RemovalPolicy::Performance;
+        let disk = vhost_user::Disk::open(&*device, false, policy, &gate, name, reactor)?;
+        Ok(Disk { socket, session: Session::new(offer), disk, open: true, log: Vec::new() })
+    }
+
+    /// What it has been asked for so far, in the order in which it was done.
+    #[must_use]
+    pub fn log(&self) -> &[Done] {
+        &self.log
+    }
+}
+
+/// How a guest has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// When, on its clock.
+    pub time: Time,
+    /// Messages about time that it has sent.
+    pub messages: u64,
+}
+
+/// The one who knows what time it is, for one kernel and its disks.
+pub struct Scheduler {
+    reactor: Reactor,
+    kernel: OwnedFd,
+    /// The guest's disks.
+    pub disks: Vec<Disk>,
+    /// When the kernel wants to run.
+    asked: Option<u64>,
+    waiting: bool,
+    /// Before when it need not ask.
+    promised: Option<u64>,
+    sequence: u32,
+    messages: u64,
+    ended: bool,
+}
+
+fn wrong(text: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Invalid, text)
+}
+
+impl Scheduler {
+    /// For the kernel at the other end of `kernel`, on the virtual reactor of its disks.
+    #[must_use]
+    pub fn new(kernel: OwnedFd, disks: Vec<Disk>, reactor: &Reactor) -> Scheduler {
+        Scheduler {
+            reactor: reactor.clone(),
+            kernel,
+            disks,
+            asked: None,
+            waiting: false,
+            promised: None,
+            sequence: 0,
+            messages: 0,
+            ended: false,
+        }
+    }
+
+    /// Serves until the kernel has hung up.
+    ///
+    /// # Errors
+    /// What the kernel says that makes no sense, or a device or a socket that fails.
+    pub fn run(&mut self) -> Result<Ended, Error> {
+        while !self.ended {
+            let mut watched = vec![PollFd::new(&self.kernel, PollFlags::IN)];
+            watched.extend(
+                self.disks
+                    .iter()
+                    .filter(|disk| disk.open)
+                    .map(|disk| PollFd::from_borrowed_fd(disk.socket.as_fd(), PollFlags::IN)),
+            );
+            match rustix::event::poll(&mut watched, None) {
+                Err(rustix::io::Errno::INTR) => continue,
+                other => other.map_err(|error| failed("waiting for the guest", error.into()))?,
+            };
+            let ready: Vec<bool> = watched.iter().map(|it| !it.revents().is_empty()).collect();
+            let mut disks = ready[1..].iter();
+            for index in 0..self.disks.len() {
+                if self.disks[index].open && disks.next() == Some(&true) {
+                    self.disk_message(index)?;
+                }
+            }
+            if ready[0] {
+                self.time_message()?;
+            }
+            self.schedule()?;
+        }
+        Ok(Ended { time: self.reactor.now(), messages: self.messages })
+    }
+
+    /// When something happens next by itself.
+    fn next_event(&mut self) -> u64 {
+        let ready = self.disks.iter_mut().any(|disk| disk.disk.collect());
+        if ready {
+            return self.reactor.now().nanoseconds();
+        }
+        self.reactor.next_event().map_or(NEVER, Time::nanoseconds)
+    }
+
+    fn disk_message(&mut self, index: usize) -> Result<(), Error> {
+        let disk = &mut self.disks[index];
+        let Some(message) = read_message(&disk.socket)? else {
+            disk.open = false;
+            return Ok(());
+        };
+        let reaction = disk.session.take(message)?;
+        let mut reply = reaction.reply;
+        match reaction.then {
+            Then::Nothing => (),
+            Then::Look(ring) => {
+                disk.disk.look(&mut disk.session, ring)?;
+                self.promise()?;
+            }
+            Then::Stop(ring) if disk.session.is_idle(ring) => {
+                reply = Some(disk.session.stopped(ring));
+            }
+            Then::Stop(ring) => {
+                return Err(wrong(format!("ring {ring} of disk {index} stops under requests")));
+            }
+        }
+        match reply {
+            Some(reply) => send_all(&self.disks[index].socket, &reply)
+                .map_err(|error| failed("answering the guest", error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Rule 2: takes a promise back that cannot be kept any more.
+    fn promise(&mut self) -> Result<(), Error> {
+        let next = self.next_event();
+        if self.promised.is_some_and(|promised| next < promised) {
+            self.promised = Some(next);
+            self.tell(Op::FreeUntil, next)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, op: Op, time: u64) -> Result<(), Error> {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.send(Message { op, sequence: self.sequence, time })?;
+        while !self.ended && self.time_message()? != Some(Op::Ack) {}
+        Ok(())
+    }
+
+    fn send(&mut self, message: Message) -> Result<(), Error> {
+        match send_all(&self.kernel, &message.bytes()) {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+                ) =>
+            {
+                self.ended = true;
+                Ok(())
+            }
+            other => other.map_err(|error| failed("telling the guest the time", error)),
+        }
+    }
+
+    /// Takes one message about time; what it was, or `None` where the kernel has hung up.
+    fn time_message(&mut self) -> Result<Option<Op>, Error> {
+        let Some(bytes) = receive::<MESSAGE_BYTES>(self.kernel.as_fd())? else {
+            self.ended = true;
+            return Ok(None);
+        };
+        let message = Message::parse(bytes)?;
+        if message.op == Op::Ack {
+            return Ok(Some(Op::Ack));
+        }
+        self.messages += 1;
+        let mut answer = Message { op: Op::Ack, time: 0, ..message };
+        match message.op {
+            Op::Start => (),
+            Op::Request => self.asked = Some(message.time),
+            Op::Wait => self.waiting = true,
+            Op::Get => answer.time = self.reactor.now().nanoseconds(),
+            Op::Update => self.advance(message.time)?,
+            Op::Date => answer.time = DATE + self.reactor.now().nanoseconds(),
+            Op::Ack | Op::Run | Op::FreeUntil => {
+                return Err(wrong(format!(
+                    "the guest says {:?}, which is ours to say",
+                    message.op
+                )));
+            }
+        }
+        self.send(answer)?;
+        Ok(Some(message.op))
+    }
+
+    /// Rule 1: the devices' clock follows the kernel's.
+    fn advance(&mut self, time: u64) -> Result<(), Error> {
+        let now = self.reactor.now().nanoseconds();
+        if time < now {
+            return Err(wrong(format!("the guest's clock goes back from {now} to {time} ns")));
+        }
+        if let Some(next) = self.reactor.next_event().map(Time::nanoseconds)
+            && next < time
+        {
+            return Err(wrong(format!(
+                "the guest has run to {time} ns, past the devices' next event at {next} ns"
+            )));
+        }
+        while self.reactor.now().nanoseconds() < time {
+            self.step(time)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the devices go on, at most until `time`.
+    fn step(&mut self, time: u64) -> Result<(), Error> {
+        self.reactor.wait(Some(Time(time))).map_err(|error| failed("the devices' clock", error))?;
+        for disk in &mut self.disks {
+            disk.disk.collect();
+        }
+        Ok(())
+    }
+
+    /// While the kernel waits: lets the devices go on, and then the kernel.
+    fn schedule(&mut self) -> Result<(), Error> {
+        while self.waiting && !self.ended {
+            let next = self.next_event();
+            if self.deliver()? {
+                continue;
+            }
+            match self.asked {
+                Some(asked) if next > asked => {
+                    self.advance(asked.max(self.reactor.now().nanoseconds()))?;
+                    (self.asked, self.waiting) = (None, false);
+                    self.promised = Some(next);
+                    self.tell(Op::FreeUntil, next)?;
+                    self.tell(Op::Run, asked)?;
+                }
+                _ if next == NEVER => {
+                    return Err(wrong(
+                        "the guest waits for something that never comes: it has no timer, and its \
+                        disks have nothing to do",
+                    ));
+                }
+                _ => self.step(next)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Rule 3: gives back what the devices have done, and waits until the kernel has heard of it;
+    /// whether there was anything.
+    fn deliver(&mut self) -> Result<bool, Error> {
+        let mut any = false;
+        for index in 0..self.disks.len() {
+            let disk = &mut self.disks[index];
+            if !disk.disk.collect() {
+                continue;
+            }
+            any = true;
+            let mut calls = Vec::new();
+            disk.disk.deliver(&mut disk.session, &mut calls, &mut disk.log)?;
+            for ring in calls {
+                self.call(index, ring)?;
+            }
+        }
+        Ok(any)
+    }
+
+    /// Tells the kernel that requests of a ring are done. While it answers it may say something
+    /// about time.
+    fn call(&mut self, index: usize, ring: usize) -> Result<(), Error> {
+        let Some(channel) = self.disks[index].session.channel() else {
+            return Err(wrong("the guest gives no channel on which it can be told of its disks"));
+        };
+        let channel = channel.try_clone().map_err(|error| failed("a channel", error))?;
+        send_all(&channel, &ring_call(ring as u32))
+            .map_err(|error| failed("telling the guest of a disk", error))?;
+        while !self.ended {
+            let mut watched =
+                [PollFd::new(&self.kernel, PollFlags::IN), PollFd::new(&channel, PollFlags::IN)];
+            match rustix::event::poll(&mut watched, None) {
+                Err(rustix::io::Errno::INTR) => continue,
+                other => other.map_err(|error| failed("waiting for the guest", error.into()))?,
+            };
+            let (about_time, answered) =
+                (!watched[0].revents().is_empty(), !watched[1].revents().is_empty());
+            if about_time {
+                self.time_message()?;
+            } else if answered {
+                if read_message(&channel)?.is_none() {
+                    self.ended = true;
+                }
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn receive<const N: usize>(socket: BorrowedFd<'_>) -> Result<Option<[u8; N]>, Error> {
+    let mut bytes = [0; N];
+    let mut done = 0;
+    while done < N {
+        match rustix::io::read(socket, &mut bytes[done..]) {
+            Ok(0) if done == 0 => return Ok(None),
+            Ok(0) => return Err(wrong("a message about time stops in its middle")),
+            Ok(count) => done += count,
+            Err(rustix::io::Errno::INTR) => (),
+            Err(rustix::io::Errno::CONNRESET) if done == 0 => return Ok(None),
+            Err(error) => return Err(failed("hearing the guest", error.into())),
+        }
+    }
+    Ok(Some(bytes))
+}
+
+fn failed(what: &str, error: io::Error) -> Error {
+    Error::from_io(what, error)
+}
