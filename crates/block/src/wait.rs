@@ -76,6 +76,11 @@ impl Waiter {
 pub trait Claim {
     /// Whether the two may not be held at the same time.
     fn meets(&self, other: &Self) -> bool;
+
+    /// Whether it meets none that says the same of itself: where all do, nothing is compared.
+    fn is_shared(&self) -> bool {
+        false
+    }
 }
 
 struct Ticket<C> {
@@ -102,13 +107,15 @@ impl OthersWoken {
 /// What is held, and the requests that wait for it. Few are in use at a time, so lists are all it takes.
 pub struct WaitQueue<C> {
     held: Vec<C>,
+    /// How many of them are not shared.
+    alone: usize,
     /// In the order of asking; each meets one that is held, or one that asked before it.
     waiting: VecDeque<Ticket<C>>,
 }
 
 impl<C> Default for WaitQueue<C> {
     fn default() -> WaitQueue<C> {
-        WaitQueue { held: Vec::new(), waiting: VecDeque::new() }
+        WaitQueue { held: Vec::new(), alone: 0, waiting: VecDeque::new() }
     }
 }
 
@@ -118,7 +125,7 @@ impl<C: Claim> WaitQueue<C> {
     pub fn take(&mut self, claim: C, waiter: &Arc<Waiter>, request: u32) -> bool {
         let free = self.is_free(&claim, usize::MAX);
         if free {
-            self.held.push(claim);
+            self.hold(claim);
         } else {
             self.waiting.push_back(Ticket { claim, waiter: Arc::clone(waiter), request });
         }
@@ -129,7 +136,7 @@ impl<C: Claim> WaitQueue<C> {
     pub fn take_free(&mut self, claim: C) -> bool {
         let free = self.is_free(&claim, usize::MAX);
         if free {
-            self.held.push(claim);
+            self.hold(claim);
         }
         free
     }
@@ -141,7 +148,7 @@ impl<C: Claim> WaitQueue<C> {
         by: &Arc<Waiter>,
     ) -> Option<OthersWoken> {
         let at = self.held.iter().position(which)?;
-        self.held.swap_remove(at);
+        self.alone -= usize::from(!self.held.swap_remove(at).is_shared());
         Some(self.grant_free(by))
     }
 
@@ -160,6 +167,12 @@ impl<C: Claim> WaitQueue<C> {
         self.grant_free(waiter)
     }
 
+    /// How many requests wait.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// What is held, in no order.
     pub fn held(&self) -> impl Iterator<Item = &C> {
         self.held.iter()
@@ -167,8 +180,15 @@ impl<C: Claim> WaitQueue<C> {
 
     /// Whether neither what is held nor one of the first `ahead` that wait has to be done first.
     fn is_free(&self, claim: &C, ahead: usize) -> bool {
-        let waiting = self.waiting.iter().take(ahead).map(|ticket| &ticket.claim);
-        !self.held.iter().chain(waiting).any(|other| other.meets(claim))
+        let compares = !claim.is_shared() || self.alone > 0;
+        let meets_held = compares && self.held.iter().any(|other| other.meets(claim));
+        let mut waiting = self.waiting.iter().take(ahead);
+        !meets_held && !waiting.any(|ticket| ticket.claim.meets(claim))
+    }
+
+    fn hold(&mut self, claim: C) {
+        self.alone += usize::from(!claim.is_shared());
+        self.held.push(claim);
     }
 
     fn grant_free(&mut self, by: &Arc<Waiter>) -> OthersWoken {
@@ -179,7 +199,7 @@ impl<C: Claim> WaitQueue<C> {
                 continue;
             }
             let next = self.waiting.remove(at).expect("within the queue");
-            self.held.push(next.claim);
+            self.hold(next.claim);
             // The channel that makes way looks by itself.
             if Arc::ptr_eq(&next.waiter, by) {
                 next.waiter.grant(next.request);
@@ -213,6 +233,10 @@ mod tests {
     impl Claim for Range {
         fn meets(&self, other: &Range) -> bool {
             (self.exclusive || other.exclusive) && self.first < other.end && other.first < self.end
+        }
+
+        fn is_shared(&self) -> bool {
+            !self.exclusive
         }
     }
 

@@ -304,14 +304,11 @@ impl Planned {
         let result = match self.failed.take() {
             None => Ok(()),
             Some((error, 0)) => Err(error),
-            Some((error, 1)) => Err(Error::new(
-                error.kind(),
-                format!("{error} (and 1 more part of the request failed)"),
-            )),
-            Some((error, more)) => Err(Error::new(
-                error.kind(),
-                format!("{error} (and {more} more parts of the request failed)"),
-            )),
+            Some((error, more)) => {
+                let parts = if more == 1 { "part" } else { "parts" };
+                let text = format!("{error} (and {more} more {parts} of the request failed)");
+                Err(error.retold(text))
+            }
         };
         Completion { tag: self.tag, buffer, result }
     }

@@ -8,14 +8,16 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use block::{BufMut, Channel, Clock, Completion, Error, ErrorKind, Op, Reactor, Request};
+use block::{
+    BufMut, Channel, Clock, Completion, Error, ErrorKind, Op, Reactor, Request, Slots, Waiter,
+};
 use reactor::Woken;
 
 use super::job::{
     Asked, AskedRead, AskedWrite, CommitStep, Content, Ended, Ends, Hit, Job, Outcome, ReadStep,
     Running, WriteOutStep, WriteStep,
 };
-use super::ranges::{Waiter, hold};
+use super::ranges::hold;
 use super::{Shared, plan};
 use crate::queued_channel::QueuedChannel;
 
@@ -30,19 +32,18 @@ pub(super) struct CacheChannel {
     pub(super) lower: QueuedChannel,
     waiter: Arc<Waiter>,
     /// Commands below carry the index of their job and their number in its step.
-    pub(super) jobs: Vec<Option<Job>>,
-    free: Vec<usize>,
+    pub(super) jobs: Slots<Job>,
     /// Requests of the owner among the jobs.
     pub(super) owned: u32,
     pub(super) closing: bool,
     raw: Vec<Completion>,
     /// Hits that have ended and still hold their blocks.
-    hits: Vec<usize>,
+    hits: Vec<u32>,
     pub(super) ready: Vec<Completion>,
 }
 
-pub(super) fn below_tag(slot: usize, part: usize) -> u64 {
-    (slot as u64) << 32 | part as u64
+pub(super) fn below_tag(slot: u32, part: usize) -> u64 {
+    u64::from(slot) << 32 | part as u64
 }
 
 impl CacheChannel {
@@ -61,21 +62,14 @@ impl CacheChannel {
             }
             opened => opened?,
         };
-        let ringer = match reactor.clock() {
-            Clock::Wall => {
-                Some(reactor.ringer().map_err(|error| Error::from_io("cache: a bell", error))?)
-            }
-            Clock::Virtual => None,
-        };
         Ok(CacheChannel {
             shared: Arc::clone(shared),
             reactor: reactor.clone(),
             number: shared.channels.fetch_add(1, Ordering::Relaxed),
             store,
             lower,
-            waiter: Waiter::new(ringer),
-            jobs: Vec::new(),
-            free: Vec::new(),
+            waiter: Waiter::on(reactor, "the ranges of the cache")?,
+            jobs: Slots::default(),
             owned: 0,
             closing: false,
             raw: Vec::new(),
@@ -84,25 +78,22 @@ impl CacheChannel {
         })
     }
 
-    pub(super) fn place(&mut self) -> usize {
-        self.free.pop().unwrap_or_else(|| {
-            self.jobs.push(None);
-            self.jobs.len() - 1
-        })
+    pub(super) fn place(&mut self) -> u32 {
+        self.jobs.reserve()
     }
 
     /// Puts a job into its place: commands of it are under way, or are about to be sent.
-    pub(super) fn put<J>(&mut self, slot: usize, running: Running<J>)
+    pub(super) fn put<J>(&mut self, slot: u32, running: Running<J>)
     where
         Job: From<Running<J>>,
     {
-        self.jobs[slot] = Some(running.into());
+        self.jobs.put(slot, running.into());
     }
 
     /// Takes the blocks and begins, or queues for them.
     pub(super) fn start(
         &mut self,
-        slot: usize,
+        slot: u32,
         mut running: Running<Asked>,
         blocks: &Range<u64>,
         exclusive: bool,
@@ -117,7 +108,7 @@ impl CacheChannel {
     }
 
     /// The job has its blocks.
-    fn begin(&mut self, slot: usize, running: Running<Asked>) {
+    fn begin(&mut self, slot: u32, running: Running<Asked>) {
         let (running, asked) = running.split();
         match asked {
             Asked::Read(read) => self.begin_read(slot, running.with(read)),
@@ -128,7 +119,7 @@ impl CacheChannel {
     }
 
     /// Gives the job's blocks back.
-    pub(super) fn release<J>(&mut self, slot: usize, running: &mut Running<J>) {
+    pub(super) fn release<J>(&mut self, slot: u32, running: &mut Running<J>) {
         if std::mem::take(&mut running.in_ranges) {
             let granted = self.shared.state().ranges.release((self.number, slot), &self.waiter);
             if granted && self.reactor.clock() == Clock::Virtual {
@@ -147,20 +138,23 @@ impl CacheChannel {
         self.lower.poll(&mut raw);
         let mut any = false;
         for (number, Completion { tag, buffer, result }) in raw.drain(..).enumerate() {
-            let slot = (tag >> 32) as usize;
+            let slot = (tag >> 32) as u32;
             // What was given up when the channel was closed is no request's any more.
-            let Some(job) = self.jobs[slot].take() else { continue };
+            let Some(job) = self.jobs.take(slot) else { continue };
             let (from_store, part) = (number < from_store, (tag & 0xffff_ffff) as usize);
             let ended = Ended { number: part, from_store, buffer, result };
             any |= self.end_command(slot, job, ended);
         }
         self.end_hits();
         self.raw = raw;
-        for slot in self.waiter.take_granted() {
+        let mut granted = Vec::new();
+        self.waiter.take_granted(&mut granted);
+        for slot in granted {
             any = true;
-            match self.jobs[slot].take() {
+            match self.jobs.take(slot) {
                 Some(Job::Waiting(running)) => self.begin(slot, running),
-                other => self.jobs[slot] = other,
+                Some(other) => self.jobs.put(slot, other),
+                None => (),
             }
         }
         any
@@ -169,16 +163,17 @@ impl CacheChannel {
     /// What came from the store is mostly hits and nothing else: such go to the owner as they are,
     /// under their own tags.
     fn pass_hits_on(&mut self, raw: &mut Vec<Completion>) {
-        let place = |completion: &Completion| (completion.tag >> 32) as usize;
+        let place = |completion: &Completion| (completion.tag >> 32) as u32;
         let is_hit = |completion: &Completion| {
-            completion.result.is_ok() && matches!(&self.jobs[place(completion)], Some(Job::Hit(_)))
+            completion.result.is_ok()
+                && matches!(self.jobs.get(place(completion)), Some(Job::Hit(_)))
         };
         if raw.is_empty() || !raw.iter().all(is_hit) {
             return;
         }
         for completion in raw.iter_mut() {
             let slot = place(completion);
-            if let Some(Job::Hit(running)) = self.jobs[slot].take() {
+            if let Some(Job::Hit(running)) = self.jobs.take(slot) {
                 completion.tag = running.tag;
             }
             self.hits.push(slot);
@@ -200,14 +195,16 @@ impl CacheChannel {
                 granted |= state.ranges.release((self.number, slot), &self.waiter);
             });
         }
-        self.free.append(&mut self.hits);
+        for slot in self.hits.drain(..) {
+            self.jobs.remove(slot);
+        }
         if granted && self.reactor.clock() == Clock::Virtual {
             self.reactor.nudge();
         }
     }
 
     /// A command of a job has ended. False when it was a hit: nothing follows from that.
-    fn end_command(&mut self, slot: usize, job: Job, ended: Ended) -> bool {
+    fn end_command(&mut self, slot: u32, job: Job, ended: Ended) -> bool {
         match job {
             Job::Hit(hit) if ended.result.is_ok() => {
                 let Ended { buffer, result, .. } = ended;
@@ -235,9 +232,9 @@ impl CacheChannel {
     }
 
     /// The job is done: the owner hears of it, or the job that wanted it.
-    pub(super) fn finish<J: Ends>(&mut self, slot: usize, mut running: Running<J>) {
+    pub(super) fn finish<J: Ends>(&mut self, slot: u32, mut running: Running<J>) {
         self.release(slot, &mut running);
-        self.free.push(slot);
+        self.jobs.remove(slot);
         let Running { tag, job, error, .. } = running;
         match job.outcome() {
             Outcome::Owner(buffer) => {
@@ -248,8 +245,8 @@ impl CacheChannel {
         }
     }
 
-    fn end_child(&mut self, parent: usize, error: Option<Error>) {
-        match self.jobs[parent].take() {
+    fn end_child(&mut self, parent: u32, error: Option<Error>) {
+        match self.jobs.take(parent) {
             Some(Job::Flush(mut running)) => {
                 running.note(error.map_or(Ok(()), Err));
                 self.end_child_of_flush(parent, running);
@@ -258,7 +255,9 @@ impl CacheChannel {
             // When the channel is closed, what others were started for is given up.
             other => {
                 debug_assert!(other.is_none(), "only flushes and writes start other jobs");
-                self.jobs[parent] = other;
+                if let Some(other) = other {
+                    self.jobs.put(parent, other);
+                }
             }
         }
     }
@@ -356,8 +355,8 @@ impl Drop for CacheChannel {
     fn drop(&mut self) {
         self.closing = true;
         let mut writing_out = false;
-        for slot in 0..self.jobs.len() {
-            match self.jobs[slot].take() {
+        for slot in self.jobs.keys() {
+            match self.jobs.take(slot) {
                 Some(Job::Waiting(mut running)) => self.release(slot, &mut running),
                 Some(Job::Hit(mut running)) => self.release(slot, &mut running),
                 Some(Job::Read(mut running)) => match running.job.step {
@@ -383,7 +382,7 @@ impl Drop for CacheChannel {
                 Some(Job::Flush(_)) | None => (),
             }
         }
-        while self.jobs.iter().any(Option::is_some) && !std::thread::panicking() {
+        while self.jobs.iter().next().is_some() && !std::thread::panicking() {
             if !self.advance()
                 && !matches!(self.reactor.wait_for_more(), Ok(woken) if woken != Woken::Idle)
             {
@@ -393,14 +392,13 @@ impl Drop for CacheChannel {
         if writing_out {
             self.shared.writing_out.store(false, Ordering::Release);
         }
-        let stuck: Vec<usize> =
-            (0..self.jobs.len()).filter(|&slot| self.jobs[slot].is_some()).collect();
+        let stuck: Vec<u32> = self.jobs.iter().map(|(slot, _)| slot).collect();
         if !stuck.is_empty() {
             let text = "cache: a device never answered to a write, and nobody knows what it holds";
             self.shared.let_flushes_fail(Error::new(ErrorKind::TimedOut, text));
         }
         for slot in stuck {
-            match self.jobs[slot].take() {
+            match self.jobs.take(slot) {
                 Some(Job::Read(mut running)) => self.release(slot, &mut running),
                 Some(Job::Write(mut running)) => self.release(slot, &mut running),
                 Some(Job::WriteOut(mut running)) => self.release(slot, &mut running),

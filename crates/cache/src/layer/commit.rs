@@ -29,7 +29,7 @@ impl CacheChannel {
     }
 
     /// Queues a commit for the owner, or for the job that wants it, which is not in its place now.
-    pub(super) fn start_commit(&mut self, tag: u64, parent: Option<usize>) {
+    pub(super) fn start_commit(&mut self, tag: u64, parent: Option<u32>) {
         debug_assert!(self.shared.options.mode == CacheMode::WriteBack);
         let slot = self.place();
         self.owned += u32::from(parent.is_none());
@@ -39,7 +39,7 @@ impl CacheChannel {
     }
 
     /// It has its turn.
-    pub(super) fn begin_commit(&mut self, slot: usize, mut running: Running<AskedCommit>) {
+    pub(super) fn begin_commit(&mut self, slot: u32, mut running: Running<AskedCommit>) {
         if let Some(error) = self.shared.flush_failure() {
             running.error = Some(error);
             return self.finish(slot, running);
@@ -70,7 +70,7 @@ impl CacheChannel {
 
     pub(super) fn end_commit_command(
         &mut self,
-        slot: usize,
+        slot: u32,
         mut running: Running<Box<Commit>>,
         ended: Ended,
     ) {
@@ -111,7 +111,7 @@ impl CacheChannel {
     }
 
     /// The commit has ended, well or not.
-    fn settle(&mut self, slot: usize, mut running: Running<Box<Commit>>) {
+    fn settle(&mut self, slot: u32, mut running: Running<Box<Commit>>) {
         let commit = &mut *running.job;
         let snapshot = std::mem::take(&mut commit.snapshot);
         match &running.error {

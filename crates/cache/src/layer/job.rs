@@ -104,7 +104,7 @@ pub(super) enum Outcome {
     /// The buffer of the owner's request.
     Owner(Returned),
     /// The job that it was done for.
-    Child { parent: usize },
+    Child { parent: u32 },
 }
 
 /// A job that can end.
@@ -246,7 +246,7 @@ impl Ends for Box<Write> {
 #[derive(Debug)]
 pub(super) struct AskedWriteOut {
     /// The job that wants it.
-    pub(super) parent: usize,
+    pub(super) parent: u32,
     pub(super) blocks: Range<u64>,
     /// Blocks in slots that are to go leave the cache; the blocks are held exclusively.
     pub(super) retires: bool,
@@ -305,7 +305,7 @@ impl Ends for Flush {
 #[derive(Debug)]
 pub(super) struct AskedCommit {
     /// The job that wants it; `None` when the owner does.
-    pub(super) parent: Option<usize>,
+    pub(super) parent: Option<u32>,
     /// The last commit that had begun when this one was asked for: a later one does as well.
     pub(super) begun: u64,
 }

@@ -7,7 +7,7 @@ use super::job::{AskedRead, Ended, Read, ReadStep, Running, slice};
 use super::plan::{self, From};
 
 impl CacheChannel {
-    pub(super) fn begin_read(&mut self, slot: usize, running: Running<AskedRead>) {
+    pub(super) fn begin_read(&mut self, slot: u32, running: Running<AskedRead>) {
         let shape = self.shared.shape;
         let distrusted = self.shared.is_distrusted();
         running.name_cause();
@@ -43,7 +43,7 @@ impl CacheChannel {
 
     pub(super) fn end_read_command(
         &mut self,
-        slot: usize,
+        slot: u32,
         mut running: Running<Box<Read>>,
         ended: Ended,
     ) {
@@ -69,7 +69,7 @@ impl CacheChannel {
     }
 
     /// Waits for the commands of the step, or goes on after the last.
-    fn go_on_with_read(&mut self, slot: usize, running: Running<Box<Read>>) {
+    fn go_on_with_read(&mut self, slot: u32, running: Running<Box<Read>>) {
         if running.left > 0 {
             return self.put(slot, running);
         }
@@ -82,7 +82,7 @@ impl CacheChannel {
 
     fn end_fetch_command(
         &mut self,
-        slot: usize,
+        slot: u32,
         running: &mut Running<Box<Read>>,
         number: usize,
         from_store: bool,
@@ -121,7 +121,7 @@ impl CacheChannel {
     /// buffer and error come back.
     fn read_below_instead(
         &mut self,
-        slot: usize,
+        slot: u32,
         part: &mut plan::ReadPart,
         number: usize,
         into: BufMut,
@@ -151,7 +151,7 @@ impl CacheChannel {
         None
     }
 
-    fn end_fetch(&mut self, slot: usize, mut running: Running<Box<Read>>) {
+    fn end_fetch(&mut self, slot: u32, mut running: Running<Box<Read>>) {
         let shape = self.shared.shape;
         let read = &mut *running.job;
         let mut carried = Vec::new();
@@ -181,7 +181,7 @@ impl CacheChannel {
         self.go_on_with_read(slot, running);
     }
 
-    fn end_fill(&mut self, slot: usize, running: Running<Box<Read>>) {
+    fn end_fill(&mut self, slot: u32, running: Running<Box<Read>>) {
         let read = &*running.job;
         if read.fill {
             let mut state = self.shared.state();

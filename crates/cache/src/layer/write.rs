@@ -11,7 +11,7 @@ use super::job::{AskedWrite, Content, Ended, Running, Sent, Write, WriteStep, sl
 use super::plan::{self, WriteRules};
 
 impl CacheChannel {
-    pub(super) fn begin_write(&mut self, slot: usize, running: Running<AskedWrite>) {
+    pub(super) fn begin_write(&mut self, slot: u32, running: Running<AskedWrite>) {
         running.name_cause();
         let shape = self.shared.shape;
         let asked = &running.job;
@@ -49,7 +49,7 @@ impl CacheChannel {
 
     pub(super) fn end_write_command(
         &mut self,
-        slot: usize,
+        slot: u32,
         mut running: Running<Box<Write>>,
         ended: Ended,
     ) {
@@ -84,13 +84,13 @@ impl CacheChannel {
     }
 
     /// A job that the write has started has ended, one way or the other.
-    pub(super) fn end_child_of_write(&mut self, slot: usize, mut running: Running<Box<Write>>) {
+    pub(super) fn end_child_of_write(&mut self, slot: u32, mut running: Running<Box<Write>>) {
         running.left -= 1;
         self.go_on_with_write(slot, running);
     }
 
     /// Waits for what the step has started, or goes on when all has ended.
-    fn go_on_with_write(&mut self, slot: usize, mut running: Running<Box<Write>>) {
+    fn go_on_with_write(&mut self, slot: u32, mut running: Running<Box<Write>>) {
         if running.left > 0 {
             return self.put(slot, running);
         }
@@ -115,7 +115,7 @@ impl CacheChannel {
 
     fn end_patch(
         &mut self,
-        slot: usize,
+        slot: u32,
         mut running: Running<Box<Write>>,
         patches: Vec<(usize, BufMut)>,
     ) {
@@ -237,7 +237,7 @@ impl CacheChannel {
     /// never been meant to come in. False when there is nothing to be sent.
     fn send_below_instead(
         &mut self,
-        slot: usize,
+        slot: u32,
         running: &mut Running<Box<Write>>,
         sent: &mut Sent,
     ) -> bool {
@@ -273,7 +273,7 @@ impl CacheChannel {
         running.left > 0
     }
 
-    fn end_data(&mut self, slot: usize, mut running: Running<Box<Write>>, mut sent: Sent) {
+    fn end_data(&mut self, slot: u32, mut running: Running<Box<Write>>, mut sent: Sent) {
         if self.send_below_instead(slot, &mut running, &mut sent) {
             running.job.step = WriteStep::Data(sent);
             return self.put(slot, running);

@@ -56,7 +56,7 @@ impl Shared {
 
 impl CacheChannel {
     /// Starts writing out a run for a job that is not in its place now.
-    fn start_write_out(&mut self, parent: usize, blocks: Range<u64>, retires: bool) {
+    fn start_write_out(&mut self, parent: u32, blocks: Range<u64>, retires: bool) {
         let slot = self.place();
         let asked = AskedWriteOut { parent, blocks: blocks.clone(), retires };
         self.start(slot, Running::new(0, Asked::WriteOut(asked)), &blocks, retires);
@@ -108,7 +108,7 @@ impl CacheChannel {
     /// Keeps write-outs under way until none is left to start, and then makes it all durable if
     /// that is what it is for. One that has nothing to do ends while it is being started;
     /// `starting` keeps that from coming back here for each.
-    fn go_on_with_flush(&mut self, slot: usize, mut running: Running<Flush>) {
+    fn go_on_with_flush(&mut self, slot: u32, mut running: Running<Flush>) {
         running.name_cause();
         let purpose = running.job.purpose;
         loop {
@@ -118,7 +118,7 @@ impl CacheChannel {
             running.left += 1;
             self.put(slot, running);
             self.start_write_out(slot, blocks, purpose == Purpose::Retire);
-            let Some(Job::Flush(again)) = self.jobs[slot].take() else { return };
+            let Some(Job::Flush(again)) = self.jobs.take(slot) else { return };
             running = again;
         }
         if running.left > 0 {
@@ -133,7 +133,7 @@ impl CacheChannel {
     }
 
     /// A write-out has ended.
-    pub(super) fn end_child_of_flush(&mut self, slot: usize, mut running: Running<Flush>) {
+    pub(super) fn end_child_of_flush(&mut self, slot: u32, mut running: Running<Flush>) {
         running.left -= 1;
         if running.job.starting {
             self.put(slot, running);
@@ -145,7 +145,7 @@ impl CacheChannel {
     /// Its one command has ended: the flush of the device below.
     pub(super) fn end_flush_command(
         &mut self,
-        slot: usize,
+        slot: u32,
         mut running: Running<Flush>,
         ended: Ended,
     ) {
@@ -153,7 +153,7 @@ impl CacheChannel {
         self.end_flush(slot, running);
     }
 
-    fn end_flush(&mut self, slot: usize, running: Running<Flush>) {
+    fn end_flush(&mut self, slot: u32, running: Running<Flush>) {
         if let Some(error) =
             running.error.as_ref().filter(|_| running.job.purpose == Purpose::OwnersFlush)
         {
@@ -174,7 +174,7 @@ impl CacheChannel {
 
     /// A write has left so much dirty that it has to write some out, unless another job does
     /// already.
-    pub(super) fn write_some_out(&mut self, slot: usize, mut running: Running<Box<Write>>) {
+    pub(super) fn write_some_out(&mut self, slot: u32, mut running: Running<Box<Write>>) {
         let mut runs: Vec<Range<u64>> = Vec::new();
         {
             let mut state = self.shared.state();
@@ -201,7 +201,7 @@ impl CacheChannel {
         }
     }
 
-    pub(super) fn begin_write_out(&mut self, slot: usize, running: Running<AskedWriteOut>) {
+    pub(super) fn begin_write_out(&mut self, slot: u32, running: Running<AskedWriteOut>) {
         let shape = self.shared.shape;
         let blocks = running.job.blocks.clone();
         let segments = plan::segments(&shape, &self.shared.state(), blocks);
@@ -220,7 +220,7 @@ impl CacheChannel {
 
     pub(super) fn end_write_out_command(
         &mut self,
-        slot: usize,
+        slot: u32,
         mut running: Running<Box<WriteOut>>,
         ended: Ended,
     ) {
@@ -239,7 +239,7 @@ impl CacheChannel {
     }
 
     /// Waits for the commands of the step, or goes on after the last.
-    fn go_on_with_write_out(&mut self, slot: usize, mut running: Running<Box<WriteOut>>) {
+    fn go_on_with_write_out(&mut self, slot: u32, mut running: Running<Box<WriteOut>>) {
         if running.left > 0 {
             return self.put(slot, running);
         }
@@ -252,7 +252,7 @@ impl CacheChannel {
 
     fn end_load(
         &mut self,
-        slot: usize,
+        slot: u32,
         mut running: Running<Box<WriteOut>>,
         loaded: Vec<Option<BufMut>>,
     ) {
@@ -273,7 +273,7 @@ impl CacheChannel {
         self.go_on_with_write_out(slot, running);
     }
 
-    fn end_send(&mut self, slot: usize, running: Running<Box<WriteOut>>, failed: &[usize]) {
+    fn end_send(&mut self, slot: u32, running: Running<Box<WriteOut>>, failed: &[usize]) {
         if running.error.is_some() {
             self.shared.write_out_failed.store(true, Ordering::Release);
         }
