@@ -117,7 +117,10 @@ state that --resume goes on from.")]
 Examples:
   raidloom report raidloom-runs/2026-11-21T0740Z-stripe-size
   raidloom report RUN --html report.html --csv -
-  raidloom report RUN --json | jq .verdicts")]
+  raidloom report RUN --json | jq .verdicts
+  raidloom report RUN --json | jq .headlines
+
+Ends with 5 when the run is finished and none of its headlines is valid.")]
     Report(ReportArguments),
 
     /// Compare two runs cell by cell
@@ -126,6 +129,7 @@ Examples:
   raidloom compare raidloom-runs/before raidloom-runs/after
   raidloom compare before after --fail-if 'throughput < -5%'
   raidloom compare before after --json | jq .cells
+  raidloom compare before after --allow version
 
 The ratio is second / first. What changed on the machine between two runs cannot be told
 from a difference: to decide something, put both into one plan, which interleaves them.")]

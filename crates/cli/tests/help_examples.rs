@@ -101,6 +101,47 @@ fn the_examples_of_compare_and_report_do_what_they_show() {
     );
 }
 
+/// "Exit code 5 when a run has no valid headline"; "different settings, machine or version are named
+/// and refused unless allowed"; "a summary line first".
+#[test]
+fn what_does_not_vote_has_no_result_and_other_settings_are_not_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("plan.toml"), PLAN).unwrap();
+    for (name, depth) in [("one", "workload.depth=1"), ("four", "workload.depth=4")] {
+        let ran = raidloom(folder.path(), &["run", "plan.toml", "--output", name, "-s", depth]);
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let refused = raidloom(folder.path(), &["compare", "one", "four"]);
+    let said = text(&refused.stderr);
+    assert!(
+        refused.status.code() == Some(2)
+            && said.contains("depth (`1` and `4`)")
+            && said.contains("--allow settings"),
+        "{said}"
+    );
+    let allowed = raidloom(folder.path(), &["compare", "one", "four", "--allow", "settings"]);
+    let first = text(&allowed.stdout).lines().next().unwrap_or("").to_owned();
+    assert!(
+        allowed.status.success() && first.ends_with(" no answer") && first.contains(" slower, "),
+        "{first} {}",
+        text(&allowed.stderr)
+    );
+
+    let trials = folder.path().join("one/trials.jsonl");
+    let flagged = fs::read_to_string(&trials).unwrap().replace(
+        "\"flags\":[]",
+        "\"flags\":[\"read from a cache: the members read less than was asked for\"]",
+    );
+    fs::write(&trials, flagged).unwrap();
+    let report = raidloom(folder.path(), &["report", "one"]);
+    assert_eq!(report.status.code(), Some(5), "{}", text(&report.stderr));
+    assert!(text(&report.stdout).contains("No answer: 0 blocks vote"), "{}", text(&report.stdout));
+    let report = raidloom(folder.path(), &["report", "one", "--json"]);
+    let document: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!((report.status.code(), &document["valid"]), (Some(5), &Value::Bool(false)));
+}
+
 /// "the systemd unit names a path where nothing installs".
 #[test]
 fn the_unit_starts_the_program_that_make_installs() {

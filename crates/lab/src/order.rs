@@ -15,11 +15,20 @@ use reactor::{Random, derive_seed};
 use results::{Configuration, Plan, cell_id};
 
 /// Indices of the plan's configurations in the order in which `block` visits them.
+///
+/// Two configurations take turns, AB BA AB BA, whichever of them the seed puts first: so each comes
+/// as often after the other as after itself, and what one leaves behind is no difference between
+/// them. For three and more no order does that.
 #[must_use]
 pub fn visits(plan: &Plan, block: u32) -> Vec<usize> {
+    let two = plan.configurations.len() == 2;
+    let drawn = if two { 0 } else { block };
     let mut order: Vec<usize> = (0..plan.configurations.len()).collect();
-    Random::with_seed(derive_seed(plan.seed, "order of a block", u64::from(block)))
+    Random::with_seed(derive_seed(plan.seed, "order of a block", u64::from(drawn)))
         .shuffle(&mut order);
+    if two && block % 2 == 1 {
+        order.reverse();
+    }
     order
 }
 
@@ -31,8 +40,15 @@ pub fn trial_seed(plan: &Plan, configuration: &Configuration, workload: &str, bl
     derive_seed(plan.seed, &cell_id(&configuration.settings, workload), u64::from(block))
 }
 
-/// The seed of one visit: of where requests go (the suite derives another for each test) and of
-/// what the members hold.
+/// The seed of where requests go in a block (the suite derives another for each test): the same
+/// places for all its configurations, so that where they happen to lie is no difference.
+#[must_use]
+pub fn places_seed(plan: &Plan, block: u32) -> u64 {
+    derive_seed(plan.seed, "places of a block", u64::from(block))
+}
+
+/// The seed of one visit: of what the members hold, which must not be what another configuration
+/// wrote there.
 #[must_use]
 pub fn visit_seed(plan: &Plan, configuration: &Configuration, block: u32) -> u64 {
     derive_seed(plan.seed, &configuration.id, u64::from(block))
@@ -108,6 +124,7 @@ mod tests {
         for seed in 0..3 {
             let plan = plan(seed, 18);
             for block in 0..6 {
+                assert!(seeds.insert(places_seed(&plan, block)));
                 for configuration in &plan.configurations {
                     assert!(seeds.insert(visit_seed(&plan, configuration, block)));
                     for workload in ["random read 512", "random read 16384", "mixed 50:50"] {
@@ -116,5 +133,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// "For K = 2 the order AB BA repairs it."
+    #[test]
+    fn two_configurations_take_turns() {
+        let mut first = HashSet::new();
+        for seed in 0..20 {
+            let order = |block| visits(&plan(seed, 2), block);
+            for block in 0..8 {
+                let mut turned = order(block);
+                turned.reverse();
+                assert_eq!(order(block + 1), turned, "seed {seed}, block {block}");
+            }
+            first.insert(order(0));
+        }
+        assert_eq!(first.len(), 2, "the seed says who begins");
     }
 }

@@ -140,6 +140,7 @@ fn verdict(analysis: &Analysis) -> Markup {
                             }
                         }
                     }
+                    @if let Some(sentence) = sentences::pairing(comparison) { p.all { (sentence) } }
                 }
             }
         }

@@ -41,6 +41,9 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
                 if answer.sure.is_empty() { String::new() } else { format!(", {}", answer.sure) };
             let _ = writeln!(text, "* {}{sure}. {}", parts.join(" "), escaped(&details));
         }
+        if let Some(sentence) = sentences::pairing(comparison) {
+            let _ = write!(text, "\n{}\n", escaped(&sentence));
+        }
     }
     if !analysis.warnings.is_empty() {
         text.push_str("\n## Warnings\n\n");

@@ -170,7 +170,12 @@ fn no_answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) ->
             if blocks == 1 { "block votes" } else { "blocks vote" }
         ),
     }];
-    details.extend(reservations(comparison, &kind.headline));
+    // Who was not compared for want of trials goes without saying.
+    let mut said = kind.headline.clone();
+    said.reservations.retain(|reservation| {
+        !matches!(reservation, Reservation::NotCompared { reason: None, .. })
+    });
+    details.extend(reservations(comparison, &said));
     details
 }
 
@@ -257,6 +262,16 @@ fn list<'a>(
     }
 }
 
+/// What comparing within blocks was worth.
+pub(crate) fn pairing(comparison: &Comparison) -> Option<String> {
+    let gain = comparison.pairing_gain?;
+    Some(if gain >= 1.05 {
+        format!("Comparing within blocks makes variances {gain:.1} times smaller.")
+    } else {
+        "Comparing within blocks makes variances no smaller here.".into()
+    })
+}
+
 /// What the run was, in a few words each: configurations, workloads, blocks, trials, beginning.
 pub(crate) fn scope(run: &Run, analysis: &Analysis) -> [String; 5] {
     let plan = &run.plan;
@@ -324,6 +339,24 @@ pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
                 "Figures drifted to {} {direction} over the run ({}); comparing within blocks \
                 removes it from the ratios.",
                 numbers::percent(change.abs()),
+                place(comparison)
+            )
+        }
+        Warning::CarriedOver { comparison, configuration, change } => {
+            let name = analysis
+                .comparisons
+                .iter()
+                .flat_map(|comparison| {
+                    let mut members = comparison.configurations.iter();
+                    members.find(|member| member.id == *configuration).map(|_| comparison)
+                })
+                .next()
+                .map_or_else(|| configuration.clone(), |found| label(found, configuration));
+            format!(
+                "What runs after {name} is {} {} ({}): it leaves something behind, which words of \
+                difference may be made of. Give every visit the same rest or the same first writes.",
+                numbers::percent(change.abs()),
+                if *change > 0.0 { "faster" } else { "slower" },
                 place(comparison)
             )
         }

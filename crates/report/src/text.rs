@@ -58,6 +58,9 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             out.line(lead.trim_end());
             out.wrapped(14, &answer.details.join(" "));
         }
+        if let Some(sentence) = sentences::pairing(comparison) {
+            out.wrapped(2, &sentence);
+        }
         out.line("");
     }
     if !analysis.warnings.is_empty() {

@@ -37,6 +37,8 @@ use crate::claim::{
 use crate::statistics::{self, Interval};
 use crate::types::{Better, Clock, Configuration, Group, Judge, Plan, Run, Workload};
 
+pub use order::CarryOver;
+
 use crate::voices::{Pairs, Table, Voices, pair};
 
 /// Below this number of blocks intervals are wide, which a warning says.
@@ -95,6 +97,10 @@ pub struct Comparison {
     pub block_effects: Vec<BlockEffect>,
     /// Steady change over the blocks, when there are enough blocks to tell.
     pub drift: Option<Drift>,
+    /// How many times smaller variances are for comparing within blocks.
+    pub pairing_gain: Option<f64>,
+    /// What configurations leave behind for those that follow, the largest first.
+    pub carried_over: Vec<CarryOver>,
 }
 
 /// A configuration within its comparison.
@@ -317,6 +323,15 @@ pub enum Warning {
         /// Relative change from the first block to the last, as a fraction.
         change: f64,
     },
+    /// Whatever follows one configuration is faster or slower for it.
+    CarriedOver {
+        /// Name of the comparison whose figures show it.
+        comparison: String,
+        /// Identity of the configuration that leaves it behind.
+        configuration: String,
+        /// Relative change, as a fraction; above 0 is better.
+        change: f64,
+    },
     /// Trials that carry a flag.
     Flagged {
         /// The flag.
@@ -460,6 +475,13 @@ pub fn analyse(run: &Run) -> Analysis {
             warnings.push(Warning::Drifted {
                 comparison: comparison.name.clone(),
                 change: drift.change,
+            });
+        }
+        if let Some(first) = comparison.carried_over.first() {
+            warnings.push(Warning::CarriedOver {
+                comparison: comparison.name.clone(),
+                configuration: first.configuration.clone(),
+                change: first.change,
             });
         }
     }
@@ -614,6 +636,8 @@ fn comparison(
         whole,
         block_effects,
         drift,
+        pairing_gain: order::pairing_gain(plan, table, members, baseline, metrics),
+        carried_over: order::carried_over(plan, table, members, metrics),
     }
 }
 
@@ -887,6 +911,7 @@ fn block_effects(
 }
 
 mod kind;
+mod order;
 
 #[cfg(test)]
 mod tests;

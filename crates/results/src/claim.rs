@@ -1,5 +1,5 @@
-//! Every claim that a report or a comparison makes, as a value. Sentences, tables, charts, CSV, JSON
-//! and exit codes print claims and decide nothing themselves.
+//! Every claim that a report or a comparison makes, as a value. Sentences, tables, charts, CSV,
+//! JSON and exit codes print claims and decide nothing themselves.
 //!
 //! ```text
 //! figures of one row ── Sample, Sample, …  one for each configuration: centre, variance of logarithms
@@ -10,8 +10,8 @@
 //!
 //! Two questions are asked of one estimate:
 //!
-//! * **Do they differ?** A t interval at the level that the claim's [`Family`] leaves to each of its
-//!   comparisons (Bonferroni): all words of difference of a family are right together with 95 %.
+//! * **Do they differ?** A t interval at the level that the claim's [`Family`] leaves to each of
+//!   its comparisons (Bonferroni): all words of difference of a family are right together with 95 %.
 //! * **Are they the same?** Two one-sided tests at 5 %, which is an interval of 90 % inside the
 //!   margin (Schuirmann 1987). Each such word stands for itself, but for those of headlines, which
 //!   share the headline's level.
@@ -38,7 +38,7 @@ const PRIOR_FREEDOM_MAX: f64 = 4.0;
 
 /// So many standard errors must fit into the margin for most open questions to be settled: the
 /// point of the t distribution, and room for the estimate and for the deviation's own error.
-const SETTLING_ERRORS: f64 = 3.8;
+const SETTLING_ERRORS: f64 = 3.5;
 
 /// What a claim comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -273,8 +273,8 @@ fn prior_freedom(count: usize) -> f64 {
     }
 }
 
-/// The row's common variance: the median of its samples' own, each over the median that chance alone
-/// gives it.
+/// The row's common variance: the median of its samples' own, each over the median that chance
+/// alone gives it.
 fn pooled(samples: &[Sample]) -> f64 {
     let mut known: Vec<(f64, f64)> = Vec::new();
     let own: Vec<f64> = samples
@@ -416,6 +416,11 @@ pub fn decide(estimate: &Estimate, question: &Question, quantiles: &mut Quantile
             .then(|| needed.ceil().max(PAIRS_MIN as f64) as u32),
         model_decides,
     }
+}
+
+/// The probability that Student's t with `freedom` exceeds `value`.
+pub(crate) fn tail_of(value: f64, freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |distribution| distribution.cdf(-value))
 }
 
 /// What a flag of a trial means for the claims that rest on it.

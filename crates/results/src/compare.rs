@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Nothing pairs the trials of one run with those of another. What changed on the machine between
-//! the runs looks like a difference too; nothing can tell them apart, which is why a run interleaves
-//! its cells. Trials that do not vote in a report do not vote here.
+//! the runs looks like a difference too; nothing can tell them apart, which is why a run
+//! interleaves its cells. Trials that do not vote in a report do not vote here.
 //!
 //! The words about the judged metrics hold together over all cells, those about all other metrics
 //! too, and so do all that the limits are about: of equal runs at most 5 % pass any limit.

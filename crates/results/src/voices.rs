@@ -183,8 +183,8 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Why a percentile is too much to ask of a trial: below [`REQUESTS_BEYOND_MIN`] requests beyond it.
-/// A trial that does not say how many requests it made is believed.
+/// Why a percentile is too much to ask of a trial: below [`REQUESTS_BEYOND_MIN`] requests beyond
+/// it. A trial that does not say how many requests it made is believed.
 fn too_few_requests(trial: &Trial, metric: &str) -> Option<String> {
     let part = ["read_", "write_"].into_iter().find(|part| metric.starts_with(part)).unwrap_or("");
     let name = metric.strip_prefix(part)?.strip_prefix("latency_p")?.strip_suffix("_seconds")?;

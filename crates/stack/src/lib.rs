@@ -17,6 +17,7 @@ mod identity;
 mod nearest;
 mod parse;
 pub mod size;
+mod stated;
 mod superblocks;
 pub mod table;
 
@@ -25,4 +26,5 @@ pub use device::DeadlineWatch;
 pub use identity::{Identity, twice_text};
 pub use nearest::nearest;
 pub use parse::{ParseError, parse};
+pub use stated::model_error;
 pub use superblocks::{Arrays, tree_of};

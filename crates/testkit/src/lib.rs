@@ -7,6 +7,7 @@
 //!      crash      a crash at every moment of a history, over members that can crash
 //!   Memory        an array of bytes with delays, a volatile cache and faults on demand
 //!   Empty         a layer that adds nothing: the model of a layer and the measure of its cost
+//!   made_up       runs of known truth, to count how often a claim is false
 //!   golden        text held against a file; RAIDLOOM_BLESS=1 rewrites it
 //!   skipped!      what a test could not do here, said where people see it
 //! ```
@@ -19,6 +20,7 @@ pub mod crash;
 mod empty;
 pub mod golden;
 mod ledger;
+pub mod made_up;
 mod memory;
 pub mod model;
 mod owner;

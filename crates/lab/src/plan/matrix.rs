@@ -203,7 +203,7 @@ fn cell(
         stack: node.to_string(),
         clock,
         baseline: String::new(),
-        model_error: None,
+        model_error: stack::model_error(&node),
     };
     Ok(Cell { configuration, place })
 }

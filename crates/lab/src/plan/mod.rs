@@ -183,8 +183,8 @@ struct Sections<'a> {
     report: Option<Reader<'a>>,
 }
 
-/// Six blocks are the fewest with which the exact interval exists.
-const BLOCKS_DEFAULT: u32 = 6;
+/// Eight blocks find 98 % of differences of 3 % under noise of 1 %, six find 89 %.
+const BLOCKS_DEFAULT: u32 = 8;
 const BLOCKS_MAX: u64 = 1000;
 /// More trials than this are a slip, not a plan: at a second each they take eleven days.
 const TRIALS_MAX: u64 = 1_000_000;

@@ -140,9 +140,9 @@ fn an_outline_says_what_will_be_written() {
     let outline = outline(&resolve("starter.toml", starter(), &[]).unwrap().plan).unwrap();
     assert_eq!(
         (outline.configurations, outline.workloads, outline.blocks, outline.trials),
-        (4, 21, 6, 504)
+        (4, 21, 8, 672)
     );
-    // Three stripes over both files, and the first file alone, in six blocks.
+    // Three stripes over both files, and the first file alone, in eight blocks.
     let written: Vec<(&str, u64, bool, u64)> = outline
         .written
         .iter()
@@ -154,12 +154,12 @@ fn an_outline_says_what_will_be_written() {
     assert_eq!(
         written,
         [
-            ("{members}/files-0.img", size, true, 4 * 6 * size),
-            ("{members}/files-1.img", size, true, 3 * 6 * size)
+            ("{members}/files-0.img", size, true, 4 * 8 * size),
+            ("{members}/files-1.img", size, true, 3 * 8 * size)
         ]
     );
     assert!(
-        outline.estimated_seconds >= 504.0,
+        outline.estimated_seconds >= 672.0,
         "a second for each trial: {}",
         outline.estimated_seconds
     );

@@ -339,8 +339,9 @@ impl<'a> Execution<'a> {
 
     /// Where requests go in a visit, and what its data say of themselves.
     pub(super) fn seeds(&self, visit: &Visit<'_>) -> (u64, u64) {
+        let places = order::places_seed(self.plan, visit.block);
         let seed = order::visit_seed(self.plan, visit.configuration, visit.block);
-        (seed, derive_seed(seed, &self.started, 0))
+        (places, derive_seed(seed, &self.started, 0))
     }
 
     /// Modelled disks: every suite that is run whole, or every row that stands alone, on a fresh

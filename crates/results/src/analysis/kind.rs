@@ -274,7 +274,7 @@ fn headline(
             reservations,
         };
     };
-    // What the sentence rests on: the claim of what is taken, or of all others against the baseline.
+    // What the sentence rests on: the claim of what is taken, or those of all others.
     let rests_on: Vec<&Claim> = if Some(take) == baseline {
         scores.iter().filter_map(|score| score.versus_baseline.as_ref()).collect()
     } else {

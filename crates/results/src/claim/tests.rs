@@ -120,8 +120,8 @@ fn answers_follow_the_intervals() {
     assert_eq!(answer(0.5, 0.01, nobody), Answer::Open);
 }
 
-/// "A modelled claim carries the model's stated error in quadrature with the interval, and is called
-/// sure only beyond it."
+/// "A modelled claim carries the model's stated error in quadrature with the interval, and is
+/// called sure only beyond it."
 #[test]
 fn a_models_error_widens_the_interval_and_nothing_within_it_is_sure() {
     let modelled = Question { model_error: 0.23, ..QUESTION };

@@ -1,0 +1,202 @@
+//! What the order of visits did: what one configuration leaves behind for the next, and what
+//! comparing within blocks is worth.
+//!
+//! ```text
+//! visit = all workloads of one configuration in one block
+//!
+//!   block 1:  A  C  B        y[c,b]  mean of a visit's logarithms, each less its cell's mean
+//!   block 2:  C  B  A        z[c,b]  1 where the visit came after p
+//!             └──┘           both less what configuration and block explain; their slope is what p
+//!             after C        leaves behind (a t test for each p, Bonferroni over all of them)
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::claim::{LEVEL, PAIRS_MIN, tail_of};
+use crate::statistics;
+use crate::types::{Better, Plan};
+use crate::voices::{Table, Voices};
+
+/// What follows a configuration differs by this much, as a fraction: less is not worth a warning.
+const CHANGE_MIN: f64 = 0.01;
+
+/// That whatever follows one configuration is faster or slower for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CarryOver {
+    /// The configuration that leaves it behind.
+    pub configuration: String,
+    /// Relative change of what follows it, as a fraction; above 0 is better.
+    pub change: f64,
+    /// Two-sided p-value of "nothing is left behind", before it is held against the number of
+    /// configurations.
+    pub p: f64,
+}
+
+/// The voices of every configuration of a comparison, by workload, as logarithms that are better
+/// when they are larger.
+fn logarithms(
+    plan: &Plan,
+    table: &Table<'_>,
+    members: &[usize],
+    metrics: &[String],
+) -> Vec<Vec<Voices>> {
+    members
+        .iter()
+        .map(|member| {
+            (0..plan.workloads.len())
+                .map(|index| {
+                    let mut voices = table.voices(*member, index, &metrics[index]);
+                    if plan.workloads[index].better == Better::Lower {
+                        voices.values_mut().for_each(|voice| voice.logarithm *= -1.0);
+                    }
+                    voices
+                })
+                .collect()
+        })
+        .collect()
+}
+
+/// What is surely left behind, the largest first.
+pub(super) fn carried_over(
+    plan: &Plan,
+    table: &Table<'_>,
+    members: &[usize],
+    metrics: &[String],
+) -> Vec<CarryOver> {
+    // Block -> place in the block's order -> configuration, over all configurations of the plan:
+    // whoever came before may belong to another comparison.
+    let mut visits: BTreeMap<u32, BTreeMap<u32, usize>> = BTreeMap::new();
+    for ((configuration, _), trials) in &table.trials {
+        for (block, trial) in trials {
+            visits.entry(*block).or_default().insert(trial.order, *configuration);
+        }
+    }
+    let mut before: BTreeMap<(usize, u32), Option<usize>> = BTreeMap::new();
+    let mut last = None;
+    for (block, order) in &visits {
+        for configuration in order.values() {
+            // The workloads of one visit follow each other.
+            if !before.contains_key(&(*configuration, *block)) {
+                before.insert((*configuration, *block), last);
+            }
+            last = Some(*configuration);
+        }
+    }
+    let voices = logarithms(plan, table, members, metrics);
+    let mut values: Vec<BTreeMap<u32, f64>> = Vec::new();
+    for of in &voices {
+        let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        for voices in of {
+            let mean = statistics::mean(
+                &voices.values().map(|voice| voice.logarithm).collect::<Vec<f64>>(),
+            );
+            for (block, voice) in voices {
+                let (sum, count) = sums.entry(*block).or_default();
+                *sum += voice.logarithm - mean;
+                *count += 1.0;
+            }
+        }
+        values.push(sums.into_iter().map(|(block, (sum, count))| (block, sum / count)).collect());
+    }
+    let blocks: Vec<u32> = visits
+        .keys()
+        .copied()
+        .filter(|block| values.iter().all(|values| values.contains_key(block)))
+        .collect();
+    let (rows, columns) = (members.len(), blocks.len());
+    if rows < 2 || columns < PAIRS_MIN {
+        return Vec::new();
+    }
+    let y = without_means(
+        &values
+            .iter()
+            .map(|values| blocks.iter().map(|block| values[block]).collect())
+            .collect::<Vec<Vec<f64>>>(),
+    );
+    let freedom = (rows * columns) as f64 - (rows + columns) as f64;
+    let candidates: BTreeSet<usize> = before.values().flatten().copied().collect();
+    let mut found: Vec<CarryOver> = candidates
+        .iter()
+        .filter_map(|candidate| {
+            let after = |member: &usize, block: &u32| {
+                f64::from(u8::from(before.get(&(*member, *block)) == Some(&Some(*candidate))))
+            };
+            let z: Vec<Vec<f64>> = members
+                .iter()
+                .map(|member| blocks.iter().map(|block| after(member, block)).collect())
+                .collect();
+            let z = without_means(&z);
+            let product = |left: &[Vec<f64>], right: &[Vec<f64>]| -> f64 {
+                left.iter().flatten().zip(right.iter().flatten()).map(|(l, r)| l * r).sum()
+            };
+            let spread = product(&z, &z);
+            // Where the order never varied, nothing can be told from the configurations themselves.
+            if spread < 0.25 || freedom < 1.0 {
+                return None;
+            }
+            let slope = product(&z, &y) / spread;
+            let rest = (product(&y, &y) - slope * slope * spread).max(0.0) / freedom;
+            let error = (rest / spread).sqrt();
+            let p = if error > 0.0 { tail_of(slope.abs() / error, freedom) * 2.0 } else { 1.0 };
+            Some(CarryOver {
+                configuration: plan.configurations[*candidate].id.clone(),
+                change: slope.exp_m1(),
+                p,
+            })
+        })
+        .filter(|one| one.p < LEVEL / candidates.len() as f64 && one.change.abs() > CHANGE_MIN)
+        .collect();
+    found.sort_by(|left, right| right.change.abs().total_cmp(&left.change.abs()));
+    found
+}
+
+/// What neither the row nor the column explains.
+fn without_means(values: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let columns = values.first().map_or(0, Vec::len);
+    let of_row: Vec<f64> = values.iter().map(|row| statistics::mean(row)).collect();
+    let of_column: Vec<f64> = (0..columns)
+        .map(|column| {
+            statistics::mean(&values.iter().map(|row| row[column]).collect::<Vec<f64>>())
+        })
+        .collect();
+    let all = statistics::mean(&of_row);
+    let rest = |row: usize| {
+        (0..columns)
+            .map(|column| values[row][column] - of_row[row] - of_column[column] + all)
+            .collect()
+    };
+    (0..values.len()).map(rest).collect()
+}
+
+/// How many times smaller the variances of differences are within blocks than across them: the
+/// median over all cells. `None` below 4 blocks.
+pub(super) fn pairing_gain(
+    plan: &Plan,
+    table: &Table<'_>,
+    members: &[usize],
+    baseline: Option<usize>,
+    metrics: &[String],
+) -> Option<f64> {
+    let base = members.iter().position(|member| Some(*member) == baseline)?;
+    let voices = logarithms(plan, table, members, metrics);
+    let variance = |values: &[f64]| statistics::standard_deviation(values).powi(2);
+    let mut gains = Vec::new();
+    for (_, of) in voices.iter().enumerate().filter(|(place, _)| *place != base) {
+        for (own, other) in of.iter().zip(&voices[base]) {
+            let pairs: Vec<(f64, f64)> = own
+                .iter()
+                .filter_map(|(block, voice)| Some((voice.logarithm, other.get(block)?.logarithm)))
+                .collect();
+            let [mine, theirs]: [Vec<f64>; 2] =
+                [pairs.iter().map(|pair| pair.0).collect(), pairs.iter().map(|pair| pair.1).collect()];
+            let differences: Vec<f64> = pairs.iter().map(|(own, other)| own - other).collect();
+            let within = variance(&differences);
+            if pairs.len() >= 4 && within > 0.0 {
+                gains.push((variance(&mine) + variance(&theirs)) / within);
+            }
+        }
+    }
+    statistics::median(&gains).map(|median| median.median)
+}

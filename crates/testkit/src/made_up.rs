@@ -1,0 +1,276 @@
+//! Made-up runs: what a run of known truth would have recorded, under noise of many kinds, for the
+//! tests that count how often the program's claims are false.
+//!
+//! ```text
+//! MadeUp { configurations, workloads, blocks, truth, noise, seed } ── run() ──> results::Run
+//!   trial = base rate · truth(configuration, workload) · exp(noise at that moment of the run)
+//! ```
+
+use std::collections::BTreeMap;
+
+use results::types::{
+    Axis, Better, Clock, Configuration, Group, Host, Judge, Plan, Run, Trial, Workload, cell_id,
+    configuration_id,
+};
+
+/// Name of the metric that made-up runs are judged by.
+pub const THROUGHPUT: &str = "throughput_bytes_per_second";
+/// Name of the other metric that they have.
+pub const LATENCY: &str = "latency_mean_seconds";
+
+/// What chance does to a trial. Sizes are in units of the run's deviation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// Normal.
+    Normal,
+    /// Student's t with 3 degrees of freedom: heavy tails.
+    HeavyTails,
+    /// Exponential towards the slow side.
+    Skewed,
+    /// Normal, and 8 % of the trials are slower by 15 %.
+    Contaminated,
+    /// Each moment remembers nine tenths of the one before.
+    Autocorrelated,
+    /// Normal, and from a random moment on everything is slower by six deviations.
+    Stepped,
+    /// Normal, and now and then a stretch of trials is slower by eight deviations.
+    Bursty,
+    /// Normal, and everything becomes slower by four tenths of a deviation with each visit.
+    Drifting,
+    /// Normal, and whatever follows the first configuration is slower by 5 %.
+    CarriedOver,
+}
+
+impl Noise {
+    /// All kinds that leave equal configurations equal.
+    pub const FAIR: [Noise; 8] = [
+        Noise::Normal,
+        Noise::HeavyTails,
+        Noise::Skewed,
+        Noise::Contaminated,
+        Noise::Autocorrelated,
+        Noise::Stepped,
+        Noise::Bursty,
+        Noise::Drifting,
+    ];
+}
+
+/// A run to be made up.
+#[derive(Clone, Debug)]
+pub struct MadeUp {
+    /// Number of configurations; the first is the baseline of the others.
+    pub configurations: usize,
+    /// Number of workloads of each group.
+    pub workloads: Vec<(Group, usize)>,
+    /// Number of blocks.
+    pub blocks: u32,
+    /// What chance does.
+    pub noise: Noise,
+    /// Its deviation, of logarithms.
+    pub deviation: f64,
+    /// Everything random follows from it.
+    pub seed: u64,
+}
+
+impl MadeUp {
+    /// A run of one workload in one group.
+    #[must_use]
+    pub fn one_workload(configurations: usize, blocks: u32, noise: Noise, seed: u64) -> Self {
+        Self {
+            configurations,
+            workloads: vec![(Group::Random, 1)],
+            blocks,
+            noise,
+            deviation: 0.03,
+            seed,
+        }
+    }
+
+    /// Makes the run; `truth` is the true ratio to the baseline by configuration and workload.
+    #[must_use]
+    pub fn run(&self, truth: impl Fn(usize, usize) -> f64) -> Run {
+        let mut random = Random(self.seed ^ 0x6d61_6465_2d75_7021);
+        let plan = self.plan();
+        let visits_in_all = self.configurations as f64 * f64::from(self.blocks);
+        let step_at = random.uniform() * visits_in_all;
+        let (mut memory, mut burst_left) = (random.normal(), 0.0);
+        let (mut visit, mut before) = (0.0, None);
+        let mut trials = Vec::new();
+        let forwards = self.order(&mut random);
+        for block in 0..self.blocks {
+            let order = match self.configurations {
+                // As the lab does it: AB BA AB BA.
+                2 if block % 2 == 1 => forwards.iter().rev().copied().collect(),
+                2 => forwards.clone(),
+                _ => self.order(&mut random),
+            };
+            let mut place = 0;
+            for configuration in order {
+                for (index, workload) in plan.workloads.iter().enumerate() {
+                    if random.uniform() < 0.03 {
+                        burst_left = (4.0 * random.uniform()).ceil();
+                    }
+                    memory = 0.9 * memory + (1.0_f64 - 0.81).sqrt() * random.normal();
+                    let own = self.deviation * random.normal();
+                    let noise = match self.noise {
+                        Noise::Normal => own,
+                        Noise::HeavyTails => self.deviation * random.student_3(),
+                        Noise::Skewed => self.deviation * (1.0 + random.uniform().ln()),
+                        Noise::Contaminated if random.uniform() < 0.08 => own + 0.85_f64.ln(),
+                        Noise::Contaminated => own,
+                        Noise::Autocorrelated => self.deviation * memory,
+                        Noise::Stepped if visit >= step_at => own - 6.0 * self.deviation,
+                        Noise::Stepped => own,
+                        Noise::Bursty if burst_left > 0.0 => own - 8.0 * self.deviation,
+                        Noise::Bursty => own,
+                        Noise::Drifting => own - 0.4 * self.deviation * visit,
+                        Noise::CarriedOver if before == Some(0) => own + 0.95_f64.ln(),
+                        Noise::CarriedOver => own,
+                    };
+                    burst_left -= 1.0;
+                    let rate = 1e8 * truth(configuration, index) * noise.exp();
+                    let settings = &plan.configurations[configuration].settings;
+                    trials.push(Trial {
+                        cell: cell_id(settings, &workload.name),
+                        settings: settings.clone(),
+                        workload: workload.name.clone(),
+                        block,
+                        order: place,
+                        clock: Clock::Wall,
+                        metrics: BTreeMap::from([
+                            (THROUGHPUT.to_owned(), rate),
+                            (LATENCY.to_owned(), 65_536.0 / rate),
+                        ]),
+                        members: Vec::new(),
+                        flags: Vec::new(),
+                    });
+                    place += 1;
+                }
+                before = Some(configuration);
+                visit += 1.0;
+            }
+        }
+        let host =
+            Host { schema: 1, started: "2026-01-01T00:00:00Z".to_owned(), facts: Vec::new() };
+        Run { plan, host, trials, notes: Vec::new() }
+    }
+
+    fn order(&self, random: &mut Random) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.configurations).collect();
+        for last in (1..order.len()).rev() {
+            order.swap(last, (random.uniform() * (last + 1) as f64) as usize % (last + 1));
+        }
+        order
+    }
+
+    fn plan(&self) -> Plan {
+        let settings = |index: usize| BTreeMap::from([("made".to_owned(), format!("{index}"))]);
+        let baseline = configuration_id(&settings(0));
+        let configuration = |index: usize| Configuration {
+            id: configuration_id(&settings(index)),
+            settings: settings(index),
+            stack: format!("file:{{members}}/{index}"),
+            clock: Clock::Wall,
+            baseline: baseline.clone(),
+            model_error: None,
+        };
+        let workload = |group: Group, index: usize| Workload {
+            name: format!("{group:?} {index}").to_lowercase(),
+            suite: "devtest".to_owned(),
+            group,
+            metric: THROUGHPUT.to_owned(),
+            better: Better::Higher,
+            weight: 1.0,
+            judge: Judge::default(),
+        };
+        Plan {
+            schema: 1,
+            name: "made up".to_owned(),
+            seed: self.seed,
+            blocks: self.blocks,
+            margin: 0.02,
+            axes: vec![Axis {
+                name: "made".to_owned(),
+                values: (0..self.configurations).map(|index| format!("{index}")).collect(),
+            }],
+            configurations: (0..self.configurations).map(configuration).collect(),
+            workloads: self
+                .workloads
+                .iter()
+                .flat_map(|(group, count)| (0..*count).map(|index| workload(*group, index)))
+                .collect(),
+            suite_settings: BTreeMap::new(),
+        }
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014): the whole state is the seed.
+struct Random(u64);
+
+impl Random {
+    /// Uniform in (0, 1].
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (((mixed ^ (mixed >> 31)) >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Normal with mean 0 and deviation 1 (Box and Muller).
+    fn normal(&mut self) -> f64 {
+        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    /// Student's t with 3 degrees of freedom, of deviation 1.
+    fn student_3(&mut self) -> f64 {
+        let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
+        self.normal() / squares.sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mean and the deviation of what a kind of noise adds to the first trials of many runs.
+    fn moments(noise: Noise) -> (f64, f64) {
+        let figures: Vec<f64> = (0..2000)
+            .map(|seed| {
+                let run = MadeUp::one_workload(2, 1, noise, seed).run(|_, _| 1.0);
+                (run.trials[0].metrics[THROUGHPUT] / 1e8).ln()
+            })
+            .collect();
+        let mean = figures.iter().sum::<f64>() / 2000.0;
+        let squares = figures.iter().map(|figure| (figure - mean).powi(2)).sum::<f64>();
+        (mean, (squares / 2000.0).sqrt())
+    }
+
+    #[test]
+    fn noise_has_the_deviation_that_was_asked_for() {
+        for noise in [Noise::Normal, Noise::Skewed, Noise::Autocorrelated] {
+            let (mean, deviation) = moments(noise);
+            assert!(mean.abs() < 0.003 && (deviation - 0.03).abs() < 0.003, "{noise:?}: {mean}");
+        }
+        assert!(moments(Noise::Contaminated).1 > 0.045, "outliers are there");
+    }
+
+    #[test]
+    fn the_same_seed_makes_the_same_run_and_the_truth_is_in_it() {
+        let made = MadeUp {
+            workloads: vec![(Group::Random, 2), (Group::Sequential, 1)],
+            deviation: 0.0,
+            ..MadeUp::one_workload(3, 4, Noise::Normal, 9)
+        };
+        let truth = |configuration: usize, workload: usize| (configuration + 10 * workload + 1) as f64;
+        let run = made.run(truth);
+        assert_eq!(run, made.run(truth));
+        assert_eq!(run.trials.len(), 3 * 3 * 4);
+        for trial in &run.trials {
+            let configuration: usize = trial.settings["made"].parse().unwrap();
+            let workload = run.plan.workloads.iter().position(|one| one.name == trial.workload);
+            let expected = 1e8 * truth(configuration, workload.unwrap());
+            assert!((trial.metrics[THROUGHPUT] / expected - 1.0).abs() < 1e-9);
+        }
+    }
+}
