@@ -51,14 +51,24 @@ fn contradictions(document: &Value) -> Vec<String> {
         if claim.is_null() {
             return;
         }
-        let ends = |name: &str| {
-            Some((claim[name]["low"].as_f64()?, claim[name]["high"].as_f64()?))
-        };
+        let ends = |name: &str| Some((claim[name]["low"].as_f64()?, claim[name]["high"].as_f64()?));
         let less = claim["better"] == "lower";
         let answer = claim["answer"].as_str().unwrap();
         let holds = match (answer, ends("interval"), ends("same_interval")) {
-            ("ahead", Some((low, high)), _) => if less { high < 1.0 } else { low > 1.0 },
-            ("behind", Some((low, high)), _) => if less { low > 1.0 } else { high < 1.0 },
+            ("ahead", Some((low, high)), _) => {
+                if less {
+                    high < 1.0
+                } else {
+                    low > 1.0
+                }
+            }
+            ("behind", Some((low, high)), _) => {
+                if less {
+                    low > 1.0
+                } else {
+                    high < 1.0
+                }
+            }
             ("same", _, Some((low, high))) => 1.0 - margin <= low && high <= 1.0 + margin,
             ("no answer", Some((low, high)), _) if !claim["better"].is_null() => {
                 low <= 1.0 && 1.0 <= high
@@ -131,7 +141,8 @@ fn a_comparison_of_equals_is_called_different_in_at_most_5_5_per_cent() {
             let wrong = (0..u64::from(count))
                 .filter(|round| {
                     let run = MadeUp::one_workload(2, blocks, noise, first + round).run(|_, _| 1.0);
-                    list(&report(&run)["verdicts"]).any(|one| is_word_of_difference(&one["verdict"]))
+                    list(&report(&run)["verdicts"])
+                        .any(|one| is_word_of_difference(&one["verdict"]))
                 })
                 .count();
             let rate = wrong as f64 / f64::from(count);
@@ -154,11 +165,16 @@ fn what_one_configuration_leaves_behind_is_harmless_or_warned_about() {
             for round in 0..u64::from(count) {
                 let made = MadeUp {
                     deviation: 0.01,
-                    ..MadeUp::one_workload(configurations, blocks, Noise::CarriedOver, 70_000 + round)
+                    ..MadeUp::one_workload(
+                        configurations,
+                        blocks,
+                        Noise::CarriedOver,
+                        70_000 + round,
+                    )
                 };
                 let document = report(&made.run(|_, _| 1.0));
-                let says = list(&document["verdicts"])
-                    .any(|one| is_word_of_difference(&one["verdict"]));
+                let says =
+                    list(&document["verdicts"]).any(|one| is_word_of_difference(&one["verdict"]));
                 let warns = list(&document["analysis"]["warnings"])
                     .any(|warning| warning["kind"] == "carried_over");
                 wrong += u32::from(says);
@@ -183,8 +199,7 @@ fn nobody_is_warned_of_what_is_not_left_behind() {
         let warned = (0..u64::from(count)).filter(|round| {
             let run = MadeUp::one_workload(configurations, 8, Noise::Normal, 80_000 + round);
             let document = report(&run.run(|_, _| 1.0));
-            list(&document["analysis"]["warnings"])
-                .any(|warning| warning["kind"] == "carried_over")
+            list(&document["analysis"]["warnings"]).any(|warning| warning["kind"] == "carried_over")
         });
         let rate = warned.count() as f64 / f64::from(count);
         println!("{configurations}: {rate:.3} warned");
@@ -192,8 +207,7 @@ fn nobody_is_warned_of_what_is_not_left_behind() {
     }
 }
 
-const GROUPS: [(Group, usize); 3] =
-    [(Group::Sequential, 2), (Group::Random, 2), (Group::Mixed, 1)];
+const GROUPS: [(Group, usize); 3] = [(Group::Sequential, 2), (Group::Random, 2), (Group::Mixed, 1)];
 
 /// "Any false word <= 5 % a row, any false headline <= 5 % a *report*, for 2, 3, 9 and 60
 /// configurations."
@@ -235,10 +249,7 @@ fn rows_and_headlines_hold_together() {
             headlines += u32::from(says);
         }
         let in_rows = 5 * count;
-        let rates = [
-            f64::from(rows) / f64::from(in_rows),
-            f64::from(headlines) / f64::from(count),
-        ];
+        let rates = [f64::from(rows) / f64::from(in_rows), f64::from(headlines) / f64::from(count)];
         println!("{configurations}, {blocks} blocks, {noise:?}: {rates:.3?} of rows, of reports");
         assert!(
             rates[0] <= at_most(0.05, in_rows) && rates[1] <= at_most(0.05, count),
@@ -299,8 +310,7 @@ fn the_advice_settles_most_questions_and_makes_no_false_words() {
             ..MadeUp::one_workload(9, 6, Noise::Normal, 120_000 + 2 * round)
         };
         let document = report(&made.run(|_, _| 1.0));
-        let cells: Vec<&Value> =
-            list(&document["analysis"]["comparisons"][0]["cells"]).collect();
+        let cells: Vec<&Value> = list(&document["analysis"]["comparisons"][0]["cells"]).collect();
         let claim = |cell: &&Value| cell["metrics"][0]["versus_baseline"].clone();
         let Some(open) = cells.iter().position(|cell| claim(cell)["answer"] == "no answer") else {
             continue;
@@ -309,8 +319,7 @@ fn the_advice_settles_most_questions_and_makes_no_false_words() {
         let advice = u32::try_from(advice.min(60)).unwrap();
         let again = MadeUp { blocks: advice, seed: made.seed + 1, ..made }.run(|_, _| 1.0);
         let document = report(&again);
-        let cells: Vec<&Value> =
-            list(&document["analysis"]["comparisons"][0]["cells"]).collect();
+        let cells: Vec<&Value> = list(&document["analysis"]["comparisons"][0]["cells"]).collect();
         let answer = claim(&cells[open])["answer"].clone();
         asked += 1;
         blocks += advice;
@@ -331,11 +340,8 @@ fn the_advice_settles_most_questions_and_makes_no_false_words() {
 #[test]
 fn equal_runs_pass_no_limit() {
     let count = rounds(60);
-    let limit = |metric: &str, below: bool, change: f64| Limit {
-        metric: metric.to_owned(),
-        below,
-        change,
-    };
+    let limit =
+        |metric: &str, below: bool, change: f64| Limit { metric: metric.to_owned(), below, change };
     // The sharpest limit there is, and the one that 60 to 78 % of equal pairs once failed.
     let limits = [
         vec![limit("throughput", true, 0.0)],
@@ -360,10 +366,7 @@ fn equal_runs_pass_no_limit() {
     }
     let rates = [failed[0], failed[1], words].map(|one| f64::from(one) / f64::from(count));
     println!("{rates:.3?} of equal pairs fail < 0 %, fail < -2 %, hold a word");
-    assert!(
-        rates.iter().all(|rate| *rate <= at_most(0.05, count)),
-        "{rates:?}, seeds from 130000"
-    );
+    assert!(rates.iter().all(|rate| *rate <= at_most(0.05, count)), "{rates:?}, seeds from 130000");
 }
 
 /// Puts a flag on the trials of some configurations.
@@ -464,9 +467,12 @@ fn a_contradiction_is_found() {
     };
     assert_eq!(planted(&|_| ()), 0);
     for (what, change) in [
-        ("an interval that holds 1", &(|kind: &mut Value| {
-            kind["scores"][2]["versus_baseline"]["interval"]["low"] = 0.9.into();
-        }) as &dyn Fn(&mut Value)),
+        (
+            "an interval that holds 1",
+            &(|kind: &mut Value| {
+                kind["scores"][2]["versus_baseline"]["interval"]["low"] = 0.9.into();
+            }) as &dyn Fn(&mut Value),
+        ),
         ("no trials that vote", &|kind| {
             kind["scores"][2]["versus_baseline"]["pairs"] = 2.into();
         }),

@@ -262,7 +262,8 @@ mod tests {
             deviation: 0.0,
             ..MadeUp::one_workload(3, 4, Noise::Normal, 9)
         };
-        let truth = |configuration: usize, workload: usize| (configuration + 10 * workload + 1) as f64;
+        let truth =
+            |configuration: usize, workload: usize| (configuration + 10 * workload + 1) as f64;
         let run = made.run(truth);
         assert_eq!(run, made.run(truth));
         assert_eq!(run.trials.len(), 3 * 3 * 4);

@@ -78,9 +78,7 @@ pub(super) fn carried_over(
     for (block, order) in &visits {
         for configuration in order.values() {
             // The workloads of one visit follow each other.
-            if !before.contains_key(&(*configuration, *block)) {
-                before.insert((*configuration, *block), last);
-            }
+            before.entry((*configuration, *block)).or_insert(last);
             last = Some(*configuration);
         }
     }
@@ -157,9 +155,7 @@ fn without_means(values: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let columns = values.first().map_or(0, Vec::len);
     let of_row: Vec<f64> = values.iter().map(|row| statistics::mean(row)).collect();
     let of_column: Vec<f64> = (0..columns)
-        .map(|column| {
-            statistics::mean(&values.iter().map(|row| row[column]).collect::<Vec<f64>>())
-        })
+        .map(|column| statistics::mean(&values.iter().map(|row| row[column]).collect::<Vec<f64>>()))
         .collect();
     let all = statistics::mean(&of_row);
     let rest = |row: usize| {
@@ -189,8 +185,10 @@ pub(super) fn pairing_gain(
                 .iter()
                 .filter_map(|(block, voice)| Some((voice.logarithm, other.get(block)?.logarithm)))
                 .collect();
-            let [mine, theirs]: [Vec<f64>; 2] =
-                [pairs.iter().map(|pair| pair.0).collect(), pairs.iter().map(|pair| pair.1).collect()];
+            let [mine, theirs]: [Vec<f64>; 2] = [
+                pairs.iter().map(|pair| pair.0).collect(),
+                pairs.iter().map(|pair| pair.1).collect(),
+            ];
             let differences: Vec<f64> = pairs.iter().map(|(own, other)| own - other).collect();
             let within = variance(&differences);
             if pairs.len() >= 4 && within > 0.0 {
