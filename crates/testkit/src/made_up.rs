@@ -33,7 +33,7 @@ pub enum Noise {
     Autocorrelated,
     /// Normal, and from a random moment on everything is slower by six deviations.
     Stepped,
-    /// Normal, and now and then a stretch of trials is slower by eight deviations.
+    /// Normal, and now and then a few trials in a row are slower by eight deviations.
     Bursty,
     /// Normal, and everything becomes slower by four tenths of a deviation with each visit.
     Drifting,

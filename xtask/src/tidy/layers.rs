@@ -40,7 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "mdtools", "reactor", "report", "results", "serve", "stack",
         ],
     ),
-    ("testkit", &["block", "reactor"]),
+    ("testkit", &["block", "reactor", "results"]),
     ("xtask", &[]),
     ("probe", &["array", "bench", "block", "cache", "export", "reactor", "stack", "testkit"]),
     ("fuzz", &["array", "block", "device", "export", "reactor", "stack", "testkit"]),
