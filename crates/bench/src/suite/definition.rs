@@ -231,13 +231,19 @@ impl Setting {
         self.default_in_plans.as_ref().unwrap_or_else(|| self.default(clock))
     }
 
-    /// Its value when nothing is said, in words: `3s; 1min on the virtual clock`.
+    /// Its value when nothing is said on the command line: `3s; 1min on the virtual clock`.
+    #[must_use]
+    pub fn default_on_clocks(&self) -> String {
+        match &self.default_modelled {
+            None => self.default.to_string(),
+            Some(modelled) => format!("{}; {modelled} on the virtual clock", self.default),
+        }
+    }
+
+    /// The same, and what it is in a plan: `5; 1 in a plan`.
     #[must_use]
     pub fn default_words(&self) -> String {
-        let mut words = self.default.to_string();
-        if let Some(modelled) = &self.default_modelled {
-            words += &format!("; {modelled} on the virtual clock");
-        }
+        let mut words = self.default_on_clocks();
         if let Some(in_plans) = &self.default_in_plans {
             words += &format!("; {in_plans} in a plan");
         }

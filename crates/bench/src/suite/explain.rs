@@ -147,7 +147,8 @@ The audit's flags stand beside the figures wherever these are shown:
 | `not-quiet` | a hypervisor took more than 2 %, or other work more than 10 %, of the processors |
 | `impossible` | faster than the devices together can be, where that is known |
 
-The settings are the keys of a `[[workload]]` in a plan; `raidloom bench SUITE --help` has the flags.
+The settings are the keys of a `[[workload]]` in a plan, and flags of the same names: `time` is `--time`, `block_min` is
+`--block-min`. A list of values in a plan makes a setting an axis.
 
 ";
 

@@ -77,6 +77,23 @@ impl WorkFolder {
         &self.path
     }
 
+    /// Makes a file of this size in it, whose blocks are all allocated where the file system can.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn file(&self, name: &str, size_bytes: u64) -> Result<PathBuf, Error> {
+        let path = self.path.join(name);
+        let failed =
+            |error| Error::from_io(format!("making the test file {}", path.display()), error);
+        let file = File::options().read(true).write(true).create_new(true).open(&path);
+        let file = file.map_err(failed)?;
+        match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size_bytes) {
+            Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(size_bytes).map_err(failed)?,
+            result => result.map_err(|error| failed(error.into()))?,
+        }
+        Ok(path)
+    }
+
     fn try_direct(&self) -> Result<(), Error> {
         let path = self.path.join("direct");
         let flags = OFlags::CREATE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;

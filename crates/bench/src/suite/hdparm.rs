@@ -17,7 +17,7 @@ use std::time::Duration;
 use block::{Device, Error, ErrorKind, Traffic};
 use results::{Better, Group};
 
-use super::crystal;
+use super::access;
 use super::folder::{Needs, WorkFolder};
 use super::{
     Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
@@ -108,16 +108,15 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
             let needs =
                 Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct };
             let folder = WorkFolder::new(folder, NAME, &needs)?;
-            let path = folder.path().join("hdparm.dat");
-            crystal::make_file(&path, size_bytes)?;
+            let path = folder.file("hdparm.dat", size_bytes)?;
             let device = session.files.open(&path, direct)?;
-            let options = crystal::Options {
+            let options = access::Options {
                 size_bytes,
                 data_seed: session.data_seed,
-                ..crystal::Profile::Eight.options()
+                ..access::Options::default()
             };
             let stop = || session.stopped();
-            crystal::prepare(
+            access::prepare(
                 &*device,
                 session.reactor,
                 &options,

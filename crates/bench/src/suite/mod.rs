@@ -5,9 +5,11 @@
 //!   session      one execution: clock, audit, stop, progress
 //!   row          what comes out of each phase
 //!   folder       a fresh folder that is removed on any way out, and what is checked before anything is written
+//!   access       a target filled, requests of one kind run on it and checked, all of it read back
 //!   bonnie, copy, devtest …   the suites themselves
 //! ```
 
+pub mod access;
 pub mod bonnie;
 pub mod copy;
 pub mod crystal;

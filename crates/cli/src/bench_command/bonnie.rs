@@ -2,25 +2,27 @@
 
 use bench::suite::bonnie::{Options, SUITE, csv};
 use bench::suite::{Row, Value};
+use block::Clock;
 
 use super::arguments::BonnieArguments;
+use super::flags::Said;
 use super::run::{self, Finished};
-use super::{Said, show};
+use super::show;
 use crate::failure::Failure;
 use crate::output::Output;
 
 /// Runs bonnie in a folder.
 pub(crate) fn bonnie(output: &Output, arguments: &BonnieArguments) -> Result<(), Failure> {
-    let said = settings(output, arguments)?;
-    let finished = run::run(output, &SUITE, &said.settings, &arguments.target)?;
+    let said = said(output, arguments)?;
+    let finished = run::run(output, &said, &arguments.target)?;
+    let phases = (SUITE.phases)(&finished.settings);
     if arguments.format != "bonnie-csv" || output.json {
-        let phases = (SUITE.phases)(&said.settings);
         let words =
             |rows: &[Row]| format!("{}{}", show::rows_table(rows, &phases), show::flag_words(rows));
         return show::finish(output, finished, words);
     }
-    let options = Options::new(&said.settings)?;
-    show::beside(output, &finished, &(SUITE.phases)(&said.settings));
+    let options = Options::new(&finished.settings)?;
+    show::beside(output, &finished, &phases);
     let Finished { rows, failure, .. } = finished;
     let machine = arguments
         .machine
@@ -34,35 +36,30 @@ pub(crate) fn bonnie(output: &Output, arguments: &BonnieArguments) -> Result<(),
     failure.map_or(Ok(()), Err)
 }
 
-fn settings(output: &Output, arguments: &BonnieArguments) -> Result<Said, Failure> {
-    let mut said = Said::new(&SUITE);
-    said.set("style", Value::from(arguments.style.clone()))?;
-    if let Some(text) = &arguments.size {
+fn said(output: &Output, arguments: &BonnieArguments) -> Result<Said, Failure> {
+    let mut said = Said::new(output, &arguments.flags)?;
+    if let Some(text) = &arguments.large {
         large(&mut said, text)?;
     }
-    small(&mut said, &arguments.files)?;
+    if let Some(text) = &arguments.small {
+        small(&mut said, text)?;
+    }
     match arguments.fast {
         None => (),
         Some(0) => said.set("per_character", Value::Switch(false))?,
         Some(mebibytes) => said.set("per_character_size", Value::Bytes(mebibytes << 20))?,
     }
-    match (arguments.ram, &arguments.target.memory) {
+    match (arguments.ram_mebibytes, &arguments.target.memory) {
         (Some(0), _) => said.set("check_memory", Value::Switch(false))?,
         (Some(mebibytes), _) => said.set("ram", Value::Bytes(mebibytes << 20))?,
         // A cache has no more than the cgroup.
-        (None, Some(text)) => said.set("ram", Value::Bytes(output.size("--memory", text)?))?,
-        (None, None) => (),
+        (None, Some(text)) if !said.has("ram") => {
+            said.set("ram", Value::Bytes(output.size("--memory", text)?))?;
+        }
+        (None, _) => (),
     }
-    said.set("sync", Value::Switch(arguments.sync))?;
-    said.set("runs", Value::Count(arguments.runs))?;
-    said.set("concurrency", Value::Count(arguments.concurrency))?;
-    said.set("direct", Value::Switch(arguments.direct))?;
-    said.set("data", Value::from(arguments.data.clone()))?;
-    let min_time = stack::size::parse_duration(&arguments.min_time)
-        .map_err(|error| Failure::usage(format!("--min-time {}: {error}", arguments.min_time)))?;
-    said.set("min_time", Value::Time(min_time))?;
     // What contradicts is said before anything is touched.
-    Options::new(&said.settings)?;
+    Options::new(&said.on(Clock::Wall)?)?;
     Ok(said)
 }
 
@@ -148,10 +145,10 @@ mod tests {
 
     #[test]
     fn the_parts_of_s_and_n_keep_their_places() {
-        let mut said = Said::new(&SUITE);
+        let mut said = Said::nothing(&SUITE);
         large(&mut said, "64:16k:1000:2").unwrap();
         small(&mut said, "4:-1:0:10").unwrap();
-        let settings = &said.settings;
+        let settings = said.on(Clock::Wall).unwrap();
         assert_eq!((settings.bytes("size"), settings.bytes("chunk")), (64 << 20, 16 << 10));
         assert_eq!((settings.count("seeks"), settings.count("seekers")), (1000, 2));
         assert_eq!(
@@ -159,7 +156,7 @@ mod tests {
             (4096, "hard", 10)
         );
         large(&mut said, "0").unwrap();
-        assert!(!said.settings.switch("io"));
+        assert!(!said.on(Clock::Wall).unwrap().switch("io"));
         assert!(large(&mut said, "1:2:3:4:5").is_err() && small(&mut said, "x").is_err());
     }
 }

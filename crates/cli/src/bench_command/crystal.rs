@@ -6,14 +6,16 @@ use std::path::Path;
 use bench::format::crystal::{Heading, Line};
 use bench::format::{self, fio};
 use bench::suite::crystal::{self, Job, Options, Row as Access, SUITE, Way, options};
-use bench::suite::{Measured, Row, Value};
+use bench::suite::{Measured, Row};
+use block::Clock;
 use clap::Args;
 use results::statistics::{self, Median};
 use serde_json::json;
 
 use super::arguments::TargetArguments;
+use super::flags::{Crystal, Said, SuiteFlags};
 use super::run::{self, Finished};
-use super::{Said, show};
+use super::show;
 use crate::failure::Failure;
 use crate::output::{Output, figure, table};
 
@@ -24,42 +26,9 @@ pub(crate) struct CrystalArguments {
     #[allow(missing_docs)]
     pub target: TargetArguments,
 
-    /// Which rows: 3, 8, 8-nvme, real or peak
-    #[arg(long, default_value = "8", value_name = "PROFILE")]
-    pub profile: String,
-
-    /// Size of the test file, whole MiB up to 64GiB [default: as the original: 1000MiB for profile
-    /// 3, else 1GiB]
-    #[arg(long, value_name = "SIZE")]
-    pub size: Option<String>,
-
-    /// Runs of a row after its warm-up; from six on the median has an interval
-    #[arg(short = 'x', long, default_value_t = 5, value_name = "N")]
-    pub runs: u64,
-
-    /// Time of a run [default: as the original: at least 6s for profile 3, else 5s]
-    #[arg(long, value_name = "DURATION")]
-    pub time: Option<String>,
-
-    /// Rest before a row
-    #[arg(long, default_value = "5s", value_name = "DURATION")]
-    pub interval: String,
-
-    /// Mixed rows as well, with so many reads of 100 requests
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "70")]
-    pub mix: Option<u64>,
-
-    /// Only rows whose name has this in it, such as 'RND4K Q1T1'
-    #[arg(long, default_value = "all", value_name = "TEXT")]
-    pub only: String,
-
-    /// What is written: random (different in every block), zero or one (each bit)
-    #[arg(long, default_value = "random", value_name = "DATA")]
-    pub data: String,
-
-    /// Past the page cache (direct), through it (buffered), or both in turn
-    #[arg(long, default_value = "both", value_name = "ACCESS")]
-    pub access: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub flags: SuiteFlags<Crystal>,
 
     /// text; crystal: the original's text, of version 3 or 8 as the profile; fio-json: as fio
     /// writes it
@@ -73,12 +42,16 @@ pub(crate) struct CrystalArguments {
 
 /// Runs crystal on one target.
 pub(crate) fn crystal(output: &Output, arguments: &CrystalArguments) -> Result<(), Failure> {
-    let said = settings(output, arguments)?;
-    let options = options(&said.settings).map_err(Failure::usage)?;
+    let said = Said::new(output, &arguments.flags)?;
+    let settings = said.on(Clock::Wall)?;
     if arguments.show_fio {
-        return show_fio(output, &options, arguments);
+        let options = options(&settings).map_err(Failure::usage)?;
+        return show_fio(output, &options, settings.text("access"), arguments);
     }
-    let mut finished = run::run(output, &SUITE, &said.settings, &arguments.target)?;
+    // What contradicts is said before anything is touched.
+    options(&settings).map_err(Failure::usage)?;
+    let mut finished = run::run(output, &said, &arguments.target)?;
+    let options = options(&finished.settings).map_err(Failure::usage)?;
     if output.json {
         finished.heading["summary"] = summary(&finished.rows, &options);
     }
@@ -101,24 +74,6 @@ pub(crate) fn crystal(output: &Output, arguments: &CrystalArguments) -> Result<(
             show::finish(output, finished, |rows| text(rows, &options, &target))
         }
     }
-}
-
-fn settings(output: &Output, arguments: &CrystalArguments) -> Result<Said, Failure> {
-    let mut said = Said::new(&SUITE);
-    said.set("profile", Value::from(arguments.profile.clone()))?;
-    if let Some(text) = &arguments.size {
-        said.set("size", Value::Bytes(output.size("--size", text)?))?;
-    }
-    said.set("runs", Value::Count(arguments.runs))?;
-    if let Some(text) = &arguments.time {
-        said.time("time", text)?;
-    }
-    said.time("interval", &arguments.interval)?;
-    said.set("mix", Value::Count(arguments.mix.unwrap_or(0)))?;
-    said.set("only", Value::from(arguments.only.clone()))?;
-    said.set("data", Value::from(arguments.data.clone()))?;
-    said.set("access", Value::from(arguments.access.clone()))?;
-    Ok(said)
 }
 
 /// A format of the original is nothing but itself on standard output; flags and durable rates go
@@ -145,6 +100,7 @@ fn file(target: &str) -> (std::path::PathBuf, bool) {
 fn show_fio(
     output: &Output,
     options: &Options,
+    access: &str,
     arguments: &CrystalArguments,
 ) -> Result<(), Failure> {
     let target = &arguments.target.target;
@@ -154,7 +110,7 @@ fn show_fio(
             "{target}: fio runs on a folder, an image file or a block device, not on a stack"
         )));
     }
-    let ways: &[bool] = match (made, arguments.access.as_str()) {
+    let ways: &[bool] = match (made, access) {
         (false, _) | (_, "direct") => &[true],
         (_, "buffered") => &[false],
         _ => &[true, false],

@@ -1,12 +1,14 @@
 //! `raidloom bench depth`: curves of throughput against latency, their knees, and open loops.
 
-use bench::suite::depth::{Curve, SUITE, curves};
+use bench::suite::depth::{Curve, curves};
 use bench::suite::{Row, Value};
+use block::Clock;
 use clap::Args;
 use serde_json::json;
 
 use super::arguments::TargetArguments;
-use super::{Said, run, show};
+use super::flags::{Depth, Said, SuiteFlags};
+use super::{run, show};
 use crate::failure::Failure;
 use crate::output::{Output, figure, seconds, table};
 
@@ -17,41 +19,13 @@ pub(crate) struct DepthArguments {
     #[allow(missing_docs)]
     pub target: TargetArguments,
 
-    /// Where requests go: random, sequential or both
-    #[arg(long, default_value = "both", value_name = "ACCESS")]
-    pub access: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub flags: SuiteFlags<Depth>,
 
-    /// Which way data go: read, write or both
-    #[arg(long, default_value = "read", value_name = "WAY")]
-    pub way: String,
-
-    /// Smallest request; each further size is 16 times the one before it
-    #[arg(long, default_value = "4KiB", value_name = "SIZE")]
-    pub block_min: String,
-
-    /// Largest request, up to 16MiB
-    #[arg(long, default_value = "1MiB", value_name = "SIZE")]
-    pub block_max: String,
-
-    /// Most requests outstanding
-    #[arg(long, default_value_t = 256, value_name = "N")]
-    pub depth_max: u64,
-
-    /// Time of a point [default: 1s; 10s on the virtual clock]
-    #[arg(long, value_name = "DURATION")]
-    pub time: Option<String>,
-
-    /// How often each point is measured
-    #[arg(short = 'x', long, default_value_t = 1, value_name = "N")]
-    pub runs: u64,
-
-    /// After each curve, open loops at 25, 50, 75 and 90 % of its largest rate
-    #[arg(long)]
+    /// An older spelling of `--loop open`
+    #[arg(long, hide = true, conflicts_with = "loop")]
     pub open_loop: bool,
-
-    /// Bytes that are used, whole MiB [default: the whole device; 1GiB in a folder]
-    #[arg(long, value_name = "SIZE")]
-    pub size: Option<String>,
 
     /// Nothing is opened for writing, and nothing verified
     #[arg(long)]
@@ -60,30 +34,17 @@ pub(crate) struct DepthArguments {
 
 /// Runs depth on one target.
 pub(crate) fn depth(output: &Output, mut arguments: DepthArguments) -> Result<(), Failure> {
-    let mut said = Said::new(&SUITE);
-    said.set("access", Value::from(arguments.access.clone()))?;
-    said.set("way", Value::from(arguments.way.clone()))?;
-    said.set("block_min", Value::Bytes(output.size("--block-min", &arguments.block_min)?))?;
-    said.set("block_max", Value::Bytes(output.size("--block-max", &arguments.block_max)?))?;
-    said.set("depth_max", Value::Count(arguments.depth_max))?;
-    if let Some(text) = &arguments.time {
-        said.time("time", text)?;
-    }
-    said.set("runs", Value::Count(arguments.runs))?;
+    let mut said = Said::new(output, &arguments.flags)?;
     if arguments.open_loop {
         said.set("loop", Value::word("open"))?;
     }
-    if let Some(text) = &arguments.size {
-        said.set("size", Value::Bytes(output.size("--size", text)?))?;
-    }
-    if arguments.read_only && arguments.way != "read" {
-        return Err(Failure::usage(format!(
-            "--read-only and --way {}: one of them",
-            arguments.way
-        )));
+    let settings = said.on(Clock::Wall)?;
+    let way = settings.text("way");
+    if arguments.read_only && way != "read" {
+        return Err(Failure::usage(format!("--read-only and --way {way}: one of them")));
     }
     arguments.target.read_only = arguments.read_only;
-    let mut finished = run::run(output, &SUITE, &said.settings, &arguments.target)?;
+    let mut finished = run::run(output, &said, &arguments.target)?;
     if output.json {
         finished.heading["curves"] = json!(curves(&finished.rows));
     }

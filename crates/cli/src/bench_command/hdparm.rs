@@ -1,12 +1,12 @@
 //! `raidloom bench hdparm`: `-T` and `-t` with intervals.
 
-use bench::suite::hdparm::SUITE;
-use bench::suite::{Row, Value};
+use bench::suite::Row;
 use clap::Args;
 use results::statistics;
 
 use super::arguments::TargetArguments;
-use super::{Said, run, show};
+use super::flags::{Hdparm, Said, SuiteFlags};
+use super::{run, show};
 use crate::failure::Failure;
 use crate::output::{Output, figure, table};
 
@@ -17,37 +17,16 @@ pub(crate) struct HdparmArguments {
     #[allow(missing_docs)]
     pub target: TargetArguments,
 
-    /// How often each test is run; from six on the median has an interval
-    #[arg(short = 'x', long, default_value_t = 6, value_name = "N")]
-    pub runs: u64,
-
-    /// Time of a run of the cached reads
-    #[arg(long, default_value = "2s", value_name = "DURATION")]
-    pub cached_time: String,
-
-    /// Time of a run of the device reads
-    #[arg(long, default_value = "3s", value_name = "DURATION")]
-    pub device_time: String,
-
-    /// In a folder: read past the page cache
-    #[arg(long)]
-    pub direct: bool,
-
-    /// In a folder: size of the file
-    #[arg(long, default_value = "1GiB", value_name = "SIZE")]
-    pub size: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub flags: SuiteFlags<Hdparm>,
 }
 
 /// Runs hdparm's tests on one target; a device is opened for reading only.
 pub(crate) fn hdparm(output: &Output, mut arguments: HdparmArguments) -> Result<(), Failure> {
-    let mut said = Said::new(&SUITE);
-    said.set("runs", Value::Count(arguments.runs))?;
-    said.time("cached_time", &arguments.cached_time)?;
-    said.time("device_time", &arguments.device_time)?;
-    said.set("direct", Value::Switch(arguments.direct))?;
-    said.set("size", Value::Bytes(output.size("--size", &arguments.size)?))?;
+    let said = Said::new(output, &arguments.flags)?;
     arguments.target.read_only = true;
-    let finished = run::run(output, &SUITE, &said.settings, &arguments.target)?;
+    let finished = run::run(output, &said, &arguments.target)?;
     show::finish(output, finished, text)
 }
 

@@ -10,13 +10,14 @@ mod copy;
 mod crystal;
 mod depth;
 mod devtest;
+pub(crate) mod flags;
 mod hdparm;
 mod import;
 mod run;
 mod show;
 mod target;
 
-use bench::suite::{self, Suite, TargetKind, Value, explain};
+use bench::suite::{self, Suite, TargetKind, explain};
 use block::Clock;
 use serde_json::json;
 
@@ -73,36 +74,21 @@ fn document(suite: &Suite) -> serde_json::Value {
         .settings
         .iter()
         .map(|setting| {
-            json!({ "name": setting.name, "takes": setting.kind.to_string(), "default": setting.default_words(), "what": setting.what })
+            json!({
+                "name": setting.name,
+                "flag": format!("--{}", flags::flag_name(setting.name)),
+                "takes": setting.kind.to_string(),
+                "default": setting.default_words(),
+                "defaults": {
+                    "wall": setting.default(Clock::Wall).to_string(),
+                    "virtual": setting.default(Clock::Virtual).to_string(),
+                    "plan_wall": setting.default_in_plans(Clock::Wall).to_string(),
+                    "plan_virtual": setting.default_in_plans(Clock::Virtual).to_string(),
+                },
+                "differs_by_group": setting.by_group,
+                "what": setting.what,
+            })
         })
         .collect();
     json!({ "suite": suite.name, "summary": suite.summary, "about": suite.about, "runs_on": explain::targets(suite), "phases": phases, "settings": settings })
-}
-
-/// Settings of a suite from what was said, each checked as it is set.
-struct Said {
-    suite: &'static Suite,
-    settings: suite::Settings,
-}
-
-impl Said {
-    fn new(suite: &'static Suite) -> Said {
-        Said::on(suite, Clock::Wall)
-    }
-
-    fn on(suite: &'static Suite, clock: Clock) -> Said {
-        Said { suite, settings: suite.defaults(clock) }
-    }
-
-    fn set(&mut self, name: &str, value: Value) -> Result<(), Failure> {
-        self.settings.set(self.suite, name, value).map_err(Failure::usage)
-    }
-
-    /// A time, said with a flag of the setting's name.
-    fn time(&mut self, name: &str, text: &str) -> Result<(), Failure> {
-        let flag = name.replace('_', "-");
-        let time = stack::size::parse_duration(text)
-            .map_err(|error| Failure::usage(format!("--{flag} {text}: {error}")))?;
-        self.set(name, Value::Time(time))
-    }
 }

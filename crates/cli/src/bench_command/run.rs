@@ -16,6 +16,7 @@ use lab::audit::TargetMeter;
 use serde_json::{Value, json};
 
 use super::arguments::TargetArguments;
+use super::flags::Said;
 use super::target::Subject;
 use crate::arguments::ClockArgument;
 use crate::failure::Failure;
@@ -29,34 +30,23 @@ pub(super) struct Finished {
     pub rows: Vec<Row>,
     /// The suite, its settings and the limits, for JSON and for people.
     pub heading: Value,
+    /// The settings that it was run with.
+    pub settings: Settings,
     /// Why it did not come to its end.
     pub failure: Option<Failure>,
 }
 
-/// Runs a suite.
+/// Runs a suite with what was said of its settings, on the clock that the target has.
 ///
 /// # Errors
 /// What is wrong with the target or the limits, before anything is measured. What goes wrong later
 /// is in the result, beside the rows so far.
 pub(super) fn run(
     output: &Output,
-    suite: &'static Suite,
-    settings: &Settings,
+    said: &Said,
     arguments: &TargetArguments,
 ) -> Result<Finished, Failure> {
-    run_by_clock(output, suite, arguments, |_| Ok(settings.clone()))
-}
-
-/// The same with settings that depend on the clock.
-///
-/// # Errors
-/// As [`run`], and those of `settings`.
-pub(super) fn run_by_clock(
-    output: &Output,
-    suite: &'static Suite,
-    arguments: &TargetArguments,
-    settings: impl FnOnce(Clock) -> Result<Settings, Failure>,
-) -> Result<Finished, Failure> {
+    let suite = said.suite;
     let stop = signals::stop_flag()?;
     let memory = match &arguments.memory {
         Some(text) => Some(output.size("--memory", text)?),
@@ -76,7 +66,7 @@ pub(super) fn run_by_clock(
             )
         }
     };
-    let settings = &settings(clock)?;
+    let settings = said.on(clock)?;
     let reactor = match clock {
         Clock::Virtual => {
             output.note(
@@ -91,7 +81,7 @@ pub(super) fn run_by_clock(
         })?,
     };
     let ticker = Ticker::new();
-    let watch = Watch::new(output, suite, settings, &ticker);
+    let watch = Watch::new(output, suite, &settings, &ticker);
     let mut told = Told(&watch);
     let mut session = Session::new(&reactor, &stop, &ticker, &mut meter, &mut told);
     session.files = &Files;
@@ -100,7 +90,7 @@ pub(super) fn run_by_clock(
     // run's equal data.
     session.data_seed =
         if clock == Clock::Virtual { arguments.seed } else { reactor::Random::new().u64(..) };
-    let result = watch.while_running(|| (suite.run)(target, settings, &mut session));
+    let result = watch.while_running(|| (suite.run)(target, &settings, &mut session));
     let rows = session.into_rows();
     watch.line.clear();
     let failure = match result {
@@ -113,8 +103,8 @@ pub(super) fn run_by_clock(
         }
         Ok(()) => None,
     };
-    let heading = heading(suite, settings, arguments, &limits, clock);
-    Ok(Finished { rows, heading, failure })
+    let heading = heading(suite, &settings, arguments, &limits, clock);
+    Ok(Finished { rows, heading, settings, failure })
 }
 
 /// Opens the files that a suite has made in its own folder.

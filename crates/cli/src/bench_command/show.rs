@@ -17,7 +17,7 @@ pub(super) fn finish(
     finished: Finished,
     text: impl FnOnce(&[Row]) -> String,
 ) -> Result<(), Failure> {
-    let Finished { rows, heading, failure } = finished;
+    let Finished { rows, heading, failure, .. } = finished;
     if rows.is_empty() && failure.is_some() {
         return failure.map_or(Ok(()), Err);
     }

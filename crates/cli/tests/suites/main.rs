@@ -6,6 +6,7 @@ mod disk;
 mod limits;
 mod originals;
 mod refusals;
+mod settings;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -5,6 +5,7 @@ use export::RemovalPolicy;
 
 use super::document::{Item, Place, Reader, suggestion};
 use super::members::{self, MemberSet};
+use super::suite::{SuiteAxis, Workloads, axis_name};
 use crate::stacks;
 use host::Error;
 use host::mount::{FILE_SYSTEMS, FileSystem};
@@ -153,6 +154,37 @@ fn with_store(name: &str, template: Node) -> Result<Node, Error> {
 pub(super) struct Names<'a> {
     pub(super) sets: &'a [MemberSet],
     pub(super) caches: &'a [Cache],
+    pub(super) work: &'a Workloads,
+}
+
+/// Where the axes over settings of the suites may stand in a table, besides in it itself: as
+/// `workload.depth = […]`.
+const WORKLOAD: &str = "workload";
+
+impl Names<'_> {
+    /// What a table says of the settings of the plan's suites: axes by name, with what is given.
+    pub(super) fn suite_items<'t>(
+        &self,
+        table: &Reader<'t>,
+    ) -> Result<Vec<(&'static str, &'t Item)>, Error> {
+        let below = table.get_unlisted(WORKLOAD);
+        let below = below.map(|item| item.reader(format!("workload of {}", table.name)));
+        let below = below.transpose()?;
+        let mut found = Vec::new();
+        for setting in self.work.settings_of_all() {
+            let plain = match AXES.contains(&setting.name) {
+                true => None,
+                false => table.get_unlisted(setting.name),
+            };
+            let item = below.as_ref().and_then(|below| below.get(setting.name));
+            if let (Some(_), Some(item)) = (plain, item) {
+                return Err(item.error(format!("`{}` is given twice", setting.name)));
+            }
+            found.extend(plain.or(item).map(|item| (setting.name, item)));
+        }
+        below.map_or(Ok(()), Reader::finish)?;
+        Ok(found)
+    }
 }
 
 /// The values that `[matrix]` or one `[[add]]` gives for each axis.
@@ -163,6 +195,8 @@ pub(super) struct Selection<'a> {
     pub(super) chunks: Vec<At<u64>>,
     /// By axis, in the order of [`TEXT_AXES`]; an axis that is not given has none.
     texts: [Vec<At<String>>; TEXT_AXES.len()],
+    /// Axes over settings of the plan's suites.
+    pub(super) suites: Vec<SuiteAxis>,
 }
 
 impl<'a> Selection<'a> {
@@ -170,7 +204,13 @@ impl<'a> Selection<'a> {
     pub(super) fn usual(names: &Names<'a>, place: &Place) -> Selection<'a> {
         let members =
             names.sets.iter().map(|set| At { value: set, place: place.clone() }).collect();
-        Selection { members, levels: Vec::new(), chunks: Vec::new(), texts: Default::default() }
+        Selection {
+            members,
+            levels: Vec::new(),
+            chunks: Vec::new(),
+            texts: Default::default(),
+            suites: names.work.axes.clone(),
+        }
     }
 
     /// Values of an axis of texts.
@@ -190,8 +230,12 @@ impl<'a> Selection<'a> {
             table.require(LEVEL, "single, linear, raid0, …")?,
             table.get(CHUNK),
         );
+        let suites = read_suite_axes(names, usual, table)?;
+        let is_suites = |key: &str| {
+            key == WORKLOAD || names.work.settings_of_all().iter().any(|known| known.name == key)
+        };
         for (key, place, _) in table.named() {
-            if !AXES.contains(&key) {
+            if !AXES.contains(&key) && !is_suites(key) {
                 return Err(place.error(format!(
                     "unknown key `{key}` in {}{}",
                     table.name,
@@ -226,7 +270,7 @@ impl<'a> Selection<'a> {
             _ => (),
         }
         let texts = read_texts(names, usual, table)?;
-        let selection = Selection { members, levels, chunks, texts };
+        let selection = Selection { members, levels, chunks, texts, suites };
         selection.refuse_twice()?;
         Ok(selection)
     }
@@ -239,6 +283,29 @@ impl<'a> Selection<'a> {
             .iter()
             .try_for_each(|values| twice(values.iter().map(|at| (at.value.clone(), &at.place))))
     }
+}
+
+/// The axes over settings of the plan's suites: what the table gives, and what it does not name as
+/// elsewhere.
+fn read_suite_axes(
+    names: &Names<'_>,
+    usual: &Selection<'_>,
+    table: &Reader<'_>,
+) -> Result<Vec<SuiteAxis>, Error> {
+    let mut axes = usual.suites.clone();
+    for (setting, item) in names.suite_items(table)? {
+        let (name, values) = (axis_name(setting), names.work.axis_values(setting, item)?);
+        if names.work.axes.iter().any(|axis| axis.name == name) {
+            return Err(item.error(format!(
+                "`{setting}` is an axis by the list that a [[workload]] gives it"
+            )));
+        }
+        match axes.iter_mut().find(|axis| axis.name == name) {
+            Some(axis) => axis.values = values,
+            None => axes.push(SuiteAxis { name, values }),
+        }
+    }
+    Ok(axes)
 }
 
 /// The axes of texts. Options belong to a file system: a table that names its own takes none from

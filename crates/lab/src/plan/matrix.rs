@@ -13,6 +13,7 @@ use super::axes::{
 use super::axes::{read_size, text_of, values};
 use super::document::{Item, Place, Reader};
 use super::members::{MemberSet, keeping_data};
+use super::suite::axis_name;
 use crate::stacks;
 use host::Error;
 
@@ -87,9 +88,16 @@ pub(super) fn read(
 
 /// `members = …, level = …`, for people.
 pub(super) fn shown(settings: &BTreeMap<String, String>) -> String {
+    let of_arrays = AXES.iter().filter_map(|axis| Some((*axis, settings.get(*axis)?)));
+    let of_suites = of_suites(settings).filter_map(|axis| Some((axis, settings.get(axis)?)));
     let parts: Vec<String> =
-        AXES.iter().filter_map(|axis| Some(format!("{axis} = {}", settings.get(*axis)?))).collect();
+        of_arrays.chain(of_suites).map(|(axis, value)| format!("{axis} = {value}")).collect();
     parts.join(", ")
+}
+
+/// The axes of a configuration that are settings of suites.
+pub(super) fn of_suites(settings: &BTreeMap<String, String>) -> impl Iterator<Item = &str> {
+    settings.keys().map(String::as_str).filter(|axis| !AXES.contains(axis))
 }
 
 /// The values of one axis, or one time none where it is not given.
@@ -98,7 +106,7 @@ fn or_none<T>(values: &[At<T>]) -> Vec<Option<&At<T>>> {
 }
 
 /// What lies upon the members: axes and their values, and a file system or none.
-type Above<'a> = Vec<(&'static str, &'a At<String>)>;
+type Above<'a> = Vec<(&'a str, &'a At<String>)>;
 
 /// Every combination of the axes that lie above the members. What means something to a file system
 /// only is left out without one.
@@ -116,6 +124,15 @@ fn above<'a>(selection: &'a Selection<'_>) -> Vec<Above<'a>> {
         }
         all = next;
     }
+    for axis in &selection.suites {
+        let with = |before: &Above<'a>, at: &'a At<String>| {
+            before.iter().copied().chain([(axis.name.as_str(), at)]).collect()
+        };
+        all = all
+            .iter()
+            .flat_map(|before| axis.values.iter().map(move |at| with(before, at)))
+            .collect();
+    }
     all
 }
 
@@ -132,7 +149,11 @@ fn count(selection: &Selection<'_>) -> u64 {
         if level.value.has_chunks { choices(selection.chunks.len()) } else { 1 }
     };
     let levels: u64 = selection.levels.iter().map(chunks).sum();
-    (selection.members.len() as u64).saturating_mul(levels).saturating_mul(above)
+    let suites = selection.suites.iter().map(|axis| axis.values.len() as u64);
+    (selection.members.len() as u64)
+        .saturating_mul(levels)
+        .saturating_mul(above)
+        .saturating_mul(suites.fold(1, u64::saturating_mul))
 }
 
 fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<Cell>, Error> {
@@ -209,10 +230,7 @@ fn cell(
 }
 
 /// The values a `[[skip]]` or `[baseline]` gives for the axes, as settings; all of several match.
-fn pattern(
-    names: &Names<'_>,
-    table: &Reader<'_>,
-) -> Result<Vec<(&'static str, Vec<String>)>, Error> {
+fn pattern(names: &Names<'_>, table: &Reader<'_>) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut pattern = Vec::new();
     for axis in AXES {
         let Some(item) = table.get(axis) else { continue };
@@ -221,15 +239,20 @@ fn pattern(
             MEMBERS | LEVEL => item.text().map(str::to_owned),
             axis => text_of(axis, item, names),
         };
-        pattern.push((axis, values(item, axis)?.iter().map(text).collect::<Result<_, Error>>()?));
+        let texts = values(item, axis)?.iter().map(text).collect::<Result<_, Error>>()?;
+        pattern.push((axis.to_owned(), texts));
+    }
+    for (setting, item) in names.suite_items(table)? {
+        let values = names.work.axis_values(setting, item)?;
+        pattern.push((axis_name(setting), values.into_iter().map(|at| at.value).collect()));
     }
     Ok(pattern)
 }
 
-fn matches(pattern: &[(&str, Vec<String>)], settings: &BTreeMap<String, String>) -> bool {
+fn matches(pattern: &[(String, Vec<String>)], settings: &BTreeMap<String, String>) -> bool {
     pattern
         .iter()
-        .all(|(axis, values)| settings.get(*axis).is_some_and(|value| values.contains(value)))
+        .all(|(axis, values)| settings.get(axis).is_some_and(|value| values.contains(value)))
 }
 
 fn leave_out(names: &Names<'_>, found: &mut Found, table: Reader<'_>) -> Result<(), Error> {
@@ -303,11 +326,14 @@ pub(super) fn with_baselines(
 fn baseline_of(
     cell: &Configuration,
     candidates: &[&Configuration],
-    pattern: &[(&str, Vec<String>)],
+    pattern: &[(String, Vec<String>)],
     place: &Place,
 ) -> Result<String, Error> {
-    let free: Vec<&str> =
-        AXES.into_iter().filter(|axis| pattern.iter().all(|(named, _)| named != axis)).collect();
+    let free: Vec<&str> = AXES
+        .into_iter()
+        .chain(of_suites(&cell.settings))
+        .filter(|axis| pattern.iter().all(|(named, _)| named != axis))
+        .collect();
     let agrees = |other: &&&Configuration| {
         free.iter().all(|axis| match (cell.settings.get(*axis), other.settings.get(*axis)) {
             (Some(mine), Some(theirs)) => mine == theirs,

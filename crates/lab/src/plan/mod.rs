@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench::suite::{Suite, TargetKind, explain};
-use results::{Axis, Clock, Configuration, Plan};
+use results::{Axis, Configuration, Plan};
 
 use crate::stacks;
 use document::{Place, Reader};
@@ -103,7 +103,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     let work = suite::read(sections.workloads, &place)?;
     let members = members::read(sections.members, &place)?;
     let caches = axes::read_caches(sections.caches)?;
-    let names = axes::Names { sets: &members, caches: &caches };
+    let names = axes::Names { sets: &members, caches: &caches, work: &work };
     let found =
         matrix::read(&names, sections.matrix.as_ref(), &sections.add, sections.skip, &place)?;
     let trials = found.cells.len() as u64 * work.workloads.len() as u64 * u64::from(blocks);
@@ -117,6 +117,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
     }
     let configurations = matrix::with_baselines(&names, found.cells, sections.baseline, &place)?;
     refuse_unfit(&configurations, &work.suites)?;
+    work.refuse_unfit(&configurations, &place)?;
     let plan = Plan {
         schema: 1,
         name: name.text()?.trim().to_owned(),
@@ -209,22 +210,28 @@ fn margin(section: Option<Reader<'_>>) -> Result<f64, Error> {
 
 /// The axes with their values in the order in which the configurations show them.
 fn axes(configurations: &[Configuration]) -> Vec<Axis> {
-    let values = |name: &&str| {
+    let mut names: Vec<&str> = axes::AXES.to_vec();
+    for name in configurations.iter().flat_map(|cell| matrix::of_suites(&cell.settings)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let values = |name: &str| {
         let mut values: Vec<String> = Vec::new();
         for value in
-            configurations.iter().filter_map(|configuration| configuration.settings.get(*name))
+            configurations.iter().filter_map(|configuration| configuration.settings.get(name))
         {
             if !values.contains(value) {
                 values.push(value.clone());
             }
         }
-        if *name == axes::CHUNK {
+        if name == axes::CHUNK {
             // An added chunk size belongs between the others.
             values.sort_by_key(|value| stacks::parse_size(value).unwrap_or(u64::MAX));
         }
-        Axis { name: (*name).to_owned(), values }
+        Axis { name: name.to_owned(), values }
     };
-    axes::AXES.iter().map(values).filter(|axis| !axis.values.is_empty()).collect()
+    names.into_iter().map(values).filter(|axis| !axis.values.is_empty()).collect()
 }
 
 /// A file or device that a run writes to.
@@ -286,8 +293,8 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
                 None => written.push(Written { path, size_bytes, made, prepared_bytes: share }),
             }
         }
-        seconds += visit_time(plan, configuration.clock, prepared_bytes).as_secs_f64()
-            * f64::from(plan.blocks);
+        seconds +=
+            visit_time(plan, configuration, prepared_bytes).as_secs_f64() * f64::from(plan.blocks);
     }
     let (configurations, workloads) = (plan.configurations.len(), plan.workloads.len());
     let trials = configurations * workloads * plan.blocks as usize;
@@ -345,9 +352,12 @@ pub fn room(plan: &Plan, folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn visit_time(plan: &Plan, clock: Clock, prepared_bytes: u64) -> Duration {
-    let tests: Duration =
-        plan.workloads.iter().map(|workload| suite::planned_time(plan, workload, clock)).sum();
+fn visit_time(plan: &Plan, configuration: &Configuration, prepared_bytes: u64) -> Duration {
+    let tests: Duration = plan
+        .workloads
+        .iter()
+        .map(|workload| suite::planned_time(plan, workload, configuration))
+        .sum();
     tests + suite::planned_preparing(prepared_bytes)
 }
 

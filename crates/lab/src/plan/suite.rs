@@ -13,6 +13,9 @@
 //! devtest.virtual.time               [[workload]]           time = { virtual = … }
 //! devtest.time                       [[workload]]           time = …
 //! ```
+//!
+//! A setting with a list of values is an axis of the configurations, as one that `[matrix]` names:
+//! it holds for all workloads, and is no key here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,6 +24,7 @@ use bench::suite::{self, Kind, Phase, Rows, Setting, Settings, Suite, TargetKind
 use results::{Clock, Configuration, Group, Judge, Plan, Workload};
 use stack::size;
 
+use super::axes::{AXES, At, values};
 use super::document::{Item, Place, Reader, Value as Given, suggestion};
 use crate::stacks;
 use host::Error;
@@ -58,6 +62,102 @@ pub(super) struct Workloads {
     pub(super) settings: BTreeMap<String, String>,
     /// The suites, with the place where each is named.
     pub(super) suites: Vec<(&'static Suite, Place)>,
+    /// Settings that were given a list of values, each of which is an axis of the plan.
+    pub(super) axes: Vec<SuiteAxis>,
+    /// Settings that were given one value, or some for groups of rows, with their places.
+    given: Vec<(&'static str, Place)>,
+    /// Settings that were given a list, before all suites are known.
+    lists: Vec<(&'static Setting, Item)>,
+}
+
+/// A setting of the plan's suites whose values are an axis of its configurations.
+#[derive(Clone, Debug)]
+pub(super) struct SuiteAxis {
+    /// Its name in the configurations' settings.
+    pub(super) name: String,
+    pub(super) values: Vec<At<String>>,
+}
+
+/// What the axis over a setting is called: as the setting, unless arrays have an axis of that name.
+pub(super) fn axis_name(setting: &str) -> String {
+    if AXES.contains(&setting) { format!("workload.{setting}") } else { setting.to_owned() }
+}
+
+impl Workloads {
+    /// The settings that all suites of the plan have, of which each may be an axis.
+    pub(super) fn settings_of_all(&self) -> Vec<&'static Setting> {
+        let Some(((first, _), others)) = self.suites.split_first() else { return Vec::new() };
+        let everywhere = |setting: &&Setting| {
+            others.iter().all(|(suite, _)| suite.setting(setting.name).is_some())
+        };
+        first.settings.iter().filter(everywhere).collect()
+    }
+
+    /// The values of an axis over a setting, each checked for every suite of the plan.
+    pub(super) fn axis_values(&self, name: &str, item: &Item) -> Result<Vec<At<String>>, Error> {
+        let kinds: Vec<Kind> =
+            self.suites.iter().filter_map(|(suite, _)| Some(suite.setting(name)?.kind)).collect();
+        let one = |item: &Item| {
+            let text = item.scalar()?;
+            let mut shown = text.clone();
+            for kind in &kinds {
+                shown = setting_value(*kind, &text).map_err(|text| item.error(text))?.to_string();
+            }
+            Ok(At { value: shown, place: item.place.clone() })
+        };
+        let values: Vec<At<String>> =
+            values(item, name)?.iter().map(one).collect::<Result<_, Error>>()?;
+        for (index, at) in values.iter().enumerate() {
+            if values[..index].iter().any(|other| other.value == at.value) {
+                return Err(at.place.error(format!("{} is given twice", at.value)));
+            }
+        }
+        Ok(values)
+    }
+
+    /// Refuses configurations for which the workloads are not what was read: a setting that is an
+    /// axis and given a value besides, or one that decides which rows there are.
+    pub(super) fn refuse_unfit(
+        &self,
+        configurations: &[Configuration],
+        document: &Place,
+    ) -> Result<(), Error> {
+        let is_axis = |setting: &str| {
+            let name = axis_name(setting);
+            configurations.iter().any(|configuration| configuration.settings.contains_key(&name))
+        };
+        if let Some((name, place)) = self.given.iter().find(|(name, _)| is_axis(name)) {
+            return Err(place.error(format!(
+                "`{name}` is an axis of the plan: give its values there, or here as a list"
+            )));
+        }
+        let axes: Vec<&str> = self
+            .settings_of_all()
+            .into_iter()
+            .map(|setting| setting.name)
+            .filter(|name| is_axis(name))
+            .collect();
+        if axes.is_empty() {
+            return Ok(());
+        }
+        for workload in &self.workloads {
+            let (prefix, row) = split_name(workload);
+            let suite = suite_of(workload)?;
+            for configuration in configurations {
+                let settings = settings_of(suite, &self.settings, prefix, configuration)
+                    .map_err(|text| document.error(text))?;
+                if !(suite.phases)(&settings).iter().any(|phase| phase.name == row) {
+                    return Err(document.error(format!(
+                        "{} has no row `{row}` for every value of the axes over its settings ({}): \
+                        what decides which rows there are can be no axis",
+                        suite.name,
+                        axes.join(", ")
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Reads the `[[workload]]` tables.
@@ -93,7 +193,7 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
         }
         let weight = table.get("weight").map_or(Ok(1.0), Item::positive)?;
         let judge = table.get("judge").map_or(Ok(Judge::default()), read_judge)?;
-        read_settings(suite, &table, &prefix, &mut found.settings)?;
+        read_settings(suite, &table, &prefix, &mut found)?;
         let phases = read_rows(suite, &table, &prefix, &found.settings)?;
         let named = |phase: &str| match (suite.rows, name) {
             (Rows::Alone, None) => phase.to_owned(),
@@ -111,6 +211,32 @@ pub(super) fn read(tables: Vec<Reader<'_>>, document: &Place) -> Result<Workload
         found.suites.push((suite, item.place.clone()));
         table.finish()?;
         prefixes.push(prefix);
+    }
+    for (setting, item) in std::mem::take(&mut found.lists) {
+        if !found.settings_of_all().iter().any(|known| known.name == setting.name) {
+            return Err(item.error(format!(
+                "`{}` would be an axis of the plan, and not all of its suites have that setting: \
+                give it one value, or make a plan of each suite",
+                setting.name
+            )));
+        }
+        let axis = SuiteAxis {
+            name: axis_name(setting.name),
+            values: found.axis_values(setting.name, &item)?,
+        };
+        let same =
+            |values: &[At<String>]| values.iter().map(|at| at.value.clone()).collect::<Vec<_>>();
+        match found.axes.iter().find(|known| known.name == axis.name) {
+            None => found.axes.push(axis),
+            Some(known) if same(&known.values) == same(&axis.values) => (),
+            Some(_) => {
+                return Err(item.error(format!(
+                    "`{}` is one axis of the whole plan, and another [[workload]] gives it other \
+                    values",
+                    setting.name
+                )));
+            }
+        }
     }
     Ok(found)
 }
@@ -135,7 +261,7 @@ fn read_rows(
     settings: &BTreeMap<String, String>,
 ) -> Result<Vec<Phase>, Error> {
     let phases = |clock| {
-        settings_of(suite, settings, prefix, clock)
+        settings_on(suite, settings, prefix, clock)
             .map(|settings| (suite.phases)(&settings))
             .map_err(|text| table.place.error(text))
     };
@@ -170,15 +296,25 @@ fn read_settings(
     suite: &'static Suite,
     table: &Reader<'_>,
     prefix: &str,
-    found: &mut BTreeMap<String, String>,
+    found: &mut Workloads,
 ) -> Result<(), Error> {
     for setting in suite.settings {
-        let mut given = texts_by_clock(table, setting)?.into_iter();
+        let mut given = match given(table, setting)? {
+            Some(item) if matches!(item.value, Given::List(_)) => {
+                found.lists.push((setting, item.clone()));
+                [None, None]
+            }
+            item => {
+                found.given.extend(item.map(|item| (setting.name, item.place.clone())));
+                texts_by_clock(item, setting)?
+            }
+        }
+        .into_iter();
         let texts = CLOCKS.map(|(clock, _)| {
             let default = || setting.default_in_plans(its_clock(clock)).to_string();
             given.next().flatten().unwrap_or_else(default)
         });
-        keep(found, prefix, setting.name, texts);
+        keep(&mut found.settings, prefix, setting.name, texts);
     }
     if !suite.settings.iter().any(|setting| setting.by_group) {
         return Ok(());
@@ -187,9 +323,10 @@ fn read_settings(
         let Some(item) = table.get(group) else { continue };
         let below = item.reader(format!("[workload.{group}]"))?;
         for setting in suite.settings.iter().filter(|setting| setting.by_group) {
-            let given = texts_by_clock(&below, setting)?;
-            for ((_, clock), text) in CLOCKS.iter().zip(given) {
-                found.extend(
+            let item = given(&below, setting)?;
+            found.given.extend(item.map(|item| (setting.name, item.place.clone())));
+            for ((_, clock), text) in CLOCKS.iter().zip(texts_by_clock(item, setting)?) {
+                found.settings.extend(
                     text.map(|text| (format!("{prefix}.{group}.{clock}.{}", setting.name), text)),
                 );
             }
@@ -212,10 +349,9 @@ fn given<'a>(table: &Reader<'a>, setting: &Setting) -> Result<Option<&'a Item>, 
     }
 }
 
-/// What a table gives for a setting on each clock, each text checked: one value for both, or a
-/// table by clock.
-fn texts_by_clock(table: &Reader<'_>, setting: &Setting) -> Result<[Option<String>; 2], Error> {
-    let item = given(table, setting)?;
+/// What was given for a setting on each clock, each text checked: one value for both, or a table by
+/// clock.
+fn texts_by_clock(item: Option<&Item>, setting: &Setting) -> Result<[Option<String>; 2], Error> {
     let items = match item.map(|item| (item, &item.value)) {
         Some((item, Given::Table(_))) => {
             let reader = item.reader(setting.name)?;
@@ -268,8 +404,27 @@ pub(crate) fn suite_of(workload: &Workload) -> Result<&'static Suite, Error> {
         .ok_or_else(|| Error::usage(format!("this raidloom has no suite `{}`", workload.suite)))
 }
 
-/// The settings of a suite on a clock from the texts of a plan.
+/// The settings of a suite for a configuration: those of the plan, but for its axes.
 fn settings_of(
+    suite: &Suite,
+    texts: &BTreeMap<String, String>,
+    prefix: &str,
+    configuration: &Configuration,
+) -> Result<Settings, String> {
+    let mut settings = settings_on(suite, texts, prefix, configuration.clock)?;
+    for setting in suite.settings {
+        let name = axis_name(setting.name);
+        if let Some(text) = configuration.settings.get(&name) {
+            let value = setting_value(setting.kind, text)
+                .map_err(|error| format!("the axis `{name}`: {error}"))?;
+            settings.set(suite, setting.name, value)?;
+        }
+    }
+    Ok(settings)
+}
+
+/// The settings of a suite on a clock from the texts of a plan.
+fn settings_on(
     suite: &Suite,
     texts: &BTreeMap<String, String>,
     prefix: &str,
@@ -304,13 +459,18 @@ fn settings_of(
     Ok(settings)
 }
 
-/// The settings of a workload's suite on a clock.
+/// The settings of a workload's suite for a configuration.
 ///
 /// # Errors
 /// When the resolved plan holds a setting that this raidloom cannot read, or this raidloom does not
 /// have the suite.
-pub(crate) fn settings(plan: &Plan, workload: &Workload, clock: Clock) -> Result<Settings, Error> {
-    settings_of(suite_of(workload)?, &plan.suite_settings, split_name(workload).0, clock)
+pub(crate) fn settings(
+    plan: &Plan,
+    workload: &Workload,
+    configuration: &Configuration,
+) -> Result<Settings, Error> {
+    let prefix = split_name(workload).0;
+    settings_of(suite_of(workload)?, &plan.suite_settings, prefix, configuration)
         .map_err(|text| Error::usage(format!("the resolved plan: {text}")))
 }
 
@@ -341,11 +501,16 @@ pub(crate) fn runs(settings: &Settings, suite: &Suite) -> u64 {
 }
 
 /// How long a trial takes by the plan: what its suite's settings say of time, or a guess.
-pub(crate) fn planned_time(plan: &Plan, workload: &Workload, clock: Clock) -> Duration {
-    if clock == Clock::Virtual {
+pub(crate) fn planned_time(
+    plan: &Plan,
+    workload: &Workload,
+    configuration: &Configuration,
+) -> Duration {
+    if configuration.clock == Clock::Virtual {
         return MODELLED_TRIAL;
     }
-    let (Ok(suite), Ok(settings)) = (suite_of(workload), settings(plan, workload, clock)) else {
+    let (Ok(suite), Ok(settings)) = (suite_of(workload), settings(plan, workload, configuration))
+    else {
         return ROW;
     };
     let settings = settings.of_group(workload.group);
@@ -373,7 +538,7 @@ pub(crate) fn prepared_bytes(
     let device_bytes =
         (super::target_of(configuration) == TargetKind::Device).then_some(size_bytes);
     let of = |workload: &Workload| {
-        let settings = settings(plan, workload, configuration.clock).ok()?;
+        let settings = settings(plan, workload, configuration).ok()?;
         Some((suite_of(workload).ok()?.prepared_bytes)(&settings, device_bytes))
     };
     group.first().and_then(|first| of(&plan.workloads[*first])).unwrap_or(0)

@@ -1,5 +1,7 @@
 //! Plans that are wrong, held against a table of messages; and what good plans resolve to.
 
+use results::Clock;
+
 use super::*;
 
 /// A small plan that is right; tests change it.
@@ -29,6 +31,12 @@ seed = 7
 
 fn good() -> Plan {
     resolve("plan.toml", GOOD, &[]).unwrap().plan
+}
+
+/// The settings of a workload's suite on a clock, where the plan has no axes over them.
+fn suite_settings(plan: &Plan, workload: usize, clock: Clock) -> bench::suite::Settings {
+    let configuration = Configuration { clock, ..plan.configurations[0].clone() };
+    suite::settings(plan, &plan.workloads[workload], &configuration).unwrap()
 }
 
 fn settings(plan: &Plan) -> Vec<String> {
@@ -74,8 +82,8 @@ fn a_plan_resolves_to_configurations_with_stacks_and_baselines() {
 #[test]
 fn settings_differ_by_clock_where_the_plan_says_so() {
     let plan = good();
-    let wall = suite::settings(&plan, &plan.workloads[0], Clock::Wall).unwrap();
-    let modelled = suite::settings(&plan, &plan.workloads[0], Clock::Virtual).unwrap();
+    let wall = suite_settings(&plan, 0, Clock::Wall);
+    let modelled = suite_settings(&plan, 0, Clock::Virtual);
     assert_eq!(
         (wall.time("time"), modelled.time("time")),
         (Duration::from_millis(10), Duration::from_secs(1))
@@ -88,7 +96,7 @@ fn settings_differ_by_clock_where_the_plan_says_so() {
     for (clock, its) in
         [(Clock::Wall, reactor::Clock::Wall), (Clock::Virtual, reactor::Clock::Virtual)]
     {
-        let settings = suite::settings(&plan, &plan.workloads[0], clock).unwrap();
+        let settings = suite_settings(&plan, 0, clock);
         let defaults = bench::suite::devtest::SUITE.defaults(its);
         assert_eq!(settings, defaults, "what a plan does not name is the suite's own default");
     }
@@ -102,8 +110,8 @@ fn settings_differ_by_kind_where_the_plan_says_so() {
     );
     let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
     let of = |workload: usize, clock| {
-        let workload = &plan.workloads[workload];
-        let settings = suite::settings(&plan, workload, clock).unwrap().of_group(workload.group);
+        let group = plan.workloads[workload].group;
+        let settings = suite_settings(&plan, workload, clock).of_group(group);
         (settings.count("depth"), settings.time("time").as_millis())
     };
     assert_eq!([of(0, Clock::Wall), of(0, Clock::Virtual)], [(1, 10), (1, 1000)], "sequential");
@@ -666,7 +674,7 @@ fn rows_of_suites_are_workloads_and_settings_are_theirs() {
         ("1", "1"),
         "blocks repeat"
     );
-    let settings = suite::settings(&plan, &plan.workloads[0], Clock::Virtual).unwrap();
+    let settings = suite_settings(&plan, 0, Clock::Virtual);
     assert_eq!((settings.time("time"), settings.text("profile")), (Duration::from_secs(1), "peak"));
     for (from, to, message) in [
         (

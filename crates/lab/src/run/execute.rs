@@ -296,7 +296,7 @@ impl<'a> Execution<'a> {
                         let planned = suite::planned_time(
                             self.plan,
                             &self.plan.workloads[workload],
-                            configuration.clock,
+                            configuration,
                         );
                         estimate.plan(self.kind(configuration.clock, Some(workload)), planned);
                     }
@@ -463,7 +463,7 @@ impl<'a> Execution<'a> {
     /// How often a suite runs the row of a workload itself.
     pub(super) fn runs_of(&self, visit: &Visit<'_>, workload: usize) -> u64 {
         let workload = &self.plan.workloads[workload];
-        let settings = suite::settings(self.plan, workload, visit.configuration.clock);
+        let settings = suite::settings(self.plan, workload, visit.configuration);
         let suite = suite::suite_of(workload);
         suite.and_then(|suite| Ok(suite::runs(&settings?, suite))).unwrap_or(1)
     }

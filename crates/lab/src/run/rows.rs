@@ -1,7 +1,8 @@
 //! Suites in a visit: every row becomes a trial as soon as it is measured.
 //!
 //! A suite whose rows need what earlier ones left is run from its beginning, and only what is
-//! missing is recorded; of one whose rows stand alone only the missing ones are run. A row that the suite itself runs
+//! missing is recorded; of one whose rows stand alone only the missing ones are run. A row that the
+//! suite itself runs
 //! several times becomes one trial, with the median of each figure.
 
 use std::cell::RefCell;
@@ -161,7 +162,7 @@ pub(super) fn run(
     let workload = &execution.plan().workloads[*first];
     let clock = visit.configuration.clock;
     let its = suite::suite_of(workload)?;
-    let settings = suite::settings(execution.plan(), workload, clock)?;
+    let settings = suite::settings(execution.plan(), workload, visit.configuration)?;
     // Where later rows need what earlier ones left, all of them are run.
     let only = (its.rows == Rows::Alone).then(|| {
         let row = |workload: &usize| suite::row(&execution.plan().workloads[*workload]).to_owned();

@@ -1,16 +1,13 @@
 //! `crystal` as a suite among the others: its settings, its rows in words, and what it is run on.
 
-use std::fs::OpenOptions;
-use std::path::Path;
 use std::time::Duration;
 
 use block::{Device, Error, ErrorKind};
 use results::{Better, Group};
 
-use super::{
-    Data, NAME, Options, Order, Profile, RUNS_MAX, Row, Verify, View, Way, prepare, read_back, run,
-};
+use super::{Data, NAME, Options, Order, Profile, RUNS_MAX, Row, Verify, Way};
 use crate::load::Hooks;
+use crate::suite::access::{View, prepare, read_back, run};
 use crate::suite::folder::{Needs, WorkFolder};
 use crate::suite::{
     Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
@@ -214,8 +211,7 @@ fn suite(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> 
                 direct,
             };
             let folder = WorkFolder::new(folder, NAME, &needs)?;
-            let path = folder.path().join(FILE);
-            make_file(&path, options.size_bytes)?;
+            let path = folder.file(FILE, options.size_bytes)?;
             let mut devices = Vec::new();
             for buffered in ways(settings) {
                 devices.push((buffered, session.files.open(&path, !buffered)?));
@@ -224,17 +220,6 @@ fn suite(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> 
                 devices.iter().map(|(buffered, device)| (*buffered, Some(&**device))).collect();
             rows(&views, &options, session)
         }
-    }
-}
-
-/// A file whose blocks are all allocated, where the file system can.
-pub(in crate::suite) fn make_file(path: &Path, size_bytes: u64) -> Result<(), Error> {
-    let failed = |error| Error::from_io(format!("making the test file {}", path.display()), error);
-    let file =
-        OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(failed)?;
-    match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size_bytes) {
-        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(size_bytes).map_err(failed),
-        result => result.map_err(|error| failed(error.into())),
     }
 }
 
@@ -256,9 +241,10 @@ fn rows(
             "crystal writes its test data first, and the target is read-only",
         ));
     }
+    let access = options.access();
     let stop = || session.stopped();
     let mut filled =
-        prepare(first, session.reactor, options, &mut Hooks { stop: Some(&stop), progress: None })?;
+        prepare(first, session.reactor, &access, &mut Hooks { stop: Some(&stop), progress: None })?;
     for row in options.rows() {
         let mut there = Vec::new();
         for (buffered, device) in views {
@@ -268,7 +254,7 @@ fn rows(
                 None => session.skip(&phase, 1, "a raw target has no page cache of a file system"),
             }
         }
-        if session.stopped() || run(&there, &row, options, &mut filled, session)? == Next::Stop {
+        if session.stopped() || run(&there, &row, &access, &mut filled, session)? == Next::Stop {
             return Ok(());
         }
     }
@@ -276,7 +262,7 @@ fn rows(
     read_back(
         first,
         session.reactor,
-        options,
+        &access,
         &mut filled,
         &mut Hooks { stop: Some(&stop), progress: None },
     )

@@ -23,150 +23,22 @@
 //! * A write has two rates: acknowledged, when its calls had returned, and durable, to the end of
 //!   the flush that follows. Version 3 prints the second, version 8 the first.
 //! * No two blocks of 4 KiB that are written carry the same data, unless zeroes or ones were asked
-//!   for (`content`).
+//!   for ([`access`]).
 //! * On the virtual clock there are no threads: one owner keeps `Q * T` requests outstanding.
 
-mod content;
 mod definition;
 mod fio;
-mod run;
 
-use std::fmt;
 use std::time::Duration;
 
-pub use content::{Data, Filled, Verify};
-pub(super) use definition::make_file;
 pub use definition::{SUITE, options};
 pub use fio::Job;
-pub use run::{View, prepare, read_back, run};
 
-use crate::load::Direction;
+use super::access;
+pub use super::access::{Data, Order, Row, Verify, Way};
 
 /// Name of the suite.
 pub const NAME: &str = "crystal";
-
-/// How the places of a row's requests follow one another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// Adjacent and ascending, from the start again at the end.
-    Sequential,
-    /// Uniform over all multiples of the request.
-    Random,
-}
-
-/// What a row's requests do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Way {
-    /// All of them read.
-    Read,
-    /// All of them write.
-    Write,
-    /// So many of a hundred read, the others write.
-    Mix {
-        /// How many of 100 requests are reads.
-        read_percent: u32,
-    },
-}
-
-impl Way {
-    /// Whether anything is written.
-    #[must_use]
-    pub fn writes(self) -> bool {
-        self != Way::Read
-    }
-
-    /// The direction, when there is only one.
-    #[must_use]
-    pub fn direction(self) -> Option<Direction> {
-        match self {
-            Way::Read => Some(Direction::Read),
-            Way::Write => Some(Direction::Write),
-            Way::Mix { .. } => None,
-        }
-    }
-}
-
-impl fmt::Display for Way {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Way::Read => f.write_str("read"),
-            Way::Write => f.write_str("write"),
-            Way::Mix { .. } => f.write_str("mix"),
-        }
-    }
-}
-
-/// One row: a kind of access and which way it goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Row {
-    /// Sequential or random.
-    pub order: Order,
-    /// Size of a request in bytes.
-    pub request_bytes: u32,
-    /// Requests that one thread keeps outstanding.
-    pub queues: u32,
-    /// Threads.
-    pub threads: u32,
-    /// Which way.
-    pub way: Way,
-    /// The clock is looked at only after so many requests; `None` for after each one, and 0 for
-    /// after each whole pass.
-    pub(super) looks_every: Option<u64>,
-}
-
-impl Row {
-    /// Unique name within the suite, the same in every profile: `SEQ1M Q8T1 read`.
-    #[must_use]
-    pub fn name(&self) -> String {
-        format!("{} {}", self.access(), self.way)
-    }
-
-    /// The name without the direction: `RND4K Q32T16`.
-    #[must_use]
-    pub fn access(&self) -> String {
-        let order = if self.order == Order::Sequential { "SEQ" } else { "RND" };
-        format!("{order}{} Q{}T{}", self.size_text(), self.queues, self.threads)
-    }
-
-    /// The size of its requests as the original writes it: `1M`, `4K`.
-    #[must_use]
-    pub fn size_text(&self) -> String {
-        let kib = self.request_bytes >> 10;
-        if kib.is_multiple_of(1024) { format!("{}M", kib >> 10) } else { format!("{kib}K") }
-    }
-
-    /// What it does, in words.
-    #[must_use]
-    pub fn what(&self) -> String {
-        let places = if self.order == Order::Sequential { "adjacent" } else { "randomly placed" };
-        let way = match self.way {
-            Way::Read => "reads".to_owned(),
-            Way::Write => "writes".to_owned(),
-            Way::Mix { read_percent } => {
-                format!("reads and writes, {read_percent} to {} by number,", 100 - read_percent)
-            }
-        };
-        let unit = if self.request_bytes >= 1 << 20 { "MiB" } else { "KiB" };
-        let size = self.size_text();
-        let outstanding = match (self.queues, self.threads) {
-            (1, 1) => "one at a time".to_owned(),
-            (queues, 1) => format!("{queues} outstanding"),
-            (queues, threads) => format!("{queues} outstanding in each of {threads} threads"),
-        };
-        let end = if self.way.writes() { ", then a flush" } else { "" };
-        format!("{places} {way} of {} {unit}, {outstanding}{end}", &size[..size.len() - 1])
-    }
-
-    pub(super) const fn new(
-        order: Order,
-        kib: u32,
-        queues: u32,
-        threads: u32,
-        looks_every: Option<u64>,
-    ) -> Row {
-        Row { order, request_bytes: kib << 10, queues, threads, way: Way::Read, looks_every }
-    }
-}
 
 /// Which rows, as the original groups them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -316,6 +188,22 @@ pub struct Options {
 }
 
 impl Options {
+    /// How each row is run.
+    #[must_use]
+    pub fn access(&self) -> access::Options {
+        access::Options {
+            size_bytes: self.size_bytes,
+            runs: self.runs,
+            warms_up: self.warms_up,
+            time: self.time,
+            interval: self.interval,
+            data: self.data,
+            verify: self.verify,
+            seed: self.seed,
+            data_seed: self.data_seed,
+        }
+    }
+
     /// The rows in order.
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {

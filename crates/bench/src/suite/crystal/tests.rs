@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use block::{BufMut, Clock, Error, Reactor};
 
-use super::content::{BLOCK_BYTES, Filled, Stamped};
 use super::*;
 use crate::load::{Access, Content, Hooks};
 use crate::memory::{Fault, Memory};
+use crate::suite::access::content::{BLOCK_BYTES, Stamped};
+use crate::suite::access::{Filled, View, prepare, read_back, run};
 use crate::suite::{Blind, Next, Row as SuiteRow, Session, Silent, Ticker};
 
 #[test]
@@ -124,7 +125,7 @@ impl Bench {
 
     fn on(reactor: Reactor, options: Options) -> Bench {
         let memory = Memory::new(options.size_bytes);
-        let filled = prepare(&memory, &reactor, &options, &mut Hooks::default())
+        let filled = prepare(&memory, &reactor, &options.access(), &mut Hooks::default())
             .expect("the memory takes it");
         Bench { memory, reactor, options, filled, stop: AtomicBool::new(false) }
     }
@@ -137,7 +138,7 @@ impl Bench {
         let views = [false, true].map(|buffered| {
             (View { buffered, device: &self.memory }, definition::phase(row, buffered))
         });
-        let next = run(&views, row, &self.options, &mut self.filled, &mut session)?;
+        let next = run(&views, row, &self.options.access(), &mut self.filled, &mut session)?;
         Ok((next, session.into_rows()))
     }
 
@@ -273,7 +274,7 @@ fn a_flipped_bit_is_found_anywhere_in_a_block_by_full_and_by_the_reading_back() 
             let back = read_back(
                 &bench.memory,
                 &bench.reactor,
-                &bench.options,
+                &bench.options.access(),
                 &mut bench.filled,
                 &mut Hooks::default(),
             );
@@ -308,7 +309,7 @@ fn a_block_that_is_torn_inside_is_found_by_the_reading_back() {
     let back = read_back(
         &bench.memory,
         &bench.reactor,
-        &bench.options,
+        &bench.options.access(),
         &mut bench.filled,
         &mut Hooks::default(),
     );
@@ -397,8 +398,9 @@ fn a_target_without_content_is_only_measured() {
     let mut bench = Bench::new(quick(Profile::EightNvme, Data::Random));
     bench.memory = Memory::new(4 << 20).with(|info| info.stores_data = false);
     bench.reactor = Reactor::virtual_clock();
-    bench.filled = prepare(&bench.memory, &bench.reactor, &bench.options, &mut Hooks::default())
-        .expect("nothing to write");
+    bench.filled =
+        prepare(&bench.memory, &bench.reactor, &bench.options.access(), &mut Hooks::default())
+            .expect("nothing to write");
     assert_eq!((bench.filled.written_bytes, bench.memory.log().len()), (0, 0));
     let row = bench.row("RND4K Q32T16 write");
     let (_, rows) = bench.run(&row).expect("it runs");

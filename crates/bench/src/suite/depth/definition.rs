@@ -9,9 +9,7 @@ use results::{Better, Group};
 use super::open::{self, OpenLoad};
 use super::{NAME, curves};
 use crate::load::{Direction, Hooks, Sequential, Uniform};
-use crate::suite::crystal::{
-    self, Data, Filled, Options, Order, Profile, Row as Access, View, Way,
-};
+use crate::suite::access::{self, Filled, Options, Order, Row as Access, View, Way};
 use crate::suite::folder::{Needs, WorkFolder};
 use crate::suite::{
     Done, Kind, Next, Phase, Rows, Session, Setting, Settings, Suite, Target, TargetKind, Value,
@@ -248,8 +246,7 @@ fn run(target: Target<'_>, settings: &Settings, session: &mut Session<'_>) -> Re
             let needs =
                 Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
             let folder = WorkFolder::new(folder, NAME, &needs)?;
-            let path = folder.path().join("depth.dat");
-            crystal::make_file(&path, size_bytes)?;
+            let path = folder.file("depth.dat", size_bytes)?;
             let device = session.files.open(&path, true)?;
             measure(&*device, settings, session)
         }
@@ -278,13 +275,9 @@ fn measure(
         runs: u32::try_from(settings.count("runs")).unwrap_or(1),
         warms_up: false,
         time: settings.time("time"),
-        interval: Duration::ZERO,
-        mix_read_percent: None,
-        only: String::new(),
-        data: Data::Random,
         seed: session.seed,
         data_seed: session.data_seed,
-        ..Profile::Eight.options()
+        ..Options::default()
     };
     let halt = session.stop;
     let stop = || halt.load(std::sync::atomic::Ordering::Relaxed);
@@ -293,7 +286,7 @@ fn measure(
     } else if size_bytes > settings.bytes("prepare") && info.stores_data {
         Filled::unverified("the target is larger than `prepare`")
     } else {
-        crystal::prepare(
+        access::prepare(
             device,
             session.reactor,
             &options,
@@ -303,7 +296,7 @@ fn measure(
     for series in series(settings) {
         for depth in depths(settings) {
             let view = View { buffered: false, device };
-            let next = crystal::run(
+            let next = access::run(
                 &[(view, series.closed(depth))],
                 &series.row(depth),
                 &options,
@@ -324,7 +317,7 @@ fn measure(
             }
         }
     }
-    crystal::read_back(
+    access::read_back(
         device,
         session.reactor,
         &options,

@@ -7,7 +7,6 @@ use std::time::Duration;
 use block::{Error, ErrorKind, Traffic};
 use results::Group;
 
-use super::super::crystal;
 use super::super::definition::{
     Kind as ValueKind, Phase, Rows, Setting, Settings as Values, Suite, Target, TargetKind, Value,
 };
@@ -168,8 +167,7 @@ fn run(target: Target<'_>, values: &Values, session: &mut Session<'_>) -> Result
             let needs =
                 Needs { bytes: size_bytes, longest_file_bytes: size_bytes, files: 2, direct: true };
             let folder = WorkFolder::new(folder, NAME, &needs)?;
-            let path = folder.path().join("devtest.dat");
-            crystal::make_file(&path, size_bytes)?;
+            let path = folder.file("devtest.dat", size_bytes)?;
             let device = session.files.open(&path, true)?;
             measure(&*device, values, session)
         }

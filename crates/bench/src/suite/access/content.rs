@@ -22,7 +22,7 @@ use crate::load::{Access, Content};
 use crate::pattern::{self, Mark, SECTOR_BYTES};
 
 /// What is marked by itself.
-pub(super) const BLOCK_BYTES: usize = 4096;
+pub(in crate::suite) const BLOCK_BYTES: usize = 4096;
 const MARK_BYTES: usize = 32;
 /// Nobody knows what is there.
 const UNKNOWN: u32 = 0;
@@ -61,7 +61,7 @@ pub enum Verify {
 
 /// What was written to a block last.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Written {
+pub(in crate::suite) struct Written {
     number: u32,
     /// What its random bytes are: a part of the `check` word of its second sector.
     body: u32,
@@ -78,22 +78,22 @@ fn body_of(block: &[u8]) -> u32 {
 /// What is known of the content of a file or device: the last write to each block.
 #[derive(Debug)]
 pub struct Filled {
-    pub(super) data: Data,
-    pub(super) seed: u64,
+    pub(in crate::suite) data: Data,
+    pub(in crate::suite) seed: u64,
     /// By block; 0 where it is not known.
-    pub(super) numbers: Vec<Written>,
+    pub(in crate::suite) numbers: Vec<Written>,
     /// Of the latest write.
-    pub(super) last: u32,
+    pub(in crate::suite) last: u32,
     /// Bytes written before the first row.
     pub written_bytes: u64,
     /// Bytes read so far that were checked.
     pub checked_bytes: u64,
     /// Why nothing is verified, if nothing is.
-    pub(super) unverified: Option<&'static str>,
+    pub(in crate::suite) unverified: Option<&'static str>,
 }
 
 impl Filled {
-    pub(super) fn nothing(size_bytes: u64, data: Data, seed: u64) -> Filled {
+    pub(in crate::suite) fn nothing(size_bytes: u64, data: Data, seed: u64) -> Filled {
         let numbers = vec![NOTHING; size_bytes as usize / BLOCK_BYTES];
         Filled {
             data,
@@ -118,16 +118,16 @@ impl Filled {
 }
 
 /// One thread's part of the content.
-pub(super) struct Stamped<'a> {
-    pub(super) data: Data,
-    pub(super) seed: u64,
-    pub(super) numbers: &'a mut [Written],
+pub(in crate::suite) struct Stamped<'a> {
+    pub(in crate::suite) data: Data,
+    pub(in crate::suite) seed: u64,
+    pub(in crate::suite) numbers: &'a mut [Written],
     /// The block that `numbers` begins with.
-    pub(super) first_block: usize,
-    pub(super) last: u32,
-    pub(super) verify: Verify,
+    pub(in crate::suite) first_block: usize,
+    pub(in crate::suite) last: u32,
+    pub(in crate::suite) verify: Verify,
     /// Bytes read that were checked.
-    pub(super) checked_bytes: u64,
+    pub(in crate::suite) checked_bytes: u64,
 }
 
 impl Stamped<'_> {

@@ -1,0 +1,164 @@
+//! Steps that suites share: a target is filled with data of its own, requests of one kind are run on
+//! it and checked, and all of it is read back.
+//!
+//! ```text
+//!   prepare ──> Filled ──> run(row), run(row), … ──> read_back
+//!                  └── what every block of 4 KiB holds (content)
+//! ```
+
+pub(super) mod content;
+mod run;
+
+use std::fmt;
+use std::time::Duration;
+
+pub use content::{Data, Filled, Verify};
+pub use run::{View, prepare, read_back, run};
+
+use crate::load::Direction;
+
+/// How the places of a row's requests follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Adjacent and ascending, from the start again at the end.
+    Sequential,
+    /// Uniform over all multiples of the request.
+    Random,
+}
+
+/// What a row's requests do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// All of them read.
+    Read,
+    /// All of them write.
+    Write,
+    /// So many of a hundred read, the others write.
+    Mix {
+        /// How many of 100 requests are reads.
+        read_percent: u32,
+    },
+}
+
+impl Way {
+    /// Whether anything is written.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        self != Way::Read
+    }
+
+    /// The direction, when there is only one.
+    #[must_use]
+    pub fn direction(self) -> Option<Direction> {
+        match self {
+            Way::Read => Some(Direction::Read),
+            Way::Write => Some(Direction::Write),
+            Way::Mix { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Way::Read => f.write_str("read"),
+            Way::Write => f.write_str("write"),
+            Way::Mix { .. } => f.write_str("mix"),
+        }
+    }
+}
+
+/// One row: a kind of access and which way it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Row {
+    /// Sequential or random.
+    pub order: Order,
+    /// Size of a request in bytes.
+    pub request_bytes: u32,
+    /// Requests that one thread keeps outstanding.
+    pub queues: u32,
+    /// Threads.
+    pub threads: u32,
+    /// Which way.
+    pub way: Way,
+    /// The clock is looked at only after so many requests; `None` for after each one, and 0 for
+    /// after each whole pass.
+    pub(super) looks_every: Option<u64>,
+}
+
+impl Row {
+    /// Unique name within the suite, the same in every profile: `SEQ1M Q8T1 read`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} {}", self.access(), self.way)
+    }
+
+    /// The name without the direction: `RND4K Q32T16`.
+    #[must_use]
+    pub fn access(&self) -> String {
+        let order = if self.order == Order::Sequential { "SEQ" } else { "RND" };
+        format!("{order}{} Q{}T{}", self.size_text(), self.queues, self.threads)
+    }
+
+    /// The size of its requests as the original writes it: `1M`, `4K`.
+    #[must_use]
+    pub fn size_text(&self) -> String {
+        let kib = self.request_bytes >> 10;
+        if kib.is_multiple_of(1024) { format!("{}M", kib >> 10) } else { format!("{kib}K") }
+    }
+
+    /// What it does, in words.
+    #[must_use]
+    pub fn what(&self) -> String {
+        let places = if self.order == Order::Sequential { "adjacent" } else { "randomly placed" };
+        let way = match self.way {
+            Way::Read => "reads".to_owned(),
+            Way::Write => "writes".to_owned(),
+            Way::Mix { read_percent } => {
+                format!("reads and writes, {read_percent} to {} by number,", 100 - read_percent)
+            }
+        };
+        let unit = if self.request_bytes >= 1 << 20 { "MiB" } else { "KiB" };
+        let size = self.size_text();
+        let outstanding = match (self.queues, self.threads) {
+            (1, 1) => "one at a time".to_owned(),
+            (queues, 1) => format!("{queues} outstanding"),
+            (queues, threads) => format!("{queues} outstanding in each of {threads} threads"),
+        };
+        let end = if self.way.writes() { ", then a flush" } else { "" };
+        format!("{places} {way} of {} {unit}, {outstanding}{end}", &size[..size.len() - 1])
+    }
+
+    pub(super) const fn new(
+        order: Order,
+        kib: u32,
+        queues: u32,
+        threads: u32,
+        looks_every: Option<u64>,
+    ) -> Row {
+        Row { order, request_bytes: kib << 10, queues, threads, way: Way::Read, looks_every }
+    }
+}
+
+/// How rows are run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Bytes of the file or device that are used, whole MiB.
+    pub size_bytes: u64,
+    /// Runs of each row that count; one more before them does not.
+    pub runs: u32,
+    /// Whether there is such a run.
+    pub warms_up: bool,
+    /// How long a run issues requests, on the reactor's clock.
+    pub time: Duration,
+    /// Rest before each row.
+    pub interval: Duration,
+    /// What is written.
+    pub data: Data,
+    /// What is compared inside the time.
+    pub verify: Verify,
+    /// Where random requests go.
+    pub seed: u64,
+    /// What the data say of themselves.
+    pub data_seed: u64,
+}
