@@ -337,8 +337,8 @@ impl<L: Level> Pieces<L> {
     /// admitted.
     fn ask_to_write(&mut self, index: u32, piece: &mut Piece) -> Step {
         if piece.attempt.generation != self.shared.health.generation() {
-            // A member failed while we waited.
-            self.release_log(piece);
+            // A member failed while we waited. A log that is kept is needed still: that its member is
+            // out may not be written down yet.
             return Step::Go(State::Unplanned);
         }
         match self.admit(index, piece) {
@@ -349,7 +349,6 @@ impl<L: Level> Pieces<L> {
         if piece.attempt.generation != self.shared.health.generation() {
             // A member came while we asked. What it has missed was counted before our range was
             // noted.
-            self.release_log(piece);
             return Step::Go(State::Unplanned);
         }
         // The members that failed are written down now. A log that the new plan does not write to

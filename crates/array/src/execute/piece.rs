@@ -101,33 +101,38 @@ pub(super) struct Piece {
 
 impl Piece {
     /// A piece that is to begin, in the memory of one that has ended.
-    pub(super) fn begin(new: NewPiece, mut spare: Option<Box<Piece>>) -> Box<Piece> {
+    pub(super) fn begin(new: NewPiece, spare: Option<Box<Piece>>) -> Box<Piece> {
         let NewPiece { request, tag, number, operation, fua, careful, buffer } = new;
-        let old = spare
-            .as_deref_mut()
-            .map(|spare| (std::mem::take(&mut spare.memory), std::mem::take(&mut spare.attempt)));
-        let (mut memory, attempt) = old.unwrap_or_default();
-        memory.start(buffer);
-        let piece = Piece {
-            request,
-            tag,
-            number,
-            operation,
-            fua,
-            done: 0,
-            careful: careful.map(Careful::of),
-            attempt,
-            holds: Holds::default(),
-            memory,
-            state: State::Unplanned,
-        };
-        match spare {
-            Some(mut spare) => {
-                *spare = piece;
-                spare
+        let careful = careful.map(Careful::of);
+        let mut piece = match spare {
+            // Changed in place: moving all of it would take as long as much of its life. What has
+            // ended holds nothing and is unplanned.
+            Some(mut piece) => {
+                piece.request = request;
+                piece.tag = tag;
+                piece.number = number;
+                piece.operation = operation;
+                piece.fua = fua;
+                piece.done = 0;
+                piece.careful = careful;
+                piece
             }
-            None => Box::new(piece),
-        }
+            None => Box::new(Piece {
+                request,
+                tag,
+                number,
+                operation,
+                fua,
+                done: 0,
+                careful,
+                attempt: Attempt::default(),
+                holds: Holds::default(),
+                memory: Memory::default(),
+                state: State::Unplanned,
+            }),
+        };
+        piece.memory.start(buffer);
+        piece
     }
 
     /// What of its operation the plan covers.
