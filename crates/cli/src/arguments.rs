@@ -395,6 +395,8 @@ Examples:
   raidloom array start ram:1GiB --nbd unix --run 'nbdinfo {}'
   raidloom array start --read-only --nbd :10809 disk.img
   raidloom array start --vhost-user /run/vm/tank.sock 'raid1(metadata=1.2, a.img, b.img)'
+  raidloom array start --from raidloom-runs/2026-01-31-chunks --member /dev/disk/by-id/ata-A \\
+      /dev/disk/by-id/ata-B
   raidloom array start tank        (what /etc/raidloom/tank.toml says)
 
 Returns when it is ready. Members keep what they hold; nobody else can use them meanwhile.

@@ -12,7 +12,7 @@ use crate::output::Output;
 /// Writes what was asked for, or prints the report for the terminal.
 pub(crate) fn report(output: &Output, arguments: &ReportArguments) -> Result<(), Failure> {
     let run = lab::read(&arguments.run)?;
-    let analysis = analyse(&run);
+    let analysis = lab::alone::with_starts(&arguments.run, &run, analyse(&run));
     if output.json {
         output.result(&report::json(&run, &analysis))?;
         return has_result(&analysis);

@@ -56,7 +56,7 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
     watch.line.clear();
     let outcome = outcome?;
 
-    let analysis = analyse(&outcome.run);
+    let analysis = lab::alone::with_starts(&outcome.folder, &outcome.run, analyse(&outcome.run));
     let page = report_command::write_files(&outcome.folder, &outcome.run, &analysis)?;
     if outcome.ended == Ended::Interrupted {
         return Err(Failure::interrupted(format!(

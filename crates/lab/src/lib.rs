@@ -11,7 +11,9 @@
 //! A run that was interrupted, at whatever moment, goes on where it was and ends with the same set
 //! of trials.
 
+pub mod alone;
 pub mod audit;
+mod cell;
 mod estimate;
 pub mod import;
 pub mod order;
@@ -20,6 +22,7 @@ mod record;
 mod run;
 mod stacks;
 
+pub use cell::open as open_cell;
 pub use estimate::TimeLeft;
 pub use run::{
     Ended, Observer, Outcome, Progress, RunOptions, ServeWith, Silent, read, resume, serve_cell,

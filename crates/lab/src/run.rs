@@ -17,7 +17,7 @@
 //! stack once, and each suite prepares its content once before its tests; trials that a resumed run
 //! finds recorded are not repeated.
 
-mod attached;
+pub(crate) mod attached;
 pub(crate) mod audited;
 mod execute;
 mod fill;

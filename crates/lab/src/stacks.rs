@@ -4,8 +4,12 @@
 use std::fs::File;
 use std::path::Path;
 
-use block::{Info, Node};
+use array::md::{Superblock, TimeStamp};
+use block::{Info, Node, SECTOR_BYTES};
+use mdtools::NewArraySettings;
+use results::Configuration;
 
+use crate::cell::CellSettings;
 use crate::plan::{Leaf, leaves, map_leaves};
 use host::Error;
 
@@ -43,17 +47,22 @@ pub(crate) fn has_model(node: &Node) -> bool {
 }
 
 /// What the stack's device would be, found by building it with a `null:` of the same size in the
-/// place of every file and device, so that nothing is opened.
+/// place of every file and device, so that nothing is opened. An array that is going to be made
+/// stands on what its superblocks leave of the members.
 ///
 /// # Errors
 /// What is wrong with the layout, or a file or device that is not there.
-pub(crate) fn dry(node: &Node) -> Result<Info, Error> {
+pub(crate) fn dry(node: &Node, new_array: Option<&NewArraySettings>) -> Result<Info, Error> {
     // Only files that are missing or too small to be read fail here.
     leaves(node)?;
-    let stand_in = map_leaves(node.clone(), &|node| {
+    let whole = match new_array {
+        Some(settings) => without_metadata(node, settings)?,
+        None => node.clone(),
+    };
+    let stand_in = map_leaves(whole, &|node| {
         let size_bytes = match &leaves(&node)?[..] {
             [Leaf::Made(file)] => file.size_bytes,
-            [Leaf::Existing { size_bytes, .. }] => *size_bytes - *size_bytes % block::SECTOR_BYTES,
+            [Leaf::Existing { size_bytes, .. }] => *size_bytes - *size_bytes % SECTOR_BYTES,
             _ => return Ok(node),
         };
         Ok(Node::leaf("null", size_text(size_bytes)))
@@ -68,6 +77,61 @@ pub(crate) fn dry(node: &Node) -> Result<Info, Error> {
     let stack =
         stack::build(&stand_in, &context).map_err(|error| Error::usage(error.to_string()))?;
     Ok(stack.device.info().clone())
+}
+
+/// What the device of a configuration would be.
+///
+/// # Errors
+/// As [`dry`].
+pub(crate) fn dry_of(configuration: &Configuration) -> Result<Info, Error> {
+    let settings = CellSettings::of(&configuration.settings)?;
+    dry(&parse(&configuration.stack)?, settings.new_array.as_ref())
+}
+
+/// The superblocks that the array in a stack is going to have.
+fn superblocks(array: &Node, settings: &NewArraySettings) -> Result<Vec<Superblock>, Error> {
+    let Node::Layer { children, .. } = array else { return Ok(Vec::new()) };
+    let sizes = children
+        .iter()
+        .map(|child| dry(child, None).map(|info| info.size_bytes))
+        .collect::<Result<Vec<u64>, Error>>()?;
+    settings
+        .array(array, &sizes, 0, TimeStamp::default())
+        .and_then(|array| array.superblocks())
+        .map_err(|error| Error::usage(error.to_string()))
+}
+
+/// How much of each member's start md needs itself, in bytes.
+///
+/// # Errors
+/// What makes no array.
+pub(crate) fn metadata_bytes(node: &Node, settings: &NewArraySettings) -> Result<u64, Error> {
+    let Some(array) = serve::array_with_metadata(node) else { return Ok(0) };
+    let first = superblocks(array, settings)?.into_iter().next();
+    Ok(first.map_or(0, |superblock| superblock.data_offset_sectors * SECTOR_BYTES))
+}
+
+/// The same stack with its array over what superblocks leave of the members.
+fn without_metadata(node: &Node, settings: &NewArraySettings) -> Result<Node, Error> {
+    let Node::Layer { name, options, children } = node else { return Ok(node.clone()) };
+    if serve::array_with_metadata(node) != Some(node) {
+        let children = children
+            .iter()
+            .map(|child| without_metadata(child, settings))
+            .collect::<Result<_, _>>()?;
+        return Ok(Node::Layer { name: name.clone(), options: options.clone(), children });
+    }
+    let data = |superblock: Superblock| {
+        // Levels without redundancy use all that each member has.
+        let sectors = match superblock.size_sectors {
+            0 => superblock.data_size_sectors,
+            same => same,
+        };
+        Node::leaf("null", size_text(sectors * SECTOR_BYTES))
+    };
+    let children = superblocks(node, settings)?.into_iter().map(data).collect();
+    let options = options.iter().filter(|(name, _)| name != "metadata").cloned().collect();
+    Ok(Node::Layer { name: name.clone(), options, children })
 }
 
 /// Opens nothing: a stack that is tried out has no files left in it.

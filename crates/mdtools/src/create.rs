@@ -1,10 +1,23 @@
 //! New arrays: superblocks for members that are given up for them.
+//!
+//! ```text
+//!   array create ── paths ──────> files, through the guard ─┐
+//!                                                           ├─> NewArray ──> images ──> written
+//!   a cell of a plan ── layer ──> devices of its stack ─────┘
+//! ```
 
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use array::md::{self, Consistency, NewArray, NewMember, Role, Superblock, TimeStamp};
+use array::md::{
+    self, Consistency, Layout, Level, NewArray, NewMember, Role, Superblock, TimeStamp,
+};
+use array::{ParityLayout, Raid0Layout, Raid10Layout};
+use block::{Blocking, Device, ErrorKind, Node};
+use reactor::{Random, Reactor};
+use serde::{Deserialize, Serialize};
 
 use super::{SECTOR_BYTES, SUPERBLOCK_BYTES, bitmap_offset, size_of};
 use host::guard::{Access, Guard};
@@ -78,12 +91,8 @@ fn write_superblocks(
     present: &[(&PathBuf, Role)],
     in_sync: bool,
 ) -> Result<Vec<Superblock>, Error> {
-    let mut random = reactor::Random::new();
-    let mut uuid = || {
-        let mut bytes = [0; 16];
-        random.fill(&mut bytes);
-        bytes
-    };
+    let mut random = Random::new();
+    let mut uuid = || uuid(&mut random);
     let set_uuid = uuid();
     let (mut files, mut members) = (Vec::new(), Vec::new());
     for (path, role) in present {
@@ -113,34 +122,291 @@ fn write_superblocks(
         consistency: wanted.consistency,
         in_sync,
     };
-    let superblocks = array.superblocks().map_err(|error| Error::usage(error.to_string()))?;
-    let bitmap = array
-        .bitmap(&superblocks)
-        .map_err(|error| Error::usage(error.to_string()))?
-        .map(|bitmap| bitmap.encode());
-    for ((file, superblock), (path, _)) in files.iter().zip(&superblocks).zip(present) {
+    let (superblocks, images) = images(&array).map_err(|error| Error::usage(error.to_string()))?;
+    for ((file, image), (path, _)) in files.iter().zip(&images).zip(present) {
         let failed = |error: io::Error| {
             Error::from_io(format_args!("{}: writing its superblock", path.display()), &error)
         };
-        let mut bytes = superblock.encode();
-        bytes.resize(SUPERBLOCK_BYTES, 0);
-        let at = superblock.super_offset_sectors * SECTOR_BYTES;
-        if let (Some(bitmap), Some(sector)) =
-            (&bitmap, bitmap_offset(superblock, superblock.super_offset_sectors))
-        {
-            file.write_all_at(bitmap, sector * SECTOR_BYTES).map_err(failed)?;
+        for (offset, bytes) in image {
+            file.write_all_at(bytes, *offset).map_err(failed)?;
         }
-        if superblock.bad_block_size_sectors > 0
-            && let Some(sector) = superblock
-                .super_offset_sectors
-                .checked_add_signed(superblock.bad_block_offset_sectors.into())
-        {
-            // All ones: the log is empty.
-            let empty =
-                vec![0xff; usize::from(superblock.bad_block_size_sectors) * SECTOR_BYTES as usize];
-            file.write_all_at(&empty, sector * SECTOR_BYTES).map_err(failed)?;
-        }
-        file.write_all_at(&bytes, at).and_then(|()| file.sync_all()).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
     }
     Ok(superblocks)
+}
+
+fn uuid(random: &mut Random) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    random.fill(&mut bytes);
+    bytes
+}
+
+/// What is written to a member before it is one: bytes and their offset, the superblock last.
+type Image = Vec<(u64, Vec<u8>)>;
+
+fn images(array: &NewArray) -> Result<(Vec<Superblock>, Vec<Image>), block::Error> {
+    let superblocks = array.superblocks()?;
+    let bitmap = array.bitmap(&superblocks)?.map(|bitmap| bitmap.encode());
+    let image = |superblock: &Superblock| {
+        let own = superblock.super_offset_sectors;
+        let mut image = Image::new();
+        if let (Some(bitmap), Some(sector)) = (&bitmap, bitmap_offset(superblock, own)) {
+            image.push((sector * SECTOR_BYTES, bitmap.clone()));
+        }
+        if superblock.bad_block_size_sectors > 0
+            && let Some(sector) = own.checked_add_signed(superblock.bad_block_offset_sectors.into())
+        {
+            // All ones: the log is empty.
+            let bytes = usize::from(superblock.bad_block_size_sectors) * SECTOR_BYTES as usize;
+            image.push((sector * SECTOR_BYTES, vec![0xff; bytes]));
+        }
+        let mut bytes = superblock.encode();
+        bytes.resize(SUPERBLOCK_BYTES, 0);
+        image.push((own * SECTOR_BYTES, bytes));
+        image
+    };
+    let images = superblocks.iter().map(image).collect();
+    Ok((superblocks, images))
+}
+
+/// What an array is made with, besides what its layer in a stack text says: level, layout, chunk
+/// and members.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewArraySettings {
+    /// Its name.
+    pub name: String,
+    /// What happens after a crash: `resync`, `bitmap` or `ppl`.
+    pub consistency: String,
+    /// With a bitmap: what a bit covers, where that is not left to raidloom.
+    pub bitmap_chunk_bytes: Option<u32>,
+}
+
+impl NewArraySettings {
+    fn consistency(&self) -> Result<Consistency, block::Error> {
+        match self.consistency.as_str() {
+            "resync" => Ok(Consistency::Resync),
+            "bitmap" => Ok(Consistency::Bitmap { chunk_bytes: self.bitmap_chunk_bytes }),
+            "ppl" => Ok(Consistency::Ppl),
+            other => Err(block::Error::new(
+                ErrorKind::Invalid,
+                format!("consistency {other}: expected resync, bitmap or ppl"),
+            )),
+        }
+    }
+
+    /// The array that a layer of a stack text describes, in sync, over members of these sizes.
+    ///
+    /// # Errors
+    /// What makes no array.
+    pub fn array(
+        &self,
+        layer: &Node,
+        member_bytes: &[u64],
+        seed: u64,
+        created: TimeStamp,
+    ) -> Result<NewArray, block::Error> {
+        let (level, layout, chunk_bytes) = shape(layer)?;
+        let mut random = Random::with_seed(seed);
+        let member = |(role, bytes): (u16, &u64)| NewMember {
+            name: format!("member {role}"),
+            size_sectors: bytes / SECTOR_BYTES,
+            device_uuid: uuid(&mut random),
+            role: Role::Active(role),
+            write_mostly: false,
+        };
+        let members: Vec<NewMember> = (0_u16..).zip(member_bytes).map(member).collect();
+        Ok(NewArray {
+            set_uuid: uuid(&mut random),
+            name: self.name.clone(),
+            created,
+            level,
+            layout,
+            chunk_sectors: u32::try_from(chunk_bytes / SECTOR_BYTES)
+                .map_err(|_| invalid("the chunk is too large".to_owned()))?,
+            raid_disks: members.len() as u32,
+            members,
+            consistency: self.consistency()?,
+            // As after its first resync: nothing of what the members hold now is going to be read.
+            in_sync: true,
+        })
+    }
+
+    /// The same array out of files and disks, for [`create`]; `create_bytes` as there.
+    ///
+    /// # Errors
+    /// What makes no array.
+    pub fn of_paths(
+        &self,
+        layer: &Node,
+        members: &[PathBuf],
+        create_bytes: Option<u64>,
+    ) -> Result<Create, block::Error> {
+        let (level, layout, chunk_bytes) = shape(layer)?;
+        Ok(Create {
+            name: self.name.clone(),
+            level,
+            layout,
+            chunk_bytes,
+            members: members.iter().cloned().map(Some).collect(),
+            spares: Vec::new(),
+            consistency: self.consistency()?,
+            create_bytes,
+            assume_clean: false,
+        })
+    }
+
+    /// Makes the array that a layer of a stack text describes out of the devices of its members, as
+    /// [`create`] does out of files. Nothing else may be under way on the reactor.
+    ///
+    /// # Errors
+    /// What makes no array, and what kept a member from being written.
+    pub fn make(
+        &self,
+        layer: &Node,
+        members: &[Option<Arc<dyn Device>>],
+        seed: u64,
+        created: TimeStamp,
+        reactor: &Reactor,
+    ) -> Result<(), block::Error> {
+        let present: Vec<&Arc<dyn Device>> = members.iter().flatten().collect();
+        if present.len() < members.len() {
+            return Err(block::Error::new(
+                ErrorKind::Invalid,
+                format!("{layer}: an array is not made with a member missing"),
+            ));
+        }
+        let sizes: Vec<u64> = present.iter().map(|member| member.info().size_bytes).collect();
+        let (_, images) = images(&self.array(layer, &sizes, seed, created)?)?;
+        for (member, image) in present.into_iter().zip(images) {
+            let mut channel = Blocking::open(&**member, reactor)?;
+            for (offset, bytes) in image {
+                channel.write_slice(offset, &bytes)?;
+            }
+            channel.flush()?;
+        }
+        Ok(())
+    }
+}
+
+fn invalid(text: String) -> block::Error {
+    block::Error::new(ErrorKind::Invalid, text)
+}
+
+/// Level, layout and chunk in bytes (0 where there are none) that a layer of a stack text names.
+fn shape(layer: &Node) -> Result<(Level, Layout, u64), block::Error> {
+    let Node::Layer { name, options, .. } = layer else {
+        return Err(invalid(format!("{layer}: it is no array")));
+    };
+    let option = |wanted: &str| {
+        options.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+    };
+    let level = level(name).ok_or_else(|| invalid(format!("{name}: it is no array")))?;
+    let chunk_bytes = match option("chunk") {
+        Some(text) => stack::size::parse(text).map_err(|error| invalid(error.to_string()))?.bytes,
+        None if level.has_chunks() => CHUNK_BYTES,
+        None => 0,
+    };
+    let layout = layout(level, option("layout")).map_err(|expected| {
+        let given = option("layout").unwrap_or_default();
+        invalid(format!("layout {given}: expected {expected} for {level}"))
+    })?;
+    Ok((level, layout, chunk_bytes))
+}
+
+/// The chunk of a new array where nothing is said, in bytes: mdadm's.
+pub const CHUNK_BYTES: u64 = 512 << 10;
+
+/// Levels by the names that mdadm takes.
+#[must_use]
+pub fn level(text: &str) -> Option<Level> {
+    match text.trim_start_matches("raid") {
+        "linear" => Some(Level::Linear),
+        "0" | "stripe" => Some(Level::Raid0),
+        "1" | "mirror" => Some(Level::Raid1),
+        "4" => Some(Level::Raid4),
+        "5" => Some(Level::Raid5),
+        "6" => Some(Level::Raid6),
+        "10" => Some(Level::Raid10),
+        _ => None,
+    }
+}
+
+/// The layout of RAID 5 or 6 that mdadm means by a name, short or long; RAID 5 takes the names of
+/// DDF for its own.
+fn parity_name(level: Level, text: &str) -> &str {
+    match (level, text) {
+        (_, "la") => "left-asymmetric",
+        (_, "ra") => "right-asymmetric",
+        (_, "ls" | "default") => "left-symmetric",
+        (_, "rs") => "right-symmetric",
+        (Level::Raid5, "ddf-zero-restart") => "right-asymmetric",
+        (Level::Raid5, "ddf-N-restart") => "left-asymmetric",
+        (Level::Raid5, "ddf-N-continue") => "left-symmetric",
+        (_, text) => text,
+    }
+}
+
+/// The layout of a level that mdadm means by a name, or its usual one.
+///
+/// # Errors
+/// What was expected.
+pub fn layout(level: Level, text: Option<&str>) -> Result<Layout, &'static str> {
+    match (level, text) {
+        (Level::Raid0, None | Some("original" | "1")) => {
+            Ok(Layout::Raid0(Some(Raid0Layout::Original)))
+        }
+        (Level::Raid0, Some("alternate" | "2")) => Ok(Layout::Raid0(Some(Raid0Layout::Alternate))),
+        (Level::Raid0, Some(_)) => Err("original or alternate"),
+        (Level::Raid5 | Level::Raid6, text) => {
+            let known = ParityLayout::from_name(parity_name(level, text.unwrap_or("default")));
+            let fits = known.map(Layout::Parity).filter(|layout| layout.fits(level));
+            fits.ok_or(
+                "left-symmetric (ls), left-asymmetric (la), right-symmetric (rs), \
+                right-asymmetric (ra) or another of md's layouts",
+            )
+        }
+        (Level::Raid10, text) => Raid10Layout::from_name(text.unwrap_or("n2"))
+            .map(Layout::Raid10)
+            .ok_or("n2, f2, o2 or the like"),
+        (_, None) => Ok(Layout::Plain),
+        (_, Some(_)) => Err("no layout: there is only one"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "take all of mdadm's short names": each means what the long one does.
+    #[test]
+    fn the_short_names_of_mdadm_are_layouts() {
+        let of = |level: Level, text: &str| {
+            layout(level, Some(text)).unwrap_or_else(|error| panic!("{level} {text}: {error}"))
+        };
+        for level in [Level::Raid5, Level::Raid6] {
+            for (short, long) in [
+                ("la", "left-asymmetric"),
+                ("ra", "right-asymmetric"),
+                ("ls", "left-symmetric"),
+                ("rs", "right-symmetric"),
+                ("default", "left-symmetric"),
+            ] {
+                assert_eq!(of(level, short), of(level, long), "{level} {short}");
+            }
+            assert_ne!(of(level, "la"), of(level, "ra"));
+        }
+        assert_eq!(of(Level::Raid5, "ddf-zero-restart"), of(Level::Raid5, "ra"), "as mdadm has it");
+        assert_ne!(of(Level::Raid6, "ddf-zero-restart"), of(Level::Raid6, "ra"));
+        assert_eq!(
+            (of(Level::Raid0, "1"), of(Level::Raid0, "2")),
+            (of(Level::Raid0, "original"), of(Level::Raid0, "alternate"))
+        );
+        for name in ["n2", "f2", "o2"] {
+            of(Level::Raid10, name);
+        }
+        assert!(
+            layout(Level::Raid5, Some("lx")).is_err() && layout(Level::Raid0, Some("ls")).is_err()
+        );
+    }
 }

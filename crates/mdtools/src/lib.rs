@@ -23,7 +23,7 @@ use std::io;
 use array::md::Level;
 
 pub use assemble::{Found as FoundArrays, Group, Opening, find, slices};
-pub use create::{Create, create};
+pub use create::{CHUNK_BYTES, Create, NewArraySettings, create, layout, level};
 pub use destroy::{Erased, destroy};
 use examine::bitmap_offset;
 pub use examine::{Examined, Found, examine, members_in};

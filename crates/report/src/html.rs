@@ -44,6 +44,7 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
                     (verdict(analysis))
                     (warnings(analysis))
                     @if sentences::has_scores(analysis) { (scores(analysis)) }
+                    @if !analysis.starts.is_empty() { (starts(analysis)) }
                     (ratios(run, analysis))
                     (order(run, analysis))
                     (machine(run, analysis))
@@ -119,6 +120,23 @@ fn title(comparison: &Comparison) -> Markup {
     html! {
         @if name.is_empty() { "All configurations" } @else { (name) }
         @if comparison.modelled { " " span.tag { "modelled" } }
+    }
+}
+
+/// How what is recommended is started.
+fn starts(analysis: &Analysis) -> Markup {
+    html! {
+        section aria-labelledby="starts" {
+            h2 #starts { "To run it" }
+            @for start in &analysis.starts {
+                h3 { (start.label) }
+                pre tabindex="0" { code { (start.command) } }
+                @if !start.without_raidloom.is_empty() {
+                    p { "Or without raidloom:" }
+                    pre tabindex="0" { code { (start.without_raidloom.join("\n")) } }
+                }
+            }
+        }
     }
 }
 

@@ -65,6 +65,17 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
             put_table(&mut text, &table::heat(run, comparison, &panel));
         }
     }
+    for (number, start) in analysis.starts.iter().enumerate() {
+        if number == 0 {
+            text.push_str("\n## To run it\n");
+        }
+        let _ = write!(text, "\n{}\n\n", escaped(&start.label));
+        put_code(&mut text, &[&start.command]);
+        if !start.without_raidloom.is_empty() {
+            text.push_str("\nOr without raidloom:\n\n");
+            put_code(&mut text, &start.without_raidloom.iter().collect::<Vec<_>>());
+        }
+    }
     text.push_str("\n## Machine and plan\n");
     put_table(&mut text, &table::configurations(analysis));
     put_table(&mut text, &table::facts(run));
@@ -74,6 +85,15 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
     }
     // Each value was escaped where it was put in; this is for one that was forgotten.
     escape::text(&text).into_owned()
+}
+
+/// Lines for a shell, in a fence that none of them can end.
+fn put_code(text: &mut String, lines: &[&String]) {
+    let longest = lines.iter().flat_map(|line| line.split(|letter| letter != '`')).map(str::len);
+    let fence = "`".repeat(longest.max().unwrap_or(0).max(2) + 1);
+    let _ = writeln!(text, "{fence}sh");
+    lines.iter().for_each(|line| _ = writeln!(text, "{}", escape::line(line)));
+    let _ = writeln!(text, "{fence}");
 }
 
 fn put_table(text: &mut String, table: &Table) {

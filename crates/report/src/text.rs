@@ -91,6 +91,18 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             out.table(&table::heat(run, comparison, &panel));
         }
     }
+    if !analysis.starts.is_empty() {
+        out.heading("TO RUN IT");
+    }
+    for start in &analysis.starts {
+        out.line(&style.paint(Paint::Bold, &start.label));
+        out.line(&format!("  {}", printable(&start.command)));
+        if !start.without_raidloom.is_empty() {
+            out.line("  or without raidloom:");
+        }
+        // Not wrapped: they are to be copied.
+        start.without_raidloom.iter().for_each(|line| out.line(&format!("  {}", printable(line))));
+    }
     // Each value was escaped where it was put in, so that columns are counted as they are seen;
     // this is for one that was forgotten.
     escape::painted(&out.text)

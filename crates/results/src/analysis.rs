@@ -68,6 +68,23 @@ pub struct Analysis {
     pub comparisons: Vec<Comparison>,
     /// What the reader should know before believing the figures.
     pub warnings: Vec<Warning>,
+    /// How what is recommended is started: for whoever knows where the run lies to fill in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<Start>,
+}
+
+/// How a configuration is started on its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Start {
+    /// Identity of the configuration.
+    pub configuration: String,
+    /// Its values, for people.
+    pub label: String,
+    /// A shell command.
+    pub command: String,
+    /// Shell commands that build the same without raidloom; a line that begins with `#` says what
+    /// they cannot.
+    pub without_raidloom: Vec<String>,
 }
 
 /// The configurations that share one baseline.
@@ -494,6 +511,7 @@ pub fn analyse(run: &Run) -> Analysis {
         trials_planned: planned,
         comparisons,
         warnings,
+        starts: Vec::new(),
     }
 }
 

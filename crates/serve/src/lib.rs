@@ -20,6 +20,7 @@ mod exchange;
 mod exports;
 pub mod log;
 mod notify;
+mod open;
 mod protocol;
 mod runtime;
 mod serve;
@@ -30,6 +31,7 @@ mod watch;
 
 pub use client::Client;
 pub use notify::notify;
+pub use open::{MEMBER_TIME, OpenOptions, Opened, array_with_metadata};
 pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction, VERSION};
 pub use runtime::{Claim, Entry, Runtime};
 pub use serve::Server;

@@ -1,6 +1,5 @@
 //! The server itself: what it starts, what it does when it is asked, and how it ends.
 
-use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -9,8 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use array::md::TimeStamp;
-use block::{Blocking, Clock, Device, Node};
+use block::{Clock, Device, Node};
 use cache::CacheHandle;
 use export::RemovalPolicy;
 use host::guard::{Consent, Guard};
@@ -18,10 +16,10 @@ use host::journal::Journal;
 use host::mount::{self, FileSystem};
 use host::{Error, facts};
 use mdtools::ArrayStatus;
-use reactor::{Bell, Reactor};
+use reactor::Bell;
 use rustix::event::{PollFd, PollFlags};
 use serde_json::{Value, json};
-use stack::{Arrays, BuildContext, DeadlineWatch, OpenFiles, Stack};
+use stack::{Arrays, DeadlineWatch, Stack};
 use tracing::{debug, info};
 
 use crate::caches;
@@ -29,6 +27,7 @@ use crate::control;
 use crate::exchange::MemberTable;
 use crate::exports::Exports;
 use crate::log;
+use crate::open::{self, MEMBER_TIME, OpenOptions, Opened};
 use crate::protocol::Command;
 use crate::runtime::{Claim, SOCKET};
 use crate::settings::Settings;
@@ -82,7 +81,7 @@ struct Made {
     journal: Journal,
     notes: Vec<String>,
     exports: Exports,
-    upkeep: Upkeep,
+    upkeep: Option<Upkeep>,
     listener: UnixListener,
     bell: Bell,
 }
@@ -122,7 +121,7 @@ impl Server {
             started_unix_seconds: facts::unix_seconds(),
             notes,
             exports: Mutex::new(exports),
-            upkeep: Mutex::new(Some(Arc::new(upkeep))),
+            upkeep: Mutex::new(upkeep.map(Arc::new)),
             arrays: Mutex::new(stack.arrays),
             journal: Mutex::new(journal),
             mounted: Mutex::default(),
@@ -136,7 +135,12 @@ impl Server {
         });
         server.watch.start(&server);
         if let Some(wanted) = &server.settings.mount {
-            let mounted = server.mount(&wanted.folder, Some(&wanted.fs), wanted.options.as_deref());
+            let mounted = server.mount(
+                &wanted.folder,
+                Some(&wanted.fs),
+                wanted.options.as_deref(),
+                wanted.make_options.as_deref(),
+            );
             if let Err(error) = mounted {
                 server.end_all()?;
                 return Err(error);
@@ -156,6 +160,12 @@ impl Server {
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// What is served.
+    #[must_use]
+    pub fn device(&self) -> &Arc<dyn Device> {
+        &self.device
     }
 
     /// As what the stack appears on this machine.
@@ -342,7 +352,7 @@ impl Server {
         match command {
             Command::Stop => self.end_all().map(|problems| json!({ "problems": problems })),
             Command::Mount { point, file_system, options } => {
-                self.mount(&point, file_system.as_deref(), options.as_deref())
+                self.mount(&point, file_system.as_deref(), options.as_deref(), None)
             }
             Command::Unmount => self.unmount(),
             Command::FlushCaches => caches::flush(&self.name, &self.caches),
@@ -435,26 +445,12 @@ impl Server {
         if let Some(upkeep) = lock(&self.upkeep).take() {
             upkeep.end();
         }
-        step("the last flush");
-        let mut problems = Vec::new();
-        if !self.is_read_only() && self.device.info().volatile_cache {
-            let flushed = Reactor::wall()
-                .map_err(|error| block::Error::from_io("a reactor for the last flush", error));
-            let flushed =
-                flushed.and_then(|reactor| Blocking::open(&*self.device, &reactor)?.flush());
-            problems.extend(
-                flushed.err().map(|error| {
-                    format!("{name}: what was written last may not be durable: {error}")
-                }),
-            );
-        }
-        step("closing the caches");
-        // Those above write to those below.
-        for cache in self.caches.iter().rev() {
-            problems.extend(cache.close().err().map(|error| format!("{name}: a cache: {error}")));
-        }
-        step("marking the arrays clean");
-        problems.extend(lock(&self.arrays).end().err().map(|error| format!("{name}: {error}")));
+        let ended =
+            open::end(&*self.device, &self.caches, &mut lock(&self.arrays), None, &mut |doing| {
+                step(doing);
+            });
+        let mut problems: Vec<String> =
+            ended.into_iter().map(|problem| format!("{name}: {problem}")).collect();
         let journal = std::mem::replace(&mut *lock(&self.journal), Journal::new(&self.folder));
         problems.extend(journal.undo());
         if problems.is_empty() {
@@ -469,6 +465,7 @@ impl Server {
         point: &Path,
         file_system: Option<&str>,
         options: Option<&str>,
+        make_options: Option<&str>,
     ) -> Result<Value, Error> {
         let kind = file_system.map(FileSystem::named).transpose()?;
         let Some(attached) = self.attached() else {
@@ -500,7 +497,7 @@ impl Server {
                 );
                 return Err(Error::usage(text));
             };
-            kind.make(device)?;
+            kind.make_with(device, make_options)?;
         }
         // The kernel's table names the real path.
         let point =
@@ -578,15 +575,17 @@ fn make(claim: &Claim, settings: &Settings, guard: &Guard) -> Result<Made, Error
     let member_time = member_time
         .map_err(|error| Error::usage(format!("--member-timeout: {error}")))?
         .unwrap_or(MEMBER_TIME);
-    let members = Members { guard, time: (!member_time.is_zero()).then_some(member_time) };
-    let context = BuildContext {
-        files: &members,
+    let options = OpenOptions {
+        files: guard,
         seed: 0,
         read_only: settings.read_only,
         create_bytes,
-        emulate: true,
+        member_time: (!member_time.is_zero()).then_some(member_time),
+        upkeep: !settings.no_upkeep,
+        new_array: None,
+        reactor: None,
     };
-    let stack = stack::build(&settings.tree()?, &context)?;
+    let Opened { stack, upkeep, .. } = Opened::open(&settings.tree()?, &options)?;
     if stack.clock == Clock::Virtual {
         return Err(Error::usage(
             "a stack of modelled disks alone keeps no data and runs on a clock of its own; there \
@@ -595,43 +594,10 @@ fn make(claim: &Claim, settings: &Settings, guard: &Guard) -> Result<Made, Error
     }
     let mut journal = Journal::new(claim.folder());
     let mut notes: Vec<String> = claim.notes.iter().chain(&stack.notes).cloned().collect();
-    let upkeep = Upkeep::start(stack.arrays.running(), &stack.caches)?;
     let exports = Exports::make(claim, settings, &stack.device, &mut journal, &mut notes)?;
     let listener = control::listen(&claim.folder().join(SOCKET))?;
     let bell = Bell::nonblocking().map_err(|error| Error::from_io("making an eventfd", &error))?;
     Ok(Made { stack, journal, notes, exports, upkeep, listener, bell })
-}
-
-/// How long members of arrays may take for an answer: what Linux gives a disk.
-const MEMBER_TIME: Duration = Duration::from_secs(30);
-
-/// Opens members through the guard, and says how long they may take.
-struct Members<'a> {
-    guard: &'a Guard,
-    time: Option<Duration>,
-}
-
-impl OpenFiles for Members<'_> {
-    fn open(
-        &self,
-        path: &Path,
-        read_only: bool,
-        create: Option<u64>,
-    ) -> Result<File, block::Error> {
-        OpenFiles::open(self.guard, path, read_only, create)
-    }
-
-    fn open_kept(&self, path: &Path, size_bytes: u64) -> Result<File, block::Error> {
-        OpenFiles::open_kept(self.guard, path, size_bytes)
-    }
-
-    fn time(&self) -> fn() -> Option<TimeStamp> {
-        self.guard.time()
-    }
-
-    fn member_time(&self) -> Option<Duration> {
-        self.time
-    }
 }
 
 /// Files that are made have to say how large they are.

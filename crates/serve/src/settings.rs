@@ -34,6 +34,9 @@ pub struct MountSettings {
     pub fs: String,
     /// As `mount -o` takes them.
     pub options: Option<String>,
+    /// What the program that makes it is told besides, where there is none yet.
+    #[serde(default)]
+    pub make_options: Option<String>,
 }
 
 /// Files in PEM with which NBD clients are served over TLS.
@@ -87,6 +90,9 @@ pub struct Settings {
     pub raw: bool,
     /// How long a member of an array may take to answer before it counts as failed.
     pub member_timeout: Option<String>,
+    /// Arrays and caches are not kept up: no rebuilds, superblocks only where a write needs them,
+    /// caches write out only what they have to.
+    pub no_upkeep: bool,
     /// What is mounted once it is there.
     pub mount: Option<MountSettings>,
 }

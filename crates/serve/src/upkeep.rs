@@ -96,6 +96,16 @@ struct Shown {
 }
 
 impl Shown {
+    fn of(arrays: usize) -> Shown {
+        let board = Board {
+            progress: vec![None; arrays],
+            idle: vec![true; arrays],
+            ended: vec![None; arrays],
+            ..Board::default()
+        };
+        Shown { board: Mutex::new(board), changed: Condvar::new() }
+    }
+
     fn board(&self) -> MutexGuard<'_, Board> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -109,17 +119,16 @@ impl Upkeep {
     pub(crate) fn start(arrays: &[Running], caches: &[CacheHandle]) -> Result<Upkeep, Error> {
         let (orders, inbox) = mpsc::channel();
         let (ready, made) = mpsc::channel();
-        let count = arrays.len();
-        let board = Board {
-            progress: vec![None; count],
-            idle: vec![true; count],
-            ended: vec![None; count],
-            ..Board::default()
-        };
-        let board = Arc::new(Shown { board: Mutex::new(board), changed: Condvar::new() });
+        let board = Arc::new(Shown::of(arrays.len()));
         let (arrays, caches, shared) = (arrays.to_vec(), caches.to_vec(), Arc::clone(&board));
         // The reactor belongs to this thread, so it is made here.
-        let keep = move || match UpkeepThread::open(&arrays, &caches, shared) {
+        let open = move || {
+            let failed = |error| Error::from_io("a reactor for the upkeep of the arrays", error);
+            let reactor = Reactor::wall().map_err(failed)?;
+            let ringer = reactor.ringer().map_err(failed)?;
+            StackUpkeep::open(&arrays, &caches, shared, &reactor).map(|open| (open, ringer))
+        };
+        let keep = move || match open() {
             Ok((mut thread, ringer)) => {
                 let _ = ready.send(Ok(ringer));
                 thread.run(&inbox);
@@ -300,27 +309,49 @@ impl ArrayUpkeep {
     }
 }
 
-struct UpkeepThread {
+/// The upkeep of a stack on the virtual clock: its owner polls it on the reactor that the stack's
+/// user waits on.
+pub(crate) struct PolledUpkeep(StackUpkeep);
+
+impl PolledUpkeep {
+    /// Begins to keep these arrays and caches up.
+    ///
+    /// # Errors
+    /// What members say to being opened.
+    pub(crate) fn open(
+        arrays: &[Running],
+        caches: &[CacheHandle],
+        reactor: &Reactor,
+    ) -> Result<PolledUpkeep, Error> {
+        let board = Arc::new(Shown::of(arrays.len()));
+        StackUpkeep::open(arrays, caches, board, reactor).map(PolledUpkeep)
+    }
+
+    /// Does what is due and never waits.
+    pub(crate) fn poll(&mut self) {
+        self.0.poll();
+    }
+}
+
+struct StackUpkeep {
     arrays: Vec<ArrayUpkeep>,
     caches: Vec<CacheEntry>,
     board: Arc<Shown>,
     reactor: Reactor,
 }
 
-impl UpkeepThread {
+impl StackUpkeep {
     fn open(
         arrays: &[Running],
         caches: &[CacheHandle],
         board: Arc<Shown>,
-    ) -> Result<(UpkeepThread, Ringer), Error> {
-        let failed = |error| Error::from_io("a reactor for the upkeep of the arrays", error);
-        let reactor = Reactor::wall().map_err(failed)?;
-        let ringer = reactor.ringer().map_err(failed)?;
+        reactor: &Reactor,
+    ) -> Result<StackUpkeep, Error> {
         let array = |running: &Running| {
             let keeps = running.assembly().level.is_redundant() && !running.info().read_only;
             let scheduler =
-                keeps.then(|| SyncScheduler::open(running.control(), &reactor)).transpose()?;
-            let metadata_writer = running.metadata_writer(&reactor)?;
+                keeps.then(|| SyncScheduler::open(running.control(), reactor)).transpose()?;
+            let metadata_writer = running.metadata_writer(reactor)?;
             let (name, limits) = (running.assembly().name.clone(), Limits::default());
             Ok(ArrayUpkeep {
                 name,
@@ -333,10 +364,10 @@ impl UpkeepThread {
         };
         let arrays = arrays.iter().map(array).collect::<Result<Vec<_>, Error>>()?;
         let upkeep = |cache: &CacheHandle| {
-            Ok(CacheEntry { upkeep: CacheUpkeep::open(cache, &reactor)?, waiting: None })
+            Ok(CacheEntry { upkeep: CacheUpkeep::open(cache, reactor)?, waiting: None })
         };
         let caches = caches.iter().map(upkeep).collect::<Result<Vec<_>, Error>>()?;
-        Ok((UpkeepThread { arrays, caches, board, reactor }, ringer))
+        Ok(StackUpkeep { arrays, caches, board, reactor: reactor.clone() })
     }
 
     fn run(&mut self, inbox: &Receiver<Order>) {

@@ -24,7 +24,7 @@ use device::{
     BadRange, DeadlineDevice, DeadlineWatch, Direct, FaultDevice, FaultOptions, FileDevice,
     FileOptions, NullDevice, RamDevice, RecordDevice,
 };
-use reactor::derive_seed;
+use reactor::{Reactor, derive_seed};
 
 use crate::facts::Leaf;
 use crate::identity::{Identity, twice_text};
@@ -58,6 +58,27 @@ pub trait OpenFiles {
     /// How long a member of an array may take for an answer before it counts as failed; for ever
     /// where nothing is said.
     fn member_time(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Makes the array of a layer with metadata, where that is to be made anew: called with the
+    /// devices of its members before their superblocks are read. Nothing else is under way on the
+    /// reactor.
+    ///
+    /// # Errors
+    /// What kept it from being made.
+    fn make_array(
+        &self,
+        _layer: &Node,
+        _members: &[Option<Arc<dyn Device>>],
+        _reactor: &Reactor,
+    ) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// The reactor on which superblocks are read; one of their own on the wall clock where nothing
+    /// is said.
+    fn reactor(&self) -> Option<Reactor> {
         None
     }
 
@@ -188,7 +209,8 @@ pub fn build(node: &Node, context: &BuildContext<'_>) -> Result<Stack, Error> {
     } else {
         Clock::Wall
     };
-    let arrays = Arrays::new(running, leaves, seals, deadlines.clone());
+    let arrays =
+        Arrays::new(running, leaves, seals, deadlines.clone(), context.files.reactor().is_some());
     Ok(Stack { device, members, notes, clock, caches, deadlines, arrays })
 }
 
@@ -313,7 +335,7 @@ impl Builder<'_> {
                     match (settings.get("metadata"), carriers.first()) {
                         (Some("none"), _) | (None, None) => (),
                         (Some(metadata), _) => {
-                            return self.recorded(name, metadata, &settings, &members);
+                            return self.recorded(node, metadata, &settings, &members);
                         }
                         // Used whole, the superblocks would be data to write over.
                         (None, Some((member, version, array))) => {
@@ -394,11 +416,12 @@ impl Builder<'_> {
     /// An array by the superblocks of its members.
     fn recorded(
         &mut self,
-        name: &str,
+        layer: &Node,
         metadata: &str,
         settings: &Settings<'_>,
         members: &[Option<Arc<dyn Device>>],
     ) -> Result<Arc<dyn Device>, Error> {
+        let Node::Layer { name, .. } = layer else { unreachable!("a layer") };
         let said = superblocks::Said {
             level: name,
             metadata,
@@ -408,7 +431,12 @@ impl Builder<'_> {
             read_only: self.read_only,
             time: self.context.files.time(),
         };
-        let (running, notes) = superblocks::run(&said, members).map_err(|error| error.at(name))?;
+        let reactor = self.context.files.reactor().map_or_else(Reactor::wall, Ok);
+        let reactor =
+            reactor.map_err(|error| Error::from_io("a reactor to read superblocks on", error))?;
+        self.context.files.make_array(layer, members, &reactor).map_err(|error| error.at(name))?;
+        let (running, notes) =
+            superblocks::run(&said, members, &reactor).map_err(|error| error.at(name))?;
         self.notes.extend(notes);
         self.running.push(running.clone());
         Ok(Arc::new(running))
@@ -668,6 +696,7 @@ impl Builder<'_> {
             "model" => {
                 let options = ModelOptions {
                     keep_data: settings.is("data", "keep"),
+                    keep_first_bytes: self.size(settings, "keep_first")?.unwrap_or(0),
                     link: settings.get("link").map(str::to_owned),
                 };
                 let seed = derive_seed(self.context.seed, "model", self.models);

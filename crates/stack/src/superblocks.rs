@@ -58,6 +58,8 @@ pub struct Arrays {
     seals: Vec<(StoreSeal, Range<usize>)>,
     /// What tells that a member does not answer: it would not answer to this either.
     deadlines: Vec<DeadlineWatch>,
+    /// They are on a reactor that is not here any more when they are dropped: the virtual clock's.
+    is_on_other: bool,
     is_ended: bool,
 }
 
@@ -67,8 +69,9 @@ impl Arrays {
         leaves: Vec<Leaf>,
         seals: Vec<(StoreSeal, Range<usize>)>,
         deadlines: Vec<DeadlineWatch>,
+        is_on_other: bool,
     ) -> Arrays {
-        Arrays { running, leaves, seals, deadlines, is_ended: false }
+        Arrays { running, leaves, seals, deadlines, is_on_other, is_ended: false }
     }
 
     /// What was known of the leaves before anything was written to them.
@@ -113,14 +116,30 @@ impl Arrays {
     /// # Errors
     /// The first that could not be ended; the others are all the same.
     pub fn end(&mut self) -> Result<(), Error> {
+        if self.running.is_empty() {
+            return self.end_with(None);
+        }
+        let reactor =
+            Reactor::wall().map_err(|error| Error::from_io("a reactor to end arrays on", error))?;
+        self.end_with(Some(&reactor))
+    }
+
+    /// The same on a reactor that nothing else is under way on: that of the virtual clock, on which
+    /// the stack was used.
+    ///
+    /// # Errors
+    /// As [`Arrays::end`].
+    pub fn end_on(&mut self, reactor: &Reactor) -> Result<(), Error> {
+        self.end_with(Some(reactor))
+    }
+
+    fn end_with(&mut self, reactor: Option<&Reactor>) -> Result<(), Error> {
         if std::mem::replace(&mut self.is_ended, true) {
             return Ok(());
         }
-        if !self.running.is_empty() {
-            let reactor = Reactor::wall()
-                .map_err(|error| Error::from_io("a reactor to end arrays on", error))?;
+        if let Some(reactor) = reactor {
             let ends = self.running.iter().rev().map(|running| {
-                running.stop(&reactor).map_err(|error| error.at(&running.assembly().name))
+                running.stop(reactor).map_err(|error| error.at(&running.assembly().name))
             });
             ends.collect::<Vec<_>>().into_iter().collect::<Result<(), Error>>()?;
         }
@@ -131,7 +150,9 @@ impl Arrays {
 impl Drop for Arrays {
     fn drop(&mut self) {
         // An array that could not be called clean is started as a dirty one: nothing is lost.
-        let _ = self.end();
+        if !self.is_ended && !self.is_on_other {
+            let _ = self.end();
+        }
     }
 }
 
@@ -156,9 +177,8 @@ fn invalid(text: String) -> Error {
 pub(crate) fn run(
     said: &Said<'_>,
     members: &[Option<Arc<dyn Device>>],
+    reactor: &Reactor,
 ) -> Result<(Running, Vec<String>), Error> {
-    let reactor = Reactor::wall()
-        .map_err(|error| Error::from_io("a reactor to read superblocks on", error))?;
     let (mut candidates, mut devices, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for member in members {
         let Some(device) = member else {
@@ -173,7 +193,7 @@ pub(crate) fn run(
                 members"
             ))
         };
-        let candidate = examine(&**device, &name, &reactor)?.ok_or_else(none)?;
+        let candidate = examine(&**device, &name, reactor)?.ok_or_else(none)?;
         if candidate.version.to_string() != said.metadata {
             let text = format!(
                 "{name}: its superblock has version {}, and the text says metadata={}",
@@ -198,14 +218,14 @@ pub(crate) fn run(
     #[allow(clippy::needless_update, reason = "tests compile it with the mistakes to be planted")]
     let options =
         StartOptions { read_only, force: said.force, time: said.time, ..StartOptions::default() };
-    let running = start(&assembly, &devices, &options, &reactor)?;
+    let running = start(&assembly, &devices, &options, reactor)?;
     if !read_only && assembly.level.is_redundant() {
         for &spare in &assembly.spares {
             let uuid = candidates[spare].superblock.device_uuid;
             let arrival = running.make_spare(
                 devices[spare].as_ref().expect("each candidate has its device"),
                 uuid,
-                &reactor,
+                reactor,
             )?;
             running.control().add(arrival)?;
         }
@@ -216,7 +236,7 @@ pub(crate) fn run(
             devices[candidate].as_ref().expect("each candidate has its device"),
             candidates[candidate].superblock.device_uuid,
         );
-        let unrecovered = running.add_to_slot(place, device, uuid, &reactor)?;
+        let unrecovered = running.add_to_slot(place, device, uuid, reactor)?;
         let why = assembly
             .left_out
             .iter()

@@ -538,6 +538,13 @@ pub static LEAVES: &[LeafRow] = &[
                 help: "whether what is written can be read back",
             },
             OptionRow {
+                name: "keep_first",
+                takes: Takes::Size,
+                default: "0B",
+                help: "with data=drop: what is written to so much of the start can be read back, \
+                    where md's superblocks are",
+            },
+            OptionRow {
                 name: "link",
                 takes: Takes::Name,
                 default: "the model's",

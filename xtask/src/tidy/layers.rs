@@ -27,7 +27,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("bench", &["block", "escape", "reactor", "results"]),
     ("host", &["array", "block", "export", "reactor", "results", "stack"]),
     ("mdtools", &["array", "block", "escape", "host", "reactor", "stack"]),
-    ("lab", &["array", "bench", "block", "export", "host", "reactor", "results", "stack"]),
+    (
+        "lab",
+        &[
+            "array", "bench", "block", "export", "host", "mdtools", "reactor", "results", "serve",
+            "stack",
+        ],
+    ),
     ("report", &["escape", "results"]),
     (
         "serve",

@@ -560,9 +560,10 @@ impl Running<'_> {
     ) -> Result<Outcome, Error> {
         let writes = self.test.writes();
         let verify = self.verify();
-        let mut control = Blocking::open(self.device, self.reactor)?;
         if !self.settings.read_only {
-            control.flush().map_err(|error| error.at("flush before the test"))?;
+            Blocking::open(self.device, self.reactor)?
+                .flush()
+                .map_err(|error| error.at("flush before the test"))?;
         }
         let before = prepared.known.last_generation();
         let mut checked_bytes = 0;
@@ -592,6 +593,8 @@ impl Running<'_> {
         let mut flush = None;
         let mut read_back_bytes = 0;
         if writes {
+            // Not open meanwhile: nothing would poll it.
+            let mut control = Blocking::open(self.device, self.reactor)?;
             let start = self.reactor.now();
             control.flush().map_err(|error| error.at("flush after the test"))?;
             flush = Some(self.reactor.now().since(start));

@@ -100,8 +100,34 @@ pub(crate) enum AttachArgument {
 pub(crate) struct StartArguments {
     /// A stack text, a configuration file (FILE.toml), or the name of one in /etc/raidloom
     /// (~/.config/raidloom)
-    #[arg(value_name = "STACK|NAME|FILE.toml")]
-    pub target: String,
+    #[arg(value_name = "STACK|NAME|FILE.toml", required_unless_present = "from")]
+    pub target: Option<String>,
+
+    /// Start what a run measured: the configuration that STACK names by the first letters of its
+    /// identity or by its values (level=raid5,chunk=64KiB), or the one that the run recommends. An
+    /// array with superblocks is created first, and what its members hold is lost
+    #[arg(long, value_name = "RUN")]
+    pub from: Option<PathBuf>,
+
+    /// With --from: the members in order, instead of the plan's own devices
+    #[arg(long, num_args = 1.., value_name = "PATH", requires = "from")]
+    pub member: Vec<PathBuf>,
+
+    /// With --from: where a cache keeps its copies, instead of the file that the run had made
+    #[arg(long, value_name = "PATH", requires = "from")]
+    pub store: Option<PathBuf>,
+
+    /// With --from: where to mount the configuration's file system, which is made first
+    #[arg(long, value_name = "FOLDER", requires = "from")]
+    pub mount: Option<PathBuf>,
+
+    /// With --from: consent to erase the disk with this serial number (once for each)
+    #[arg(long, value_name = "SERIAL", requires = "from", help_heading = "Consent")]
+    pub erase: Vec<String>,
+
+    /// With --from: consent to overwrite members that carry a signature
+    #[arg(long, requires = "from", help_heading = "Consent")]
+    pub erase_signature: bool,
 
     /// What it is called from now on [default: the configuration's name, or array0, array1, ...]
     #[arg(long)]

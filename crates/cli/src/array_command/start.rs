@@ -17,6 +17,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use host::guard::{Consent, Guard};
+use lab::alone::{Alone, Ground};
 use serde_json::json;
 use serve::{Answer, Attach, Refusal, Runtime, Server, Settings, Status, TlsSettings};
 
@@ -30,7 +32,7 @@ const SERVE: [&str; 2] = ["array", "serve"];
 
 /// Starts what was named and returns when it is ready, or serves it here until it is told to end.
 pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), Failure> {
-    let settings = settings(arguments)?;
+    let settings = settings(output, arguments)?;
     let runtime = Runtime::find()?;
     runtime.clean_up().iter().for_each(|note| output.note(note));
     if arguments.foreground || arguments.run.is_some() {
@@ -46,15 +48,19 @@ pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), F
 }
 
 /// What was said in flags goes over what a configuration says.
-fn settings(arguments: &StartArguments) -> Result<Settings, Failure> {
-    let mut settings = Settings::find(&arguments.target)?;
+fn settings(output: &Output, arguments: &StartArguments) -> Result<Settings, Failure> {
+    let (mut settings, is_made) = match (&arguments.from, &arguments.target) {
+        (Some(run), cell) => from_run(output, run, cell.as_deref(), arguments)?,
+        (None, Some(target)) => (Settings::find(target)?, false),
+        (None, None) => return Err(Failure::usage("name a stack, or a run with --from")),
+    };
     settings.name = arguments.name.clone().or(settings.name);
     settings.read_only |= arguments.read_only;
     settings.force |= arguments.force;
-    settings.create |= arguments.create;
+    settings.create |= arguments.create && !is_made;
     settings.insecure |= arguments.insecure;
     settings.page_cache |= arguments.page_cache;
-    settings.size = arguments.size.clone().or(settings.size);
+    settings.size = arguments.size.clone().filter(|_| !is_made).or(settings.size);
     settings.member_timeout = arguments.member_timeout.clone().or(settings.member_timeout);
     settings.workers = arguments.workers.unwrap_or(settings.workers);
     settings.allow_device.extend(arguments.consent.allow_device.iter().cloned());
@@ -84,6 +90,38 @@ fn settings(arguments: &StartArguments) -> Result<Settings, Failure> {
         settings.attach = Attach::Yes;
     }
     Ok(settings)
+}
+
+/// What starts a configuration of a run, and whether its array was made just now.
+fn from_run(
+    output: &Output,
+    run: &Path,
+    cell: Option<&str>,
+    arguments: &StartArguments,
+) -> Result<(Settings, bool), Failure> {
+    let run = lab::read(run)?;
+    let configuration = lab::alone::choose(&run, cell)?;
+    let size = arguments.size.as_deref().map(|text| output.size("--size", text)).transpose()?;
+    let ground = Ground {
+        members: arguments.member.clone(),
+        store: arguments.store.clone(),
+        create_bytes: size.filter(|_| arguments.create),
+        mount: arguments.mount.as_deref().map(absolute).transpose()?,
+    };
+    let Alone { settings, create } = lab::alone::alone(configuration, &ground)?;
+    let Some(wanted) = create else { return Ok((settings, false)) };
+    let consent = Consent {
+        erase_serials: arguments.erase.clone(),
+        erase_signature: arguments.erase_signature,
+        devices: arguments.consent.allow_device.clone(),
+        raw: arguments.consent.raw,
+        ..Consent::default()
+    };
+    let guard = Guard::new(consent);
+    mdtools::create(&guard, &wanted)?;
+    // The server opens them itself.
+    guard.let_go();
+    Ok((settings, true))
 }
 
 /// The path from the root on: a server in the background works in no particular folder.

@@ -12,8 +12,8 @@
 //! reactor after another. On the virtual clock all channels that are open at a time, on disks of
 //! one link, must be on one reactor. On the wall clock each may have its own.
 //!
-//! A modelled disk keeps no data unless it is told to (`data=keep`): a read then leaves its buffer
-//! as it is.
+//! A modelled disk keeps no data unless it is told to (`data=keep`, `keep_first=SIZE`): a read then
+//! leaves its buffer as it is.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use block::{
     Channel, Clock, Completion, Device, DiscardSupport, Error, ErrorKind, Info, Node, Op, Reactor,
-    Request, Support, Time, Traced,
+    Request, Support, Time, Traced, size_text,
 };
 use reactor::{Slots, Source};
 
@@ -34,6 +34,9 @@ use crate::ram::RamDevice;
 pub struct ModelOptions {
     /// Keep written data in memory, so that it can be read back.
     pub keep_data: bool,
+    /// Without that, keep what is written to so many bytes of the start: where md's superblocks
+    /// are.
+    pub keep_first_bytes: u64,
     /// The link it hangs on, if not the one that the model names.
     pub link: Option<String>,
 }
@@ -108,6 +111,7 @@ pub struct ModelDevice {
     node: Node,
     shared: Arc<Shared>,
     disk: usize,
+    /// What is kept, from the start on.
     data: Option<RamDevice>,
 }
 
@@ -144,6 +148,9 @@ impl ModelDevice {
         if options.keep_data {
             node = node.with("data", "keep");
         }
+        if options.keep_first_bytes > 0 {
+            node = node.with("keep_first", size_text(options.keep_first_bytes));
+        }
         if let Some(link) = &options.link {
             node = node.with("link", link);
         }
@@ -178,8 +185,12 @@ impl ModelDevice {
             discard: DiscardSupport::None,
             ..Info::plain(size_bytes)
         };
-        let data =
-            options.keep_data.then(|| RamDevice::new(size_bytes, info.block_bytes)).transpose()?;
+        let kept_bytes =
+            if options.keep_data { size_bytes } else { options.keep_first_bytes.min(size_bytes) };
+        let data = (kept_bytes > 0)
+            .then(|| RamDevice::new(kept_bytes, info.block_bytes))
+            .transpose()
+            .map_err(|error| error.at(node.to_string()))?;
         Ok(ModelDevice { info, node, shared, disk, data })
     }
 }
@@ -195,6 +206,7 @@ impl Device for ModelDevice {
 
     fn open(&self, depth: u32, reactor: &Reactor) -> Result<Box<dyn Channel>, Error> {
         let data = self.data.as_ref().map(|data| data.open(depth, reactor)).transpose()?;
+        let kept_bytes = self.data.as_ref().map_or(0, |data| data.info().size_bytes);
         let mut state = self.shared.lock();
         let clock = reactor.clock();
         let now = reactor.now().nanoseconds();
@@ -234,6 +246,7 @@ impl Device for ModelDevice {
             mailbox: Vec::new(),
             in_flight: 0,
             data,
+            kept_bytes,
         };
         Ok(Box::new(Traced::new(channel, &self.describe())))
     }
@@ -254,6 +267,7 @@ struct ModelChannel {
     mailbox: Vec<u32>,
     in_flight: u32,
     data: Option<Box<dyn Channel>>,
+    kept_bytes: u64,
 }
 
 impl ModelChannel {
@@ -271,7 +285,14 @@ impl ModelChannel {
     /// Ends a request that the machine has answered.
     fn end(&mut self, slot: u32) -> Completion {
         let request = self.requests.remove(slot).expect("a request in the machine");
-        let Some(data) = &mut self.data else { return request.complete(Ok(())) };
+        let end = match &request.op {
+            Op::Read { offset, into } => offset + into.len() as u64,
+            Op::Write { offset, from, .. } => offset + from.len() as u64,
+            _ => 0,
+        };
+        let Some(data) = self.data.as_mut().filter(|_| end <= self.kept_bytes) else {
+            return request.complete(Ok(()));
+        };
         data.submit(request);
         data.poll(&mut self.done);
         self.done.pop().expect("memory answers at once")

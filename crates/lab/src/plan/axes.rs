@@ -1,5 +1,6 @@
 //! What `[matrix]` and each `[[add]]` say for every axis, checked value by value.
 
+use array::md;
 use block::Node;
 use export::RemovalPolicy;
 
@@ -18,14 +19,63 @@ pub(crate) const FILE_SYSTEM: &str = "file_system";
 pub(crate) const MAKE_OPTIONS: &str = "make_options";
 pub(crate) const MOUNT_OPTIONS: &str = "mount_options";
 pub(crate) const POLICY: &str = "policy";
+/// What an array is by its members: superblocks of a version, or nothing.
+pub(crate) const METADATA: &str = "metadata";
+pub(crate) const LAYOUT: &str = "layout";
+/// What brings the members to agree after a crash.
+pub(crate) const CONSISTENCY: &str = "consistency";
+/// What a bit of the write-intent bitmap covers.
+pub(crate) const BITMAP: &str = "bitmap";
+/// How long a member may take for an answer.
+pub(crate) const MEMBER_TIMEOUT: &str = "member_timeout";
+pub(crate) const UPKEEP: &str = "upkeep";
 /// Every axis there is, in the order in which they are shown.
-pub(crate) const AXES: [&str; 8] =
-    [MEMBERS, LEVEL, CHUNK, CACHE, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
+pub(crate) const AXES: [&str; 14] = [
+    MEMBERS,
+    LEVEL,
+    CHUNK,
+    LAYOUT,
+    METADATA,
+    CONSISTENCY,
+    BITMAP,
+    MEMBER_TIMEOUT,
+    CACHE,
+    UPKEEP,
+    FILE_SYSTEM,
+    MAKE_OPTIONS,
+    MOUNT_OPTIONS,
+    POLICY,
+];
 /// Those whose values are texts, and which an `[[add]]` takes from the matrix when it does not name
-/// them.
-const TEXT_AXES: [&str; 5] = [CACHE, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
+/// them; in the order in which one may leave another without meaning.
+pub(super) const TEXT_AXES: [&str; 11] = [
+    LAYOUT,
+    METADATA,
+    CONSISTENCY,
+    BITMAP,
+    MEMBER_TIMEOUT,
+    CACHE,
+    UPKEEP,
+    FILE_SYSTEM,
+    MAKE_OPTIONS,
+    MOUNT_OPTIONS,
+    POLICY,
+];
 /// Those that mean something only to a file system.
 const ON_FILE_SYSTEMS: [&str; 3] = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
+/// Those that mean something only to one level: an `[[add]]`, which names its own, takes none from
+/// elsewhere.
+const OF_LEVEL: [&str; 1] = [LAYOUT];
+
+/// The version of the superblocks that `array create` makes.
+pub(crate) const VERSION: &str = "1.2";
+/// The values of `consistency`; the first is what `array create` makes.
+pub(crate) const CONSISTENCIES: [&str; 3] = ["resync", WITH_BITMAP, "ppl"];
+/// The value of `consistency` for a write-intent bitmap.
+pub(crate) const WITH_BITMAP: &str = "bitmap";
+/// The values of `upkeep`.
+pub(crate) const ON: &str = "on";
+pub(crate) const OFF: &str = "off";
 
 /// The value of `cache` and `file_system` for none.
 pub(crate) const NONE: &str = "none";
@@ -47,24 +97,54 @@ pub(super) struct Level {
     pub(super) name: &'static str,
     /// Whether it deals members out in chunks.
     pub(super) has_chunks: bool,
+    /// Whether it may do without a member.
+    pub(super) is_redundant: bool,
+    /// Whether there is more than one way to deal them out.
+    pub(super) has_layouts: bool,
+}
+
+impl Level {
+    /// Whether an axis of texts means something to a configuration of this level that has these
+    /// values on the axes before it.
+    pub(super) fn knows<'a>(self, axis: &str, value: impl Fn(&str) -> Option<&'a str>) -> bool {
+        let is_array = self.name != SINGLE;
+        let has_cache = value(CACHE).is_some_and(|cache| cache != NONE);
+        let has_metadata =
+            is_array && value(METADATA).map_or(self.is_redundant, |metadata| metadata != NONE);
+        match axis {
+            METADATA | MEMBER_TIMEOUT => is_array,
+            LAYOUT => self.has_layouts,
+            CONSISTENCY => has_metadata && self.is_redundant,
+            BITMAP => value(CONSISTENCY) == Some(WITH_BITMAP),
+            UPKEEP => has_metadata || has_cache,
+            axis if ON_FILE_SYSTEMS.contains(&axis) => {
+                value(FILE_SYSTEM).is_some_and(|name| name != NONE)
+            }
+            _ => true,
+        }
+    }
 }
 
 /// The first member alone.
 pub(super) const SINGLE: &str = "single";
 
-const fn level(name: &'static str, has_chunks: bool) -> Level {
-    Level { name, has_chunks }
+const fn level(name: &'static str, has_chunks: bool, is_redundant: bool) -> Level {
+    Level { name, has_chunks, is_redundant, has_layouts: false }
+}
+
+const fn with_layouts(level: Level) -> Level {
+    Level { has_layouts: true, ..level }
 }
 
 const LEVELS: [Level; 8] = [
-    level(SINGLE, false),
-    level("linear", false),
-    level("raid0", true),
-    level("raid1", false),
-    level("raid10", true),
-    level("raid4", true),
-    level("raid5", true),
-    level("raid6", true),
+    level(SINGLE, false, false),
+    level("linear", false, false),
+    with_layouts(level("raid0", true, false)),
+    level("raid1", false, true),
+    with_layouts(level("raid10", true, true)),
+    level("raid4", true, true),
+    with_layouts(level("raid5", true, true)),
+    with_layouts(level("raid6", true, true)),
 ];
 
 /// A value and where it stands.
@@ -323,10 +403,13 @@ fn read_texts(
             None if own_file_system && (axis == MAKE_OPTIONS || axis == MOUNT_OPTIONS) => {
                 Vec::new()
             }
+            None if OF_LEVEL.contains(&axis) => Vec::new(),
             None => usual.texts(axis).to_vec(),
         };
     }
-    let has_file_system = texts[1].iter().any(|at| at.value != NONE);
+    let file_systems = TEXT_AXES.iter().position(|axis| *axis == FILE_SYSTEM);
+    let has_file_system = file_systems
+        .is_some_and(|index| texts[index].iter().any(|at: &At<String>| at.value != NONE));
     for axis in ON_FILE_SYSTEMS {
         if let Some(item) = table.get(axis).filter(|_| !has_file_system) {
             return Err(item.error(format!(
@@ -357,6 +440,21 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
                 suggestion(text, known.iter().copied())
             )))
         }
+        METADATA => one_of(item, text, &[NONE, VERSION]),
+        CONSISTENCY => one_of(item, text, &CONSISTENCIES),
+        UPKEEP => one_of(item, text, &[ON, OFF]),
+        LAYOUT => layout(text).ok_or_else(|| {
+            item.error(format!(
+                "`{text}` is no layout of md's: left-symmetric (ls), left-asymmetric (la), \
+                right-symmetric (rs), right-asymmetric (ra), n2, f2, o2, original, alternate, …"
+            ))
+        }),
+        BITMAP if text == DEFAULTS => Ok(text.to_owned()),
+        BITMAP => Ok(stacks::size_text(read_size(item)?)),
+        MEMBER_TIMEOUT if text == NONE => Ok(text.to_owned()),
+        MEMBER_TIMEOUT => stack::size::parse_duration(text)
+            .map(block::duration_text)
+            .map_err(|error| item.error(error)),
         POLICY => text
             .parse::<RemovalPolicy>()
             .map(|policy| policy.to_string())
@@ -366,6 +464,25 @@ pub(super) fn text_of(axis: &str, item: &Item, names: &Names<'_>) -> Result<Stri
         }
         _ => Ok(text.to_owned()),
     }
+}
+
+fn one_of(item: &Item, text: &str, words: &[&str]) -> Result<String, Error> {
+    if words.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    let known = words.join(", ");
+    Err(item.error(format!(
+        "`{text}`: expected one of {known}{}",
+        suggestion(text, words.iter().copied())
+    )))
+}
+
+/// A layout by its long name.
+fn layout(text: &str) -> Option<String> {
+    [md::Level::Raid6, md::Level::Raid10, md::Level::Raid0]
+        .into_iter()
+        .find_map(|level| mdtools::layout(level, Some(text)).ok())
+        .map(|layout| layout.to_string())
 }
 
 fn each<T>(

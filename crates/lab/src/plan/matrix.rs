@@ -7,13 +7,14 @@ use results::{Clock, Configuration, configuration_id};
 
 use super::Skipped;
 use super::axes::{
-    AXES, At, CACHE, CHUNK, FILE_SYSTEM, LEVEL, Level, MAKE_OPTIONS, MEMBERS, MOUNT_OPTIONS, NONE,
-    Names, POLICY, SINGLE, Selection,
+    AXES, At, CACHE, CHUNK, FILE_SYSTEM, LAYOUT, LEVEL, Level, MEMBERS, METADATA, NONE, Names,
+    SINGLE, Selection, TEXT_AXES, VERSION, WITH_BITMAP,
 };
 use super::axes::{read_size, text_of, values};
 use super::document::{Item, Place, Reader};
-use super::members::{MemberSet, keeping_data};
+use super::members::{MemberSet, keeping_data, keeping_first};
 use super::suite::axis_name;
+use crate::cell::CellSettings;
 use crate::stacks;
 use host::Error;
 
@@ -108,15 +109,19 @@ fn or_none<T>(values: &[At<T>]) -> Vec<Option<&At<T>>> {
 /// What lies upon the members: axes and their values, and a file system or none.
 type Above<'a> = Vec<(&'a str, &'a At<String>)>;
 
-/// Every combination of the axes that lie above the members. What means something to a file system
-/// only is left out without one.
-fn above<'a>(selection: &'a Selection<'_>) -> Vec<Above<'a>> {
+/// The value of an axis in a combination.
+fn value_of<'a>(above: &Above<'a>, axis: &str) -> Option<&'a str> {
+    above.iter().find(|(known, _)| *known == axis).map(|(_, at)| at.value.as_str())
+}
+
+/// Every combination of the axes that lie above the members. What means nothing to a level, or to
+/// what the axes before it say, is left out.
+fn above<'a>(selection: &'a Selection<'_>, level: Level) -> Vec<Above<'a>> {
     let mut all: Vec<Above<'a>> = vec![Vec::new()];
-    for axis in [CACHE, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, POLICY] {
+    for axis in TEXT_AXES {
         let mut next: Vec<Above<'a>> = Vec::new();
         for before in all {
-            let applies = matches!(axis, CACHE | FILE_SYSTEM)
-                || before.iter().any(|(axis, at)| *axis == FILE_SYSTEM && at.value != NONE);
+            let applies = level.knows(axis, |axis| value_of(&before, axis));
             let values = if applies { or_none(selection.texts(axis)) } else { vec![None] };
             next.extend(values.into_iter().map(|value| {
                 before.iter().copied().chain(value.map(|value| (axis, value))).collect()
@@ -136,23 +141,45 @@ fn above<'a>(selection: &'a Selection<'_>) -> Vec<Above<'a>> {
     all
 }
 
+/// How many combinations of these axes there are after those `before`, without making them: values
+/// that are alike to the axes after them are counted as one.
+fn count_above<'a>(
+    selection: &'a Selection<'_>,
+    level: Level,
+    axes: &[&'static str],
+    before: &Above<'a>,
+) -> u64 {
+    let Some((&axis, rest)) = axes.split_first() else { return 1 };
+    let applies = level.knows(axis, |axis| value_of(before, axis));
+    let values = if applies { selection.texts(axis) } else { &[] };
+    if values.is_empty() {
+        return count_above(selection, level, rest, before);
+    }
+    let kind = |at: &At<String>| (at.value == NONE, at.value == WITH_BITMAP);
+    let mut kinds: Vec<(&At<String>, u64)> = Vec::new();
+    for value in values {
+        match kinds.iter_mut().find(|(known, _)| kind(known) == kind(value)) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((value, 1)),
+        }
+    }
+    let count = |(value, count): (&'a At<String>, u64)| {
+        let with = before.iter().copied().chain([(axis, value)]).collect();
+        count.saturating_mul(count_above(selection, level, rest, &with))
+    };
+    kinds.into_iter().map(count).fold(0, u64::saturating_add)
+}
+
 /// How many configurations [`product`] makes of a selection.
 fn count(selection: &Selection<'_>) -> u64 {
-    let choices = |length: usize| length.max(1) as u64;
-    let of = |axis: &str| choices(selection.texts(axis).len());
-    let with = selection.texts(FILE_SYSTEM).iter().filter(|at| at.value != NONE).count() as u64;
-    let without = of(FILE_SYSTEM) - with;
-    let options =
-        [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY].map(of).into_iter().fold(1, u64::saturating_mul);
-    let above = of(CACHE).saturating_mul(without.saturating_add(with.saturating_mul(options)));
-    let chunks = |level: &At<Level>| {
-        if level.value.has_chunks { choices(selection.chunks.len()) } else { 1 }
+    let of_level = |level: &At<Level>| {
+        let chunks = if level.value.has_chunks { selection.chunks.len().max(1) as u64 } else { 1 };
+        chunks.saturating_mul(count_above(selection, level.value, &TEXT_AXES, &Vec::new()))
     };
-    let levels: u64 = selection.levels.iter().map(chunks).sum();
+    let levels = selection.levels.iter().map(of_level).fold(0, u64::saturating_add);
     let suites = selection.suites.iter().map(|axis| axis.values.len() as u64);
     (selection.members.len() as u64)
         .saturating_mul(levels)
-        .saturating_mul(above)
         .saturating_mul(suites.fold(1, u64::saturating_mul))
 }
 
@@ -163,7 +190,7 @@ fn product(names: &Names<'_>, selection: &Selection<'_>) -> Result<Vec<Cell>, Er
             let chunks =
                 if level.value.has_chunks { or_none(&selection.chunks) } else { vec![None] };
             for chunk in chunks {
-                for above in above(selection) {
+                for above in above(selection, level.value) {
                     cells.push(cell(names, members.value, level, chunk, &above)?);
                 }
             }
@@ -202,6 +229,7 @@ fn cell(
         settings.insert(CHUNK.to_owned(), text.clone());
         node = node.with("chunk", text);
     }
+    node = with_metadata(node, level, &mut settings)?;
     let has_file_system = settings.get(FILE_SYSTEM).is_some_and(|name| name != NONE);
     let cache = above.iter().find(|(axis, at)| *axis == CACHE && at.value != NONE);
     if has_file_system || cache.is_some() {
@@ -212,7 +240,13 @@ fn cell(
             names.caches.iter().find(|cache| cache.name == at.value).expect("the name was checked");
         node = cache.over(&node)?;
     }
-    stacks::dry(&node).map_err(|error| place.error(error))?;
+    let cell = CellSettings::of(&settings).map_err(|error| place.error(error))?;
+    let new_array = cell.new_array.as_ref();
+    stacks::dry(&node, new_array).map_err(|error| place.error(error))?;
+    if let (Some(new_array), false) = (new_array, has_file_system || cache.is_some()) {
+        let bytes = stacks::metadata_bytes(&node, new_array).map_err(|error| place.error(error))?;
+        node = keeping_first(node, bytes)?;
+    }
     // The kernel keeps no other time than the wall's; nor do caches in memory have a modelled
     // speed.
     let clock =
@@ -227,6 +261,35 @@ fn cell(
         model_error: stack::model_error(&node),
     };
     Ok(Cell { configuration, place })
+}
+
+/// The layer with its layout and with superblocks on its members, where the level has them: as
+/// `array create` makes it unless something else is said.
+fn with_metadata(
+    node: Node,
+    level: &At<Level>,
+    settings: &mut BTreeMap<String, String>,
+) -> Result<Node, Error> {
+    if level.value.is_redundant {
+        settings.entry(METADATA.to_owned()).or_insert_with(|| VERSION.to_owned());
+    }
+    let mut node = node;
+    if let Some(text) = settings.get(LAYOUT) {
+        let known = mdtools::level(level.value.name)
+            .map_or(Err("no layout"), |level| mdtools::layout(level, Some(text)));
+        let layout = known.map_err(|expected| {
+            let name = level.value.name;
+            level.place.error(format!(
+                "{name} has no layout {text}, but {expected}; an [[add]] of its own gives each \
+                level its own layouts"
+            ))
+        })?;
+        node = node.with("layout", layout);
+    }
+    Ok(match settings.get(METADATA) {
+        Some(metadata) => node.with("metadata", metadata),
+        None => node,
+    })
 }
 
 /// The values a `[[skip]]` or `[baseline]` gives for the axes, as settings; all of several match.

@@ -173,7 +173,7 @@ fn read_set(name: &str, place: &Place, item: &Item) -> Result<MemberSet, Error> 
     }
     let mut smallest_bytes = u64::MAX;
     for node in &nodes {
-        let info = stacks::dry(node).map_err(|error| item.error(error))?;
+        let info = stacks::dry(node, None).map_err(|error| item.error(error))?;
         smallest_bytes = smallest_bytes.min(info.size_bytes);
     }
     refuse_twice(item, &nodes)?;
@@ -235,6 +235,18 @@ pub(super) fn keeping_data(node: Node) -> Result<Node, Error> {
             if scheme == "model" && !options.iter().any(|(name, _)| name == "data") =>
         {
             Ok(leaf.with("data", "keep"))
+        }
+        _ => Ok(leaf),
+    })
+}
+
+/// The same stack on modelled disks that keep the first so many bytes of what is written to them.
+pub(super) fn keeping_first(node: Node, bytes: u64) -> Result<Node, Error> {
+    map_leaves(node, &|leaf| match &leaf {
+        Node::Leaf { scheme, options, .. }
+            if scheme == "model" && !options.iter().any(|(name, _)| name == "data") =>
+        {
+            Ok(leaf.with("keep_first", stacks::size_text(bytes)))
         }
         _ => Ok(leaf),
     })

@@ -273,7 +273,7 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
     let mut seconds = 0.0;
     for configuration in &plan.configurations {
         let node = stacks::parse(&configuration.stack)?;
-        let size_bytes = stacks::dry(&node)?.size_bytes;
+        let size_bytes = stacks::dry_of(configuration)?.size_bytes;
         let leaves = leaves(&node)?;
         let prepared_bytes: u64 = suite::groups(plan)
             .iter()

@@ -364,8 +364,9 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "chunk = { from",
         "fs = \"xfs\"\nchunk = { from",
-        "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, chunk, cache, \
-        file_system, make_options, mount_options, policy",
+        "plan.toml:10:1: unknown key `fs` in [matrix]; known: members, level, chunk, layout, \
+        metadata, consistency, bitmap, member_timeout, cache, upkeep, file_system, make_options, \
+        mount_options, policy",
     ),
     (
         "level = [\"raid0\", \"linear\"]",
@@ -840,4 +841,106 @@ fn broken_toml_and_broken_stack_texts_have_a_place() {
             && error.contains("did you mean `null`?"),
         "{error}"
     );
+}
+
+/// A plan over members large enough for superblocks.
+const ARRAYS: &str = r#"schema = 1
+name = "arrays"
+[members.memory]
+stacks = ["null:16MiB", "null:16MiB", "null:16MiB", "null:16MiB"]
+[matrix]
+level = ["raid5", "raid0"]
+chunk = "64KiB"
+[baseline]
+level = "raid0"
+[[workload]]
+suite = "devtest"
+"#;
+
+fn stacks_of(text: &str) -> Vec<String> {
+    let plan = resolve("plan.toml", text, &[]).unwrap().plan;
+    plan.configurations.into_iter().map(|configuration| configuration.stack).collect()
+}
+
+/// "The default of a redundant level in a plan is what `array create` would make of it."
+#[test]
+fn levels_with_redundancy_have_superblocks_unless_the_plan_says_none() {
+    let members = "null:16MiB, null:16MiB, null:16MiB, null:16MiB)";
+    assert_eq!(
+        stacks_of(ARRAYS),
+        [
+            format!("raid5(chunk=64KiB, metadata=1.2, {members}"),
+            format!("raid0(chunk=64KiB, {members}")
+        ]
+    );
+    let none = ARRAYS.replace("chunk =", "metadata = \"none\"\nchunk =");
+    assert_eq!(
+        stacks_of(&none),
+        [
+            format!("raid5(chunk=64KiB, metadata=none, {members}"),
+            format!("raid0(chunk=64KiB, metadata=none, {members}")
+        ]
+    );
+}
+
+#[test]
+fn axes_of_arrays_are_left_out_where_they_mean_nothing() {
+    let text = ARRAYS.replace(
+        "[baseline]",
+        "metadata = [\"none\", \"1.2\"]\nconsistency = [\"resync\", \"bitmap\", \"ppl\"]\n\
+         bitmap = [\"defaults\", \"4MiB\"]\nmember_timeout = \"none\"\nupkeep = [\"on\", \"off\"]\n\
+         [baseline]\nmetadata = \"none\"",
+    );
+    let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+    let of = |level: &str, metadata: &str| {
+        let is_one = |configuration: &&Configuration| {
+            configuration.settings["level"] == level
+                && configuration.settings["metadata"] == metadata
+        };
+        plan.configurations.iter().filter(is_one).collect::<Vec<_>>()
+    };
+    // Resync, two bitmaps and a log, each kept up or not.
+    assert_eq!(of("raid5", "1.2").len(), (1 + 2 + 1) * 2);
+    assert_eq!(of("raid0", "1.2").len(), 2);
+    for whole in of("raid5", "none").into_iter().chain(of("raid0", "none")) {
+        let axes: Vec<&str> = whole.settings.keys().map(String::as_str).collect();
+        assert_eq!(axes, ["chunk", "level", "member_timeout", "members", "metadata"]);
+    }
+    assert_eq!(plan.configurations.len(), 8 + 2 + 1 + 1);
+}
+
+#[test]
+fn a_layout_goes_by_any_name_of_mdadm_and_belongs_to_its_level() {
+    let text = ARRAYS
+        .replace("[\"raid5\", \"raid0\"]", "\"raid5\"")
+        .replace("chunk =", "layout = [\"la\", \"right-symmetric\"]\nchunk =")
+        .replace("level = \"raid0\"", "layout = \"la\"");
+    let stacks = stacks_of(&text);
+    assert!(
+        stacks[0].starts_with("raid5(chunk=64KiB, layout=left-asymmetric, metadata=1.2, ")
+            && stacks[1].starts_with("raid5(chunk=64KiB, layout=right-symmetric, metadata=1.2, "),
+        "{stacks:?}"
+    );
+    let wrong = text.replace("\"right-symmetric\"", "\"n2\"");
+    let error = resolve("plan.toml", &wrong, &[]).unwrap_err().to_string();
+    assert!(error.contains("raid5 has no layout n2"), "{error}");
+}
+
+#[test]
+fn wrong_values_of_array_axes_have_their_line() {
+    for (line, message) in [
+        ("metadata = \"1.0\"", "`1.0`: expected one of none, 1.2"),
+        ("consistency = \"bitmaps\"", "did you mean `bitmap`?"),
+        ("layout = \"left\"", "is no layout of md's"),
+        ("member_timeout = \"soon\"", "`soon`"),
+        ("upkeep = \"yes\"", "expected one of on, off"),
+    ] {
+        let text = ARRAYS.replace("chunk =", &format!("{line}\nchunk ="));
+        let error = resolve("plan.toml", &text, &[]).unwrap_err().to_string();
+        assert!(error.starts_with("plan.toml:7:") && error.contains(message), "{line}: {error}");
+    }
+    let text = ARRAYS.replace("[\"raid5\", \"raid0\"]", "[\"raid6\", \"raid0\"]");
+    let text = text.replace("chunk =", "consistency = \"ppl\"\nchunk =");
+    let error = resolve("plan.toml", &text, &[]).unwrap_err().to_string();
+    assert!(error.contains("only raid5 can have a partial parity log"), "{error}");
 }

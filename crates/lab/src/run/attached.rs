@@ -21,6 +21,7 @@ use export::RemovalPolicy;
 use results::Configuration;
 
 use super::serve::{Answer, Moved, Order, Question, receive, send, send_file};
+use crate::cell::CellSettings;
 use crate::plan::axes::{DEFAULTS, FILE_SYSTEM, MAKE_OPTIONS, MOUNT_OPTIONS, NONE, POLICY};
 use crate::plan::{Leaf, leaves};
 use host::Error;
@@ -41,16 +42,16 @@ pub struct ServeWith {
 
 /// The file system of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanted<'a> {
-    file_system: FileSystem,
+pub(crate) struct Wanted<'a> {
+    pub(crate) file_system: FileSystem,
     make_options: Option<&'a str>,
-    mount_options: Option<&'a str>,
-    policy: RemovalPolicy,
+    pub(crate) mount_options: Option<&'a str>,
+    pub(crate) policy: RemovalPolicy,
 }
 
 impl<'a> Wanted<'a> {
     /// What a configuration says; `None` when it has no file system.
-    pub(super) fn of(configuration: &'a Configuration) -> Result<Option<Wanted<'a>>, Error> {
+    pub(crate) fn of(configuration: &'a Configuration) -> Result<Option<Wanted<'a>>, Error> {
         let setting = |axis: &str| configuration.settings.get(axis).map(String::as_str);
         let options = |axis: &str| setting(axis).filter(|text| *text != DEFAULTS);
         let Some(name) = setting(FILE_SYSTEM).filter(|name| *name != NONE) else { return Ok(None) };
@@ -68,7 +69,7 @@ impl<'a> Wanted<'a> {
 impl Wanted<'_> {
     /// What the program that makes it is told: nothing of an ext file system is left for the kernel
     /// to write later, beside the measurement, unless the plan has its own say about that.
-    fn options_to_make(&self) -> Option<String> {
+    pub(crate) fn options_to_make(&self) -> Option<String> {
         let own = self.make_options.unwrap_or_default();
         let lazy = self.file_system.name.starts_with("ext")
             && !own.split_ascii_whitespace().any(|word| word.starts_with("-E"));
@@ -132,11 +133,11 @@ impl Attached {
         journal: &mut Journal,
         guard: &Guard,
         serve_with: &ServeWith,
-        (node, seed): (&Node, u64),
+        opened: (&Node, &CellSettings, u64),
         wanted: &Wanted<'_>,
     ) -> Result<Attached, NotAttached> {
         journal.note_loop(&ground.disk).map_err(NotAttached::Failed)?;
-        let served = Served::start(ground, guard, serve_with, node, seed, wanted.policy)?;
+        let served = Served::start(ground, guard, serve_with, opened, wanted.policy)?;
         let device = served.device.clone();
         journal.note_loop_device(&ground.disk, &device).map_err(NotAttached::Failed)?;
         let mut attached = Attached { served, point: ground.point.clone(), mounted: false };
@@ -210,8 +211,7 @@ impl Served {
         ground: &Ground,
         guard: &Guard,
         serve_with: &ServeWith,
-        node: &Node,
-        seed: u64,
+        (node, cell, seed): (&Node, &CellSettings, u64),
         policy: RemovalPolicy,
     ) -> Result<Served, NotAttached> {
         let mut files = BTreeMap::new();
@@ -226,6 +226,9 @@ impl Served {
         let order = Order {
             stack: node.to_string(),
             seed,
+            new_array: cell.new_array.clone(),
+            member_time: cell.member_time,
+            upkeep: cell.upkeep,
             files: files.keys().cloned().collect(),
             disk: ground.disk.clone(),
             point: ground.point.clone(),

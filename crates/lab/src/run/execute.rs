@@ -10,13 +10,14 @@ use bench::suite::Rows;
 use block::Node;
 use reactor::{Reactor, derive_seed};
 use results::{Clock, Configuration, MemberTraffic, Plan, Trial, cell_id};
-use stack::{BuildContext, Stack};
+use serve::Opened;
 
 use super::attached::{Attached, Ground, NotAttached, ServeWith, Wanted};
 use super::folder::MEMBERS;
 use super::members::{Members, empty_stores, put_in_place};
 use super::rows::{self, Ground as RowGround};
 use super::{Ended, Observer, Progress, audited};
+use crate::cell::{self, CellSettings};
 use crate::estimate::{Estimate, Kind};
 use crate::plan::{map_leaves, suite};
 use crate::record::Record;
@@ -207,8 +208,12 @@ impl<'a> Execution<'a> {
                 return Ok(());
             }
             let Some(wanted) = Wanted::of(configuration)? else {
-                self.build(configuration, 0)
-                    .map_err(|error| Error::from(error).at(&configuration.stack))?;
+                let reactor = (configuration.clock == Clock::Virtual).then(Reactor::virtual_clock);
+                let opened = self.build(configuration, 0, reactor.as_ref());
+                opened
+                    .map_err(Error::from)
+                    .and_then(Opened::end)
+                    .map_err(|error| error.at(&configuration.stack))?;
                 continue;
             };
             match self
@@ -254,7 +259,8 @@ impl<'a> Execution<'a> {
                 self.ground.insert(Ground::make(self.folder, journal).map_err(NotAttached::Failed)?)
             }
         };
-        Attached::new(ground, journal, self.guard, serve_with, (&node, seed), wanted)
+        let cell = CellSettings::of(&configuration.settings).map_err(NotAttached::Failed)?;
+        Attached::new(ground, journal, self.guard, serve_with, (&node, &cell, seed), wanted)
     }
 
     pub(super) fn plan(&self) -> &'a Plan {
@@ -283,7 +289,7 @@ impl<'a> Execution<'a> {
         for block in 0..self.plan.blocks {
             for configuration in &self.plan.configurations {
                 let visit = Visit { block, position: 0, configuration };
-                let size_bytes = stacks::dry(&stacks::parse(&configuration.stack)?)?.size_bytes;
+                let size_bytes = stacks::dry_of(configuration)?.size_bytes;
                 for group in &self.groups {
                     let missing = self.missing(&visit, group);
                     if !missing.is_empty() && configuration.clock == Clock::Wall {
@@ -323,18 +329,17 @@ impl<'a> Execution<'a> {
     }
 
     /// The devices of a configuration, opened through the guard.
-    fn build(&self, configuration: &Configuration, seed: u64) -> Result<Stack, block::Error> {
+    /// The reactor is that of a stack on the virtual clock.
+    fn build(
+        &self,
+        configuration: &Configuration,
+        seed: u64,
+        reactor: Option<&Reactor>,
+    ) -> Result<Opened, block::Error> {
         let node = self
             .node(configuration)
             .map_err(|error| block::Error::new(block::ErrorKind::Invalid, error.to_string()))?;
-        let context = BuildContext {
-            files: self.guard,
-            seed,
-            read_only: false,
-            create_bytes: None,
-            emulate: true,
-        };
-        stack::build(&node, &context)
+        cell::open(&node, &configuration.settings, self.guard, seed, reactor)
     }
 
     /// Where requests go in a visit, and what its data say of themselves.
@@ -362,9 +367,11 @@ impl<'a> Execution<'a> {
             for part in parts {
                 let workload = &self.plan.workloads[part[0]].name;
                 let seed = order::trial_seed(self.plan, visit.configuration, workload, visit.block);
-                let stack = self.build(visit.configuration, seed)?;
+                let reactor = Reactor::virtual_clock();
+                let stack = self.build(visit.configuration, seed, Some(&reactor))?;
                 let ground = RowGround::Device(&stack);
-                rows::run(self, visit, &part, &ground, &[], &Reactor::virtual_clock(), observer)?;
+                rows::run(self, visit, &part, &ground, &[], &reactor, observer)?;
+                stack.end()?;
             }
         }
         Ok(())
@@ -380,13 +387,16 @@ impl<'a> Execution<'a> {
         let stack = self.build(
             visit.configuration,
             order::visit_seed(self.plan, visit.configuration, visit.block),
+            None,
         )?;
         let notes = self.notes(visit, &stack.notes)?;
         for group in self.groups.clone() {
             let ground = RowGround::Device(&stack);
             rows::run(self, visit, &group, &ground, &notes, &reactor, observer)?;
         }
-        Ok(())
+        // Its ring may hold the members' files.
+        drop(reactor);
+        Ok(stack.end()?)
     }
 
     /// A file system: made and mounted for the visit, and every suite in its folder.

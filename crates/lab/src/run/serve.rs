@@ -22,6 +22,7 @@ use block::{Blocking, ErrorKind, Traffic};
 use export::RemovalPolicy;
 use export::fuse::{FuseFile, FuseOptions};
 use export::loop_device::LoopDevice;
+use mdtools::NewArraySettings;
 use reactor::Reactor;
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{
@@ -31,7 +32,10 @@ use rustix::net::{
 use rustix::time::{ClockId, clock_gettime};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use stack::{BuildContext, OpenFiles, Stack};
+use serve::{OpenOptions, Opened};
+use stack::{OpenFiles, Stack};
+
+use crate::stacks;
 
 use host::guard::patiently;
 use host::{Error, mount, system};
@@ -42,6 +46,12 @@ pub(super) struct Order {
     /// Stack text, its files by their paths.
     pub(super) stack: String,
     pub(super) seed: u64,
+    /// The array that is made first.
+    pub(super) new_array: Option<NewArraySettings>,
+    /// How long members of arrays may take for an answer; for ever without it.
+    pub(super) member_time: Option<Duration>,
+    /// Whether arrays and caches are kept up.
+    pub(super) upkeep: bool,
     /// The paths that the stack names, in the order in which their files come.
     pub(super) files: Vec<PathBuf>,
     /// The placeholder that becomes the device.
@@ -116,7 +126,7 @@ pub fn serve_cell() -> Result<(), Error> {
     };
     let ready = Answer::Ready {
         device: serving.device.path().to_owned(),
-        notes: serving.stack.notes.clone(),
+        notes: serving.stack.iter().flat_map(|stack| stack.notes.clone()).collect(),
     };
     answer(socket, &ready)?;
     loop {
@@ -165,7 +175,8 @@ struct Serving {
     // In the order in which they are taken away.
     device: LoopDevice,
     file: FuseFile,
-    stack: Stack,
+    /// Until it is ended.
+    stack: Option<Opened>,
     _files: Handed,
 }
 
@@ -173,15 +184,18 @@ impl Serving {
     fn start(order: &Order, files: Handed) -> Result<Serving, Answer> {
         let failed = |error: Error| Answer::Failed(error.to_string());
         let not_here = |error: block::Error| Answer::NotHere(error.to_string());
-        let context = BuildContext {
+        let options = OpenOptions {
             files: &files,
             seed: order.seed,
             read_only: false,
             create_bytes: None,
-            emulate: true,
+            member_time: order.member_time,
+            upkeep: order.upkeep,
+            new_array: order.new_array.as_ref(),
+            reactor: None,
         };
-        let stack =
-            stack::parse_and_build(&order.stack, &context).map_err(|error| failed(error.into()))?;
+        let node = stacks::parse(&order.stack).map_err(failed)?;
+        let stack = Opened::open(&node, &options).map_err(|error| failed(error.into()))?;
         wipe(&stack).map_err(failed)?;
         let policy: RemovalPolicy = order.policy.parse().map_err(Answer::Failed)?;
         let options = FuseOptions { policy, ..FuseOptions::default() };
@@ -189,7 +203,7 @@ impl Serving {
             FuseFile::mount(Arc::clone(&stack.device), &order.disk, &options).map_err(not_here)?;
         let device = LoopDevice::attach(&order.disk, stack.device.info().block_bytes, false)
             .map_err(not_here)?;
-        Ok(Serving { device, file, stack, _files: files })
+        Ok(Serving { device, file, stack: Some(stack), _files: files })
     }
 
     fn moved(&self) -> Answer {
@@ -201,8 +215,8 @@ impl Serving {
         Answer::Moved {
             members: self
                 .stack
-                .members
                 .iter()
+                .flat_map(|stack| &stack.members)
                 .map(|member| member.counters.read().into())
                 .collect(),
             cpu,
@@ -213,7 +227,7 @@ impl Serving {
         let is_busy = |error: &block::Error| error.kind() == ErrorKind::Busy;
         patiently(BUSY_ATTEMPTS, || self.device.detach(), is_busy)?;
         patiently(BUSY_ATTEMPTS, || self.file.unmount(), is_busy)?;
-        Ok(())
+        self.stack.take().map_or(Ok(()), Opened::end)
     }
 }
 

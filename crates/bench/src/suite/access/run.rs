@@ -197,10 +197,11 @@ impl One<'_> {
     /// `None` when the caller stopped it.
     fn run(&self, filled: &mut Filled, session: &Session<'_>) -> Result<Option<Done>, Error> {
         let reactor = session.reactor;
-        let mut control = Blocking::open(self.device, reactor)?;
         if !self.device.info().read_only {
             // What an earlier run left to be written is not this one's.
-            control.flush().map_err(|error| error.at("flush before the run"))?;
+            Blocking::open(self.device, reactor)?
+                .flush()
+                .map_err(|error| error.at("flush before the run"))?;
         }
         let stop = || session.stopped();
         let mut hooks = Hooks { stop: Some(&stop), progress: None };
@@ -219,6 +220,8 @@ impl One<'_> {
         }
         let mut flush = None;
         if self.row.way.writes() {
+            // Not open meanwhile: nothing would poll it.
+            let mut control = Blocking::open(self.device, reactor)?;
             let start = reactor.now();
             control.flush().map_err(|error| error.at("flush after the run"))?;
             flush = Some(reactor.now().since(start));

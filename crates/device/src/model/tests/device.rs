@@ -12,7 +12,7 @@ use super::super::random::Random;
 use super::super::{Links, ModelDevice, ModelOptions, Operation, Parameters};
 
 fn kept() -> ModelOptions {
-    ModelOptions { keep_data: true, link: None }
+    ModelOptions { keep_data: true, ..ModelOptions::default() }
 }
 
 fn device(options: &ModelOptions, seed: u64, links: &mut Links) -> Arc<dyn Device> {
@@ -56,7 +56,8 @@ fn it_says_what_it_is() {
     );
     assert_eq!(info.size_bytes, 203_928_109_056);
     assert_eq!(plain.describe().to_string(), "model:maxtor-6y200p0");
-    let options = ModelOptions { keep_data: true, link: Some("other".to_owned()) };
+    let options =
+        ModelOptions { keep_data: true, link: Some("other".to_owned()), ..ModelOptions::default() };
     let other = ModelDevice::load("st340015a", &options, 1, &mut links).expect("built in");
     assert!(other.info().stores_data);
     assert_eq!(other.describe().to_string(), "model:st340015a?data=keep&link=other");
@@ -70,7 +71,7 @@ fn it_says_what_it_is() {
 fn one_name_cannot_stand_for_two_kinds_of_links() {
     let mut links = Links::default();
     ModelDevice::load("maxtor-6y200p0", &ModelOptions::default(), 1, &mut links).expect("built in");
-    let options = ModelOptions { keep_data: false, link: Some("pci".to_owned()) };
+    let options = ModelOptions { link: Some("pci".to_owned()), ..ModelOptions::default() };
     let error = ModelDevice::load("st340015a", &options, 2, &mut links)
         .err()
         .expect("another kind of link");

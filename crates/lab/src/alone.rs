@@ -1,0 +1,508 @@
+//! A configuration of a run, started on its own: what was measured is what is run.
+//!
+//! ```text
+//!   run ── the cell that is named, or recommended ──> its stack, over the members that are named
+//!                                                  ├─> array create, then array start
+//!                                                  └─> the same with mdadm, mkfs and mount
+//! ```
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use block::Node;
+use host::Error;
+use mdtools::Create;
+use results::analysis::{Analysis, Comparison, Start, analyse};
+use results::{Configuration, Run};
+use serve::{Attach, MountSettings, Settings};
+
+use crate::cell::CellSettings;
+use crate::plan::axes::{
+    AXES, BITMAP, CACHE, CHUNK, CONSISTENCY, DEFAULTS, LAYOUT, LEVEL, METADATA, NONE, UPKEEP,
+    WITH_BITMAP,
+};
+use crate::plan::{Leaf, leaves, map_leaves};
+use crate::run::attached::Wanted;
+use crate::run::audited::without_stores;
+use crate::stacks;
+
+/// The level of a configuration that has no array.
+const SINGLE: &str = "single";
+/// The most configurations that a message names.
+const NAMED_MAX: usize = 8;
+
+/// What starts a configuration.
+#[derive(Clone, Debug)]
+pub struct Alone {
+    /// What is served, and how.
+    pub settings: Settings,
+    /// The array that is made first.
+    pub create: Option<Create>,
+}
+
+/// Where a configuration is to stand.
+#[derive(Clone, Debug, Default)]
+pub struct Ground {
+    /// The members in order; none for the plan's own devices.
+    pub members: Vec<PathBuf>,
+    /// Where a cache keeps its copies, where the run has made a file for that.
+    pub store: Option<PathBuf>,
+    /// Members that are not there are made as files of so many bytes.
+    pub create_bytes: Option<u64>,
+    /// Where its file system is mounted.
+    pub mount: Option<PathBuf>,
+}
+
+/// The configurations that a run recommends: one for each set that is compared, for all of its
+/// work where there is an answer for that, each once.
+#[must_use]
+pub fn recommended<'a>(run: &'a Run, analysis: &Analysis) -> Vec<&'a Configuration> {
+    let pick = |comparison: &Comparison| {
+        let result = comparison.results().last()?;
+        result.headline.take.clone().or_else(|| result.recommended.clone())
+    };
+    let picked: Vec<String> = analysis.comparisons.iter().filter_map(pick).collect();
+    run.plan
+        .configurations
+        .iter()
+        .filter(|configuration| picked.contains(&configuration.id))
+        .collect()
+}
+
+/// The analysis with the commands that start what it recommends.
+#[must_use]
+pub fn with_starts(folder: &Path, run: &Run, mut analysis: Analysis) -> Analysis {
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let start = |configuration: &Configuration| {
+        // What was imported has no stack.
+        let mut commands = commands(&folder, configuration).ok()?.into_iter();
+        Some(Start {
+            configuration: configuration.id.clone(),
+            label: run
+                .plan
+                .axes
+                .iter()
+                .filter_map(|axis| configuration.settings.get(&axis.name))
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(" "),
+            command: commands.next()?,
+            without_raidloom: commands.collect(),
+        })
+    };
+    analysis.starts = recommended(run, &analysis).into_iter().filter_map(start).collect();
+    analysis
+}
+
+/// The configuration that is meant by the first letters of its identity, or by values of its
+/// axes (`level=raid5,chunk=64KiB`); without a word the one that the run recommends.
+///
+/// # Errors
+/// When it is none, or more than one; with those there are.
+pub fn choose<'a>(run: &'a Run, cell: Option<&str>) -> Result<&'a Configuration, Error> {
+    let all: Vec<&Configuration> = run.plan.configurations.iter().collect();
+    let (found, what) = match cell {
+        None => (recommended(run, &analyse(run)), "what the run recommends".to_owned()),
+        Some(text) => {
+            (all.iter().copied().filter(|one| is_meant(one, text)).collect(), format!("`{text}`"))
+        }
+    };
+    match found[..] {
+        [one] => Ok(one),
+        [] => Err(Error::usage(format!(
+            "{what} is no configuration of the run; there are\n{}",
+            listed(&all)
+        ))),
+        _ => Err(Error::usage(format!(
+            "{what} is more than one configuration; name one of\n{}",
+            listed(&found)
+        ))),
+    }
+}
+
+fn is_meant(configuration: &Configuration, text: &str) -> bool {
+    if !text.contains('=') {
+        return !text.is_empty() && configuration.id.starts_with(text);
+    }
+    text.split(',').all(|part| {
+        part.split_once('=').is_some_and(|(axis, value)| {
+            configuration.settings.get(axis.trim()).is_some_and(|own| own == value.trim())
+        })
+    })
+}
+
+fn listed(configurations: &[&Configuration]) -> String {
+    let line = |configuration: &&Configuration| {
+        format!("  {}  {}", configuration.id, shown(configuration))
+    };
+    let mut lines: Vec<String> = configurations.iter().take(NAMED_MAX).map(line).collect();
+    if configurations.len() > NAMED_MAX {
+        lines.push(format!("  and {} more", configurations.len() - NAMED_MAX));
+    }
+    lines.join("\n")
+}
+
+fn shown(configuration: &Configuration) -> String {
+    let values = AXES.iter().filter_map(|axis| {
+        configuration.settings.get(*axis).map(|value| format!("{axis}={value}"))
+    });
+    values.collect::<Vec<_>>().join(",")
+}
+
+/// What starts a configuration over these members.
+///
+/// # Errors
+/// A number of members that it has not, or what has to be named because it is gone or was never
+/// there: files that the run made, modelled disks.
+pub fn alone(configuration: &Configuration, ground: &Ground) -> Result<Alone, Error> {
+    let node = placed(configuration, ground)?;
+    let cell = CellSettings::of(&configuration.settings)?;
+    let array = cell.new_array.as_ref().zip(serve::array_with_metadata(&node));
+    let create = array
+        .map(|(new_array, layer)| {
+            new_array.of_paths(layer, &paths(layer)?, ground.create_bytes).map_err(Error::from)
+        })
+        .transpose()?;
+    let wanted = Wanted::of(configuration)?;
+    let mut settings = Settings {
+        stack: node.to_string(),
+        no_upkeep: !cell.upkeep,
+        member_timeout: Some(match cell.member_time {
+            Some(time) => block::duration_text(time),
+            None => "0s".to_owned(),
+        }),
+        ..Settings::default()
+    };
+    if let Some(wanted) = &wanted {
+        settings.policy = wanted.policy;
+        settings.attach = Attach::Yes;
+        settings.mount = ground.mount.as_ref().map(|folder| MountSettings {
+            folder: folder.clone(),
+            fs: wanted.file_system.name.to_owned(),
+            options: wanted.mount_options.map(str::to_owned),
+            make_options: wanted.options_to_make(),
+        });
+    }
+    if let (None, Some(folder)) = (&settings.mount, &ground.mount) {
+        return Err(Error::usage(format!(
+            "{}: the configuration has no file system that could be mounted there",
+            folder.display()
+        )));
+    }
+    Ok(Alone { settings, create })
+}
+
+/// The stack with members and store in the place of what the run had.
+fn placed(configuration: &Configuration, ground: &Ground) -> Result<Node, Error> {
+    let node = stacks::parse(&configuration.stack)?;
+    let all = node.leaves();
+    let is_store: Vec<bool> = {
+        let numbers: Vec<usize> = (0..all.len()).collect();
+        let members = without_stores(&node, &numbers, |number| *number);
+        numbers.iter().map(|number| !members.contains(number)).collect()
+    };
+    let count = is_store.iter().filter(|is_store| !**is_store).count();
+    if !ground.members.is_empty() && ground.members.len() != count {
+        return Err(Error::usage(format!(
+            "--member: {} are named, and the configuration has {count}: {}",
+            ground.members.len(),
+            shown(configuration)
+        )));
+    }
+    let mut texts = Vec::new();
+    let mut members = ground.members.iter();
+    for (leaf, is_store) in all.into_iter().zip(is_store) {
+        let named = if is_store { ground.store.as_ref() } else { members.next() };
+        texts.push(replaced(leaf, named.map(PathBuf::as_path), is_store)?);
+    }
+    let texts = std::cell::RefCell::new(texts.into_iter());
+    map_leaves(node, &|leaf| Ok(texts.borrow_mut().next().unwrap_or(leaf)))
+}
+
+/// What stands in the place of a leaf.
+fn replaced(leaf: &Node, named: Option<&Path>, is_store: bool) -> Result<Node, Error> {
+    let Node::Leaf { scheme, options, .. } = leaf else { return Ok(leaf.clone()) };
+    let flag = if is_store { "--store" } else { "--member" };
+    match named {
+        Some(path) if scheme != "ram" || !is_store => {
+            let path = std::path::absolute(path)
+                .map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
+            let file = Node::leaf("file", path.to_string_lossy());
+            // A store is made of the size that the leaf names.
+            let size = options.iter().find(|(name, _)| name == "size" && is_store);
+            Ok(size.map_or(file.clone(), |(name, value)| file.with(name, value)))
+        }
+        _ if is_made(leaf) => Err(Error::usage(format!(
+            "the run's own files are gone: {flag} names what takes their place"
+        ))),
+        _ if scheme == "model" => {
+            Err(Error::usage(format!("{leaf} is a modelled disk: {flag} names a real one")))
+        }
+        _ => Ok(leaf.clone()),
+    }
+}
+
+/// Whether a leaf is a file that the run made.
+fn is_made(leaf: &Node) -> bool {
+    matches!(leaves(leaf).as_deref(), Ok([Leaf::Made(_)]))
+}
+
+/// The files and disks that a layer's members are.
+fn paths(layer: &Node) -> Result<Vec<PathBuf>, Error> {
+    let Node::Layer { children, .. } = layer else { return Ok(Vec::new()) };
+    let path = |child: &Node| match child {
+        Node::Leaf { scheme, address, .. } if scheme == "file" => Ok(PathBuf::from(address)),
+        other => Err(Error::usage(format!(
+            "{other}: superblocks are written to files and disks; --member names some"
+        ))),
+    };
+    children.iter().map(path).collect()
+}
+
+/// The commands that start a configuration of a run: raidloom's own, and after it those that build
+/// the same without raidloom, each with a remark where it is not quite the same.
+///
+/// # Errors
+/// What is wrong with the configuration.
+pub fn commands(folder: &Path, configuration: &Configuration) -> Result<Vec<String>, Error> {
+    let node = stacks::parse(&configuration.stack)?;
+    let members = without_stores(&node, &node.leaves(), |leaf| (*leaf).clone());
+    let has_own = members.iter().all(|member| {
+        matches!(member, Node::Leaf { scheme, .. } if scheme == "file") && !is_made(member)
+    });
+    let names: Vec<String> = members
+        .iter()
+        .enumerate()
+        .map(|(number, member)| match member {
+            Node::Leaf { address, .. } if has_own => quoted(address),
+            _ => format!("MEMBER{number}"),
+        })
+        .collect();
+    let mut own = format!(
+        "raidloom array start --from {} {}",
+        quoted(&folder.to_string_lossy()),
+        configuration.id
+    );
+    if !has_own {
+        let _ = write!(own, " --member {}", names.join(" "));
+    }
+    if node.leaves().into_iter().any(|leaf| is_made(leaf) && !members.contains(leaf)) {
+        own.push_str(" --store STORE");
+    }
+    let wanted = Wanted::of(configuration)?;
+    own.push_str(if wanted.is_some() { " --mount FOLDER" } else { " --attach" });
+    let mut lines = vec![own];
+    let device = md_commands(configuration, &names, &mut lines);
+    if let Some(wanted) = wanted {
+        let file_system = wanted.file_system;
+        let options = wanted.options_to_make().unwrap_or_default();
+        let make = [file_system.maker(), options.trim(), &device];
+        let make: Vec<&str> = make.into_iter().filter(|part| !part.is_empty()).collect();
+        lines.push(make.join(" "));
+        let sync = wanted.policy.writes_durably().then_some("sync");
+        let options: Vec<&str> = wanted.mount_options.into_iter().chain(sync).collect();
+        let options =
+            if options.is_empty() { String::new() } else { format!("-o {} ", options.join(",")) };
+        lines.push(format!("mount -t {} {options}{device} FOLDER", file_system.name));
+    }
+    Ok(lines)
+}
+
+/// The commands for md, and the device that they end in.
+fn md_commands(
+    configuration: &Configuration,
+    members: &[String],
+    lines: &mut Vec<String>,
+) -> String {
+    let value = |axis: &str| configuration.settings.get(axis).map(String::as_str);
+    let level = value(LEVEL).unwrap_or(SINGLE);
+    let mut device = members.first().cloned().unwrap_or_default();
+    if level != SINGLE {
+        "/dev/md/raidloom".clone_into(&mut device);
+        let has_metadata = value(METADATA).is_some_and(|metadata| metadata != NONE);
+        let mut line = if has_metadata {
+            format!("mdadm --create {device} --metadata={}", value(METADATA).unwrap_or_default())
+        } else {
+            format!("mdadm --build {device}")
+        };
+        let _ = write!(
+            line,
+            " --level={} --raid-devices={}",
+            level.trim_start_matches("raid"),
+            members.len()
+        );
+        let size = |text: &str| {
+            let bytes = stacks::parse_size(text).unwrap_or(0);
+            if bytes.is_multiple_of(1024) { format!("{}K", bytes / 1024) } else { text.to_owned() }
+        };
+        if let Some(chunk) = value(CHUNK) {
+            let _ = write!(line, " --chunk={}", size(chunk));
+        }
+        if let Some(layout) = value(LAYOUT) {
+            let _ = write!(line, " --layout={layout}");
+        }
+        match value(CONSISTENCY) {
+            Some(WITH_BITMAP) => {
+                line.push_str(" --bitmap=internal");
+                if let Some(bitmap) = value(BITMAP).filter(|text| *text != DEFAULTS) {
+                    let _ = write!(line, " --bitmap-chunk={}", size(bitmap));
+                }
+            }
+            Some(consistency) => {
+                let _ = write!(line, " --consistency-policy={consistency}");
+            }
+            None if has_metadata && !matches!(level, "linear" | "raid0") => {
+                line.push_str(" --consistency-policy=resync");
+            }
+            None => (),
+        }
+        let _ = write!(line, " {}", members.join(" "));
+        if !has_metadata && matches!(level, "raid4" | "raid5" | "raid6") {
+            line =
+                format!("# md builds no {level} without superblocks: metadata = \"1.2\" has them");
+        }
+        lines.push(line);
+    }
+    if let Some(cache) = value(CACHE).filter(|cache| *cache != NONE) {
+        lines.push(format!(
+            "# the cache `{cache}` is raidloom's: bcache and dm-cache are the nearest in the kernel"
+        ));
+    }
+    if value(UPKEEP) == Some("off") {
+        lines.push("# md has no counterpart of upkeep = \"off\"".to_owned());
+    }
+    device
+}
+
+/// A word for a shell.
+fn quoted(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-:+=%@,".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use array::ParityLayout;
+    use array::md::{Consistency, Layout, Level};
+
+    use super::*;
+
+    fn configurations(axes: &str) -> Vec<Configuration> {
+        let text = format!(
+            r#"schema = 1
+name = "alone"
+[members.some]
+files = {{ count = 3, size = "16MiB" }}
+[caches]
+disk = "cache(mode=write-back, file:{{store}}?size=8MiB, {{device}})"
+[matrix]
+{axes}
+[[add]]
+level = "single"
+[baseline]
+level = "single"
+[[workload]]
+suite = "devtest"
+"#
+        );
+        crate::plan::resolve("plan.toml", &text, &[]).unwrap().plan.configurations
+    }
+
+    const RAID5: &str = "level = \"raid5\"\nchunk = \"64KiB\"\nlayout = \"la\"\n\
+        consistency = \"bitmap\"\nbitmap = \"4MiB\"\nmember_timeout = \"5s\"\n";
+
+    #[test]
+    fn a_configuration_is_started_over_the_members_that_are_named() {
+        let configuration = &configurations(RAID5)[0];
+        let error = alone(configuration, &Ground::default()).unwrap_err().to_string();
+        assert!(error.contains("the run's own files are gone: --member"), "{error}");
+        let members: Vec<PathBuf> = ["/a", "/b", "/c"].map(PathBuf::from).into();
+        let few = Ground { members: members[..2].to_vec(), ..Ground::default() };
+        let error = alone(configuration, &few).unwrap_err().to_string();
+        assert!(error.contains("2 are named, and the configuration has 3"), "{error}");
+        let ground = Ground { members: members.clone(), ..Ground::default() };
+        let Alone { settings, create } = alone(configuration, &ground).unwrap();
+        assert_eq!(
+            settings.stack,
+            "raid5(chunk=64KiB, layout=left-asymmetric, metadata=1.2, file:/a, file:/b, file:/c)"
+        );
+        assert_eq!((settings.member_timeout.as_deref(), settings.no_upkeep), (Some("5s"), false));
+        let create = create.unwrap();
+        assert_eq!(
+            (create.level, create.layout, create.chunk_bytes, create.consistency),
+            (
+                Level::Raid5,
+                Layout::Parity(ParityLayout::LeftAsymmetric),
+                64 << 10,
+                Consistency::Bitmap { chunk_bytes: Some(4 << 20) }
+            )
+        );
+        assert_eq!(create.members, members.into_iter().map(Some).collect::<Vec<_>>());
+        assert!(!create.assume_clean, "what the members hold is not known to agree");
+    }
+
+    #[test]
+    fn a_store_is_named_where_the_run_had_made_one() {
+        let with_cache = configurations("level = \"raid1\"\ncache = \"disk\"\nupkeep = \"off\"\n");
+        let members: Vec<PathBuf> = ["/a", "/b", "/c"].map(PathBuf::from).into();
+        let ground = Ground { members, ..Ground::default() };
+        let error = alone(&with_cache[0], &ground).unwrap_err().to_string();
+        assert!(error.contains("--store names what takes their place"), "{error}");
+        let ground = Ground { store: Some("/store".into()), ..ground };
+        let settings = alone(&with_cache[0], &ground).unwrap().settings;
+        assert_eq!(
+            settings.stack,
+            "cache(mode=write-back, file:/store?size=8MiB, raid1(metadata=1.2, file:/a, file:/b, \
+             file:/c))"
+        );
+        assert!(settings.no_upkeep);
+    }
+
+    /// "beside it the commands of mdadm, mkfs and mount that build the same without raidloom"
+    #[test]
+    fn the_same_is_built_by_mdadm_mkfs_and_mount() {
+        let folder = Path::new("/runs/it's one");
+        let axes = format!(
+            "{RAID5}file_system = \"ext4\"\nmake_options = \"-m 0\"\nmount_options = \"noatime\"\n\
+             policy = \"quick\"\n"
+        );
+        let configuration = &configurations(&axes)[0];
+        assert_eq!(
+            commands(folder, configuration).unwrap(),
+            [
+                format!(
+                    "raidloom array start --from '/runs/it'\\''s one' {} --member MEMBER0 MEMBER1 \
+                     MEMBER2 --mount FOLDER",
+                    configuration.id
+                ),
+                "mdadm --create /dev/md/raidloom --metadata=1.2 --level=5 --raid-devices=3 \
+                 --chunk=64K --layout=left-asymmetric --bitmap=internal --bitmap-chunk=4096K MEMBER0 \
+                 MEMBER1 MEMBER2"
+                    .to_owned(),
+                "mkfs.ext4 -Elazy_itable_init=0,lazy_journal_init=0 -m 0 /dev/md/raidloom".to_owned(),
+                "mount -t ext4 -o noatime,sync /dev/md/raidloom FOLDER".to_owned(),
+            ]
+        );
+        let lines = |axes: &str| {
+            let commands = commands(Path::new("/run"), &configurations(axes)[0]).unwrap();
+            commands[1..].to_vec()
+        };
+        assert_eq!(
+            lines("level = \"raid0\"\nchunk = \"4KiB\"\n"),
+            [
+                "mdadm --build /dev/md/raidloom --level=0 --raid-devices=3 --chunk=4K MEMBER0 MEMBER1 \
+              MEMBER2"
+            ]
+        );
+        assert_eq!(
+            lines("level = \"raid5\"\nchunk = \"4KiB\"\nmetadata = \"none\"\n"),
+            ["# md builds no raid5 without superblocks: metadata = \"1.2\" has them"]
+        );
+        assert!(
+            lines("level = \"raid1\"\ncache = \"disk\"\n")[1].starts_with("# the cache `disk`")
+        );
+    }
+}
