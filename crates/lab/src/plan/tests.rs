@@ -124,6 +124,101 @@ fn settings_differ_by_kind_where_the_plan_says_so() {
     );
 }
 
+/// "every setting of a suite (`workload.depth = [1, 4, 32]` is an axis)", wherever it is said.
+#[test]
+fn a_setting_of_a_suite_is_an_axis() {
+    let in_workload = GOOD.replace("[trials]", "depth = [1, 4, 32]\n[trials]");
+    let plain = GOOD.replace("[[add]]", "depth = [1, 4, 32]\n[[add]]");
+    let dotted = GOOD.replace("[[add]]", "workload.depth = [1, 4, 32]\n[[add]]");
+    let expected = resolve("plan.toml", &in_workload, &[]).unwrap().plan;
+    assert_eq!(expected.configurations.len(), 3 * good().configurations.len());
+    for text in [plain, dotted] {
+        assert_eq!(resolve("plan.toml", &text, &[]).unwrap().plan, expected);
+    }
+    let said = ["workload.depth=[1, 4, 32]".to_owned()];
+    assert_eq!(resolve("plan.toml", GOOD, &said).unwrap().plan, expected);
+    let axis = expected.axes.last().unwrap();
+    assert_eq!((axis.name.as_str(), axis.values.join(" ")), ("depth", "1 4 32".to_owned()));
+    for configuration in &expected.configurations {
+        let depth = &configuration.settings["depth"];
+        for workload in &expected.workloads {
+            let settings = suite::settings(&expected, workload, configuration).unwrap();
+            assert_eq!(&settings.count("depth").to_string(), depth);
+        }
+        let is_baseline = |other: &&Configuration| other.id == configuration.baseline;
+        let baseline = expected.configurations.iter().find(is_baseline).unwrap();
+        assert_eq!(&baseline.settings["depth"], depth, "compared at the same depth");
+    }
+    // One of them may be what the others are compared with.
+    let text = in_workload.replace("level = \"single\"\n[[work", "depth = 1\n[[work");
+    let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+    for configuration in &plan.configurations {
+        let is_baseline = |other: &&Configuration| other.id == configuration.baseline;
+        let baseline = plan.configurations.iter().find(is_baseline).unwrap();
+        assert_eq!(baseline.settings["depth"], "1");
+        assert_eq!(baseline.settings["level"], configuration.settings["level"]);
+    }
+    let two = "[[workload]]\nsuite = \"hdparm\"\n[trials]";
+    for (text, message) in [
+        (GOOD.replace("[trials]", "depth = [1, 1]\n[trials]"), "plan.toml:20:13: 1 is given twice"),
+        (
+            GOOD.replace("[trials]", "depth = [0, 1]\n[trials]"),
+            "plan.toml:20:10: `0`: expected a whole number from 1 to 4096",
+        ),
+        (
+            in_workload.replace("[trials]", two),
+            "plan.toml:20:9: `depth` would be an axis of the plan, and not all of its suites have",
+        ),
+        (
+            GOOD.replace("[[add]]", "depth = [1, 4]\n[[add]]")
+                .replace("[trials]", "depth = 2\n[trials]"),
+            "plan.toml:21:9: `depth` is an axis of the plan: give its values there",
+        ),
+        (
+            GOOD.replace("[[add]]", "workload.deep = [1, 4]\n[[add]]"),
+            "plan.toml:11:10: unknown key `deep` in workload of [matrix]",
+        ),
+    ] {
+        let error = resolve("plan.toml", &text, &[]).expect_err(message).to_string();
+        assert!(error.starts_with(message), "expected {message}\n   found {error}");
+    }
+}
+
+/// What `bench explain` says of a plan is what a plan comes to, for every suite and setting.
+#[test]
+fn defaults_in_plans_are_what_is_said_of_them() {
+    for suite in bench::suite::all() {
+        let system = if suite.targets.contains(&TargetKind::Device) { "none" } else { "ext4" };
+        let level = format!("level = \"single\"\nfile_system = \"{system}\"");
+        let text = GOOD
+            .replacen("level = [\"raid0\", \"linear\"]", &level, 1)
+            .replace("chunk = { from = \"4KiB\", to = \"16KiB\" }\n", "")
+            .replace("[[add]]\nlevel = \"single\"\nmembers = [\"memory\", \"nothing\"]\n", "")
+            .replace("\"devtest\"", &format!("\"{}\"", suite.name))
+            .replace("tests = [\"random read 512\", \"sequential read at start 512\"]\n", "")
+            .replace("time = { wall = \"10ms\", virtual = \"1s\" }\n", "")
+            .replace("time_per_test = { wall = \"10ms\", virtual = \"1s\" }\n", "");
+        let plan = resolve("plan.toml", &text, &[]).unwrap().plan;
+        for (clock, its) in
+            [(Clock::Wall, block::Clock::Wall), (Clock::Virtual, block::Clock::Virtual)]
+        {
+            let settings = suite_settings(&plan, 0, clock);
+            for (name, value) in settings.iter() {
+                let setting = suite.setting(name).unwrap();
+                let words = setting.default_words();
+                let parts: Vec<&str> = words.split("; ").collect();
+                let of = |ending: &str| parts.iter().find_map(|part| part.strip_suffix(ending));
+                let said = of(" in a plan")
+                    .or_else(|| {
+                        of(" on the virtual clock").filter(|_| its == block::Clock::Virtual)
+                    })
+                    .unwrap_or(parts[0]);
+                assert_eq!(value.to_string(), said, "{}: {name}", suite.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_resolved_plan_survives_its_file() {
     let plan = good();
