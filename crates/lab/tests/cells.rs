@@ -157,12 +157,17 @@ fn suites_run_in_folders_and_what_cannot_be_had_says_why() {
         );
         assert!(trial.members.iter().all(|member| member.written_bytes >= 4 << 20), "{trial:?}");
     }
-    let cached = of(&run.trials, "defaults")
+    // How much of the file the page cache has by then depends on the machine's speed.
+    let buffered: Vec<&Trial> = of(&run.trials, "defaults")
         .into_iter()
-        .filter(|trial| trial.workload == "crystal: RND4K Q32T1 read buffered");
-    for trial in cached {
-        assert!(trial.flags.iter().any(|flag| flag.starts_with("read from a cache")), "{trial:?}");
+        .filter(|trial| trial.workload == "crystal: RND4K Q32T1 read buffered")
+        .collect();
+    let is_flagged =
+        |trial: &Trial| trial.flags.iter().any(|flag| flag.starts_with("read from a cache"));
+    for &trial in &buffered {
+        assert!(is_flagged(trial) || trial.metrics["member_read_ratio"] > 0.9, "{trial:?}");
     }
+    assert!(buffered.iter().any(|trial| is_flagged(trial)), "{buffered:?}");
     for trial in of(&run.trials, "no-such-option") {
         assert!(
             trial.metrics.is_empty() && trial.flags[0].starts_with("not measured: mount: "),
