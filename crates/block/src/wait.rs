@@ -104,7 +104,8 @@ impl OthersWoken {
     }
 }
 
-/// What is held, and the requests that wait for it. Few are in use at a time, so lists are all it takes.
+/// What is held, and the requests that wait for it. Few are in use at a time, so lists are all it
+/// takes.
 pub struct WaitQueue<C> {
     held: Vec<C>,
     /// How many of them are not shared.

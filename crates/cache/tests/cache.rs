@@ -148,9 +148,8 @@ fn a_store_that_fails_does_no_harm() {
     }
 }
 
-/// What a cached block costs besides its data.
-/// A write of two blocks: the store loses one, and the other is one dirty block too many, so that it
-/// is written out before the write completes.
+/// What a cached block costs besides its data. A write of two blocks: the store loses one, and the
+/// other is one dirty block too many, so that it is written out before the write completes.
 #[test]
 fn a_write_that_is_lost_in_part_is_told_though_the_rest_is_written_out() {
     let info = Info { max_request_bytes: 4096, ..Info::plain(8 << 12) };

@@ -101,8 +101,8 @@ fn the_examples_of_compare_and_report_do_what_they_show() {
     );
 }
 
-/// "Exit code 5 when a run has no valid headline"; "different settings, machine or version are named
-/// and refused unless allowed"; "a summary line first".
+/// "Exit code 5 when a run has no valid headline"; "different settings, machine or version are
+/// named and refused unless allowed"; "a summary line first".
 #[test]
 fn what_does_not_vote_has_no_result_and_other_settings_are_not_compared() {
     let folder = tempfile::tempdir().unwrap();

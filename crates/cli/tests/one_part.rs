@@ -1,6 +1,6 @@
 //! "A test holds it: the description, the superblocks (dates and UUIDs aside) and the requests that
-//! reach the members are equal for a cell of a plan and for `array start` of the same configuration,
-//! for every level, with and without cache, on both clocks."
+//! reach the members are equal for a cell of a plan and for `array start` of the same
+//! configuration, for every level, with and without cache, on both clocks."
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

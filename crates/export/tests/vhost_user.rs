@@ -404,8 +404,8 @@ fn a_hostile_client_is_cut_off_with_one_line_and_another_does_not_notice() {
     }
 }
 
-/// What the machine in [`a_machine_boots_from_it`] does: reads four sectors at 64 and writes them at
-/// 256, through its BIOS, and says through a port whether that went well.
+/// What the machine in [`a_machine_boots_from_it`] does: reads four sectors at 64 and writes them
+/// at 256, through its BIOS, and says through a port whether that went well.
 const BOOT: [u8; 0x1f] = [
     0x31, 0xc0, // xor ax, ax
     0x8e, 0xd8, // mov ds, ax

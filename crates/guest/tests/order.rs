@@ -1,5 +1,5 @@
-//! The rules of order, with a kernel of the test's own: it says what user-mode Linux says, at random
-//! times, and knows what it must never see.
+//! The rules of order, with a kernel of the test's own: it says what user-mode Linux says, at
+//! random times, and knows what it must never see.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

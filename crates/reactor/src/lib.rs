@@ -368,8 +368,8 @@ impl Reactor {
         woken
     }
 
-    /// When the next timer goes off, which on the virtual clock is the next moment at which anything
-    /// happens by itself; `None` while none is set.
+    /// When the next timer goes off, which on the virtual clock is the next moment at which
+    /// anything happens by itself; `None` while none is set.
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
         self.next_timer()

@@ -54,11 +54,14 @@ pub fn html(run: &Run, analysis: &Analysis) -> String {
                         "Figures are medians; MB/s are 10" sup { "6" } " bytes per second, KiB and \
                         MiB are binary. "
                         span #save hidden {
-                            "Save the summary as " button type="button" data-save="csv" { "CSV" } " or " button type="button" data-save="json" { "JSON" } "."
+                            "Save the summary as "
+                            button type="button" data-save="csv" { "CSV" } " or "
+                            button type="button" data-save="json" { "JSON" } "."
                         }
                     }
                 }
-                script #data type="application/json" { (PreEscaped(embedded(&data(run, analysis)))) }
+                script #data type="application/json" { (PreEscaped(embedded(&data(run, analysis))))
+                    }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -146,14 +149,16 @@ fn verdict(analysis: &Analysis) -> Markup {
             h2 #verdict { "Verdict" }
             @for comparison in &analysis.comparisons {
                 article {
-                    h3 { (title(comparison)) span.against { (table::comparison_subject(comparison)) } }
+                    h3 { (title(comparison)) span.against { (table::comparison_subject(comparison))
+                        } }
                     div.answers {
                         @for kind in comparison.results() {
                             @let answer = sentences::answer(analysis, comparison, kind);
                             div.answer {
                                 p.kind { (answer.kind) }
                                 p.pick.unsure[!answer.is_sure] { (answer.pick) }
-                                p.score { (answer.score) @if !answer.sure.is_empty() { " " span.tag[!answer.is_sure] { (answer.sure) } } }
+                                p.score { (answer.score) @if !answer.sure.is_empty() {
+                                    " " span.tag[!answer.is_sure] { (answer.sure) } } }
                                 @for detail in &answer.details { p.detail { (detail) } }
                             }
                         }
@@ -170,7 +175,8 @@ fn warnings(analysis: &Analysis) -> Markup {
         @if !analysis.warnings.is_empty() {
             section.warnings aria-labelledby="warnings" {
                 h2 #warnings { "Before believing it" }
-                ul { @for warning in &analysis.warnings { li { (sentences::warning(analysis, warning)) } } }
+                ul { @for warning in &analysis.warnings {
+                    li { (sentences::warning(analysis, warning)) } } }
             }
         }
     }
@@ -185,7 +191,8 @@ fn scores(analysis: &Analysis) -> Markup {
                 interval, each on its own log axis. Right of 1 is faster. What the scores say holds \
                 together over the report. "
                 span.key-best { "Marked rows" } " are the best set; the recommended one is bold. "
-                "● ahead or behind, ○ neither, ◆ the baseline; the band is “same”, ±" (numbers::percent(analysis.margin)) "."
+                "● ahead or behind, ○ neither, ◆ the baseline; the band is “same”, ±"
+                (numbers::percent(analysis.margin)) "."
             }
             @for comparison in &analysis.comparisons {
                 h3 { (title(comparison)) }
@@ -193,7 +200,8 @@ fn scores(analysis: &Analysis) -> Markup {
                     @for kind in comparison.results().filter(|kind| !kind.scores.is_empty()) {
                         figure {
                             figcaption { (numbers::kind(kind.group)) }
-                            (scrolled(&format!("Scores of {} work", numbers::kind(kind.group)), &svg::forest(comparison, kind, analysis.margin)))
+                            (scrolled(&format!("Scores of {} work", numbers::kind(kind.group)),
+                                &svg::forest(comparison, kind, analysis.margin)))
                             (behind(&table::scores(comparison, kind)))
                         }
                     }
@@ -223,7 +231,8 @@ fn ratios(run: &Run, analysis: &Analysis) -> Markup {
                         (behind(&table::heat(run, comparison, &panel)))
                     }
                 }
-                (folded("Every cell: medians, ratios, answers, flags", &table::cells(run, comparison)))
+                (folded("Every cell: medians, ratios, answers, flags",
+                    &table::cells(run, comparison)))
             }
         }
     }
@@ -302,10 +311,12 @@ fn shown(table: &Table) -> Markup {
         &html! {
             table {
                 @if !table.caption.is_empty() { caption { (table.caption) } }
-                thead { tr { @for column in &table.columns { th.n[column.number] scope="col" { (column.name) } } } }
+                thead { tr { @for column in &table.columns {
+                    th.n[column.number] scope="col" { (column.name) } } } }
                 tbody {
                     @for row in &table.rows {
-                        tr { @for (cell, column) in row.iter().zip(&table.columns) { td.n[column.number] { (cell) } } }
+                        tr { @for (cell, column) in row.iter().zip(&table.columns) {
+                            td.n[column.number] { (cell) } } }
                     }
                 }
             }

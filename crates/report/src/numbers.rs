@@ -149,8 +149,8 @@ pub(crate) fn answer(claim: &Claim) -> String {
     }
 }
 
-/// A mark after a ratio where there is no real difference: `=` same, `?` no answer yet; else a space
-/// as wide as a digit, which keeps the numbers of a column aligned.
+/// A mark after a ratio where there is no real difference: `=` same, `?` no answer yet; else a
+/// space as wide as a digit, which keeps the numbers of a column aligned.
 pub(crate) fn mark(claim: &Claim) -> &'static str {
     match claim.answer {
         Answer::Same => "=",
@@ -159,8 +159,8 @@ pub(crate) fn mark(claim: &Claim) -> &'static str {
     }
 }
 
-/// What a metric's claim comes to: `baseline` for the baseline's own cell, empty where the direction
-/// of the metric is not known.
+/// What a metric's claim comes to: `baseline` for the baseline's own cell, empty where the
+/// direction of the metric is not known.
 pub(crate) fn metric_answer(metric: &Metric) -> String {
     match &metric.versus_baseline {
         None => "baseline".into(),

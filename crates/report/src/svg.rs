@@ -131,15 +131,20 @@ pub(crate) fn forest(comparison: &Comparison, kind: &KindResult, margin: f64) ->
     );
     let (band_low, band_high) = (scale.place(1.0 - margin), scale.place(1.0 + margin));
     html! {
-        svg.forest role="img" viewBox=(format!("0 0 {} {}", px(width), px(height))) style=(sizes(width)) {
+        svg.forest role="img" viewBox=(format!("0 0 {} {}", px(width),
+            px(height))) style=(sizes(width)) {
             title { (title) }
-            rect.band x=(px(band_low)) y=(px(TOP)) width=(px(band_high - band_low)) height=(px(bottom - TOP)) {}
+            rect.band x=(px(band_low)) y=(px(TOP)) width=(px(band_high - band_low))
+                height=(px(bottom - TOP)) {}
             @for tick in scale.ticks(26.0) {
-                line.one[tick == 1.0].grid[tick != 1.0] x1=(px(scale.place(tick))) x2=(px(scale.place(tick))) y1=(px(TOP)) y2=(px(bottom + 4.0)) {}
-                text.tick x=(px(scale.place(tick))) y=(px(bottom + 17.0)) text-anchor="middle" { (tick) }
+                line.one[tick == 1.0].grid[tick != 1.0] x1=(px(scale.place(tick)))
+                    x2=(px(scale.place(tick))) y1=(px(TOP)) y2=(px(bottom + 4.0)) {}
+                text.tick x=(px(scale.place(tick))) y=(px(bottom + 17.0)) text-anchor="middle" {
+                    (tick) }
             }
             @for (row, score) in kind.scores.iter().enumerate() {
-                (forest_row(comparison, kind, score, &scale, TOP + ROW * row as f64, [right, width, bottom + 38.0]))
+                (forest_row(comparison, kind, score, &scale, TOP + ROW * row as f64,
+                    [right, width, bottom + 38.0]))
             }
         }
     }
@@ -191,13 +196,16 @@ fn forest_row(
         g.row {
             rect.hit x="0" y=(px(top)) width=(px(width)) height=(px(ROW)) rx="3" {}
             @if best { rect.best x="0" y=(px(top + 4.0)) width="3" height=(px(ROW - 8.0)) {} }
-            text.pick[recommended] x="9" y=(px(middle + 4.0)) { (fitted(&label, Face::Bold, LABEL_MAX)) }
+            text.pick[recommended] x="9" y=(px(middle + 4.0)) {
+                (fitted(&label, Face::Bold, LABEL_MAX)) }
             g class=(class) {
                 @if let Some(interval) = score.interval() {
-                    line.reach x1=(px(scale.place(interval.low))) x2=(px(scale.place(interval.high))) y1=(px(middle)) y2=(px(middle)) {}
+                    line.reach x1=(px(scale.place(interval.low)))
+                        x2=(px(scale.place(interval.high))) y1=(px(middle)) y2=(px(middle)) {}
                 }
                 @if baseline {
-                    rect.dot x=(px(scale.place(1.0) - 3.5)) y=(px(middle - 3.5)) width="7" height="7" transform=(format!("rotate(45 {at} {})", px(middle))) {}
+                    rect.dot x=(px(scale.place(1.0) - 3.5)) y=(px(middle - 3.5)) width="7"
+                        height="7" transform=(format!("rotate(45 {at} {})", px(middle))) {}
                 } @else if class != "n" {
                     circle.dot cx=(at) cy=(px(middle)) r="3.8" {}
                 } @else {
@@ -296,25 +304,32 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Markup 
         table::comparison_title(comparison)
     );
     html! {
-        svg.heat role="img" viewBox=(format!("0 0 {} {}", px(whole + 1.0), px(height))) width=(px(whole + 1.0)) height=(px(height)) {
+        svg.heat role="img" viewBox=(format!("0 0 {} {}", px(whole + 1.0),
+            px(height))) width=(px(whole + 1.0)) height=(px(height)) {
             title { (title) }
             text.axis x=(px(left + 2.0)) y="14" { (axis) }
             text.head x=(px(left - 10.0)) y="36" text-anchor="end" { (baseline) }
             @for (column, (_, head)) in panel.columns.iter().enumerate() {
-                text.head x=(px(left + cell * (column as f64 + 0.5))) y="36" text-anchor="middle" { (fitted(head, Face::Bold, HEAD_MAX)) }
+                text.head x=(px(left + cell * (column as f64 + 0.5))) y="36" text-anchor="middle" {
+                    (fitted(head, Face::Bold, HEAD_MAX)) }
             }
             @for (y, group, workload) in rows {
                 g.row {
                     rect.hit x="0" y=(px(y)) width=(px(right)) height=(px(HEIGHT)) rx="2" {}
-                    @if group.is_some() { line.grid x1="0" x2=(px(right)) y1=(px(y - 4.0)) y2=(px(y - 4.0)) {} }
+                    @if group.is_some() {
+                        line.grid x1="0" x2=(px(right)) y1=(px(y - 4.0)) y2=(px(y - 4.0)) {} }
                     text x="6" y=(px(y + 15.0)) { (fitted(&workload.name, Face::Text, NAME_MAX)) }
-                    @if let Some(figure) = table::figure(comparison, &comparison.baseline, &workload.name) {
-                        text.base x=(px(left - 10.0)) y=(px(y + 15.0)) text-anchor="end" { (figure) }
+                    @if let Some(figure) = table::figure(comparison, &comparison.baseline,
+                        &workload.name) {
+                        text.base x=(px(left - 10.0)) y=(px(y + 15.0)) text-anchor="end" { (figure)
+                            }
                     }
                     @for (column, (configuration, _)) in panel.columns.iter().enumerate() {
-                        (heat_cell(comparison, configuration, &workload.name, left + cell * column as f64, y, [cell, HEIGHT]))
+                        (heat_cell(comparison, configuration, &workload.name,
+                            left + cell * column as f64, y, [cell, HEIGHT]))
                     }
-                    text.tip x="6" y=(px(height - 5.0)) { (heat_tip(comparison, panel, &workload.name)) }
+                    text.tip x="6" y=(px(height - 5.0)) {
+                        (heat_tip(comparison, panel, &workload.name)) }
                 }
             }
         }
@@ -339,7 +354,8 @@ fn heat_cell(
     let text = table::heat_text(comparison, configuration, workload);
     html! {
         @if tint >= 0.005 {
-            rect class=(class) x=(px(x + 0.5)) y=(px(y + 0.5)) width=(px(size[0] - 1.0)) height=(px(size[1] - 1.0)) fill-opacity=(format!("{tint:.2}")) {}
+            rect class=(class) x=(px(x + 0.5)) y=(px(y + 0.5)) width=(px(size[0] - 1.0))
+                height=(px(size[1] - 1.0)) fill-opacity=(format!("{tint:.2}")) {}
         }
         text.num x=(px(x + size[0] / 2.0)) y=(px(y + 15.0)) { (text) }
     }
@@ -434,14 +450,19 @@ pub(crate) fn strip(run: &Run, comparison: &Comparison) -> Markup {
     let numbered = apart >= measure::width(&starts.len().to_string(), Face::Small) + 4.0;
     html! {
         svg.strip role="img" viewBox=(format!("0 0 {WIDTH} 154")) width=(WIDTH) height="154" {
-            title { "Trials in run order: distance of each from the median of its cell, " (table::comparison_title(comparison)) }
+            title { "Trials in run order: distance of each from the median of its cell, "
+                (table::comparison_title(comparison)) }
             @for tick in ticks {
-                line.one[tick == 1.0].grid[tick != 1.0] x1=(px(left)) x2=(px(WIDTH)) y1=(px(scale.place(tick))) y2=(px(scale.place(tick))) {}
-                text.tick x=(px(left - 6.0)) y=(px(scale.place(tick) + 4.0)) text-anchor="end" { (percent(tick)) }
+                line.one[tick == 1.0].grid[tick != 1.0] x1=(px(left)) x2=(px(WIDTH))
+                    y1=(px(scale.place(tick))) y2=(px(scale.place(tick))) {}
+                text.tick x=(px(left - 6.0)) y=(px(scale.place(tick) + 4.0)) text-anchor="end" {
+                    (percent(tick)) }
             }
             @for (place, block) in &starts {
-                line.grid x1=(px(x(*place) - 3.0)) x2=(px(x(*place) - 3.0)) y1=(px(TOP)) y2=(px(BOTTOM + 6.0)) {}
-                @if numbered { text.tick x=(px(x(*place))) y="148" { @if *place == 0 { (first) } (block + 1) } }
+                line.grid x1=(px(x(*place) - 3.0)) x2=(px(x(*place) - 3.0)) y1=(px(TOP))
+                    y2=(px(BOTTOM + 6.0)) {}
+                @if numbered { text.tick x=(px(x(*place))) y="148" {
+                    @if *place == 0 { (first) } (block + 1) } }
             }
             path.trials d=(path(false)) {}
             path.doubtful d=(path(true)) {}

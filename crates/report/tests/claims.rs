@@ -1,5 +1,5 @@
-//! Claims that hold: made-up runs of known truth go through the very code behind `report --json` and
-//! `compare --json`, and what is said of them is counted.
+//! Claims that hold: made-up runs of known truth go through the very code behind `report --json`
+//! and `compare --json`, and what is said of them is counted.
 //!
 //! Each test allows for chance: a rate that must stay below 5 % may be seen three deviations above
 //! it. `RAIDLOOM_TEST_EVERYTHING=1` takes ten times as many runs. Rates as measured stand in
@@ -298,8 +298,8 @@ fn the_control_costs_no_power() {
     }
 }
 
-/// "Following the program's own advice up to 60 blocks: false words <= 3.5 %; 'N more' settles 75 to
-/// 90 %." The advice is a new run, so nothing is looked at twice.
+/// "Following the program's own advice up to 60 blocks: false words <= 3.5 %; 'N more' settles 75
+/// to 90 %." The advice is a new run, so nothing is looked at twice.
 #[test]
 fn the_advice_settles_most_questions_and_makes_no_false_words() {
     let count = rounds(150);

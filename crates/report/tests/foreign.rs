@@ -57,7 +57,10 @@ fn poisoned(hostile: &str) -> Run {
 /// seen.
 fn steers(character: char) -> bool {
     character.is_control() && !matches!(character, '\n' | '\t')
-        || "\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{200b}\u{feff}".contains(character)
+        || matches!(
+            character,
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}' | '\u{feff}'
+        )
 }
 
 fn assert_harmless(what: &str, text: &str) {

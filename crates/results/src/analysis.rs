@@ -20,9 +20,9 @@
 //!   baseline (Fleming & Wallace 1986). A block in which one of the kind's workloads is missing or
 //!   does not vote, in the configuration or its baseline, is left out; a workload that hardly votes
 //!   anywhere is left out of the score, and the headline says so.
-//! * **Headlines.** Everything that the scores say holds together over the report: 5 % is shared out
-//!   over the headlines, and of each share one half over the comparisons with the baseline, one half
-//!   over all pairs of the others, since any of them could have been named.
+//! * **Headlines.** Everything that the scores say holds together over the report: 5 % is shared
+//!   out over the headlines, and of each share one half over the comparisons with the baseline, one
+//!   half over all pairs of the others, since any of them could have been named.
 //! * **Best set.** All that no other is surely ahead of. What is truly best is in it with that
 //!   family's 95 %.
 
@@ -796,8 +796,8 @@ fn cell(
     }
 }
 
-/// Makes the claims of all cells against the baseline's, row by row. `cells` are those of `members`,
-/// configuration by configuration.
+/// Makes the claims of all cells against the baseline's, row by row. `cells` are those of
+/// `members`, configuration by configuration.
 fn make_claims(
     plan: &Plan,
     table: &Table<'_>,

@@ -11,7 +11,8 @@
 //! Two questions are asked of one estimate:
 //!
 //! * **Do they differ?** A t interval at the level that the claim's [`Family`] leaves to each of
-//!   its comparisons (Bonferroni): all words of difference of a family are right together with 95 %.
+//!   its comparisons (Bonferroni): all words of difference of a family are right together with 95
+//!   %.
 //! * **Are they the same?** Two one-sided tests at 5 %, which is an interval of 90 % inside the
 //!   margin (Schuirmann 1987). Each such word stands for itself, but for those of headlines, which
 //!   share the headline's level.

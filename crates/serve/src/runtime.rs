@@ -329,7 +329,8 @@ fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
     }
 }
 
-/// Writes down which files the server of this folder holds, for whoever cleans up when it is killed.
+/// Writes down which files the server of this folder holds, for whoever cleans up when it is
+/// killed.
 pub(crate) fn note_files(folder: &Path, files: &[PathBuf]) -> io::Result<()> {
     let text: Vec<u8> =
         files.iter().flat_map(|file| [file.as_os_str().as_bytes(), b"\0"].concat()).collect();

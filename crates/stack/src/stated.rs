@@ -2,9 +2,9 @@
 
 use block::Node;
 
-/// Each built-in model with the largest error of its check rows, as a fraction: what `raidloom model
-/// show` says at its end. Working it out takes a quarter of a second, so it stands here, and a test
-/// works it out again.
+/// Each built-in model with the largest error of its check rows, as a fraction: what
+/// `raidloom model show` says at its end. Working it out takes a quarter of a second, so it stands
+/// here, and a test works it out again.
 const STATED: [(&str, f64); 2] = [("maxtor-6y200p0", 0.234), ("st340015a", 0.246)];
 
 /// The largest error that the modelled disks of a stack state of themselves, as a fraction. `None`

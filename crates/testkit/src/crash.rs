@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! run   : submit . submit . wait . poll . submit ...      the dots are the moments
-//! point n: the same run up to the n-th dot -> all members crash -> power on -> start again -> read all, compare
+//! point n: the same run up to the n-th dot -> all members crash -> power on -> start again
+//!          -> read all, compare
 //! ```
 //!
 //! Members should complete through timers (`Memory::delayed`), so that every write of theirs is a

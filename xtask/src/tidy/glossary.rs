@@ -1,5 +1,5 @@
-//! Rules about words: `docs/glossary.md` is held against the code, and the code against it; comments
-//! speak of members and requests, not of persons.
+//! Rules about words: `docs/glossary.md` is held against the code, and the code against it;
+//! comments speak of members and requests, not of persons.
 //!
 //! ```text
 //!   | term | what it is (`Type`) | in md |             each `Type` is defined in the code

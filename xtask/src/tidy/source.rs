@@ -222,7 +222,7 @@ pub(crate) fn columns(tree: &Tree) -> Vec<Finding> {
             let code = code.len() > COLUMNS && line.chars().count() > COLUMNS;
             if code || comment && line.chars().count() > COLUMNS {
                 let message = format!("{} columns; more than {COLUMNS}", line.chars().count());
-                findings.push(Finding::warning("columns", path, index + 1, message));
+                findings.push(Finding::error("columns", path, index + 1, message));
             }
         }
     }

@@ -6,9 +6,9 @@
 //!       └── a member failed or came, or the plan covered only a part: plan again ────────┴──────────┘
 //! ```
 //!
-//! A state that has nothing to wait for is passed through at once. A waiting piece is moved on by one
-//! event: its row, its log or the metadata writer wake it ([`Pieces::resume`]); the last command of
-//! a batch ends ([`Pieces::end_command`]); its log is written ([`Pieces::end_log`]).
+//! A state that has nothing to wait for is passed through at once. A waiting piece is moved on by
+//! one event: its row, its log or the metadata writer wake it ([`Pieces::resume`]); the last
+//! command of a batch ends ([`Pieces::end_command`]); its log is written ([`Pieces::end_log`]).
 //!
 //! A member that fails a write is dropped, and the piece planned again without it: the others have
 //! taken their part by then. A read that fails for the medium's sake goes on with care, in small
@@ -337,8 +337,8 @@ impl<L: Level> Pieces<L> {
     /// admitted.
     fn ask_to_write(&mut self, index: u32, piece: &mut Piece) -> Step {
         if piece.attempt.generation != self.shared.health.generation() {
-            // A member failed while we waited. A log that is kept is needed still: that its member is
-            // out may not be written down yet.
+            // A member failed while we waited. A log that is kept is needed still: that its member
+            // is out may not be written down yet.
             return Step::Go(State::Unplanned);
         }
         match self.admit(index, piece) {

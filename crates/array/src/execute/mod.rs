@@ -12,8 +12,8 @@
 //!   members    the members' channels                              (here)     the array's channel over all
 //! ```
 //!
-//! `requests`, `gate` and `members` do not know each other; `life` uses all three, and only this file
-//! uses `life`.
+//! `requests`, `gate` and `members` do not know each other; `life` uses all three, and only this
+//! file uses `life`.
 //!
 //! In steady state nothing is allocated here: requests, pieces and their plans are kept and used
 //! again. Only ropes (a member's command over several places of the request's buffer) allocate.

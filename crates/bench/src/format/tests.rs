@@ -353,7 +353,8 @@ fn jobs_that_ran_side_by_side_are_added_up() {
     let job = |ios: u64, mean: f64| {
         serde_json::json!({ "jobname": "r", "groupid": 0, "error": 0,
             "job options": { "rw": "randread", "bs": "4k" },
-            "read": { "total_ios": ios, "bw": 4 * ios, "iops": ios, "lat_ns": { "mean": mean, "max": 2.0 * mean } },
+            "read": { "total_ios": ios, "bw": 4 * ios, "iops": ios,
+                "lat_ns": { "mean": mean, "max": 2.0 * mean } },
             "write": { "total_ios": 0 } })
     };
     let failed = serde_json::json!({ "jobname": "w", "error": 5 });

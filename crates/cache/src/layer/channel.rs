@@ -1,8 +1,8 @@
 //! One owner's requests on a cache, and the write-outs that they bring about.
 //!
-//! The jobs and their steps are drawn in `job`. A step ends when all its commands have; steps without a command are left out. A job holds its
-//! blocks until its last step has ended, but a write gives them back before it waits for
-//! write-outs, which may be of the same blocks.
+//! The jobs and their steps are drawn in `job`. A step ends when all its commands have; steps
+//! without a command are left out. A job holds its blocks until its last step has ended, but a
+//! write gives them back before it waits for write-outs, which may be of the same blocks.
 
 use std::ops::Range;
 use std::sync::Arc;

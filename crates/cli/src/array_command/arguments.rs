@@ -336,8 +336,8 @@ pub(crate) struct LogArguments {
     /// The name of an array that runs
     pub name: String,
 
-    /// off, error, warn, info, debug or trace, or parts with a level each: request=trace,serve=debug
-    /// [default: as it is]
+    /// off, error, warn, info, debug or trace, or parts with a level each:
+    /// request=trace,serve=debug [default: as it is]
     pub filter: Option<String>,
 }
 

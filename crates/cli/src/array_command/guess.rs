@@ -6,7 +6,7 @@ use std::time::Instant;
 use array::md::Layout;
 use escape::{Lines, add};
 use host::guard::{Consent, Guard};
-use mdtools::guess::{Guess, Guesses, Images, Known, WHOLE, guess as search};
+use mdtools::guess::{Evidence, Guess, Guesses, Images, Known, WHOLE, guess as search};
 use serde_json::{Value, json};
 
 use super::arguments::GuessArguments;
@@ -156,19 +156,24 @@ fn text(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> String {
 
 fn document(found: &Guesses, paths: &[Option<PathBuf>], show: usize) -> Value {
     let guess = |guess: &Guess| {
+        let layout = guess.shape.layout;
+        let layout = (layout != Layout::Plain).then(|| layout.to_string());
+        let row =
+            |row: &Evidence| json!({ "kind": row.kind, "fits": row.fits, "misfits": row.misfits });
+        let evidence: Vec<Value> = guess.evidence.iter().map(row).collect();
         json!({
             "agreement": f64::from(guess.agreement) / f64::from(WHOLE),
             "proofs": guess.proofs,
             "foreign_member": guess.foreign.and_then(|member| paths[member].as_ref()),
             "level": guess.shape.level.to_string(),
-            "layout": if guess.shape.layout == Layout::Plain { Value::Null } else { json!(guess.shape.layout.to_string()) },
+            "layout": layout,
             "chunk_bytes": guess.shape.chunk_bytes,
             "data_offset_bytes": guess.shape.data_offset_bytes,
             "size_bytes": guess.size_bytes,
             "members": guess.order.iter().map(|member| &paths[*member]).collect::<Vec<_>>(),
             "undecided_members": guess.undecided,
             "stack": guess.tree(paths).to_string(),
-            "evidence": guess.evidence.iter().map(|row| json!({ "kind": row.kind, "fits": row.fits, "misfits": row.misfits })).collect::<Vec<_>>(),
+            "evidence": evidence,
         })
     };
     json!({

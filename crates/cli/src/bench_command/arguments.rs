@@ -88,7 +88,8 @@ pub(crate) struct BonnieArguments {
 
     /// text, or bonnie-csv: the original's lines, 50 fields with --style 2.00, which bon_csv2html
     /// and bon_csv2txt of 2.00a read; 27 with 1.03, which only the converters of 1.03 read
-    #[arg(long, default_value = "text", value_parser = ["text", "bonnie-csv"], value_name = "FORMAT")]
+    #[arg(long, default_value = "text", value_parser = ["text", "bonnie-csv"],
+        value_name = "FORMAT")]
     pub format: String,
 }
 

@@ -32,7 +32,8 @@ pub(crate) struct CrystalArguments {
 
     /// text; crystal: the original's text, of version 3 or 8 as the profile; fio-json: as fio
     /// writes it
-    #[arg(long, default_value = "text", value_parser = ["text", "crystal", "fio-json"], value_name = "FORMAT")]
+    #[arg(long, default_value = "text", value_parser = ["text", "crystal", "fio-json"],
+        value_name = "FORMAT")]
     pub format: String,
 
     /// Print the command with which fio would run each row, and run nothing

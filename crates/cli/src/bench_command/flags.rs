@@ -34,7 +34,8 @@ macro_rules! of_suites {
     )*};
 }
 
-of_suites!(Bonnie: bonnie, Copy: copy, Crystal: crystal, Depth: depth, Devtest: devtest, Hdparm: hdparm);
+of_suites!(Bonnie: bonnie, Copy: copy, Crystal: crystal, Depth: depth, Devtest: devtest,
+    Hdparm: hdparm);
 
 /// What was said with the flags of a suite: each setting with its text.
 #[derive(Debug)]

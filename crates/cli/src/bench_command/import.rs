@@ -42,5 +42,6 @@ fn document(file: &ImportedFile) -> serde_json::Value {
         .collect();
     let facts: serde_json::Map<String, serde_json::Value> =
         imported.facts.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-    json!({ "file": file.path, "label": file.label, "tool": imported.tool, "suite": imported.suite, "facts": facts, "rows": rows, "notes": imported.notes })
+    json!({ "file": file.path, "label": file.label, "tool": imported.tool, "suite": imported.suite,
+        "facts": facts, "rows": rows, "notes": imported.notes })
 }

@@ -68,7 +68,10 @@ fn document(suite: &Suite) -> serde_json::Value {
     let phases: Vec<_> = suite
         .default_phases()
         .iter()
-        .map(|phase| json!({ "phase": phase.name, "what": phase.what, "metric": phase.metric, "group": phase.group, "writes": phase.writes }))
+        .map(|phase| {
+            json!({ "phase": phase.name, "what": phase.what, "metric": phase.metric,
+            "group": phase.group, "writes": phase.writes })
+        })
         .collect();
     let settings: Vec<_> = suite
         .settings
@@ -90,5 +93,6 @@ fn document(suite: &Suite) -> serde_json::Value {
             })
         })
         .collect();
-    json!({ "suite": suite.name, "summary": suite.summary, "about": suite.about, "runs_on": explain::targets(suite), "phases": phases, "settings": settings })
+    json!({ "suite": suite.name, "summary": suite.summary, "about": suite.about,
+        "runs_on": explain::targets(suite), "phases": phases, "settings": settings })
 }

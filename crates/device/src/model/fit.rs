@@ -238,7 +238,7 @@ pub fn errors_built_in(parameters: &Parameters) -> Result<Vec<ErrorRow>, ModelEr
 }
 
 // ---- tables
-// --------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 /// Figures of the suite `devtest`, those to fit apart from those to check.
 #[derive(Clone, Debug, PartialEq)]
@@ -483,7 +483,7 @@ fn bonnie_operations(bonnie: &BonnieFacts) -> (f64, f64) {
 }
 
 // ---- the stages
-// ----------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 fn measured<T>(value: T, unit: &str, note: String) -> Option<Quantity<T>> {
     Some(Quantity { value, unit: unit.to_owned(), origin: Origin::Measured, note })

@@ -1,5 +1,5 @@
-//! Steps that suites share: a target is filled with data of its own, requests of one kind are run on
-//! it and checked, and all of it is read back.
+//! Steps that suites share: a target is filled with data of its own, requests of one kind are run
+//! on it and checked, and all of it is read back.
 //!
 //! ```text
 //!   prepare ──> Filled ──> run(row), run(row), … ──> read_back

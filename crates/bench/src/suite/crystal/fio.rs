@@ -66,7 +66,7 @@ impl Job {
         Job { name: row.name(), options }
     }
 
-    /// The job that writes the whole test file first, as [`super::prepare`] does.
+    /// The job that writes the whole test file first, as preparing the target does.
     #[must_use]
     pub fn fill(said: &Options, path: &Path) -> Job {
         let options = [

@@ -123,8 +123,10 @@ fn rows_are_the_json_that_the_readme_shows() {
     // 200 requests of 10 us each in 2 ms.
     let p99 = json[0]["latency_p99_seconds"].as_f64().unwrap();
     assert!((1e-5..1.001e-5).contains(&p99));
-    let expected = serde_json::json!({"test": "sequential read at start", "request_bytes": 16384, "kib_per_second": 1_600_000.0,
-        "io_per_second": 100_000.0, "latency_mean_seconds": 1e-5, "latency_p99_seconds": p99, "flags": []});
+    let expected = serde_json::json!({"test": "sequential read at start", "request_bytes": 16384,
+        "kib_per_second": 1_600_000.0,
+        "io_per_second": 100_000.0, "latency_mean_seconds": 1e-5, "latency_p99_seconds": p99,
+        "flags": []});
     assert_eq!(json[0], expected);
     assert_eq!(
         (&json[1]["test"], &json[1]["request_bytes"]),
@@ -508,16 +510,14 @@ fn large_blocks_leave_the_small_tests_out() {
 #[test]
 fn tiny_devices_and_short_requests_leave_the_large_tests_out() {
     let mut bench = Bench::new(Memory::new(65536), settings());
-    assert!(
-        matches!(bench.run("random read 65536").unwrap().outcome, Outcome::Skipped(reason) if reason.contains("65536 bytes"))
-    );
+    assert!(matches!(bench.run("random read 65536").unwrap().outcome,
+            Outcome::Skipped(reason) if reason.contains("65536 bytes")));
     bench.measured("random write 16384");
     let mut bench =
         Bench::new(Memory::new(MEBIBYTE).with(|info| info.max_request_bytes = 32768), settings());
     let reason = "not possible on this device: it takes at most 32768 bytes in one request";
-    assert!(
-        matches!(bench.run("mixed 50:50").unwrap().outcome, Outcome::Skipped(found) if found == reason)
-    );
+    assert!(matches!(bench.run("mixed 50:50").unwrap().outcome,
+            Outcome::Skipped(found) if found == reason));
     bench.measured("sequential write at end 16384");
 }
 
