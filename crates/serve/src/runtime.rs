@@ -334,13 +334,9 @@ fn take_lock(name: &str, path: &Path) -> Result<File, Error> {
 pub(crate) fn note_files(folder: &Path, files: &[PathBuf]) -> io::Result<()> {
     let text: Vec<u8> =
         files.iter().flat_map(|file| [file.as_os_str().as_bytes(), b"\0"].concat()).collect();
-    let beside = folder.join("files.new");
-    fs::write(&beside, text)?;
-    fs::rename(beside, folder.join(FILES))
+    // Read only by whoever has the lock of a dead server, so never while it is written.
+    fs::write(folder.join(FILES), text)
 }
-
-/// A member may be anything that can be opened; nothing waits for its other end.
-const NONBLOCK: OFlags = OFlags::NONBLOCK;
 
 /// Waits until nothing holds the files of a server that was killed: the kernel takes its rings
 /// apart some time after the process has ended, and what they use stays open and locked until then.
@@ -351,11 +347,12 @@ fn held_by_the_dead(folder: &Path, patience: Duration) -> Vec<String> {
     let mut pauses = patience.as_millis() / PAUSE.as_millis();
     let mut notes = Vec::new();
     for file in files.map(|path| Path::new(OsStr::from_bytes(path))) {
-        // What cannot be opened any more is not held under this name.
+        // What cannot be opened any more is not held under this name. Opening a pipe does not wait
+        // for its other end.
         let is_held = || {
             let file = OpenOptions::new()
                 .read(true)
-                .custom_flags(NONBLOCK.bits().cast_signed())
+                .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
                 .open(file);
             file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
         };

@@ -48,19 +48,8 @@ pub(crate) const AXES: [&str; 14] = [
 ];
 /// Those whose values are texts, and which an `[[add]]` takes from the matrix when it does not name
 /// them; in the order in which one may leave another without meaning.
-pub(super) const TEXT_AXES: [&str; 11] = [
-    LAYOUT,
-    METADATA,
-    CONSISTENCY,
-    BITMAP,
-    MEMBER_TIMEOUT,
-    CACHE,
-    UPKEEP,
-    FILE_SYSTEM,
-    MAKE_OPTIONS,
-    MOUNT_OPTIONS,
-    POLICY,
-];
+pub(super) const TEXT_AXES: [&str; 11] =
+    *AXES.last_chunk().expect("members, level and chunk come before them");
 /// Those that mean something only to a file system.
 const ON_FILE_SYSTEMS: [&str; 3] = [MAKE_OPTIONS, MOUNT_OPTIONS, POLICY];
 /// Those that mean something only to one level: an `[[add]]`, which names its own, takes none from
