@@ -3,7 +3,7 @@
 .PHONY: help demo test bench install install-service clean
 
 help:
-	@echo "make demo     build raidloom and find the best chunk size, on files and on modelled disks (3 minutes)"
+	@echo "make demo     build raidloom; which chunk size, on modelled disks; what parity costs, on files (2 minutes)"
 	@echo "make test     every check that CI makes"
 	@echo "make bench    speed against fio and against itself; writes docs/benchmarks.md"
 	@echo "make install  put raidloom where cargo puts programs"
@@ -13,7 +13,8 @@ help:
 demo:
 	@tools/need demo
 	cargo build --release --locked --package raidloom
-	cargo run --release --locked --quiet --package raidloom -- run plans/stripe-size.toml
+	cargo run --release --locked --quiet --package raidloom -- run plans/chunk-and-depth.toml
+	cargo run --release --locked --quiet --package raidloom -- run plans/small-writes.toml
 
 test:
 	@tools/need test

@@ -141,9 +141,7 @@ fn storage_facts_of(facts: &mut Facts, path: &Path, mounts: &[Mount], several: b
         |number| vec![system::whole_disk(number)],
     );
     for disk in disks {
-        let name = system::sys_folder(disk)
-            .and_then(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()));
-        let name = name.unwrap_or_else(|| disk.to_string());
+        let name = disk_name(disk);
         let setting = |setting| system::queue_setting(disk, setting);
         let model = setting("device/model").map_or(String::new(), |model| format!(" ({model})"));
         let rotational = match setting("queue/rotational").as_deref() {
@@ -248,7 +246,38 @@ pub fn facts(members: &[PathBuf]) -> Host {
     for path in members {
         storage_facts(&mut facts, &nearest_existing(path), members.len() > 1);
     }
-    Host { schema: 1, started: now(), facts: facts.facts }
+    Host { schema: 1, started: now(), facts: facts.facts, one_disk: Vec::new() }
+}
+
+/// What a file or device lies on, for people: `disk sda`, `disks sda, sdb`, `file system tmpfs`. A
+/// file need not exist yet: the nearest folder above it counts. `None` where that is not to be
+/// seen.
+#[must_use]
+pub fn disk_under(path: &Path) -> Option<String> {
+    disk_under_of(&nearest_existing(path), &system::mounts())
+}
+
+fn disk_under_of(path: &Path, mounts: &[Mount]) -> Option<String> {
+    let disks = match system::block_number(path) {
+        Some(number) => system::disks_below(number),
+        None => system::disks_under(mounts, path),
+    };
+    if disks.is_empty() {
+        let mount = system::mount_of(mounts, path)?;
+        return Some(format!("file system ({} on {})", mount.kind, mount.point.display()));
+    }
+    let mut names: Vec<String> = disks.into_iter().map(disk_name).collect();
+    names.sort();
+    names.dedup();
+    let word = if names.len() == 1 { "disk" } else { "disks" };
+    Some(format!("{word} {}", names.join(", ")))
+}
+
+/// The kernel's name of a disk: `sda`.
+fn disk_name(disk: DeviceNumber) -> String {
+    let name = system::sys_folder(disk)
+        .and_then(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()));
+    name.unwrap_or_else(|| disk.to_string())
 }
 
 fn distribution() -> Option<String> {
@@ -347,7 +376,12 @@ mod tests {
             value: (*value).into(),
             must_match: *must_match,
         };
-        Host { schema: 1, started: now(), facts: facts.iter().map(fact).collect() }
+        Host {
+            schema: 1,
+            started: now(),
+            facts: facts.iter().map(fact).collect(),
+            one_disk: Vec::new(),
+        }
     }
 
     #[test]
@@ -398,6 +432,18 @@ mod tests {
                 && fact.value.contains("not to be seen"),
             "{fact:?}"
         );
+    }
+
+    /// "a banner where all members lie on one disk": and none where it cannot be known.
+    #[test]
+    fn what_lies_under_a_path_has_a_name() {
+        let mounts = system::parse_mounts(
+            "1 0 0:20 / /mnt rw - tmpfs none rw\n2 0 0:21 / /mnt/b rw - nfs server:/b rw\n",
+        );
+        let under = |path: &str| disk_under_of(Path::new(path), &mounts);
+        assert_eq!(under("/mnt/a.img").as_deref(), Some("file system (tmpfs on /mnt)"));
+        assert_eq!(under("/mnt/b/c.img").as_deref(), Some("file system (nfs on /mnt/b)"));
+        assert_eq!(under("/elsewhere/d.img"), None);
     }
 
     #[test]

@@ -149,7 +149,8 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
             must_match: false,
         })
     });
-    let host = Host { schema: 1, started: facts::now(), facts: facts.collect() };
+    let host =
+        Host { schema: 1, started: facts::now(), facts: facts.collect(), one_disk: Vec::new() };
     let notes = files
         .iter()
         .flat_map(|file| file.imported.notes.iter().map(|note| format!("{}: {note}", file.label)))

@@ -151,7 +151,9 @@ pub fn start(
         for note in folder::undo_siblings(&folder) {
             observer.note(&note);
         }
-        let host = facts::facts(&members.storage(&folder.join(MEMBERS)));
+        let own = folder.join(MEMBERS);
+        let mut host = facts::facts(&members.storage(&own));
+        host.one_disk = Members::on_one_disk(plan, &own)?;
         folder::write_whole(&folder, HOST, &folder::json(&host))?;
         folder::write_plan(&folder, resolved.text.as_bytes(), plan)?;
         let mut execution =

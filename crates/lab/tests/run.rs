@@ -167,6 +167,15 @@ fn a_run_records_every_trial_in_its_order_and_leaves_nothing_behind() {
             .into()
     );
     assert!(!run.host.facts.is_empty());
+    // Stripes over files are on one disk; single files and memory are not "several members".
+    let is_over_files = |known: &&results::Configuration| {
+        known.settings["level"] == "raid0" && known.settings["members"] != "memory"
+    };
+    assert_eq!(
+        run.host.one_disk.iter().map(|one| &one.configuration).collect::<Vec<_>>(),
+        run.plan.configurations.iter().filter(is_over_files).map(|one| &one.id).collect::<Vec<_>>()
+    );
+    assert!(run.host.one_disk.iter().all(|one| !one.on.is_empty()));
     assert_eq!(run.notes, Vec::<String>::new());
     assert_eq!(lab::read(&place.run()).unwrap(), *run);
 }

@@ -151,6 +151,9 @@ fn verdict(analysis: &Analysis) -> Markup {
                 article {
                     h3 { (title(comparison)) span.against { (table::comparison_subject(comparison))
                         } }
+                    @if let Some(banner) = sentences::one_disk(comparison) {
+                        p.banner { (banner) }
+                    }
                     div.answers {
                         @for kind in comparison.results() {
                             @let answer = sentences::answer(analysis, comparison, kind);

@@ -25,6 +25,9 @@ pub fn markdown(run: &Run, analysis: &Analysis) -> String {
             escaped(&table::comparison_title(comparison)),
             escaped(&subject)
         );
+        if let Some(banner) = sentences::one_disk(comparison) {
+            let _ = write!(text, "> {}\n\n", escaped(&banner));
+        }
         for kind in comparison.results() {
             let answer = sentences::answer(analysis, comparison, kind);
             let details = answer.details.join(" ");

@@ -262,6 +262,15 @@ fn list<'a>(
     }
 }
 
+/// That further members are no further disks here.
+pub(crate) fn one_disk(comparison: &Comparison) -> Option<String> {
+    let on = comparison.one_disk.as_ref()?;
+    Some(format!(
+        "All members lie on one and the same {on}: this shows what a layout costs there, and not \
+        what more disks bring."
+    ))
+}
+
 /// What comparing within blocks was worth.
 pub(crate) fn pairing(comparison: &Comparison) -> Option<String> {
     let gain = comparison.pairing_gain?;

@@ -47,6 +47,9 @@ pub fn text(run: &Run, analysis: &Analysis, style: Style) -> String {
             table::comparison_subject(comparison)
         );
         out.line(&style.paint(Paint::Bold, &title));
+        if let Some(banner) = sentences::one_disk(comparison) {
+            out.wrapped(2, &banner);
+        }
         for kind in comparison.results() {
             let answer = sentences::answer(analysis, comparison, kind);
             let pick = if answer.is_sure {

@@ -35,7 +35,7 @@ use crate::claim::{
     Sample, Settle,
 };
 use crate::statistics::{self, Interval};
-use crate::types::{Better, Clock, Configuration, Group, Judge, Plan, Run, Workload};
+use crate::types::{Better, Clock, Configuration, Group, Judge, OneDisk, Plan, Run, Workload};
 
 pub use order::CarryOver;
 
@@ -95,6 +95,10 @@ pub struct Comparison {
     pub name: String,
     /// Whether any of its figures are modelled rather than measured.
     pub modelled: bool,
+    /// What all members of some of its configurations lie on together (`disk sda`): there, more
+    /// members are no more disks. None where no configuration's do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_disk: Option<String>,
     /// Identity of the baseline.
     pub baseline: String,
     /// The axis values that all but the baseline share, in the plan's order.
@@ -453,7 +457,7 @@ pub fn analyse(run: &Run) -> Analysis {
     let headlines = members.len() * (kinds + usize::from(kinds > 1));
     let comparisons: Vec<Comparison> = members
         .iter()
-        .map(|members| comparison(plan, &table, members, &metrics, headlines))
+        .map(|members| comparison(plan, &table, members, &metrics, headlines, &run.host.one_disk))
         .collect();
     let finished = table.trials.values().map(BTreeMap::len).sum();
     // What was read from files of other tools is all there is.
@@ -579,6 +583,7 @@ fn comparison(
     members: &[usize],
     metrics: &[String],
     headlines: usize,
+    one_disk: &[OneDisk],
 ) -> Comparison {
     let configurations: Vec<&Configuration> =
         members.iter().map(|index| &plan.configurations[*index]).collect();
@@ -634,6 +639,10 @@ fn comparison(
     Comparison {
         name: comparison_name(plan, &configurations, baseline_id),
         modelled: members.iter().any(|member| is_modelled(plan, *member)),
+        one_disk: one_disk
+            .iter()
+            .find(|one| configurations.iter().any(|known| known.id == one.configuration))
+            .map(|one| one.on.clone()),
         baseline: baseline_id.to_string(),
         configurations: configurations
             .iter()
@@ -659,37 +668,24 @@ fn comparison(
     }
 }
 
-/// The axis values that all `configurations` share and no configuration outside has; where only
-/// several together tell them from the others, all that they share and not everybody has.
+/// The axis values that all `configurations` share and not everybody has, in the plan's order; a
+/// bare number with the name of its axis.
 fn comparison_name(plan: &Plan, configurations: &[&Configuration], baseline: &str) -> String {
-    let outside =
-        || plan.configurations.iter().filter(|configuration| configuration.baseline != baseline);
+    let outside = || plan.configurations.iter().filter(|known| known.baseline != baseline);
     if outside().next().is_none() {
         return String::new();
     }
-    let own = |axis: &str| {
-        let value = configurations.first()?.settings.get(axis)?;
-        let shared = configurations
-            .iter()
-            .all(|configuration| configuration.settings.get(axis) == Some(value));
-        let elsewhere =
-            outside().any(|configuration| configuration.settings.get(axis) == Some(value));
-        (shared && !elsewhere).then_some(value.as_str())
-    };
-    let values: Vec<&str> = plan.axes.iter().filter_map(|axis| own(&axis.name)).collect();
-    if !values.is_empty() {
-        return values.join(", ");
-    }
     let shared = |axis: &str| {
         let value = configurations.first()?.settings.get(axis)?;
-        let all = configurations
-            .iter()
-            .all(|configuration| configuration.settings.get(axis) == Some(value));
-        let everybody =
-            outside().all(|configuration| configuration.settings.get(axis) == Some(value));
-        (all && !everybody).then_some(value.as_str())
+        let has = |known: &Configuration| known.settings.get(axis) == Some(value);
+        if !configurations.iter().all(|known| has(known)) || outside().all(has) {
+            return None;
+        }
+        let bare = value.chars().all(|letter| letter.is_ascii_digit());
+        let axis = axis.strip_prefix("workload.").unwrap_or(axis);
+        Some(if bare { format!("{axis} {value}") } else { value.clone() })
     };
-    let values: Vec<&str> = plan.axes.iter().filter_map(|axis| shared(&axis.name)).collect();
+    let values: Vec<String> = plan.axes.iter().filter_map(|axis| shared(&axis.name)).collect();
     if values.is_empty() { format!("baseline {baseline}") } else { values.join(", ") }
 }
 

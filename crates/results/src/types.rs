@@ -185,6 +185,19 @@ pub struct Host {
     pub started: String,
     /// The facts, in the order they are shown.
     pub facts: Vec<Fact>,
+    /// Configurations whose members all lie on the same disk, so that more members are no more
+    /// disks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub one_disk: Vec<OneDisk>,
+}
+
+/// A configuration of several members that lie on one disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OneDisk {
+    /// Identity of the configuration.
+    pub configuration: String,
+    /// What they lie on, for people: `disk sda`.
+    pub on: String,
 }
 
 /// A whole run as read back from its folder.

@@ -150,8 +150,12 @@ impl MadeUp {
                 visit += 1.0;
             }
         }
-        let host =
-            Host { schema: 1, started: "2026-01-01T00:00:00Z".to_owned(), facts: Vec::new() };
+        let host = Host {
+            schema: 1,
+            started: "2026-01-01T00:00:00Z".to_owned(),
+            facts: Vec::new(),
+            one_disk: Vec::new(),
+        };
         Run { plan, host, trials, notes: Vec::new() }
     }
 

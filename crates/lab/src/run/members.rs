@@ -1,17 +1,19 @@
 //! The files and devices that a run stands on: checked, made, and put into the place of their names
 //! in stacks.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use block::Node;
 use reactor::derive_seed;
-use results::Plan;
+use results::{OneDisk, Plan};
 
 use super::fill::fill;
 use crate::plan::{Leaf, MadeFile, leaves};
 use crate::stacks;
 use host::Error;
+use host::facts;
 use host::guard::{Access, Guard};
 use host::journal::Journal;
 
@@ -52,6 +54,30 @@ impl Members {
         storage.sort();
         storage.dedup();
         storage
+    }
+
+    /// Configurations of several members that all lie on one disk.
+    pub(super) fn on_one_disk(plan: &Plan, own: &Path) -> Result<Vec<OneDisk>, Error> {
+        let mut found = Vec::new();
+        for configuration in &plan.configurations {
+            let mut paths = BTreeSet::new();
+            let mut elsewhere = false;
+            for leaf in leaves(&stacks::parse(&configuration.stack)?)? {
+                match leaf {
+                    Leaf::Made(file) => drop(paths.insert(file.path(own))),
+                    Leaf::Existing { path, .. } => drop(paths.insert(path)),
+                    Leaf::Other => elsewhere = true,
+                }
+            }
+            let disks: BTreeSet<Option<String>> =
+                paths.iter().map(|path| facts::disk_under(path)).collect();
+            if let (false, true, 1, Some(Some(on))) =
+                (elsewhere, paths.len() > 1, disks.len(), disks.into_iter().next())
+            {
+                found.push(OneDisk { configuration: configuration.id.clone(), on });
+            }
+        }
+        Ok(found)
     }
 
     /// Makes the files, and writes them whole unless `stop` is set.

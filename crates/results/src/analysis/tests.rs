@@ -77,7 +77,12 @@ fn empty_run(blocks: u32) -> Run {
             workloads,
             suite_settings: BTreeMap::new(),
         },
-        host: Host { schema: 1, started: "2026-11-21T09:00:00Z".into(), facts: Vec::new() },
+        host: Host {
+            schema: 1,
+            started: "2026-11-21T09:00:00Z".into(),
+            facts: Vec::new(),
+            one_disk: Vec::new(),
+        },
         trials: Vec::new(),
         notes: Vec::new(),
     }
@@ -179,6 +184,34 @@ fn comparisons_that_share_no_value_alone_are_named_by_all_they_share() {
     let names: Vec<_> =
         analyse(&run).comparisons.into_iter().map(|comparison| comparison.name).collect();
     assert_eq!(names, ["ext3, fast", "ext3, safe", "xfs, fast", "xfs, safe"]);
+}
+
+/// "1, modelled" named nothing: a bare number has the name of its axis, also where only one of
+/// several comparisons has it.
+#[test]
+fn a_bare_number_in_the_name_of_a_comparison_has_its_axis() {
+    let mut run = empty_run(6);
+    for (index, configuration) in run.plan.configurations.iter_mut().enumerate() {
+        let (members, depth) =
+            [("maxtor", "1"), ("maxtor", "4"), ("maxtor", "32"), ("files", "4")][index / 2];
+        configuration.settings =
+            BTreeMap::from([("members", members), ("workload.depth", depth), ("level", "raid0")])
+                .into_iter()
+                .map(|(axis, value)| (axis.into(), value.into()))
+                .collect();
+        configuration.id = format!("{index}");
+        configuration.baseline = format!("{}", index - index % 2);
+    }
+    run.plan.axes = ["members", "level", "workload.depth"]
+        .map(|name| Axis { name: name.into(), values: Vec::new() })
+        .to_vec();
+    run.host.one_disk = vec![OneDisk { configuration: "7".into(), on: "disk sda".into() }];
+    let comparisons = analyse(&run).comparisons;
+    let names: Vec<&str> = comparisons.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["maxtor, depth 1", "maxtor, depth 4", "maxtor, depth 32", "files, depth 4"]);
+    let banners: Vec<Option<&str>> =
+        comparisons.iter().map(|one| one.one_disk.as_deref()).collect();
+    assert_eq!(banners, [None, None, None, Some("disk sda")], "only where members share one");
 }
 
 #[test]

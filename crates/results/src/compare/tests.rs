@@ -54,7 +54,7 @@ fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
             suite_settings: BTreeMap::new(),
         },
         trials: figures.iter().enumerate().map(trial).collect(),
-        host: Host { schema: 1, started: String::new(), facts: Vec::new() },
+        host: Host { schema: 1, started: String::new(), facts: Vec::new(), one_disk: Vec::new() },
         notes: Vec::new(),
     }
 }
