@@ -29,11 +29,13 @@ impl<T> Slots<T> {
     }
 
     /// Takes a key with nothing behind it yet.
+    #[inline]
     pub fn reserve(&mut self) -> u32 {
         key_of(self.0.insert(None))
     }
 
     /// Takes a key for `value`.
+    #[inline]
     pub fn insert(&mut self, value: T) -> u32 {
         key_of(self.0.insert(Some(value)))
     }
@@ -51,6 +53,7 @@ impl<T> Slots<T> {
     }
 
     /// Takes the value out; its key stays taken. `None` when there is none.
+    #[inline]
     pub fn take(&mut self, key: u32) -> Option<T> {
         self.0.get_mut(key as usize)?.take()
     }
@@ -59,12 +62,14 @@ impl<T> Slots<T> {
     ///
     /// # Panics
     /// When the key is not in use: what holds one knows that it is.
+    #[inline]
     pub fn put(&mut self, key: u32, value: T) {
         self.0[key as usize] = Some(value);
     }
 
     /// Gives a key back, and the value if it was not taken out. `None` as well for a key that is
     /// not in use.
+    #[inline]
     pub fn remove(&mut self, key: u32) -> Option<T> {
         self.0.try_remove(key as usize)?
     }

@@ -125,7 +125,8 @@ pub(super) enum Phase {
     },
 }
 
-/// The commands of one phase of a piece.
+/// The commands of one phase of a piece. Its memory is used again for the next phase, so that a
+/// channel in steady state allocates nothing for it.
 #[derive(Default)]
 pub(super) struct Batch {
     sent: Vec<Sent>,
@@ -134,9 +135,16 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// What stands for writes that were not sent, because what had to come before them failed.
-    pub(super) fn failed(failure: Failure) -> Batch {
-        Batch { failures: vec![failure], ..Batch::default() }
+    /// Starts without commands.
+    pub(super) fn start(&mut self) {
+        self.sent.clear();
+        self.failures.clear();
+        self.outstanding = 0;
+    }
+
+    /// Whether none of its commands has failed.
+    pub(super) fn is_well(&self) -> bool {
+        self.failures.is_empty()
     }
 
     /// Whether no member has done its part.
@@ -150,6 +158,7 @@ impl Batch {
     }
 
     /// A command has ended. True when it was the last.
+    #[inline]
     pub(super) fn end(&mut self, command: u32, buffer: Returned, memory: &mut Memory) -> bool {
         match buffer {
             Returned::Read(buffer) => {
@@ -163,16 +172,14 @@ impl Batch {
     }
 }
 
-/// Makes batches and sends them. It keeps their memory, so that a channel in steady state allocates
-/// nothing for them.
+/// Puts commands together and sends them.
 #[derive(Default)]
 pub(super) struct Sender {
     drafts: Vec<Draft>,
-    spare: Vec<Vec<Sent>>,
 }
 
 impl Sender {
-    /// Sends the accesses of one phase of a piece, of which there are some.
+    /// Sends the accesses of one phase of a piece as its batch.
     pub(super) fn send<L: Level>(
         &mut self,
         piece: u32,
@@ -180,7 +187,9 @@ impl Sender {
         phase: Phase,
         memory: &mut Memory,
         members: &mut Members<L>,
-    ) -> Batch {
+        batch: &mut Batch,
+    ) {
+        batch.start();
         for access in accesses {
             let queue = members.slot_mut(access.member);
             let last = self.drafts.get_mut(queue.last_draft as usize);
@@ -192,7 +201,7 @@ impl Sender {
                 }
             }
         }
-        let mut sent = self.spare.pop().unwrap_or_default();
+        batch.outstanding = self.drafts.len() as u32;
         for draft in self.drafts.drain(..) {
             let queue = members.slot_mut(draft.member);
             queue.last_draft = NO_DRAFT;
@@ -205,19 +214,9 @@ impl Sender {
                 Payload::Discard => (Op::Discard { offset, length }, NO_FRAGMENT),
                 Payload::Flush => (Op::Flush, NO_FRAGMENT),
             };
-            let tag = Tag::Planned { piece, command: sent.len() as u32 };
-            sent.push(Sent { member: draft.member, fragment });
+            let tag = Tag::Planned { piece, command: batch.sent.len() as u32 };
+            batch.sent.push(Sent { member: draft.member, fragment });
             members.send(draft.member, Request::new(tag.encode(), op));
-        }
-        Batch { outstanding: sent.len() as u32, sent, failures: Vec::new() }
-    }
-
-    /// Takes back the memory of a batch that has ended.
-    pub(super) fn recycle(&mut self, batch: Batch) {
-        let mut sent = batch.sent;
-        if sent.capacity() > 0 {
-            sent.clear();
-            self.spare.push(sent);
         }
     }
 }

@@ -21,11 +21,11 @@ use std::sync::Arc;
 use block::{Completion, Error, ErrorKind, Slots};
 use reactor::Reactor;
 
-use super::commands::{Batch, Phase, Sender};
+use super::commands::{Phase, Sender};
 use super::gate::{MetadataGate, Pass};
 use super::members::{Failure, Members};
 use super::piece::{Careful, Piece, State};
-use super::requests::{NewPiece, Operation, PieceError, Requests};
+use super::requests::{Operation, PieceError, Requests};
 use crate::device::Shared;
 use crate::health::{Member, READ_ERRORS_MAX, Verdict, judge};
 use crate::memory::Pool;
@@ -34,13 +34,27 @@ use crate::{Action, Faults, Level, Lost, MemberSet, Part, Place, RowLock, SyncRa
 
 /// What a piece does after one step of its life.
 enum Step {
-    /// It is in this state and goes on at once.
-    Go(State),
-    /// It stays in this state until an event moves it on.
-    Wait(State),
+    /// It goes on at once, in the state that it has now.
+    Go,
+    /// It stays in its state until an event moves it on.
+    Wait,
     /// It ends, for these reasons if it has failed.
-    End(Vec<PieceError>),
+    End(Box<[PieceError]>),
 }
+
+impl Step {
+    fn end_well() -> Step {
+        // A slice of nothing allocates nothing.
+        Step::End(Box::default())
+    }
+
+    fn end_failed(error: PieceError) -> Step {
+        Step::End(Box::new([error]))
+    }
+}
+
+/// What the table of pieces is asked for.
+const UNDER_WAY: &str = "an event is of a piece that is under way";
 
 /// What comes of the failures of a phase.
 enum Judged {
@@ -99,8 +113,10 @@ impl<L: Level> Pieces<L> {
         self.members.sent + self.gate.as_ref().map_or(0, |gate| gate.sent())
     }
 
-    /// Begins a piece. When it ends its request is told; it may end at once.
-    pub(super) fn start(&mut self, requests: &mut Requests, new: NewPiece) {
+    /// Begins the piece of a request that starts at `cursor`. When it ends its request is told; it
+    /// may end at once.
+    pub(super) fn start(&mut self, requests: &mut Requests, entry: u32, cursor: u64) {
+        let new = requests.cut(entry, cursor, &self.shared.level, &self.members.faults());
         let index = self.table.reserve();
         let piece = Piece::begin(new, self.spare.pop());
         self.advance(requests, index, piece);
@@ -126,19 +142,14 @@ impl<L: Level> Pieces<L> {
         (slot, member): (usize, Option<&Arc<Member>>),
         completion: Completion,
     ) -> Option<u32> {
-        let mut piece = self.take(index);
-        let (State::Reading(batch) | State::Writing(batch)) = &mut piece.state else {
-            debug_assert!(false, "a command of a piece that has sent none");
-            self.table.put(index, piece);
-            return None;
-        };
+        let piece = self.table.get_mut(index).expect(UNDER_WAY);
         if let Err(error) = completion.result {
-            batch.failures.push(Failure { slot, member: member.cloned(), error });
+            piece.batch.failures.push(Failure { slot, member: member.cloned(), error });
         }
-        if batch.end(command, completion.buffer, &mut piece.memory) {
+        if piece.batch.end(command, completion.buffer, &mut piece.memory) {
+            let piece = self.take(index);
             self.advance(requests, index, piece)
         } else {
-            self.table.put(index, piece);
             None
         }
     }
@@ -156,13 +167,15 @@ impl<L: Level> Pieces<L> {
         if let (Err(error), Some(slot)) = (result, piece.holds.log) {
             // As if the parity itself had not been written.
             let member = self.members.slot(slot).member.clone();
-            piece.state = State::Writing(Batch::failed(Failure { slot, member, error }));
+            piece.batch.start();
+            piece.batch.failures.push(Failure { slot, member, error });
+            piece.state = State::Writing;
         }
         self.advance(requests, index, piece)
     }
 
     fn take(&mut self, index: u32) -> Box<Piece> {
-        self.table.take(index).expect("an event is of a piece that is under way")
+        self.table.take(index).expect(UNDER_WAY)
     }
 
     /// Takes a piece as far as it goes without waiting. Its request, if it ended.
@@ -173,11 +186,9 @@ impl<L: Level> Pieces<L> {
         mut piece: Box<Piece>,
     ) -> Option<u32> {
         loop {
-            let state = std::mem::take(&mut piece.state);
-            match self.step(requests, index, &mut piece, state) {
-                Step::Go(state) => piece.state = state,
-                Step::Wait(state) => {
-                    piece.state = state;
+            match self.step(requests, index, &mut piece) {
+                Step::Go => (),
+                Step::Wait => {
                     self.table.put(index, piece);
                     return None;
                 }
@@ -187,36 +198,30 @@ impl<L: Level> Pieces<L> {
     }
 
     /// What follows a state that has nothing to wait for any more.
-    fn step(
-        &mut self,
-        requests: &mut Requests,
-        index: u32,
-        piece: &mut Piece,
-        state: State,
-    ) -> Step {
-        match &state {
-            State::AwaitsRow(row) => piece.holds.row = Some(*row),
-            State::AwaitsLog(member) => piece.holds.log = Some(*member),
+    #[inline]
+    fn step(&mut self, requests: &mut Requests, index: u32, piece: &mut Piece) -> Step {
+        match piece.state {
+            State::AwaitsRow(row) => piece.holds.row = Some(row),
+            State::AwaitsLog(member) => piece.holds.log = Some(member),
             _ => (),
         }
-        match state {
-            State::Writing(batch) if batch.failures.is_empty() => self.end_writing(piece, batch),
-            State::Writing(batch) => self.end_failed(requests, piece, batch, Action::Write),
-            State::Reading(batch) if !batch.failures.is_empty() => {
-                self.end_failed(requests, piece, batch, Action::Read)
+        match piece.state {
+            State::Writing if piece.batch.is_well() => self.end_writing(piece),
+            State::Writing => self.end_failed(requests, piece, Action::Write),
+            State::Reading if !piece.batch.is_well() => {
+                self.end_failed(requests, piece, Action::Read)
             }
             _ if self.closing => {
                 piece.memory.rejoin();
                 piece.memory.drop_scratch(&mut self.scratch);
-                Step::End(Vec::new())
+                Step::end_well()
             }
             State::Unplanned => match self.plan(piece) {
                 Ok(()) => self.lock_row(index, piece),
-                Err(lost) => Step::End(vec![PieceError::Lost(lost)]),
+                Err(lost) => Step::end_failed(PieceError::Lost(lost)),
             },
             State::AwaitsRow(_) | State::AwaitsAdmission => self.ask_to_write(index, piece),
-            State::Reading(batch) => {
-                self.sender.recycle(batch);
+            State::Reading => {
                 self.compute(piece);
                 self.lock_log(index, piece)
             }
@@ -325,11 +330,15 @@ impl<L: Level> Pieces<L> {
             self.release_row(piece);
         }
         match wanted.filter(|_| piece.holds.row.is_none()) {
-            Some(row) if self.shared.rows.lock(row, &self.waiter, index) => {
-                Step::Go(State::AwaitsRow(row))
+            Some(row) => {
+                piece.state = State::AwaitsRow(row);
+                let is_ours = self.shared.rows.lock(row, &self.waiter, index);
+                if is_ours { Step::Go } else { Step::Wait }
             }
-            Some(row) => Step::Wait(State::AwaitsRow(row)),
-            None => Step::Go(State::AwaitsAdmission),
+            None => {
+                piece.state = State::AwaitsAdmission;
+                Step::Go
+            }
         }
     }
 
@@ -339,17 +348,20 @@ impl<L: Level> Pieces<L> {
         if piece.attempt.generation != self.shared.health.generation() {
             // A member failed while we waited. A log that is kept is needed still: that its member
             // is out may not be written down yet.
-            return Step::Go(State::Unplanned);
+            piece.state = State::Unplanned;
+            return Step::Go;
         }
+        piece.state = State::AwaitsAdmission;
         match self.admit(index, piece) {
             Pass::Go => (),
-            Pass::Wait => return Step::Wait(State::AwaitsAdmission),
-            Pass::Refused(error) => return Step::End(vec![PieceError::Other(error)]),
+            Pass::Wait => return Step::Wait,
+            Pass::Refused(error) => return Step::end_failed(PieceError::Other(error)),
         }
         if piece.attempt.generation != self.shared.health.generation() {
             // A member came while we asked. What it has missed was counted before our range was
             // noted.
-            return Step::Go(State::Unplanned);
+            piece.state = State::Unplanned;
+            return Step::Go;
         }
         // The members that failed are written down now. A log that the new plan does not write to
         // is not needed any more.
@@ -358,17 +370,14 @@ impl<L: Level> Pieces<L> {
         }
         let attempt = &piece.attempt;
         piece.memory.add_scratch(&attempt.plan.scratch, &mut self.scratch);
-        match self.send(index, piece, Phase::Read) {
-            Some(batch) => Step::Wait(State::Reading(batch)),
-            None => Step::Go(State::Reading(Batch::default())),
-        }
+        piece.state = State::Reading;
+        self.send(index, piece, Phase::Read)
     }
 
     /// Asks whether what is planned may be written.
     fn admit(&mut self, index: u32, piece: &mut Piece) -> Pass {
-        let (Some(gate), Some(part)) = (&mut self.gate, piece.planned().written_part()) else {
-            return Pass::Go;
-        };
+        let Some(gate) = &mut self.gate else { return Pass::Go };
+        let Some(part) = piece.planned().written_part() else { return Pass::Go };
         let range = gate.range_of(part, &piece.attempt.plan);
         let is_within =
             |admitted: &Range<u64>| admitted.start <= range.start && range.end <= admitted.end;
@@ -403,15 +412,14 @@ impl<L: Level> Pieces<L> {
     /// Takes the log of the row's parity member, if there is something to log.
     fn lock_log(&mut self, index: u32, piece: &mut Piece) -> Step {
         let (Some(gate), Some(logged)) = (&self.gate, &piece.attempt.logged) else {
-            return Step::Go(State::Logging);
+            piece.state = State::Logging;
+            return Step::Go;
         };
         let member = logged.member;
+        piece.state = State::AwaitsLog(member);
         // What it has kept is of the same member.
-        if piece.holds.log.is_some() || gate.lock_log(member, index) {
-            Step::Go(State::AwaitsLog(member))
-        } else {
-            Step::Wait(State::AwaitsLog(member))
-        }
+        let is_ours = piece.holds.log.is_some() || gate.lock_log(member, index);
+        if is_ours { Step::Go } else { Step::Wait }
     }
 
     /// Writes the piece's entries to the log that it holds.
@@ -421,35 +429,35 @@ impl<L: Level> Pieces<L> {
             let bytes = piece.memory.share(place, piece.attempt.plan.scratch[logged.scratch]);
             gate.write_log(logged.member, bytes, index);
         }
-        Step::Wait(State::Logging)
+        piece.state = State::Logging;
+        Step::Wait
     }
 
     fn write(&mut self, index: u32, piece: &mut Piece) -> Step {
         // What was logged is durable before another piece's entries replace its own.
         let fua = piece.fua || piece.holds.log.is_some();
-        match self.send(index, piece, Phase::Write { fua }) {
-            Some(batch) => Step::Wait(State::Writing(batch)),
-            None => Step::Go(State::Writing(Batch::default())),
-        }
+        piece.state = State::Writing;
+        self.send(index, piece, Phase::Write { fua })
     }
 
-    /// Sends what the plan has for a phase. `None` when that is nothing.
-    fn send(&mut self, index: u32, piece: &mut Piece, phase: Phase) -> Option<Batch> {
-        let plan = &piece.attempt.plan;
+    /// Sends what the plan has for a phase, if it has something.
+    fn send(&mut self, index: u32, piece: &mut Piece, phase: Phase) -> Step {
+        let Piece { tag, attempt, memory, batch, .. } = piece;
         let accesses = match phase {
-            Phase::Read => &plan.read,
-            Phase::Write { .. } => &plan.write,
+            Phase::Read => &attempt.plan.read,
+            Phase::Write { .. } => &attempt.plan.write,
         };
         if accesses.is_empty() {
-            return None;
+            batch.start();
+            return Step::Go;
         }
-        block::trace::on_behalf_of(piece.tag);
-        Some(self.sender.send(index, accesses, phase, &mut piece.memory, &mut self.members))
+        block::trace::on_behalf_of(*tag);
+        self.sender.send(index, accesses, phase, memory, &mut self.members, batch);
+        Step::Wait
     }
 
     /// All that was planned is done.
-    fn end_writing(&mut self, piece: &mut Piece, batch: Batch) -> Step {
-        self.sender.recycle(batch);
+    fn end_writing(&mut self, piece: &mut Piece) -> Step {
         piece.memory.drop_scratch(&mut self.scratch);
         piece.done += piece.attempt.covers;
         if let Some(careful) = &mut piece.careful {
@@ -457,30 +465,26 @@ impl<L: Level> Pieces<L> {
         }
         if piece.done < piece.operation.length() {
             self.release_log(piece);
-            Step::Go(State::Unplanned)
+            piece.state = State::Unplanned;
         } else {
-            Step::Go(State::Confirming)
+            piece.state = State::Confirming;
         }
+        Step::Go
     }
 
     /// Members have failed some of a phase. All its commands have ended by now, so the members that
     /// are left hold the whole of what was written, and a new plan finds their rows consistent.
-    fn end_failed(
-        &mut self,
-        requests: &mut Requests,
-        piece: &mut Piece,
-        mut batch: Batch,
-        action: Action,
-    ) -> Step {
+    #[cold]
+    fn end_failed(&mut self, requests: &mut Requests, piece: &mut Piece, action: Action) -> Step {
         piece.memory.rejoin();
         piece.memory.drop_scratch(&mut self.scratch);
         let reading = action == Action::Read;
         let judged = if reading && self.closing {
             Judged::Final
         } else {
-            self.judge_failures(piece, &batch, reading)
+            self.judge_failures(piece, reading)
         };
-        let failures = batch.failures.drain(..);
+        let failures = piece.batch.failures.drain(..);
         match judged {
             Judged::Final => Step::End(
                 failures.map(|failure| PieceError::Other(failure.at_its_member())).collect(),
@@ -489,29 +493,31 @@ impl<L: Level> Pieces<L> {
                 for failure in failures {
                     requests.note_cause(piece.request, || failure.at_its_member());
                 }
-                self.sender.recycle(batch);
                 // The entries of a write that a member did not take are still needed.
                 if reading {
                     self.release_log(piece);
                 }
-                Step::Go(State::Unplanned)
+                piece.state = State::Unplanned;
+                Step::Go
             }
         }
     }
 
     /// Books the failures of a phase on the members.
-    fn judge_failures(&mut self, piece: &mut Piece, batch: &Batch, reading: bool) -> Judged {
+    fn judge_failures(&mut self, piece: &mut Piece, reading: bool) -> Judged {
         if !L::REDUNDANT {
             return Judged::Final;
         }
         let mut must_end = false;
         let mut unreadable = MemberSet::EMPTY;
-        for Failure { slot, member, error } in &batch.failures {
+        for Failure { slot, member, error } in &piece.batch.failures {
             match judge(error.kind(), reading) {
                 // A member that was removed meanwhile is not judged.
                 _ if !self.members.slot(*slot).is_of(member.as_ref()) => (),
                 // Where others took a write, one that refuses it has not got it.
-                Verdict::Request if reading || batch.has_only_failures() => return Judged::Final,
+                Verdict::Request if reading || piece.batch.has_only_failures() => {
+                    return Judged::Final;
+                }
                 Verdict::Blocks => {
                     unreadable.insert(*slot);
                 }
@@ -547,16 +553,14 @@ impl<L: Level> Pieces<L> {
 
     /// Asks whether a piece that is done may be answered.
     fn confirm(&mut self, index: u32, piece: &mut Piece) -> Step {
+        let Some(gate) = &mut self.gate else { return Step::end_well() };
         let writes =
             matches!(piece.operation, Operation::Flush) || piece.operation.written_part().is_some();
-        let pass = match &mut self.gate {
-            Some(gate) if writes => gate.confirm(piece.attempt.generation, index),
-            _ => Pass::Go,
-        };
+        let pass = if writes { gate.confirm(piece.attempt.generation, index) } else { Pass::Go };
         match pass {
-            Pass::Go => Step::End(Vec::new()),
-            Pass::Wait => Step::Wait(State::Confirming),
-            Pass::Refused(error) => Step::End(vec![PieceError::Other(error)]),
+            Pass::Go => Step::end_well(),
+            Pass::Wait => Step::Wait,
+            Pass::Refused(error) => Step::end_failed(PieceError::Other(error)),
         }
     }
 
@@ -566,11 +570,11 @@ impl<L: Level> Pieces<L> {
         requests: &mut Requests,
         index: u32,
         mut piece: Box<Piece>,
-        errors: Vec<PieceError>,
+        errors: Box<[PieceError]>,
     ) -> u32 {
         self.give_back(&mut piece);
         let entry = piece.request;
-        requests.end_piece(entry, piece.number, piece.finish(), errors.into_iter());
+        requests.end_piece(entry, piece.number, piece.finish(), errors);
         self.table.remove(index);
         self.spare.push(piece);
         entry
@@ -622,7 +626,7 @@ impl<L: Level> Pieces<L> {
     /// Whether something is on its way that others would find half done.
     pub(super) fn is_writing(&self) -> bool {
         let writes = |piece: &Piece| match piece.state {
-            State::Writing(_) => piece.holds.row.is_some(),
+            State::Writing => piece.holds.row.is_some(),
             State::Logging => true,
             _ => false,
         };
@@ -637,8 +641,8 @@ impl<L: Level> Pieces<L> {
         let silent = Error::new(ErrorKind::TimedOut, "a write was never answered");
         for (_, piece) in self.table.iter() {
             match &piece.state {
-                State::Writing(batch) if piece.holds.row.is_some() => {
-                    for slot in batch.members() {
+                State::Writing if piece.holds.row.is_some() => {
+                    for slot in piece.batch.members() {
                         let queue = self.members.slot(slot);
                         if queue.in_flight > 0 {
                             self.shared.drop_member(slot, queue.member.as_ref(), &silent);

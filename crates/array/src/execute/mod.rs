@@ -107,12 +107,11 @@ impl<L: Level> ArrayChannel<L> {
     /// Begins what pieces of a request may begin, and ends it when all is done.
     fn go_on(&mut self, entry: u32) {
         loop {
-            let faults = self.pieces.members.faults();
-            let closing = self.pieces.closing;
-            match self.requests.next(entry, &self.shared.level, &faults, closing) {
-                Next::Piece(new) => self.pieces.start(&mut self.requests, new),
+            let at_once = self.shared.level.pieces_at_once();
+            match self.requests.next(entry, at_once, self.pieces.closing) {
+                Next::Piece(cursor) => self.pieces.start(&mut self.requests, entry, cursor),
                 Next::Wait => return,
-                Next::End(completion) => return self.ready.push(completion),
+                Next::End => return self.ready.push(self.requests.end(entry)),
             }
         }
     }

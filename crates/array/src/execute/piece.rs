@@ -13,8 +13,9 @@ use crate::{MemberSet, Plan, RowLock};
 /// for one bad block.
 const CAREFUL_BYTES: u64 = 64 << 10;
 
-/// Where a piece is in its life. What only one state needs it carries itself.
-#[derive(Default)]
+/// Where a piece is in its life, and what it waits for there. Small, and changed in place: a piece
+/// passes through most of its states at every small request.
+#[derive(Clone, Copy, Default)]
 pub(super) enum State {
     /// It is to be planned: at first, and when a plan does not hold any more.
     #[default]
@@ -24,13 +25,13 @@ pub(super) enum State {
     /// It asks the metadata writer whether it may write.
     AwaitsAdmission,
     /// The plan's reads are on their way.
-    Reading(Batch),
+    Reading,
     /// Computed, and queued for the partial parity log of a member, or just granted it.
     AwaitsLog(usize),
     /// What closes the write hole is on its way to the log that it holds.
     Logging,
     /// The plan's writes are on their way.
-    Writing(Batch),
+    Writing,
     /// Done; what it did without some members is being written down.
     Confirming,
 }
@@ -97,6 +98,8 @@ pub(super) struct Piece {
     pub(super) holds: Holds,
     pub(super) memory: Memory,
     pub(super) state: State,
+    /// The commands of the phase that is under way, while it reads or writes.
+    pub(super) batch: Batch,
 }
 
 impl Piece {
@@ -106,7 +109,7 @@ impl Piece {
         let careful = careful.map(Careful::of);
         let mut piece = match spare {
             // Changed in place: moving all of it would take as long as much of its life. What has
-            // ended holds nothing and is unplanned.
+            // ended holds nothing.
             Some(mut piece) => {
                 piece.request = request;
                 piece.tag = tag;
@@ -115,6 +118,7 @@ impl Piece {
                 piece.fua = fua;
                 piece.done = 0;
                 piece.careful = careful;
+                piece.state = State::Unplanned;
                 piece
             }
             None => Box::new(Piece {
@@ -129,6 +133,7 @@ impl Piece {
                 holds: Holds::default(),
                 memory: Memory::default(),
                 state: State::Unplanned,
+                batch: Batch::default(),
             }),
         };
         piece.memory.start(buffer);

@@ -7,8 +7,9 @@ use crate::memory::HostBuffer;
 use crate::{Action, Faults, Level, Lost, Part, SyncRange};
 
 /// What a request or a piece is about.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) enum Operation {
+    #[default]
     Flush,
     Part(Part),
     Sync(SyncRange),
@@ -63,7 +64,9 @@ pub(super) struct Retried {
 }
 
 /// The buffer of a request, as far as its pieces have not got it.
+#[derive(Default)]
 enum RequestBuffer {
+    #[default]
     Nothing,
     /// What no piece has got yet.
     Read(Option<BufMut>),
@@ -71,6 +74,7 @@ enum RequestBuffer {
 }
 
 /// A request that is carried out by plans.
+#[derive(Default)]
 struct Planned {
     tag: u64,
     operation: Operation,
@@ -78,7 +82,7 @@ struct Planned {
     /// How far pieces have been made, in bytes; `None` when there are no more.
     cursor: Option<u64>,
     buffer: RequestBuffer,
-    /// The pieces' parts of a read's buffer, in order.
+    /// The pieces' parts of a read's buffer, in order; its memory is kept.
     parts: Vec<Option<BufMut>>,
     running: u32,
     /// The member whose medium failed already.
@@ -112,21 +116,26 @@ pub(super) enum PieceError {
 
 /// How a request goes on.
 pub(super) enum Next {
-    /// With one more piece.
-    Piece(NewPiece),
+    /// With one more piece, from this byte of it on.
+    Piece(u64),
     /// When a piece has ended.
     Wait,
-    /// Not at all.
-    End(Completion),
+    /// Not at all: all is done.
+    End,
 }
+
+/// What the table of requests is asked for.
+const UNDER_WAY: &str = "a request under way keeps its entry";
 
 /// The requests of a channel.
 #[derive(Default)]
 pub(super) struct Requests {
     direct: Slots<Direct>,
-    planned: Slots<Planned>,
-    /// Memory of requests that have ended.
-    spare_parts: Vec<Vec<Option<BufMut>>>,
+    // Boxes, for a request is too large to be moved in and out.
+    planned: Slots<Box<Planned>>,
+    /// Requests that have ended, for their memory.
+    #[allow(clippy::vec_box, reason = "the boxes move between here and `planned`")]
+    spare: Vec<Box<Planned>>,
 }
 
 impl Requests {
@@ -153,51 +162,57 @@ impl Requests {
     ) -> u32 {
         let (cause, careful) =
             retried.map_or((None, None), |retried| (Some(retried.cause), retried.careful));
-        self.planned.insert(Planned {
-            tag,
-            operation,
-            fua,
-            cursor: Some(0),
-            buffer: match buffer {
-                Returned::Nothing => RequestBuffer::Nothing,
-                Returned::Read(buffer) => RequestBuffer::Read(Some(buffer)),
-                Returned::Written(buffer) => RequestBuffer::Written(buffer),
-            },
-            parts: self.spare_parts.pop().unwrap_or_default(),
-            running: 0,
-            careful,
-            cause,
-            failed: None,
-        })
+        let mut request = self.spare.pop().unwrap_or_default();
+        request.tag = tag;
+        request.operation = operation;
+        request.fua = fua;
+        request.cursor = Some(0);
+        request.buffer = match buffer {
+            Returned::Nothing => RequestBuffer::Nothing,
+            Returned::Read(buffer) => RequestBuffer::Read(Some(buffer)),
+            Returned::Written(buffer) => RequestBuffer::Written(buffer),
+        };
+        request.careful = careful;
+        request.cause = cause;
+        self.planned.insert(request)
     }
 
     fn of(&mut self, entry: u32) -> &mut Planned {
-        self.planned.get_mut(entry).expect("a request under way keeps its entry")
+        self.planned.get_mut(entry).expect(UNDER_WAY)
     }
 
-    /// The next piece of a request that has some left and fewer under way than run at a time; its
-    /// completion when all is done. `closing`: no more pieces begin.
-    pub(super) fn next<L: Level>(
+    /// Whether a request has pieces left to begin, of which `at_once` run at a time. `closing`: no
+    /// more pieces begin.
+    #[inline]
+    pub(super) fn next(&self, entry: u32, at_once: u32, closing: bool) -> Next {
+        let request = self.planned.get(entry).expect(UNDER_WAY);
+        let may_begin = !closing && request.failed.is_none() && request.running < at_once;
+        match request.cursor {
+            Some(cursor) if may_begin => Next::Piece(cursor),
+            _ if request.running > 0 => Next::Wait,
+            _ => Next::End,
+        }
+    }
+
+    /// The piece of a request that begins at `cursor`, where [`Requests::next`] says.
+    #[inline]
+    pub(super) fn cut<L: Level>(
         &mut self,
         entry: u32,
+        cursor: u64,
         level: &L,
         faults: &Faults,
-        closing: bool,
-    ) -> Next {
-        let request = self.of(entry);
-        let may_begin =
-            !closing && request.failed.is_none() && request.running < level.pieces_at_once();
-        match request.cursor.filter(|_| may_begin) {
-            Some(cursor) => Next::Piece(request.cut(entry, cursor, level, faults)),
-            None if request.running > 0 => Next::Wait,
-            None => {
-                let completion = request.end();
-                let parts = std::mem::take(&mut request.parts);
-                self.spare_parts.push(parts);
-                self.planned.remove(entry);
-                Next::End(completion)
-            }
-        }
+    ) -> NewPiece {
+        self.of(entry).cut(entry, cursor, level, faults)
+    }
+
+    /// The completion of a request all of whose pieces have ended. Its entry is free again.
+    #[inline]
+    pub(super) fn end(&mut self, entry: u32) -> Completion {
+        let mut request = self.planned.remove(entry).expect(UNDER_WAY);
+        let completion = request.end();
+        self.spare.push(request);
+        completion
     }
 
     /// A member has failed one of the request's pieces, which may go on without it.
@@ -211,7 +226,7 @@ impl Requests {
         entry: u32,
         number: u32,
         buffer: HostBuffer,
-        errors: impl Iterator<Item = PieceError>,
+        errors: Box<[PieceError]>,
     ) {
         let request = self.of(entry);
         if let HostBuffer::Read(buffer) = buffer {
@@ -289,7 +304,7 @@ impl Planned {
     }
 
     fn end(&mut self) -> Completion {
-        let buffer = match std::mem::replace(&mut self.buffer, RequestBuffer::Nothing) {
+        let buffer = match std::mem::take(&mut self.buffer) {
             RequestBuffer::Nothing => Returned::Nothing,
             RequestBuffer::Written(from) => Returned::Written(from),
             RequestBuffer::Read(rest) => {
