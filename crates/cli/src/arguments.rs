@@ -14,6 +14,7 @@ use crate::bench_command::arguments::{BonnieArguments, CopyArguments};
 use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, HdparmArguments};
 use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
+use crate::guest_command::GuestVerb;
 
 /// Finds the fastest safe disk layout for your own work, then runs it.
 #[derive(Parser, Debug)]
@@ -138,6 +139,10 @@ from a difference: to decide something, put both into one plan, which interleave
     /// Disks that are described instead of owned
     #[command(subcommand)]
     Model(ModelVerb),
+
+    /// A Linux of its own in modelled time: build its kernel, see what it can do
+    #[command(subcommand)]
+    Guest(GuestVerb),
 
     /// Print the completion script of a shell
     #[command(after_long_help = "Examples:\n  raidloom completions bash > \

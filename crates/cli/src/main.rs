@@ -10,6 +10,7 @@ mod cache_command;
 mod check;
 mod compare_command;
 mod failure;
+mod guest_command;
 mod model;
 mod output;
 mod plan;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&output, arguments),
         Command::Report(arguments) => report_command::report(&output, &arguments),
         Command::Compare(arguments) => compare_command::compare_runs(&output, &arguments),
+        Command::Guest(verb) => guest_command::guest(&output, &verb),
         Command::Model(verb) => model::model(&output, &verb),
         Command::Completions { shell } => {
             // Into memory first: a closed pipe is an ordinary end and not a panic.

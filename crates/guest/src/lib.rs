@@ -10,9 +10,15 @@
 //! its time (`time-travel=ext:SOCKET`), and finds its disks at the same process
 //! (`virtio_uml.device=SOCKET:2`). Its clock then moves as the devices' does, on the virtual
 //! reactor: an hour of a disk of 2004 takes seconds, and is the same each time.
+//!
+//! [`Kernel`] finds or builds it, [`Boot`] runs one from its start to its end.
 
+mod kernel;
+mod machine;
 mod message;
 mod scheduler;
 
+pub use kernel::{Kernel, Step, build};
+pub use machine::{Boot, Outcome};
 pub use message::{MESSAGE_BYTES, Message, Op};
-pub use scheduler::{Disk, Ended, Scheduler};
+pub use scheduler::{Disk, Ended, Line, Scheduler};

@@ -17,6 +17,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
 use block::{Device, Emulated, Error, ErrorKind, Reactor, Time};
@@ -24,36 +25,71 @@ use export::vhost_user::{
     self, Done, Offer, Session, Then, message::ring_call, read_message, send_all,
 };
 use export::{Gate, RemovalPolicy};
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::message::{MESSAGE_BYTES, Message, Op};
 
 /// No time at all.
 const NEVER: u64 = 0x7fff_ffff_ffff_fff0;
 /// When the guest's clock begins: 2006-01-01, in nanoseconds since 1970.
-const DATE: u64 = 1_136_073_600 * 1_000_000_000;
+pub(crate) const DATE: u64 = 1_136_073_600 * 1_000_000_000;
 /// Pieces of memory of a request: with them and rings of 256 entries requests grow to 1 MiB and
 /// more.
 const SEGMENTS: u32 = 254;
 
+/// How often a wait for the kernel is broken to ask whether it is to go on, in milliseconds of real
+/// time. Nothing that is modelled depends on it.
+const ASK_MILLISECONDS: i64 = 500;
+
 /// A disk of the guest, and the kernel's connection to it.
 pub struct Disk {
-    socket: OwnedFd,
+    line: Line,
     session: Session,
     disk: vhost_user::Disk,
-    open: bool,
     log: Vec<Done>,
 }
 
+/// Where the kernel speaks to a disk.
+pub enum Line {
+    /// It will call here.
+    Expected(UnixListener),
+    /// It has called.
+    Open(OwnedFd),
+    /// It has hung up.
+    Closed,
+}
+
+impl Line {
+    fn watched(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Line::Expected(listener) => Some(listener.as_fd()),
+            Line::Open(socket) => Some(socket.as_fd()),
+            Line::Closed => None,
+        }
+    }
+}
+
+impl From<UnixListener> for Line {
+    fn from(listener: UnixListener) -> Line {
+        Line::Expected(listener)
+    }
+}
+
+impl From<OwnedFd> for Line {
+    fn from(socket: OwnedFd) -> Line {
+        Line::Open(socket)
+    }
+}
+
 impl Disk {
-    /// A disk over `device`, for the kernel at the other end of `socket`.
+    /// A disk over `device`, for the kernel that calls on `line`.
     ///
     /// # Errors
     /// Those of [`Device::open`].
     pub fn new(
         device: Arc<dyn Device>,
         name: &str,
-        socket: OwnedFd,
+        line: impl Into<Line>,
         reactor: &Reactor,
     ) -> Result<Disk, Error> {
         let device = if device.info().read_only { device } else { Emulated::over(device) };
@@ -62,13 +98,19 @@ impl Disk {
         let gate = Arc::new(Gate::default());
         let policy = RemovalPolicy::Performance;
         let disk = vhost_user::Disk::open(&*device, false, policy, &gate, name, reactor)?;
-        Ok(Disk { socket, session: Session::new(offer), disk, open: true, log: Vec::new() })
+        Ok(Disk { line: line.into(), session: Session::new(offer), disk, log: Vec::new() })
     }
 
     /// What it has been asked for so far, in the order in which it was done.
     #[must_use]
     pub fn log(&self) -> &[Done] {
         &self.log
+    }
+
+    /// The same, to keep.
+    #[must_use]
+    pub fn into_log(self) -> Vec<Done> {
+        self.log
     }
 }
 
@@ -123,22 +165,36 @@ impl Scheduler {
     /// # Errors
     /// What the kernel says that makes no sense, or a device or a socket that fails.
     pub fn run(&mut self) -> Result<Ended, Error> {
+        self.run_while(|| true)
+    }
+
+    /// Serves until the kernel has hung up, or `go_on` says no, which is asked about twice a second
+    /// of real time.
+    ///
+    /// # Errors
+    /// As [`Scheduler::run`]; [`ErrorKind::Other`] after a no.
+    pub fn run_while(&mut self, go_on: impl Fn() -> bool) -> Result<Ended, Error> {
+        let pause = Timespec { tv_sec: 0, tv_nsec: ASK_MILLISECONDS * 1_000_000 };
         while !self.ended {
             let mut watched = vec![PollFd::new(&self.kernel, PollFlags::IN)];
             watched.extend(
                 self.disks
                     .iter()
-                    .filter(|disk| disk.open)
-                    .map(|disk| PollFd::from_borrowed_fd(disk.socket.as_fd(), PollFlags::IN)),
+                    .filter_map(|disk| disk.line.watched())
+                    .map(|line| PollFd::from_borrowed_fd(line, PollFlags::IN)),
             );
-            match rustix::event::poll(&mut watched, None) {
-                Err(rustix::io::Errno::INTR) => continue,
+            match rustix::event::poll(&mut watched, Some(&pause)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) if go_on() => continue,
+                Ok(0) | Err(rustix::io::Errno::INTR) => {
+                    return Err(Error::new(ErrorKind::Other, "the guest was given up"));
+                }
                 other => other.map_err(|error| failed("waiting for the guest", error.into()))?,
             };
             let ready: Vec<bool> = watched.iter().map(|it| !it.revents().is_empty()).collect();
             let mut disks = ready[1..].iter();
             for index in 0..self.disks.len() {
-                if self.disks[index].open && disks.next() == Some(&true) {
+                let is_watched = self.disks[index].line.watched().is_some();
+                if is_watched && disks.next() == Some(&true) {
                     self.disk_message(index)?;
                 }
             }
@@ -161,8 +217,18 @@ impl Scheduler {
 
     fn disk_message(&mut self, index: usize) -> Result<(), Error> {
         let disk = &mut self.disks[index];
-        let Some(message) = read_message(&disk.socket)? else {
-            disk.open = false;
+        let socket = match &disk.line {
+            Line::Expected(listener) => {
+                let (socket, _) =
+                    listener.accept().map_err(|error| failed("hearing the guest", error))?;
+                disk.line = Line::Open(socket.into());
+                return Ok(());
+            }
+            Line::Open(socket) => socket,
+            Line::Closed => return Ok(()),
+        };
+        let Some(message) = read_message(socket)? else {
+            disk.line = Line::Closed;
             return Ok(());
         };
         let reaction = disk.session.take(message)?;
@@ -180,10 +246,11 @@ impl Scheduler {
                 return Err(wrong(format!("ring {ring} of disk {index} stops under requests")));
             }
         }
-        match reply {
-            Some(reply) => send_all(&self.disks[index].socket, &reply)
-                .map_err(|error| failed("answering the guest", error)),
-            None => Ok(()),
+        match (reply, &self.disks[index].line) {
+            (Some(reply), Line::Open(socket)) => {
+                send_all(socket, &reply).map_err(|error| failed("answering the guest", error))
+            }
+            _ => Ok(()),
         }
     }
 

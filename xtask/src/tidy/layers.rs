@@ -42,8 +42,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "array", "bench", "block", "cache", "device", "escape", "export", "host", "lab",
-            "mdtools", "reactor", "report", "results", "serve", "stack",
+            "array", "bench", "block", "cache", "device", "escape", "export", "guest", "host",
+            "lab", "mdtools", "reactor", "report", "results", "serve", "stack",
         ],
     ),
     ("testkit", &["block", "reactor", "results"]),

@@ -1,0 +1,415 @@
+//! A guest from its start to its end: its own folder, its processes, its disks.
+//!
+//! ```text
+//!   FOLDER/            the kernel's working folder, so that all paths it is told are the same text
+//!     linux            the kernel                     (link)
+//!     random.so        chance from the seed           (copy)
+//!     init             its first process
+//!     time, d0, d1 …   sockets, which we listen on
+//!     own/             job, power-off, status
+//!     out/             what the job leaves behind     (writable, /mnt/out inside)
+//!     console          what the kernel says
+//! ```
+//!
+//! Two processes belong to a guest: the kernel, which leads a process group of its own, and a
+//! watchdog that waits for the end of a pipe of ours. Whichever way we end, `kill -9` included, the
+//! pipe ends, and the watchdog kills the group and removes the folder.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use block::{Device, Error, ErrorKind, Reactor, Time};
+use export::vhost_user::Done;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::StatVfsMountFlags;
+use rustix::process::{Pid, Signal};
+use rustix::thread::CpuSet;
+
+use crate::scheduler::DATE;
+use crate::{Disk, Kernel, Scheduler};
+
+/// What is run first inside.
+const INIT: &str = include_str!("inside/init.sh");
+/// Waits until its input ends, then clears up: `$1` is the process group, `$2` the folder.
+const WATCHDOG: &str = r#"read -r _; kill -KILL -- "-$1"; rm -rf -- "$2""#;
+/// How long a kernel may take until it calls for the first time, in real time.
+const FIRST_CALL_MAX: Duration = Duration::from_secs(60);
+/// The least memory that a guest starts with.
+const MEMORY_MIN_BYTES: u64 = 32 << 20;
+/// File systems in memory, by statfs.
+const TMPFS: u64 = 0x0102_1994;
+
+/// A guest that is to be started.
+pub struct Boot<'a> {
+    /// Its kernel.
+    pub kernel: &'a Kernel,
+    /// Its memory, in bytes.
+    pub memory_bytes: u64,
+    /// What all chance in it comes from.
+    pub seed: u64,
+    /// Its disks: `/dev/vda` is the first.
+    pub disks: Vec<Arc<dyn Device>>,
+    /// The most requests that it gives a disk at a time; `None` for the kernel's own 256.
+    pub queue_depth: Option<u32>,
+    /// The shell script that it runs. `$DISK` and `$TMPDIR` are folders to mount on and to write
+    /// to, what is put into `$OUT` is in [`Outcome::folder`] afterwards.
+    pub job: &'a str,
+    /// More for the kernel's command line.
+    pub parameters: &'a str,
+    /// Keep all its processes on one processor: it is twice as fast, for only one works at a time.
+    pub pinned: bool,
+}
+
+/// How it went.
+#[derive(Debug)]
+pub struct Outcome {
+    /// When it ended, on its own clock.
+    pub time: Time,
+    /// Messages about time that it has sent.
+    pub messages: u64,
+    /// How long it took in real time.
+    pub took: Duration,
+    /// The exit code of the job.
+    pub status: i32,
+    /// What the job printed.
+    pub output: String,
+    /// What the job printed as errors.
+    pub errors: String,
+    /// What the kernel said.
+    pub console: String,
+    /// What each disk was asked for, in the order in which it was done.
+    pub logs: Vec<Vec<Done>>,
+    /// What the job has left in `$OUT`; gone with this value.
+    folder: Folder,
+}
+
+impl Outcome {
+    /// The folder that was `$OUT`.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        self.folder.0.join("out")
+    }
+}
+
+impl Boot<'_> {
+    /// Runs the guest to its end; `go_on` is asked now and then whether it is to.
+    ///
+    /// # Errors
+    /// What is missing on the host; a kernel that ends without having done its job, with the last
+    /// that it said; a device that fails to open.
+    pub fn run(&self, go_on: &(dyn Fn() -> bool + Sync)) -> Result<Outcome, Error> {
+        if self.memory_bytes < MEMORY_MIN_BYTES {
+            let text = format!("a guest of {} bytes of memory does not start", self.memory_bytes);
+            return Err(Error::new(ErrorKind::Invalid, format!("{text}: give it 32 MiB or more")));
+        }
+        // A thread of its own, for it takes its processor with it.
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                if self.pinned {
+                    stay_on_one_processor();
+                }
+                self.run_here(go_on)
+            });
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn run_here(&self, go_on: &dyn Fn() -> bool) -> Result<Outcome, Error> {
+        let wall = Reactor::wall().map_err(|error| failed("io_uring", error))?;
+        let folder = self.make_folder()?;
+        let call = folder.listen("time")?;
+        let reactor = Reactor::virtual_clock();
+        let mut disks = Vec::new();
+        for (number, device) in self.disks.iter().enumerate() {
+            let line = folder.listen(&format!("d{number}"))?;
+            disks.push(Disk::new(Arc::clone(device), &format!("disk{number}"), line, &reactor)?);
+        }
+        let mut processes = self.start(&folder)?;
+        let Some(kernel) = processes.first_call(&call, &wall, go_on)? else {
+            return Err(folder.last_words("the guest's kernel ended before it began"));
+        };
+        let mut scheduler = Scheduler::new(kernel, disks, &reactor);
+        let ended = scheduler.run_while(go_on);
+        let disks = std::mem::take(&mut scheduler.disks);
+        // It has hung up, and now it goes, or is made to.
+        drop(scheduler);
+        if ended.is_ok() {
+            processes.wait_for_kernel(&wall)?;
+        }
+        drop(processes);
+        let ended = ended?;
+        let Some((status, date)) = parse_status(&folder.read("own/status")) else {
+            return Err(folder.last_words("the guest ended before its job did"));
+        };
+        Ok(Outcome {
+            // It tells us the time only when it has to.
+            time: ended.time.max(Time(date.saturating_sub(DATE))),
+            messages: ended.messages,
+            took: Duration::from_nanos(wall.now().nanoseconds()),
+            status,
+            output: folder.read("out/output"),
+            errors: folder.read("out/errors"),
+            console: folder.read("console"),
+            logs: disks.into_iter().map(Disk::into_log).collect(),
+            folder,
+        })
+    }
+
+    fn make_folder(&self) -> Result<Folder, Error> {
+        let path = tempfile::Builder::new()
+            .prefix("raidloom-guest-")
+            .tempdir()
+            .map_err(|error| failed("making a folder for the guest", error))?;
+        let folder = Folder(path.keep());
+        let at = |name: &str| folder.0.join(name);
+        let make = || -> io::Result<()> {
+            fs::create_dir(at("own"))?;
+            fs::create_dir(at("out"))?;
+            symlink(self.kernel.linux(), at("linux"))?;
+            fs::copy(self.kernel.random(), at("random.so"))?;
+            fs::copy(self.kernel.power_off(), at("own/power-off"))?;
+            fs::write(at("own/job"), self.job)?;
+            fs::write(at("init"), INIT)?;
+            fs::set_permissions(at("init"), fs::Permissions::from_mode(0o755))
+        };
+        make().map_err(|error| failed(&folder.0.display().to_string(), error))?;
+        Ok(folder)
+    }
+
+    fn start(&self, folder: &Folder) -> Result<Processes, Error> {
+        let console = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(folder.0.join("console"))
+            .map_err(|error| failed("the guest's console", error))?;
+        let errors = console.try_clone().map_err(|error| failed("the guest's console", error))?;
+        let mut command = Command::new("setarch");
+        // Without -R it would lie elsewhere in memory each time.
+        command.args(["-R", "./linux", "time-travel=ext:time"]);
+        command.arg(format!("mem={}K", self.memory_bytes >> 10));
+        command.args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"]);
+        command.args(["con=null", "con0=null,fd:1", "con1=null", "panic=-1"]);
+        command.args(["umid=guest", "uml_dir=./uml/", "init=/proc/self/cwd/init"]);
+        command.args((0..self.disks.len()).map(|number| format!("virtio_uml.device=d{number}:2")));
+        command.args(self.queue_depth.map(|depth| format!("virtio_blk.queue_depth={depth}")));
+        command.args(self.parameters.split_whitespace());
+        let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
+        command.env_clear().env("PATH", path).env("HOME", ".");
+        command.env("TMPDIR", memory_folder(self.memory_bytes)?);
+        command.env("LD_PRELOAD", "./random.so");
+        command.env("RAIDLOOM_GUEST_SEED", self.seed.to_string());
+        command.current_dir(&folder.0).process_group(0);
+        command.stdin(Stdio::null()).stdout(console).stderr(errors);
+        let kernel = command.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Error::new(
+                ErrorKind::NotFound,
+                "setarch is not on the PATH: apt-get install util-linux",
+            ),
+            _ => failed("starting the guest", error),
+        })?;
+        let group = kernel.id();
+        let mut processes = Processes { kernel, watchdog: None };
+        let watchdog = Command::new("sh")
+            .args(["-c", WATCHDOG, "watchdog", &group.to_string()])
+            .arg(&folder.0)
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| failed("starting the guest's watchdog", error))?;
+        processes.watchdog = Some(watchdog);
+        Ok(processes)
+    }
+}
+
+/// A guest's own folder, removed with this value.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Folder {
+    fn listen(&self, name: &str) -> Result<UnixListener, Error> {
+        // A socket's path is at most 107 bytes, which this folder's may be longer than.
+        let folder = File::open(&self.0).map_err(|error| failed("the guest's folder", error))?;
+        let path = format!("/proc/self/fd/{}/{name}", folder.as_raw_fd());
+        UnixListener::bind(path).map_err(|error| failed("a socket for the guest", error))
+    }
+
+    /// What a file holds, as text; nothing where there is none.
+    fn read(&self, name: &str) -> String {
+        let mut bytes = Vec::new();
+        let _ = File::open(self.0.join(name)).and_then(|mut file| file.read_to_end(&mut bytes));
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn last_words(&self, what: &str) -> Error {
+        let console = self.read("console");
+        Error::new(ErrorKind::Other, format!("{what}: {}", last_words(&console)))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed is in the system's folder for such things, with a telling name.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What the first process says at the end: the job's exit code, and the date in nanoseconds.
+fn parse_status(text: &str) -> Option<(i32, u64)> {
+    let (status, date) = text.trim().split_once(' ')?;
+    Some((status.parse().ok()?, date.parse().ok()?))
+}
+
+/// The line of a console that says best why it ended: the first of a panic, or else the last.
+fn last_words(console: &str) -> String {
+    let lines = || console.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines()
+        .find(|line| line.contains("Kernel panic"))
+        .or_else(|| lines().next_back())
+        .unwrap_or("it said nothing");
+    line.split_once("] ").map_or(line, |(_, text)| text).to_owned()
+}
+
+/// The kernel with all that it has started, and the watchdog.
+struct Processes {
+    kernel: Child,
+    watchdog: Option<Child>,
+}
+
+impl Processes {
+    /// The kernel's first call; `None` where it ended before.
+    fn first_call(
+        &mut self,
+        listener: &UnixListener,
+        wall: &Reactor,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Option<OwnedFd>, Error> {
+        let deadline = wall.now() + FIRST_CALL_MAX;
+        let pause = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+        loop {
+            let mut watched = [PollFd::new(listener, PollFlags::IN)];
+            match rustix::event::poll(&mut watched, Some(&pause)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => (),
+                Ok(_) => {
+                    let (socket, _) =
+                        listener.accept().map_err(|error| failed("hearing the guest", error))?;
+                    return Ok(Some(socket.into()));
+                }
+                Err(error) => return Err(failed("waiting for the guest", error.into())),
+            }
+            let ended = self.kernel.try_wait().map_err(|error| failed("the guest", error))?;
+            if ended.is_some() {
+                return Ok(None);
+            }
+            if !go_on() || wall.now() > deadline {
+                return Err(Error::new(ErrorKind::Other, "the guest was given up at its start"));
+            }
+        }
+    }
+
+    /// It has closed its sockets, so it is about to end.
+    fn wait_for_kernel(&mut self, wall: &Reactor) -> Result<(), Error> {
+        let deadline = wall.now() + Duration::from_secs(5);
+        while wall.now() < deadline && matches!(self.kernel.try_wait(), Ok(None)) {
+            wall.wait(Some(wall.now() + Duration::from_millis(2)))
+                .map_err(|error| failed("waiting for the guest's end", error))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        // Processes of the guest's programs may outlive the kernel, as the host sees them.
+        if let Some(group) = Pid::from_raw(self.kernel.id() as i32) {
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.kernel.wait();
+        if let Some(mut watchdog) = self.watchdog.take() {
+            let _ = watchdog.kill();
+            let _ = watchdog.wait();
+        }
+    }
+}
+
+/// Where the kernel can keep the guest's memory: in a file of a file system in memory if possible,
+/// from which programs can be run.
+fn memory_folder(bytes: u64) -> Result<PathBuf, Error> {
+    let mut folders: Vec<PathBuf> =
+        std::env::var_os("TMPDIR").into_iter().map(Into::into).collect();
+    let user = rustix::process::getuid().as_raw();
+    folders.extend([format!("/run/user/{user}").into(), "/dev/shm".into()]);
+    folders.extend(["/tmp", "/var/tmp"].map(PathBuf::from));
+    let in_memory =
+        |path: &Path| rustix::fs::statfs(path).is_ok_and(|data| data.f_type as u64 == TMPFS);
+    let (memory, disk): (Vec<_>, Vec<_>) =
+        folders.iter().partition(|folder| in_memory(folder.as_path()));
+    memory.into_iter().chain(disk).find(|folder| holds_memory(folder, bytes)).cloned().ok_or_else(
+        || {
+            let text = format!(
+                "no room for {} MiB of a guest's memory in a folder that programs may be run \
+                from: set TMPDIR to one",
+                bytes >> 20
+            );
+            Error::new(ErrorKind::NoSpace, text)
+        },
+    )
+}
+
+fn holds_memory(folder: &Path, bytes: u64) -> bool {
+    let writable = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok();
+    rustix::fs::statvfs(folder).is_ok_and(|space| {
+        let free = space.f_bavail.saturating_mul(space.f_frsize);
+        writable && !space.f_flag.contains(StatVfsMountFlags::NOEXEC) && free > bytes
+    })
+}
+
+/// This thread and what it starts stay on the processor where it is.
+fn stay_on_one_processor() {
+    let mut set = CpuSet::new();
+    set.set(rustix::thread::sched_getcpu());
+    // A machine that forbids it is only slower.
+    let _ = rustix::thread::sched_setaffinity(None, &set);
+}
+
+fn failed(what: &str, error: io::Error) -> Error {
+    Error::from_io(what, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_are_those_of_a_panic_or_else_the_last() {
+        let console =
+            "[    0.00] a\n[    0.01] Kernel panic - not syncing: no init\n[    0.01] CPU: 0\n";
+        assert_eq!(last_words(console), "Kernel panic - not syncing: no init");
+        assert_eq!(last_words("one\n\n  two \n\n"), "two");
+        assert_eq!(last_words(""), "it said nothing");
+    }
+
+    #[test]
+    fn how_a_job_ended_is_read_or_it_has_not() {
+        assert_eq!(parse_status("3 1136073600000000256\n"), Some((3, DATE + 256)));
+        assert_eq!([parse_status(""), parse_status("0"), parse_status("x 1")], [None; 3]);
+    }
+
+    #[test]
+    fn memory_is_kept_where_there_is_room() {
+        let folder = memory_folder(1 << 20).unwrap();
+        assert!(holds_memory(&folder, 1 << 20));
+        let error = memory_folder(u64::MAX).unwrap_err().to_string();
+        assert!(error.contains("TMPDIR"), "{error}");
+    }
+}
