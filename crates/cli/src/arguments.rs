@@ -408,11 +408,11 @@ Returns when it is ready. Members keep what they hold; nobody else can use them 
 docs/serving.md: configuration files, systemd, removal policies, the control socket.")]
     Start(Box<StartArguments>),
 
-    /// The process behind `array start`
+    /// The process behind `array start` and behind file systems that a run measures
     #[command(hide = true)]
     Serve {
         /// Where its standard error goes
-        log: PathBuf,
+        log: Option<PathBuf>,
     },
 
     /// End arrays that run, in order: refused while a file system is mounted

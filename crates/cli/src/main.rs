@@ -30,11 +30,6 @@ use output::Output;
 
 fn main() -> ExitCode {
     signals::fail_at_file_limit();
-    // Not for people: a run calls itself so. It is no verb, because nothing else is to be said with
-    // it.
-    if std::env::args_os().skip(1).eq([run::SERVE_VERB]) {
-        return run::serve();
-    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         // Its message quotes what was typed, which a shell may have made from files' names.

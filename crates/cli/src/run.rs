@@ -1,10 +1,9 @@
 //! `raidloom run`: executes a plan and writes its report.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
-use lab::{Ended, Observer, Progress, RunOptions, ServeWith, TimeLeft};
+use lab::{Ended, Observer, Progress, RunOptions, TimeLeft};
 use results::analysis::analyse;
 use results::{Plan, Trial};
 use serde_json::json;
@@ -13,32 +12,16 @@ use crate::arguments::RunArguments;
 use crate::failure::Failure;
 use crate::output::{Output, figure};
 use crate::progress::{Line, duration};
-use crate::{plan, report_command, signals};
-
-/// The word with which a run starts the process that serves a stack to the kernel.
-pub(crate) const SERVE_VERB: &str = "lab-serve";
-
-/// Serves a stack to the kernel for the run that started this process.
-pub(crate) fn serve() -> ExitCode {
-    match serve::log::start(0).and_then(|()| lab::serve_cell()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            escape::err(&format!("raidloom: {error}"));
-            ExitCode::from(error.exit_code())
-        }
-    }
-}
+use crate::{array_command, plan, report_command, signals};
 
 /// Executes or resumes a run.
 pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failure> {
     let stop = signals::stop_flag()?;
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
     let options = RunOptions {
         output: arguments.output,
         consent: arguments.consent.into(),
         allow_change: arguments.allow_change,
-        serve_with: Some(ServeWith { program, arguments: vec![SERVE_VERB.to_owned()] }),
+        serve_with: Some(array_command::serve_with()?),
     };
     let mut watch = Watch { output, line: Line::new(output), trials: 0 };
     let outcome = match (&arguments.plan, &arguments.resume) {

@@ -163,7 +163,17 @@ pub fn alone(configuration: &Configuration, ground: &Ground) -> Result<Alone, Er
             new_array.of_paths(layer, &paths(layer)?, ground.create_bytes).map_err(Error::from)
         })
         .transpose()?;
-    let wanted = Wanted::of(configuration)?;
+    let settings = settings(configuration, &node, ground.mount.as_deref())?;
+    Ok(Alone { settings, create })
+}
+
+/// How a server serves a configuration over the leaves of `node`, for a run and for a person alike.
+pub(crate) fn settings(
+    configuration: &Configuration,
+    node: &Node,
+    mount: Option<&Path>,
+) -> Result<Settings, Error> {
+    let cell = CellSettings::of(&configuration.settings)?;
     let mut settings = Settings {
         stack: node.to_string(),
         no_upkeep: !cell.upkeep,
@@ -173,23 +183,23 @@ pub fn alone(configuration: &Configuration, ground: &Ground) -> Result<Alone, Er
         }),
         ..Settings::default()
     };
-    if let Some(wanted) = &wanted {
+    if let Some(wanted) = Wanted::of(configuration)? {
         settings.policy = wanted.policy;
         settings.attach = Attach::Yes;
-        settings.mount = ground.mount.as_ref().map(|folder| MountSettings {
-            folder: folder.clone(),
+        settings.mount = mount.map(|folder| MountSettings {
+            folder: folder.to_owned(),
             fs: wanted.file_system.name.to_owned(),
             options: wanted.mount_options.map(str::to_owned),
             make_options: wanted.options_to_make(),
         });
     }
-    if let (None, Some(folder)) = (&settings.mount, &ground.mount) {
+    if let (None, Some(folder)) = (&settings.mount, mount) {
         return Err(Error::usage(format!(
             "{}: the configuration has no file system that could be mounted there",
             folder.display()
         )));
     }
-    Ok(Alone { settings, create })
+    Ok(settings)
 }
 
 /// The stack with members and store in the place of what the run had.

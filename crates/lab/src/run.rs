@@ -24,7 +24,6 @@ mod fill;
 mod folder;
 mod members;
 mod rows;
-mod serve;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -35,13 +34,12 @@ use results::{Configuration, Plan, Run, Trial};
 use crate::estimate::TimeLeft;
 use crate::plan::Resolved;
 use crate::record::{self, Record};
-pub use attached::ServeWith;
 use execute::Execution;
 use folder::{HOST, MEMBERS, NOTES, PLAN, PLAN_TEXT, TRIALS};
 use host::guard::{Consent, Guard};
 use host::{Error, facts, journal};
 use members::Members;
-pub use serve::serve_cell;
+use serve::ServeWith;
 
 /// What a run needs besides its plan.
 #[derive(Clone, Debug, Default)]
@@ -53,8 +51,8 @@ pub struct RunOptions {
     pub consent: Consent,
     /// Resume although the machine has changed.
     pub allow_change: bool,
-    /// The program that serves a stack to the kernel, by calling [`serve_cell`]. Without it no
-    /// configuration has a file system: the trials of those that should have one say so.
+    /// The program that serves a stack to the kernel. Without it no configuration has a file
+    /// system: the trials of those that should have one say so.
     pub serve_with: Option<ServeWith>,
 }
 
@@ -148,7 +146,7 @@ pub fn start(
     let mut recorded = 0;
     let result = (|| {
         let record = Record::create(&folder.join(TRIALS))?;
-        for note in folder::undo_siblings(&folder) {
+        for note in folder::undo_siblings(&folder, options.serve_with.as_ref()) {
             observer.note(&note);
         }
         let own = folder.join(MEMBERS);
@@ -201,7 +199,9 @@ pub fn resume(
             plan that it began with ({PLAN})"
         )
     });
-    let notes = lines.note.into_iter().chain(edited).chain(journal::undo_left_behind(&folder));
+    let ended = attached::end_left_behind(options.serve_with.as_ref(), &folder);
+    let notes = lines.note.into_iter().chain(edited).chain(ended);
+    let notes = notes.chain(journal::undo_left_behind(&folder));
     for note in notes {
         folder::add_note(&folder, &note)?;
         observer.note(&note);

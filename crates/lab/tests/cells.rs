@@ -10,8 +10,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use lab::{Ended, Observer, Outcome, Progress, RunOptions, ServeWith, Silent};
+use lab::{Ended, Observer, Outcome, Progress, RunOptions, Silent};
 use results::{Plan, Trial};
+use serve::{Runtime, ServeWith};
 
 /// One file system on files of this machine, and one that no kernel mounts with these options.
 const PLAN: &str = r#"schema = 1
@@ -43,9 +44,10 @@ blocks = 2
 
 /// The process that serves stacks is this test's own program: it runs nothing but the test of this
 /// name.
-fn serve_with() -> ServeWith {
+fn serve_with(place: &Path) -> ServeWith {
     let arguments = ["--exact", "serve", "--nocapture", "--quiet"].map(str::to_owned).to_vec();
-    ServeWith { program: std::env::current_exe().unwrap(), arguments }
+    let runtime = Runtime::at(place.join("servers"));
+    ServeWith { program: std::env::current_exe().unwrap(), arguments, runtime }
 }
 
 /// In a process whose standard input is a socket, this serves; otherwise it does nothing.
@@ -54,7 +56,10 @@ fn serve() {
     if rustix::net::sockopt::socket_type(std::io::stdin()).is_ok()
         && std::env::args().any(|argument| argument == "--quiet")
     {
-        lab::serve_cell().unwrap();
+        let (signals, _quiet) = std::os::unix::net::UnixStream::pair().unwrap();
+        // Without a text its starter was told.
+        let ended = serve::serve(None, &signals).err().map(|error| error.to_string());
+        assert_eq!(ended.unwrap_or_default(), "");
     }
 }
 
@@ -78,7 +83,7 @@ impl Place {
     fn start(&self, overrides: &[&str], stop: &AtomicBool, observer: &mut dyn Observer) -> Outcome {
         let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
         let resolved = lab::plan::load(&self.plan(), &overrides).unwrap();
-        lab::start(&resolved, &options(Some(self.run())), stop, observer).unwrap()
+        lab::start(&resolved, &options(self.0.path(), Some(self.run())), stop, observer).unwrap()
     }
 
     #[track_caller]
@@ -104,8 +109,8 @@ impl Place {
     }
 }
 
-fn options(output: Option<PathBuf>) -> RunOptions {
-    RunOptions { output, serve_with: Some(serve_with()), ..RunOptions::default() }
+fn options(place: &Path, output: Option<PathBuf>) -> RunOptions {
+    RunOptions { output, serve_with: Some(serve_with(place)), ..RunOptions::default() }
 }
 
 fn never() -> AtomicBool {
@@ -188,7 +193,7 @@ fn suites_run_in_folders_and_what_cannot_be_had_says_why() {
 fn without_a_program_that_serves_nothing_is_mounted_and_all_is_said() {
     let place = Place::new(PLAN);
     let resolved = lab::plan::load(&place.plan(), &["trials.blocks=1".to_owned()]).unwrap();
-    let options = RunOptions { serve_with: None, ..options(Some(place.run())) };
+    let options = RunOptions { serve_with: None, ..options(place.0.path(), Some(place.run())) };
     let run = lab::start(&resolved, &options, &never(), &mut Silent).unwrap().run;
     assert_eq!(run.trials.len(), 4 * 11);
     assert!(run.trials.iter().all(|trial| trial.metrics.is_empty()
@@ -219,7 +224,8 @@ fn a_stopped_cell_is_unmounted_and_resumed() {
     let outcome = place.start(&ONE, &stop, &mut StopAtOnce(&stop));
     assert_eq!((outcome.ended, outcome.run.trials.len()), (Ended::Interrupted, 1));
     place.assert_nothing_left_behind();
-    let resumed = lab::resume(&place.run(), &options(None), &never(), &mut Silent).unwrap();
+    let resumed =
+        lab::resume(&place.run(), &options(place.0.path(), None), &never(), &mut Silent).unwrap();
     assert_eq!((resumed.ended, resumed.run.trials.len()), (Ended::Complete, 2 * 11 * 2));
     assert_eq!(resumed.run.trials[0], outcome.run.trials[0]);
     place.assert_nothing_left_behind();
@@ -231,7 +237,8 @@ fn a_stopped_cell_is_unmounted_and_resumed() {
 fn child_process() {
     let Some(folder) = std::env::var_os("RAIDLOOM_TEST_PLACE").map(PathBuf::from) else { return };
     let resolved = lab::plan::load(&folder.join("plan.toml"), &ONE.map(str::to_owned)).unwrap();
-    lab::start(&resolved, &options(Some(folder.join("runs/run"))), &never(), &mut Silent).unwrap();
+    let options = options(&folder, Some(folder.join("runs/run")));
+    lab::start(&resolved, &options, &never(), &mut Silent).unwrap();
 }
 
 fn child(place: &Path) -> Child {
@@ -305,7 +312,8 @@ fn a_killed_run_is_unmounted_by_its_server_and_can_be_resumed() {
         !fs::read_to_string("/proc/self/mountinfo").unwrap().contains(&own),
         "the server took its mounts away"
     );
-    let resumed = lab::resume(&place.run(), &options(None), &never(), &mut Silent).unwrap();
+    let resumed =
+        lab::resume(&place.run(), &options(place.0.path(), None), &never(), &mut Silent).unwrap();
     assert_eq!(resumed.run.trials.len(), 2 * 11 * 2);
     place.assert_nothing_left_behind();
 }
@@ -327,6 +335,7 @@ fn what_a_killed_run_and_its_killed_server_left_is_undone_by_the_next_start_besi
     overrides.push("trials.blocks=1".to_owned());
     let resolved = lab::plan::load(&place.plan(), &overrides).unwrap();
     let beside = place.0.path().join("runs/beside");
-    lab::start(&resolved, &options(Some(beside)), &never(), &mut Silent).unwrap();
+    let options = options(place.0.path(), Some(beside));
+    lab::start(&resolved, &options, &never(), &mut Silent).unwrap();
     place.assert_nothing_left_behind();
 }

@@ -6,8 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use lab::{Ended, RunOptions, ServeWith, Silent};
+use lab::{Ended, RunOptions, Silent};
 use results::{Run, Trial};
+use serve::{Runtime, ServeWith};
 
 /// Paths of models in the plans are relative to the folder above `plans/`.
 fn in_the_workspace() -> PathBuf {
@@ -33,7 +34,10 @@ fn serve() {
     if rustix::net::sockopt::socket_type(std::io::stdin()).is_ok()
         && std::env::args().any(|argument| argument == "--quiet")
     {
-        lab::serve_cell().unwrap();
+        let (signals, _quiet) = std::os::unix::net::UnixStream::pair().unwrap();
+        // Without a text its starter was told.
+        let ended = serve::serve(None, &signals).err().map(|error| error.to_string());
+        assert_eq!(ended.unwrap_or_default(), "");
     }
 }
 
@@ -45,7 +49,9 @@ fn run(name: &str, overrides: &[&str]) -> Run {
     let resolved = lab::plan::load(&plan, &overrides).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["--exact", "serve", "--nocapture", "--quiet"].map(str::to_owned).to_vec();
-    let serve_with = Some(ServeWith { program: std::env::current_exe().unwrap(), arguments });
+    let program = std::env::current_exe().unwrap();
+    let runtime = Runtime::at(folder.path().join("servers"));
+    let serve_with = Some(ServeWith { program, arguments, runtime });
     let options =
         RunOptions { output: Some(folder.path().join("run")), serve_with, ..RunOptions::default() };
     let outcome = lab::start(&resolved, &options, &AtomicBool::new(false), &mut Silent).unwrap();

@@ -18,6 +18,7 @@ mod client;
 mod control;
 mod exchange;
 mod exports;
+mod launch;
 pub mod log;
 mod notify;
 mod open;
@@ -30,7 +31,7 @@ mod upkeep;
 mod watch;
 
 pub use client::Client;
-pub use notify::notify;
+pub use launch::{Fresh, Launch, Launched, ServeWith, serve, serve_until_end};
 pub use open::{MEMBER_TIME, OpenOptions, Opened, array_with_metadata};
 pub use protocol::{Answer, Command, GivenConsent, Refusal, Request, ScrubAction, VERSION};
 pub use runtime::{Claim, Entry, Runtime};

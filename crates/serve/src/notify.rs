@@ -13,7 +13,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 ///
 /// # Errors
 /// When there is one and it cannot be told.
-pub fn notify(state: &str) -> io::Result<()> {
+pub(crate) fn notify(state: &str) -> io::Result<()> {
     env::var_os("NOTIFY_SOCKET").map_or(Ok(()), |socket| send(&socket, state))
 }
 

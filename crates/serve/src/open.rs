@@ -61,7 +61,7 @@ pub struct Opened {
     /// Of the virtual clock.
     reactor: Option<Reactor>,
     /// Members that got superblocks for as long as it is open.
-    marked: Vec<Arc<dyn Device>>,
+    pub(crate) marked: Vec<Arc<dyn Device>>,
 }
 
 impl Deref for Opened {
@@ -116,51 +116,60 @@ impl Opened {
             && self.stack.arrays.running().is_empty()
             && self.stack.caches.is_empty();
         if !is_volatile {
-            let device = Arc::clone(&self.stack.device);
-            let Stack { caches, arrays, .. } = &mut self.stack;
-            problems = end(&*device, caches, arrays, self.reactor.as_ref(), &mut |_| ());
-        }
-        // On the virtual clock they go with their devices.
-        if self.reactor.is_none() && !self.marked.is_empty() {
-            let erased = wall().and_then(|reactor| {
-                self.marked.iter().try_for_each(|member| erase(&**member, &reactor))
-            });
-            problems.extend(erased.err().map(|error| format!("erasing superblocks: {error}")));
+            let Stack { device, caches, arrays, .. } = &mut self.stack;
+            let (marked, reactor) = (&self.marked, self.reactor.as_ref());
+            problems =
+                Ending { device: &**device, caches, arrays, marked, reactor }.end(&mut |_| ());
         }
         problems.into_iter().next().map_or(Ok(()), |problem| Err(Error::failed(problem)))
     }
 }
 
-/// Ends what nobody uses and nothing keeps up any more, and says what could not be done in order.
-/// `step` is told what is being done.
-pub(crate) fn end(
-    device: &dyn Device,
-    caches: &[CacheHandle],
-    arrays: &mut Arrays,
-    reactor: Option<&Reactor>,
-    step: &mut dyn FnMut(&'static str),
-) -> Vec<String> {
-    let mut problems = Vec::new();
-    step("the last flush");
-    if !device.info().read_only && device.info().volatile_cache {
-        let flushed = reactor.map_or_else(wall, |reactor| Ok(reactor.clone()));
-        let flushed = flushed.and_then(|reactor| Blocking::open(device, &reactor)?.flush());
-        problems.extend(
-            flushed.err().map(|error| format!("what was written last may not be durable: {error}")),
-        );
+/// What nobody uses and nothing keeps up any more.
+pub(crate) struct Ending<'a> {
+    pub(crate) device: &'a dyn Device,
+    pub(crate) caches: &'a [CacheHandle],
+    pub(crate) arrays: &'a mut Arrays,
+    pub(crate) marked: &'a [Arc<dyn Device>],
+    pub(crate) reactor: Option<&'a Reactor>,
+}
+
+impl Ending<'_> {
+    /// Ends it, and says what could not be done in order. `step` is told what is being done.
+    pub(crate) fn end(self, step: &mut dyn FnMut(&'static str)) -> Vec<String> {
+        let Ending { device, caches, arrays, marked, reactor } = self;
+        let mut problems = Vec::new();
+        step("the last flush");
+        if !device.info().read_only && device.info().volatile_cache {
+            let flushed = reactor.map_or_else(wall, |reactor| Ok(reactor.clone()));
+            let flushed = flushed.and_then(|reactor| Blocking::open(device, &reactor)?.flush());
+            problems.extend(
+                flushed
+                    .err()
+                    .map(|error| format!("what was written last may not be durable: {error}")),
+            );
+        }
+        step("closing the caches");
+        // Those above write to those below.
+        for cache in caches.iter().rev() {
+            problems.extend(cache.close().err().map(|error| format!("a cache: {error}")));
+        }
+        step("marking the arrays clean");
+        let ended = match reactor {
+            Some(reactor) => arrays.end_on(reactor),
+            None => arrays.end(),
+        };
+        problems.extend(ended.err().map(|error| error.to_string()));
+        step("erasing superblocks");
+        // On the virtual clock they go with their devices.
+        if reactor.is_none() && !marked.is_empty() {
+            let erased = wall().and_then(|reactor| {
+                marked.iter().try_for_each(|member| erase(&**member, &reactor))
+            });
+            problems.extend(erased.err().map(|error| format!("erasing superblocks: {error}")));
+        }
+        problems
     }
-    step("closing the caches");
-    // Those above write to those below.
-    for cache in caches.iter().rev() {
-        problems.extend(cache.close().err().map(|error| format!("a cache: {error}")));
-    }
-    step("marking the arrays clean");
-    let ended = match reactor {
-        Some(reactor) => arrays.end_on(reactor),
-        None => arrays.end(),
-    };
-    problems.extend(ended.err().map(|error| error.to_string()));
-    problems
 }
 
 fn wall() -> Result<Reactor, block::Error> {

@@ -52,6 +52,9 @@ pub struct Claim {
 }
 
 impl Runtime {
+    /// The variable in the environment that names the folder.
+    pub(crate) const VARIABLE: &str = "RAIDLOOM_RUNTIME_DIR";
+
     /// The user's folder: `RAIDLOOM_RUNTIME_DIR`, for root `/run/raidloom`, else below
     /// `XDG_RUNTIME_DIR`, and where that is not set or somebody else's (after `su`), one of the
     /// user's own below the folder for temporary files.
@@ -70,7 +73,7 @@ impl Runtime {
     }
 
     fn choose(variable: impl Fn(&str) -> Option<PathBuf>, user: u32) -> Runtime {
-        if let Some(folder) = variable("RAIDLOOM_RUNTIME_DIR") {
+        if let Some(folder) = variable(Runtime::VARIABLE) {
             return Runtime::at(folder);
         }
         if user == 0 {
@@ -87,6 +90,13 @@ impl Runtime {
             .filter(|folder| folder.is_absolute())
             .unwrap_or_else(|| PathBuf::from("/tmp"));
         Runtime { folder: temporary.join(format!("raidloom-{user}")), shared_parent: true }
+    }
+
+    /// What a process has to have in its environment to find this folder too; nothing where it does
+    /// by the rules.
+    pub(crate) fn for_child(&self) -> Option<(&'static str, PathBuf)> {
+        let folder = std::path::absolute(&self.folder).ok().filter(|_| !self.shared_parent);
+        folder.map(|folder| (Runtime::VARIABLE, folder))
     }
 
     /// The folder of that path; it need not be there yet.

@@ -1,14 +1,15 @@
 //! The server itself: what it starts, what it does when it is asked, and how it ends.
 
+use std::fs::File;
 use std::os::fd::AsFd;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use block::{Clock, Device, Node};
+use block::{Blocking, Clock, Device, Node};
 use cache::CacheHandle;
 use export::RemovalPolicy;
 use host::guard::{Consent, Guard};
@@ -16,8 +17,9 @@ use host::journal::Journal;
 use host::mount::{self, FileSystem};
 use host::{Error, facts};
 use mdtools::ArrayStatus;
-use reactor::Bell;
+use reactor::{Bell, Reactor};
 use rustix::event::{PollFd, PollFlags};
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use stack::{Arrays, DeadlineWatch, Stack};
 use tracing::{debug, info};
@@ -26,6 +28,7 @@ use crate::caches;
 use crate::control;
 use crate::exchange::MemberTable;
 use crate::exports::Exports;
+use crate::launch::{self, Launch};
 use crate::log;
 use crate::open::{self, MEMBER_TIME, OpenOptions, Opened};
 use crate::protocol::Command;
@@ -51,6 +54,8 @@ pub struct Server {
     exports: Mutex<Exports>,
     upkeep: Mutex<Option<Arc<Upkeep>>>,
     arrays: Mutex<Arrays>,
+    /// Members that have superblocks for as long as it serves.
+    marked: Vec<Arc<dyn Device>>,
     journal: Mutex<Journal>,
     /// Where this server itself has mounted file systems.
     mounted: Mutex<Vec<PathBuf>>,
@@ -62,6 +67,8 @@ pub struct Server {
     /// What is being done at the end.
     step: Mutex<&'static str>,
     watch: Watch,
+    /// Closed at its other end when the run is gone that this serves.
+    starter: Option<UnixStream>,
 }
 
 /// How long the end may take: flushing the cache of a slow disk takes minutes. A member that does
@@ -82,6 +89,7 @@ struct Made {
     notes: Vec<String>,
     exports: Exports,
     upkeep: Option<Upkeep>,
+    marked: Vec<Arc<dyn Device>>,
     listener: UnixListener,
     bell: Bell,
 }
@@ -93,6 +101,17 @@ impl Server {
     /// What is wrong with the stack, a member that is refused, or an export that cannot be made.
     /// Nothing is left behind then.
     pub fn start(claim: Claim, settings: Settings) -> Result<Arc<Server>, Error> {
+        Server::launch(claim, Launch { settings, fresh: None }, Vec::new(), None)
+    }
+
+    /// The same with members that are open already, for the run at the other end of `starter`.
+    pub(crate) fn launch(
+        claim: Claim,
+        launch: Launch,
+        files: Vec<File>,
+        starter: Option<UnixStream>,
+    ) -> Result<Arc<Server>, Error> {
+        let settings = &launch.settings;
         let consent = Consent {
             in_place: true,
             devices: settings.allow_device.clone(),
@@ -100,8 +119,9 @@ impl Server {
             ..Consent::default()
         };
         let guard = Guard::new(consent);
-        let Made { stack, journal, notes, exports, upkeep, listener, bell } =
-            make(&claim, &settings, &guard).inspect_err(|_| {
+        launch::adopt(&guard, files)?;
+        let Made { stack, journal, notes, exports, upkeep, marked, listener, bell } =
+            make(&claim, &launch, &guard).inspect_err(|_| {
                 // Files that were made for a stack that cannot be started are of no use.
                 guard.remove_made();
             })?;
@@ -123,6 +143,7 @@ impl Server {
             exports: Mutex::new(exports),
             upkeep: Mutex::new(upkeep.map(Arc::new)),
             arrays: Mutex::new(stack.arrays),
+            marked,
             journal: Mutex::new(journal),
             mounted: Mutex::default(),
             operation: Mutex::new(()),
@@ -131,9 +152,13 @@ impl Server {
             bell,
             step: Mutex::new("the end"),
             watch: Watch::default(),
-            settings,
+            starter,
+            settings: launch.settings,
         });
-        server.watch.start(&server);
+        // A run holds its members itself, and knows them.
+        if server.starter.is_none() {
+            server.watch.start(&server);
+        }
         if let Some(wanted) = &server.settings.mount {
             let mounted = server.mount(
                 &wanted.folder,
@@ -237,6 +262,7 @@ impl Server {
             removal_policy: self.settings.policy.to_string(),
             rotational: info.rotational,
             started_unix_seconds: self.started_unix_seconds,
+            processor_seconds: processor_seconds(),
             attached: exports.attached(),
             nbd: exports.uris(&self.name),
             nbd_clients: exports.clients(),
@@ -280,7 +306,7 @@ impl Server {
 
     /// Serves until it is asked to end over its control socket or something can be read from
     /// `wake`: then it unmounts what it has mounted itself, and goes on serving if somebody still
-    /// uses that.
+    /// uses that. When the run that it serves is gone, it ends in any case.
     ///
     /// # Errors
     /// What could not be done in order at the end.
@@ -288,25 +314,33 @@ impl Server {
         let failed = |error: std::io::Error| Error::from_io("waiting for requests", &error);
         let mut said = String::new();
         loop {
-            let mut ready = [
+            let mut ready = vec![
                 PollFd::new(&self.listener, PollFlags::IN),
                 PollFd::new(&self.bell, PollFlags::IN),
                 PollFd::new(&wake, PollFlags::IN),
             ];
+            ready.extend(self.starter.iter().map(|run| PollFd::new(run, PollFlags::IN)));
             match rustix::event::poll(&mut ready, None) {
                 Err(rustix::io::Errno::INTR) => continue,
                 other => other.map_err(|error| failed(error.into()))?,
             };
-            let is_ready = ready.map(|descriptor| !descriptor.revents().is_empty());
+            let is_ready: Vec<bool> =
+                ready.iter().map(|descriptor| !descriptor.revents().is_empty()).collect();
             if self.ending.load(Ordering::Acquire) {
                 return Ok(());
+            }
+            if is_ready.get(3) == Some(&true) {
+                // What is mounted answers only as long as this process lives.
+                for point in lock(&self.mounted).iter().rev() {
+                    let _ = mount::unmount_by_force(point);
+                }
+                return self.stop(true).and_then(|problems| in_order(&problems));
             }
             if is_ready[2] {
                 let mut signals = [0; 64];
                 let _ = rustix::io::read(&wake, &mut signals);
                 match self.stop(true) {
-                    Ok(problems) if problems.is_empty() => return Ok(()),
-                    Ok(problems) => return Err(Error::failed(problems.join("\n"))),
+                    Ok(problems) => return in_order(&problems),
                     // Ending now would tear the device away from under a file system.
                     Err(error) => {
                         // Who asks again and again need not be told again and again.
@@ -445,15 +479,20 @@ impl Server {
         if let Some(upkeep) = lock(&self.upkeep).take() {
             upkeep.end();
         }
-        let ended =
-            open::end(&*self.device, &self.caches, &mut lock(&self.arrays), None, &mut |doing| {
-                step(doing);
-            });
+        let ended = open::Ending {
+            device: &*self.device,
+            caches: &self.caches,
+            arrays: &mut lock(&self.arrays),
+            marked: &self.marked,
+            reactor: None,
+        };
+        let ended = ended.end(&mut |doing| step(doing));
         let mut problems: Vec<String> =
             ended.into_iter().map(|problem| format!("{name}: {problem}")).collect();
         let journal = std::mem::replace(&mut *lock(&self.journal), Journal::new(&self.folder));
         problems.extend(journal.undo());
-        if problems.is_empty() {
+        // A run's members stay locked: they are its own.
+        if problems.is_empty() && self.starter.is_none() {
             self.members.let_go();
         }
         drop(lock(&self.claim).take());
@@ -555,7 +594,38 @@ impl Drop for Server {
     }
 }
 
-fn make(claim: &Claim, settings: &Settings, guard: &Guard) -> Result<Made, Error> {
+/// What could not be done in order is an error.
+fn in_order(problems: &[String]) -> Result<(), Error> {
+    if problems.is_empty() { Ok(()) } else { Err(Error::failed(problems.join("\n"))) }
+}
+
+fn processor_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// Where marks of file systems are: enough of the start for all that are known, and the end.
+const START_BYTES: u64 = 1 << 20;
+const END_BYTES: u64 = 256 << 10;
+
+/// Zeroes over what an earlier file system has left: one is made only where nothing known is.
+fn wipe(device: &dyn Device) -> Result<(), Error> {
+    let size_bytes = device.info().size_bytes;
+    let reactor =
+        Reactor::wall().map_err(|error| Error::from_io("a reactor to wipe on", &error))?;
+    let mut device = Blocking::open(device, &reactor)?;
+    let start = START_BYTES.min(size_bytes);
+    for (from, to) in [(0, start), (size_bytes.saturating_sub(END_BYTES).max(start), size_bytes)] {
+        let zeroes = vec![0; usize::try_from(to - from).unwrap_or(0)];
+        if !zeroes.is_empty() {
+            device.write_slice(from, &zeroes)?;
+        }
+    }
+    Ok(device.flush()?)
+}
+
+fn make(claim: &Claim, launch: &Launch, guard: &Guard) -> Result<Made, Error> {
+    let Launch { settings, fresh } = launch;
     let size = settings.size.as_deref().map(stack::size::parse).transpose();
     let size =
         size.map_err(|error| Error::usage(format!("--size: {error}")))?.map(|size| size.bytes);
@@ -577,27 +647,30 @@ fn make(claim: &Claim, settings: &Settings, guard: &Guard) -> Result<Made, Error
         .unwrap_or(MEMBER_TIME);
     let options = OpenOptions {
         files: guard,
-        seed: 0,
+        seed: fresh.as_ref().map_or(0, |fresh| fresh.seed),
         read_only: settings.read_only,
         create_bytes,
         member_time: (!member_time.is_zero()).then_some(member_time),
         upkeep: !settings.no_upkeep,
-        new_array: None,
+        new_array: fresh.as_ref().and_then(|fresh| fresh.new_array.as_ref()),
         reactor: None,
     };
-    let Opened { stack, upkeep, .. } = Opened::open(&settings.tree()?, &options)?;
+    let Opened { stack, upkeep, marked, .. } = Opened::open(&settings.tree()?, &options)?;
     if stack.clock == Clock::Virtual {
         return Err(Error::usage(
             "a stack of modelled disks alone keeps no data and runs on a clock of its own; there \
             is nothing to serve",
         ));
     }
+    if fresh.is_some() {
+        wipe(&*stack.device)?;
+    }
     let mut journal = Journal::new(claim.folder());
     let mut notes: Vec<String> = claim.notes.iter().chain(&stack.notes).cloned().collect();
     let exports = Exports::make(claim, settings, &stack.device, &mut journal, &mut notes)?;
     let listener = control::listen(&claim.folder().join(SOCKET))?;
     let bell = Bell::nonblocking().map_err(|error| Error::from_io("making an eventfd", &error))?;
-    Ok(Made { stack, journal, notes, exports, upkeep, listener, bell })
+    Ok(Made { stack, journal, notes, exports, upkeep, marked, listener, bell })
 }
 
 /// Files that are made have to say how large they are.

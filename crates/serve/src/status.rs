@@ -29,6 +29,8 @@ pub struct Status {
     pub rotational: bool,
     /// When it was started, in seconds since 1970.
     pub started_unix_seconds: u64,
+    /// Processor time that its process has taken, in seconds.
+    pub processor_seconds: f64,
     /// As what it appears on this machine.
     pub attached: Option<Attached>,
     /// Addresses of its NBD exports.

@@ -18,6 +18,8 @@ use crate::arguments::ArrayVerb;
 use crate::failure::Failure;
 use crate::output::Output;
 
+pub(crate) use start::serve_with;
+
 const SECTOR_BYTES: u64 = block::SECTOR_BYTES;
 
 /// Runs one of the verbs.
@@ -28,7 +30,7 @@ pub(crate) fn array(output: &Output, verb: &ArrayVerb) -> Result<(), Failure> {
         ArrayVerb::Assemble(arguments) => assemble::assemble(output, arguments),
         ArrayVerb::Status(arguments) => status::status(output, arguments),
         ArrayVerb::Start(arguments) => start::start(output, arguments),
-        ArrayVerb::Serve { log } => start::serve(log),
+        ArrayVerb::Serve { log } => start::serve(log.as_deref()),
         ArrayVerb::Stop { names } => running::stop(output, names),
         ArrayVerb::List => running::list(output),
         ArrayVerb::Mount(arguments) => running::mount(output, arguments),

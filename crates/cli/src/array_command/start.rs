@@ -1,17 +1,16 @@
 //! `array start`: the server of a stack, in the background or here.
 //!
 //! ```text
-//!   array start ── settings, one JSON document ──> array serve (a session of its own)
+//!   array start ── what is to be served ──────────> array serve (a session of its own)
 //!               <─ one line: ready, or why not ──   │
 //!   ends                                            serves until it is told to stop
 //! ```
 
-use std::fs;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -19,8 +18,7 @@ use std::time::Duration;
 
 use host::guard::{Consent, Guard};
 use lab::alone::{Alone, Ground};
-use serde_json::json;
-use serve::{Answer, Attach, Refusal, Runtime, Server, Settings, Status, TlsSettings};
+use serve::{Attach, Launch, Runtime, ServeWith, Server, Settings, TlsSettings};
 
 use super::arguments::{AttachArgument, StartArguments};
 use super::server_status;
@@ -33,17 +31,19 @@ const SERVE: [&str; 2] = ["array", "serve"];
 /// Starts what was named and returns when it is ready, or serves it here until it is told to end.
 pub(super) fn start(output: &Output, arguments: &StartArguments) -> Result<(), Failure> {
     let settings = settings(output, arguments)?;
-    let runtime = Runtime::find()?;
+    let serve_with = serve_with()?;
+    let runtime = &serve_with.runtime;
     runtime.clean_up().iter().for_each(|note| output.note(note));
     if arguments.foreground || arguments.run.is_some() {
-        return serve_here(output, &runtime, settings, arguments.run.as_deref());
+        return serve_here(output, runtime, settings, arguments.run.as_deref());
     }
-    let status = in_background(&runtime, &settings)?;
+    let started = serve_with.launch(&Launch { settings, fresh: None }, &[])?;
+    let status = &started.status;
     status.notes.iter().for_each(|note| output.note(note));
     if output.json {
-        output.document(&status)
+        output.document(status)
     } else {
-        output.result(&server_status::summary(&status))
+        output.result(&server_status::summary(status))
     }
 }
 
@@ -130,92 +130,18 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-/// Starts a process for the server and waits until it is ready.
-fn in_background(runtime: &Runtime, settings: &Settings) -> Result<Status, Failure> {
-    let failed =
-        |error: io::Error| Failure::failed(format!("starting the server's process: {error}"));
-    let (log_path, log) = runtime.new_log()?;
-    let program = std::env::current_exe().map_err(failed)?;
-    let mut command = Command::new(program);
-    command
-        .args(SERVE)
-        .arg(&log_path)
-        .env(serve::log::VARIABLE, serve::log::filter())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(log)
-        .current_dir("/");
-    let started =
-        command.spawn().map_err(failed).and_then(|process| hear(process, settings, &log_path));
-    // A server that is ready has taken it into its folder.
-    let _ = fs::remove_file(&log_path);
-    started
+/// The verb behind `array start` and behind cells with file systems: what is to be served comes in
+/// on standard input.
+pub(super) fn serve(log: Option<&Path>) -> Result<(), Failure> {
+    serve::serve(log, &signals()?)
 }
 
-/// Tells the process in the background what to serve, and waits for its one line.
-fn hear(mut process: Child, settings: &Settings, log: &Path) -> Result<Status, Failure> {
-    let told = serde_json::to_writer(process.stdin.take().expect("it was piped"), settings);
-    let mut line = String::new();
-    let heard = BufReader::new(process.stdout.take().expect("it was piped")).read_line(&mut line);
-    let answer = heard
-        .ok()
-        .filter(|_| told.is_ok())
-        .and_then(|_| serde_json::from_str::<Answer>(&line).ok());
-    match answer {
-        Some(Answer::Done(status)) => serde_json::from_value(status).map_err(|error| {
-            Failure::failed(format!("the server's first word makes no sense: {error}"))
-        }),
-        Some(Answer::Refused(refusal)) => Err(host::Error::from(refusal)),
-        None => {
-            let end =
-                process.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-            let said = fs::read_to_string(log).unwrap_or_default();
-            Err(Failure::failed(format!(
-                "the server's process ended before it was ready ({end})\n{said}"
-            )))
-        }
-    }
-}
-
-/// The process in the background: settings come in on standard input, one line goes out on standard
-/// output, and what it has to say later goes to its log, which is its standard error already.
-pub(super) fn serve(log: &Path) -> Result<(), Failure> {
-    // Away from the terminal: its Ctrl-C is not for this process. Whoever leads a session already
-    // is away from it.
-    let _ = rustix::process::setsid();
-    let mut signals = signals()?;
-    let started = || {
-        let mut text = Vec::new();
-        let failed = |error: io::Error| host::Error::from_io("settings on standard input", &error);
-        io::stdin().lock().read_to_end(&mut text).map_err(failed)?;
-        let settings: Settings =
-            serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
-        let server = open(&Runtime::find()?, settings)?;
-        // Without its place the log is only harder to find.
-        let _ = fs::rename(log, server.folder().join("log"));
-        Ok(server)
-    };
-    let server: Result<Arc<Server>, host::Error> = started();
-    let answer = match &server {
-        Ok(server) => Answer::Done(json!(server.status())),
-        Err(error) => {
-            Answer::Refused(Refusal { text: error.to_string(), exit_code: error.exit_code() })
-        }
-    };
-    let said = say(&answer);
-    let Ok(server) = server else { return Err(Failure::silent(1)) };
-    if let Err(error) = said {
-        // Whoever wanted this has gone.
-        server.stop(true)?;
-        return Err(Failure::failed(format!("nobody waits for this server: {error}")));
-    }
-    serve_until_end(&server, &mut signals)
-}
-
-/// One line on standard output.
-fn say(answer: &Answer) -> io::Result<()> {
-    let line = serde_json::to_string(answer)?;
-    escape::out(&format!("{}\n", escape::json(&line)))
+/// How this program starts servers.
+pub(crate) fn serve_with() -> Result<ServeWith, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("where this program lies: {error}")))?;
+    let arguments = SERVE.map(str::to_owned).to_vec();
+    Ok(ServeWith { program, arguments, runtime: Runtime::find()? })
 }
 
 fn open(runtime: &Runtime, settings: Settings) -> Result<Arc<Server>, host::Error> {
@@ -241,7 +167,7 @@ fn serve_here(
     settings: Settings,
     command: Option<&str>,
 ) -> Result<(), Failure> {
-    let mut signals = signals()?;
+    let signals = signals()?;
     let server = open(runtime, settings)?;
     let status = server.status();
     status.notes.iter().for_each(|note| output.note(note));
@@ -251,12 +177,12 @@ fn serve_here(
         } else {
             output.result(&server_status::summary(&status))?;
         }
-        return serve_until_end(&server, &mut signals);
+        return serve::serve_until_end(&server, &signals);
     };
     output.progress(&server_status::summary(&status));
     let (served_sender, until_served) = mpsc::channel();
     let ended = run_command(&server, command, until_served)?;
-    let served = serve_until_end(&server, &mut signals);
+    let served = serve::serve_until_end(&server, &signals);
     drop(served_sender);
     let ended = ended.join().map_err(|_| Failure::failed("waiting for the command of --run"))?;
     let ended = ended
@@ -267,17 +193,6 @@ fn serve_here(
         code => Err(Failure::failed(format!("`{command}` ended with {ended}"))
             .with_code(u8::try_from(code).unwrap_or(1))),
     }
-}
-
-/// Serves, with a word to the service manager before and after.
-fn serve_until_end(server: &Arc<Server>, signals: &mut UnixStream) -> Result<(), Failure> {
-    let address = server.address();
-    if let Err(error) = serve::notify(&format!("READY=1\nSTATUS={} at {address}", server.name())) {
-        escape::err(&format!("raidloom: telling the service manager: {error}"));
-    }
-    let ended = server.run(&*signals);
-    let _ = serve::notify("STOPPING=1");
-    ended
 }
 
 /// How often a server is told that the command has ended while something still has the drive open.

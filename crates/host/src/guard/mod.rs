@@ -344,6 +344,19 @@ impl Guard {
         Ok(file)
     }
 
+    /// Takes over a file that another process has opened through its guard, lock and all: whoever
+    /// opens its path gets this file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn adopt(&self, file: File) -> io::Result<()> {
+        let data = file.metadata()?;
+        let mut held = lock_of(&self.held);
+        held.insert(Held::of(&data, Access::Read), file.try_clone()?);
+        held.insert(Held::of(&data, Access::Write), file);
+        Ok(())
+    }
+
     /// Lets go of all that was opened through it: nobody writes to any of it any more, and others
     /// may open it from now on.
     pub fn let_go(&self) {

@@ -1,6 +1,5 @@
 //! The trials of a run, one after the other.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,14 +9,14 @@ use bench::suite::Rows;
 use block::Node;
 use reactor::{Reactor, derive_seed};
 use results::{Clock, Configuration, MemberTraffic, Plan, Trial, cell_id};
-use serve::Opened;
+use serve::{Opened, ServeWith};
 
-use super::attached::{Attached, Ground, NotAttached, ServeWith, Wanted};
+use super::attached::{self, Attached, Wanted};
 use super::folder::MEMBERS;
 use super::members::{Members, empty_stores, put_in_place};
 use super::rows::{self, Ground as RowGround};
 use super::{Ended, Observer, Progress, audited};
-use crate::cell::{self, CellSettings};
+use crate::cell;
 use crate::estimate::{Estimate, Kind};
 use crate::plan::{map_leaves, suite};
 use crate::record::Record;
@@ -60,7 +59,7 @@ pub(super) struct Execution<'a> {
     /// What serves stacks to the kernel; without it there are no file systems.
     serve_with: Option<&'a ServeWith>,
     /// Where file systems appear, once there was one.
-    ground: Option<Ground>,
+    point: Option<PathBuf>,
     /// Configurations that this machine cannot have, by identity, with the reason.
     unfit: BTreeMap<String, String>,
 }
@@ -110,7 +109,7 @@ impl<'a> Execution<'a> {
             begun,
             trial_begun: begun,
             serve_with: None,
-            ground: None,
+            point: None,
             unfit: BTreeMap::new(),
         }
     }
@@ -144,7 +143,12 @@ impl<'a> Execution<'a> {
         let ended = self
             .run_blocks(members, &mut journal, observer)
             .and_then(|ended| self.record.settle().map(|()| ended));
-        for note in journal.undo() {
+        // A server that has died left something, which stands on what is undone here.
+        let left = match &self.point {
+            Some(_) => attached::end_left_behind(self.serve_with, self.folder),
+            None => Vec::new(),
+        };
+        for note in left.into_iter().chain(journal.undo()) {
             super::folder::add_note(self.folder, &note)?;
             observer.note(&note);
         }
@@ -176,9 +180,7 @@ impl<'a> Execution<'a> {
                 let result = match (visit.configuration.clock, Wanted::of(visit.configuration)?) {
                     (Clock::Virtual, _) => self.visit_modelled(&visit, observer),
                     (Clock::Wall, None) => self.visit_measured(&visit, observer),
-                    (Clock::Wall, Some(wanted)) => {
-                        self.visit_attached(&visit, &wanted, journal, observer)
-                    }
+                    (Clock::Wall, Some(_)) => self.visit_attached(&visit, journal, observer),
                 };
                 match result {
                     Ok(()) => (),
@@ -207,22 +209,19 @@ impl<'a> Execution<'a> {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let Some(wanted) = Wanted::of(configuration)? else {
-                let reactor = (configuration.clock == Clock::Virtual).then(Reactor::virtual_clock);
-                let opened = self.build(configuration, 0, reactor.as_ref());
-                opened
-                    .map_err(Error::from)
-                    .and_then(Opened::end)
-                    .map_err(|error| error.at(&configuration.stack))?;
+            let reactor = (configuration.clock == Clock::Virtual).then(Reactor::virtual_clock);
+            let opened = self.build(configuration, 0, reactor.as_ref());
+            let at = |error: Error| error.at(&configuration.stack);
+            opened.map_err(Error::from).and_then(Opened::end).map_err(at)?;
+            if Wanted::of(configuration)?.is_none() {
                 continue;
-            };
-            match self
-                .attach(configuration, &wanted, 0, journal)
-                .and_then(|attached| attached.take_away().map_err(NotAttached::Failed))
-            {
-                Ok(()) => (),
-                Err(NotAttached::Failed(error)) => return Err(error.at(&configuration.stack)),
-                Err(NotAttached::NotHere(reason)) => {
+            }
+            match self.attach(configuration, 0, journal) {
+                Ok(attached) => attached.take_away().map_err(at)?,
+                // The stack can be opened, so this is about the machine: no right to mount, no loop
+                // devices, no program that makes the file system, not in its kernel.
+                Err(reason) => {
+                    let reason = reason.to_string();
                     let values: Vec<&str> = plan
                         .axes
                         .iter()
@@ -243,24 +242,18 @@ impl<'a> Execution<'a> {
     fn attach(
         &mut self,
         configuration: &Configuration,
-        wanted: &Wanted<'_>,
         seed: u64,
         journal: &mut Journal,
-    ) -> Result<Attached, NotAttached> {
+    ) -> Result<Attached, Error> {
         let Some(serve_with) = self.serve_with else {
-            return Err(NotAttached::NotHere(
-                "nothing was named that serves a stack to the kernel".to_owned(),
-            ));
+            return Err(Error::failed("nothing was named that serves a stack to the kernel"));
         };
-        let node = self.node(configuration).map_err(NotAttached::Failed)?;
-        let ground = match &self.ground {
-            Some(ground) => ground,
-            None => {
-                self.ground.insert(Ground::make(self.folder, journal).map_err(NotAttached::Failed)?)
-            }
+        let node = self.node(configuration)?;
+        let point = match &self.point {
+            Some(point) => point,
+            None => self.point.insert(attached::make_point(self.folder, journal)?),
         };
-        let cell = CellSettings::of(&configuration.settings).map_err(NotAttached::Failed)?;
-        Attached::new(ground, journal, self.guard, serve_with, (&node, &cell, seed), wanted)
+        Attached::new((self.folder, point), self.guard, serve_with, configuration, (&node, seed))
     }
 
     pub(super) fn plan(&self) -> &'a Plan {
@@ -403,7 +396,6 @@ impl<'a> Execution<'a> {
     fn visit_attached(
         &mut self,
         visit: &Visit<'_>,
-        wanted: &Wanted<'_>,
         journal: &mut Journal,
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
@@ -412,13 +404,9 @@ impl<'a> Execution<'a> {
             return self.skip(visit, &all, &reason, observer);
         }
         let seed = order::visit_seed(self.plan, visit.configuration, visit.block);
-        let attached = match self.attach(visit.configuration, wanted, seed, journal) {
-            Ok(attached) => RefCell::new(attached),
-            Err(NotAttached::NotHere(reason)) => return Err(Error::failed(reason).into()),
-            Err(NotAttached::Failed(error)) => return Err(error.into()),
-        };
+        let attached = self.attach(visit.configuration, seed, journal)?;
         let reactor = wall_reactor()?;
-        let notes = self.notes(visit, attached.borrow().notes())?;
+        let notes = self.notes(visit, &attached.notes())?;
         for group in self.groups.clone() {
             rows::run(
                 self,
@@ -432,7 +420,7 @@ impl<'a> Execution<'a> {
         }
         // Its ring may hold files of the suites.
         drop(reactor);
-        Ok(attached.into_inner().take_away()?)
+        Ok(attached.take_away()?)
     }
 
     /// What is to be known of every trial of a visit in real time.

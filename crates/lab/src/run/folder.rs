@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use results::{Host, Plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serve::ServeWith;
 
+use super::attached;
 use crate::record::{NO_LINK, Record};
 use host::{Error, facts, files, journal};
 
@@ -86,7 +88,7 @@ pub(super) fn forget(folder: &Path, was_there: bool) {
 /// Cleans up after killed runs beside this one. A run that goes on holds its lock and is left
 /// alone, and so is whatever is not the caller's own: in a folder that others may write to, any
 /// name may stand for anything.
-pub(super) fn undo_siblings(folder: &Path) -> Vec<String> {
+pub(super) fn undo_siblings(folder: &Path, serve_with: Option<&ServeWith>) -> Vec<String> {
     let siblings = folder
         .parent()
         .and_then(|parent| fs::read_dir(parent).ok())
@@ -99,7 +101,11 @@ pub(super) fn undo_siblings(folder: &Path) -> Vec<String> {
     let left_behind =
         siblings.filter(|sibling| journal::exists(sibling) && sibling.join(PLAN).exists());
     let undo = |sibling: PathBuf| match Record::open(&sibling.join(TRIALS)) {
-        Ok((_lock, _)) => journal::undo_left_behind(&sibling),
+        Ok((_lock, _)) => {
+            let mut notes = attached::end_left_behind(serve_with, &sibling);
+            notes.extend(journal::undo_left_behind(&sibling));
+            notes
+        }
         Err(_) => Vec::new(),
     };
     left_behind.flat_map(undo).collect()

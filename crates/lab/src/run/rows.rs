@@ -5,7 +5,6 @@
 //! suite itself runs
 //! several times becomes one trial, with the median of each figure.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
@@ -35,7 +34,7 @@ pub(super) enum Ground<'a> {
     /// The device of a stack.
     Device(&'a Stack),
     /// The folder of a mounted file system.
-    Folder(&'a RefCell<Attached>),
+    Folder(&'a Attached),
 }
 
 impl Ground<'_> {
@@ -52,15 +51,7 @@ impl Ground<'_> {
                 })
                 .collect(),
             Ground::Folder(attached) => {
-                let moved =
-                    attached.borrow_mut().moved().map(|(members, _)| members).unwrap_or_default();
-                moved
-                    .iter()
-                    .map(|one| MemberTraffic {
-                        read_bytes: one.read_bytes,
-                        written_bytes: one.written_bytes,
-                    })
-                    .collect()
+                attached.moved().map(|(members, _)| members).unwrap_or_default()
             }
         }
     }
@@ -79,7 +70,7 @@ impl Meter for CellMeter<'_> {
         let Ground::Folder(attached) = self.ground else { return reading };
         // A server that has died is found out by whatever is written next; here nothing is known
         // then.
-        let Ok((members, cpu)) = attached.borrow_mut().moved() else {
+        let Ok((members, cpu)) = attached.moved() else {
             return Reading { moved: None, ..reading };
         };
         let moved = audited::without_stores(self.node, &members, |one| *one).iter().fold(
@@ -180,7 +171,7 @@ pub(super) fn run(
     let mut meter = CellMeter { machine, ground, node: &node };
     let folder = match ground {
         Ground::Device(_) => None,
-        Ground::Folder(attached) => Some(attached.borrow().folder().to_owned()),
+        Ground::Folder(attached) => Some(attached.folder().to_owned()),
     };
     let target = match (ground, &folder) {
         (_, Some(folder)) => Target::Folder(folder),

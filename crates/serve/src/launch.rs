@@ -1,0 +1,289 @@
+//! A server as a process of its own, started by a command of a person's or by a run.
+//!
+//! ```text
+//!   starter ── members' files, then one line: what is to be served ──> server
+//!           <─ one line: its status, or why not ───────────────────    (its standard input, a socket)
+//!
+//!   array start   ends, and the server stays
+//!   run           asks over the control socket; the server ends with it
+//! ```
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command as Process, Stdio};
+use std::sync::Arc;
+
+use host::Error;
+use host::guard::Guard;
+use mdtools::NewArraySettings;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::client::Client;
+use crate::log;
+use crate::notify::notify;
+use crate::protocol::{Answer, Refusal};
+use crate::runtime::{LOG, Runtime};
+use crate::serve::Server;
+use crate::settings::Settings;
+use crate::status::Status;
+
+/// What a server is told by the process that starts it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// What is served, and how.
+    pub settings: Settings,
+    /// For a run: what is served is made anew, and ends with the process that started the server.
+    pub fresh: Option<Fresh>,
+}
+
+/// An array and a file system that are made anew, of whatever the members hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fresh {
+    /// Everything random in the devices follows from it.
+    pub seed: u64,
+    /// The array with metadata that is made; its superblocks are erased in the end.
+    pub new_array: Option<NewArraySettings>,
+}
+
+/// The program whose process a server is.
+#[derive(Clone, Debug)]
+pub struct ServeWith {
+    /// A program that calls [`serve`].
+    pub program: PathBuf,
+    /// Its arguments; for a server that stays, the file of its log comes after them.
+    pub arguments: Vec<String>,
+    /// Where servers have their folders.
+    pub runtime: Runtime,
+}
+
+/// A server that is ready. One that is to end with this process does so when this is dropped.
+#[derive(Debug)]
+pub struct Launched {
+    /// What it said of itself when it was ready.
+    pub status: Status,
+    runtime: Runtime,
+    process: Child,
+    /// The server ends when this is closed.
+    starter: Option<UnixStream>,
+}
+
+impl ServeWith {
+    /// Starts a server and waits until it is ready. It uses the members' `files` that are open and
+    /// locked already as they are, and opens the others itself.
+    ///
+    /// # Errors
+    /// What the server says, or why there is none.
+    pub fn launch(&self, launch: &Launch, files: &[File]) -> Result<Launched, Error> {
+        let failed = |error: io::Error| Error::from_io("starting the server's process", &error);
+        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        let mut command = Process::new(&self.program);
+        command
+            .args(&self.arguments)
+            .envs(self.runtime.for_child())
+            .env(log::VARIABLE, log::filter())
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::null())
+            .current_dir("/");
+        // What has a log of its own stays; what ends with this process speaks with it.
+        let log = match launch.fresh {
+            Some(_) => None,
+            None => {
+                let (path, file) = self.runtime.new_log()?;
+                command.arg(&path).stderr(file);
+                Some(path)
+            }
+        };
+        let process = command.spawn().map_err(failed);
+        // The other end is the server's alone now.
+        drop(command);
+        let started =
+            process.and_then(|process| self.hear(process, ours, launch, files, log.as_deref()));
+        // A server that is ready has taken it into its folder.
+        _ = log.map(fs::remove_file);
+        started
+    }
+
+    /// Tells the process what to serve, and waits for its one line.
+    fn hear(
+        &self,
+        mut process: Child,
+        starter: UnixStream,
+        launch: &Launch,
+        files: &[File],
+        log: Option<&Path>,
+    ) -> Result<Launched, Error> {
+        let mut line = String::new();
+        let heard = say_launch(&starter, launch, files)
+            .and_then(|()| BufReader::new(&starter).read_line(&mut line));
+        match heard.map(|_| serde_json::from_str::<Answer>(&line)) {
+            Ok(Ok(Answer::Done(status))) => {
+                let status = serde_json::from_value(status).map_err(|error| {
+                    Error::failed(format!("the server's first word makes no sense: {error}"))
+                })?;
+                let starter = launch.fresh.as_ref().map(|_| starter);
+                Ok(Launched { status, runtime: self.runtime.clone(), process, starter })
+            }
+            Ok(Ok(Answer::Refused(refusal))) => {
+                let _ = process.wait();
+                Err(refusal.into())
+            }
+            _ => {
+                drop(starter);
+                let end = process.wait();
+                let end = end.map_or_else(|error| error.to_string(), |status| status.to_string());
+                let said = log.and_then(|log| fs::read_to_string(log).ok()).unwrap_or_default();
+                Err(Error::failed(format!(
+                    "the server's process ended before it was ready ({end})\n{said}"
+                )))
+            }
+        }
+    }
+}
+
+impl Launched {
+    /// What it serves and how that fares.
+    ///
+    /// # Errors
+    /// What it says, or that it has died.
+    pub fn status(&self) -> Result<Status, Error> {
+        Client::connect(&self.runtime, &self.status.name)?.status()
+    }
+
+    /// Unmounts what it has mounted, and ends it.
+    ///
+    /// # Errors
+    /// What could not be done in order.
+    pub fn stop(self) -> Result<(), Error> {
+        let ask = |command| Client::connect(&self.runtime, &self.status.name)?.ask(command);
+        if !self.status.mounts.is_empty() {
+            ask(crate::Command::Unmount)?;
+        }
+        match Client::connect(&self.runtime, &self.status.name)?.stop()? {
+            none if none.is_empty() => Ok(()),
+            problems => Err(Error::failed(problems.join("\n"))),
+        }
+    }
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        if self.starter.take().is_some() {
+            let _ = self.process.wait();
+        }
+    }
+}
+
+/// The process that [`ServeWith::launch`] starts: serves until it is asked to end, something can be
+/// read from `signals`, or, where it serves a run, the process that started it is gone. `log` is
+/// where its standard error goes.
+///
+/// # Errors
+/// What could not be done in order, or an error without a text where the starter was told why
+/// there is no server.
+pub fn serve(log: Option<&Path>, signals: &UnixStream) -> Result<(), Error> {
+    // Away from the terminal: its Ctrl-C is not for this process. Whoever leads a session already
+    // is away from it.
+    let _ = rustix::process::setsid();
+    let failed = |error: io::Error| Error::from_io("standard input", &error);
+    let starter = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?);
+    let started = || {
+        let (launch, files) = hear_launch(&starter).map_err(failed)?;
+        let runtime = Runtime::find()?;
+        let name = launch.settings.name.clone().unwrap_or_else(|| runtime.free_name());
+        let with = match launch.fresh {
+            Some(_) => Some(starter.try_clone().map_err(failed)?),
+            None => None,
+        };
+        let server = Server::launch(runtime.claim(&name)?, launch, files, with)?;
+        if let Some(log) = log {
+            // Without its place the log is only harder to find.
+            let _ = fs::rename(log, server.folder().join(LOG));
+        }
+        Ok(server)
+    };
+    let server: Result<Arc<Server>, Error> = started();
+    let answer = match &server {
+        Ok(server) => Answer::Done(json!(server.status())),
+        Err(error) => {
+            Answer::Refused(Refusal { text: error.to_string(), exit_code: error.exit_code() })
+        }
+    };
+    let said = serde_json::to_string(&answer)
+        .map_err(io::Error::from)
+        .and_then(|line| writeln!(&starter, "{line}"));
+    drop(starter);
+    let server = server.map_err(|_| Error::silent(1))?;
+    if let Err(error) = said {
+        // Whoever wanted this has gone.
+        server.stop(true)?;
+        return Err(Error::failed(format!("nobody waits for this server: {error}")));
+    }
+    serve_until_end(&server, signals)
+}
+
+/// Serves, with a word to the service manager before and after.
+///
+/// # Errors
+/// What could not be done in order at the end.
+pub fn serve_until_end(server: &Arc<Server>, signals: &UnixStream) -> Result<(), Error> {
+    let address = server.address();
+    if let Err(error) = notify(&format!("READY=1\nSTATUS={} at {address}", server.name())) {
+        escape::err(&format!("raidloom: telling the service manager: {error}"));
+    }
+    let ended = server.run(signals);
+    let _ = notify("STOPPING=1");
+    ended
+}
+
+/// A guard that hands out the files that came with a launch.
+pub(crate) fn adopt(guard: &Guard, files: Vec<File>) -> Result<(), Error> {
+    let failed = |error: io::Error| Error::from_io("a file that was handed over", &error);
+    files.into_iter().try_for_each(|file| guard.adopt(file)).map_err(failed)
+}
+
+/// Each file comes with a byte, and another byte ends them.
+fn say_launch(mut starter: &UnixStream, launch: &Launch, files: &[File]) -> io::Result<()> {
+    for file in files {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        let files = [file.as_fd()];
+        if !ancillary.push(SendAncillaryMessage::ScmRights(&files)) {
+            return Err(io::Error::other("a descriptor does not fit into its message"));
+        }
+        sendmsg(starter, &[IoSlice::new(b"+")], &mut ancillary, SendFlags::NOSIGNAL)?;
+    }
+    writeln!(starter, "\n{}", serde_json::to_string(launch)?)
+}
+
+fn hear_launch(starter: &UnixStream) -> io::Result<(Launch, Vec<File>)> {
+    let mut files = Vec::new();
+    while let Some(file) = receive_file(starter)? {
+        files.push(file);
+    }
+    let mut line = String::new();
+    BufReader::new(starter).read_line(&mut line)?;
+    Ok((serde_json::from_str(&line)?, files))
+}
+
+fn receive_file(starter: &UnixStream) -> io::Result<Option<File>> {
+    let mut byte = [0];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let parts = &mut [IoSliceMut::new(&mut byte)];
+    if recvmsg(starter, parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?.bytes == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut files) => files.next().map(File::from),
+        _ => None,
+    }))
+}
