@@ -2,7 +2,7 @@
 
 use block::Node;
 
-/// Each built-in model with the largest error of its check rows, as a fraction: what
+/// Each built-in model that has check rows, with the largest error of them, as a fraction: what
 /// `raidloom model show` says at its end. Working it out takes a quarter of a second, so it stands
 /// here, and a test works it out again.
 const STATED: [(&str, f64); 2] = [("maxtor-6y200p0", 0.234), ("st340015a", 0.246)];
@@ -31,14 +31,15 @@ mod tests {
 
     #[test]
     fn models_state_the_largest_error_of_their_check_rows() {
-        let names = Parameters::built_in_names();
-        assert_eq!(names.len(), STATED.len());
-        for (name, stated) in STATED {
+        let mut found = Vec::new();
+        for name in Parameters::built_in_names() {
             let rows = errors_built_in(&Parameters::load(name).unwrap()).unwrap();
             let checks = rows.iter().filter(|row| row.check);
-            let largest = checks.map(|row| row.relative_error.abs()).fold(0.0, f64::max);
-            assert!((largest - stated).abs() < 0.0005, "{name}: {largest}, stated {stated}");
+            if let Some(largest) = checks.map(|row| row.relative_error.abs()).reduce(f64::max) {
+                found.push((name, (largest * 1000.0).round() / 1000.0));
+            }
         }
+        assert_eq!(found, STATED);
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub(super) struct WriteCache {
     size: u64,
     bytes: u64,
     window_extents: usize,
+    /// Pieces end where the media's blocks do, as far as the extent goes beyond one.
+    block_bytes: u64,
     extents: Vec<Extent>,
     free: Vec<u32>,
     by_start: BTreeMap<u64, u32>,
@@ -48,11 +50,12 @@ pub(super) struct WriteCache {
 }
 
 impl WriteCache {
-    pub(super) fn new(size: u64, window_extents: usize) -> Self {
+    pub(super) fn new(size: u64, window_extents: usize, block_bytes: u64) -> Self {
         WriteCache {
             size,
             bytes: 0,
             window_extents,
+            block_bytes,
             extents: Vec::new(),
             free: Vec::new(),
             by_start: BTreeMap::new(),
@@ -208,6 +211,8 @@ impl WriteCache {
         debug_assert!(self.writing.is_none(), "one piece at a time");
         let extent = &mut self.extents[slot as usize];
         let end = extent.end.min(extent.start + piece_bytes);
+        let whole = end / self.block_bytes * self.block_bytes;
+        let end = if whole > extent.start { whole } else { end };
         let piece = Piece { start: extent.start, end, revolutions: extent.revolutions };
         self.by_start.remove(&extent.start);
         extent.start = end;
@@ -265,7 +270,7 @@ mod tests {
 
     #[test]
     fn contiguous_writes_become_one_extent_whichever_side_they_join() {
-        let mut cache = WriteCache::new(1000, 4);
+        let mut cache = WriteCache::new(1000, 4, 1);
         insert(&mut cache, 100, 200);
         insert(&mut cache, 200, 300);
         insert(&mut cache, 50, 100);
@@ -283,7 +288,7 @@ mod tests {
 
     #[test]
     fn an_overwrite_takes_no_room_twice() {
-        let mut cache = WriteCache::new(1000, 4);
+        let mut cache = WriteCache::new(1000, 4, 1);
         insert(&mut cache, 100, 200);
         insert(&mut cache, 120, 180);
         insert(&mut cache, 150, 250);
@@ -292,7 +297,7 @@ mod tests {
 
     #[test]
     fn the_drive_chooses_among_the_oldest_only() {
-        let mut cache = WriteCache::new(1000, 2);
+        let mut cache = WriteCache::new(1000, 2, 1);
         for start in [500, 400, 300, 100] {
             insert(&mut cache, start, start + 10);
         }
@@ -306,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_long_extent_leaves_in_pieces_that_follow_each_other() {
-        let mut cache = WriteCache::new(1000, 2);
+        let mut cache = WriteCache::new(1000, 2, 1);
         insert(&mut cache, 0, 250);
         assert_eq!(cache.take_cheapest(|at| at, 100, position).map(|piece| piece.end), Some(100));
         let mut ends = Vec::new();
@@ -324,7 +329,7 @@ mod tests {
     fn room_is_neither_lost_nor_made_by_any_mix_of_writes() {
         for seed in 0..20 {
             let mut random = Random::new(seed);
-            let mut cache = WriteCache::new(4000, 3);
+            let mut cache = WriteCache::new(4000, 3, 1);
             let mut busy = false;
             for _ in 0..5000 {
                 let (start, length) = (random.below(3000), 1 + random.below(200));

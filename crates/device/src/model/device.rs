@@ -111,6 +111,8 @@ pub struct ModelDevice {
     node: Node,
     shared: Arc<Shared>,
     disk: usize,
+    /// Most data of one command, in bytes.
+    command_limit: u64,
     /// What is kept, from the start on.
     data: Option<RamDevice>,
 }
@@ -176,7 +178,7 @@ impl ModelDevice {
         let disk = shared.lock().machine.add_disk(parameters, seed);
         let size_bytes = parameters.disk.capacity.value;
         let info = Info {
-            rotational: true,
+            rotational: parameters.rotates(),
             volatile_cache: true,
             stores_data: options.keep_data,
             modelled: true,
@@ -191,7 +193,9 @@ impl ModelDevice {
             .then(|| RamDevice::new(kept_bytes, info.block_bytes))
             .transpose()
             .map_err(|error| error.at(node.to_string()))?;
-        Ok(ModelDevice { info, node, shared, disk, data })
+        let command_limit =
+            parameters.disk.command_limit.as_ref().map_or(u64::MAX, |limit| limit.value);
+        Ok(ModelDevice { info, node, shared, disk, command_limit, data })
     }
 }
 
@@ -241,6 +245,7 @@ impl Device for ModelDevice {
             shift,
             source: reactor.source(),
             armed: Time(u64::MAX),
+            command_limit: self.command_limit,
             requests: Slots::default(),
             done: Vec::new(),
             mailbox: Vec::new(),
@@ -252,6 +257,33 @@ impl Device for ModelDevice {
     }
 }
 
+/// A request in the machine.
+struct Pending {
+    request: Request,
+    /// Commands of it that have no answer yet.
+    commands: u32,
+}
+
+/// An operation as commands of at most `limit` bytes each.
+fn commands(operation: Operation, limit: u64) -> impl Iterator<Item = Operation> {
+    let length = match operation {
+        Operation::Read { length, .. } | Operation::Write { length, .. } => length,
+        Operation::Flush => 0,
+    };
+    (0..length.div_ceil(limit).max(1)).map(move |index| {
+        let (skipped, bytes) = (index * limit, limit.min(length - index * limit));
+        match operation {
+            Operation::Read { offset, .. } => {
+                Operation::Read { offset: offset + skipped, length: bytes }
+            }
+            Operation::Write { offset, fua, .. } => {
+                Operation::Write { offset: offset + skipped, length: bytes, fua }
+            }
+            Operation::Flush => Operation::Flush,
+        }
+    })
+}
+
 struct ModelChannel {
     info: Info,
     shared: Arc<Shared>,
@@ -261,7 +293,8 @@ struct ModelChannel {
     source: Source,
     /// The earliest timer that has not gone off.
     armed: Time,
-    requests: Slots<Request>,
+    command_limit: u64,
+    requests: Slots<Pending>,
     /// Refused requests.
     done: Vec<Completion>,
     mailbox: Vec<u32>,
@@ -282,9 +315,9 @@ impl ModelChannel {
         }
     }
 
-    /// Ends a request that the machine has answered.
+    /// Ends a request whose commands the machine has answered.
     fn end(&mut self, slot: u32) -> Completion {
-        let request = self.requests.remove(slot).expect("a request in the machine");
+        let Pending { request, .. } = self.requests.remove(slot).expect("in the machine");
         let end = match &request.op {
             Op::Read { offset, into } => offset + into.len() as u64,
             Op::Write { offset, from, .. } => offset + from.len() as u64,
@@ -315,11 +348,14 @@ impl Channel for ModelChannel {
             }
             _ => Operation::Flush,
         };
-        let slot = self.requests.insert(request);
+        let count = commands(operation, self.command_limit).count() as u32;
+        let slot = self.requests.insert(Pending { request, commands: count });
         let mut state = self.shared.lock();
         let now = state.time(self.source.reactor().now(), &mut self.shift);
-        state.machine.submit(now, self.disk, self.client as u32, u64::from(slot), operation);
-        state.clients[self.client].outstanding += 1;
+        for command in commands(operation, self.command_limit) {
+            state.machine.submit(now, self.disk, self.client as u32, u64::from(slot), command);
+        }
+        state.clients[self.client].outstanding += count;
         let next = state.machine.next_answer(self.disk);
         drop(state);
         self.arm(next);
@@ -343,6 +379,12 @@ impl Channel for ModelChannel {
         let now = state.time(self.source.reactor().now(), &mut self.shift);
         state.advance(now);
         std::mem::swap(&mut self.mailbox, &mut state.clients[self.client].mailbox);
+        let requests = &mut self.requests;
+        self.mailbox.retain(|&slot| {
+            let pending = requests.get_mut(slot).expect("in the machine");
+            pending.commands -= 1;
+            pending.commands == 0
+        });
         let answered = self.mailbox.len() as u32;
         let next =
             if answered < self.in_flight { state.machine.next_answer(self.disk) } else { None };

@@ -99,6 +99,17 @@ struct Stream {
     held_until: u64,
 }
 
+/// How the head gets to where it writes.
+#[derive(Clone, Copy)]
+enum Way {
+    /// It is there.
+    None,
+    /// Over a few tracks that it has just passed.
+    Back,
+    /// By a seek.
+    Seek,
+}
+
 /// The platters of one drive, which turn at their own speed and from their own angle.
 #[derive(Clone, Debug)]
 struct Platters {
@@ -106,6 +117,10 @@ struct Platters {
     period: f64,
     per_period: f64,
     phase: f64,
+    /// What the media is read and written in, in bytes.
+    block_bytes: u64,
+    /// What is written is read back.
+    verify: bool,
 }
 
 impl Platters {
@@ -113,9 +128,66 @@ impl Platters {
     /// round.
     fn positioning(&self, now: u64, head: f64, target: f64, settle: f64) -> f64 {
         let arm = self.geometry.seek(head, target) + settle;
+        if !self.geometry.rotates() {
+            return arm;
+        }
         let angle = (now as f64 + arm) * self.per_period + self.phase;
         let wait = fraction(target - angle);
         if wait > NEARLY_A_REVOLUTION { arm } else { arm + wait * self.period }
+    }
+
+    /// The whole blocks that hold start..end, in bytes.
+    fn blocks(&self, start: u64, end: u64) -> (u64, u64) {
+        (start / self.block_bytes * self.block_bytes, end.next_multiple_of(self.block_bytes))
+    }
+
+    /// Time from now until start..end is on the media, and where the head is then. Blocks that are
+    /// filled in part are read before, and what was written is read back where the drive does so:
+    ///
+    /// ```text
+    ///   head --arm--> [read first] [read last] --turn--> [write all] --turn--> [read all]
+    /// ```
+    ///
+    /// The way back over the few tracks just passed fits in the turn and is not counted. With
+    /// `follows` the head is at the start already, and goes on without a wait.
+    fn write(
+        &self,
+        now: u64,
+        head: f64,
+        (start, end): (u64, u64),
+        settle: f64,
+        follows: bool,
+    ) -> (f64, f64) {
+        let (first, last) = self.blocks(start, end);
+        let at = |address: u64| self.geometry.revolutions(address);
+        let (mut passed, mut head) = (0.0, head);
+        let mut pass = |from: u64, to: u64, settle: f64, way: Way| {
+            let (from, to) = (at(from), at(to));
+            passed += match way {
+                Way::None => 0.0,
+                Way::Back => self.positioning(now + passed as u64, from, from, settle),
+                Way::Seek => self.positioning(now + passed as u64, head, from, settle),
+            };
+            passed += (to - from) * self.period;
+            head = to;
+        };
+        let in_part = |address: u64| !address.is_multiple_of(self.block_bytes);
+        if in_part(start) {
+            pass(first, first + self.block_bytes, 0.0, Way::Seek);
+        }
+        if in_part(end) && !(in_part(start) && last - first == self.block_bytes) {
+            pass(last - self.block_bytes, last, 0.0, Way::Seek);
+        }
+        let way = match (in_part(start) || in_part(end), follows) {
+            (true, _) => Way::Back,
+            (false, true) => Way::None,
+            (false, false) => Way::Seek,
+        };
+        pass(first, last, settle, way);
+        if self.verify {
+            pass(first, last, 0.0, Way::Back);
+        }
+        (passed, head)
     }
 }
 
@@ -173,9 +245,19 @@ impl Disk {
         let idle_after = disk.destage_idle_after.as_ref().map_or(0.0, |after| after.value);
         let watermark = disk.destage_watermark.as_ref().map_or(0.0, |mark| mark.value);
         let sectors = |bytes: u64| bytes / SECTOR_BYTES * SECTOR_BYTES;
+        let block_bytes = disk.physical_block.as_ref().map_or(SECTOR_BYTES, |block| block.value);
+        let verify_after = disk.verify_after.as_ref().map(|after| after.value);
+        let platters = Platters {
+            geometry,
+            period,
+            per_period: 1.0 / period,
+            phase,
+            block_bytes,
+            verify: verify_after.is_some(),
+        };
         Disk {
             index,
-            platters: Platters { geometry, period, per_period: 1.0 / period, phase },
+            platters,
             settle: disk.settle.value * 1e6,
             read_overhead: (disk.read_overhead.value * 1e3).round() as u64,
             write_overhead: (disk.write_overhead.value * 1e3).round() as u64,
@@ -188,7 +270,7 @@ impl Disk {
             read_ahead_bytes: disk.read_ahead_length.value,
             read_ahead_hold: (disk.read_ahead_hold.value * 1e6) as u64,
             // Short enough that room comes free steadily while a long run is written out.
-            piece_bytes: sectors(size / 64).max(64 << 10),
+            piece_bytes: verify_after.unwrap_or(sectors(size / 64).max(64 << 10)),
             // A write that is larger than the cache goes through it in parts.
             part_bytes: sectors(size / 8).max(SECTOR_BYTES),
             waiting: VecDeque::new(),
@@ -213,7 +295,7 @@ impl Disk {
                 limit_at: NEVER,
                 held_until: 0,
             },
-            cache: WriteCache::new(size, disk.write_window.value as usize),
+            cache: WriteCache::new(size, disk.write_window.value as usize, block_bytes),
             flush: None,
             idle: true,
             idle_at: NEVER,
@@ -406,6 +488,7 @@ impl Disk {
         } else {
             start
         };
+        let (from, end) = self.platters.blocks(from, end);
         let revolutions = self.platters.geometry.revolutions(from);
         self.pool.push(Media { slot, start: from, end, revolutions, write: false });
     }
@@ -726,24 +809,28 @@ impl Disk {
             costs.min_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(0, |(place, _)| place)
         };
         let media = self.pool.remove(place);
-        let settle = if media.write { self.settle } else { 0.0 };
+        self.served_host = true;
+        self.mechanism = Mechanism::Media(media);
+        if media.write {
+            let range = (media.start, media.end);
+            let (passed, head) = self.platters.write(now, self.head, range, self.settle, false);
+            self.head = head;
+            self.mechanism_until = now + whole_nanoseconds(passed);
+            return;
+        }
         let first_at =
-            now as f64 + self.platters.positioning(now, self.head, media.revolutions, settle);
+            now as f64 + self.platters.positioning(now, self.head, media.revolutions, 0.0);
         let end = self.platters.geometry.revolutions(media.end);
         let last_at =
             whole_nanoseconds(first_at + (end - media.revolutions) * self.platters.period);
         self.head = end;
-        self.served_host = true;
-        self.mechanism = Mechanism::Media(media);
         self.mechanism_until = last_at;
-        if !media.write {
-            let bytes = match self.commands[media.slot as usize].operation {
-                Operation::Read { length, .. } => length,
-                _ => unreachable!("only reads are read from the media"),
-            };
-            let transfer = Transfer { start_at: now, slot: media.slot, bytes, read: true };
-            self.queue_transfer(now, transfer, first_at as u64, last_at, link);
-        }
+        let bytes = match self.commands[media.slot as usize].operation {
+            Operation::Read { length, .. } => length,
+            _ => unreachable!("only reads are read from the media"),
+        };
+        let transfer = Transfer { start_at: now, slot: media.slot, bytes, read: true };
+        self.queue_transfer(now, transfer, first_at as u64, last_at, link);
     }
 
     fn start_destage(&mut self, now: u64) {
@@ -753,13 +840,16 @@ impl Disk {
             platters.geometry.revolutions(address)
         });
         let Some(piece) = piece else { return };
-        let arm = self.platters.positioning(now, head, piece.revolutions, settle);
-        let end = self.platters.geometry.revolutions(piece.end);
+        self.write_piece(now, (piece.start, piece.end), false);
+    }
+
+    /// Sets the mechanism to write a piece of the cache; with `follows` the head is at its start.
+    fn write_piece(&mut self, now: u64, range: (u64, u64), follows: bool) {
+        let (passed, head) = self.platters.write(now, self.head, range, self.settle, follows);
         self.mechanism = Mechanism::Destage;
-        self.mechanism_until =
-            now + whole_nanoseconds(arm + (end - piece.revolutions) * self.platters.period);
-        self.head = end;
-        self.served_host = false;
+        self.mechanism_until = now + whole_nanoseconds(passed);
+        self.head = head;
+        self.served_host &= follows;
     }
 
     fn mechanism_done(&mut self, now: u64, link: &mut Link, answers: &mut VecDeque<Answer>) {
@@ -831,10 +921,6 @@ impl Disk {
         else {
             return;
         };
-        let end = geometry.revolutions(piece.end);
-        self.mechanism = Mechanism::Destage;
-        self.mechanism_until =
-            now + whole_nanoseconds((end - piece.revolutions) * self.platters.period);
-        self.head = end;
+        self.write_piece(now, (piece.start, piece.end), true);
     }
 }

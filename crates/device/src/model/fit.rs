@@ -65,6 +65,45 @@ pub struct KnownFacts {
     pub link: LinkParameters,
     /// For figures of bonnie++: how it was run.
     pub bonnie: Option<BonnieFacts>,
+    /// For a link that is held by the command: what two of the drives did on it.
+    pub channel: Option<ChannelFacts>,
+}
+
+/// Two of the drives on one link, striped, read in sequence: the one figure of an array that a fit
+/// may read, because nothing that a drive does alone shows what changing drives costs.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChannelFacts {
+    /// What both together moved, in the table's kB or K a second.
+    pub two_drives: Quantity<f64>,
+    /// What one command moved, in bytes.
+    pub command: Quantity<u64>,
+}
+
+impl ChannelFacts {
+    /// What a change of drive costs, in milliseconds, when the drives take turns with one command
+    /// each: what is left of a command's share of the time when overhead and transfer are paid.
+    fn switch_penalty(
+        &self,
+        kilobyte_bytes: u64,
+        disk: &DiskFacts,
+        link: &LinkParameters,
+    ) -> Result<f64, ModelError> {
+        let bytes = self.command.value as f64;
+        let interface = needed(disk.link_rate_read.as_ref(), "link_rate_read")?.value;
+        let overhead_us = needed(disk.read_overhead.as_ref(), "read_overhead")?.value;
+        let moving_ms = bytes / interface.min(link.bandwidth.value) * 1e3
+            + (overhead_us + link.command_time.value) / 1e3;
+        let share_ms = bytes / (self.two_drives.value * kilobyte_bytes as f64) * 1e3;
+        let penalty = share_ms - moving_ms;
+        if penalty < 0.0 {
+            return Err(ModelError(format!(
+                "channel.two_drives leaves {penalty:.3} ms for a change of drive: check \
+                channel.command, link.bandwidth and disk.read_overhead"
+            )));
+        }
+        Ok(penalty)
+    }
 }
 
 /// What the figures are.
@@ -822,11 +861,24 @@ pub fn fit_bonnie(row: &BonnieRow, facts: &KnownFacts) -> Result<Parameters, Mod
         weak"
             .to_owned(),
     );
+    let mut link = facts.link.clone();
+    if let Some(channel) = &facts.channel {
+        let penalty = channel.switch_penalty(facts.published.kilobyte.value, &disk, &link)?;
+        link.switch_penalty = Quantity {
+            value: rounded(penalty, 3),
+            unit: "ms".to_owned(),
+            origin: Origin::Measured,
+            note: "two of these drives striped on one channel, which read in turns of one \
+                   command: all that a change of drive costs, such as the other's read-ahead; \
+                   the one figure of an array in this model"
+                .to_owned(),
+        };
+    }
     let parameters = Parameters {
         name: facts.name.clone(),
         title: facts.title.clone(),
         disk: disk.complete()?,
-        link: facts.link.clone(),
+        link,
     };
     parameters.check()?;
     Ok(parameters)

@@ -16,6 +16,9 @@
 //! The second line is the spiral's angle: streaming follows it and never loses a revolution. One
 //! revolution is one track, so the same number, as a share of the whole, is also the distance the
 //! arm moves. With measured knots every interval between two of them follows the same law.
+//!
+//! Flash does not turn: a "revolution" is then a millisecond of its rate, nothing waits for an
+//! angle, and an access that does not follow the one before costs `seek_base`.
 
 use super::parameters::Parameters;
 
@@ -69,6 +72,7 @@ pub struct Geometry {
     total_revolutions: f64,
     per_total: f64,
     seek: Seek,
+    rotates: bool,
 }
 
 impl Geometry {
@@ -81,7 +85,8 @@ impl Geometry {
             Some(knots) => knots.value.iter().map(|&[at, rate]| (at * capacity, rate)).collect(),
             None => vec![(0.0, disk.rate_at_start.value), (capacity, disk.rate_at_end.value)],
         };
-        let period = disk.revolution.value * NANOSECONDS_PER_MILLISECOND;
+        let turn = if parameters.rotates() { disk.revolution.value } else { 1.0 };
+        let period = turn * NANOSECONDS_PER_MILLISECOND;
         let period_seconds = period / 1e9;
         let mut knots = Vec::with_capacity(places.len());
         let mut revolutions = 0.0;
@@ -111,6 +116,7 @@ impl Geometry {
             total_revolutions: revolutions,
             per_total: 1.0 / revolutions,
             seek,
+            rotates: parameters.rotates(),
         }
     }
 
@@ -173,11 +179,17 @@ impl Geometry {
         (knot.address + seconds * (knot.rate + rate) / 2.0).clamp(0.0, self.capacity) as u64
     }
 
+    /// Whether the media turns.
+    #[must_use]
+    pub fn rotates(&self) -> bool {
+        self.rotates
+    }
+
     /// Time the arm takes between two positions, in nanoseconds; nothing on the same track.
     #[must_use]
     pub fn seek(&self, from: f64, to: f64) -> f64 {
         let tracks = (from - to).abs();
-        if tracks < 1.0 {
+        if from == to || (tracks < 1.0 && self.rotates) {
             return 0.0;
         }
         self.seek_over(tracks * self.per_total)

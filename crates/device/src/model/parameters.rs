@@ -231,7 +231,7 @@ parameter_table! {
     required {
         /// Size.
         capacity: u64, "bytes";
-        /// Spindle period.
+        /// Spindle period; 0 for flash, which does not turn.
         revolution: f64, "ms";
         /// Spindles run free: each disk's period differs by up to this share, drawn from its seed.
         spindle_tolerance: f64, "share";
@@ -240,7 +240,8 @@ parameter_table! {
         /// Media rate at the last byte.
         rate_at_end: f64, "bytes/s";
         /// Seek time is `seek_base + seek_root * sqrt(distance)`, distance as a share of the
-        /// stroke.
+        /// stroke. For flash the time until the first byte of an access that does not follow the
+        /// one before.
         seek_base: f64, "ms";
         /// The other half of the seek time: what a full stroke adds to `seek_base`.
         seek_root: f64, "ms";
@@ -278,6 +279,13 @@ parameter_table! {
         /// For the rules "when idle" and "at a watermark": how long the host must have asked for
         /// nothing.
         destage_idle_after: f64, "ms";
+        /// The unit that the media is read and written in, if it is more than a sector. A write
+        /// that fills it in part reads it, changes it, and writes it a revolution later.
+        physical_block: u64, "bytes";
+        /// Most data of one command; the host splits what is longer.
+        command_limit: u64, "bytes";
+        /// Everything written is read back in a later turn, after at most so much.
+        verify_after: u64, "bytes";
     }
 }
 
@@ -372,8 +380,11 @@ impl LinkParameters {
 }
 
 /// Models that are part of the binary: name and text.
-const BUILT_IN: [(&str, &str); 2] = [
+const BUILT_IN: [(&str, &str); 5] = [
+    ("disk-2008", include_str!("../../../../models/disk-2008.toml")),
+    ("dvd-ram-5x", include_str!("../../../../models/dvd-ram-5x.toml")),
     ("maxtor-6y200p0", include_str!("../../../../models/maxtor-6y200p0.toml")),
+    ("ssd-2008", include_str!("../../../../models/ssd-2008.toml")),
     ("st340015a", include_str!("../../../../models/st340015a.toml")),
 ];
 
@@ -381,6 +392,12 @@ const BUILT_IN: [(&str, &str); 2] = [
 pub const MODELS_FOLDER: &str = "models";
 
 impl Parameters {
+    /// Whether the media turns; flash does not.
+    #[must_use]
+    pub fn rotates(&self) -> bool {
+        self.disk.revolution.value > 0.0
+    }
+
     /// Names of the models that are part of the binary.
     #[must_use]
     pub fn built_in_names() -> Vec<&'static str> {
@@ -446,7 +463,10 @@ impl Parameters {
             disk.capacity.value < 1 << 20 || !disk.capacity.value.is_multiple_of(512),
             "disk.capacity must be a multiple of 512 bytes, at least 1 MiB",
         )?;
-        refuse(disk.revolution.value <= 0.0, "disk.revolution must be above 0 ms")?;
+        refuse(
+            disk.revolution.value == 0.0 && (disk.seek_root.value, disk.settle.value) != (0.0, 0.0),
+            "disk.revolution is 0, so nothing moves: disk.seek_root and disk.settle must be 0",
+        )?;
         refuse(
             disk.spindle_tolerance.value > 0.05,
             "disk.spindle_tolerance is a share, such as 0.0005; it must be at most 0.05",
@@ -491,6 +511,32 @@ impl Parameters {
             refuse(
                 !knots.iter().all(|[_, rate]| rate.is_finite() && *rate > 0.0),
                 "disk.rate_knots: every rate must be above 0 bytes/s",
+            )?;
+        }
+        if let Some(block) = &disk.physical_block {
+            refuse(
+                !block.value.is_power_of_two()
+                    || !(512..=1 << 20).contains(&block.value)
+                    || !disk.capacity.value.is_multiple_of(block.value)
+                    || disk.cache_size.value < 2 * block.value,
+                "disk.physical_block must be a power of two from 512 bytes to 1 MiB that divides \
+                disk.capacity, and disk.cache_size must hold two",
+            )?;
+        }
+        if let Some(limit) = &disk.command_limit {
+            refuse(
+                limit.value < 4096 || !limit.value.is_multiple_of(512),
+                "disk.command_limit must be a multiple of 512 bytes, at least 4096",
+            )?;
+        }
+        if let Some(after) = &disk.verify_after {
+            let block = disk.physical_block.as_ref().map_or(512, |block| block.value);
+            refuse(
+                after.value == 0
+                    || !after.value.is_multiple_of(block)
+                    || after.value > disk.cache_size.value,
+                "disk.verify_after must be a multiple of disk.physical_block (512 bytes without \
+                it) that fits into disk.cache_size",
             )?;
         }
         if let Some(from) = &disk.seek_linear_from {
@@ -587,7 +633,11 @@ mod tests {
         for (name, text) in BUILT_IN {
             let parameters = Parameters::load(name).expect("a built-in model");
             assert_eq!(parameters.name, name);
-            assert_eq!(parameters.to_toml(), text);
+            // Those that were not fitted are written by hand, with a heading of their own.
+            let rows = |text: &str| -> Vec<String> {
+                text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+            };
+            assert_eq!(rows(&parameters.to_toml()), rows(text));
         }
     }
 

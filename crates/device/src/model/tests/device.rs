@@ -274,3 +274,55 @@ fn parameters_that_were_loaded_make_the_same_disk() {
     .expect("a device");
     assert_eq!(device.info().size_bytes, parameters.disk.capacity.value);
 }
+
+/// Reads both of two drives in a sequence, requests of `length` bytes, two of each in flight; bytes
+/// a second of both together.
+fn read_by_two(parameters: &Parameters, length: u64, drives: u64) -> f64 {
+    let mut links = Links::default();
+    let reactor = Reactor::virtual_clock();
+    let mut channels: Vec<Box<dyn Channel>> = (1..=drives)
+        .map(|seed| {
+            ModelDevice::new("planted", parameters, &ModelOptions::default(), seed, &mut links)
+                .expect("a device")
+                .open(2, &reactor)
+                .expect("a channel")
+        })
+        .collect();
+    let mut next = vec![0; channels.len()];
+    let mut read = |channel: &mut Box<dyn Channel>, drive: usize| {
+        let op = Op::Read { offset: next[drive], into: buffer(length as usize) };
+        channel.submit(Request::new(0, op));
+        next[drive] += length;
+    };
+    let (mut bytes, mut done) = (0, Vec::new());
+    while reactor.now().nanoseconds() < 5_000_000_000 {
+        for (drive, channel) in channels.iter_mut().enumerate() {
+            while channel.in_flight() < 2 {
+                read(channel, drive);
+            }
+            channel.poll(&mut done);
+        }
+        bytes += done.drain(..).count() as u64 * length;
+        reactor.wait(None).expect("a reactor that works");
+    }
+    bytes as f64 / reactor.now().nanoseconds() as f64 * 1e9
+}
+
+/// The one figure of two drives that calibrates what changing over costs is met, and longer
+/// requests do not get past it: a drive takes no longer commands.
+#[test]
+fn two_drives_on_one_channel_are_slower_than_one() {
+    let drive = Parameters::load("st340015a").expect("built in");
+    let kib = |rate: f64| rate / 1024.0;
+    for length in [128 << 10, 1 << 20] {
+        let two = kib(read_by_two(&drive, length, 2));
+        assert!((two / 28_791.0 - 1.0).abs() < 0.01, "{length}: {two} KiB/s");
+        let one = kib(read_by_two(&drive, length, 1));
+        assert!((one / 47_355.0 - 1.0).abs() < 0.02, "{length}: {one} KiB/s");
+    }
+    // Planted: where changing over costs nothing, two are faster.
+    let mut free = drive;
+    free.link.switch_penalty.value = 0.0;
+    let two = kib(read_by_two(&free, 128 << 10, 2));
+    assert!(two > 70_000.0, "{two} KiB/s");
+}
