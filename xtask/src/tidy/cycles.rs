@@ -6,11 +6,12 @@ use super::scrub::Scrubbed;
 use super::{Finding, Tree};
 
 /// The folders, with `/` at the end.
-const FOLDERS: &[&str] = &["crates/array/src/execute/"];
+const FOLDERS: &[&str] = &["crates/array/src/execute/", "crates/cache/src/layer/"];
 /// The name under which a file of the folder knows `mod.rs`.
 const TOP: &str = "mod";
 
-/// Files that use each other in a ring: `use super::…` of one another, and `mod.rs` all of them.
+/// Files that use each other in a ring: `use super::…` of one another, a method that one of them
+/// gives the other's type, and `mod.rs` all of them.
 pub(crate) fn rings(tree: &Tree) -> Vec<Finding> {
     FOLDERS.iter().flat_map(|folder| rings_in(tree, folder)).collect()
 }
@@ -23,8 +24,18 @@ fn rings_in(tree: &Tree, folder: &str) -> Vec<Finding> {
             (!name.contains('/')).then_some((name, text))
         })
         .collect();
-    let uses: BTreeMap<&str, BTreeSet<&str>> =
-        files.iter().map(|(name, text)| (*name, used(name, text, &files))).collect();
+    let scrubbed: BTreeMap<&str, Scrubbed> =
+        files.iter().map(|(name, text)| (*name, Scrubbed::new(text))).collect();
+    let functions: BTreeMap<&str, BTreeSet<&str>> =
+        scrubbed.iter().map(|(name, text)| (*name, after(text, "fn ").collect())).collect();
+    let uses: BTreeMap<&str, BTreeSet<&str>> = scrubbed
+        .iter()
+        .map(|(name, text)| {
+            let mut uses = used(name, text, &files);
+            uses.extend(called(name, text, &functions));
+            (*name, uses)
+        })
+        .collect();
     // What uses only files that are in no ring is in none either; what is left is, or uses one.
     let mut left: BTreeSet<&str> = uses.keys().copied().collect();
     loop {
@@ -50,9 +61,35 @@ fn rings_in(tree: &Tree, folder: &str) -> Vec<Finding> {
         .collect()
 }
 
+/// The names that stand behind a word in a file, outside of its tests.
+fn after<'a>(text: &'a Scrubbed, word: &'a str) -> impl Iterator<Item = &'a str> {
+    text.code.match_indices(word).filter(|(at, _)| !text.is_test(*at)).map(move |(at, _)| {
+        let path = &text.code[at + word.len()..];
+        let end = path.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        &path[..end.unwrap_or(path.len())]
+    })
+}
+
+/// The files that define what one calls on `self` and does not define.
+fn called<'a>(
+    name: &str,
+    text: &Scrubbed,
+    functions: &BTreeMap<&'a str, BTreeSet<&str>>,
+) -> BTreeSet<&'a str> {
+    let foreign: BTreeSet<&str> = after(text, "self.")
+        .filter(|call| text.code.contains(&format!("self.{call}(")))
+        .filter(|call| !functions[name].contains(call))
+        .collect();
+    let defines = |(_, defined): &(&&str, &BTreeSet<&str>)| !defined.is_disjoint(&foreign);
+    functions.iter().filter(defines).map(|(file, _)| *file).collect()
+}
+
 /// The files of the folder that one of them uses.
-fn used<'a>(name: &str, text: &str, files: &BTreeMap<&'a str, &'a str>) -> BTreeSet<&'a str> {
-    let scrubbed = Scrubbed::new(text);
+fn used<'a>(
+    name: &str,
+    scrubbed: &Scrubbed,
+    files: &BTreeMap<&'a str, &'a str>,
+) -> BTreeSet<&'a str> {
     let code = scrubbed.code.as_str();
     let mut found = BTreeSet::new();
     if name == TOP {
@@ -127,6 +164,18 @@ mod tests {
             let errors = found(&ring);
             assert_eq!(errors.len(), 2, "{planted}: {errors:?}");
         }
+    }
+
+    #[test]
+    fn a_file_that_calls_a_method_which_is_given_from_above_is_found() {
+        let ring = [
+            ("mod.rs", "//! M.\nmod one;\nmod below;\n"),
+            ("one.rs", "//! O.\nuse super::below::B;\nimpl B { fn begin(&self) {} }\n"),
+            ("below.rs", "//! B.\nstruct B;\nimpl B { fn start(&self) { self.begin() } }\n"),
+        ];
+        let errors = found(&ring);
+        assert_eq!(errors.len(), 2, "{errors:?}");
+        assert!(errors[0].contains("below.rs"), "{errors:?}");
     }
 
     #[test]

@@ -54,15 +54,13 @@ impl Version {
     /// member is too small for one.
     #[must_use]
     pub fn offset_sectors(self, member_sectors: u64) -> Option<u64> {
-        if self == Version::V0_90 {
-            return (member_sectors & !127).checked_sub(128);
+        match self {
+            Version::V0_90 => (member_sectors & !127).checked_sub(128),
+            _ if member_sectors < MIN_MEMBER_SECTORS => None,
+            Version::V1_0 => Some((member_sectors - 16) & !7),
+            Version::V1_1 => Some(0),
+            Version::V1_2 => Some(8),
         }
-        (member_sectors >= MIN_MEMBER_SECTORS).then(|| match self {
-            Version::V0_90 => unreachable!("answered above"),
-            Version::V1_0 => (member_sectors - 16) & !7,
-            Version::V1_1 => 0,
-            Version::V1_2 => 8,
-        })
     }
 }
 

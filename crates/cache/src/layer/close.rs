@@ -2,9 +2,10 @@
 
 use block::{Blocking, Buf, BufMut, Error, ErrorKind};
 
+use super::options::CacheMode;
 use super::plan::{self, Segment};
+use super::shared::Shared;
 use super::state::State;
-use super::{CacheMode, Shared};
 use crate::beside::open_beside;
 
 impl Drop for Shared {

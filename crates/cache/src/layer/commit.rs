@@ -12,23 +12,24 @@ use std::sync::atomic::Ordering;
 
 use block::{BufMut, Op, Request};
 
-use super::channel::{CacheChannel, at_store, below_tag};
 use super::format::{Entry, encode_page};
 use super::job::{Asked, AskedCommit, Commit, CommitStep, Ended, Running};
+use super::jobs::{Jobs, at_store, below_tag};
+use super::options::CacheMode;
+use super::shared::Commits;
 use super::state::Snapshot;
-use super::{CacheMode, Commits};
 
 /// Pages that lie side by side are written together, up to so many.
 const PAGES_TOGETHER: usize = 64;
 /// A range that no block has stands for the turn.
 const TURN: Range<u64> = u64::MAX - 1..u64::MAX;
 
-impl CacheChannel {
+impl Jobs {
     fn commits(&self) -> std::sync::MutexGuard<'_, Commits> {
         self.shared.commits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a commit for the owner, or for the job that wants it, which is not in its place now.
+    /// Queues a commit for the owner, or for the job that wants it.
     pub(super) fn start_commit(&mut self, tag: u64, parent: Option<u32>) {
         debug_assert!(self.shared.options.mode == CacheMode::WriteBack);
         let slot = self.place();

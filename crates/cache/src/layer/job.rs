@@ -279,8 +279,6 @@ pub(super) struct Flush {
     /// The runs that are still to be written out, the lowest address last.
     pub(super) runs: Vec<Range<u64>>,
     pub(super) purpose: Purpose,
-    /// Its write-outs are being started: those that end meanwhile are only counted.
-    pub(super) starting: bool,
 }
 
 /// What blocks are written out for.

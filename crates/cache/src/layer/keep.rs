@@ -9,9 +9,9 @@ use block::{Blocking, Device, Error, ErrorKind, Info};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::format::{ALIGNMENT_BYTES, Entry, Layout, Superblock, Tally, decode_page, encode_page};
+use super::options::{CacheMode, CacheOptions};
 use super::shape::Shape;
 use super::state::State;
-use super::{CacheMode, CacheOptions, dirty_text};
 use crate::beside::{first_nonzero, open_beside};
 use crate::policy::Slot;
 use crate::unchanged::{Answer, Facts, LeafFacts, Witness, compare, fingerprint, sample};
@@ -277,7 +277,7 @@ impl Kept {
                 let text = format!(
                     "the device below lacks {}; open the cache with mode=write-back, which writes \
                     them out",
-                    dirty_text(shape, state)
+                    state.dirty_text(shape)
                 );
                 return Err(Error::new(ErrorKind::Refused, text));
             }
@@ -311,7 +311,7 @@ impl Kept {
                     "the cache was made for {name} and has {}, but the device below {why}. \
                     `raidloom cache salvage STORE DEVICE` shows what \
                      the cache has and writes it out; believe=sample vouches for the device",
-                    dirty_text(shape, state)
+                    state.dirty_text(shape)
                 );
                 Err(Error::new(ErrorKind::Refused, text))
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use block::BufMut;
 
-use super::CacheMode;
+use super::options::CacheMode;
 use super::shape::Shape;
 use super::state::State;
 use crate::policy::Slot;

@@ -2,11 +2,11 @@
 
 use block::{BufMut, Error, ErrorKind, Op, Request, Returned};
 
-use super::channel::{CacheChannel, at_store, below_tag, bounce};
 use super::job::{AskedRead, Ended, Read, ReadStep, Running, slice};
+use super::jobs::{Jobs, at_store, below_tag, bounce};
 use super::plan::{self, From};
 
-impl CacheChannel {
+impl Jobs {
     pub(super) fn begin_read(&mut self, slot: u32, running: Running<AskedRead>) {
         let shape = self.shared.shape;
         let distrusted = self.shared.is_distrusted();

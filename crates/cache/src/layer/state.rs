@@ -17,9 +17,10 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use block::Error;
+use block::{Error, size_text};
 
 use super::ranges::Ranges;
+use super::shape::Shape;
 use crate::policy::{Admission, AdmissionOptions, Bits, Directory, PolicyKind, Slot};
 
 /// What was counted since the cache was opened, in blocks.
@@ -340,6 +341,32 @@ impl State {
             }
         }
         runs
+    }
+
+    /// The dirty blocks in words: how much, and the first few places.
+    pub(super) fn dirty_text(&self, shape: &Shape) -> String {
+        const NAMED: usize = 8;
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        let mut bytes = 0;
+        for block in self.dirty_blocks() {
+            let (start, end) = (shape.start(block), shape.end(block));
+            bytes += end - start;
+            match ranges.last_mut() {
+                Some((_, last)) if *last == start => *last = end,
+                _ => ranges.push((start, end)),
+            }
+        }
+        let named: Vec<String> = ranges
+            .iter()
+            .take(NAMED)
+            .map(|(start, end)| format!("{start}+{}", end - start))
+            .collect();
+        let more = if ranges.len() > NAMED {
+            format!(" and {} places more", ranges.len() - NAMED)
+        } else {
+            String::new()
+        };
+        format!("{} that were written to it, at bytes {}{more}", size_text(bytes), named.join(", "))
     }
 
     /// All dirty blocks, in address order.

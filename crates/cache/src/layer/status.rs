@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use super::{CacheCounts, CacheMode, Shared};
 use block::{Channel, Error, ErrorKind, Op, Reactor, Request};
 
 use super::channel::CacheChannel;
 use super::job::Purpose;
+use super::options::CacheMode;
+use super::shared::Shared;
+use super::state::CacheCounts;
 use crate::policy::PolicyKind;
 
 /// A cache at one moment.

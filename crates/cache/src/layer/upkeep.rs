@@ -25,8 +25,9 @@ use reactor::Source;
 
 use super::channel::CacheChannel;
 use super::job::Purpose;
+use super::options::CacheMode;
 use super::state::State;
-use super::{CacheHandle, CacheMode};
+use super::status::CacheHandle;
 use crate::beside::open_beside;
 use crate::policy::{Slot, check_slots};
 
@@ -115,7 +116,7 @@ impl CacheUpkeep {
     /// [`ErrorKind::Unsupported`] for a store that is kept, [`ErrorKind::Invalid`] for a size that
     /// it cannot have, [`ErrorKind::Busy`] when it is being given another size already.
     pub fn resize(&mut self, size_bytes: u64) -> Result<(), Error> {
-        let shared = &self.channel.shared;
+        let shared = self.channel.shared();
         if shared.kept.is_some() {
             let text = "the size of a cache on a device is that of the device, which its \
                 superblock names; write it out (raidloom cache flush), \
@@ -167,7 +168,7 @@ impl CacheUpkeep {
     }
 
     fn is_write_back(&self) -> bool {
-        self.channel.shared.options.mode == CacheMode::WriteBack
+        self.channel.shared().options.mode == CacheMode::WriteBack
     }
 
     /// A round: the figures that are shown, and when the next one is.
@@ -175,7 +176,7 @@ impl CacheUpkeep {
         if !self.is_write_back() {
             return;
         }
-        let shared = &self.channel.shared;
+        let shared = self.channel.shared();
         let written = shared.state().counts.written_out * shared.shape.block_bytes;
         if self.written.len() == ROUNDS_SHOWN {
             self.written.pop_front();
@@ -194,7 +195,7 @@ impl CacheUpkeep {
     /// How many dirty blocks are to be written out now.
     fn due_blocks(&mut self, state: &State) -> u64 {
         let (options, dirty) =
-            (self.channel.shared.options.keeping, u64::from(state.dirty_slots()));
+            (self.channel.shared().options.keeping, u64::from(state.dirty_slots()));
         let part = |percent: u8| u64::from(state.limit) * u64::from(percent) / 100;
         let now = self.source.reactor().now();
         let counts = &state.counts;
@@ -214,7 +215,7 @@ impl CacheUpkeep {
 
     /// Begins what is due, if anything is.
     fn begin_due(&mut self) -> bool {
-        let shared = Arc::clone(&self.channel.shared);
+        let shared = Arc::clone(self.channel.shared());
         let may = || {
             shared.stop_reason().is_none()
                 && shared.flush_failure().is_none()
@@ -255,7 +256,7 @@ impl CacheUpkeep {
     /// slots free.
     fn settle(&mut self) {
         self.task = Task::Settle;
-        if self.channel.shared.commits() {
+        if self.channel.shared().commits() {
             self.channel.submit(Request::new(0, Op::Flush));
         } else {
             self.channel.start_writing_out(0, Vec::new(), Purpose::Flush);
@@ -266,7 +267,7 @@ impl CacheUpkeep {
     fn end_task(&mut self, result: Result<(), Error>) -> Option<Result<(), Error>> {
         match std::mem::replace(&mut self.task, Task::None) {
             Task::Batch { began, written_before } => {
-                let shared = &self.channel.shared;
+                let shared = self.channel.shared();
                 shared.writing_out.store(false, Ordering::Release);
                 if let Some(rate) = shared.options.keeping.rate_bytes_per_second {
                     let bytes = (shared.state().counts.written_out - written_before)
@@ -288,7 +289,7 @@ impl CacheUpkeep {
     }
 
     fn begin_resize(&mut self, slots: Slot) -> Option<Result<(), Error>> {
-        let shared = Arc::clone(&self.channel.shared);
+        let shared = Arc::clone(self.channel.shared());
         let mut state = shared.state();
         let before = state.directory.slots();
         if slots >= before {
@@ -318,7 +319,7 @@ impl CacheUpkeep {
         before: Slot,
         result: Result<(), Error>,
     ) -> Result<(), Error> {
-        let shared = Arc::clone(&self.channel.shared);
+        let shared = Arc::clone(self.channel.shared());
         self.end_resize();
         let mut state = shared.state();
         if let Err(error) = result {
@@ -346,7 +347,7 @@ impl CacheUpkeep {
 
     fn end_resize(&mut self) {
         if std::mem::take(&mut self.resizing) {
-            self.channel.shared.resizing.store(false, Ordering::Release);
+            self.channel.shared().resizing.store(false, Ordering::Release);
         }
     }
 }
@@ -355,8 +356,8 @@ impl CacheUpkeep {
 impl Drop for CacheUpkeep {
     fn drop(&mut self) {
         match self.task {
-            Task::Batch { .. } => self.channel.shared.writing_out.store(false, Ordering::Release),
-            Task::Shrink { before, .. } => self.channel.shared.state().resize(before),
+            Task::Batch { .. } => self.channel.shared().writing_out.store(false, Ordering::Release),
+            Task::Shrink { before, .. } => self.channel.shared().state().resize(before),
             Task::Settle | Task::None => (),
         }
         self.end_resize();

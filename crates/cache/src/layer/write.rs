@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 
 use block::{Buf, BufMut, ErrorKind, Op, Request};
 
-use super::CacheMode;
-use super::channel::{CacheChannel, at_store, below_tag, bounce};
 use super::job::{AskedWrite, Content, Ended, Running, Sent, Write, WriteStep, slice};
+use super::jobs::{Jobs, at_store, below_tag, bounce};
+use super::options::CacheMode;
 use super::plan::{self, WriteRules};
 
-impl CacheChannel {
+impl Jobs {
     pub(super) fn begin_write(&mut self, slot: u32, running: Running<AskedWrite>) {
         running.name_cause();
         let shape = self.shared.shape;

@@ -14,13 +14,14 @@ use std::sync::atomic::Ordering;
 
 use block::{BufMut, Op, Request};
 
-use super::channel::{CacheChannel, at_store, below_tag, bounce};
 use super::job::{
-    Asked, AskedWriteOut, Ended, Flush, Job, Purpose, Running, Write, WriteOut, WriteOutStep,
-    WriteStep,
+    Asked, AskedWriteOut, Ended, Flush, Purpose, Running, Write, WriteOut, WriteOutStep, WriteStep,
 };
+use super::jobs::{Jobs, at_store, below_tag, bounce};
+use super::options::CacheMode;
+use super::plan;
+use super::shared::Shared;
 use super::state::State;
-use super::{CacheMode, Shared, plan};
 
 /// How many runs a write that finds too much dirty writes out.
 const BATCH_RUNS: usize = 32;
@@ -54,8 +55,8 @@ impl Shared {
     }
 }
 
-impl CacheChannel {
-    /// Starts writing out a run for a job that is not in its place now.
+impl Jobs {
+    /// Starts writing out a run for a job.
     fn start_write_out(&mut self, parent: u32, blocks: Range<u64>, retires: bool) {
         let slot = self.place();
         let asked = AskedWriteOut { parent, blocks: blocks.clone(), retires };
@@ -101,25 +102,20 @@ impl CacheChannel {
         runs.reverse();
         let slot = self.place();
         self.owned += 1;
-        let running = Running::new(tag, Flush { runs, purpose, starting: false });
+        let running = Running::new(tag, Flush { runs, purpose });
         self.go_on_with_flush(slot, running);
     }
 
     /// Keeps write-outs under way until none is left to start, and then makes it all durable if
-    /// that is what it is for. One that has nothing to do ends while it is being started;
-    /// `starting` keeps that from coming back here for each.
+    /// that is what it is for.
     fn go_on_with_flush(&mut self, slot: u32, mut running: Running<Flush>) {
         running.name_cause();
         let purpose = running.job.purpose;
-        loop {
-            let flush = &mut running.job;
-            flush.starting = running.left < FLUSH_RUNS && !flush.runs.is_empty();
-            let Some(blocks) = flush.runs.pop_if(|_| flush.starting) else { break };
+        while running.left < FLUSH_RUNS
+            && let Some(blocks) = running.job.runs.pop()
+        {
             running.left += 1;
-            self.put(slot, running);
             self.start_write_out(slot, blocks, purpose == Purpose::Retire);
-            let Some(Job::Flush(again)) = self.jobs.take(slot) else { return };
-            running = again;
         }
         if running.left > 0 {
             return self.put(slot, running);
@@ -135,11 +131,7 @@ impl CacheChannel {
     /// A write-out has ended.
     pub(super) fn end_child_of_flush(&mut self, slot: u32, mut running: Running<Flush>) {
         running.left -= 1;
-        if running.job.starting {
-            self.put(slot, running);
-        } else {
-            self.go_on_with_flush(slot, running);
-        }
+        self.go_on_with_flush(slot, running);
     }
 
     /// Its one command has ended: the flush of the device below.

@@ -43,10 +43,11 @@ enum Kind {
     Flush,
 }
 
+/// A step whose commands are under way. After its data a request may wait for its turn at the
+/// index: then no command is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Data,
-    Turn,
     Pages { then_sync: bool },
     Sync,
     Marks,
@@ -162,30 +163,20 @@ impl OverlayChannel {
         }
     }
 
-    fn start_write(&mut self, tag: u64, mut op: Op) {
+    /// Writes, zeroes or gives back a range, by the command that `to_delta` makes of its offset on
+    /// the delta.
+    fn start_write(
+        &mut self,
+        tag: u64,
+        (offset, length): (u64, u64),
+        fua: bool,
+        to_delta: impl FnOnce(u64) -> Op,
+    ) {
         let block = self.block_bytes();
-        let (start, length) = op.range().expect("a write has a range");
-        let keep = self.shared.keep;
-        let data_offset = self.shared.shape.data_offset();
-        let durable = match &mut op {
-            Op::Write { offset, fua, .. } | Op::WriteZeroes { offset, fua, .. } => {
-                *offset += data_offset;
-                *fua &= keep;
-                *fua
-            }
-            Op::Discard { offset, .. } => {
-                *offset += data_offset;
-                false
-            }
-            Op::Read { .. } | Op::Flush => unreachable!("the caller sends writes"),
-        };
-        let kind = Kind::Write {
-            buffer: Returned::Nothing,
-            first: start / block,
-            count: length / block,
-            fua: durable,
-        };
+        let (first, count) = (offset / block, length / block);
+        let kind = Kind::Write { buffer: Returned::Nothing, first, count, fua };
         let slot = self.start(tag, kind, 1);
+        let op = to_delta(self.shared.shape.data_offset() + offset);
         self.delta.send(Request::new(below_tag(slot, 0), op));
     }
 
@@ -286,14 +277,11 @@ impl OverlayChannel {
                 self.hand_turn_on();
                 self.finish(slot);
             }
-            Step::Turn => unreachable!("nothing is sent while a request waits for its turn"),
         }
     }
 
     fn ask_for_turn(&mut self, slot: u32) {
-        let running = self.running(slot);
-        running.step = Step::Turn;
-        if running.snapshot.0.is_empty() {
+        if self.running(slot).snapshot.0.is_empty() {
             self.finish(slot);
         } else if !self.closing && self.shared.turn.take(&self.waiter, slot) {
             self.write_pages(slot);
@@ -424,10 +412,24 @@ impl Channel for OverlayChannel {
             return;
         }
         let Request { tag, op } = request;
+        // What is forgotten when the overlay is closed need not be durable before.
+        let keep = self.shared.keep;
         match op {
             Op::Read { offset, into } => self.start_read(tag, offset, into),
             Op::Flush => self.start_flush(tag),
-            write => self.start_write(tag, write),
+            Op::Write { offset, from, fua } => {
+                let (range, fua) = ((offset, from.len() as u64), fua && keep);
+                self.start_write(tag, range, fua, |offset| Op::Write { offset, from, fua });
+            }
+            Op::WriteZeroes { offset, length, fua } => {
+                let (range, fua) = ((offset, length), fua && keep);
+                let zeroes = |offset| Op::WriteZeroes { offset, length, fua };
+                self.start_write(tag, range, fua, zeroes);
+            }
+            Op::Discard { offset, length } => {
+                let discard = |offset| Op::Discard { offset, length };
+                self.start_write(tag, (offset, length), false, discard);
+            }
         }
     }
 
