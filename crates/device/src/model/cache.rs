@@ -37,6 +37,10 @@ pub(super) struct WriteCache {
     size: u64,
     bytes: u64,
     window_extents: usize,
+    /// Extents that there is room for, those being written and those on their way included.
+    entries_max: usize,
+    /// Extents on their way over the link: room that was taken and not yet filled.
+    arriving: usize,
     /// Pieces end where the media's blocks do, as far as the extent goes beyond one.
     block_bytes: u64,
     extents: Vec<Extent>,
@@ -50,11 +54,18 @@ pub(super) struct WriteCache {
 }
 
 impl WriteCache {
-    pub(super) fn new(size: u64, window_extents: usize, block_bytes: u64) -> Self {
+    pub(super) fn new(
+        size: u64,
+        window_extents: usize,
+        entries_max: usize,
+        block_bytes: u64,
+    ) -> Self {
         WriteCache {
             size,
             bytes: 0,
             window_extents,
+            entries_max,
+            arriving: 0,
             block_bytes,
             extents: Vec::new(),
             free: Vec::new(),
@@ -85,17 +96,31 @@ impl WriteCache {
         self.window.is_empty() && self.writing.is_none()
     }
 
-    /// Takes room; false when there is not enough.
-    pub(super) fn reserve(&mut self, bytes: u64) -> bool {
-        if self.bytes + bytes > self.size {
+    /// Takes room for start..end; false when there is not enough, in bytes or in extents. What
+    /// touches an extent joins it, and needs no other.
+    pub(super) fn reserve(&mut self, start: u64, end: u64) -> bool {
+        let entries = self.by_start.len() + usize::from(self.writing.is_some()) + self.arriving;
+        let full = entries >= self.entries_max && self.touched(start, end).is_none();
+        if self.bytes + (end - start) > self.size || full {
             return false;
         }
-        self.bytes += bytes;
+        self.bytes += end - start;
+        self.arriving += 1;
         true
     }
 
+    /// Gives back the room of a write that went past the cache.
     pub(super) fn release(&mut self, bytes: u64) {
         self.bytes -= bytes;
+        self.arriving -= 1;
+    }
+
+    /// Whether the extent that was last written to is so large.
+    pub(super) fn last_is(&self, bytes: u64) -> bool {
+        self.last.is_some_and(|last| {
+            let extent = &self.extents[last as usize];
+            extent.end - extent.start >= bytes
+        })
     }
 
     /// Whether all of start..end is in the cache.
@@ -116,20 +141,9 @@ impl WriteCache {
     /// given back.
     pub(super) fn insert(&mut self, start: u64, end: u64, revolutions: impl Fn(u64) -> f64) {
         let reserved = end - start;
+        self.arriving -= 1;
         let grown = self.join(start, end, &revolutions).unwrap_or_else(|| {
-            let extent = Extent { start, end, revolutions: revolutions(start) };
-            let slot = match self.free.pop() {
-                Some(slot) => {
-                    self.extents[slot as usize] = extent;
-                    slot
-                }
-                None => {
-                    self.extents.push(extent);
-                    u32::try_from(self.extents.len() - 1)
-                        .expect("fewer extents than sectors in a cache")
-                }
-            };
-            self.by_start.insert(start, slot);
+            let slot = self.add(Extent { start, end, revolutions: revolutions(start) });
             self.last = Some(slot);
             if self.window.len() < self.window_extents {
                 self.window.push(slot);
@@ -141,17 +155,39 @@ impl WriteCache {
         self.bytes -= reserved - grown;
     }
 
+    /// A new extent's slot; it is not in line yet.
+    fn add(&mut self, extent: Extent) -> u32 {
+        let start = extent.start;
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.extents[slot as usize] = extent;
+                slot
+            }
+            None => {
+                self.extents.push(extent);
+                u32::try_from(self.extents.len() - 1)
+                    .expect("fewer extents than sectors in a cache")
+            }
+        };
+        self.by_start.insert(start, slot);
+        slot
+    }
+
+    /// An extent that start..end overlaps or lies beside.
+    fn touched(&self, start: u64, end: u64) -> Option<u32> {
+        self.last.filter(|&last| self.extents[last as usize].end == start).or_else(|| {
+            let before = self
+                .by_start
+                .range(..=start)
+                .next_back()
+                .filter(|&(_, &slot)| self.extents[slot as usize].end >= start);
+            before.or_else(|| self.by_start.range(start..=end).next()).map(|(_, &slot)| slot)
+        })
+    }
+
     /// Adds start..end to the extents that it touches, which become one; by how much they grew.
     fn join(&mut self, start: u64, end: u64, revolutions: &impl Fn(u64) -> f64) -> Option<u64> {
-        let slot =
-            self.last.filter(|&last| self.extents[last as usize].end == start).or_else(|| {
-                let before = self
-                    .by_start
-                    .range(..=start)
-                    .next_back()
-                    .filter(|&(_, &slot)| self.extents[slot as usize].end >= start);
-                before.or_else(|| self.by_start.range(start..=end).next()).map(|(_, &slot)| slot)
-            })?;
+        let slot = self.touched(start, end)?;
         self.last = Some(slot);
         let extent = &mut self.extents[slot as usize];
         let mut counted = extent.end - extent.start;
@@ -193,6 +229,51 @@ impl WriteCache {
         }
         let (_, place) = best?;
         Some(self.carve(self.window[place], piece_bytes, revolutions))
+    }
+
+    /// Carves off the oldest piece.
+    pub(super) fn take_oldest(
+        &mut self,
+        piece_bytes: u64,
+        revolutions: impl Fn(u64) -> f64,
+    ) -> Option<Piece> {
+        let slot = *self.window.first()?;
+        Some(self.carve(slot, piece_bytes, revolutions))
+    }
+
+    /// Carves off a piece of the extent that was last written to.
+    pub(super) fn take_last(
+        &mut self,
+        piece_bytes: u64,
+        revolutions: impl Fn(u64) -> f64,
+    ) -> Option<Piece> {
+        let slot = self.last?;
+        Some(self.carve(slot, piece_bytes, revolutions))
+    }
+
+    /// The piece that was to be written is not: it waits again, as the oldest. What has been
+    /// overwritten meanwhile needs its room no more.
+    pub(super) fn put_back(&mut self, revolutions: impl Fn(u64) -> f64) {
+        let Some(piece) = self.writing.take() else { return };
+        let (length, last) = (piece.end - piece.start, self.last);
+        if let Some(grown) = self.join(piece.start, piece.end, &revolutions) {
+            self.bytes -= length - grown;
+            // Joined to what is there, which may be where the host goes on.
+            let live = |slot: &u32| {
+                let extent = &self.extents[*slot as usize];
+                extent.start < extent.end
+            };
+            self.last = last.filter(live).or(self.last);
+            return;
+        }
+        let slot =
+            self.add(Extent { start: piece.start, end: piece.end, revolutions: piece.revolutions });
+        self.window.insert(0, slot);
+        if self.window.len() > self.window_extents
+            && let Some(newest) = self.window.pop()
+        {
+            self.backlog.push_front(newest);
+        }
     }
 
     /// Carves off the piece that begins at an address, if there is one: writing goes on without
@@ -264,13 +345,13 @@ mod tests {
     }
 
     fn insert(cache: &mut WriteCache, start: u64, end: u64) {
-        assert!(cache.reserve(end - start));
+        assert!(cache.reserve(start, end));
         cache.insert(start, end, position);
     }
 
     #[test]
     fn contiguous_writes_become_one_extent_whichever_side_they_join() {
-        let mut cache = WriteCache::new(1000, 4, 1);
+        let mut cache = WriteCache::new(1000, 4, usize::MAX, 1);
         insert(&mut cache, 100, 200);
         insert(&mut cache, 200, 300);
         insert(&mut cache, 50, 100);
@@ -288,7 +369,7 @@ mod tests {
 
     #[test]
     fn an_overwrite_takes_no_room_twice() {
-        let mut cache = WriteCache::new(1000, 4, 1);
+        let mut cache = WriteCache::new(1000, 4, usize::MAX, 1);
         insert(&mut cache, 100, 200);
         insert(&mut cache, 120, 180);
         insert(&mut cache, 150, 250);
@@ -297,7 +378,7 @@ mod tests {
 
     #[test]
     fn the_drive_chooses_among_the_oldest_only() {
-        let mut cache = WriteCache::new(1000, 2, 1);
+        let mut cache = WriteCache::new(1000, 2, usize::MAX, 1);
         for start in [500, 400, 300, 100] {
             insert(&mut cache, start, start + 10);
         }
@@ -311,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_long_extent_leaves_in_pieces_that_follow_each_other() {
-        let mut cache = WriteCache::new(1000, 2, 1);
+        let mut cache = WriteCache::new(1000, 2, usize::MAX, 1);
         insert(&mut cache, 0, 250);
         assert_eq!(cache.take_cheapest(|at| at, 100, position).map(|piece| piece.end), Some(100));
         let mut ends = Vec::new();
@@ -329,11 +410,11 @@ mod tests {
     fn room_is_neither_lost_nor_made_by_any_mix_of_writes() {
         for seed in 0..20 {
             let mut random = Random::new(seed);
-            let mut cache = WriteCache::new(4000, 3, 1);
+            let mut cache = WriteCache::new(4000, 3, usize::MAX, 1);
             let mut busy = false;
             for _ in 0..5000 {
                 let (start, length) = (random.below(3000), 1 + random.below(200));
-                if cache.reserve(length) {
+                if cache.reserve(start, start + length) {
                     cache.insert(start, start + length, position);
                     assert!(
                         cache.covers(start, start + length) || busy,

@@ -70,8 +70,19 @@ struct Transfer {
 enum Mechanism {
     Idle,
     Media(Media),
+    /// Writing out a piece of the cache.
     Destage,
     ReadAhead,
+}
+
+/// A write-out in the background, which a read may stop until data moves.
+#[derive(Clone, Copy, Debug)]
+struct Background {
+    from: f64,
+    began: u64,
+    to: f64,
+    /// When data begins to move.
+    data_at: u64,
 }
 
 /// What the buffer holds of the media: one run of addresses, read for the host or ahead of it.
@@ -223,6 +234,8 @@ pub(super) struct Disk {
     mechanism: Mechanism,
     mechanism_until: u64,
     head: f64,
+    /// The write-out under way, if a read may stop it.
+    background: Option<Background>,
     /// The last operation of the mechanism was for a host command.
     served_host: bool,
     segment: Segment,
@@ -286,6 +299,7 @@ impl Disk {
             mechanism: Mechanism::Idle,
             mechanism_until: NEVER,
             head: 0.0,
+            background: None,
             served_host: false,
             segment: Segment { start: 0, end: 0, asked: 0, wanted: false },
             stream: Stream {
@@ -295,7 +309,12 @@ impl Disk {
                 limit_at: NEVER,
                 held_until: 0,
             },
-            cache: WriteCache::new(size, disk.write_window.value as usize, block_bytes),
+            cache: WriteCache::new(
+                size,
+                disk.write_window.value as usize,
+                disk.cache_entries.as_ref().map_or(usize::MAX, |entries| entries.value as usize),
+                block_bytes,
+            ),
             flush: None,
             idle: true,
             idle_at: NEVER,
@@ -604,13 +623,14 @@ impl Disk {
     /// Lets the next part of a write cross the link, as soon as there is room for it.
     fn receive(&mut self, now: u64, slot: u32, link: &mut Link) {
         let command = self.commands[slot as usize];
-        let Operation::Write { length, .. } = command.operation else {
+        let Operation::Write { offset, length, .. } = command.operation else {
             unreachable!("only writes are received")
         };
         let part = (length - command.arrived).min(self.part_bytes);
         let first = self.room_wait.front().copied();
         let behind_others = command.arrived == 0 && first.is_some_and(|first| first != slot);
-        if behind_others || !self.cache.reserve(part) {
+        let start = offset + command.arrived;
+        if behind_others || !self.cache.reserve(start, start + part) {
             if first != Some(slot) {
                 if command.arrived > 0 {
                     self.room_wait.push_front(slot);
@@ -671,16 +691,26 @@ impl Disk {
         self.direct(now, link);
     }
 
+    /// Whether the host waits for data to be written out.
+    fn destage_is_forced(&self) -> bool {
+        self.flush.is_some() || !self.room_wait.is_empty()
+    }
+
+    /// An extent so large goes out at once.
+    fn large_bytes(&self) -> u64 {
+        self.cache.size() / 4
+    }
+
     fn destage_is_due(&self) -> bool {
         if !self.cache.has_extents() {
             return false;
         }
-        if self.flush.is_some() || !self.room_wait.is_empty() {
+        if self.destage_is_forced() {
             return true;
         }
         match self.rule {
             DestageRule::AtOnce => true,
-            DestageRule::WhenIdle => self.idle,
+            DestageRule::WhenIdle => self.idle || self.cache.last_is(self.large_bytes()),
             DestageRule::AtWatermark => self.idle || self.cache.bytes() >= self.watermark_bytes,
         }
     }
@@ -764,6 +794,11 @@ impl Disk {
         let destage = self.destage_is_due();
         let host = !self.pool.is_empty();
         match self.mechanism {
+            Mechanism::Destage if host => {
+                if !self.stop_background(now) {
+                    return;
+                }
+            }
             Mechanism::Media(_) | Mechanism::Destage => return,
             Mechanism::ReadAhead => {
                 if !host && !destage {
@@ -833,13 +868,40 @@ impl Disk {
         self.queue_transfer(now, transfer, first_at as u64, last_at, link);
     }
 
+    /// Gives up a write-out in the background for a read; false when there is none, or its data
+    /// moves already. The arm stops on its way.
+    fn stop_background(&mut self, now: u64) -> bool {
+        let Some(background) = self.background.filter(|background| now < background.data_at) else {
+            return false;
+        };
+        let Background { from, began, to, data_at } = background;
+        let way = (now - began) as f64 / (data_at - began) as f64;
+        self.head = from + (to - from) * way;
+        self.background = None;
+        self.mechanism = Mechanism::Idle;
+        self.mechanism_until = NEVER;
+        let geometry = &self.platters.geometry;
+        self.cache.put_back(|address| geometry.revolutions(address));
+        true
+    }
+
     fn start_destage(&mut self, now: u64) {
         let (head, settle, platters) = (self.head, self.settle, &self.platters);
         let cost = |target: f64| platters.positioning(now, head, target, settle);
-        let piece = self.cache.take_cheapest(cost, self.piece_bytes, |address| {
-            platters.geometry.revolutions(address)
-        });
+        let at = |address| platters.geometry.revolutions(address);
+        let large = self.cache.last_is(self.large_bytes());
+        let in_background = self.rule == DestageRule::WhenIdle && !self.destage_is_forced();
+        let piece = match (in_background, large) {
+            (true, true) => self.cache.take_last(self.piece_bytes, at),
+            (true, false) => self.cache.take_oldest(self.piece_bytes, at),
+            (false, _) => self.cache.take_cheapest(cost, self.piece_bytes, at),
+        };
         let Some(piece) = piece else { return };
+        if in_background && !large {
+            let data_at = now + whole_nanoseconds(cost(piece.revolutions)).max(1);
+            self.background =
+                Some(Background { from: head, began: now, to: piece.revolutions, data_at });
+        }
         self.write_piece(now, (piece.start, piece.end), false);
     }
 
@@ -885,9 +947,11 @@ impl Disk {
             }
             Mechanism::Destage => {
                 let end = self.cache.written();
+                self.background = None;
                 self.mechanism = Mechanism::Idle;
                 self.admit(now, link);
-                if self.pool.is_empty() && self.destage_is_due() {
+                // An extent once begun goes out whole, unless a read waits.
+                if self.pool.is_empty() {
                     self.continue_destage(now, end);
                 }
             }

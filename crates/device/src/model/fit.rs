@@ -176,7 +176,8 @@ impl FitRow {
 pub struct CheckRow {
     /// Its name in the table.
     pub name: String,
-    /// Reads among the requests.
+    /// Reads among the requests: as it came out where both directions' figures are known, else as
+    /// it was meant.
     pub read_share: f64,
     /// Whether it is the writes' figure.
     pub write: bool,
@@ -355,7 +356,23 @@ impl DevtestTable {
                 bytes_per_second,
             });
         }
+        table.realise_shares();
         Ok(table)
+    }
+
+    /// Sizes are drawn without regard to the direction, so a mixed test's share of reads, as it came
+    /// out in the seconds that the test ran, is that of the bytes. The two rows of a test stand
+    /// one after the other.
+    fn realise_shares(&mut self) {
+        for pair in self.checks.chunks_exact_mut(2) {
+            let [one, other] = pair else { continue };
+            if one.read_share != other.read_share || one.write == other.write {
+                continue;
+            }
+            let read = if one.write { other.bytes_per_second } else { one.bytes_per_second };
+            let share = read / (one.bytes_per_second + other.bytes_per_second);
+            (one.read_share, other.read_share) = (share, share);
+        }
     }
 
     /// What a model does for every row.

@@ -66,7 +66,9 @@ pub enum DestageRule {
     /// As soon as the mechanism is free.
     #[serde(rename = "at once")]
     AtOnce,
-    /// When the host has asked for nothing for a while, or room is needed.
+    /// In the background: when the host has asked for nothing for a while, oldest first, and given
+    /// up for a read until data moves. When room is needed, or the host waits for a flush, the
+    /// nearest of the window. An extent of a quarter of the cache goes at once.
     #[serde(rename = "when idle")]
     WhenIdle,
     /// When the cache is filled to a mark, when the host has asked for nothing for a while, or room
@@ -279,6 +281,8 @@ parameter_table! {
         /// For the rules "when idle" and "at a watermark": how long the host must have asked for
         /// nothing.
         destage_idle_after: f64, "ms";
+        /// How many extents the write cache holds at most, whatever their size.
+        cache_entries: u64, "extents";
         /// The unit that the media is read and written in, if it is more than a sector. A write
         /// that fills it in part reads it, changes it, and writes it a revolution later.
         physical_block: u64, "bytes";
@@ -521,6 +525,12 @@ impl Parameters {
                     || disk.cache_size.value < 2 * block.value,
                 "disk.physical_block must be a power of two from 512 bytes to 1 MiB that divides \
                 disk.capacity, and disk.cache_size must hold two",
+            )?;
+        }
+        if let Some(entries) = &disk.cache_entries {
+            refuse(
+                entries.value < disk.write_window.value,
+                "disk.cache_entries must be at least disk.write_window",
             )?;
         }
         if let Some(limit) = &disk.command_limit {
