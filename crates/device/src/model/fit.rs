@@ -360,9 +360,9 @@ impl DevtestTable {
         Ok(table)
     }
 
-    /// Sizes are drawn without regard to the direction, so a mixed test's share of reads, as it came
-    /// out in the seconds that the test ran, is that of the bytes. The two rows of a test stand
-    /// one after the other.
+    /// Sizes are drawn without regard to the direction, so a mixed test's share of reads, as it
+    /// came out in the seconds that the test ran, is that of the bytes. The two rows of a test
+    /// stand one after the other.
     fn realise_shares(&mut self) {
         for pair in self.checks.chunks_exact_mut(2) {
             let [one, other] = pair else { continue };
