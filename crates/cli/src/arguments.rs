@@ -107,6 +107,11 @@ Examples:
   raidloom run plans/stripe-size.toml
   raidloom run plans/stripe-size.toml -s trials.blocks=12 -s 'matrix.members=[\"maxtor\"]'
   raidloom run --resume raidloom-runs/2026-11-21T0740Z-stripe-size
+  raidloom run --more 8 raidloom-runs/2026-11-21T0740Z-stripe-size
+  raidloom run --until decided plans/stripe-size.toml
+
+Claims of a run that goes on are made after 8, 16, 32 and 60 blocks only, each at a fourth of
+the level: so going on makes no false answer. --more goes on to the next of these.
 
 The run is a folder: plan.toml, plan.resolved.json, host.json, trials.jsonl (one line a
 trial, the source of truth), summary.csv, report.html and report.md. Ctrl-C ends it in a
@@ -662,7 +667,7 @@ pub(crate) struct PlanFile {
 /// `run`.
 #[derive(Args, Debug)]
 pub(crate) struct RunArguments {
-    /// The plan file
+    /// The plan file; with --more or --until also the folder of a finished run
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     pub plan: Option<PathBuf>,
 
@@ -678,13 +683,29 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "RUN")]
     pub resume: Option<PathBuf>,
 
+    /// Go on with a finished run for so many blocks, or a few more to the next look (8, 16, 32, 60)
+    #[arg(long, value_name = "BLOCKS", conflicts_with_all = ["resume", "until"],
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub more: Option<u32>,
+
+    /// Go on from look to look until no headline has an open question
+    #[arg(long, value_name = "WHAT", conflicts_with = "resume")]
+    pub until: Option<Until>,
+
     /// Go on although the machine has changed since the run began
-    #[arg(long, requires = "resume")]
+    #[arg(long)]
     pub allow_change: bool,
 
     #[command(flatten)]
     #[allow(missing_docs)]
     pub consent: Consent,
+}
+
+/// When a run that goes on is over.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// No headline has a question left that more blocks might answer, or 60 blocks are there
+    Decided,
 }
 
 /// `report`.

@@ -235,7 +235,7 @@ fn word(cell: &CellChange) -> String {
         (Answer::Open, Some(Invalid::TooFew { reason: None, .. })) => {
             "no answer (too few trials)".into()
         }
-        (Answer::Open, None) => "no answer".into(),
+        (Answer::Open, None | Some(Invalid::Raced { .. })) => "no answer".into(),
     }
 }
 

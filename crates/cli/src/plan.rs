@@ -30,12 +30,15 @@ pub(crate) fn plan(output: &Output, verb: &PlanVerb) -> Result<(), Failure> {
 
 /// What a plan comes to, in one sentence.
 pub(crate) fn sentence(outline: &Outline) -> String {
+    let race = outline.design == results::Design::Race;
     format!(
-        "{} configurations x {} workloads x {} blocks = {} trials, about {}",
+        "{} configurations x {} workloads x {} blocks = {}{} trials{}, about {}",
         outline.configurations,
         outline.workloads,
         outline.blocks,
+        if race { "at most " } else { "" },
         outline.trials,
+        if race { " (a race drops clear losers)" } else { "" },
         duration(std::time::Duration::from_secs_f64(outline.estimated_seconds))
     )
 }

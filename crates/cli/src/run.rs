@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use lab::{Ended, Observer, Progress, RunOptions, TimeLeft};
+use lab::{Ended, More, Observer, Progress, RunOptions, TimeLeft};
 use results::analysis::analyse;
-use results::{Plan, Trial};
+use results::course::Step;
+use results::{Configuration, Plan, Trial};
 use serde_json::json;
 
-use crate::arguments::RunArguments;
+use crate::arguments::{RunArguments, Until};
 use crate::failure::Failure;
 use crate::output::{Output, figure};
 use crate::progress::{Line, duration};
@@ -21,11 +22,35 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
         output: arguments.output,
         consent: arguments.consent.into(),
         allow_change: arguments.allow_change,
+        more: match (arguments.more, arguments.until) {
+            (Some(blocks), _) => Some(More::Blocks(blocks)),
+            (None, Some(Until::Decided)) => Some(More::UntilDecided),
+            (None, None) => None,
+        },
         serve_with: Some(array_command::serve_with()?),
     };
-    let mut watch = Watch { output, line: Line::new(output), trials: 0 };
+    let is_plan = arguments.plan.as_ref().is_some_and(|path| !path.is_dir());
+    if options.allow_change && is_plan {
+        return Err(Failure::usage("--allow-change is for a run that goes on: name its folder"));
+    }
+    let mut watch = Watch { output, line: Line::new(output) };
     let outcome = match (&arguments.plan, &arguments.resume) {
         (_, Some(folder)) => lab::resume(folder, &options, &stop, &mut watch),
+        (Some(path), None) if options.more.is_some() && path.is_dir() => {
+            if !arguments.set.is_empty() || options.output.is_some() {
+                return Err(Failure::usage(
+                    "a run goes on in its own folder with the plan that it began with: leave out \
+                    --set and --output",
+                ));
+            }
+            lab::resume(path, &options, &stop, &mut watch)
+        }
+        (Some(path), None) if arguments.more.is_some() => {
+            return Err(Failure::usage(format!(
+                "{}: --more goes on with a finished run, and this is no folder of one",
+                path.display()
+            )));
+        }
         (Some(path), None) => lab::plan::load(path, &arguments.set).and_then(|resolved| {
             output.progress(&format!(
                 "{}: {}",
@@ -67,7 +92,6 @@ pub(crate) fn run(output: &Output, arguments: RunArguments) -> Result<(), Failur
 struct Watch<'a> {
     output: &'a Output,
     line: Line,
-    trials: usize,
 }
 
 fn left(left: TimeLeft) -> String {
@@ -77,20 +101,22 @@ fn left(left: TimeLeft) -> String {
 }
 
 fn label(plan: &Plan, progress: &Progress<'_>) -> String {
-    let settings = &progress.configuration.settings;
+    settings_label(plan, progress.configuration)
+}
+
+fn settings_label(plan: &Plan, configuration: &Configuration) -> String {
     plan.axes
         .iter()
-        .filter_map(|axis| settings.get(&axis.name))
+        .filter_map(|axis| configuration.settings.get(&axis.name))
         .map(String::as_str)
         .collect::<Vec<_>>()
         .join(" ")
 }
 
 impl Observer for Watch<'_> {
-    fn begun(&mut self, folder: &Path, plan: &Plan, finished: usize, time_left: TimeLeft) {
-        self.trials = plan.configurations.len() * plan.workloads.len() * plan.blocks as usize;
+    fn begun(&mut self, folder: &Path, [finished, trials]: [usize; 2], time_left: TimeLeft) {
         let done = if finished > 0 {
-            format!(", {finished} of {} trials there already", self.trials)
+            format!(", {finished} of {trials} trials there already")
         } else {
             String::new()
         };
@@ -105,11 +131,11 @@ impl Observer for Watch<'_> {
         let text = format!(
             "block {}/{}  {}  {}  trial {} of {}  left {}",
             progress.block,
-            plan.blocks,
+            progress.blocks,
             label(plan, progress),
             progress.workload,
             progress.finished + 1,
-            self.trials,
+            progress.trials,
             left(progress.left)
         );
         if self.output.animates() {
@@ -131,15 +157,36 @@ impl Observer for Watch<'_> {
             self.output.progress(&format!(
                 "block {}/{}  {:<24} trial {} of {}  {}{rate}  elapsed {}  left {}",
                 progress.block,
-                plan.blocks,
+                progress.blocks,
                 label(plan, progress),
                 progress.finished,
-                self.trials,
+                progress.trials,
                 progress.workload,
                 duration(progress.elapsed.max(Duration::from_secs(1))),
                 left(progress.left)
             ));
         }
+    }
+
+    fn decided(&mut self, plan: &Plan, step: &Step) {
+        self.line.clear();
+        let label = |id: &String| {
+            let found = plan.configurations.iter().find(|one| one.id == *id);
+            found.map_or_else(|| id.clone(), |one| settings_label(plan, one))
+        };
+        self.output.progress(&match step {
+            Step::Dropped { after_blocks, configurations } => format!(
+                "race: {} clear losers dropped after {after_blocks} blocks",
+                configurations.len()
+            ),
+            Step::Named { after_blocks, picks } => {
+                let mut named: Vec<String> = picks.iter().map(|pick| label(&pick.named)).collect();
+                named.dedup();
+                format!("race: over after {after_blocks} blocks; named: {}", named.join(", "))
+            }
+            Step::Look { blocks } => format!("not decided yet: on to {blocks} blocks"),
+            Step::UntilDecided => "on until it is decided".to_owned(),
+        });
     }
 
     fn note(&mut self, text: &str) {

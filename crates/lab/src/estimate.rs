@@ -49,6 +49,11 @@ fn median(values: &[f64]) -> f64 {
 }
 
 impl Estimate {
+    /// Forgets what will have to be done, and not how long things took.
+    pub(crate) fn plan_anew(&mut self) {
+        self.kinds.values_mut().for_each(|steps| steps.left = 0);
+    }
+
     /// Adds one step that will have to be done and, by the plan, takes `planned`.
     pub(crate) fn plan(&mut self, kind: Kind, planned: Duration) {
         let steps = self.kinds.entry(kind);

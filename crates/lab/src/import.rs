@@ -139,6 +139,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
         configurations: files.iter().map(configuration).collect(),
         workloads,
         suite_settings: BTreeMap::new(),
+        terms: results::Terms::default(),
     };
     let facts = files.iter().flat_map(|file| {
         let own = [("tool".to_owned(), file.imported.tool.clone())];
@@ -155,7 +156,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
         .iter()
         .flat_map(|file| file.imported.notes.iter().map(|note| format!("{}: {note}", file.label)))
         .collect();
-    Run { plan, host, trials, notes }
+    Run { plan, host, trials, notes, steps: Vec::new() }
 }
 
 /// What stands in the place of the stack: where the figures come from.

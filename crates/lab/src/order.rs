@@ -21,9 +21,14 @@ use results::{Configuration, Plan, cell_id};
 /// them. For three and more no order does that.
 #[must_use]
 pub fn visits(plan: &Plan, block: u32) -> Vec<usize> {
-    let two = plan.configurations.len() == 2;
+    visits_of(plan, block, (0..plan.configurations.len()).collect())
+}
+
+/// The same of a block that visits only some of them.
+#[must_use]
+pub fn visits_of(plan: &Plan, block: u32, mut order: Vec<usize>) -> Vec<usize> {
+    let two = order.len() == 2;
     let drawn = if two { 0 } else { block };
-    let mut order: Vec<usize> = (0..plan.configurations.len()).collect();
     Random::with_seed(derive_seed(plan.seed, "order of a block", u64::from(drawn)))
         .shuffle(&mut order);
     if two && block % 2 == 1 {
@@ -83,6 +88,7 @@ mod tests {
             configurations: (0..configurations).map(configuration).collect(),
             workloads: Vec::new(),
             suite_settings: BTreeMap::new(),
+            terms: results::Terms::default(),
         }
     }
 

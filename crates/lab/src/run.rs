@@ -6,6 +6,7 @@
 //!          plan.sums.json       how to tell that one of the two was edited since
 //!          host.json            where
 //!          trials.jsonl         what was measured; locked while the run goes on
+//!          course.json          what was decided on the way: who was dropped, who was named, looks
 //!          notes.txt            what happened to the run
 //!          cleanup.jsonl        only while there is something to clean up
 //!          members/             the run's own member files, only while it goes on
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use results::course::{self, Course, Step};
 use results::{Configuration, Plan, Run, Trial};
 
 use crate::estimate::TimeLeft;
@@ -51,6 +53,8 @@ pub struct RunOptions {
     pub consent: Consent,
     /// Resume although the machine has changed.
     pub allow_change: bool,
+    /// What is measured beyond what the plan asks for.
+    pub more: Option<More>,
     /// The program that serves a stack to the kernel. Without it no configuration has a file
     /// system: the trials of those that should have one say so.
     pub serve_with: Option<ServeWith>,
@@ -87,8 +91,12 @@ pub struct Progress<'a> {
     pub visit: usize,
     /// The workload under way.
     pub workload: &'a str,
+    /// Blocks of the run, as far as it is known: the most, before a race is over.
+    pub blocks: u32,
     /// Trials that are recorded.
     pub finished: usize,
+    /// Trials of the run, as far as it is known.
+    pub trials: usize,
     /// Time since this process began.
     pub elapsed: Duration,
     /// Time left.
@@ -97,9 +105,9 @@ pub struct Progress<'a> {
 
 /// Somebody who watches a run.
 pub trait Observer {
-    /// The run begins, or goes on with `finished` trials there already.
-    fn begun(&mut self, folder: &Path, plan: &Plan, finished: usize, left: TimeLeft) {
-        let _ = (folder, plan, finished, left);
+    /// The run begins, or goes on with `finished` of at most `trials` trials there already.
+    fn begun(&mut self, folder: &Path, [finished, trials]: [usize; 2], left: TimeLeft) {
+        let _ = (folder, finished, trials, left);
     }
     /// A trial begins.
     fn trial_begun(&mut self, plan: &Plan, progress: &Progress<'_>) {
@@ -108,6 +116,10 @@ pub trait Observer {
     /// A trial is recorded.
     fn trial_recorded(&mut self, plan: &Plan, progress: &Progress<'_>, trial: &Trial) {
         let _ = (plan, progress, trial);
+    }
+    /// Something was decided about the trials that follow.
+    fn decided(&mut self, plan: &Plan, step: &Step) {
+        let _ = (plan, step);
     }
     /// Something the user should know.
     fn note(&mut self, text: &str) {
@@ -153,9 +165,16 @@ pub fn start(
         let mut host = facts::facts(&members.storage(&own));
         host.one_disk = Members::on_one_disk(plan, &own)?;
         folder::write_whole(&folder, HOST, &folder::json(&host))?;
+        let steps = match options.more {
+            Some(More::UntilDecided) => until_decided(plan, &[])?,
+            _ => Vec::new(),
+        };
+        if !steps.is_empty() {
+            folder::write_steps(&folder, &steps)?;
+        }
         folder::write_plan(&folder, resolved.text.as_bytes(), plan)?;
         let mut execution =
-            Execution::new(plan, &folder, &guard, record, Vec::new(), host.started, stop)
+            Execution::new(plan, &folder, &guard, record, (Vec::new(), steps), host.started, stop)
                 .serving_with(options.serve_with.as_ref());
         let ended = execution.run(&members, observer);
         recorded = execution.finished();
@@ -168,7 +187,41 @@ pub fn start(
     outcome(&folder, result)
 }
 
-/// Goes on with an interrupted run: same seed, same order, the trials that are missing.
+/// Steps of a run that is to go on until its headlines are decided, after those that it has taken:
+/// it begins with the first look that is no shorter than what its plan asks for.
+fn until_decided(plan: &Plan, steps: &[Step]) -> Result<Vec<Step>, Error> {
+    let course = Course::new(plan, steps);
+    let mut steps = steps.to_vec();
+    if course.is_until_decided() {
+        return Ok(steps);
+    }
+    if !course.is_race() && course.look().is_none() {
+        let blocks = course::look_after(plan.blocks - 1).ok_or_else(|| too_long(plan.blocks))?;
+        steps.push(Step::Look { blocks });
+    }
+    steps.push(Step::UntilDecided);
+    Ok(steps)
+}
+
+fn too_long(blocks: u32) -> Error {
+    let [.., last] = course::LOOKS;
+    Error::usage(format!(
+        "the last look is after {last} blocks, and the run has {blocks}: start a new run, with \
+        longer tests or on a quieter machine"
+    ))
+}
+
+/// What is measured beyond what a plan asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum More {
+    /// So many blocks or a few more, to the next look: of a finished run.
+    Blocks(u32),
+    /// From look to look until the headlines are decided.
+    UntilDecided,
+}
+
+/// Goes on with a run: same seed, same order, the trials that are missing, and as many more as the
+/// options say.
 ///
 /// # Errors
 /// A usage error when the folder holds no run or the machine has changed; a refusal when another
@@ -193,6 +246,8 @@ pub fn resume(
     }
     // The lock comes before anything is undone: another process may be at work.
     let (record, lines) = Record::open(&folder.join(TRIALS))?;
+    let taken = folder::read_steps(&folder)?;
+    let steps = further(&plan, &taken, &lines.trials, options.more, &folder)?;
     let edited = said_edited.then(|| {
         format!(
             "{PLAN_TEXT} was edited after the run had begun; the run goes on with the \
@@ -217,9 +272,12 @@ pub fn resume(
     if !changes.is_empty() && !options.allow_change {
         return Err(facts::changed_error(&changes));
     }
-    let mut execution =
-        Execution::new(&plan, &folder, &guard, record, lines.trials, before.started, stop)
-            .serving_with(options.serve_with.as_ref());
+    if steps != taken {
+        folder::write_steps(&folder, &steps)?;
+    }
+    let found = (lines.trials, steps);
+    let mut execution = Execution::new(&plan, &folder, &guard, record, found, before.started, stop)
+        .serving_with(options.serve_with.as_ref());
     if !changes.is_empty() {
         let text =
             format!("the machine had changed when the run was resumed: {}", changes.join("; "));
@@ -230,6 +288,36 @@ pub fn resume(
     let ended = execution.run(&members, observer);
     drop(execution);
     outcome(&folder, ended)
+}
+
+/// The steps of a run, and those with which it goes on.
+fn further(
+    plan: &Plan,
+    taken: &[Step],
+    trials: &[Trial],
+    more: Option<More>,
+    folder: &Path,
+) -> Result<Vec<Step>, Error> {
+    let course = Course::new(plan, taken);
+    let Some(more) = more else { return Ok(taken.to_vec()) };
+    let blocks = course.blocks().filter(|_| trials.len() >= course.trials());
+    let Some(blocks) = blocks else {
+        return Err(Error::usage(format!(
+            "{0}: the run is not finished, and only a finished one can have more; first: raidloom \
+            run --resume {0}",
+            folder.display()
+        )));
+    };
+    match more {
+        More::UntilDecided => until_decided(plan, taken),
+        More::Blocks(more) => {
+            // Of a race only the fresh blocks are counted.
+            let there = blocks - course.first_fresh();
+            let wanted = there.saturating_add(more.saturating_sub(1));
+            let blocks = course::look_after(wanted).ok_or_else(|| too_long(there))?;
+            Ok([taken, &[Step::Look { blocks }]].concat())
+        }
+    }
 }
 
 fn outcome(folder: &Path, ended: Result<Ended, Error>) -> Result<Outcome, Error> {
@@ -251,6 +339,9 @@ pub(crate) fn write_imported(folder: &Path, run: &Run) -> Result<PathBuf, Error>
     let trials: String = run.trials.iter().map(line).collect();
     folder::write_whole(&folder, HOST, &folder::json(&run.host))?;
     folder::write_whole(&folder, TRIALS, trials.as_bytes())?;
+    if !run.steps.is_empty() {
+        folder::write_steps(&folder, &run.steps)?;
+    }
     for note in &run.notes {
         folder::add_note(&folder, note)?;
     }
@@ -285,5 +376,6 @@ pub fn read(folder: &Path) -> Result<Run, Error> {
             another plan than the one that is shown"
         ));
     }
-    Ok(Run { plan, host, trials: lines.trials, notes })
+    let steps = folder::read_steps(folder)?;
+    Ok(Run { plan, host, trials: lines.trials, notes, steps })
 }

@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use host::guard::Consent;
-use lab::{Ended, Observer, Outcome, Progress, RunOptions, Silent, TimeLeft};
+use lab::{Ended, More, Observer, Outcome, Progress, RunOptions, Silent, TimeLeft};
 use reactor::Random;
+use results::course::{Course, Step};
 use results::{Clock, Plan, Trial};
 
 /// Memory, real files and nothing at all, in trials of a few requests. `@DIR@` holds a folder of
@@ -219,6 +220,66 @@ fn a_stopped_run_is_resumed_to_the_same_set() {
             "a complete run has nothing to go on with"
         );
     }
+}
+
+/// Two stripes against a single disk of memory, as a race.
+const RACE: [&str; 4] = [
+    "matrix.members=[\"memory\"]",
+    "add.members=[\"memory\"]",
+    "trials.design=race",
+    "trials.blocks=4",
+];
+
+/// "The run resumes after a kill in any phase", and the report knows the phase of each trial.
+#[test]
+fn a_race_is_resumed_in_any_phase() {
+    // In the race, on its last trial, on the first fresh one, later.
+    for trials in [10, 27, 28, 60] {
+        let place = Place::new();
+        let stop = never();
+        let stopping = &mut StopAfter { trials, stop: &stop };
+        let outcome = place.start(&RACE, &stop, stopping).unwrap();
+        assert_eq!((outcome.ended, outcome.run.trials.len()), (Ended::Interrupted, trials));
+        let first = outcome.run.steps;
+        let run = place.resume().unwrap().run;
+        assert!(run.steps.starts_with(&first), "what was decided stays: {:?}", run.steps);
+        let course = Course::new(&run.plan, &run.steps);
+        let (blocks, picks) = course.named().unwrap();
+        assert!(picks.len() == 4 && (3..=4).contains(&blocks), "three kinds and all: {picks:?}");
+        assert_eq!(run.trials.len(), course.trials());
+        assert_eq!(course.voting(&run.trials), Some(blocks..blocks + 8));
+        assert_eq!(lab::read(&place.run()).unwrap(), run);
+        // What was decided follows from the trials, should the file that says it be lost.
+        fs::remove_file(place.run().join("course.json")).unwrap();
+        let again = place.resume().unwrap().run;
+        assert_eq!((again.steps, again.trials), (run.steps, run.trials));
+    }
+}
+
+/// "`raidloom run --more N RUN` goes on with a finished run by the rules of sequential looks."
+#[test]
+fn a_finished_run_goes_on_to_the_next_look() {
+    let place = Place::new();
+    let few = ["matrix.members=[\"memory\"]", "add.members=[\"memory\"]"];
+    let stop = never();
+    let stopping = &mut StopAfter { trials: 5, stop: &stop };
+    place.start(&few, &stop, stopping).unwrap();
+    let more = |more: More| {
+        let options = RunOptions { more: Some(more), ..options(None) };
+        lab::resume(&place.run(), &options, &never(), &mut Silent)
+    };
+    let error = more(More::Blocks(1)).unwrap_err().to_string();
+    assert!(error.contains("not finished") && error.contains("--resume"), "{error}");
+    let three = place.resume().unwrap().run;
+    assert!(three.trials.len() == 3 * 3 * 3 && three.steps.is_empty());
+    let eight = more(More::Blocks(2)).unwrap().run;
+    assert_eq!(eight.steps, [Step::Look { blocks: 8 }], "5 blocks are no look");
+    assert_eq!(eight.trials.len(), 3 * 3 * 8);
+    assert_eq!(eight.trials[..27], three.trials[..], "what was measured stays");
+    let orders: Vec<_> = set(&eight.trials);
+    assert_eq!(orders.len(), orders.iter().collect::<BTreeSet<_>>().len());
+    let error = more(More::Blocks(53)).unwrap_err().to_string();
+    assert!(error.contains("the last look is after 60 blocks"), "{error}");
 }
 
 #[test]
@@ -620,7 +681,7 @@ struct Watcher {
 }
 
 impl Observer for Watcher {
-    fn begun(&mut self, _: &Path, _: &Plan, _: usize, left: TimeLeft) {
+    fn begun(&mut self, _: &Path, _: [usize; 2], left: TimeLeft) {
         self.first = Some(left);
     }
 

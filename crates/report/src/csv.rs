@@ -6,6 +6,8 @@ use results::analysis::{Analysis, Cell, Comparison, Metric};
 use results::claim::Claim;
 use results::types::Run;
 
+use crate::numbers;
+
 /// One row for each cell and metric: the axes, then
 /// `workload,metric,trials,median,low,high,ratio,ratio_low,ratio_high,verdict`. A field without a
 /// value is empty.
@@ -36,10 +38,7 @@ pub fn csv(run: &Run, analysis: &Analysis) -> String {
         let trials = Field::Figure(Some(metric.trials as f64));
         let figures = figures(metric)
             .map(|figure| Field::Figure(figure.map(|figure| significant(figure, 9))));
-        line(
-            &mut text,
-            named.chain([trials]).chain(figures).chain([Field::Text(word(metric).to_string())]),
-        );
+        line(&mut text, named.chain([trials]).chain(figures).chain([Field::Text(word(metric))]));
     }
     text
 }
@@ -74,12 +73,12 @@ pub(crate) fn significant(figure: f64, digits: usize) -> f64 {
     format!("{figure:.*e}", digits - 1).parse().unwrap_or(figure)
 }
 
-/// The bare word of its claim: empty where nothing is asked.
-pub(crate) fn word(metric: &Metric) -> &'static str {
+/// The bare word of its claim: empty where nothing is asked; of what only raced, how long it did.
+pub(crate) fn word(metric: &Metric) -> String {
     match &metric.versus_baseline {
-        None => "baseline",
-        Some(claim) if claim.better.is_none() => "",
-        Some(claim) => claim.answer.word(),
+        None => "baseline".to_owned(),
+        Some(claim) if claim.better.is_none() => String::new(),
+        Some(claim) => numbers::raced(claim).unwrap_or_else(|| claim.answer.word().to_owned()),
     }
 }
 

@@ -44,11 +44,13 @@ fn headlines(analysis: &Analysis) -> Vec<Value> {
     let headline = |(comparison, kind): (&Comparison, &results::analysis::KindResult)| {
         let headline = &kind.headline;
         let claim = headline.claim.as_ref();
+        let named = kind.named.as_ref().map(|named| settings(comparison, named));
         json!({
             "comparison": comparison.name,
             "work": numbers::kind(kind.group),
             "take": headline.take.as_ref().and_then(|take| settings(comparison, take)),
             "baseline": settings(comparison, &comparison.baseline),
+            "named": named,
             "ratio": claim.map(|claim| claim.ratio),
             "ratio_interval": claim.and_then(results::claim::Claim::shown_interval),
             "sure": headline.sure,

@@ -140,6 +140,9 @@ pub(crate) fn answer(claim: &Claim) -> String {
         let blocks = if voting == 1 { "1 block votes" } else { &format!("{voting} blocks vote") };
         return format!("{word}: {blocks}");
     }
+    if let Some(raced) = raced(claim) {
+        return raced;
+    }
     match &claim.settle {
         None => String::new(),
         Some(settle) if settle.measuring => format!("{word}: within the model's error"),
@@ -149,10 +152,18 @@ pub(crate) fn answer(claim: &Claim) -> String {
     }
 }
 
-/// A mark after a ratio where there is no real difference: `=` same, `?` no answer yet; else a
-/// space as wide as a digit, which keeps the numbers of a column aligned.
+/// What became of a configuration of which there are a race's trials alone: no word is said of it.
+pub(crate) fn raced(claim: &Claim) -> Option<String> {
+    let Some(Invalid::Raced { blocks, dropped }) = claim.invalid else { return None };
+    let blocks = if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") };
+    Some(if dropped { format!("dropped after {blocks}") } else { format!("raced for {blocks}") })
+}
+
+/// A mark after a ratio where there is no real difference: `=` same, `?` no answer yet, `·` not
+/// asked, of a race; else a space as wide as a digit, which keeps the numbers of a column aligned.
 pub(crate) fn mark(claim: &Claim) -> &'static str {
     match claim.answer {
+        Answer::Open if raced(claim).is_some() => "·",
         Answer::Same => "=",
         Answer::Open => "?",
         Answer::Ahead | Answer::Behind => "\u{2007}",

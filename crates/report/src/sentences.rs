@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 
 use results::analysis::{Analysis, Comparison, Headline, KindResult, Reservation, Score, Warning};
 use results::claim::{Answer as Word, PAIRS_MIN};
+use results::course::LOOKS;
 use results::types::Run;
 
 use crate::numbers;
 use crate::table::{comparison_title, label};
+
+/// Blocks of the first look.
+const LOOK: u32 = LOOKS[0];
 
 /// Longest list of configurations in a sentence.
 const LIST_LENGTH_MAX: usize = 10;
@@ -59,6 +63,7 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
         kind.score(take).map_or_else(String::new, numbers::score_whole)
     };
     let mut details = vec![how_it_stands(comparison, headline, is_baseline)];
+    details.extend(named(analysis, comparison, kind));
     if !headline.same.is_empty() {
         details.push(format!(
             "The same within {}: {}.",
@@ -109,6 +114,17 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
     }
 }
 
+/// What a race has named, and what of it is shown.
+fn named(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) -> Option<String> {
+    let (looks, named) = (analysis.looks?, kind.named.as_ref()?);
+    Some(format!(
+        "{} was named after a race of {} blocks, and {} fresh blocks say this.",
+        label(comparison, named),
+        looks.raced_blocks?,
+        looks.reached
+    ))
+}
+
 /// How what is taken stands to the baseline and to the others.
 fn how_it_stands(comparison: &Comparison, headline: &Headline, is_baseline: bool) -> String {
     let baseline = label(comparison, &comparison.baseline);
@@ -154,6 +170,19 @@ fn settling(kind: &KindResult, headline: &Headline) -> String {
 
 /// Why there is no answer.
 fn no_answer(analysis: &Analysis, comparison: &Comparison, kind: &KindResult) -> Vec<String> {
+    if let Some(looks) = analysis.looks.filter(|looks| looks.reached == 0) {
+        return vec![match looks.raced_blocks {
+            None if looks.race => "No answer yet: the race goes on, and it claims nothing.".into(),
+            None => format!("No answer before the first look, at {} blocks.", looks.wanted),
+            Some(_) => match &kind.named {
+                Some(named) => format!(
+                    "No answer yet: {} was named, and the first look is after {LOOK} fresh blocks.",
+                    label(comparison, named)
+                ),
+                None => "No answer: too few trials voted in the race to name anything.".into(),
+            },
+        }];
+    }
     let voting = kind.scores.iter().filter_map(|score| score.versus_baseline.as_ref());
     let most = voting.map(|claim| claim.pairs).max();
     let mut details = vec![match most {
@@ -294,7 +323,14 @@ pub(crate) fn scope(run: &Run, analysis: &Analysis) -> [String; 5] {
     [
         count(plan.configurations.len(), "configuration"),
         count(plan.workloads.len(), "workload"),
-        count(plan.blocks as usize, "block"),
+        match &analysis.looks {
+            Some(looks) if looks.race => match looks.raced_blocks {
+                Some(raced) => format!("a race of {raced} blocks and {} fresh ones", looks.wanted),
+                None => format!("a race of at most {} blocks", plan.blocks),
+            },
+            Some(looks) => count(plan.blocks.max(looks.wanted) as usize, "block"),
+            None => count(plan.blocks as usize, "block"),
+        },
         trials,
         moment(&run.host.started),
     ]
@@ -402,7 +438,7 @@ pub(crate) fn warning(analysis: &Analysis, warning: &Warning) -> String {
 /// How the figures were made, a paragraph each.
 pub(crate) fn method(analysis: &Analysis) -> Vec<String> {
     let margin = numbers::percent(analysis.margin);
-    vec![
+    let mut method: Vec<String> = vec![
         "A block is every configuration with every workload once, in a fresh random order. Each \
         figure is compared with the baseline's \
          of the same block, as a ratio, so what the machine did meanwhile cancels out."
@@ -429,5 +465,23 @@ pub(crate) fn method(analysis: &Analysis) -> Vec<String> {
         taken block by block. The best set holds all that no other is surely ahead of; the baseline \
         is recommended whenever it is in there."
             .into(),
-    ]
+    ];
+    let Some(looks) = &analysis.looks else { return method };
+    if looks.race {
+        method.push(
+            "A race: from the third block on, what is clearly behind the leader in every kind of \
+            work is not measured any more (never the baseline, never the last of a level). The race \
+            claims nothing, and its ratios (·) have no word. When it is over, one is named, and only \
+            fresh trials of it, of two runners-up and of the baseline make the claims."
+                .into(),
+        );
+    }
+    method.push(format!(
+        "Claims are made at looks that were fixed beforehand, after {} and {} blocks and at no other \
+        time, each at a fourth of the level, so that going on until there is an answer makes no \
+        false one.",
+        LOOKS[..LOOKS.len() - 1].iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
+        LOOKS[LOOKS.len() - 1]
+    ));
+    method
 }

@@ -1,6 +1,6 @@
 //! One table model behind the terminal, Markdown and the page.
 
-use results::analysis::{Analysis, Comparison, KindResult, Score};
+use results::analysis::{Analysis, Comparison, KindResult, Score, Stage};
 use results::types::{Run, Workload};
 
 use crate::numbers;
@@ -206,10 +206,15 @@ pub(crate) fn heat(run: &Run, comparison: &Comparison, panel: &Panel) -> Table {
     let shared = if panel.name.is_empty() { String::new() } else { format!("{}, ", panel.name) };
     Table {
         caption: format!(
-            "Ratio to {} by {}, {shared}{} (= same, ? no answer, ! doubtful)",
+            "Ratio to {} by {}, {shared}{} (= same, ? no answer{}, ! doubtful)",
             label(comparison, &comparison.baseline),
             panel.axis,
-            comparison_title(comparison)
+            comparison_title(comparison),
+            if comparison.configurations.iter().any(|member| member.stage.is_some()) {
+                ", · raced only"
+            } else {
+                ""
+            }
         ),
         columns: [words("workload"), number(label(comparison, &comparison.baseline))]
             .into_iter()
@@ -302,13 +307,21 @@ pub(crate) fn configurations(analysis: &Analysis) -> Table {
     let mut rows = Vec::new();
     for comparison in &analysis.comparisons {
         for member in &comparison.configurations {
-            let role = if member.id == comparison.baseline { "baseline" } else { "" };
+            let role = match member.stage {
+                _ if member.id == comparison.baseline => "baseline".to_owned(),
+                None => String::new(),
+                Some(Stage::Confirmed) => "confirmed".to_owned(),
+                Some(Stage::Raced) => "raced".to_owned(),
+                Some(Stage::Dropped { after_blocks }) => {
+                    format!("dropped after {after_blocks} blocks")
+                }
+            };
             let figures = if comparison.modelled { "modelled" } else { "measured" };
             rows.push(vec![
                 numbers::spaced_sizes(&comparison.name),
                 label(comparison, &member.id),
                 figures.to_string(),
-                role.to_string(),
+                role,
                 member.stack.clone(),
             ]);
         }

@@ -50,6 +50,7 @@ fn poisoned(hostile: &str) -> Run {
         host: serde_json::from_value(read("host")).unwrap(),
         trials: serde_json::from_value(read("trials")).unwrap(),
         notes: run.notes.iter().map(|note| format!("{hostile}{note}{hostile}")).collect(),
+        steps: Vec::new(),
     }
 }
 

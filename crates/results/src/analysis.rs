@@ -23,6 +23,8 @@
 //! * **Headlines.** Everything that the scores say holds together over the report: 5 % is shared
 //!   out over the headlines, and of each share one half over the comparisons with the baseline, one
 //!   half over all pairs of the others, since any of them could have been named.
+//! * **Course.** Of a run with looks the blocks up to the last look that is whole vote; of a race
+//!   only fresh trials of what it named, of the runners-up and of the baseline ([`crate::course`]).
 //! * **Best set.** All that no other is surely ahead of. What is truly best is in it with that
 //!   family's 95 %.
 
@@ -34,8 +36,11 @@ use crate::claim::{
     self, Answer, Claim, Doubt, Family, Invalid, LEVEL, Over, PAIRS_MIN, Quantiles, Question,
     Sample, Settle,
 };
+use crate::course::{self, Course, Pick};
 use crate::statistics::{self, Interval};
-use crate::types::{Better, Clock, Configuration, Group, Judge, OneDisk, Plan, Run, Workload};
+use crate::types::{
+    Better, Clock, Configuration, Group, Judge, OneDisk, Plan, Run, Trial, Workload,
+};
 
 pub use order::CarryOver;
 
@@ -64,6 +69,9 @@ pub struct Analysis {
     pub trials_finished: usize,
     /// Trials the plan asked for.
     pub trials_planned: usize,
+    /// How a run stands that may go on, or that races; none for one that makes its claims once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looks: Option<Looks>,
     /// One for each baseline, in the plan's order.
     pub comparisons: Vec<Comparison>,
     /// What the reader should know before believing the figures.
@@ -71,6 +79,36 @@ pub struct Analysis {
     /// How what is recommended is started: for whoever knows where the run lies to fill in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub starts: Vec<Start>,
+}
+
+/// How a run with looks stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Looks {
+    /// Blocks that its race has taken; none before it is over, and where there is none.
+    pub raced_blocks: Option<u32>,
+    /// Whether losers stop being measured.
+    pub race: bool,
+    /// Blocks that vote: those of the last look that is whole.
+    pub reached: u32,
+    /// Blocks of the look that it goes on to, or has reached.
+    pub wanted: u32,
+    /// How many looks share the level.
+    pub count: usize,
+}
+
+/// What became of a configuration in a race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "stage", rename_all = "snake_case")]
+pub enum Stage {
+    /// It was measured again when the race was over: only its fresh trials vote.
+    Confirmed,
+    /// It was a clear loser.
+    Dropped {
+        /// After so many blocks.
+        after_blocks: u32,
+    },
+    /// Neither: it raced to the end, or does so still.
+    Raced,
 }
 
 /// How a configuration is started on its own.
@@ -136,6 +174,9 @@ pub struct Member {
     pub settings: BTreeMap<String, String>,
     /// Stack text.
     pub stack: String,
+    /// What became of it in a race; none where there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
 }
 
 /// One configuration with one workload.
@@ -185,6 +226,9 @@ pub struct KindResult {
     pub group: Option<Group>,
     /// Names of its workloads.
     pub workloads: Vec<String>,
+    /// What a race has named for it, which its headline is about; none without a race.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub named: Option<String>,
     /// Score of each configuration that has one, the baseline's included, in the plan's order.
     pub scores: Vec<Score>,
     /// Configuration with the highest score; none when nothing can be compared.
@@ -410,6 +454,26 @@ impl Analysis {
         headlines.any(|headline| headline.take.is_some())
     }
 
+    /// Whether no headline has a question left that more blocks might answer.
+    #[must_use]
+    pub fn is_decided(&self) -> bool {
+        let more_blocks_help = |claim: &Claim| {
+            claim.settle.is_some_and(|settle| settle.blocks.is_some())
+                || matches!(claim.invalid, Some(Invalid::TooFew { .. }))
+        };
+        self.comparisons.iter().flat_map(Comparison::results).all(|kind| {
+            let asked = kind.scores.iter().filter(|score| {
+                let id = &score.configuration;
+                kind.headline.open.contains(id) || kind.headline.take.as_ref() == Some(id)
+            });
+            let claims = asked.flat_map(|score| match &score.versus_take {
+                Some(claim) => [Some(claim), None],
+                None => [score.versus_baseline.as_ref(), None],
+            });
+            !claims.flatten().any(more_blocks_help)
+        })
+    }
+
     /// Whether the plan asks for anything that a claim could answer.
     #[must_use]
     pub fn asks_for_headlines(&self) -> bool {
@@ -447,25 +511,20 @@ pub fn better_of(metric: &str) -> Option<Better> {
 #[must_use]
 pub fn analyse(run: &Run) -> Analysis {
     let plan = &run.plan;
-    let (table, unknown, repeated) = Table::new(run);
+    let course = Course::new(plan, &run.steps);
+    let (table, unknown, repeated) = Table::new(plan, &run.trials);
     let members = comparison_members(plan);
     let metrics = judged_metrics(plan, &table);
-    let kinds = Group::ALL
-        .into_iter()
-        .filter(|group| plan.workloads.iter().any(|workload| workload.group == *group))
-        .count();
-    let headlines = members.len() * (kinds + usize::from(kinds > 1));
+    let ballot = Ballot::new(plan, &course, &run.trials, table);
+    let table = &ballot.all;
+    let headlines = members.len() * course::kinds(plan).len();
     let comparisons: Vec<Comparison> = members
         .iter()
-        .map(|members| comparison(plan, &table, members, &metrics, headlines, &run.host.one_disk))
+        .map(|members| comparison(plan, &ballot, members, &metrics, headlines, &run.host.one_disk))
         .collect();
     let finished = table.trials.values().map(BTreeMap::len).sum();
     // What was read from files of other tools is all there is.
-    let planned = if run.is_imported() {
-        finished
-    } else {
-        plan.configurations.len() * plan.workloads.len() * plan.blocks as usize
-    };
+    let planned = if run.is_imported() { finished } else { course.trials() };
 
     let mut warnings: Vec<Warning> =
         run.notes.iter().map(|text| Warning::Note { text: text.clone() }).collect();
@@ -506,21 +565,102 @@ pub fn analyse(run: &Run) -> Analysis {
             });
         }
     }
-    warnings.extend(trial_warnings(&table, &metrics));
+    warnings.extend(trial_warnings(table, &metrics));
     Analysis {
         margin: plan.margin,
         confidence: 1.0 - LEVEL,
         blocks_planned: plan.blocks,
         trials_finished: finished,
         trials_planned: planned,
+        looks: ballot.voting.as_ref().map(|voting| Looks {
+            raced_blocks: course.named().map(|(blocks, _)| blocks),
+            race: course.is_race(),
+            reached: voting.end - voting.start,
+            wanted: course.look().unwrap_or(0),
+            count: course.looks(),
+        }),
         comparisons,
         warnings,
         starts: Vec::new(),
     }
 }
 
+/// Which trials vote.
+struct Ballot<'a> {
+    course: Course<'a>,
+    /// All trials.
+    all: Table<'a>,
+    /// Those that may vote.
+    fresh: Table<'a>,
+    /// Those of a race, which claim nothing.
+    raced: Table<'a>,
+    /// Blocks that vote; none where all do.
+    voting: Option<std::ops::Range<u32>>,
+    /// Indices of the configurations that a race has named, their runners-up and their baselines;
+    /// none without a race.
+    confirmed: Option<BTreeSet<usize>>,
+}
+
+impl<'a> Ballot<'a> {
+    fn new(plan: &Plan, course: &Course<'a>, trials: &[Trial], all: Table<'a>) -> Self {
+        let voting = course.voting(trials);
+        let confirmed: Option<BTreeSet<usize>> = course.is_race().then(|| {
+            let picked: BTreeSet<&str> = course
+                .named()
+                .into_iter()
+                .flat_map(|(_, picks)| picks)
+                .flat_map(Pick::all)
+                .collect();
+            let all = plan.configurations.iter().enumerate();
+            all.filter(|(_, one)| picked.contains(one.id.as_str()))
+                .map(|(index, _)| index)
+                .collect()
+        });
+        let first = course.first_fresh();
+        let fresh = match &voting {
+            None => all.clone(),
+            Some(blocks) => all.of(|configuration, block| {
+                blocks.contains(&block)
+                    && confirmed.as_ref().is_none_or(|some| some.contains(&configuration))
+            }),
+        };
+        let raced = all.of(|_, block| course.is_race() && (block < first || first == 0));
+        Self { course: *course, all, fresh, raced, voting, confirmed }
+    }
+
+    /// Whether what is said of a configuration rests on a race alone.
+    fn is_raced(&self, configuration: usize) -> bool {
+        self.confirmed.as_ref().is_some_and(|some| {
+            !some.contains(&configuration)
+                || self.voting.as_ref().is_none_or(std::ops::Range::is_empty)
+        })
+    }
+
+    /// The trials that the figures of a configuration are shown from.
+    fn shown(&self, configuration: usize) -> &Table<'a> {
+        if self.is_raced(configuration) { &self.raced } else { &self.fresh }
+    }
+}
+
+/// The trials that the figures of a run are shown from: of what a race has named, and of its
+/// runners-up, fresh ones.
+pub(crate) fn shown_trials(run: &Run) -> Table<'_> {
+    let course = Course::new(&run.plan, &run.steps);
+    let (all, ..) = Table::new(&run.plan, &run.trials);
+    let ballot = Ballot::new(&run.plan, &course, &run.trials, all);
+    let Some(voting) = &ballot.voting else { return ballot.all };
+    let first = course.first_fresh();
+    ballot.all.of(|configuration, block| {
+        if ballot.is_raced(configuration) {
+            block < first || first == 0
+        } else {
+            voting.contains(&block)
+        }
+    })
+}
+
 /// Indices of the configurations that share a baseline, in the plan's order.
-fn comparison_members(plan: &Plan) -> Vec<Vec<usize>> {
+pub(crate) fn comparison_members(plan: &Plan) -> Vec<Vec<usize>> {
     let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
     for (index, configuration) in plan.configurations.iter().enumerate() {
         match groups.iter_mut().find(|(baseline, _)| *baseline == configuration.baseline) {
@@ -579,12 +719,13 @@ fn trial_warnings(table: &Table<'_>, metrics: &[String]) -> Vec<Warning> {
 
 fn comparison(
     plan: &Plan,
-    table: &Table<'_>,
+    ballot: &Ballot<'_>,
     members: &[usize],
     metrics: &[String],
     headlines: usize,
     one_disk: &[OneDisk],
 ) -> Comparison {
+    let (course, table) = (&ballot.course, &ballot.all);
     let configurations: Vec<&Configuration> =
         members.iter().map(|index| &plan.configurations[*index]).collect();
     let baseline_id =
@@ -614,20 +755,38 @@ fn comparison(
     let mut cells = Vec::new();
     for member in members {
         for (workload, metric) in metrics.iter().enumerate() {
-            cells.push(cell(plan, table, *member, workload, metric));
+            cells.push(cell(plan, ballot.shown(*member), *member, workload, metric));
         }
     }
     if let Some(baseline) = baseline {
-        make_claims(plan, table, members, baseline, metrics, &mut cells);
+        make_claims(plan, ballot, members, baseline, metrics, &mut cells);
     }
 
-    let frame = kind::Frame { plan, table, members, baseline, headlines, metrics };
-    let kinds: Vec<KindResult> = Group::ALL
-        .into_iter()
-        .filter(|group| plan.workloads.iter().any(|workload| workload.group == *group))
-        .map(|group| kind::result(&frame, Some(group)))
-        .collect();
-    let whole = (kinds.len() > 1).then(|| kind::result(&frame, None));
+    let of_kind = |group: Option<Group>| {
+        let pick = course.pick(baseline_id, group);
+        let index =
+            |id: &str| members.iter().copied().find(|member| plan.configurations[*member].id == id);
+        // Before a race is over nobody is held against anybody.
+        let raced: Vec<usize> = match pick {
+            Some(pick) => {
+                pick.all().filter_map(index).collect::<BTreeSet<_>>().into_iter().collect()
+            }
+            None => baseline.into_iter().collect(),
+        };
+        let frame = kind::Frame {
+            plan,
+            table: &ballot.fresh,
+            members: if course.is_race() { &raced } else { members },
+            baseline,
+            headlines,
+            looks: course.looks(),
+            named: pick.and_then(|pick| index(&pick.named)),
+            metrics,
+        };
+        kind::result(&frame, group)
+    };
+    let mut kinds: Vec<KindResult> = course::kinds(plan).into_iter().map(of_kind).collect();
+    let whole = kinds.pop_if(|kind| kind.group.is_none());
     let block_effects = block_effects(plan, table, members, metrics);
     let drift = statistics::trend(
         &block_effects.iter().map(|effect| effect.change.ln_1p()).collect::<Vec<_>>(),
@@ -654,6 +813,18 @@ fn comparison(
                 ),
                 settings: configuration.settings.clone(),
                 stack: configuration.stack.clone(),
+                stage: ballot.confirmed.as_ref().map(|confirmed| {
+                    match course.dropped(&configuration.id) {
+                        _ if confirmed
+                            .iter()
+                            .any(|index| plan.configurations[*index].id == configuration.id) =>
+                        {
+                            Stage::Confirmed
+                        }
+                        Some(after_blocks) => Stage::Dropped { after_blocks },
+                        None => Stage::Raced,
+                    }
+                }),
             })
             .collect(),
         shared,
@@ -796,15 +967,16 @@ fn cell(
 /// `members`, configuration by configuration.
 fn make_claims(
     plan: &Plan,
-    table: &Table<'_>,
+    ballot: &Ballot<'_>,
     members: &[usize],
     baseline: usize,
     metrics: &[String],
     cells: &mut [Cell],
 ) {
     let workloads = plan.workloads.len();
-    let others = members.len().saturating_sub(1).max(1) as f64;
-    let family = Family { over: Over::Row, comparisons: others };
+    let looks = ballot.course.looks() as f64;
+    let others = members.iter().filter(|member| **member != baseline && !ballot.is_raced(**member));
+    let family = Family { over: Over::Row, comparisons: looks * others.count().max(1) as f64 };
     let mut quantiles = Quantiles::default();
     for (index, workload) in plan.workloads.iter().enumerate() {
         let names: BTreeSet<String> = (0..members.len())
@@ -812,23 +984,26 @@ fn make_claims(
             .map(|metric| metric.name.clone())
             .collect();
         for name in names {
-            let base = table.voices(baseline, index, &name);
+            let base = ballot.fresh.voices(baseline, index, &name);
+            let raced_base = ballot.raced.voices(baseline, index, &name);
             let pairs: Vec<Pairs> = members
                 .iter()
                 .map(|member| {
                     let own = if *member == baseline {
                         Voices::new()
                     } else {
-                        table.voices(*member, index, &name)
+                        ballot.shown(*member).voices(*member, index, &name)
                     };
-                    pair(&own, &base)
+                    pair(&own, if ballot.is_raced(*member) { &raced_base } else { &base })
                 })
                 .collect();
             let samples: Vec<Option<Sample>> = pairs
                 .iter()
-                .map(|pairs| {
-                    Sample::paired(&pairs.differences)
-                        .filter(|_| pairs.differences.len() >= PAIRS_MIN)
+                .zip(members)
+                .map(|(pairs, member)| {
+                    Sample::paired(&pairs.differences).filter(|_| {
+                        pairs.differences.len() >= PAIRS_MIN && !ballot.is_raced(*member)
+                    })
                 })
                 .collect();
             let own = name == workload.metric || name == metrics[index];
@@ -841,11 +1016,22 @@ fn make_claims(
                     better,
                     margin: plan.margin,
                     level: family.level(),
-                    same_level: LEVEL,
+                    same_level: LEVEL / looks,
                     model_error: model_error(plan, both).unwrap_or(0.0),
                 };
-                let claim =
+                let mut claim =
                     claim_of(plan, both, &name, pairs, estimate, family, &question, &mut quantiles);
+                if ballot.is_raced(members[place]) {
+                    let dropped = ballot.course.dropped(&plan.configurations[members[place]].id);
+                    claim = claim.map(|claim| Claim {
+                        invalid: Some(Invalid::Raced {
+                            blocks: dropped.unwrap_or(claim.pairs as u32),
+                            dropped: dropped.is_some(),
+                        }),
+                        settle: None,
+                        ..claim
+                    });
+                }
                 let known = &mut cells[place * workloads + index].metrics;
                 if let Some(metric) = known.iter_mut().find(|metric| metric.name == name) {
                     metric.versus_baseline = claim;

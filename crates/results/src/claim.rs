@@ -136,6 +136,13 @@ pub enum Invalid {
         /// The commonest reason of these.
         reason: Option<String>,
     },
+    /// Its trials were a race's, and a race claims nothing.
+    Raced {
+        /// Blocks in which it raced.
+        blocks: u32,
+        /// Whether it was dropped then; else another one was named.
+        dropped: bool,
+    },
 }
 
 /// One answer of the lab, with all that it rests on.
@@ -300,8 +307,12 @@ fn pooled(samples: &[Sample]) -> f64 {
 /// variances lean on each other.
 #[must_use]
 pub fn estimates(row: &[Option<Sample>]) -> Vec<Option<Estimate>> {
+    leaning(row, prior_freedom(row.iter().flatten().count()))
+}
+
+/// The same with so many degrees of freedom from the row.
+pub(crate) fn leaning(row: &[Option<Sample>], prior: f64) -> Vec<Option<Estimate>> {
     let known: Vec<Sample> = row.iter().flatten().copied().collect();
-    let prior = prior_freedom(known.len());
     let pool = if prior > 0.0 { pooled(&known) } else { 0.0 };
     row.iter()
         .map(|sample| {
@@ -354,7 +365,7 @@ pub struct Quantiles(Vec<((u64, u64), f64)>);
 
 impl Quantiles {
     /// The point that Student's t with `freedom` exceeds with probability `tail`.
-    fn above(&mut self, freedom: f64, tail: f64) -> f64 {
+    pub(crate) fn above(&mut self, freedom: f64, tail: f64) -> f64 {
         let key = (freedom.to_bits(), tail.to_bits());
         if let Some((_, known)) = self.0.iter().find(|(asked, _)| *asked == key) {
             return *known;

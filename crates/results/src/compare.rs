@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::analysis::{better_of, judged_metrics};
+use crate::analysis::{better_of, judged_metrics, shown_trials};
 use crate::claim::{
     self, Answer, Claim, Estimate, Family, Invalid, LEVEL, Over, Quantiles, Question, Sample,
     Settle,
@@ -177,7 +177,7 @@ pub fn compare(first: &Run, second: &Run, margin: f64) -> Changes {
             label(before)
         ));
     }
-    let tables = [Table::new(first).0, Table::new(second).0];
+    let tables = [first, second].map(shown_trials);
     let judged =
         [judged_metrics(&first.plan, &tables[0]), judged_metrics(&second.plan, &tables[1])];
     let mut missing = 0;

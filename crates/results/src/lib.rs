@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Plan (what was meant) + Host (where) + Trial, Trial, … (what was measured)  =  Run
+//! Plan, Trials so far -> course::Course -> which trials come next, which of them vote
 //! Run, Run -> compare::compare -> Changes (the same cells, measured apart)
 //! Run -> analysis::analyse -> Analysis (ratios, intervals, verdicts, best sets)  -> report
 //! ```
@@ -9,6 +10,7 @@
 pub mod analysis;
 pub mod claim;
 pub mod compare;
+pub mod course;
 pub mod statistics;
 pub mod types;
 mod voices;
@@ -16,5 +18,5 @@ mod voices;
 #[cfg(test)]
 mod random;
 
-pub use analysis::analyse;
+pub use analysis::{Analysis, analyse};
 pub use types::*;

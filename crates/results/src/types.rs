@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::course::Step;
+
 /// Which clock a trial's times come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -142,6 +144,34 @@ pub struct Workload {
     pub judge: Judge,
 }
 
+/// How trials are spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Design {
+    /// Every configuration in every block.
+    #[default]
+    Full,
+    /// Clear losers stop being measured, one is named, and fresh trials say how it stands
+    /// ([`crate::course`]).
+    Race,
+}
+
+/// How a plan wants its trials spent and judged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Terms {
+    /// How trials are spent.
+    pub design: Design,
+}
+
+impl Terms {
+    /// Whether nothing was said.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// `plan.resolved.json`: the plan with every default filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -163,6 +193,9 @@ pub struct Plan {
     pub workloads: Vec<Workload>,
     /// Settings handed to the suites, for people and for resuming.
     pub suite_settings: BTreeMap<String, String>,
+    /// How its trials are spent and judged.
+    #[serde(default, skip_serializing_if = "Terms::is_default")]
+    pub terms: Terms,
 }
 
 /// One fact about the machine a run was made on.
@@ -212,6 +245,8 @@ pub struct Run {
     /// What happened to the run that its reader should know (a torn line dropped, still
     /// incomplete), in words.
     pub notes: Vec<String>,
+    /// What was decided while it ran, in order (`course.jsonl`).
+    pub steps: Vec<Step>,
 }
 
 /// The flag of every trial that was read from a file of another tool, or of another run.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::claim::{self, Doubt};
 use crate::statistics;
-use crate::types::{Better, Plan, Run, Trial, Workload};
+use crate::types::{Better, Plan, Trial, Workload};
 
 /// Fewest requests beyond a percentile for it to be more than a few of them.
 const REQUESTS_BEYOND_MIN: f64 = 100.0;
@@ -73,6 +73,7 @@ impl Pairs {
 }
 
 /// Trials of a run by what they are trials of.
+#[derive(Clone)]
 pub(crate) struct Table<'a> {
     plan: &'a Plan,
     /// (configuration, workload) by index in the plan -> block -> trial.
@@ -82,16 +83,16 @@ pub(crate) struct Table<'a> {
 impl<'a> Table<'a> {
     /// Sorts the trials in; counts those of no cell of the plan and those that a later one
     /// replaces.
-    pub(crate) fn new(run: &'a Run) -> (Self, usize, usize) {
+    pub(crate) fn new(plan: &'a Plan, trials: &'a [Trial]) -> (Self, usize, usize) {
         let mut places = BTreeMap::new();
-        for (configuration, settings) in run.plan.configurations.iter().enumerate() {
-            for (workload, named) in run.plan.workloads.iter().enumerate() {
+        for (configuration, settings) in plan.configurations.iter().enumerate() {
+            for (workload, named) in plan.workloads.iter().enumerate() {
                 places.insert((&settings.settings, named.name.as_str()), (configuration, workload));
             }
         }
-        let mut table = Self { plan: &run.plan, trials: BTreeMap::new() };
+        let mut table = Self { plan, trials: BTreeMap::new() };
         let (mut unknown, mut repeated) = (0, 0);
-        for trial in &run.trials {
+        for trial in trials {
             match places.get(&(&trial.settings, trial.workload.as_str())) {
                 Some(place) => match table.trials.entry(*place).or_default().entry(trial.block) {
                     Entry::Occupied(mut known) => {
@@ -106,6 +107,15 @@ impl<'a> Table<'a> {
             }
         }
         (table, unknown, repeated)
+    }
+
+    /// Only the trials of these configurations and blocks.
+    pub(crate) fn of(&self, wanted: impl Fn(usize, u32) -> bool) -> Self {
+        let mut table = Self { plan: self.plan, trials: self.trials.clone() };
+        for ((configuration, _), trials) in &mut table.trials {
+            trials.retain(|block, _| wanted(*configuration, *block));
+        }
+        table
     }
 
     pub(crate) fn cell(

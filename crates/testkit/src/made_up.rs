@@ -8,9 +8,10 @@
 
 use std::collections::BTreeMap;
 
+use results::course::Course;
 use results::types::{
-    Axis, Better, Clock, Configuration, Group, Host, Judge, Plan, Run, Trial, Workload, cell_id,
-    configuration_id,
+    Axis, Better, Clock, Configuration, Group, Host, Judge, Plan, Run, Terms, Trial, Workload,
+    cell_id, configuration_id,
 };
 
 /// Name of the metric that made-up runs are judged by.
@@ -70,6 +71,8 @@ pub struct MadeUp {
     pub deviation: f64,
     /// Everything random follows from it.
     pub seed: u64,
+    /// How its trials are spent and judged.
+    pub terms: Terms,
 }
 
 impl MadeUp {
@@ -83,26 +86,57 @@ impl MadeUp {
             noise,
             deviation: 0.03,
             seed,
+            terms: Terms::default(),
         }
     }
 
     /// Makes the run; `truth` is the true ratio to the baseline by configuration and workload.
     #[must_use]
     pub fn run(&self, truth: impl Fn(usize, usize) -> f64) -> Run {
-        let mut random = Random(self.seed ^ 0x6d61_6465_2d75_7021);
-        let plan = self.plan();
+        let host = Host {
+            schema: 1,
+            started: "2026-01-01T00:00:00Z".to_owned(),
+            facts: Vec::new(),
+            one_disk: Vec::new(),
+        };
+        let mut run = Run {
+            plan: self.plan(),
+            host,
+            trials: Vec::new(),
+            notes: Vec::new(),
+            steps: Vec::new(),
+        };
+        self.go_on(&mut run, truth);
+        run
+    }
+
+    /// Makes the trials that a run lacks by its plan and its steps, and takes the steps that these
+    /// lead to.
+    pub fn go_on(&self, run: &mut Run, truth: impl Fn(usize, usize) -> f64) {
+        let seed = self.seed.wrapping_add(0x9e37_79b9 * run.trials.len() as u64);
+        let mut random = Random(seed ^ 0x6d61_6465_2d75_7021);
+        let Run { plan, trials, steps, .. } = run;
+        let first = trials.last().map_or(0, |last| last.block + 1);
         let visits_in_all = self.configurations as f64 * f64::from(self.blocks);
         let step_at = random.uniform() * visits_in_all;
         let (mut memory, mut burst_left) = (random.normal(), 0.0);
-        let (mut visit, mut before) = (0.0, None);
-        let mut trials = Vec::new();
-        let forwards = self.order(&mut random);
-        for block in 0..self.blocks {
-            let order = match self.configurations {
+        let (mut visit, mut before) = (f64::from(first), None);
+        let forwards = shuffled((0..self.configurations).collect(), &mut random);
+        for block in first.. {
+            while let Some(step) = Course::new(plan, steps).next_step(trials, block) {
+                steps.push(step);
+            }
+            let visited = Course::new(plan, steps).visited(block);
+            if visited.is_empty() {
+                break;
+            }
+            let order: Vec<usize> = match visited.len() {
                 // As the lab does it: AB BA AB BA.
-                2 if block % 2 == 1 => forwards.iter().rev().copied().collect(),
-                2 => forwards.clone(),
-                _ => self.order(&mut random),
+                2 => {
+                    let of_two = forwards.iter().copied().filter(|one| visited.contains(one));
+                    if block % 2 == 1 { of_two.rev().collect() } else { of_two.collect() }
+                }
+                _ => shuffled(visited, &mut random),
             };
             let mut place = 0;
             for configuration in order {
@@ -150,21 +184,6 @@ impl MadeUp {
                 visit += 1.0;
             }
         }
-        let host = Host {
-            schema: 1,
-            started: "2026-01-01T00:00:00Z".to_owned(),
-            facts: Vec::new(),
-            one_disk: Vec::new(),
-        };
-        Run { plan, host, trials, notes: Vec::new() }
-    }
-
-    fn order(&self, random: &mut Random) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.configurations).collect();
-        for last in (1..order.len()).rev() {
-            order.swap(last, (random.uniform() * (last + 1) as f64) as usize % (last + 1));
-        }
-        order
     }
 
     fn plan(&self) -> Plan {
@@ -204,8 +223,16 @@ impl MadeUp {
                 .flat_map(|(group, count)| (0..*count).map(|index| workload(*group, index)))
                 .collect(),
             suite_settings: BTreeMap::new(),
+            terms: self.terms.clone(),
         }
     }
+}
+
+fn shuffled(mut order: Vec<usize>, random: &mut Random) -> Vec<usize> {
+    for last in (1..order.len()).rev() {
+        order.swap(last, (random.uniform() * (last + 1) as f64) as usize % (last + 1));
+    }
+    order
 }
 
 /// SplitMix64 (Steele, Lea and Flood 2014): the whole state is the seed.

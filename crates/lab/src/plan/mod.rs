@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench::suite::{Suite, TargetKind, explain};
-use results::{Axis, Configuration, Plan};
+use results::course::RACE_BLOCKS_MIN;
+use results::{Axis, Configuration, Design, Plan, Terms};
 
 use crate::stacks;
 use document::{Place, Reader};
@@ -98,7 +99,7 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         return Err(name.error("the name is empty"));
     }
 
-    let (blocks, seed) = trials(sections.trials)?;
+    let (blocks, seed, design) = trials(sections.trials)?;
     let margin = margin(sections.report)?;
     let work = suite::read(sections.workloads, &place)?;
     let members = members::read(sections.members, &place)?;
@@ -128,7 +129,9 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         configurations,
         workloads: work.workloads,
         suite_settings: work.settings,
+        terms: Terms { design: Design::Full },
     };
+    let plan = with_design(plan, design)?;
     let said: String = overrides
         .iter()
         .map(|setting| {
@@ -192,13 +195,51 @@ const TRIALS_MAX: u64 = 1_000_000;
 const SEED_DEFAULT: u64 = 42;
 const MARGIN_DEFAULT: f64 = 0.02;
 
-fn trials(section: Option<Reader<'_>>) -> Result<(u32, u64), Error> {
-    let Some(section) = section else { return Ok((BLOCKS_DEFAULT, SEED_DEFAULT)) };
-    let (blocks, seed) = (section.get("blocks"), section.get("seed"));
+/// A plan with more configurations than this for one baseline is wide: it races unless it says
+/// otherwise.
+const WIDE: usize = 24;
+
+/// Blocks, seed, and what is said of the design.
+type TrialSettings<'a> = (u32, u64, Option<&'a document::Item>);
+
+fn trials(section: Option<Reader<'_>>) -> Result<TrialSettings<'_>, Error> {
+    let Some(section) = section else { return Ok((BLOCKS_DEFAULT, SEED_DEFAULT, None)) };
+    let (blocks, seed, design) =
+        (section.get("blocks"), section.get("seed"), section.get("design"));
     section.finish()?;
     let blocks = blocks.map_or(Ok(u64::from(BLOCKS_DEFAULT)), |item| item.whole(1, BLOCKS_MAX))?;
     let seed = seed.map_or(Ok(SEED_DEFAULT), |item| item.whole(0, u64::MAX))?;
-    Ok((u32::try_from(blocks).expect("at most BLOCKS_MAX"), seed))
+    Ok((u32::try_from(blocks).expect("at most BLOCKS_MAX"), seed, design))
+}
+
+/// The plan with what its design says, or with what its width makes of it.
+fn with_design(mut plan: Plan, said: Option<&document::Item>) -> Result<Plan, Error> {
+    let mut widths: BTreeMap<&str, usize> = BTreeMap::new();
+    for configuration in &plan.configurations {
+        *widths.entry(&configuration.baseline).or_default() += 1;
+    }
+    let is_wide = widths.values().any(|width| *width > WIDE);
+    let least = RACE_BLOCKS_MIN + 1;
+    plan.terms.design = match said {
+        // A race needs room for what it confirms.
+        None if is_wide && plan.blocks >= BLOCKS_DEFAULT => Design::Race,
+        None => Design::Full,
+        Some(item) => match item.text()? {
+            "full" => Design::Full,
+            "race" if plan.blocks >= least => Design::Race,
+            "race" => {
+                return Err(item.error(format!(
+                    "a race drops nothing in its first {RACE_BLOCKS_MIN} blocks: give it at least \
+                    {least} (trials.blocks), or say design = \"full\""
+                )));
+            }
+            other => {
+                let hint = document::suggestion(other, ["full", "race"]);
+                return Err(item.error(format!("no design is called `{other}`{hint}")));
+            }
+        },
+    };
+    Ok(plan)
 }
 
 fn margin(section: Option<Reader<'_>>) -> Result<f64, Error> {
@@ -256,8 +297,10 @@ pub struct Outline {
     pub workloads: usize,
     /// Number of blocks.
     pub blocks: u32,
-    /// Number of trials.
+    /// Number of trials; of a race the most that it may come to.
     pub trials: usize,
+    /// How they are spent.
+    pub design: Design,
     /// How long it will take, roughly, in seconds.
     pub estimated_seconds: f64,
     /// Everything that will be written to.
@@ -303,6 +346,7 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
         workloads,
         blocks: plan.blocks,
         trials,
+        design: plan.terms.design,
         estimated_seconds: seconds,
         written,
     })

@@ -268,6 +268,23 @@ fn an_outline_says_what_will_be_written() {
     );
 }
 
+/// Wide plans race unless they say otherwise; narrow ones and short ones do not.
+#[test]
+fn wide_plans_race_and_say_so() {
+    let design = |overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        resolve("plan.toml", GOOD, &overrides).unwrap().plan.terms.design
+    };
+    let chunks: Vec<String> = (1..=25).map(|number| format!("\"{}KiB\"", 4 * number)).collect();
+    let wide = &format!("matrix.chunk=[{}]", chunks.join(", "));
+    let (eight, seven) = ("trials.blocks=8", "trials.blocks=7");
+    assert_eq!(design(&[eight]), Design::Full);
+    assert_eq!(design(&[eight, "trials.design=race"]), Design::Race);
+    assert_eq!(design(&[eight, wide]), Design::Race);
+    assert_eq!(design(&[eight, wide, "trials.design=full"]), Design::Full);
+    assert_eq!(design(&[seven, wide]), Design::Full);
+}
+
 #[test]
 fn the_command_line_overrides_any_key() {
     let overrides =
@@ -415,6 +432,17 @@ fn existing_files_are_looked_at_and_may_not_be_named_twice() {
 
 /// Wrong plans, each made from the good one by one replacement, and the line that a user reads.
 const WRONG: &[(&str, &str, &str)] = &[
+    (
+        "blocks = 2",
+        "design = \"rase\"",
+        "plan.toml:21:10: no design is called `rase`; did you mean `race`?",
+    ),
+    (
+        "blocks = 2",
+        "blocks = 2\ndesign = \"race\"",
+        "plan.toml:22:10: a race drops nothing in its first 3 blocks: give it at least 4 \
+        (trials.blocks), or say design = \"full\"",
+    ),
     ("schema = 1\n", "", "plan.toml:1:1: the plan has no `schema` (the version of this format: 1)"),
     ("schema = 1", "schema = 2", "plan.toml:1:10: this raidloom reads plans of schema 1"),
     (
@@ -436,7 +464,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "blocks = 2",
         "zebra = 2",
-        "plan.toml:21:1: unknown key `zebra` in [trials]; known: blocks, seed",
+        "plan.toml:21:1: unknown key `zebra` in [trials]; known: blocks, seed, design",
     ),
     ("blocks = 2", "blocks = 0", "plan.toml:21:10: expected a whole number from 1 to 1000"),
     ("blocks = 2", "blocks = \"2\"", "plan.toml:21:10: expected a whole number from 1 to 1000"),

@@ -8,7 +8,8 @@ use std::time::Instant;
 use bench::suite::Rows;
 use block::Node;
 use reactor::{Reactor, derive_seed};
-use results::{Clock, Configuration, MemberTraffic, Plan, Trial, cell_id};
+use results::course::{self, Course, Step};
+use results::{Clock, Configuration, Host, MemberTraffic, Plan, Run, Trial, cell_id};
 use serve::{Opened, ServeWith};
 
 use super::attached::{self, Attached, Wanted};
@@ -46,6 +47,10 @@ pub(super) struct Execution<'a> {
     stop: &'a AtomicBool,
     /// Cell and block of every trial that is recorded.
     done: HashSet<(String, u32)>,
+    /// What was decided so far.
+    steps: Vec<Step>,
+    /// All trials that are recorded, where something is decided by them.
+    trials: Vec<Trial>,
     /// Flags for every trial from now on.
     flags: Vec<String>,
     /// When the run was started first. It goes into the seed of the data on real devices, so that
@@ -87,11 +92,14 @@ impl<'a> Execution<'a> {
         folder: &'a Path,
         guard: &'a Guard,
         record: Record,
-        trials: Vec<Trial>,
+        (trials, steps): (Vec<Trial>, Vec<Step>),
         started: String,
         stop: &'a AtomicBool,
     ) -> Execution<'a> {
-        let done = trials.into_iter().map(|trial| (trial.cell, trial.block)).collect();
+        let done = trials.iter().map(|trial| (trial.cell.clone(), trial.block)).collect();
+        let course = Course::new(plan, &steps);
+        let decides = course.is_race() || course.is_until_decided();
+        let trials = if decides { trials } else { Vec::new() };
         let groups = suite::groups(plan);
         let (flags, estimate) = (Vec::new(), Estimate::default());
         let begun = Instant::now();
@@ -102,6 +110,8 @@ impl<'a> Execution<'a> {
             record,
             stop,
             done,
+            steps,
+            trials,
             flags,
             started,
             groups,
@@ -138,7 +148,8 @@ impl<'a> Execution<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Ended, Error> {
         self.plan_estimate()?;
-        observer.begun(self.folder, self.plan, self.finished(), self.estimate.left());
+        let trials = [self.finished(), self.course().trials()];
+        observer.begun(self.folder, trials, self.estimate.left());
         let mut journal = Journal::new(self.folder);
         let ended = self
             .run_blocks(members, &mut journal, observer)
@@ -162,8 +173,21 @@ impl<'a> Execution<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Ended, Error> {
         let mut ready = false;
-        for block in 0..self.plan.blocks {
-            for (position, index) in order::visits(self.plan, block).into_iter().enumerate() {
+        for block in 0.. {
+            while let Some(step) = self.next_step(block) {
+                // What it rests on comes first.
+                self.record.settle()?;
+                self.steps.push(step);
+                super::folder::write_steps(self.folder, &self.steps)?;
+                self.plan_estimate()?;
+                observer.decided(self.plan, &self.steps[self.steps.len() - 1]);
+            }
+            let visited = self.course().visited(block);
+            if visited.is_empty() {
+                break;
+            }
+            let visits = order::visits_of(self.plan, block, visited);
+            for (position, index) in visits.into_iter().enumerate() {
                 let visit =
                     Visit { block, position, configuration: &self.plan.configurations[index] };
                 if self
@@ -190,6 +214,37 @@ impl<'a> Execution<'a> {
             }
         }
         Ok(Ended::Complete)
+    }
+
+    fn course(&self) -> Course<'_> {
+        Course::new(self.plan, &self.steps)
+    }
+
+    /// What is to be decided before this block.
+    fn next_step(&mut self, block: u32) -> Option<Step> {
+        let course = Course::new(self.plan, &self.steps);
+        if let Some(step) = course.next_step(&self.trials, block) {
+            return Some(step);
+        }
+        if !course.is_until_decided() || course.blocks() != Some(block) {
+            return None;
+        }
+        let next = course::look_after(block - course.first_fresh())?;
+        let run = Run {
+            plan: self.plan.clone(),
+            host: Host {
+                schema: 1,
+                started: self.started.clone(),
+                facts: Vec::new(),
+                one_disk: Vec::new(),
+            },
+            trials: std::mem::take(&mut self.trials),
+            notes: Vec::new(),
+            steps: self.steps.clone(),
+        };
+        let is_decided = results::analyse(&run).is_decided();
+        self.trials = run.trials;
+        (!is_decided).then_some(Step::Look { blocks: next })
     }
 
     fn own_members(&self) -> PathBuf {
@@ -276,11 +331,14 @@ impl<'a> Execution<'a> {
         workloads.iter().filter(is_missing).copied().collect()
     }
 
-    /// Every step that is left, with the time that the plan gives it.
+    /// Every step that is left, with the time that the plan gives it: the most that it may come to,
+    /// before a race is over.
     fn plan_estimate(&mut self) -> Result<(), Error> {
-        let mut estimate = Estimate::default();
-        for block in 0..self.plan.blocks {
-            for configuration in &self.plan.configurations {
+        let mut estimate = std::mem::take(&mut self.estimate);
+        estimate.plan_anew();
+        for block in 0..self.course().blocks().unwrap_or(self.plan.blocks) {
+            for index in self.course().visited(block) {
+                let configuration = &self.plan.configurations[index];
                 let visit = Visit { block, position: 0, configuration };
                 let size_bytes = stacks::dry_of(configuration)?.size_bytes;
                 for group in &self.groups {
@@ -509,6 +567,10 @@ impl<'a> Execution<'a> {
             self.record.settle()?;
         }
         self.done.insert((trial.cell.clone(), trial.block));
+        let course = self.course();
+        if course.is_race() || course.is_until_decided() {
+            self.trials.push(trial.clone());
+        }
         self.estimate.done(self.kind(clock, Some(workload)), self.trial_begun.elapsed());
         observer.trial_recorded(plan, &self.progress(visit, &planned.name), &trial);
         Ok(())
@@ -520,7 +582,9 @@ impl<'a> Execution<'a> {
             configuration: visit.configuration,
             visit: visit.position + 1,
             workload,
+            blocks: self.course().blocks().unwrap_or(self.plan.blocks),
             finished: self.finished(),
+            trials: self.course().trials(),
             elapsed: self.begun.elapsed(),
             left: self.estimate.left(),
         }

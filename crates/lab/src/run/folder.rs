@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use results::course::Step;
 use results::{Host, Plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ pub(super) const PLAN_TEXT: &str = "plan.toml";
 pub(super) const PLAN: &str = "plan.resolved.json";
 /// Length and checksum of the two, as they were when the run began.
 pub(super) const SUMS: &str = "plan.sums.json";
+/// What was decided while the run went on; only where there was something to decide.
+pub(super) const COURSE: &str = "course.json";
 pub(super) const HOST: &str = "host.json";
 pub(super) const TRIALS: &str = "trials.jsonl";
 pub(super) const NOTES: &str = "notes.txt";
@@ -60,7 +63,7 @@ pub(super) fn make(folder: &Path) -> Result<(), Error> {
         return Err(Error::usage(text));
     }
     // What a start leaves that was killed before there was a run.
-    let remains = [TRIALS, HOST, PLAN_TEXT, SUMS];
+    let remains = [TRIALS, HOST, PLAN_TEXT, SUMS, COURSE];
     let is_remains = |name: &OsStr| {
         remains.iter().any(|known| name == *known)
             || name.to_string_lossy().starts_with(files::PART)
@@ -76,7 +79,7 @@ pub(super) fn make(folder: &Path) -> Result<(), Error> {
 
 /// Removes the folder of a run of which nothing came.
 pub(super) fn forget(folder: &Path, was_there: bool) {
-    for name in [TRIALS, HOST, PLAN_TEXT, SUMS, PLAN] {
+    for name in [TRIALS, HOST, PLAN_TEXT, SUMS, COURSE, PLAN] {
         let _ = fs::remove_file(folder.join(name));
     }
     if !was_there {
@@ -191,6 +194,16 @@ pub(super) fn read_plan(folder: &Path) -> Result<Plan, Error> {
         )));
     }
     Ok(plan)
+}
+
+/// What was decided so far; nothing for a run in which nothing had to be.
+pub(super) fn read_steps(folder: &Path) -> Result<Vec<Step>, Error> {
+    if folder.join(COURSE).exists() { read_json(folder, COURSE) } else { Ok(Vec::new()) }
+}
+
+/// Writes what was decided so far.
+pub(super) fn write_steps(folder: &Path, steps: &[Step]) -> Result<(), Error> {
+    write_whole(folder, COURSE, &json(&steps))
 }
 
 pub(super) fn read_host(folder: &Path) -> Result<Host, Error> {

@@ -19,6 +19,11 @@ pub(super) struct Frame<'a, 'b> {
     pub(super) baseline: Option<usize>,
     /// Headlines of the whole report.
     pub(super) headlines: usize,
+    /// Looks that share the level.
+    pub(super) looks: usize,
+    /// What a race has named, of whom fresh trials tell: it is taken before others that are no
+    /// worse.
+    pub(super) named: Option<usize>,
     /// The judged metric of each workload.
     pub(super) metrics: &'a [String],
 }
@@ -44,14 +49,15 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
     let others: Vec<usize> = (0..members.len()).filter(|place| Some(*place) != base).collect();
     let rivals = others.len() * others.len().saturating_sub(1) / 2;
     // Half of the headline's level for each kind of question, the whole where there is only one.
-    let share = frame.headlines.max(1) as f64 * if rivals > 0 { 2.0 } else { 1.0 };
+    let shares = (frame.headlines.max(1) * frame.looks.max(1)) as f64;
+    let share = shares * if rivals > 0 { 2.0 } else { 1.0 };
     let question = |configurations: [usize; 2], comparisons: usize| {
         let family = Family { over: Over::Report, comparisons: share * comparisons.max(1) as f64 };
         let question = Question {
             better: Some(Better::Higher),
             margin: plan.margin,
             level: family.level(),
-            same_level: LEVEL / frame.headlines.max(1) as f64,
+            same_level: LEVEL / shares,
             model_error: model_error(plan, configurations).unwrap_or(0.0),
         };
         (family, question)
@@ -116,6 +122,11 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
     // highest score of those surely ahead of it.
     let take = base
         .filter(|base| best.contains(base))
+        .or_else(|| {
+            // What was chosen before these trials is not flattered by them.
+            let named = frame.named.and_then(|named| members.iter().position(|one| *one == named));
+            named.filter(|named| best.contains(named)).filter(|named| ahead(&named))
+        })
         .or_else(|| best.iter().find(ahead).copied())
         .or_else(|| best.first().copied());
 
@@ -166,6 +177,7 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
             .filter(|workload| of_kind(workload))
             .map(|workload| workload.name.clone())
             .collect(),
+        named: frame.named.map(id),
         scores,
         leader,
         best_set: best.into_iter().map(|place| id(members[place])).collect(),

@@ -76,6 +76,7 @@ fn empty_run(blocks: u32) -> Run {
             configurations,
             workloads,
             suite_settings: BTreeMap::new(),
+            terms: crate::types::Terms::default(),
         },
         host: Host {
             schema: 1,
@@ -85,6 +86,7 @@ fn empty_run(blocks: u32) -> Run {
         },
         trials: Vec::new(),
         notes: Vec::new(),
+        steps: Vec::new(),
     }
 }
 

@@ -52,10 +52,12 @@ fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
             configurations: vec![configuration],
             workloads: vec![workload],
             suite_settings: BTreeMap::new(),
+            terms: crate::types::Terms::default(),
         },
         trials: figures.iter().enumerate().map(trial).collect(),
         host: Host { schema: 1, started: String::new(), facts: Vec::new(), one_disk: Vec::new() },
         notes: Vec::new(),
+        steps: Vec::new(),
     }
 }
 

@@ -1,0 +1,241 @@
+//! Race, name, confirm, and looks: made-up runs of known truth, whose trials are spent as the lab
+//! spends them.
+//!
+//! `RAIDLOOM_TEST_EVERYTHING=1` takes ten times as many runs. Rates as measured stand in
+//! `docs/statistics.md`.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::collections::BTreeSet;
+
+use results::analyse;
+use results::claim::Answer;
+use results::course::{Course, LOOKS, Pick, RACE_BLOCKS_MIN, Step};
+use results::types::{Design, Group, Run, Terms, cell_id, configuration_id};
+use testkit::made_up::{MadeUp, Noise, THROUGHPUT};
+
+/// How many runs a test takes.
+fn rounds(few: u32) -> u32 {
+    if std::env::var_os("RAIDLOOM_TEST_EVERYTHING").is_some() { 10 * few } else { few }
+}
+
+/// A race of 60 configurations over at most 9 blocks.
+fn race(deviation: f64, seed: u64) -> MadeUp {
+    MadeUp {
+        deviation,
+        terms: Terms { design: Design::Race },
+        ..MadeUp::one_workload(60, 9, Noise::Normal, seed)
+    }
+}
+
+/// What the truth may be: the ratio of each configuration to the baseline.
+#[derive(Clone, Copy, Debug)]
+enum Truth {
+    /// Some stand out: a spread of 10 %.
+    Wide,
+    /// Half that spread.
+    Narrow,
+    /// Twenty lie within 1 %.
+    Crowded,
+    /// All are equal.
+    Equal,
+}
+
+impl Truth {
+    fn of(self, seed: u64) -> Vec<f64> {
+        // Sixty draws that depend on the seed alone: a made-up run's own first trials.
+        let draws = MadeUp { deviation: 1.0, ..MadeUp::one_workload(60, 1, Noise::Normal, !seed) };
+        let run = draws.run(|_, _| 1.0);
+        let of = |index: usize, trial: &results::Trial| {
+            let normal = (trial.metrics[THROUGHPUT] / 1e8).ln();
+            match self {
+                _ if index == 0 => 1.0,
+                Truth::Wide => (0.10 * normal).exp(),
+                Truth::Narrow => (0.05 * normal).exp(),
+                Truth::Crowded if index <= 20 => (0.2 + 0.003 * normal).exp(),
+                Truth::Crowded => (0.05 * normal).exp(),
+                Truth::Equal => 1.0,
+            }
+        };
+        let mut by_index: Vec<(usize, f64)> = run
+            .trials
+            .iter()
+            .map(|trial| {
+                let index = trial.settings["made"].parse().unwrap();
+                (index, of(index, trial))
+            })
+            .collect();
+        by_index.sort_by_key(|(index, _)| *index);
+        by_index.into_iter().map(|(_, truth)| truth).collect()
+    }
+}
+
+fn index(run: &Run, id: &str) -> usize {
+    run.plan.configurations.iter().position(|one| one.id == id).unwrap()
+}
+
+fn pick(run: &Run) -> &Pick {
+    let (_, picks) = Course::new(&run.plan, &run.steps).named().unwrap();
+    &picks[0]
+}
+
+/// Trials of the race alone.
+fn raced(run: &Run) -> usize {
+    let (blocks, _) = Course::new(&run.plan, &run.steps).named().unwrap();
+    run.trials.iter().filter(|trial| trial.block < blocks).count()
+}
+
+/// "Clear losers stop being measured (never the baseline, never the last of a level)."
+#[test]
+fn clear_losers_stop_but_never_the_baseline_nor_the_last_of_a_level() {
+    let truth = |configuration: usize, _| match configuration {
+        // The baseline is the worst of all; the last three are of a level of their own.
+        0 => 0.5,
+        configuration if configuration >= 57 => 0.6 + 0.05 * (configuration - 57) as f64,
+        configuration if configuration > 50 => 1.0,
+        _ => 0.8,
+    };
+    let mut run = race(0.01, 1).run(truth);
+    for one in &mut run.plan.configurations {
+        let made: usize = one.settings["made"].parse().unwrap();
+        let level = if made >= 57 { "raid6" } else { "raid0" };
+        one.settings.insert("level".into(), level.into());
+        one.id = configuration_id(&one.settings);
+    }
+    let baseline = run.plan.configurations[0].id.clone();
+    run.plan.configurations.iter_mut().for_each(|one| one.baseline = baseline.clone());
+    for trial in &mut run.trials {
+        let made: usize = trial.settings["made"].parse().unwrap();
+        trial.settings = run.plan.configurations[made].settings.clone();
+        trial.cell = cell_id(&trial.settings, &trial.workload);
+    }
+    let course = Course::new(&run.plan, &[]);
+    assert_eq!(course.next_step(&run.trials, RACE_BLOCKS_MIN - 1), None, "too early");
+    let Some(Step::Dropped { after_blocks: 3, configurations }) =
+        course.next_step(&run.trials, RACE_BLOCKS_MIN)
+    else {
+        panic!("nothing was dropped")
+    };
+    let dropped: BTreeSet<usize> = configurations.iter().map(|id| index(&run, id)).collect();
+    let expected: BTreeSet<usize> = (1..=50).chain([57, 58]).collect();
+    assert_eq!(dropped, expected, "0 is the baseline, 59 the best of its level");
+}
+
+/// "Then one is named, and only fresh trials of it, two runners-up and the baseline make the
+/// claim."
+#[test]
+fn one_is_named_before_the_first_fresh_trial_and_only_fresh_trials_vote() {
+    let truth = Truth::Crowded.of(7);
+    let run = race(0.02, 7).run(|configuration, _| truth[configuration]);
+    let course = Course::new(&run.plan, &run.steps);
+    let (blocks, picks) = course.named().unwrap();
+    assert_eq!(picks.len(), 1, "one kind of work");
+    let confirmed: BTreeSet<usize> = picks[0].all().map(|id| index(&run, id)).collect();
+    assert_eq!(confirmed.len(), 4);
+    for trial in run.trials.iter().filter(|trial| trial.block >= blocks) {
+        let made: usize = trial.settings["made"].parse().unwrap();
+        assert!(confirmed.contains(&made), "{made} was measured after the race");
+    }
+    assert_eq!(run.trials.len(), raced(&run) + 4 * LOOKS[0] as usize);
+    assert_eq!(run.trials.len(), course.trials());
+    assert_eq!(course.voting(&run.trials), Some(blocks..blocks + LOOKS[0]));
+    // One trial less, and there is no look.
+    assert_eq!(course.voting(&run.trials[1..]), Some(blocks..blocks + LOOKS[0]), "of the race");
+    let less = &run.trials[..run.trials.len() - 1];
+    assert_eq!(course.voting(less), Some(blocks..blocks));
+
+    let analysis = analyse(&run);
+    let kind = &analysis.comparisons[0].kinds[0];
+    assert_eq!((kind.scores.len(), kind.named.as_ref()), (4, Some(&picks[0].named)));
+    let claim = kind.headline.claim.as_ref().unwrap();
+    assert_eq!((claim.pairs, claim.answer), (LOOKS[0] as usize, Answer::Ahead));
+    // The race changes nothing about what is claimed.
+    let mut other = run.clone();
+    for trial in other.trials.iter_mut().filter(|trial| trial.block < blocks) {
+        *trial.metrics.get_mut(THROUGHPUT).unwrap() *= 1.0 + 0.1 * f64::from(trial.order % 3);
+    }
+    assert_eq!(analyse(&other).comparisons[0].kinds, analysis.comparisons[0].kinds);
+    // What was dropped shows when, and a ratio without a word.
+    let csv = report::csv(&run, &analysis);
+    assert!(csv.contains(",dropped after 3 blocks\r\n"), "{csv}");
+    let words = csv.lines().filter(|line| {
+        line.ends_with(",ahead") || line.ends_with(",behind") || line.ends_with(",same")
+    });
+    assert!(words.count() <= 2 * 3, "two metrics of three configurations");
+}
+
+/// "The run resumes after a kill in any phase": what is decided follows from the trials before it,
+/// whatever came later, and whether or not it had been written down.
+#[test]
+fn the_same_trials_lead_to_the_same_steps() {
+    for seed in 0..6 {
+        let truth = Truth::Narrow.of(seed);
+        let made = MadeUp {
+            workloads: vec![(Group::Sequential, 1), (Group::Random, 2)],
+            configurations: 30,
+            ..race(0.03, seed)
+        };
+        let run = made.run(|configuration, workload| {
+            truth[(configuration + 7 * workload * usize::from(configuration > 0)) % 60]
+        });
+        let mut steps = Vec::new();
+        for block in 0..=run.trials.last().unwrap().block {
+            while let Some(step) = Course::new(&run.plan, &steps).next_step(&run.trials, block) {
+                steps.push(step);
+            }
+        }
+        assert_eq!(steps, run.steps, "seed {seed}");
+        assert!(matches!(steps.last(), Some(Step::Named { picks, .. }) if picks.len() == 3));
+    }
+}
+
+/// "Race: regret at most the full design's plus 0.1 points, at most 40 % of the trials where one
+/// stands out, never more than 100 %."
+#[test]
+fn a_race_costs_little_and_regrets_little() {
+    let count = rounds(30);
+    for (truth_of, most) in
+        [(Truth::Wide, 0.40), (Truth::Narrow, 0.55), (Truth::Crowded, 0.60), (Truth::Equal, 1.0)]
+    {
+        for deviation in [0.02, 0.05] {
+            let (mut regret, mut regret_of_full, mut cost, mut dearest) = (0.0, 0.0, 0.0, 0.0_f64);
+            let mut squares = 0.0;
+            for round in 0..u64::from(count) {
+                let seed = 200_000 + round;
+                let truth = truth_of.of(seed);
+                let best = truth[1..].iter().copied().fold(0.0, f64::max);
+                let made = race(deviation, seed);
+                let run = made.run(|configuration, _| truth[configuration]);
+                let own = best - truth[index(&run, &pick(&run).named)];
+                regret += own;
+                cost += raced(&run) as f64 / 540.0;
+                dearest = dearest.max(run.trials.len() as f64 / 540.0);
+                let full = MadeUp { terms: Terms::default(), ..made }
+                    .run(|configuration, _| truth[configuration]);
+                let mut sums = vec![0.0; 60];
+                for trial in &full.trials {
+                    let made: usize = trial.settings["made"].parse().unwrap();
+                    sums[made] += trial.metrics[THROUGHPUT].ln();
+                }
+                let named = (1..60).max_by(|a, b| sums[*a].total_cmp(&sums[*b])).unwrap();
+                regret_of_full += best - truth[named];
+                squares += (own - (best - truth[named])).powi(2);
+            }
+            let chance = 3.0 * squares.sqrt() / f64::from(count);
+            let [regret, regret_of_full, cost] =
+                [regret, regret_of_full, cost].map(|sum| sum / f64::from(count));
+            println!(
+                "{truth_of:?}, noise {deviation}: regret {:.2} points (full {:.2}), {:.0} % of \
+                the trials, with fresh ones at most {:.0} %",
+                100.0 * regret,
+                100.0 * regret_of_full,
+                100.0 * cost,
+                100.0 * dearest
+            );
+            let what = format!("{truth_of:?}, noise {deviation}, seeds from 200000");
+            assert!(dearest <= 1.0, "{what}: {dearest}");
+            assert!(cost <= most, "{what}: {cost} of the trials");
+            assert!(regret <= regret_of_full + 0.001 + chance, "{what}: {regret}");
+        }
+    }
+}
