@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -176,4 +177,38 @@ fn the_readme_offers_no_rust_that_is_too_old() {
     let readme =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
     assert!(!readme.contains("from your distribution"), "Debian 12 has Rust 1.63");
+}
+
+/// Every command in `docs/from-*.md` is one that this program understands, with these very flags.
+/// It is asked for its help instead of doing anything, which it gives only when it knows them all.
+#[test]
+fn the_commands_for_users_of_other_tools_are_understood() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("raidloom");
+    let script = format!("#!/bin/sh\nexec '{}' \"$@\" --help\n", env!("CARGO_BIN_EXE_raidloom"));
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let run = |line: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).env("PATH", &path).current_dir(folder.path()).output().unwrap()
+    };
+    let wrong = run("raidloom array scrub tank --no-such-flag");
+    assert!(!wrong.status.success(), "a flag that does not exist passes");
+    for page in ["from-mdadm.md", "from-fio.md", "from-crystaldiskmark.md"] {
+        let text = fs::read_to_string(docs.join(page)).unwrap();
+        let commands: Vec<&str> = text
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|span| span.starts_with("raidloom "))
+            .collect();
+        assert!(commands.len() >= 8, "{page} has {} commands", commands.len());
+        for line in commands {
+            let output = run(line);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{page}: {line}: {said}");
+        }
+    }
 }
