@@ -10,7 +10,7 @@ use crate::array_command::arguments::{
     MemberArguments, MountArguments, ReplaceArguments, ScrubArguments, SpeedArguments,
     StartArguments, StatusArguments, WriteArguments,
 };
-use crate::bench_command::arguments::{BonnieArguments, CopyArguments};
+use crate::bench_command::arguments::{BonnieArguments, CopyArguments, TargetArguments};
 use crate::bench_command::{CrystalArguments, DepthArguments, DevtestArguments, HdparmArguments};
 use crate::cache_command::arguments::{CacheVerb, OverlayVerb};
 use crate::compare_command::CompareArguments;
@@ -264,6 +264,21 @@ Examples:
 A stack made only of model: leaves runs on the virtual clock: it takes moments, and its
 figures are modelled. Everything on the target is overwritten unless --read-only is given.")]
     Devtest(Box<DevtestArguments>),
+}
+
+impl Bench {
+    /// What a suite is told of its target.
+    pub(crate) fn target(&self) -> Option<&TargetArguments> {
+        match self {
+            Bench::List | Bench::Explain { .. } => None,
+            Bench::Bonnie(arguments) => Some(&arguments.target),
+            Bench::Crystal(arguments) => Some(&arguments.target),
+            Bench::Hdparm(arguments) => Some(&arguments.target),
+            Bench::Depth(arguments) => Some(&arguments.target),
+            Bench::Copy(arguments) => Some(&arguments.target),
+            Bench::Devtest(arguments) => Some(&arguments.target),
+        }
+    }
 }
 
 /// Which clock.

@@ -78,6 +78,12 @@ fn is_foreign(argument: &OsStr) -> bool {
 }
 
 fn bench(output: &Output, arguments: BenchArguments) -> Result<(), Failure> {
+    let target = arguments.suite.as_ref().and_then(Bench::target);
+    if let Some(target) = target.filter(|target| target.is_in_guest()) {
+        target.check_guest()?;
+        let memory = target.memory.as_deref();
+        return guest_command::bench(output, &target.disks, memory, target.seed);
+    }
     match arguments.suite {
         None => bench_command::import(output, &arguments.import, arguments.output.as_ref()),
         Some(Bench::List) => bench_command::list(output),

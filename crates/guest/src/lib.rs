@@ -17,8 +17,10 @@ mod kernel;
 mod machine;
 mod message;
 mod scheduler;
+pub mod setup;
 
 pub use kernel::{Kernel, Step, build};
 pub use machine::{Boot, Outcome};
 pub use message::{MESSAGE_BYTES, Message, Op};
-pub use scheduler::{Disk, Ended, Line, Scheduler};
+pub use scheduler::{Disk, Drive, Ended, Line, Scheduler};
+pub use setup::{Format, Setup};

@@ -23,10 +23,9 @@ use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Device, Error, ErrorKind, Reactor, Time};
+use block::{Error, ErrorKind, Reactor, Time};
 use export::vhost_user::Done;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::StatVfsMountFlags;
@@ -34,7 +33,7 @@ use rustix::process::{Pid, Signal};
 use rustix::thread::CpuSet;
 
 use crate::scheduler::DATE;
-use crate::{Disk, Kernel, Scheduler};
+use crate::{Disk, Drive, Kernel, Scheduler};
 
 /// What is run first inside.
 const INIT: &str = include_str!("inside/init.sh");
@@ -56,7 +55,7 @@ pub struct Boot<'a> {
     /// What all chance in it comes from.
     pub seed: u64,
     /// Its disks: `/dev/vda` is the first.
-    pub disks: Vec<Arc<dyn Device>>,
+    pub disks: Vec<Drive>,
     /// The most requests that it gives a disk at a time; `None` for the kernel's own 256.
     pub queue_depth: Option<u32>,
     /// The shell script that it runs. `$DISK` and `$TMPDIR` are folders to mount on and to write
@@ -92,6 +91,16 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// When the work of a [`Setup`](crate::Setup) began and ended; `None` where it did not come to
+    /// that.
+    #[must_use]
+    pub fn work(&self) -> Option<(Time, Time)> {
+        let text = self.folder.read("out/work");
+        let (begin, end) = text.trim().split_once(' ')?;
+        let time = |text: &str| Some(Time(text.parse::<u64>().ok()?.saturating_sub(DATE)));
+        Some((time(begin)?, time(end)?))
+    }
+
     /// The folder that was `$OUT`.
     #[must_use]
     pub fn folder(&self) -> PathBuf {
@@ -128,9 +137,9 @@ impl Boot<'_> {
         let call = folder.listen("time")?;
         let reactor = Reactor::virtual_clock();
         let mut disks = Vec::new();
-        for (number, device) in self.disks.iter().enumerate() {
+        for (number, drive) in self.disks.iter().enumerate() {
             let line = folder.listen(&format!("d{number}"))?;
-            disks.push(Disk::new(Arc::clone(device), &format!("disk{number}"), line, &reactor)?);
+            disks.push(Disk::new(drive, &format!("disk{number}"), line, &reactor)?);
         }
         let mut processes = self.start(&folder)?;
         let Some(kernel) = processes.first_call(&call, &wall, go_on)? else {

@@ -49,6 +49,24 @@ pub struct Disk {
     log: Vec<Done>,
 }
 
+/// What a disk of a guest is.
+#[derive(Clone)]
+pub struct Drive {
+    /// The device.
+    pub device: Arc<dyn Device>,
+    /// The guest sees so many bytes from the start on; all without it.
+    pub size_bytes: Option<u64>,
+    /// The guest may leave writes in the device's cache, and flushes. Otherwise each write is
+    /// durable when it is answered.
+    pub write_cache: bool,
+}
+
+impl From<Arc<dyn Device>> for Drive {
+    fn from(device: Arc<dyn Device>) -> Drive {
+        Drive { device, size_bytes: None, write_cache: true }
+    }
+}
+
 /// Where the kernel speaks to a disk.
 pub enum Line {
     /// It will call here.
@@ -82,19 +100,25 @@ impl From<OwnedFd> for Line {
 }
 
 impl Disk {
-    /// A disk over `device`, for the kernel that calls on `line`.
+    /// A disk that is `drive`, for the kernel that calls on `line`.
     ///
     /// # Errors
     /// Those of [`Device::open`].
     pub fn new(
-        device: Arc<dyn Device>,
+        drive: &Drive,
         name: &str,
         line: impl Into<Line>,
         reactor: &Reactor,
     ) -> Result<Disk, Error> {
+        let device = Arc::clone(&drive.device);
         let device = if device.info().read_only { device } else { Emulated::over(device) };
-        let info = device.info();
-        let offer = Offer::new(info, info.read_only, info.volatile_cache, 1, SEGMENTS, true);
+        let mut info = device.info().clone();
+        if let Some(bytes) = drive.size_bytes {
+            // Nothing beyond is asked for then.
+            info.size_bytes = info.size_bytes.min(bytes - bytes % u64::from(info.block_bytes));
+        }
+        let cache = info.volatile_cache && drive.write_cache;
+        let offer = Offer::new(&info, info.read_only, cache, 1, SEGMENTS, true);
         let gate = Arc::new(Gate::default());
         let policy = RemovalPolicy::Performance;
         let disk = vhost_user::Disk::open(&*device, false, policy, &gate, name, reactor)?;

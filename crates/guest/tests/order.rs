@@ -262,7 +262,7 @@ fn run(
     let mut disks = Vec::new();
     for device in devices {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        disks.push(Disk::new(device, "vda", OwnedFd::from(ours), &reactor).unwrap());
+        disks.push(Disk::new(&device.into(), "vda", OwnedFd::from(ours), &reactor).unwrap());
         sockets.push(theirs);
     }
     let thread = thread::spawn(move || {

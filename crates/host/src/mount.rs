@@ -78,6 +78,18 @@ impl FileSystem {
         self.maker[0]
     }
 
+    /// The same with what keeps it from asking and from being chatty.
+    #[must_use]
+    pub fn make_command(&self) -> &'static [&'static str] {
+        self.maker
+    }
+
+    /// What `mount` calls it.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
     /// The Debian package with the tools.
     #[must_use]
     pub fn package(&self) -> &'static str {

@@ -4,18 +4,38 @@ use clap::Args;
 
 use super::flags::{Bonnie, Copy, SuiteFlags};
 use crate::arguments::{ClockArgument, Consent};
+use crate::failure::Failure;
+use crate::guest_command::GuestArguments;
+
+/// The target of a suite that runs in a guest, which finds its own there.
+pub(crate) const IN_GUEST: &str = "the guest's disk";
 
 /// What every suite is told: where, and within which limits.
 #[derive(Args, Debug)]
 pub(crate) struct TargetArguments {
     /// A folder, a stack text, an image file or a block device (`bench explain SUITE` says which)
+    #[arg(
+        required = false,
+        required_unless_present = "guest",
+        default_value_if("guest", "true", IN_GUEST)
+    )]
     pub target: String,
+
+    /// Run in a Linux of its own on modelled disks, in modelled time (--stack, --fs; see `raidloom
+    /// guest --help`)
+    #[arg(long, help_heading = "Guest")]
+    pub guest: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub disks: GuestArguments,
 
     /// Everything random comes from this number
     #[arg(short = 'z', long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
 
-    /// Run in a memory cgroup of this size, page cache included, where that is permitted
+    /// Run in a memory cgroup of this size, page cache included, where that is permitted; the
+    /// guest's memory with --guest
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     pub memory: Option<String>,
 
@@ -38,6 +58,29 @@ pub(crate) struct TargetArguments {
     /// Open nothing for writing; whether that is so is up to the suite.
     #[arg(skip)]
     pub read_only: bool,
+}
+
+impl TargetArguments {
+    /// Whether anything was said of a guest.
+    pub(crate) fn is_in_guest(&self) -> bool {
+        let GuestArguments { stack, fs, md, .. } = &self.disks;
+        self.guest || !stack.is_empty() || fs.is_some() || md.is_some()
+    }
+
+    /// Whether what was said of a guest goes together.
+    ///
+    /// # Errors
+    /// What does not.
+    pub(crate) fn check_guest(&self) -> Result<(), Failure> {
+        match (self.guest, self.target == IN_GUEST) {
+            (false, _) => Err(Failure::usage("--stack, --fs and --md are for --guest")),
+            (true, false) => Err(Failure::usage(format!(
+                "{}: with --guest the target is what --stack names, with --fs a folder in it",
+                self.target
+            ))),
+            (true, true) => Ok(()),
+        }
+    }
 }
 
 /// `bench bonnie`.

@@ -1,10 +1,13 @@
-//! `raidloom guest`: the kernel of guests, built once, and whether it boots.
+//! `raidloom guest`: the kernel of guests, built once, whether it boots, and work in one.
+
+mod run;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use block::Device;
 use clap::Subcommand;
 use device::RamDevice;
 use guest::{Boot, Kernel, Outcome, Step};
@@ -15,6 +18,8 @@ use crate::failure::Failure;
 use crate::output::{Output, seconds, table};
 use crate::progress::{Line, duration};
 use crate::signals;
+
+pub(crate) use run::{GuestArguments, bench};
 
 /// `guest`.
 #[derive(Subcommand, Debug)]
@@ -45,6 +50,20 @@ Examples:
   raidloom guest check
   raidloom guest check --json | jq .file_systems")]
     Check,
+
+    /// Run a command in a guest, on modelled disks, in modelled time
+    #[command(after_long_help = "\
+Examples:
+  raidloom guest run --stack model:maxtor-6y200p0 --disk-size 4GiB --fs ext4 -- cp -r /usr/include .
+  raidloom guest run --stack model:maxtor-6y200p0 --disk-size 8GiB --fs ext3 --memory 256MiB -- \\
+      bonnie++ -d . -u root -s 512 -r 256 -n 0
+  raidloom guest run --stack model:st340015a --stack model:st340015a --stack model:st340015a \\
+      --disk-size 2GiB --md 'raid5 chunk=64KiB' --fs xfs -- dd if=/dev/zero of=x bs=1M count=200
+
+Programs of this machine run as they are; its files can be read and not be written. The same
+seed gives the same figures to the nanosecond. Computing takes no time there. What the command
+prints goes to standard output, what the disks did to standard error.")]
+    Run(Box<run::RunArguments>),
 }
 
 /// Runs `guest`.
@@ -53,6 +72,7 @@ pub(crate) fn guest(output: &Output, verb: &GuestVerb) -> Result<(), Failure> {
     match verb {
         GuestVerb::Build { source, again } => build(output, source.as_ref(), *again, &stop),
         GuestVerb::Check => check(output, &stop),
+        GuestVerb::Run(arguments) => run::run(output, arguments, &stop),
     }
 }
 
@@ -112,12 +132,12 @@ fn check(output: &Output, stop: &AtomicBool) -> Result<(), Failure> {
     let kernel = Kernel::find()?;
     let makers: Vec<&str> = FILE_SYSTEMS.iter().map(host::mount::FileSystem::maker).collect();
     let job = format!("MAKERS='{}'\n{QUESTIONS}", makers.join(" "));
-    let disk = Arc::new(RamDevice::new(16 << 20, 512)?);
+    let disk: Arc<dyn Device> = Arc::new(RamDevice::new(16 << 20, 512)?);
     let boot = Boot {
         kernel: &kernel,
         memory_bytes: 128 << 20,
         seed: 1,
-        disks: vec![disk],
+        disks: vec![disk.into()],
         queue_depth: None,
         job: &job,
         parameters: "",

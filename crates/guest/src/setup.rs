@@ -1,0 +1,219 @@
+//! What a guest does with its disks before its work begins, as a shell script: pure text.
+//!
+//! ```text
+//!   vda vdb …  ── scheduler, request size ──> md ── read-ahead ──> file system ── mounted at $DISK
+//! ```
+
+use block::{Error, ErrorKind};
+
+/// The exit code of a job whose disks could not be set up.
+pub const SETUP_FAILED: i32 = 125;
+
+/// What is made of a guest's disks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// How many disks there are.
+    pub disks: usize,
+    /// The array that the guest's own md makes of all of them: `raid5 chunk=64KiB`.
+    pub md: Option<String>,
+    /// The scheduler of each disk; the kernel's own choice without it.
+    pub scheduler: Option<String>,
+    /// Read-ahead of what is worked on, in bytes.
+    pub read_ahead_bytes: Option<u64>,
+    /// The longest request to a disk, in bytes.
+    pub request_max_bytes: Option<u64>,
+    /// The file system on it; without one, work is on the device itself.
+    pub format: Option<Format>,
+}
+
+/// A file system that is made and mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// The program that makes it, with its options but for the device.
+    pub make: Vec<String>,
+    /// What `mount -t` calls it.
+    pub kind: String,
+    /// What `mount -o` is given.
+    pub mount_options: Option<String>,
+}
+
+fn invalid(text: String) -> Error {
+    Error::new(ErrorKind::Invalid, text)
+}
+
+/// Text as one word of a shell.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// The name of a disk in the guest's `/dev`, by its number.
+#[must_use]
+pub fn disk_name(number: usize) -> String {
+    let letter = |index: usize| char::from(b'a' + (index % 26) as u8);
+    match number / 26 {
+        0 => format!("vd{}", letter(number)),
+        tens => format!("vd{}{}", letter(tens - 1), letter(number)),
+    }
+}
+
+impl Setup {
+    /// The device that is worked on, or that carries the file system.
+    #[must_use]
+    pub fn device(&self) -> &'static str {
+        if self.md.is_some() { "/dev/md0" } else { "/dev/vda" }
+    }
+
+    /// A script that sets all up, does `work` in `$DISK`, writes the guest's clock at its begin and
+    /// end to `$OUT/work`, and ends with the work's exit code, or with [`SETUP_FAILED`].
+    ///
+    /// # Errors
+    /// What the settings contradict themselves in.
+    pub fn job(&self, work: &str) -> Result<String, Error> {
+        let mut lines = vec![
+            format!("fail() {{ echo \"setting up: $1\" >&2; exit {SETUP_FAILED}; }}"),
+            "try() { \"$@\" >&2 || fail \"$1 ended with $?\"; }".to_owned(),
+            // An echo of the shell says nothing of the file when it fails.
+            "set_to() { echo \"$1\" 2>/dev/null >\"$2\" || fail \"$2 does not take $1\"; }"
+                .to_owned(),
+        ];
+        for number in 0..self.disks {
+            let queue = format!("/sys/block/{}/queue", disk_name(number));
+            if let Some(scheduler) = &self.scheduler {
+                lines.push(format!("set_to {} {queue}/scheduler", quoted(scheduler)));
+            }
+            if let Some(bytes) = self.request_max_bytes {
+                lines.push(format!("set_to {} {queue}/max_sectors_kb", bytes >> 10));
+            }
+        }
+        if let Some(md) = &self.md {
+            lines.push(format!("try {}", self.create(md)?));
+        } else if self.disks > 1 && self.format.is_some() {
+            return Err(invalid(format!(
+                "a file system takes one disk, and there are {}: join them in the stack, or with md",
+                self.disks
+            )));
+        }
+        let device = self.device();
+        let name = device.trim_start_matches("/dev/");
+        if let Some(bytes) = self.read_ahead_bytes {
+            lines.push(format!("set_to {} /sys/block/{name}/queue/read_ahead_kb", bytes >> 10));
+        }
+        if let Some(format) = &self.format {
+            let make: Vec<String> = format.make.iter().map(|word| quoted(word)).collect();
+            lines.push(format!("try {} {device}", make.join(" ")));
+            let options = format.mount_options.as_ref();
+            let options = options.map_or(String::new(), |text| format!(" -o {}", quoted(text)));
+            lines.push(format!("try mount -t {}{options} {device} $DISK", quoted(&format.kind)));
+            lines.push("cd $DISK".to_owned());
+        }
+        // The work begins on a disk at rest.
+        lines.push("sync".to_owned());
+        lines.push("begin=$(date +%s%N)".to_owned());
+        lines.push(format!("({work}\n)\nstatus=$?"));
+        lines.push("echo $begin $(date +%s%N) >$OUT/work".to_owned());
+        lines.push("cd /".to_owned());
+        if self.format.is_some() {
+            lines.push("umount $DISK".to_owned());
+        }
+        lines.push("exit $status\n".to_owned());
+        Ok(lines.join("\n"))
+    }
+
+    /// The command that makes the array. All its disks are empty, so that nothing has to be synced.
+    fn create(&self, text: &str) -> Result<String, Error> {
+        let mut words = text.split([' ', ',']).filter(|word| !word.is_empty());
+        let level = words.next().unwrap_or_default();
+        let known = ["linear", "raid0", "raid1", "raid10", "raid4", "raid5", "raid6"];
+        if !known.contains(&level) {
+            return Err(invalid(format!(
+                "md: `{level}` is no level; there are {}",
+                known.join(", ")
+            )));
+        }
+        let mut command = format!(
+            "mdadm --create /dev/md0 --quiet --run --homehost=any --metadata=1.2 --level={level} \
+            --raid-devices={}",
+            self.disks
+        );
+        if !matches!(level, "linear" | "raid0") {
+            command += " --assume-clean --bitmap=";
+            command += if text.contains("bitmap=internal") { "internal" } else { "none" };
+        }
+        for word in words {
+            match word.split_once('=') {
+                Some(("chunk", size)) => command += &format!(" --chunk={}", chunk(size)?),
+                Some(("layout", layout)) => command += &format!(" --layout={}", quoted(layout)),
+                Some(("bitmap", "none" | "internal")) => (),
+                _ => {
+                    return Err(invalid(format!(
+                        "md: `{word}` is not understood; expected chunk=SIZE, layout=NAME or \
+                        bitmap=none|internal, as in `raid5 chunk=64KiB`"
+                    )));
+                }
+            }
+        }
+        for number in 0..self.disks {
+            command += &format!(" /dev/{}", disk_name(number));
+        }
+        Ok(command)
+    }
+}
+
+/// A chunk as mdadm takes it.
+fn chunk(text: &str) -> Result<String, Error> {
+    let size = text.strip_suffix("KiB").map(|size| (size, 'K'));
+    let size = size.or_else(|| text.strip_suffix("MiB").map(|size| (size, 'M')));
+    match size.map(|(number, unit)| (number.trim().parse::<u32>(), unit)) {
+        Some((Ok(number), unit)) if number > 0 => Ok(format!("{number}{unit}")),
+        _ => Err(invalid(format!("md: chunk={text}: expected a size such as 64KiB"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_are_named_as_linux_names_them() {
+        assert_eq!([0, 25, 26, 27, 52].map(disk_name), ["vda", "vdz", "vdaa", "vdab", "vdba"]);
+    }
+
+    #[test]
+    fn words_reach_a_program_as_they_are() {
+        assert_eq!(["a-b", "", "a b", "it's"].map(quoted), ["a-b", "''", "'a b'", r"'it'\''s'"]);
+    }
+
+    #[test]
+    fn an_array_is_made_of_all_disks() {
+        let setup = |md: &str| Setup { disks: 3, md: Some(md.to_owned()), ..Setup::default() };
+        let job = setup("raid5 chunk=64KiB layout=la").job("true").unwrap();
+        assert!(
+            job.contains("--level=raid5 --raid-devices=3 --assume-clean --bitmap=none --chunk=64K --layout=la /dev/vda /dev/vdb /dev/vdc"),
+            "{job}"
+        );
+        assert!(!setup("raid0").job("true").unwrap().contains("assume-clean"));
+        for (md, expected) in [
+            ("raid7", "no level"),
+            ("raid5 chunk=64", "a size such as"),
+            ("raid5 chunks=64KiB", "not understood"),
+        ] {
+            let error = setup(md).job("true").unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_system_takes_one_disk() {
+        let format =
+            Format { make: vec!["mkfs.x".to_owned()], kind: "x".to_owned(), mount_options: None };
+        let setup = |disks| Setup { disks, format: Some(format.clone()), ..Setup::default() };
+        assert!(setup(2).job("true").is_err());
+        let job = setup(1).job("true").unwrap();
+        assert!(job.contains("try mkfs.x /dev/vda\ntry mount -t x /dev/vda $DISK"), "{job}");
+    }
+}
