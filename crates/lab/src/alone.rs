@@ -13,6 +13,7 @@ use block::Node;
 use host::Error;
 use mdtools::Create;
 use results::analysis::{Analysis, Comparison, Start, analyse};
+use results::course::Course;
 use results::{Configuration, Run};
 use serve::{Attach, MountSettings, Settings};
 
@@ -90,8 +91,19 @@ pub fn with_starts(folder: &Path, run: &Run, mut analysis: Analysis) -> Analysis
             without_raidloom: commands.collect(),
         })
     };
+    analysis.block_seconds = block_seconds(run);
     analysis.starts = recommended(run, &analysis).into_iter().filter_map(start).collect();
     analysis
+}
+
+/// How long one more block of a run takes, roughly, in seconds: of a race, of what it confirms.
+fn block_seconds(run: &Run) -> Option<f64> {
+    let outline = crate::plan::outline(&run.plan).ok()?;
+    let all = run.plan.configurations.len();
+    let course = Course::new(&run.plan, &run.steps);
+    let visited = course.blocks().map_or(all, |blocks| course.visited(blocks - 1).len());
+    let share = visited as f64 / all.max(1) as f64;
+    Some(share * outline.estimated_seconds / f64::from(run.plan.blocks)).filter(|time| *time > 0.0)
 }
 
 /// The configuration that is meant by the first letters of its identity, or by values of its

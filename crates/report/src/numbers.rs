@@ -130,6 +130,15 @@ pub(crate) fn blocks_needed(blocks: u32) -> String {
     }
 }
 
+/// A time in the unit that suits it: `some 40 min`.
+pub(crate) fn about(seconds: f64) -> String {
+    match seconds {
+        ..100.0 => format!("some {seconds:.0} s"),
+        ..6000.0 => format!("some {:.0} min", seconds / 60.0),
+        _ => format!("some {:.0} h", seconds / 3600.0),
+    }
+}
+
 /// What a claim comes to in full: without an answer, what would settle it.
 pub(crate) fn answer(claim: &Claim) -> String {
     let word = claim.answer.word();
@@ -146,9 +155,11 @@ pub(crate) fn answer(claim: &Claim) -> String {
     match &claim.settle {
         None => String::new(),
         Some(settle) if settle.measuring => format!("{word}: within the model's error"),
-        Some(settle) => settle
-            .blocks
-            .map_or_else(|| word.to_owned(), |blocks| format!("{word}: {}", blocks_needed(blocks))),
+        Some(settle) => match (settle.more, settle.blocks) {
+            (Some(more), _) => format!("{word}: about {more} more blocks"),
+            (None, Some(blocks)) => format!("{word}: {}", blocks_needed(blocks)),
+            (None, None) => word.to_owned(),
+        },
     }
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn answer(analysis: &Analysis, comparison: &Comparison, kind: &KindRe
         details.push(format!(
             "Not decided between it and {}{}.",
             list(comparison, kind, headline.open.iter()),
-            settling(kind, headline)
+            settling(analysis, kind, headline)
         ));
     }
     let baseline = label(comparison, &comparison.baseline);
@@ -148,7 +148,7 @@ fn how_it_stands(comparison: &Comparison, headline: &Headline, is_baseline: bool
 }
 
 /// What would decide between what is taken and those that may be better.
-fn settling(kind: &KindResult, headline: &Headline) -> String {
+fn settling(analysis: &Analysis, kind: &KindResult, headline: &Headline) -> String {
     let claims = kind.scores.iter().filter(|score| headline.open.contains(&score.configuration));
     let settles: Vec<_> = claims
         .filter_map(|score| score.versus_take.as_ref().or(score.versus_baseline.as_ref()))
@@ -157,15 +157,29 @@ fn settling(kind: &KindResult, headline: &Headline) -> String {
     if settles.iter().any(|settle| settle.measuring) {
         return ": they differ by less than the model's error, so measure them".into();
     }
-    let most = settles.iter().filter_map(|settle| settle.blocks).max();
-    most.map_or_else(String::new, |blocks| {
-        let quiet = if settles.iter().any(|settle| settle.quieter_machine) {
-            ", fewer on a quieter machine"
-        } else {
-            ", fewer with longer tests"
-        };
-        format!(": a run of {}{quiet}", numbers::blocks_needed(blocks))
-    })
+    let quiet = if settles.iter().any(|settle| settle.quieter_machine) {
+        ", fewer on a quieter machine"
+    } else {
+        ", fewer with longer tests"
+    };
+    let needed: Vec<_> = settles.iter().filter(|settle| settle.blocks.is_some()).collect();
+    // The one that takes longest: none of the looks may be late enough for it.
+    let more = needed.iter().map(|settle| settle.more).collect::<Option<Vec<u32>>>();
+    match more.as_ref().and_then(|more| more.iter().max()) {
+        Some(more) => {
+            let time = analysis.block_seconds.map_or_else(String::new, |seconds| {
+                format!(", {}", numbers::about(seconds * f64::from(*more)))
+            });
+            format!(": about {more} more blocks would tell (--more {more}{time}){quiet}")
+        }
+        None => needed
+            .iter()
+            .filter_map(|settle| settle.blocks)
+            .max()
+            .map_or_else(String::new, |blocks| {
+                format!(": a run of {}{quiet}", numbers::blocks_needed(blocks))
+            }),
+    }
 }
 
 /// Why there is no answer.
@@ -452,8 +466,8 @@ pub(crate) fn method(analysis: &Analysis) -> Vec<String> {
             together with 95 %, and so does all that the headlines and scores say in one report \
             (Bonferroni). Same: two one-sided tests at 5 % put the ratio within {margin}; in tables \
             each such word stands for itself, and its interval is the one of 90 % that it rests on. \
-            What is both is called the same. Otherwise there is no answer, and the number of blocks \
-            of a new run that would give most such questions one."
+            What is both is called the same. Otherwise there is no answer, and by how many blocks \
+            the run is to go on for most such questions to get one."
         ),
         "A trial that a cache answered where the medium was asked about, whose bytes do not fit, or \
         that was faster than the medium can be, is shown and does not vote. A busy machine is noise: \

@@ -38,9 +38,7 @@ use crate::claim::{
 };
 use crate::course::{self, Course, Pick};
 use crate::statistics::{self, Interval};
-use crate::types::{
-    Better, Clock, Configuration, Group, Judge, OneDisk, Plan, Run, Trial, Workload,
-};
+use crate::types::{Better, Clock, Configuration, Group, Judge, OneDisk, Plan, Run, Workload};
 
 pub use order::CarryOver;
 
@@ -76,6 +74,10 @@ pub struct Analysis {
     pub comparisons: Vec<Comparison>,
     /// What the reader should know before believing the figures.
     pub warnings: Vec<Warning>,
+    /// How long one more block would take, roughly, in seconds: for whoever knows the suites to
+    /// fill in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_seconds: Option<f64>,
     /// How what is recommended is started: for whoever knows where the run lies to fill in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub starts: Vec<Start>,
@@ -515,7 +517,7 @@ pub fn analyse(run: &Run) -> Analysis {
     let (table, unknown, repeated) = Table::new(plan, &run.trials);
     let members = comparison_members(plan);
     let metrics = judged_metrics(plan, &table);
-    let ballot = Ballot::new(plan, &course, &run.trials, table);
+    let ballot = Ballot::new(plan, &course, run, table);
     let table = &ballot.all;
     let headlines = members.len() * course::kinds(plan).len();
     let comparisons: Vec<Comparison> = members
@@ -581,6 +583,7 @@ pub fn analyse(run: &Run) -> Analysis {
         }),
         comparisons,
         warnings,
+        block_seconds: None,
         starts: Vec::new(),
     }
 }
@@ -596,14 +599,18 @@ struct Ballot<'a> {
     raced: Table<'a>,
     /// Blocks that vote; none where all do.
     voting: Option<std::ops::Range<u32>>,
+    /// Number of blocks that vote, of a run that can go on: not of one that was imported.
+    done: Option<u32>,
     /// Indices of the configurations that a race has named, their runners-up and their baselines;
     /// none without a race.
     confirmed: Option<BTreeSet<usize>>,
 }
 
 impl<'a> Ballot<'a> {
-    fn new(plan: &Plan, course: &Course<'a>, trials: &[Trial], all: Table<'a>) -> Self {
-        let voting = course.voting(trials);
+    fn new(plan: &Plan, course: &Course<'a>, run: &Run, all: Table<'a>) -> Self {
+        let voting = course.voting(&run.trials);
+        let done = voting.as_ref().map_or(plan.blocks, |blocks| blocks.end - blocks.start);
+        let done = (!run.is_imported()).then_some(done);
         let confirmed: Option<BTreeSet<usize>> = course.is_race().then(|| {
             let picked: BTreeSet<&str> = course
                 .named()
@@ -625,7 +632,7 @@ impl<'a> Ballot<'a> {
             }),
         };
         let raced = all.of(|_, block| course.is_race() && (block < first || first == 0));
-        Self { course: *course, all, fresh, raced, voting, confirmed }
+        Self { course: *course, all, fresh, raced, voting, done, confirmed }
     }
 
     /// Whether what is said of a configuration rests on a race alone.
@@ -647,7 +654,7 @@ impl<'a> Ballot<'a> {
 pub(crate) fn shown_trials(run: &Run) -> Table<'_> {
     let course = Course::new(&run.plan, &run.steps);
     let (all, ..) = Table::new(&run.plan, &run.trials);
-    let ballot = Ballot::new(&run.plan, &course, &run.trials, all);
+    let ballot = Ballot::new(&run.plan, &course, run, all);
     let Some(voting) = &ballot.voting else { return ballot.all };
     let first = course.first_fresh();
     ballot.all.of(|configuration, block| {
@@ -780,6 +787,7 @@ fn comparison(
             baseline,
             headlines,
             looks: course.looks(),
+            done: ballot.done,
             named: pick.and_then(|pick| index(&pick.named)),
             metrics,
         };
@@ -1019,8 +1027,16 @@ fn make_claims(
                     same_level: LEVEL / looks,
                     model_error: model_error(plan, both).unwrap_or(0.0),
                 };
-                let mut claim =
-                    claim_of(plan, both, &name, pairs, estimate, family, &question, &mut quantiles);
+                let mut claim = claim_of(
+                    plan,
+                    both,
+                    &name,
+                    pairs,
+                    estimate,
+                    family,
+                    (&question, ballot.done),
+                    &mut quantiles,
+                );
                 if ballot.is_raced(members[place]) {
                     let dropped = ballot.course.dropped(&plan.configurations[members[place]].id);
                     claim = claim.map(|claim| Claim {
@@ -1041,7 +1057,8 @@ fn make_claims(
     }
 }
 
-/// The claim that pairs come to. `None` where no block has both sides.
+/// The claim that pairs come to. `None` where no block has both sides. `done` is the number of
+/// blocks of a run that can go on.
 #[expect(clippy::too_many_arguments, reason = "a claim rests on all of it")]
 fn claim_of(
     plan: &Plan,
@@ -1050,7 +1067,7 @@ fn claim_of(
     pairs: &Pairs,
     estimate: Option<claim::Estimate>,
     family: Family,
-    question: &Question,
+    (question, done): (&Question, Option<u32>),
     quantiles: &mut Quantiles,
 ) -> Option<Claim> {
     let decision = estimate.map(|estimate| claim::decide(&estimate, question, quantiles));
@@ -1079,6 +1096,10 @@ fn claim_of(
         }),
         settle: open.then(|| Settle {
             blocks: decision.and_then(|decision| decision.blocks),
+            more: decision
+                .and_then(|decision| decision.blocks)
+                .zip(done)
+                .and_then(|(blocks, done)| claim::more_blocks(blocks, done)),
             quieter_machine: is_busy,
             measuring: decision.is_some_and(|decision| decision.model_decides),
         }),

@@ -24,6 +24,7 @@
 use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 
+use crate::course::look_after;
 use crate::statistics::{self, Interval};
 use crate::types::Better;
 
@@ -40,6 +41,14 @@ const PRIOR_FREEDOM_MAX: f64 = 4.0;
 /// So many standard errors must fit into the margin for most open questions to be settled: the
 /// point of the t distribution, and room for the estimate and for the deviation's own error.
 const SETTLING_ERRORS: f64 = 3.5;
+
+/// By how many blocks a run that has `done` goes on to the look that settles most questions like
+/// one for which a new run would need `blocks`. Its looks share the level, for which the way from
+/// `blocks` to the next look makes up.
+pub(crate) fn more_blocks(blocks: u32, done: u32) -> Option<u32> {
+    let look = look_after(blocks.saturating_sub(1).max(done))?;
+    Some(look - done)
+}
 
 /// What a claim comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -117,6 +126,9 @@ impl Family {
 pub struct Settle {
     /// Blocks of a new run that would settle most questions like it; none when no number would.
     pub blocks: Option<u32>,
+    /// Blocks by which this run is to go on for that, to a look; none where none of them would do,
+    /// and for a run that cannot go on.
+    pub more: Option<u32>,
     /// Measuring on a machine that does nothing else.
     pub quieter_machine: bool,
     /// Measuring instead of modelling: the difference is smaller than the model's own error.

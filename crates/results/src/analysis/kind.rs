@@ -21,6 +21,8 @@ pub(super) struct Frame<'a, 'b> {
     pub(super) headlines: usize,
     /// Looks that share the level.
     pub(super) looks: usize,
+    /// Number of blocks that vote, of a run that can go on.
+    pub(super) done: Option<u32>,
     /// What a race has named, of whom fresh trials tell: it is taken before others that are no
     /// worse.
     pub(super) named: Option<usize>,
@@ -77,8 +79,16 @@ pub(super) fn result(frame: &Frame<'_, '_>, group: Option<Group>) -> KindResult 
         for ((asked, pairs), estimate) in asked.iter().zip(&pairs).zip(estimates) {
             let both = [members[asked.0], members[asked.1]];
             let (family, question) = question(both, samples.len());
-            let claim =
-                claim_of(plan, both, "score", pairs, estimate, family, &question, &mut quantiles);
+            let claim = claim_of(
+                plan,
+                both,
+                "score",
+                pairs,
+                estimate,
+                family,
+                (&question, frame.done),
+                &mut quantiles,
+            );
             found.extend(claim.map(|claim| (*asked, claim)));
         }
         found
