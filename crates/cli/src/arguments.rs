@@ -655,7 +655,14 @@ pub(crate) enum BitmapArgument {
 #[derive(Subcommand, Debug)]
 pub(crate) enum PlanVerb {
     /// Print a commented plan to start from
-    #[command(after_long_help = "Examples:\n  raidloom plan new > my-plan.toml")]
+    #[command(after_long_help = "\
+Examples:
+  raidloom plan new > my-plan.toml
+  raidloom plan show my-plan.toml -s 'matrix.consistency=[\"resync\", \"bitmap\"]'
+
+Axes of the matrix: members, level, chunk, layout, metadata, consistency, bitmap, member_timeout,
+cache, upkeep, file_system, make_options, mount_options, policy; and every setting of the suites,
+as depth = [1, 4, 32] or workload.depth = [1, 4, 32]. docs/plan-files.md says what each means.")]
     New,
     /// Check a plan and say what is wrong with it
     #[command(after_long_help = "Examples:\n  raidloom plan check my-plan.toml")]

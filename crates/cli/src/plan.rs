@@ -52,16 +52,10 @@ fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
     let mut text = format!("{}: {}\n\n", escape::line(&plan.name), sentence(&outline));
     let axes: Vec<&str> = plan.axes.iter().map(|axis| axis.name.as_str()).collect();
     let label = |id: &str| {
-        plan.configurations.iter().find(|configuration| configuration.id == id).map_or(
-            id.to_owned(),
-            |configuration| {
-                axes.iter()
-                    .filter_map(|axis| configuration.settings.get(*axis))
-                    .map(String::as_str)
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            },
-        )
+        plan.configurations
+            .iter()
+            .find(|configuration| configuration.id == id)
+            .map_or(id.to_owned(), |configuration| plan.label(&configuration.settings))
     };
     let head: Vec<String> = axes
         .iter()
@@ -89,12 +83,8 @@ fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
     if !resolved.skipped.is_empty() {
         text += "\nLeft out:\n";
         for skipped in &resolved.skipped {
-            let settings: Vec<&str> = axes
-                .iter()
-                .filter_map(|axis| skipped.settings.get(*axis))
-                .map(String::as_str)
-                .collect();
-            text += &escape::line(&format!("  {}: {}", settings.join(" "), skipped.why));
+            let settings = plan.label(&skipped.settings);
+            text += &escape::line(&format!("  {settings}: {}", skipped.why));
             text.push('\n');
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lab::{Ended, More, Observer, Progress, RunOptions, TimeLeft};
 use results::analysis::analyse;
 use results::course::Step;
-use results::{Configuration, Plan, Trial};
+use results::{Plan, Trial};
 use serde_json::json;
 
 use crate::arguments::{RunArguments, Until};
@@ -101,16 +101,7 @@ fn left(left: TimeLeft) -> String {
 }
 
 fn label(plan: &Plan, progress: &Progress<'_>) -> String {
-    settings_label(plan, progress.configuration)
-}
-
-fn settings_label(plan: &Plan, configuration: &Configuration) -> String {
-    plan.axes
-        .iter()
-        .filter_map(|axis| configuration.settings.get(&axis.name))
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(" ")
+    plan.label(&progress.configuration.settings)
 }
 
 impl Observer for Watch<'_> {
@@ -172,7 +163,7 @@ impl Observer for Watch<'_> {
         self.line.clear();
         let label = |id: &String| {
             let found = plan.configurations.iter().find(|one| one.id == *id);
-            found.map_or_else(|| id.clone(), |one| settings_label(plan, one))
+            found.map_or_else(|| id.clone(), |one| plan.label(&one.settings))
         };
         self.output.progress(&match step {
             Step::Dropped { after_blocks, configurations } => format!(

@@ -79,14 +79,7 @@ pub fn with_starts(folder: &Path, run: &Run, mut analysis: Analysis) -> Analysis
         let mut commands = commands(&folder, configuration).ok()?.into_iter();
         Some(Start {
             configuration: configuration.id.clone(),
-            label: run
-                .plan
-                .axes
-                .iter()
-                .filter_map(|axis| configuration.settings.get(&axis.name))
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(" "),
+            label: run.plan.label(&configuration.settings),
             command: commands.next()?,
             without_raidloom: commands.collect(),
         })

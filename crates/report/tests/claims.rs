@@ -399,7 +399,9 @@ fn what_is_planted_is_found_and_said() {
     flag(&mut cached, CACHED, |made| made == "2");
     let said = headline(&cached);
     assert!(take(&said) == "0" && said["sure"] == false, "{said}");
-    assert!(said["sentence"].as_str().unwrap().contains("Not compared: 2 (read from a cache)"));
+    assert!(
+        said["sentence"].as_str().unwrap().contains("Not compared: made 2 (read from a cache)")
+    );
 
     // The machine was never quiet.
     let mut busy = better.clone();
@@ -427,7 +429,7 @@ fn what_is_planted_is_found_and_said() {
     missing.trials.retain(|trial| trial.settings["made"] != "2");
     let said = headline(&missing);
     assert!(take(&said) == "0", "{said}");
-    assert!(said["sentence"].as_str().unwrap().contains("Not compared: 2 (too few trials)"));
+    assert!(said["sentence"].as_str().unwrap().contains("Not compared: made 2 (too few trials)"));
 
     // Latency was lost while throughput stayed: the report's own metric does not hide it, and
     // compare finds it by its name.

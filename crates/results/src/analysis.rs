@@ -38,7 +38,10 @@ use crate::claim::{
 };
 use crate::course::{self, Course, Pick};
 use crate::statistics::{self, Interval};
-use crate::types::{Better, Clock, Configuration, Group, Judge, OneDisk, Plan, Run, Workload};
+use crate::types::{
+    Better, Clock, Configuration, Group, Judge, OneDisk, Plan, Run, Workload, setting_text,
+    settings_text,
+};
 
 pub use order::CarryOver;
 
@@ -847,8 +850,7 @@ fn comparison(
     }
 }
 
-/// The axis values that all `configurations` share and not everybody has, in the plan's order; a
-/// bare number with the name of its axis.
+/// The axis values that all `configurations` share and not everybody has, in the plan's order.
 fn comparison_name(plan: &Plan, configurations: &[&Configuration], baseline: &str) -> String {
     let outside = || plan.configurations.iter().filter(|known| known.baseline != baseline);
     if outside().next().is_none() {
@@ -860,21 +862,15 @@ fn comparison_name(plan: &Plan, configurations: &[&Configuration], baseline: &st
         if !configurations.iter().all(|known| has(known)) || outside().all(has) {
             return None;
         }
-        let bare = value.chars().all(|letter| letter.is_ascii_digit());
-        let axis = axis.strip_prefix("workload.").unwrap_or(axis);
-        Some(if bare { format!("{axis} {value}") } else { value.clone() })
+        Some(setting_text(axis, value))
     };
     let values: Vec<String> = plan.axes.iter().filter_map(|axis| shared(&axis.name)).collect();
     if values.is_empty() { format!("baseline {baseline}") } else { values.join(", ") }
 }
 
 fn label(axes: &[String], configuration: &Configuration) -> String {
-    let values: Vec<&str> = axes
-        .iter()
-        .filter_map(|axis| configuration.settings.get(axis))
-        .map(String::as_str)
-        .collect();
-    if values.is_empty() { configuration.stack.clone() } else { values.join(" ") }
+    let text = settings_text(axes, &configuration.settings);
+    if text.is_empty() { configuration.stack.clone() } else { text }
 }
 
 /// The metric that each workload is judged by: the durable rate wherever some trial of the run has

@@ -23,7 +23,7 @@ use crate::claim::{
     Settle,
 };
 use crate::statistics;
-use crate::types::{Configuration, Run};
+use crate::types::{Configuration, Run, settings_text};
 use crate::voices::{Table, Voices};
 
 /// Fewest voting trials on each side for a word, and for passing a limit.
@@ -427,7 +427,7 @@ fn differing(first: &Run, second: &Run) -> Vec<Differing> {
 }
 
 fn label(configuration: &Configuration) -> String {
-    configuration.settings.values().map(String::as_str).collect::<Vec<_>>().join(" ")
+    settings_text(configuration.settings.keys(), &configuration.settings)
 }
 
 #[cfg(test)]

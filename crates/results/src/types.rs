@@ -86,6 +86,35 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
+/// A setting as it reads among others: what says too little by itself, a number or a switch, comes
+/// with the name of its axis.
+#[must_use]
+pub fn setting_text(axis: &str, value: &str) -> String {
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number && !matches!(value, "on" | "off" | "yes" | "no" | "true" | "false") {
+        return value.to_owned();
+    }
+    format!("{} {value}", axis.strip_prefix("workload.").unwrap_or(axis))
+}
+
+/// The settings on these axes, where they are set.
+pub fn settings_text<A: AsRef<str>>(
+    axes: impl IntoIterator<Item = A>,
+    settings: &BTreeMap<String, String>,
+) -> String {
+    let text =
+        |axis: A| settings.get(axis.as_ref()).map(|value| setting_text(axis.as_ref(), value));
+    axes.into_iter().filter_map(text).collect::<Vec<_>>().join(" ")
+}
+
+impl Plan {
+    /// A configuration by its settings on the plan's axes, in their order.
+    #[must_use]
+    pub fn label(&self, settings: &BTreeMap<String, String>) -> String {
+        settings_text(self.axes.iter().map(|axis| &axis.name), settings)
+    }
+}
+
 /// One configuration: the settings of every axis and the stack they mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Configuration {
@@ -284,4 +313,20 @@ pub fn configuration_id(settings: &BTreeMap<String, String>) -> String {
 #[must_use]
 pub fn cell_id(settings: &BTreeMap<String, String>, workload: &str) -> String {
     format!("{:012x}", hash(settings, Some(workload)) >> 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "1" by itself says nothing: a number and a switch come with the name of their axis.
+    #[test]
+    fn a_setting_that_says_too_little_by_itself_comes_with_its_name() {
+        let settings: BTreeMap<String, String> =
+            [("chunk", "64KiB"), ("workload.depth", "1"), ("upkeep", "off"), ("level", "raid5")]
+                .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
+                .into();
+        let axes = ["level", "chunk", "layout", "upkeep", "workload.depth"];
+        assert_eq!(settings_text(axes, &settings), "raid5 64KiB upkeep off depth 1");
+    }
 }

@@ -226,6 +226,35 @@ fn a_resolved_plan_survives_its_file() {
     assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
 }
 
+/// Every axis stands in the starter, and what is commented out in the matrix is right too.
+#[test]
+fn the_starter_names_every_axis() {
+    let names = |axis: &str| {
+        let line = format!("{axis} = ");
+        starter().lines().any(|text| text.trim_start_matches("# ").starts_with(&line))
+    };
+    for axis in axes::AXES.iter().copied().chain(["depth", "workload.chunk"]) {
+        assert!(names(axis), "{axis}");
+    }
+    let (head, rest) = starter().split_once("# [caches]").unwrap();
+    let (matrix, rest) = rest.split_once("# Further configurations").unwrap();
+    // The suite of the starter has no setting of that name.
+    let matrix = matrix.replace("# workload.chunk", "# # workload.chunk");
+    let matrix = matrix.replace("\n# ", "\n").replace("\nEvery", "\n# Every");
+    let text = format!("{head}[caches]{matrix}#{rest}")
+        .replace("level = [\"raid0\"]", "level = [\"raid5\"]")
+        .replace("count = 2", "count = 3")
+        .replace("\ndepth = 1", "")
+        .replace("to = \"256KiB\"", "to = \"16KiB\"");
+    let plan = resolve("starter.toml", &text, &[]).unwrap().plan;
+    assert!(plan.axes.iter().any(|axis| axis.name == "workload.depth" || axis.name == "depth"));
+    for axis in axes::AXES {
+        let set =
+            |configuration: &results::Configuration| configuration.settings.contains_key(axis);
+        assert!(plan.configurations.iter().any(set), "{axis}");
+    }
+}
+
 #[test]
 fn the_starter_is_a_plan() {
     let plan = resolve("starter.toml", starter(), &[]).unwrap().plan;

@@ -277,13 +277,10 @@ impl<'a> Execution<'a> {
                 // devices, no program that makes the file system, not in its kernel.
                 Err(reason) => {
                     let reason = reason.to_string();
-                    let values: Vec<&str> = plan
-                        .axes
-                        .iter()
-                        .filter_map(|axis| configuration.settings.get(&axis.name))
-                        .map(String::as_str)
-                        .collect();
-                    let note = format!("not measured here: {}: {reason}", values.join(" "));
+                    let note = format!(
+                        "not measured here: {}: {reason}",
+                        plan.label(&configuration.settings)
+                    );
                     super::folder::add_note(self.folder, &note)?;
                     observer.note(&note);
                     self.unfit.insert(configuration.id.clone(), reason);
