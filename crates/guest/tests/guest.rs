@@ -9,13 +9,15 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use block::{Device, Reactor};
+use block::{Device, Info, Reactor};
 use export::vhost_user::Done;
 use export::vhost_user::request::Ask;
 use guest::{Boot, Kernel, Outcome};
-use testkit::Memory;
+use testkit::{Fault, Memory};
 
 const MEBIBYTE: u64 = 1 << 20;
+/// When a guest's clock begins: 2006-01-01, in nanoseconds since 1970.
+const DATE: u64 = 1_136_073_600_000_000_000;
 
 fn kernel() -> Option<Kernel> {
     match Kernel::find() {
@@ -198,4 +200,106 @@ fn dd_takes_the_sum_of_the_service_times_in_the_log() {
     assert_eq!(writes, 500);
     let sum = sum as f64 / 1e9;
     assert!((seconds / sum - 1.0).abs() < 0.005, "{seconds} s, and the log has {sum} s");
+}
+
+/// "a device of constant latency gives what arithmetic gives within 1 %".
+#[test]
+fn a_disk_of_constant_latency_gives_what_arithmetic_gives() {
+    let Some(kernel) = kernel() else { return };
+    let even = Memory::new(64 * MEBIBYTE).taking(Duration::from_millis(5));
+    let job = "a=$(date +%s%N); dd if=/dev/vda of=/dev/null bs=4k count=200 iflag=direct
+        b=$(date +%s%N); echo took $((b - a))";
+    let seconds = figure(&run(&kernel, vec![Arc::new(even)], job), "took") as f64 / 1e9;
+    assert!((seconds / (200.0 * 0.005) - 1.0).abs() < 0.01, "{seconds}");
+}
+
+/// "writeback at 5 and 30 s", the first of them: a file on a disk that has been at rest goes to the
+/// disk at the next tick of the writeback, which comes every 5 s or as often as it is told.
+#[test]
+fn dirty_data_are_written_at_the_next_tick_of_the_writeback() {
+    let Some(kernel) = kernel() else { return };
+    let writes_after = |tick: u64| -> Vec<(f64, u64)> {
+        let job = format!(
+            "echo {tick}00 >/proc/sys/vm/dirty_writeback_centisecs
+            mkfs.ext2 -q -b 4096 /dev/vda; mount /dev/vda $DISK; sync; sleep 100
+            echo begin $(date +%s%N); dd if=/dev/zero of=$DISK/file bs=4k count=64; sleep 60"
+        );
+        let outcome = run(&kernel, vec![Arc::new(Memory::new(64 * MEBIBYTE))], &job);
+        let begin = figure(&outcome, "begin") - DATE;
+        let writes = outcome.logs[0].iter().filter(|done| matches!(done.ask, Ask::Write { .. }));
+        let after = writes.filter(|done| done.taken.nanoseconds() > begin);
+        after
+            .map(|done| ((done.taken.nanoseconds() - begin) as f64 / 1e9, done.data_bytes))
+            .collect()
+    };
+    let data = |writes: &[(f64, u64)]| {
+        writes.iter().find(|(_, bytes)| *bytes >= 64 << 10).expect("data").0
+    };
+    let (often, seldom) = (writes_after(5), writes_after(20));
+    assert!((5.0..5.5).contains(&data(&often)), "{often:?}");
+    assert!((20.0..20.5).contains(&data(&seldom)), "{seldom:?}");
+}
+
+/// "read-ahead and merge sizes as set".
+#[test]
+fn requests_are_as_long_as_read_ahead_and_the_queue_are_set() {
+    let Some(kernel) = kernel() else { return };
+    let job = "cd /sys/block/vda/queue;
+        for size in 128 512; do
+            echo $size >read_ahead_kb; echo 3 >/proc/sys/vm/drop_caches
+            dd if=/dev/vda of=/dev/null bs=4k count=1024
+        done
+        for size in 128 512; do
+            echo $size >max_sectors_kb
+            dd if=/dev/zero of=/dev/vda bs=1M count=4 oflag=direct
+        done";
+    let outcome = run(&kernel, vec![disk(5)], job);
+    let log = &outcome.logs[0];
+    let longest = |done: &[&Done]| done.iter().map(|done| done.data_bytes).max().unwrap();
+    let reads: Vec<&Done> = log
+        .iter()
+        .filter(|done| matches!(done.ask, Ask::Read { offset } if offset < 4 * MEBIBYTE))
+        .collect();
+    // Each time begins at the disk's start.
+    let second = reads.iter().rposition(|done| done.ask == Ask::Read { offset: 0 }).unwrap();
+    assert_eq!(longest(&reads[..second]), 128 << 10);
+    assert_eq!(longest(&reads[second..]), 512 << 10);
+    let writes: Vec<&Done> =
+        log.iter().filter(|done| matches!(done.ask, Ask::Write { .. })).collect();
+    assert_eq!(writes.len(), 4 * 8 + 4 * 2);
+    assert_eq!((longest(&writes[..32]), longest(&writes[32..])), (128 << 10, 512 << 10));
+}
+
+/// "I/O errors, read-only, discard, write-zeroes and flush reach the guest as they should".
+#[test]
+fn what_a_disk_can_do_and_what_goes_wrong_reaches_the_guest() {
+    let Some(kernel) = kernel() else { return };
+    let failing = Memory::new(64 * MEBIBYTE);
+    failing.fail_next(Fault::Write);
+    let cached =
+        Memory::with(Info { volatile_cache: true, ..Memory::new(16 * MEBIBYTE).info().clone() });
+    let fixed = Memory::with(Info { read_only: true, ..Memory::new(16 * MEBIBYTE).info().clone() });
+    let disks: Vec<Arc<dyn Device>> = vec![Arc::new(failing), Arc::new(cached), Arc::new(fixed)];
+    let job = "write() { dd if=/dev/zero of=$1 bs=4k count=1 oflag=direct 2>&1; }
+        if write /dev/vda; then exit 3; fi
+        write /dev/vda
+        blkdiscard /dev/vda; blkdiscard -z -o 4096 -l 8192 /dev/vda
+        dd if=/dev/zero of=/dev/vdb bs=4k count=1 conv=fsync
+        dd if=/dev/zero of=/dev/vda bs=4k count=1 conv=fsync
+        if write /dev/vdc; then exit 4; fi
+        echo read-only $(cat /sys/block/vdc/ro)";
+    let outcome = run(&kernel, disks, job);
+    assert!(outcome.output.contains("Input/output error"), "{}", outcome.output);
+    assert_eq!(figure(&outcome, "read-only"), 1);
+    let has = |disk: usize, ask: &dyn Fn(&Ask) -> bool| {
+        outcome.logs[disk].iter().filter(|done| ask(&done.ask)).count()
+    };
+    let whole = 64 * MEBIBYTE;
+    assert_eq!(has(0, &|ask| *ask == Ask::Discard { offset: 0, length: whole }), 1);
+    let is_zero = |ask: &Ask| matches!(ask, Ask::Zero { offset: 4096, length: 8192, .. });
+    assert_eq!(has(0, &is_zero), 1);
+    // Only a disk with a cache is flushed.
+    let flushes = [0, 1].map(|disk| has(disk, &|ask| *ask == Ask::Flush));
+    assert_eq!((flushes[0], flushes[1] > 0), (0, true), "{flushes:?}");
+    assert_eq!(has(2, &|ask| matches!(ask, Ask::Write { .. })), 0);
 }

@@ -39,6 +39,8 @@ pub struct Memory {
     shared: Arc<Mutex<State>>,
     faults: Arc<Mutex<Faults>>,
     delay: Option<(u64, Duration)>,
+    /// Every request takes all of the delay.
+    is_even: bool,
     tears: bool,
 }
 
@@ -107,6 +109,7 @@ impl Memory {
             shared: Arc::new(Mutex::new(state)),
             faults: Arc::default(),
             delay: None,
+            is_even: false,
             tears: false,
         }
     }
@@ -115,6 +118,13 @@ impl Memory {
     #[must_use]
     pub fn delayed(mut self, seed: u64, longest: Duration) -> Memory {
         self.delay = Some((seed, longest));
+        self
+    }
+
+    /// The same, but every request takes this time.
+    #[must_use]
+    pub fn taking(mut self, time: Duration) -> Memory {
+        (self.delay, self.is_even) = (Some((0, time)), true);
         self
     }
 
@@ -133,12 +143,13 @@ impl Memory {
     /// The same bytes, opened anew: nothing of earlier failures is remembered.
     #[must_use]
     pub fn reopened(&self) -> Memory {
-        let Memory { info, shared, delay, tears, .. } = self;
+        let Memory { info, shared, delay, is_even, tears, .. } = self;
         Memory {
             info: info.clone(),
             shared: Arc::clone(shared),
             faults: Arc::default(),
             delay: *delay,
+            is_even: *is_even,
             tears: *tears,
         }
     }
@@ -229,6 +240,7 @@ impl Device for Memory {
             shared: Arc::clone(&self.shared),
             faults: Arc::clone(&self.faults),
             longest: self.delay.map(|(_, longest)| longest),
+            is_even: self.is_even,
             random: Random::with_seed(seed),
             source: reactor.source(),
             pending: BTreeMap::new(),
@@ -242,6 +254,7 @@ struct MemoryChannel {
     shared: Arc<Mutex<State>>,
     faults: Arc<Mutex<Faults>>,
     longest: Option<Duration>,
+    is_even: bool,
     random: Random,
     source: Source,
     /// Requests in flight by the number under which they were started.
@@ -389,7 +402,9 @@ impl Channel for MemoryChannel {
         }
         self.pending.insert(started, Pending { request, covers: state.completed });
         if let Some(longest) = self.longest {
-            let delay = Duration::from_nanos(self.random.u64(1..=longest.as_nanos() as u64));
+            let longest = longest.as_nanos() as u64;
+            let least = if self.is_even { longest } else { 1 };
+            let delay = Duration::from_nanos(self.random.u64(least..=longest));
             self.source.at(self.source.reactor().now() + delay, started);
         }
     }
