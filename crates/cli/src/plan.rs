@@ -88,7 +88,12 @@ fn show(output: &Output, resolved: &Resolved) -> Result<(), Failure> {
             text.push('\n');
         }
     }
-    text += "\nWorkloads, each a row of its suite:\n";
+    text += if outline.interleaved {
+        "\nWorkloads, each a row of its suite, and every configuration runs one before any runs the \
+        next:\n"
+    } else {
+        "\nWorkloads, each a row of its suite:\n"
+    };
     for workload in &plan.workloads {
         text += &format!("  {}\n", escape::line(&workload.name));
     }

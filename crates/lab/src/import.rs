@@ -140,6 +140,7 @@ pub fn run_of(files: &[ImportedFile]) -> Run {
         workloads,
         suite_settings: BTreeMap::new(),
         terms: results::Terms::default(),
+        schedule: results::Schedule::default(),
     };
     let facts = files.iter().flat_map(|file| {
         let own = [("tool".to_owned(), file.imported.tool.clone())];

@@ -2,39 +2,92 @@
 //! plan's seed.
 //!
 //! ```text
-//! block 0:  C  A  D  B      every configuration once, in a fresh random order;
-//! block 1:  A  D  B  C      at each visit all workloads of the plan, in the suite's own order
+//! visits                     block 0:  C  A  D  B     every configuration once; at each visit
+//!                            block 1:  A  D  B  C     all workloads, in the suite's own order
+//!
+//! interleaved   workload 0,  block 0:  C  A  D  B     every configuration with one workload, then
+//!               workload 1,  block 0:  B  C  A  D     every one with the next
 //! ```
 //!
-//! A suite runs whole, because its later tests find what its earlier ones left behind, as its users
-//! know it; and because the members' content is then prepared once for a visit. So machine drift is
-//! shared out fairly over the configurations, which are what is compared, and not over the
-//! workloads, which are not.
+//! Interleaved, what is compared lies as near in time as can be, and a machine that changes within
+//! a block does so for both sides. It needs a suite whose rows stand alone, and preparing the
+//! members anew for each of them. Other suites are run whole, because their later tests find what earlier
+//! ones left behind, as their users know it.
 
 use reactor::{Random, derive_seed};
-use results::{Configuration, Plan, cell_id};
+use results::{Configuration, Plan, balance, cell_id};
 
-/// Indices of the plan's configurations in the order in which `block` visits them.
+/// What is done on a stack that is opened once: some workloads of one configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Index of the configuration.
+    pub configuration: usize,
+    /// Indices of the workloads, in their order.
+    pub workloads: Vec<usize>,
+    /// Place in the block's order of the first of them, counted in trials.
+    pub place: usize,
+}
+
+/// What is done in `block`, one after the other, where it visits these configurations.
+#[must_use]
+pub fn turns(plan: &Plan, block: u32, visited: &[usize]) -> Vec<Turn> {
+    let (configurations, workloads) = (visited.len(), plan.workloads.len());
+    if plan.schedule.interleaved {
+        let of_workload = |workload: usize| {
+            order(plan, workload, block, visited).into_iter().enumerate().map(
+                move |(position, configuration)| Turn {
+                    configuration,
+                    workloads: vec![workload],
+                    place: workload * configurations + position,
+                },
+            )
+        };
+        return (0..workloads).flat_map(of_workload).collect();
+    }
+    let visit = |(position, configuration)| Turn {
+        configuration,
+        workloads: (0..workloads).collect(),
+        place: position * workloads,
+    };
+    order(plan, 0, block, visited).into_iter().enumerate().map(visit).collect()
+}
+
+/// These configurations in the order of a block, for one workload where workloads are interleaved
+/// and for all where they are not.
 ///
 /// Two configurations take turns, AB BA AB BA, whichever of them the seed puts first: so each comes
 /// as often after the other as after itself, and what one leaves behind is no difference between
-/// them. For three and more no order does that.
-#[must_use]
-pub fn visits(plan: &Plan, block: u32) -> Vec<usize> {
-    visits_of(plan, block, (0..plan.configurations.len()).collect())
-}
-
-/// The same of a block that visits only some of them.
-#[must_use]
-pub fn visits_of(plan: &Plan, block: u32, mut order: Vec<usize>) -> Vec<usize> {
-    let two = order.len() == 2;
-    let drawn = if two { 0 } else { block };
-    Random::with_seed(derive_seed(plan.seed, "order of a block", u64::from(drawn)))
-        .shuffle(&mut order);
-    if two && block % 2 == 1 {
-        order.reverse();
+/// them. Three and more go through balanced rows ([`balance::rows`]) in random order and under
+/// random names: none of them always comes after the same one.
+fn order(plan: &Plan, workload: usize, block: u32, visited: &[usize]) -> Vec<usize> {
+    let count = visited.len();
+    let rows = balance::rows(count);
+    if rows.is_empty() {
+        return Vec::new();
     }
-    order
+    let names_of = |workload: usize, cycle: u64| {
+        let label = match workload {
+            0 => "order of a block".to_owned(),
+            other => format!("order of a block, workload {other}"),
+        };
+        let mut random = Random::with_seed(derive_seed(plan.seed, &label, cycle));
+        let mut names = visited.to_vec();
+        random.shuffle(&mut names);
+        (names, random)
+    };
+    if count <= 2 {
+        // One after the other over workloads as well: BA follows AB within a block too.
+        let (mut names, _) = names_of(0, 0);
+        if (workload + block as usize) % 2 == 1 {
+            names.reverse();
+        }
+        return names;
+    }
+    let (cycle, row) = (block as usize / rows.len(), block as usize % rows.len());
+    let (names, mut random) = names_of(workload, cycle as u64);
+    let mut drawn: Vec<usize> = (0..rows.len()).collect();
+    random.shuffle(&mut drawn);
+    rows[drawn[row]].iter().map(|place| names[*place]).collect()
 }
 
 /// The seed of the modelled disks of one trial. It depends on the plan's seed, the cell and the
@@ -89,7 +142,13 @@ mod tests {
             workloads: Vec::new(),
             suite_settings: BTreeMap::new(),
             terms: results::Terms::default(),
+            schedule: results::Schedule::default(),
         }
+    }
+
+    fn visits(plan: &Plan, block: u32) -> Vec<usize> {
+        let all: Vec<usize> = (0..plan.configurations.len()).collect();
+        turns(plan, block, &all).into_iter().map(|turn| turn.configuration).collect()
     }
 
     #[test]
@@ -138,6 +197,59 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// "Raw suites interleave test by test, the order balanced against who came before."
+    #[test]
+    fn interleaved_workloads_have_every_configuration_before_the_next_begins() {
+        for configurations in [1, 2, 3, 8, 9] {
+            let mut plan = plan(3, configurations);
+            let workload = |name: &str| results::Workload {
+                name: name.into(),
+                suite: "devtest".into(),
+                group: results::Group::Random,
+                metric: "throughput_bytes_per_second".into(),
+                better: results::Better::Higher,
+                weight: 1.0,
+                judge: results::Judge::default(),
+            };
+            plan.workloads = vec![workload("a"), workload("b"), workload("c")];
+            let all: Vec<usize> = (0..configurations as usize).collect();
+            let visits = turns(&plan, 0, &all);
+            assert_eq!(visits.len(), configurations as usize);
+            assert!(visits.iter().all(|turn| turn.workloads == [0, 1, 2]), "{visits:?}");
+            plan.schedule.interleaved = true;
+            for block in 0..20 {
+                let turns = turns(&plan, block, &all);
+                for (place, turn) in turns.iter().enumerate() {
+                    assert_eq!(turn.workloads, [place / configurations as usize]);
+                    assert_eq!(turn.place, place, "one trial a turn");
+                }
+                for of_one in turns.chunks(configurations as usize) {
+                    let each: HashSet<usize> =
+                        of_one.iter().map(|turn| turn.configuration).collect();
+                    assert_eq!(each.len(), configurations as usize);
+                }
+            }
+        }
+    }
+
+    /// Over a cycle of blocks each of 5 comes straight after each other equally often.
+    #[test]
+    fn the_order_is_balanced_against_who_came_before() {
+        for seed in 0..5 {
+            let plan = plan(seed, 5);
+            let mut follows: BTreeMap<(usize, usize), u32> = BTreeMap::new();
+            for block in 0..10 {
+                for pair in visits(&plan, block).windows(2) {
+                    *follows.entry((pair[0], pair[1])).or_default() += 1;
+                }
+            }
+            assert!(
+                follows.len() == 20 && follows.values().all(|times| *times == 2),
+                "seed {seed}: {follows:?}"
+            );
         }
     }
 

@@ -120,10 +120,12 @@ fn set(trials: &[Trial]) -> Vec<(String, u32, u32)> {
 fn expected(plan: &Plan) -> Vec<(String, u32, u32)> {
     let mut set = Vec::new();
     for block in 0..plan.blocks {
-        for (position, index) in lab::order::visits(plan, block).into_iter().enumerate() {
-            for (number, workload) in plan.workloads.iter().enumerate() {
-                let cell = results::cell_id(&plan.configurations[index].settings, &workload.name);
-                set.push((cell, block, (position * plan.workloads.len() + number) as u32));
+        let all: Vec<usize> = (0..plan.configurations.len()).collect();
+        for turn in lab::order::turns(plan, block, &all) {
+            let settings = &plan.configurations[turn.configuration].settings;
+            for (number, workload) in turn.workloads.iter().enumerate() {
+                let cell = results::cell_id(settings, &plan.workloads[*workload].name);
+                set.push((cell, block, (turn.place + number) as u32));
             }
         }
     }

@@ -191,6 +191,47 @@ fn what_one_configuration_leaves_behind_is_harmless_or_warned_about() {
     }
 }
 
+/// The same where workloads are interleaved: whatever follows the first configuration is slower
+/// then, in a row where nobody always follows it.
+#[test]
+fn what_is_left_behind_between_interleaved_tests_is_harmless_or_warned_about() {
+    let count = rounds(100);
+    for configurations in [2, 3, 9] {
+        let (mut wrong, mut warned, mut warned_of_nothing) = (0, 0, 0);
+        for round in 0..u64::from(count) {
+            let made = |noise| MadeUp {
+                deviation: 0.01,
+                interleaved: true,
+                workloads: vec![(Group::Random, 3)],
+                ..MadeUp::one_workload(configurations, 8, noise, 75_000 + round)
+            };
+            let warns = |document: &Value| {
+                list(&document["analysis"]["warnings"])
+                    .any(|warning| warning["kind"] == "carried_over")
+            };
+            let document = report(&made(Noise::CarriedOver).run(|_, _| 1.0));
+            // One row of the table, so that the rate is that of one row.
+            let says = list(&document["verdicts"])
+                .filter(|one| one["workload"] == "random 0")
+                .any(|one| is_word_of_difference(&one["verdict"]));
+            wrong += u32::from(says);
+            warned += u32::from(warns(&document));
+            warned_of_nothing += u32::from(warns(&report(&made(Noise::Normal).run(|_, _| 1.0))));
+        }
+        let [wrong, warned, warned_of_nothing] =
+            [wrong, warned, warned_of_nothing].map(|one| f64::from(one) / f64::from(count));
+        println!(
+            "{configurations}, interleaved: {wrong:.3} false, {warned:.3} warned, \
+            {warned_of_nothing:.3} of nothing"
+        );
+        assert!(
+            wrong <= at_most(0.055, count) || warned >= 0.9 - (at_most(0.1, count) - 0.1),
+            "{configurations} configurations: {wrong} false, {warned} warned; seeds from 75000"
+        );
+        assert!(warned_of_nothing <= at_most(0.05, count), "{configurations}: seeds from 75000");
+    }
+}
+
 /// Nothing is left behind, so nothing is warned about.
 #[test]
 fn nobody_is_warned_of_what_is_not_left_behind() {

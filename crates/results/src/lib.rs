@@ -8,6 +8,7 @@
 //! ```
 
 pub mod analysis;
+pub mod balance;
 pub mod claim;
 pub mod compare;
 pub mod course;

@@ -225,6 +225,29 @@ pub struct Plan {
     /// How its trials are spent and judged.
     #[serde(default, skip_serializing_if = "Terms::is_default")]
     pub terms: Terms,
+    /// How the trials of a block follow each other.
+    #[serde(default, skip_serializing_if = "Schedule::is_default")]
+    pub schedule: Schedule,
+}
+
+/// How the trials of a block follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// Whether all configurations run one workload before any runs the next, each on a stack opened
+    /// and prepared for that trial alone. Otherwise a configuration runs all workloads in a visit.
+    #[serde(default)]
+    pub interleaved: bool,
+    /// Time in seconds for which the members rest before each visit in real time.
+    #[serde(default)]
+    pub rest_seconds: f64,
+}
+
+impl Schedule {
+    /// Whether nothing was said.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One fact about the machine a run was made on.

@@ -7,11 +7,13 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+use results::balance;
 use results::course::Course;
 use results::types::{
-    Axis, Better, Clock, Configuration, Group, Host, Judge, Plan, Run, Terms, Trial, Workload,
-    cell_id, configuration_id,
+    Axis, Better, Clock, Configuration, Group, Host, Judge, Plan, Run, Schedule, Terms, Trial,
+    Workload, cell_id, configuration_id,
 };
 
 /// Name of the metric that made-up runs are judged by.
@@ -69,6 +71,8 @@ pub struct MadeUp {
     pub noise: Noise,
     /// Its deviation, of logarithms.
     pub deviation: f64,
+    /// Whether every configuration runs a workload before any runs the next.
+    pub interleaved: bool,
     /// Everything random follows from it.
     pub seed: u64,
     /// How its trials are spent and judged.
@@ -85,6 +89,7 @@ impl MadeUp {
             blocks,
             noise,
             deviation: 0.03,
+            interleaved: false,
             seed,
             terms: Terms::default(),
         }
@@ -121,7 +126,6 @@ impl MadeUp {
         let step_at = random.uniform() * visits_in_all;
         let (mut memory, mut burst_left) = (random.normal(), 0.0);
         let (mut visit, mut before) = (f64::from(first), None);
-        let forwards = shuffled((0..self.configurations).collect(), &mut random);
         for block in first.. {
             while let Some(step) = Course::new(plan, steps).next_step(trials, block) {
                 steps.push(step);
@@ -130,17 +134,10 @@ impl MadeUp {
             if visited.is_empty() {
                 break;
             }
-            let order: Vec<usize> = match visited.len() {
-                // As the lab does it: AB BA AB BA.
-                2 => {
-                    let of_two = forwards.iter().copied().filter(|one| visited.contains(one));
-                    if block % 2 == 1 { of_two.rev().collect() } else { of_two.collect() }
-                }
-                _ => shuffled(visited, &mut random),
-            };
             let mut place = 0;
-            for configuration in order {
-                for (index, workload) in plan.workloads.iter().enumerate() {
+            for (configuration, workloads) in self.turns(plan, block, &visited) {
+                for index in workloads.clone() {
+                    let workload = &plan.workloads[index];
                     if random.uniform() < 0.03 {
                         burst_left = (4.0 * random.uniform()).ceil();
                     }
@@ -181,9 +178,36 @@ impl MadeUp {
                     place += 1;
                 }
                 before = Some(configuration);
-                visit += 1.0;
+                visit += workloads.len() as f64 / plan.workloads.len() as f64;
             }
         }
+    }
+
+    /// Configurations of a block, each with the workloads that it runs at a time, as the lab orders
+    /// them: balanced rows in random order, under random names; two configurations take turns.
+    fn turns(&self, plan: &Plan, block: u32, visited: &[usize]) -> Vec<(usize, Range<usize>)> {
+        let rows = balance::rows(visited.len());
+        let count = plan.workloads.len();
+        // How many workloads a configuration runs at a time.
+        let at_once = if self.interleaved { 1 } else { count };
+        let parts = (0..count).step_by(at_once.max(1)).map(|first| first..first + at_once);
+        let block = block as usize;
+        let of_part = |(part, workloads): (usize, Range<usize>)| {
+            let two = visited.len() == 2;
+            let cycle = if two { 0 } else { block / rows.len() };
+            let drawn_for = if two { 0 } else { part as u64 };
+            let mut random =
+                Random(self.seed ^ 0x6f72_6465_7200 ^ (drawn_for << 32) ^ cycle as u64);
+            let names = shuffled(visited.to_vec(), &mut random);
+            let row = if two {
+                (part + block) % 2
+            } else {
+                shuffled((0..rows.len()).collect(), &mut random)[block % rows.len()]
+            };
+            let turn = |place: &usize| (names[*place], workloads.clone());
+            rows[row].iter().map(turn).collect::<Vec<_>>()
+        };
+        parts.enumerate().flat_map(of_part).collect()
     }
 
     fn plan(&self) -> Plan {
@@ -224,6 +248,7 @@ impl MadeUp {
                 .collect(),
             suite_settings: BTreeMap::new(),
             terms: self.terms.clone(),
+            schedule: Schedule { interleaved: self.interleaved, rest_seconds: 0.0 },
         }
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod axes;
 mod document;
 mod matrix;
 mod members;
+mod schedule;
 pub(crate) mod suite;
 
 use std::collections::{BTreeMap, HashSet};
@@ -21,8 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench::suite::{Suite, TargetKind, explain};
-use results::course::RACE_BLOCKS_MIN;
-use results::{Axis, Configuration, Design, Plan, Terms};
+use results::{Axis, Clock, Configuration, Design, Plan, Schedule, Terms};
 
 use crate::stacks;
 use document::{Place, Reader};
@@ -99,7 +99,8 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         return Err(name.error("the name is empty"));
     }
 
-    let (blocks, seed, design) = trials(sections.trials)?;
+    let said = schedule::trials(sections.trials)?;
+    let (blocks, seed) = (said.blocks, said.seed);
     let margin = margin(sections.report)?;
     let work = suite::read(sections.workloads, &place)?;
     let members = members::read(sections.members, &place)?;
@@ -130,8 +131,10 @@ pub fn resolve(origin: &str, text: &str, overrides: &[String]) -> Result<Resolve
         workloads: work.workloads,
         suite_settings: work.settings,
         terms: Terms { design: Design::Full },
+        schedule: Schedule { interleaved: false, rest_seconds: said.rest_seconds },
     };
-    let plan = with_design(plan, design)?;
+    let mut plan = schedule::with_design(plan, said.design)?;
+    plan.schedule.interleaved = schedule::interleaved(&plan, said.interleave)?;
     let said: String = overrides
         .iter()
         .map(|setting| {
@@ -187,60 +190,9 @@ struct Sections<'a> {
     report: Option<Reader<'a>>,
 }
 
-/// Eight blocks find 98 % of differences of 3 % under noise of 1 %, six find 89 %.
-const BLOCKS_DEFAULT: u32 = 8;
-const BLOCKS_MAX: u64 = 1000;
 /// More trials than this are a slip, not a plan: at a second each they take eleven days.
 const TRIALS_MAX: u64 = 1_000_000;
-const SEED_DEFAULT: u64 = 42;
 const MARGIN_DEFAULT: f64 = 0.02;
-
-/// A plan with more configurations than this for one baseline is wide: it races unless it says
-/// otherwise.
-const WIDE: usize = 24;
-
-/// Blocks, seed, and what is said of the design.
-type TrialSettings<'a> = (u32, u64, Option<&'a document::Item>);
-
-fn trials(section: Option<Reader<'_>>) -> Result<TrialSettings<'_>, Error> {
-    let Some(section) = section else { return Ok((BLOCKS_DEFAULT, SEED_DEFAULT, None)) };
-    let (blocks, seed, design) =
-        (section.get("blocks"), section.get("seed"), section.get("design"));
-    section.finish()?;
-    let blocks = blocks.map_or(Ok(u64::from(BLOCKS_DEFAULT)), |item| item.whole(1, BLOCKS_MAX))?;
-    let seed = seed.map_or(Ok(SEED_DEFAULT), |item| item.whole(0, u64::MAX))?;
-    Ok((u32::try_from(blocks).expect("at most BLOCKS_MAX"), seed, design))
-}
-
-/// The plan with what its design says, or with what its width makes of it.
-fn with_design(mut plan: Plan, said: Option<&document::Item>) -> Result<Plan, Error> {
-    let mut widths: BTreeMap<&str, usize> = BTreeMap::new();
-    for configuration in &plan.configurations {
-        *widths.entry(&configuration.baseline).or_default() += 1;
-    }
-    let is_wide = widths.values().any(|width| *width > WIDE);
-    let least = RACE_BLOCKS_MIN + 1;
-    plan.terms.design = match said {
-        // A race needs room for what it confirms.
-        None if is_wide && plan.blocks >= BLOCKS_DEFAULT => Design::Race,
-        None => Design::Full,
-        Some(item) => match item.text()? {
-            "full" => Design::Full,
-            "race" if plan.blocks >= least => Design::Race,
-            "race" => {
-                return Err(item.error(format!(
-                    "a race drops nothing in its first {RACE_BLOCKS_MIN} blocks: give it at least \
-                    {least} (trials.blocks), or say design = \"full\""
-                )));
-            }
-            other => {
-                let hint = document::suggestion(other, ["full", "race"]);
-                return Err(item.error(format!("no design is called `{other}`{hint}")));
-            }
-        },
-    };
-    Ok(plan)
-}
 
 fn margin(section: Option<Reader<'_>>) -> Result<f64, Error> {
     let Some(section) = section else { return Ok(MARGIN_DEFAULT) };
@@ -301,6 +253,8 @@ pub struct Outline {
     pub trials: usize,
     /// How they are spent.
     pub design: Design,
+    /// Whether all configurations run one workload before any runs the next.
+    pub interleaved: bool,
     /// How long it will take, roughly, in seconds.
     pub estimated_seconds: f64,
     /// Everything that will be written to.
@@ -318,10 +272,19 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
         let node = stacks::parse(&configuration.stack)?;
         let size_bytes = stacks::dry_of(configuration)?.size_bytes;
         let leaves = leaves(&node)?;
-        let prepared_bytes: u64 = suite::groups(plan)
+        let groups = if plan.schedule.interleaved {
+            (0..plan.workloads.len()).map(|workload| vec![workload]).collect()
+        } else {
+            suite::groups(plan)
+        };
+        let prepared_bytes: u64 = groups
             .iter()
             .map(|group| suite::prepared_bytes(plan, group, configuration, size_bytes))
             .sum();
+        if configuration.clock == Clock::Wall {
+            let visits = if plan.schedule.interleaved { plan.workloads.len() } else { 1 };
+            seconds += plan.schedule.rest_seconds * visits as f64 * f64::from(plan.blocks);
+        }
         for leaf in &leaves {
             let share = prepared_bytes / leaves.len() as u64 * u64::from(plan.blocks);
             let (path, size_bytes, made) = match leaf {
@@ -347,6 +310,7 @@ pub fn outline(plan: &Plan) -> Result<Outline, Error> {
         blocks: plan.blocks,
         trials,
         design: plan.terms.design,
+        interleaved: plan.schedule.interleaved,
         estimated_seconds: seconds,
         written,
     })

@@ -493,7 +493,8 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "blocks = 2",
         "zebra = 2",
-        "plan.toml:21:1: unknown key `zebra` in [trials]; known: blocks, seed, design",
+        "plan.toml:21:1: unknown key `zebra` in [trials]; known: blocks, seed, design, rest, \
+         interleave",
     ),
     ("blocks = 2", "blocks = 0", "plan.toml:21:10: expected a whole number from 1 to 1000"),
     ("blocks = 2", "blocks = \"2\"", "plan.toml:21:10: expected a whole number from 1 to 1000"),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bench::suite::Rows;
 use block::Node;
@@ -19,6 +19,7 @@ use super::rows::{self, Ground as RowGround};
 use super::{Ended, Observer, Progress, audited};
 use crate::cell;
 use crate::estimate::{Estimate, Kind};
+use crate::order::Turn;
 use crate::plan::{map_leaves, suite};
 use crate::record::Record;
 use crate::{order, stacks};
@@ -81,9 +82,18 @@ pub(super) struct Found {
 #[derive(Clone, Copy)]
 pub(super) struct Visit<'a> {
     block: u32,
-    /// Its place in the block, from 0.
+    /// Its place among those of the block, from 0.
     position: usize,
+    turn: &'a Turn,
     pub(super) configuration: &'a Configuration,
+}
+
+impl Visit<'_> {
+    /// The place of one of its workloads in the block's order, counted in trials.
+    fn place_of(&self, workload: usize) -> usize {
+        let earlier = self.turn.workloads.iter().take_while(|one| **one != workload).count();
+        self.turn.place + earlier
+    }
 }
 
 impl<'a> Execution<'a> {
@@ -186,14 +196,10 @@ impl<'a> Execution<'a> {
             if visited.is_empty() {
                 break;
             }
-            let visits = order::visits_of(self.plan, block, visited);
-            for (position, index) in visits.into_iter().enumerate() {
-                let visit =
-                    Visit { block, position, configuration: &self.plan.configurations[index] };
-                if self
-                    .missing(&visit, &(0..self.plan.workloads.len()).collect::<Vec<_>>())
-                    .is_empty()
-                {
+            for (position, turn) in order::turns(self.plan, block, &visited).iter().enumerate() {
+                let configuration = &self.plan.configurations[turn.configuration];
+                let visit = Visit { block, position, turn, configuration };
+                if self.missing(&visit, &turn.workloads).is_empty() {
                     continue;
                 }
                 if !ready {
@@ -328,22 +334,44 @@ impl<'a> Execution<'a> {
         workloads.iter().filter(is_missing).copied().collect()
     }
 
+    /// The workloads of a visit that share one `[[workload]]` table, in order.
+    fn parts(&self, visit: &Visit<'_>) -> Vec<Vec<usize>> {
+        let of_visit = |group: &Vec<usize>| -> Vec<usize> {
+            group.iter().filter(|one| visit.turn.workloads.contains(one)).copied().collect()
+        };
+        self.groups.iter().map(of_visit).filter(|part| !part.is_empty()).collect()
+    }
+
+    /// Lets the members rest before a visit, for as long as the plan says.
+    fn rest(&self, reactor: &Reactor) -> Result<(), Error> {
+        let end = reactor.now() + Duration::from_secs_f64(self.plan.schedule.rest_seconds);
+        while reactor.now() < end && !self.stop.load(Ordering::Relaxed) {
+            reactor.wait(Some(end)).map_err(|error| Error::from_io("resting", &error))?;
+        }
+        Ok(())
+    }
+
     /// Every step that is left, with the time that the plan gives it: the most that it may come to,
     /// before a race is over.
     fn plan_estimate(&mut self) -> Result<(), Error> {
         let mut estimate = std::mem::take(&mut self.estimate);
         estimate.plan_anew();
+        let size = |known: &Configuration| Ok(stacks::dry_of(known)?.size_bytes);
+        let sizes: Vec<u64> =
+            self.plan.configurations.iter().map(size).collect::<Result<_, Error>>()?;
         for block in 0..self.course().blocks().unwrap_or(self.plan.blocks) {
-            for index in self.course().visited(block) {
-                let configuration = &self.plan.configurations[index];
-                let visit = Visit { block, position: 0, configuration };
-                let size_bytes = stacks::dry_of(configuration)?.size_bytes;
-                for group in &self.groups {
-                    let missing = self.missing(&visit, group);
+            let visited = self.course().visited(block);
+            for (position, turn) in order::turns(self.plan, block, &visited).iter().enumerate() {
+                let configuration = &self.plan.configurations[turn.configuration];
+                let visit = Visit { block, position, turn, configuration };
+                let size_bytes = sizes[turn.configuration];
+                for group in self.parts(&visit) {
+                    let missing = self.missing(&visit, &group);
                     if !missing.is_empty() && configuration.clock == Clock::Wall {
                         let bytes =
-                            suite::prepared_bytes(self.plan, group, configuration, size_bytes);
-                        let preparing = suite::planned_preparing(bytes);
+                            suite::prepared_bytes(self.plan, &group, configuration, size_bytes);
+                        let preparing = suite::planned_preparing(bytes)
+                            + Duration::from_secs_f64(self.plan.schedule.rest_seconds);
                         estimate.plan(self.kind(configuration.clock, None), preparing);
                     }
                     for workload in missing {
@@ -404,7 +432,7 @@ impl<'a> Execution<'a> {
         visit: &Visit<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
-        for group in self.groups.clone() {
+        for group in self.parts(visit) {
             let first = &self.plan.workloads[group[0]];
             let parts: Vec<Vec<usize>> = match suite::suite_of(first)?.rows {
                 Rows::InOrder => vec![group],
@@ -432,13 +460,14 @@ impl<'a> Execution<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
         let reactor = wall_reactor()?;
+        self.rest(&reactor)?;
         let stack = self.build(
             visit.configuration,
             order::visit_seed(self.plan, visit.configuration, visit.block),
             None,
         )?;
         let notes = self.notes(visit, &stack.notes)?;
-        for group in self.groups.clone() {
+        for group in self.parts(visit) {
             let ground = RowGround::Device(&stack);
             rows::run(self, visit, &group, &ground, &notes, &reactor, observer)?;
         }
@@ -454,15 +483,15 @@ impl<'a> Execution<'a> {
         journal: &mut Journal,
         observer: &mut dyn Observer,
     ) -> Result<(), Broken> {
-        let all: Vec<usize> = (0..self.plan.workloads.len()).collect();
         if let Some(reason) = self.unfit.get(&visit.configuration.id).cloned() {
-            return self.skip(visit, &all, &reason, observer);
+            return self.skip(visit, &visit.turn.workloads, &reason, observer);
         }
         let seed = order::visit_seed(self.plan, visit.configuration, visit.block);
         let attached = self.attach(visit.configuration, seed, journal)?;
         let reactor = wall_reactor()?;
+        self.rest(&reactor)?;
         let notes = self.notes(visit, &attached.notes())?;
-        for group in self.groups.clone() {
+        for group in self.parts(visit) {
             rows::run(
                 self,
                 visit,
@@ -551,8 +580,7 @@ impl<'a> Execution<'a> {
             settings: visit.configuration.settings.clone(),
             workload: planned.name.clone(),
             block: visit.block,
-            order: u32::try_from(visit.position * plan.workloads.len() + workload)
-                .expect("a block is not that long"),
+            order: u32::try_from(visit.place_of(workload)).expect("a block is not that long"),
             clock,
             metrics: found.metrics,
             members: found.members,

@@ -2,7 +2,8 @@
 //! comparing within blocks is worth.
 //!
 //! ```text
-//! visit = all workloads of one configuration in one block
+//! visit = all workloads of one configuration in one block; one of them where they
+//!         are interleaved
 //!
 //!   block 1:  A  C  B        y[c,b]  mean of a visit's logarithms, each less its cell's mean
 //!   block 2:  C  B  A        z[c,b]  1 where the visit came after p
@@ -58,6 +59,59 @@ fn logarithms(
         .collect()
 }
 
+/// Figures that are compared with each other, and what each came after.
+struct Unit {
+    /// By member of the comparison: block -> logarithm, less the cell's mean.
+    values: Vec<BTreeMap<u32, f64>>,
+    /// Configuration and block -> the configuration before; none at the beginning of the run.
+    before: BTreeMap<(usize, u32), Option<usize>>,
+}
+
+/// What a run's configurations came after. Visits follow visits, and one of them is one unit, the
+/// mean over its workloads. Where workloads are interleaved, trials follow trials, and each
+/// workload is a unit.
+fn units(plan: &Plan, table: &Table<'_>, members: &[usize], voices: &[Vec<Voices>]) -> Vec<Unit> {
+    // Block -> place in the block's order -> configuration and workload, over all configurations of
+    // the plan: whoever came before may belong to another comparison.
+    let mut order: BTreeMap<(u32, u32), (usize, usize)> = BTreeMap::new();
+    for ((configuration, workload), trials) in &table.trials {
+        for (block, trial) in trials {
+            order.insert((*block, trial.order), (*configuration, *workload));
+        }
+    }
+    let interleaved = plan.schedule.interleaved;
+    let count = if interleaved { plan.workloads.len() } else { 1 };
+    let mut before: Vec<BTreeMap<(usize, u32), Option<usize>>> = vec![BTreeMap::new(); count];
+    let mut last = None;
+    for ((block, _), (configuration, workload)) in order {
+        let unit = if interleaved { workload } else { 0 };
+        // The workloads of one visit follow each other: the first of them says what came before.
+        before[unit].entry((configuration, block)).or_insert(last);
+        last = Some(configuration);
+    }
+    let centred = |voices: &Voices| -> BTreeMap<u32, f64> {
+        let all: Vec<f64> = voices.values().map(|voice| voice.logarithm).collect();
+        let mean = statistics::mean(&all);
+        voices.iter().map(|(block, voice)| (*block, voice.logarithm - mean)).collect()
+    };
+    let unit = |(index, before)| {
+        let values = (0..members.len()).map(|member| {
+            if interleaved {
+                return centred(&voices[member][index]);
+            }
+            let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+            for (block, value) in voices[member].iter().flat_map(centred) {
+                let (sum, count) = sums.entry(block).or_default();
+                *sum += value;
+                *count += 1.0;
+            }
+            sums.into_iter().map(|(block, (sum, count))| (block, sum / count)).collect()
+        });
+        Unit { values: values.collect(), before }
+    };
+    before.into_iter().enumerate().map(unit).collect()
+}
+
 /// What is surely left behind, the largest first.
 pub(super) fn carried_over(
     plan: &Plan,
@@ -65,77 +119,57 @@ pub(super) fn carried_over(
     members: &[usize],
     metrics: &[String],
 ) -> Vec<CarryOver> {
-    // Block -> place in the block's order -> configuration, over all configurations of the plan:
-    // whoever came before may belong to another comparison.
-    let mut visits: BTreeMap<u32, BTreeMap<u32, usize>> = BTreeMap::new();
-    for ((configuration, _), trials) in &table.trials {
-        for (block, trial) in trials {
-            visits.entry(*block).or_default().insert(trial.order, *configuration);
-        }
-    }
-    let mut before: BTreeMap<(usize, u32), Option<usize>> = BTreeMap::new();
-    let mut last = None;
-    for (block, order) in &visits {
-        for configuration in order.values() {
-            // The workloads of one visit follow each other.
-            before.entry((*configuration, *block)).or_insert(last);
-            last = Some(*configuration);
-        }
-    }
     let voices = logarithms(plan, table, members, metrics);
-    let mut values: Vec<BTreeMap<u32, f64>> = Vec::new();
-    for of in &voices {
-        let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-        for voices in of {
-            let mean = statistics::mean(
-                &voices.values().map(|voice| voice.logarithm).collect::<Vec<f64>>(),
-            );
-            for (block, voice) in voices {
-                let (sum, count) = sums.entry(*block).or_default();
-                *sum += voice.logarithm - mean;
-                *count += 1.0;
-            }
+    let units = units(plan, table, members, &voices);
+    // Of each unit, blocks that all members have: what neither member nor block explains.
+    let mut known = Vec::new();
+    let mut freedom = 0.0;
+    for unit in &units {
+        let mut blocks: Vec<u32> = unit.before.keys().map(|(_, block)| *block).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks.retain(|block| unit.values.iter().all(|values| values.contains_key(block)));
+        let (rows, columns) = (members.len(), blocks.len());
+        if rows < 2 || columns < PAIRS_MIN {
+            continue;
         }
-        values.push(sums.into_iter().map(|(block, (sum, count))| (block, sum / count)).collect());
+        let values =
+            unit.values.iter().map(|values| blocks.iter().map(|block| values[block]).collect());
+        freedom += (rows * columns) as f64 - (rows + columns) as f64 + 1.0;
+        let rest = without_means(&values.collect::<Vec<Vec<f64>>>());
+        known.push((unit, blocks, rest));
     }
-    let blocks: Vec<u32> = visits
-        .keys()
-        .copied()
-        .filter(|block| values.iter().all(|values| values.contains_key(block)))
-        .collect();
-    let (rows, columns) = (members.len(), blocks.len());
-    if rows < 2 || columns < PAIRS_MIN {
-        return Vec::new();
-    }
-    let y = without_means(
-        &values
-            .iter()
-            .map(|values| blocks.iter().map(|block| values[block]).collect())
-            .collect::<Vec<Vec<f64>>>(),
-    );
-    let freedom = (rows * columns) as f64 - (rows + columns) as f64;
-    let candidates: BTreeSet<usize> = before.values().flatten().copied().collect();
+    // The slope takes one.
+    freedom -= 1.0;
+    let candidates: BTreeSet<usize> =
+        units.iter().flat_map(|unit| unit.before.values()).flatten().copied().collect();
+    let product = |left: &[Vec<f64>], right: &[Vec<f64>]| -> f64 {
+        left.iter().flatten().zip(right.iter().flatten()).map(|(l, r)| l * r).sum()
+    };
     let mut found: Vec<CarryOver> = candidates
         .iter()
         .filter_map(|candidate| {
-            let after = |member: &usize, block: &u32| {
-                f64::from(u8::from(before.get(&(*member, *block)) == Some(&Some(*candidate))))
-            };
-            let z: Vec<Vec<f64>> = members
-                .iter()
-                .map(|member| blocks.iter().map(|block| after(member, block)).collect())
-                .collect();
-            let z = without_means(&z);
-            let product = |left: &[Vec<f64>], right: &[Vec<f64>]| -> f64 {
-                left.iter().flatten().zip(right.iter().flatten()).map(|(l, r)| l * r).sum()
-            };
-            let spread = product(&z, &z);
+            let (mut spread, mut both, mut all) = (0.0, 0.0, 0.0);
+            for (unit, blocks, y) in &known {
+                let after = |member: &usize, block: &u32| {
+                    let before = unit.before.get(&(*member, *block));
+                    f64::from(u8::from(before == Some(&Some(*candidate))))
+                };
+                let z: Vec<Vec<f64>> = members
+                    .iter()
+                    .map(|member| blocks.iter().map(|block| after(member, block)).collect())
+                    .collect();
+                let z = without_means(&z);
+                spread += product(&z, &z);
+                both += product(&z, y);
+                all += product(y, y);
+            }
             // Where the order never varied, nothing can be told from the configurations themselves.
             if spread < 0.25 || freedom < 1.0 {
                 return None;
             }
-            let slope = product(&z, &y) / spread;
-            let rest = (product(&y, &y) - slope * slope * spread).max(0.0) / freedom;
+            let slope = both / spread;
+            let rest = (all - slope * slope * spread).max(0.0) / freedom;
             let error = (rest / spread).sqrt();
             let p = if error > 0.0 { tail_of(slope.abs() / error, freedom) * 2.0 } else { 1.0 };
             Some(CarryOver {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::random::Random;
-use crate::types::{Axis, Host, Trial, cell_id, configuration_id};
+use crate::types::{Axis, Host, Schedule, Trial, cell_id, configuration_id};
 
 const THROUGHPUT: &str = "throughput_bytes_per_second";
 const LATENCY: &str = "latency_mean_seconds";
@@ -77,6 +77,7 @@ fn empty_run(blocks: u32) -> Run {
             workloads,
             suite_settings: BTreeMap::new(),
             terms: crate::types::Terms::default(),
+            schedule: Schedule::default(),
         },
         host: Host {
             schema: 1,

@@ -1,7 +1,8 @@
 use super::*;
 use crate::random::Random;
 use crate::types::{
-    Axis, Better, Clock, Fact, Group, Host, Plan, Trial, Workload, cell_id, configuration_id,
+    Axis, Better, Clock, Fact, Group, Host, Plan, Schedule, Trial, Workload, cell_id,
+    configuration_id,
 };
 
 const THROUGHPUT: &str = "throughput_bytes_per_second";
@@ -53,6 +54,7 @@ fn run(source: &str, figures: &[f64], clock: Clock) -> Run {
             workloads: vec![workload],
             suite_settings: BTreeMap::new(),
             terms: crate::types::Terms::default(),
+            schedule: Schedule::default(),
         },
         trials: figures.iter().enumerate().map(trial).collect(),
         host: Host { schema: 1, started: String::new(), facts: Vec::new(), one_disk: Vec::new() },

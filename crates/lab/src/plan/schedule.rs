@@ -1,0 +1,206 @@
+//! How often a plan's trials run, and how they follow each other: `[trials]`.
+
+use std::time::Duration;
+
+use bench::suite::{Rows, TargetKind};
+use results::course::RACE_BLOCKS_MIN;
+use results::{Clock, Configuration, Design, Plan};
+use std::collections::BTreeMap;
+
+use super::document::{Item, Reader, Value, suggestion};
+use super::{suite, target_of};
+use crate::stacks;
+use host::Error;
+
+/// Eight blocks find 98 % of differences of 3 % under noise of 1 %, six find 89 %.
+const BLOCKS_DEFAULT: u32 = 8;
+const BLOCKS_MAX: u64 = 1000;
+const SEED_DEFAULT: u64 = 42;
+/// A plan with more configurations than this for one baseline is wide: it races unless it says
+/// otherwise.
+const WIDE: usize = 24;
+
+/// What `[trials]` says.
+pub(super) struct Trials<'a> {
+    pub(super) blocks: u32,
+    pub(super) seed: u64,
+    pub(super) rest_seconds: f64,
+    /// How its trials are spent, where the plan says.
+    pub(super) design: Option<&'a Item>,
+    /// `None` where the plan leaves it to what preparing costs.
+    pub(super) interleave: Option<(bool, &'a Item)>,
+}
+
+pub(super) fn trials(section: Option<Reader<'_>>) -> Result<Trials<'_>, Error> {
+    let mut said = Trials {
+        blocks: BLOCKS_DEFAULT,
+        seed: SEED_DEFAULT,
+        rest_seconds: 0.0,
+        design: None,
+        interleave: None,
+    };
+    let Some(section) = section else { return Ok(said) };
+    let (blocks, seed) = (section.get("blocks"), section.get("seed"));
+    said.design = section.get("design");
+    let (rest, interleave) = (section.get("rest"), section.get("interleave"));
+    section.finish()?;
+    if let Some(item) = blocks {
+        said.blocks = u32::try_from(item.whole(1, BLOCKS_MAX)?).expect("at most BLOCKS_MAX");
+    }
+    if let Some(item) = seed {
+        said.seed = item.whole(0, u64::MAX)?;
+    }
+    if let Some(item) = rest {
+        let rest = stack::size::parse_duration(&item.scalar()?);
+        said.rest_seconds = rest.map_err(|error| item.error(error))?.as_secs_f64();
+    }
+    if let Some(item) = interleave {
+        let Value::Boolean(value) = item.value else {
+            return Err(item.error("expected true or false"));
+        };
+        said.interleave = Some((value, item));
+    }
+    Ok(said)
+}
+
+/// The plan with what its design says, or with what its width makes of it.
+pub(super) fn with_design(mut plan: Plan, said: Option<&Item>) -> Result<Plan, Error> {
+    let mut widths: BTreeMap<&str, usize> = BTreeMap::new();
+    for configuration in &plan.configurations {
+        *widths.entry(&configuration.baseline).or_default() += 1;
+    }
+    let is_wide = widths.values().any(|width| *width > WIDE);
+    let least = RACE_BLOCKS_MIN + 1;
+    plan.terms.design = match said {
+        // A race needs room for what it confirms.
+        None if is_wide && plan.blocks >= BLOCKS_DEFAULT => Design::Race,
+        None => Design::Full,
+        Some(item) => match item.text()? {
+            "full" => Design::Full,
+            "race" if plan.blocks >= least => Design::Race,
+            "race" => {
+                return Err(item.error(format!(
+                    "a race drops nothing in its first {RACE_BLOCKS_MIN} blocks: give it at least \
+                    {least} (trials.blocks), or say design = \"full\""
+                )));
+            }
+            other => {
+                let hint = suggestion(other, ["full", "race"]);
+                return Err(item.error(format!("no design is called `{other}`{hint}")));
+            }
+        },
+    };
+    Ok(plan)
+}
+
+/// Whether the workloads of a plan are interleaved: as it says, and else where they can be and
+/// preparing the members for each trial takes at most a tenth of the time of the trials: all that
+/// is prepared is written to members.
+pub(super) fn interleaved(plan: &Plan, said: Option<(bool, &Item)>) -> Result<bool, Error> {
+    let whole = plan
+        .workloads
+        .iter()
+        .find(|workload| suite::suite_of(workload).is_ok_and(|suite| suite.rows == Rows::InOrder));
+    let folder = plan.configurations.iter().find(|known| target_of(known) == TargetKind::Folder);
+    let hindered = match (whole, folder) {
+        (Some(workload), _) => Some(format!(
+            "{} is run whole: its later rows find what earlier ones left",
+            workload.suite
+        )),
+        (None, Some(known)) => Some(format!(
+            "({}) has a file system, which is made once for all workloads",
+            super::matrix::shown(&known.settings)
+        )),
+        (None, None) => None,
+    };
+    match (said, hindered) {
+        (Some((false, _)), _) | (None, Some(_)) => Ok(false),
+        (Some((true, item)), Some(why)) => Err(item.error(format!("nothing to interleave: {why}"))),
+        (Some((true, _)), None) => Ok(true),
+        (None, None) => {
+            let (mut preparing, mut testing) = (Duration::ZERO, Duration::ZERO);
+            let measured = |known: &&Configuration| known.clock == Clock::Wall;
+            for known in plan.configurations.iter().filter(measured) {
+                let size_bytes = stacks::dry_of(known)?.size_bytes;
+                for (index, workload) in plan.workloads.iter().enumerate() {
+                    let bytes = suite::prepared_bytes(plan, &[index], known, size_bytes);
+                    preparing += suite::planned_preparing(bytes);
+                    testing += suite::planned_time(plan, workload, known);
+                }
+            }
+            Ok(plan.workloads.len() > 1 && testing > Duration::ZERO && 10 * preparing <= testing)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::resolve;
+
+    /// Two files of 1 MiB each, and tests of one second.
+    const RAW: &str = r#"schema = 1
+name = "raw"
+[members.files]
+files = { count = 2, size = "1MiB" }
+[matrix]
+level = ["single", "linear"]
+[baseline]
+level = "single"
+[[workload]]
+suite = "devtest"
+tests = ["random read 512", "random write 512"]
+time = "1s"
+"#;
+
+    #[track_caller]
+    fn interleaved(plan: &str, overrides: &[&str]) -> Result<bool, String> {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        let resolved = resolve("plan.toml", plan, &overrides).map_err(|error| error.to_string())?;
+        Ok(resolved.plan.schedule.interleaved)
+    }
+
+    /// "Raw suites interleave test by test", where preparing costs at most a tenth of testing.
+    #[test]
+    fn raw_suites_interleave_where_preparing_is_the_lesser_part() {
+        assert_eq!(interleaved(RAW, &[]), Ok(true));
+        assert_eq!(interleaved(RAW, &["workload.time=9ms"]), Ok(false), "3 ms of preparing each");
+        assert_eq!(interleaved(RAW, &["workload.time=9ms", "trials.interleave=true"]), Ok(true));
+        assert_eq!(interleaved(RAW, &["trials.interleave=false"]), Ok(false));
+        let one = ["workload.tests=[\"random read 512\"]"];
+        assert_eq!(interleaved(RAW, &one), Ok(false), "one workload follows itself either way");
+    }
+
+    #[test]
+    fn what_is_run_whole_does_not_interleave() {
+        let crystal = RAW
+            .replace("devtest", "crystal")
+            .replace("tests = [\"random read 512\", \"random write 512\"]", "");
+        assert_eq!(interleaved(&crystal, &["workload.size=1MiB"]), Ok(false));
+        let asked = interleaved(&crystal, &["workload.size=1MiB", "trials.interleave=true"]);
+        assert_eq!(
+            asked.unwrap_err(),
+            "-s trials.interleave=true: nothing to interleave: crystal is run whole: its later \
+            rows find what earlier ones left"
+        );
+        let mounted = interleaved(RAW, &["matrix.file_system=ext4", "trials.interleave=true"]);
+        let error = mounted.unwrap_err();
+        assert!(error.contains("has a file system, which is made once"), "{error}");
+        let error = interleaved(RAW, &["trials.interleave=3"]).unwrap_err();
+        assert_eq!(error, "-s trials.interleave=3: expected true or false");
+    }
+
+    #[test]
+    fn a_rest_is_a_time_and_is_part_of_the_estimate() {
+        let resolved = |rest: &str| {
+            let rest = [format!("trials.rest={rest}")];
+            resolve("plan.toml", RAW, &rest).map_err(|error| error.to_string())
+        };
+        let seconds = |rest| {
+            let plan = resolved(rest).unwrap().plan;
+            super::super::outline(&plan).unwrap().estimated_seconds
+        };
+        // Two workloads, two configurations, eight blocks.
+        assert!((seconds("2s") - seconds("0s") - 64.0).abs() < 1e-9);
+        assert!(resolved("soon").unwrap_err().starts_with("-s trials.rest=soon: "));
+    }
+}

@@ -1,0 +1,63 @@
+//! Orders in which each comes equally often after each other (Williams 1949), so that what one
+//! leaves behind for the next is shared out.
+//!
+//! ```text
+//! first row, of 4:   0 1 3 2     up, down, up, down; each step is another number
+//! further rows:      1 2 0 3     the same plus 1, 2, 3 …, so that every step comes once from everybody
+//! odd numbers:       each row backwards too: only both together are even
+//! ```
+
+/// Rows of `0 .. count` in which everybody stands equally often at every place, and comes equally
+/// often straight after everybody else.
+#[must_use]
+pub fn rows(count: usize) -> Vec<Vec<usize>> {
+    let first: Vec<usize> = (0..count)
+        .map(|place| match place {
+            0 => 0,
+            odd if odd % 2 == 1 => odd.div_ceil(2),
+            even => count - even / 2,
+        })
+        .collect();
+    let forwards = (0..count)
+        .map(|shift| first.iter().map(|one| (one + shift) % count).collect::<Vec<usize>>());
+    let mut rows: Vec<Vec<usize>> = forwards.collect();
+    if count % 2 == 1 && count > 1 {
+        let backwards: Vec<Vec<usize>> =
+            rows.iter().map(|row| row.iter().rev().copied().collect()).collect();
+        rows.extend(backwards);
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// "The order balanced against who came before."
+    #[test]
+    fn everybody_follows_everybody_else_equally_often() {
+        for count in 0..=13 {
+            let rows = rows(count);
+            let mut follows: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+            let mut stands: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+            for row in &rows {
+                let mut sorted = row.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, (0..count).collect::<Vec<_>>(), "{count}: each once in a row");
+                for pair in row.windows(2) {
+                    *follows.entry((pair[0], pair[1])).or_default() += 1;
+                }
+                for (place, one) in row.iter().enumerate() {
+                    *stands.entry((place, *one)).or_default() += 1;
+                }
+            }
+            let times = if count % 2 == 1 { 2 } else { 1 };
+            assert_eq!(follows.len(), count * count.saturating_sub(1), "{count}");
+            assert!(follows.values().all(|found| *found == times), "{count}: {follows:?}");
+            assert_eq!(stands.len(), count * count, "{count}");
+            assert!(stands.values().all(|found| *found == rows.len() / count), "{count}");
+        }
+    }
+}
