@@ -11,8 +11,8 @@
 //!
 //! Interleaved, what is compared lies as near in time as can be, and a machine that changes within
 //! a block does so for both sides. It needs a suite whose rows stand alone, and preparing the
-//! members anew for each of them. Other suites are run whole, because their later tests find what earlier
-//! ones left behind, as their users know it.
+//! members anew for each of them. Other suites are run whole, because their later tests find what
+//! earlier ones left behind, as their users know it.
 
 use reactor::{Random, derive_seed};
 use results::{Configuration, Plan, balance, cell_id};
